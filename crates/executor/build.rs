@@ -1,9 +1,9 @@
-//! Compiles the programs that run inside containers: the runner of warm containers (`src/runner/program`), and the first
-//! process of a container with one job (`src/docker/init`).
+//! Compiles the programs that run inside containers: the runner of warm containers (`src/runner/program`),
+//! and the first process of a container with one job (`src/docker/init`).
 //!
-//! They have to run in any image, so they are linked statically; they use the standard library only, so `rustc` alone makes
-//! them, in a few seconds. Where that can't be done (no static libc, no standard library for the target), the crate
-//! is built without them and says so.
+//! The programs must run in any image, so they are linked statically. They use the standard library only, so
+//! `rustc` alone compiles them in a few seconds. Where that fails (no static libc, no standard library for
+//! the target), the crate is built without them and prints a warning.
 
 #![expect(clippy::disallowed_methods, reason = "cargo tells a build script everything by variables")]
 
@@ -15,7 +15,7 @@ use std::{
     process::Command,
 };
 
-/// A program, its source, what else it is made of, and what is missing without it.
+/// Name of each program, its source, its other sources, and the feature that is missing without it.
 const PROGRAMS: [(&str, &str, &[&str], &str); 2] = [
     (
         "windlass-runner",
@@ -54,13 +54,14 @@ fn compile(name: &str, source: &str, program: &Path) -> Result<(), String> {
     }
     let mut command = Command::new(variable("RUSTC")?);
     command.args(["--edition", "2024", "--crate-name", &name.replace('-', "_"), "--crate-type", "bin"]);
-    // As one unit it is smaller and no slower, however many modules it has.
+    // One codegen unit makes the program smaller and no slower, however many modules it has.
     let options =
         ["target-feature=+crt-static", "panic=abort", "opt-level=s", "codegen-units=1", "strip=symbols"];
     for option in options {
         command.args(["-C", option]);
     }
-    // Of what both sides share each uses a part. And no path of this machine belongs into the program.
+    // Each program uses only a part of the shared modules. Paths of this machine must not appear in the
+    // program.
     command.args(["-A", "dead_code", "--remap-path-prefix"]);
     let mut remap = variable("CARGO_MANIFEST_DIR")?;
     remap.push("=executor");

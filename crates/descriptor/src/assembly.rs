@@ -146,7 +146,7 @@ fn component_type(
     }
 }
 
-/// Reports an entry that doesn't say what it is; one that says nothing at all is called empty.
+/// Reports an entry without a `type`. An entry without any content is reported as empty.
 fn missing_type(reader: &mut Reader<'_>, body: &Body<'_>, what: &str, example: &str) {
     if body.node.as_mapping().is_none() && !body.node.is_null() {
         return;
@@ -162,17 +162,18 @@ fn missing_type(reader: &mut Reader<'_>, body: &Body<'_>, what: &str, example: &
     });
 }
 
-/// What a `type` means that may be a placeholder of the tool `lmctl`.
+/// The meaning of a `type` that may be a placeholder of the tool `lmctl`.
 enum Placeholder {
-    /// It is none.
+    /// The `type` is no placeholder.
     None,
-    /// It stands for a name.
+    /// The placeholder resolves to a name.
     Name(DescriptorName),
-    /// It stands for nothing, as far as can be seen from here.
+    /// The placeholder resolves to no known name.
     Open,
 }
 
-/// Resolves a placeholder. That none is known at all is for the check to say: it may be built later.
+/// Resolves a placeholder. If no placeholders are known at all, the check reports it, since a later build may
+/// replace it.
 fn placeholder(reader: &mut Reader<'_>, text: &Spanned<String>) -> Placeholder {
     if !text.value.starts_with(PLACEHOLDER) {
         return Placeholder::None;
@@ -199,7 +200,7 @@ fn placeholder(reader: &mut Reader<'_>, text: &Spanned<String>) -> Placeholder {
     Placeholder::Open
 }
 
-/// The part of a placeholder in which two differ: the names, without the words around them that all have.
+/// Returns the distinctive part of a placeholder: the names, without the fixed words around them.
 fn inner(placeholder: &str) -> &str {
     let inner = placeholder.strip_prefix(PLACEHOLDER).unwrap_or(placeholder).trim_start_matches('/');
     let inner = inner.strip_prefix("contains:/").unwrap_or(inner);
@@ -240,7 +241,7 @@ fn reference(reader: &mut Reader<'_>, body: &Body<'_>) -> ReferenceDecl {
     ReferenceDecl { name_span: body.name_span, kind, placeholder, properties }
 }
 
-/// Returns a `type` that is a placeholder without a meaning, unless that has been told.
+/// Returns a `type` that is an unresolved placeholder, unless it was already reported.
 fn open_placeholder(node: Option<&Node>, told: bool) -> Option<Spanned<String>> {
     let node = node.filter(|_| !told)?;
     let text = node.as_str().filter(|text| text.starts_with(PLACEHOLDER))?;
@@ -377,7 +378,7 @@ fn modifier(reader: &mut Reader<'_>, node: Option<&Node>, default: Modifier) -> 
     })
 }
 
-/// The words that mean an end: `source`, `target`, or the name of a component at one end.
+/// The valid words for an end: `source`, `target`, or the name of a component at one end.
 struct Ends<'a>(IndexMap<&'a str, End>);
 
 impl<'a> Ends<'a> {

@@ -1,4 +1,5 @@
-//! Where descriptors come from: a trait, so that checks never read the disk and editors can lay open buffers over it.
+//! The source of descriptors: a trait, so that checks never access the disk, and editors can overlay open
+//! buffers.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use windlass_model::DescriptorName;
 
 use crate::document::Descriptor;
 
-/// Finds descriptors by their names.
+/// A collection of descriptors that can be looked up by name.
 pub trait Catalog {
     /// Returns the descriptor of this name.
     fn find(&self, name: &DescriptorName) -> Option<Descriptor>;
@@ -15,19 +16,20 @@ pub trait Catalog {
     fn names(&self) -> Vec<DescriptorName>;
 }
 
-/// A catalog in memory. The empty one knows nothing, and checks that need it are left out.
+/// A catalog in memory. With an empty one, checks that need other descriptors are skipped.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryCatalog {
     descriptors: BTreeMap<DescriptorName, Descriptor>,
 }
 
 impl MemoryCatalog {
-    /// Makes an empty catalog.
+    /// Creates an empty catalog.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a descriptor under its own name; one without a valid name is left out. Returns the one that had the name.
+    /// Adds a descriptor under its own name; one without a valid name is skipped. Returns the previous
+    /// descriptor of that name.
     pub fn insert(&mut self, descriptor: Descriptor) -> Option<Descriptor> {
         let name = descriptor.name()?.clone();
         self.descriptors.insert(name, descriptor)

@@ -1,8 +1,8 @@
 //! The codes of this crate: `WL0100` to `WL0199`.
 //!
-//! Each page begins with what the code means. The first block of YAML is a document that gets exactly this code, and
-//! nothing else: a test reads it out of here, and where a fix is offered, applies it and checks again. In the examples
-//! `resource::web::1.0` and `resource::net::1.0` are at hand.
+//! Each page begins with the meaning of the code. Its first YAML block is a document that causes exactly this
+//! code and no other. A test extracts it from here, and where a fix is offered, applies the fix and checks
+//! the document again. The examples can use `resource::web::1.0` and `resource::net::1.0`.
 
 windlass_source::codes! {
     NOT_A_DESCRIPTOR = "WL0100", "not a descriptor",

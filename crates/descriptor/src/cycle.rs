@@ -1,4 +1,4 @@
-//! Finds properties that read each other in a circle, and prints the circle edge by edge.
+//! Finds cycles of properties that read each other, and reports them edge by edge.
 
 use std::sync::Arc;
 
@@ -12,60 +12,60 @@ use crate::property::{Properties, PropertyDecl};
 use crate::resource::ResourceDescriptor;
 use crate::template::Reference;
 
-/// Who reads whom: nodes are numbers, and the edges of one lie together.
+/// A read graph: nodes are numbers, and the edges of each node are stored together.
 #[derive(Debug)]
 pub(crate) struct Graph<E> {
-    /// Where the edges of each node begin; one more than there are nodes.
+    /// Index of each node's first edge; one more than there are nodes.
     first: Vec<usize>,
     edges: Vec<(usize, E)>,
 }
 
 impl<E> Graph<E> {
-    /// Makes a graph without nodes.
+    /// Creates a graph without nodes.
     pub(crate) fn with_capacity(nodes: usize) -> Self {
         let mut first = Vec::with_capacity(nodes + 1);
         first.push(0);
         Self { first, edges: Vec::new() }
     }
 
-    /// Notes that the node in work reads another.
+    /// Adds an edge: the current node reads another.
     pub(crate) fn edge(&mut self, read: usize, at: E) {
         self.edges.push((read, at));
     }
 
-    /// Ends the node in work; the next one follows.
+    /// Ends the current node; the next one follows.
     pub(crate) fn end_node(&mut self) {
         self.first.push(self.edges.len());
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub(crate) fn len(&self) -> usize {
         self.first.len() - 1
     }
 
-    /// What a node reads.
+    /// Returns the nodes that a node reads.
     pub(crate) fn edges(&self, node: usize) -> &[(usize, E)] {
         &self.edges[self.first[node]..self.first[node + 1]]
     }
 }
 
-/// The properties of an assembly or resource as nodes: first its own, then those of each part; then, for each component,
-/// its coming up.
+/// The properties of an assembly or resource as nodes: first its own, then those of each component and
+/// reference. They are followed by one node for the start of each component.
 struct Names<'d> {
     own: &'d Properties,
     private: Option<&'d Properties>,
     assembly: Option<&'d AssemblyDescriptor>,
-    /// The number of the first property of each component, and then of each reference.
+    /// Number of the first property of each component, and then of each reference.
     parts: Vec<usize>,
-    /// How many properties there are, which is the number of the first coming up.
+    /// Number of properties, which is the number of the first start node.
     properties: usize,
 }
 
-/// What a reference reads.
+/// The target of a reference.
 enum Reads {
-    /// The property of this number.
+    /// The property with this number.
     Property(usize),
-    /// Something that the component of this place in the composition publishes.
+    /// An output of the component at this index in the composition.
     Output(usize),
 }
 
@@ -91,7 +91,7 @@ impl<'d> Names<'d> {
         Self { own, private: None, assembly: None, parts: Vec::new(), properties: own.len() }
     }
 
-    /// Finds what a reference reads; none if that has no value that could read on.
+    /// Returns the target of a reference; `None` if it has no value that could read others.
     fn read(&self, reference: &Reference, catalog: &dyn Catalog) -> Option<Reads> {
         let (part, property) = reference.split();
         if property.is_some() && RESERVED.contains(&part) {
@@ -115,8 +115,8 @@ impl<'d> Names<'d> {
         self.own.get_index_of(&*reference.text).or_else(private).map(Reads::Property)
     }
 
-    /// Builds the graph of who reads whom. A component that publishes an output must be up, and for that it needs all
-    /// that it is given.
+    /// Builds the read graph. A component must have started before it publishes an output, and for that it
+    /// needs all its given values.
     fn graph(&self, catalog: &dyn Catalog) -> Graph<Option<&'d Reference>> {
         let components = self.assembly.map_or(0, |assembly| assembly.composition.len());
         let mut graph = Graph::with_capacity(self.properties + components);
@@ -135,7 +135,7 @@ impl<'d> Names<'d> {
         for at in 0..components {
             let end = self.parts.get(at + 1).copied().unwrap_or(self.properties);
             for given in self.parts[at]..end {
-                // What reads nothing ends every way.
+                // A node without edges ends every path.
                 if !graph.edges(given).is_empty() {
                     graph.edge(given, None);
                 }
@@ -145,7 +145,7 @@ impl<'d> Names<'d> {
         graph
     }
 
-    /// All sections, in the order of the numbers.
+    /// Returns all sections, in the order of the numbers.
     fn sections(&self) -> impl Iterator<Item = &'d Properties> {
         let composition = self.assembly.iter().flat_map(|assembly| assembly.composition.values());
         let references = self.assembly.iter().flat_map(|assembly| assembly.references.values());
@@ -153,12 +153,12 @@ impl<'d> Names<'d> {
         [Some(self.own), self.private].into_iter().flatten().chain(parts)
     }
 
-    /// The component or reference that a node is of; none for the descriptor's own properties.
+    /// Returns the component or reference of a node; `None` for the descriptor's own properties.
     fn part(&self, node: usize) -> Option<&'d str> {
         let assembly = self.assembly?;
         let part = match node.checked_sub(self.properties) {
             Some(component) => component,
-            // Parts without properties have the number of the next one.
+            // Components without properties have the number of the next one.
             None => self.parts.partition_point(|first| *first <= node).checked_sub(1)?,
         };
         match assembly.composition.get_index(part) {
@@ -170,7 +170,7 @@ impl<'d> Names<'d> {
         }
     }
 
-    /// A property as it is referred to.
+    /// Returns a property's name in the form of a reference.
     fn name(&self, node: usize) -> String {
         let (mut section, mut number) = (None, node);
         for properties in self.sections() {
@@ -189,8 +189,8 @@ impl<'d> Names<'d> {
     }
 }
 
-/// Tells whether a component's property is one that only the running component can have. Parts of an assembly publish
-/// one by one, so an assembly is not waited for as a whole.
+/// Tells whether only the running component can provide a property. An assembly is not awaited as a whole,
+/// since its components publish one by one.
 fn is_output(component: &Component, catalog: &dyn Catalog, property: &str) -> bool {
     let Some(kind) = &component.kind else { return true };
     if kind.value.kind == DescriptorKind::Assembly {
@@ -201,20 +201,20 @@ fn is_output(component: &Component, catalog: &dyn Catalog, property: &str) -> bo
     declared.is_none_or(|decl: &PropertyDecl| decl.effective().is_none())
 }
 
-/// A circle: each node and how it reads the next; the last reads the first.
+/// A cycle: each node with the edge by which it reads the next; the last reads the first.
 pub(crate) type Circle<E> = Vec<(usize, usize, E)>;
 
-/// Finds a circle among the first `nodes`, depth first and without recursion.
+/// Finds a cycle among the first `nodes`, by depth-first search without recursion.
 pub(crate) fn find<E: Clone>(graph: &Graph<E>, nodes: usize) -> Option<Circle<E>> {
     find_all(graph, nodes, 1).pop()
 }
 
-/// Finds up to `most` circles that have no node in common.
+/// Finds up to `most` cycles without common nodes.
 fn find_all<E: Clone>(graph: &Graph<E>, nodes: usize, most: usize) -> Vec<Circle<E>> {
     let mut found = Vec::new();
     let mut seen = vec![Seen::Not; nodes];
     let mut path: Vec<(usize, usize)> = Vec::new();
-    // The places on the path of nodes that are in a circle that was found.
+    // Path indices of nodes in cycles that were already found.
     let mut told: Vec<usize> = Vec::new();
     for start in 0..nodes {
         if seen[start] == Seen::Not {
@@ -251,11 +251,11 @@ fn find_all<E: Clone>(graph: &Graph<E>, nodes: usize, most: usize) -> Vec<Circle
     found
 }
 
-/// How far the search has come with a node.
+/// The search state of a node.
 #[derive(Clone, Copy, PartialEq)]
 enum Seen {
     Not,
-    /// It is on the way that is being followed, at this place.
+    /// It is on the current path, at this index.
     OnPath(usize),
     Done,
 }
@@ -268,13 +268,13 @@ fn circle<E: Clone>(graph: &Graph<E>, path: &[(usize, usize)]) -> Circle<E> {
     path.iter().map(edge).collect()
 }
 
-/// The most circles that are told of one descriptor.
+/// Maximum number of reported cycles of one descriptor.
 const MOST: usize = 100;
 
-/// The most edges of a circle that are told one by one.
+/// Maximum number of edges of a cycle that are reported one by one.
 pub(crate) const SHOWN: usize = 16;
 
-/// Names the way of a circle; of a long one the first and the last.
+/// Formats the path of a cycle; the middle of a long one is omitted.
 fn way<S: AsRef<str>>(names: &[S], length: usize) -> String {
     let mut way: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     let left_out;
@@ -286,7 +286,7 @@ fn way<S: AsRef<str>>(names: &[S], length: usize) -> String {
     way.join(" -> ")
 }
 
-/// Finds properties of an assembly that read each other in a circle; where there are none, components that wait for each
+/// Reports cycles of properties of an assembly. If there are none, reports components that wait for each
 /// other's outputs.
 pub(crate) fn problems(assembly: &AssemblyDescriptor, catalog: &dyn Catalog) -> Vec<Diagnostic> {
     let names = Names::assembly(assembly);
@@ -299,7 +299,7 @@ pub(crate) fn problems(assembly: &AssemblyDescriptor, catalog: &dyn Catalog) -> 
     circles.map(|circle| waiting(&names, &assembly.source, circle)).collect()
 }
 
-/// Finds properties of a resource that read each other in a circle.
+/// Reports cycles of properties of a resource.
 pub(crate) fn problems_of_resource(resource: &ResourceDescriptor) -> Vec<Diagnostic> {
     let names = Names::resource(resource);
     let graph = names.graph(&MemoryCatalog::new());
@@ -316,12 +316,12 @@ fn said(names: &Names<'_>, source: &Arc<Source>, circle: Circle<Option<&Referenc
     diagnostic(edges.collect(), length)
 }
 
-/// Prints a circle of components that need each other's outputs.
+/// Reports a cycle of components that need each other's outputs.
 fn waiting(names: &Names<'_>, source: &Arc<Source>, circle: Circle<Option<&Reference>>) -> Diagnostic {
     let ups = circle.iter().filter(|(reader, ..)| *reader >= names.properties);
     let parts: Vec<&str> = ups.filter_map(|(reader, ..)| names.part(*reader)).collect();
     let mut shown: Vec<&str> = parts.iter().rev().take(SHOWN).copied().collect();
-    // The first comes last: the way ends where it begins.
+    // The first component is listed last, since the path ends where it begins.
     shown.rotate_right(usize::from(parts.len() <= SHOWN));
     let way = way(&shown, parts.len());
     let message = match parts[..] {
@@ -343,7 +343,7 @@ fn waiting(names: &Names<'_>, source: &Arc<Source>, circle: Circle<Option<&Refer
     )
 }
 
-/// Prints the first edges of a circle, which has as many as `length`.
+/// Reports the first edges of a cycle of `length` edges.
 pub(crate) fn diagnostic(circle: Vec<(String, String, Option<Place>)>, length: usize) -> Diagnostic {
     let names: Vec<&str> = circle.iter().map(|edge| edge.0.as_str()).collect();
     let way = way(&names, length);

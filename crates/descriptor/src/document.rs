@@ -1,4 +1,4 @@
-//! Descriptors as typed documents: what a file says, with the place of everything in it.
+//! Descriptors as typed documents: the content of a file, with the place of every part.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub enum Descriptor {
 }
 
 impl Descriptor {
-    /// Returns its name, if it has a valid one.
+    /// Returns the name, if it is valid.
     pub fn name(&self) -> Option<&DescriptorName> {
         match self {
             Self::Assembly(assembly) => assembly.name.as_ref().map(|name| &name.value),
@@ -39,7 +39,7 @@ impl Descriptor {
         }
     }
 
-    /// Returns the text it was read from.
+    /// Returns the text that it was read from.
     pub fn source(&self) -> &Arc<Source> {
         match self {
             Self::Assembly(assembly) => &assembly.source,
@@ -47,7 +47,7 @@ impl Descriptor {
         }
     }
 
-    /// Returns its declared properties.
+    /// Returns the declared properties.
     pub fn properties(&self) -> &Properties {
         match self {
             Self::Assembly(assembly) => &assembly.properties,
@@ -63,7 +63,7 @@ impl Descriptor {
         }
     }
 
-    /// Returns its metrics.
+    /// Returns the metrics.
     pub fn metrics(&self) -> &Metrics {
         match self {
             Self::Assembly(assembly) => &assembly.metrics,
@@ -71,7 +71,7 @@ impl Descriptor {
         }
     }
 
-    /// Returns its capabilities and where they stand.
+    /// Returns the capabilities with their places.
     pub fn capabilities(&self) -> &IndexMap<String, Span> {
         match self {
             Self::Assembly(assembly) => &assembly.capabilities,
@@ -79,7 +79,7 @@ impl Descriptor {
         }
     }
 
-    /// Returns its requirements and where they stand.
+    /// Returns the requirements with their places.
     pub fn requirements(&self) -> &IndexMap<String, Span> {
         match self {
             Self::Assembly(assembly) => &assembly.requirements,
@@ -87,7 +87,7 @@ impl Descriptor {
         }
     }
 
-    /// Returns the types of properties that it declares.
+    /// Returns the declared data types.
     pub fn data_types(&self) -> &DataTypes {
         match self {
             Self::Assembly(assembly) => &assembly.data_types,
@@ -95,7 +95,7 @@ impl Descriptor {
         }
     }
 
-    /// Returns the properties that only the resource itself sees; an assembly has none.
+    /// Returns the properties that only the resource itself can read; an assembly has none.
     pub fn private_properties(&self) -> Option<&Properties> {
         match self {
             Self::Assembly(_) => None,
@@ -103,7 +103,7 @@ impl Descriptor {
         }
     }
 
-    /// Returns the names of its operations.
+    /// Returns the names of the operations.
     pub fn operation_names(&self) -> Vec<&str> {
         match self {
             Self::Assembly(assembly) => assembly.operations.keys().map(OperationName::as_str).collect(),
@@ -115,69 +115,69 @@ impl Descriptor {
 /// An assembly descriptor.
 #[derive(Debug, Clone)]
 pub struct AssemblyDescriptor {
-    /// The text it was read from.
+    /// Text that it was read from.
     pub source: Arc<Source>,
-    /// Its name.
+    /// Name, if it is valid.
     pub name: Option<Spanned<DescriptorName>>,
-    /// What it is for.
+    /// Description.
     pub description: Option<String>,
-    /// Its own properties.
+    /// Properties of the assembly itself.
     pub properties: Properties,
-    /// What it offers to others.
+    /// Capabilities offered to others.
     pub capabilities: IndexMap<String, Span>,
-    /// What it needs of others.
+    /// Requirements on others.
     pub requirements: IndexMap<String, Span>,
-    /// The operations of its parts that it offers as its own.
+    /// Promoted operations of its components.
     pub operations: IndexMap<OperationName, Promotion>,
-    /// Its parts.
+    /// Components.
     pub composition: IndexMap<ComponentName, Component>,
-    /// What must exist before it.
+    /// References to existing instances.
     pub references: IndexMap<ComponentName, ReferenceDecl>,
-    /// The relationships between them.
+    /// Relationships between components and references.
     pub relationships: IndexMap<RelationshipName, RelationshipDecl>,
-    /// The metrics of its parts that it offers as its own.
+    /// Promoted metrics of its components.
     pub metrics: Metrics,
-    /// Its policies.
+    /// Policies.
     pub policies: Policies,
-    /// The types of properties that it declares.
+    /// Declared data types.
     pub data_types: DataTypes,
 }
 
-/// An operation of a part that the assembly offers as its own.
+/// An operation of a component that the assembly promotes.
 #[derive(Debug, Clone)]
 pub struct Promotion {
-    /// Where its name stands.
+    /// Place of the name.
     pub span: Span,
-    /// `component.operation`.
+    /// The promoted operation, `component.operation`.
     pub source: Option<Spanned<(ComponentName, OperationName)>>,
 }
 
-/// A part of an assembly.
+/// A component of an assembly.
 #[derive(Debug, Clone)]
 pub struct Component {
-    /// Where its name stands.
+    /// Place of the name.
     pub name_span: Span,
-    /// The descriptor it is made from.
+    /// Descriptor that it is created from.
     pub kind: Option<Spanned<DescriptorName>>,
-    /// Its `type`, where that is a placeholder of the tool `lmctl` that stands for nothing known.
+    /// `type`, if it is an unresolved placeholder of the tool `lmctl`.
     pub placeholder: Option<Box<Spanned<String>>>,
-    /// How many there are, outside of clusters.
+    /// Number of nodes, outside of clusters.
     pub quantity: Option<Value>,
-    /// The bounds, if it is a cluster.
+    /// Bounds, if it is a cluster.
     pub cluster: Option<Box<ClusterDecl>>,
-    /// The values it is given.
+    /// Given values.
     pub properties: Properties,
 }
 
 impl Component {
-    /// Returns where its number of nodes stands, or else its name.
+    /// Returns the place of its number of nodes, or else of its name.
     pub(crate) fn size_span(&self) -> Span {
         let cluster =
             self.cluster.as_ref().map(|cluster| cluster.initial.as_ref().map_or(cluster.span, |v| v.span));
         cluster.or(self.quantity.as_ref().map(|quantity| quantity.span)).unwrap_or(self.name_span)
     }
 
-    /// Returns how many nodes there are at first by what is written here, 0 where that is not a number.
+    /// Returns the literal initial number of nodes; 0 if it is not a literal number.
     pub(crate) fn fewest_written(&self) -> u32 {
         let number = |value: Option<&Value>| value?.literal()?.trim().parse().ok();
         let size = match &self.cluster {
@@ -187,7 +187,7 @@ impl Component {
         size.unwrap_or(0)
     }
 
-    /// Tells whether the component may have any other number of nodes than one.
+    /// Tells whether the component may have any number of nodes other than one.
     pub fn is_plural(&self) -> bool {
         self.cluster.is_some() || self.quantity.as_ref().is_some_and(|q| q.literal() != Some("1"))
     }
@@ -196,50 +196,50 @@ impl Component {
 /// The `cluster` section of a component.
 #[derive(Debug, Clone)]
 pub struct ClusterDecl {
-    /// Where it stands.
+    /// Place of the section.
     pub span: Span,
-    /// The nodes to begin with.
+    /// Initial number of nodes.
     pub initial: Option<Value>,
-    /// The fewest nodes.
+    /// Minimum number of nodes.
     pub minimum: Option<Value>,
-    /// The most nodes.
+    /// Maximum number of nodes.
     pub maximum: Option<Value>,
-    /// The nodes of one step of scaling.
+    /// Number of nodes of one scaling step.
     pub increment: Option<Value>,
 }
 
-/// Something that must exist already.
+/// A reference to an existing instance.
 #[derive(Debug, Clone)]
 pub struct ReferenceDecl {
-    /// Where its name stands.
+    /// Place of the name.
     pub name_span: Span,
-    /// What it must be.
+    /// Accepted types.
     pub kind: Option<Spanned<ReferenceType>>,
-    /// Its `type`, where that is a placeholder of the tool `lmctl` that stands for nothing known.
+    /// `type`, if it is an unresolved placeholder of the tool `lmctl`.
     pub placeholder: Option<Box<Spanned<String>>>,
-    /// What it must look like.
+    /// Required properties.
     pub properties: Properties,
 }
 
 /// The `type` of a reference: a descriptor's name with a range of versions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReferenceType {
-    /// What the descriptor describes.
+    /// Kind of the descriptor.
     pub kind: DescriptorKind,
-    /// The middle part of its name.
+    /// Middle part of the name.
     pub name: AssemblyName,
-    /// The versions that are accepted.
+    /// Accepted versions.
     pub versions: VersionRange,
 }
 
 impl ReferenceType {
-    /// Returns the one name that is accepted, where the range is a plain version.
+    /// Returns the only accepted name, if the range is a single version.
     pub fn exact(&self) -> Option<DescriptorName> {
         let version = self.versions.exact()?.clone();
         Some(DescriptorParts { kind: self.kind, name: self.name.clone(), version }.into())
     }
 
-    /// Tells whether an assembly is meant, and not a resource.
+    /// Tells whether it refers to an assembly, and not to a resource.
     pub fn is_assembly(&self) -> bool {
         self.kind == DescriptorKind::Assembly
     }
@@ -256,10 +256,10 @@ impl std::fmt::Display for ReferenceType {
     }
 }
 
-/// A relationship, as declared.
+/// A declared relationship.
 #[derive(Debug, Clone)]
 pub struct RelationshipDecl {
-    /// Where its name stands.
+    /// Place of the name.
     pub name_span: Span,
     /// `source-capabilities`.
     pub sources: Vec<Spanned<EndpointDecl>>,
@@ -267,13 +267,13 @@ pub struct RelationshipDecl {
     pub targets: Vec<Spanned<EndpointDecl>>,
     /// `source-state`.
     pub source_state: State,
-    /// `source-state-modifier`; post where none is written.
+    /// `source-state-modifier`; defaults to post.
     pub source_modifier: Modifier,
     /// `target-state`.
     pub target_state: State,
-    /// `target-state-modifier`; pre where none is written.
+    /// `target-state-modifier`; defaults to pre.
     pub target_modifier: Modifier,
-    /// The values for its operations.
+    /// Values for the operations.
     pub properties: Properties,
     /// `lifecycle.Create`.
     pub create: Vec<Spanned<OperationCall>>,
@@ -281,30 +281,30 @@ pub struct RelationshipDecl {
     pub cease: Vec<Spanned<OperationCall>>,
 }
 
-/// An end of a relationship, as declared.
+/// A declared end of a relationship.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EndpointDecl {
-    /// The component or reference.
+    /// Component or reference.
     pub component: ComponentName,
-    /// The capability or requirement.
+    /// Capability or requirement.
     pub capability: Option<String>,
 }
 
-/// A descriptor as far as it could be read, and everything that is wrong with it.
+/// The result of reading: the readable part of a descriptor, and all problems.
 #[derive(Debug, Clone)]
 pub struct Read {
-    /// The descriptor; none when not even its kind can be told.
+    /// Descriptor; `None` when not even its kind is known.
     pub descriptor: Option<Descriptor>,
-    /// The problems, in the order of their places.
+    /// Problems, in the order of their places.
     pub diagnostics: Diagnostics,
 }
 
-/// Reads a descriptor. A bad document still yields what can be read.
+/// Reads a descriptor. An invalid document still yields its readable parts.
 pub fn read(source: &Arc<Source>) -> Read {
     read_in(source, &Surroundings::default())
 }
 
-/// Reads a descriptor that stands in a project.
+/// Reads a descriptor that belongs to a project.
 pub fn read_in(source: &Arc<Source>, around: &Surroundings) -> Read {
     let loaded = load_one(source, &LoadOptions::default());
     let mut diagnostics = loaded.diagnostics;
@@ -314,9 +314,9 @@ pub fn read_in(source: &Arc<Source>, around: &Surroundings) -> Read {
     if let Some(said) = no_descriptor(source, loaded.root.as_ref(), &diagnostics, &found) {
         return Read { descriptor: None, diagnostics: vec![said].into() };
     }
-    // What begins where the syntax is wrong is wrong because of it.
+    // Errors that start at a syntax error are consequences of it.
     let broken: BTreeSet<u32> = diagnostics.iter().filter(|said| said.is_error()).filter_map(start).collect();
-    // What a line that could not be read left empty isn't empty.
+    // An entry is not empty if its line could not be read.
     let lines: BTreeSet<usize> = broken.iter().map(|at| source.position(*at).line).collect();
     let emptied = |said: &Diagnostic| {
         let line = said.place().map(|place| place.start().line);
@@ -331,7 +331,7 @@ pub fn read_in(source: &Arc<Source>, around: &Surroundings) -> Read {
     Read { descriptor, diagnostics }
 }
 
-/// Says that a document with mistakes is none of ours: then that is its one mistake.
+/// Reports a document with errors that is no descriptor, which is then its only error.
 fn no_descriptor(
     source: &Arc<Source>,
     root: Option<&Node>,
@@ -383,7 +383,7 @@ fn read_root(reader: &mut Reader<'_>, root: &Node) -> Option<Descriptor> {
     })
 }
 
-/// Finds out that a descriptor is of a kind that later versions of the language have, and where it says so.
+/// Detects a descriptor kind of later versions of the language, with its place.
 fn other_kind(root: &Mapping) -> Option<(Span, &'static str)> {
     let name = root.get("name");
     let kind = name.and_then(Node::as_str).and_then(|name| name.split("::").next());
@@ -396,7 +396,7 @@ fn other_kind(root: &Mapping) -> Option<(Span, &'static str)> {
     name.is_none().then(|| (template.key.span(), other[0]))
 }
 
-/// Reads the name; the project gives one where there is none.
+/// Reads the name; a missing one is taken from the project.
 fn name(reader: &mut Reader<'_>, root: &Node, mapping: &Mapping) -> Option<Spanned<DescriptorName>> {
     let given = reader.around.name.clone();
     let first = mapping.entries().first().map_or(root.span(), |entry| entry.key.span());
@@ -433,7 +433,7 @@ fn name(reader: &mut Reader<'_>, root: &Node, mapping: &Mapping) -> Option<Spann
     Some(Spanned { value: name, span: text.span })
 }
 
-/// Tells what a descriptor without a valid name seems to describe.
+/// Guesses the kind of a descriptor without a valid name.
 fn looks_like(reader: &Reader<'_>, root: &Mapping) -> DescriptorKind {
     let name = root.get("name").and_then(Node::as_str).unwrap_or_default();
     let kinds = [DescriptorKind::Assembly, DescriptorKind::Resource];
@@ -446,7 +446,7 @@ fn looks_like(reader: &Reader<'_>, root: &Mapping) -> DescriptorKind {
     } else if has(&["lifecycle", "default-driver", "infrastructure", "queries"]) {
         DescriptorKind::Resource
     } else {
-        // What a file is called counts when it says nothing itself.
+        // The file name decides when the content doesn't.
         let file = reader.source.name().rsplit('/').next().unwrap_or_default();
         if file.starts_with("assembly.") { DescriptorKind::Assembly } else { DescriptorKind::Resource }
     }

@@ -1,22 +1,22 @@
-//! What a document is that is no descriptor at all.
+//! Recognises documents that are no descriptor.
 //!
-//! A page of text or the manifest of another tool has dozens of mistakes when it is read as a descriptor, and the one
-//! that matters is that it is none. A descriptor that is merely broken keeps all of its errors: one key of the
-//! language that stands where such keys stand is enough.
+//! A text page or the manifest of another tool would cause dozens of errors as a descriptor. The only useful
+//! error is that it is none. A broken descriptor keeps all its errors: one key of the language in its proper
+//! place is enough.
 
 use windlass_source::{Mapping, Node, Source, Span, suggest};
 
 use crate::keys;
 use crate::read::canonical;
 
-/// What a document seems to be.
+/// The recognised type of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Foreign {
-    /// A noun phrase: `a Kubernetes manifest`.
+    /// Noun phrase: `a Kubernetes manifest`.
     pub(crate) what: String,
-    /// What gives it away.
+    /// Place of the evidence.
     pub(crate) span: Span,
-    /// What can be done with it, where it is of some use here.
+    /// Possible use of the document here, if there is one.
     pub(crate) help: Option<&'static str>,
 }
 
@@ -30,7 +30,7 @@ impl Foreign {
     }
 }
 
-/// Keys that a descriptor shares with documents of many other sorts: they tell nothing by themselves.
+/// Keys that a descriptor shares with many other documents, and that are no evidence by themselves.
 const COMMON: [&str; 10] = [
     "name",
     "description",
@@ -44,9 +44,9 @@ const COMMON: [&str; 10] = [
     "operations",
 ];
 
-/// Tells what a document with mistakes is, when it is no descriptor.
+/// Recognises a document with errors that is no descriptor.
 ///
-/// `broken` says that not even its syntax is right.
+/// `broken` tells whether its syntax is invalid.
 pub(crate) fn foreign(source: &Source, root: Option<&Node>, broken: bool) -> Option<Foreign> {
     if let Some(found) = by_text(source) {
         return Some(found);
@@ -60,13 +60,13 @@ pub(crate) fn foreign(source: &Source, root: Option<&Node>, broken: bool) -> Opt
     }
 }
 
-/// Tells whether a document calls itself a descriptor.
+/// Tells whether a document's name is that of a descriptor.
 fn names_itself(root: &Mapping) -> bool {
     let name = root.get("name").and_then(Node::as_str).unwrap_or_default();
     name.contains("::") || ["assembly:", "resource:"].iter().any(|kind| name.starts_with(kind))
 }
 
-/// Tells whether a key is one of the language and hardly of anything else; a near miss counts.
+/// Tells whether a key belongs to the language and is rare elsewhere; a near miss counts.
 fn is_own(key: &str) -> bool {
     let own = || {
         let known = keys::ASSEMBLY.iter().chain(&keys::RESOURCE);
@@ -79,10 +79,10 @@ fn has_own_key(root: &Mapping) -> bool {
     root.keys().take(LOOKED_AT).any(is_own)
 }
 
-/// The most keys, or lines, that are looked at: by then it is clear what a document is.
+/// Maximum number of keys, or lines, that are inspected.
 const LOOKED_AT: usize = 1000;
 
-/// What the text looks like, however it is read.
+/// Recognises the document by its text.
 fn by_text(source: &Source) -> Option<Foreign> {
     let text = source.text().trim_start_matches('\u{feff}');
     let first = source.line(1).unwrap_or_default();
@@ -105,12 +105,12 @@ fn by_text(source: &Source) -> Option<Foreign> {
     })
 }
 
-/// Tells whether a file is called as pages for people are.
+/// Tells whether a file name is that of a text page.
 fn is_page(source: &Source) -> bool {
     [".md", ".markdown", ".rst", ".adoc"].iter().any(|end| source.name().ends_with(end))
 }
 
-/// What the keys at the top are known from.
+/// Recognises the document by its top-level keys.
 fn by_keys(source: &Source, root: &Mapping) -> Option<Foreign> {
     let at = |key: &str| root.entry(key).map(|entry| entry.key.span().to(entry.value.span()));
     let key = |key: &str| root.entry(key).map(|entry| entry.key.span());
@@ -167,7 +167,7 @@ fn has_containers(services: &Mapping) -> bool {
     services.entries().iter().any(|entry| runs(&entry.value))
 }
 
-/// A mapping most of whose keys mean nothing here.
+/// Recognises a mapping most of whose keys are unknown here.
 fn by_strangeness(source: &Source, root: &Mapping) -> Option<Foreign> {
     const SHOWN: usize = 3;
     let is_common = |key: &str| COMMON.contains(&canonical(key)) || suggest(key, COMMON).is_some();
@@ -177,7 +177,7 @@ fn by_strangeness(source: &Source, root: &Mapping) -> Option<Foreign> {
         return None;
     }
     let first = root.entries().first()?.key.span();
-    // Lines of text with a colon in them are a mapping too.
+    // Lines of text that contain a colon are also read as a mapping.
     if strange.iter().any(|key| key.contains(' ')) {
         return Some(Foreign::new("text", source.line(source.position(first.start).line)?));
     }
@@ -186,7 +186,7 @@ fn by_strangeness(source: &Source, root: &Mapping) -> Option<Foreign> {
     Some(Foreign::new(format!("a document of another sort, with {}{more}", shown.join(", ")), first))
 }
 
-/// What the entries of a list are known from.
+/// Recognises the document by the entries of a list.
 fn by_items(root: &Node) -> Option<Foreign> {
     let first = root.as_sequence()?.first()?.as_mapping()?;
     let entry = ["hosts", "tasks", "roles"].into_iter().find_map(|key| first.entry(key))?;
@@ -196,11 +196,11 @@ fn by_items(root: &Node) -> Option<Foreign> {
     )
 }
 
-/// Text that was no mapping when it was read, and has no line that begins as one of a descriptor does.
+/// Recognises text that is no mapping and has no line that starts like one of a descriptor.
 fn by_lines(source: &Source) -> Option<Foreign> {
     let mut lines = source.text().lines().take(LOOKED_AT);
     let is_blank = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#') || line == "---";
-    // One line is told by what it is.
+    // A single line is described by its content.
     lines.clone().filter(|line| !is_blank(line)).nth(1)?;
     let begins = |line: &str| {
         let bare = line.trim_start_matches([' ', '\t', '-', '{', '"', '\'']);

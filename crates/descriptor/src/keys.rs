@@ -1,7 +1,6 @@
-//! The keys of the language, section by section: what the reader knows, what the canonical form orders, and what the
-//! schemas list is the same.
+//! The keys of the language, by section. The reader, the canonical form and the schemas share them.
 
-/// Of an assembly descriptor.
+/// Keys of an assembly descriptor.
 pub(crate) const ASSEMBLY: [&str; 14] = [
     "name",
     "description",
@@ -19,7 +18,7 @@ pub(crate) const ASSEMBLY: [&str; 14] = [
     "designerLayout",
 ];
 
-/// Of a resource descriptor.
+/// Keys of a resource descriptor.
 pub(crate) const RESOURCE: [&str; 21] = [
     "name",
     "description",
@@ -44,7 +43,7 @@ pub(crate) const RESOURCE: [&str; 21] = [
     "designerLayout",
 ];
 
-/// Of a property.
+/// Keys of a property.
 pub(crate) const PROPERTY: [&str; 9] = [
     "type",
     "entry-schema",
@@ -57,17 +56,17 @@ pub(crate) const PROPERTY: [&str; 9] = [
     "value",
 ];
 
-/// Of a component.
+/// Keys of a component.
 pub(crate) const COMPONENT: [&str; 5] = ["type", "description", "quantity", "cluster", "properties"];
 
-/// Of a cluster.
+/// Keys of a cluster.
 pub(crate) const CLUSTER: [&str; 4] =
     ["minimum-nodes", "initial-quantity", "maximum-nodes", "scaling-increment"];
 
-/// Of a reference.
+/// Keys of a reference.
 pub(crate) const REFERENCE: [&str; 3] = ["type", "description", "properties"];
 
-/// Of a relationship.
+/// Keys of a relationship.
 pub(crate) const RELATIONSHIP: [&str; 9] = [
     "description",
     "source-capabilities",
@@ -80,8 +79,8 @@ pub(crate) const RELATIONSHIP: [&str; 9] = [
     "lifecycle",
 ];
 
-/// Of the lifecycle of a relationship.
+/// Keys of the lifecycle of a relationship.
 pub(crate) const RELATIONSHIP_LIFECYCLE: [&str; 2] = ["Create", "Cease"];
 
-/// Of an operation that an assembly promotes.
+/// Keys of an operation that an assembly promotes.
 pub(crate) const PROMOTION: [&str; 2] = ["description", "source-operation"];

@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 //!
-//! # The way of the data
+//! # Data flow
 //!
 //! ```text
 //! text ──read──▶ Descriptor ──check──▶ Diagnostics
@@ -8,17 +8,17 @@
 //!                    └──compose(parameters, catalog, existing)──▶ model::Topology
 //! ```
 //!
-//! | module | it has |
+//! | module | content |
 //! |---|---|
 //! | [`document`] | descriptors as typed documents, and [`read`] |
-//! | [`property`], [`property_types`] | property sections, and what their types say |
+//! | [`property`], [`property_types`] | property sections, and their types |
 //! | [`resource`], [`metric`] | resource descriptors; metrics and policies |
 //! | [`template`] | values with `${…}` in them |
-//! | [`catalog`] | where other descriptors come from |
-//! | [`check`](mod@check) | what reading alone can't see |
+//! | [`catalog`] | the source of other descriptors |
+//! | [`check`](mod@check) | checks beyond reading |
 //! | [`compose`](mod@compose) | one flat, bound topology |
 //! | [`emit`](mod@emit) | descriptors as text in one canonical form |
-//! | [`resolve`](mod@resolve) | a descriptor with everything filled in that is known |
+//! | [`resolve`](mod@resolve) | a descriptor with all known values filled in |
 //! | `schema` | JSON Schemas, with the feature of that name |
 //! | [`codes`] | the codes of all messages |
 

@@ -1,4 +1,4 @@
-//! Metrics and policies, as declared: they have the same shape in resources and assemblies.
+//! Declared metrics and policies, which have the same form in resources and assemblies.
 
 use indexmap::IndexMap;
 use windlass_model::name::{MetricName, PolicyName};
@@ -10,7 +10,7 @@ use crate::codes;
 use crate::read::{Body, Reader, Spanned, dotted, get, section};
 use crate::template::Value;
 
-/// The settings of policies that the language knows.
+/// The policy settings of the language.
 pub(crate) const SETTINGS: [&str; 6] = [
     "scaleOut_threshold",
     "scaleIn_threshold",
@@ -26,49 +26,49 @@ pub type Metrics = IndexMap<MetricName, MetricDecl>;
 /// Policies, in the order of declaration.
 pub type Policies = IndexMap<PolicyName, PolicyDecl>;
 
-/// A metric, as declared.
+/// A declared metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricDecl {
-    /// Where its name stands.
+    /// Place of the name.
     pub name_span: Span,
-    /// What it measures: `metric::load` or `metric::integrity`. A promoted metric may leave it to its source.
+    /// Kind: `metric::load` or `metric::integrity`. A promoted metric may inherit it from its source.
     pub kind: Option<Spanned<MetricKind>>,
-    /// The part and its metric, if the assembly promotes it.
+    /// Component and its metric, if the assembly promotes it.
     pub source: Option<Spanned<(ComponentName, MetricName)>>,
-    /// The seconds between two messages.
+    /// Seconds between two messages.
     pub period: Option<Value>,
 }
 
-/// A policy, as declared.
+/// A declared policy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PolicyDecl {
-    /// Where its name stands.
+    /// Place of the name.
     pub name_span: Span,
     /// `type`: `policy::scale` or `policy::heal`.
     pub kind: Option<Spanned<PolicyKind>>,
-    /// `metric`, as `component.metric` in an assembly, or a name of the descriptor's own.
+    /// `metric`: `component.metric` in an assembly, or the name of an own metric.
     pub metric: Option<Spanned<String>>,
     /// `target`: the component to scale.
     pub target: Option<Spanned<String>>,
-    /// Its settings: bare values, or mappings with `value`.
+    /// Settings: bare values, or mappings with `value`.
     pub settings: IndexMap<PropertyName, Setting>,
 }
 
 /// A setting of a policy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
-    /// Where its name stands.
+    /// Place of the name.
     pub name_span: Span,
-    /// Its value.
+    /// Value of the setting.
     pub value: Value,
 }
 
-/// Whose metrics are read.
+/// The owner of the metrics being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// A resource: its metrics are its own.
+    /// A resource, which has metrics of its own.
     Resource,
-    /// An assembly: it promotes those of its parts.
+    /// An assembly, which promotes the metrics of its components.
     Assembly,
 }
 
@@ -155,7 +155,7 @@ fn policy(reader: &mut Reader<'_>, body: &Body<'_>) -> PolicyDecl {
     PolicyDecl { name_span: body.name_span, kind, metric, target, settings }
 }
 
-/// Reads a setting in either shape: `smoothing: 4` or `smoothing: {value: 4}`.
+/// Reads a setting in either form: `smoothing: 4` or `smoothing: {value: 4}`.
 fn setting(
     reader: &mut Reader<'_>,
     entry: &windlass_source::Entry,

@@ -1,4 +1,4 @@
-//! Property sections: they have the same shape wherever they stand.
+//! Property sections, which have the same form in all places.
 
 use indexmap::IndexMap;
 use windlass_model::PropertyName;
@@ -11,7 +11,7 @@ use crate::{codes, keys};
 /// A property section, in the order of declaration.
 pub type Properties = IndexMap<PropertyName, PropertyDecl>;
 
-/// The type of a property that names none.
+/// Default type of a property.
 pub(crate) const STRING: &str = "string";
 
 const READ_ONLY: &str = "read-only";
@@ -20,47 +20,48 @@ const READ_ONLY: &str = "read-only";
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "the flags of the language, each on its own")]
 pub struct PropertyDecl {
-    /// Where its name stands.
+    /// Place of the name.
     pub name_span: Span,
-    /// Where its body stands.
+    /// Place of the body.
     pub span: Span,
-    /// `type`, where one is written; else it is `string`.
+    /// `type`, if it is given; the default is `string`.
     pub kind: Option<Box<Spanned<String>>>,
-    /// The type of the entries of a `map` or `list`.
+    /// Type of the entries of a `map` or `list`.
     pub entry_schema: Option<Box<Spanned<String>>>,
-    /// What it is for.
+    /// Description.
     pub description: Option<Box<str>>,
-    /// Whether a top-level assembly can't do without a value.
+    /// Whether a top-level assembly requires a value.
     pub required: bool,
-    /// Whether only the part itself gives the value.
+    /// Whether the value is set only by the component itself.
     pub read_only: bool,
-    /// Whether it may change while the part is Active.
+    /// Whether the value may change while the component is Active.
     pub volatile: bool,
-    /// Whether its value is secret: `type: password`, or `sensitive: true`.
+    /// Whether the value is secret: `type: password`, or `sensitive: true`.
     pub sensitive: bool,
-    /// The value that is taken when nobody gives one.
+    /// Default value.
     pub default: Option<Box<Value>>,
-    /// The value that it always has.
+    /// Fixed value.
     pub value: Option<Value>,
 }
 
 impl PropertyDecl {
-    /// Returns what decides the value when nobody outside gives one.
+    /// Returns the value that applies when none is given from outside.
     pub fn effective(&self) -> Option<&Value> {
         self.value.as_ref().or(self.default.as_deref())
     }
 
-    /// Returns `value` and `default`, as far as they are there.
+    /// Returns `value` and `default`, if they exist.
     pub fn values(&self) -> impl Iterator<Item = &Value> {
         self.value.as_ref().into_iter().chain(self.default.as_deref())
     }
 
-    /// Tells whether a value given from outside is ignored: it is read-only, or has a fixed `value`.
+    /// Tells whether a value given from outside is ignored: the property is read-only, or has a fixed
+    /// `value`.
     pub(crate) fn decides_itself(&self) -> bool {
         self.read_only || self.value.is_some()
     }
 
-    /// Returns its type.
+    /// Returns the type.
     pub fn kind(&self) -> &str {
         self.kind.as_ref().map_or(STRING, |kind| &kind.value)
     }
@@ -83,10 +84,10 @@ pub(crate) fn read_properties(reader: &mut Reader<'_>, node: Option<&Node>, dots
     properties
 }
 
-/// What a dot in a property's name means at a place.
+/// The treatment of a dot in a property's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dots {
-    /// An error: `${a.b}` could not be told from component a's property b.
+    /// An error: `${a.b}` would be ambiguous with property b of component a.
     Refused,
     /// A warning.
     Tolerated,
@@ -172,7 +173,7 @@ fn read_body(reader: &mut Reader<'_>, body: &Mapping, decl: &mut PropertyDecl) {
     }
 }
 
-/// Reads `type`. Tells whether it is `read_only`, which stands in real descriptors and means the flag.
+/// Reads `type`. Returns whether it is `read_only`, which some real descriptors use for the flag.
 fn read_type(reader: &mut Reader<'_>, body: &Mapping, decl: &mut PropertyDecl) -> bool {
     let Some(entry) = body.entry("type") else { return false };
     let Some(kind) = reader.text(&entry.value, "`type`") else { return false };
@@ -204,7 +205,7 @@ fn entry_schema(reader: &mut Reader<'_>, node: &Node) -> Option<Spanned<String>>
     reader.text(kind, "`entry-schema`")
 }
 
-/// A property that may change while its part is Active must be one that somebody can change.
+/// Warns of a volatile property whose value can't be changed from outside.
 fn volatile(reader: &mut Reader<'_>, body: &Mapping, decl: &PropertyDecl) {
     let Some(flag) = get(body, "volatile").filter(|_| decl.volatile) else { return };
     let (why, span) = match &decl.value {

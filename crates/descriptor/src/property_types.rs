@@ -1,8 +1,8 @@
-//! Types of properties: advice, which a value of another sort is held against.
+//! Types of properties, which are advisory: a value that doesn't match its type is a warning.
 //!
-//! The language reads all values as text and names a few types that later versions know. So an unknown type, and a
-//! value that doesn't look like its type, are warnings; nothing is converted. Types of its own a descriptor declares in
-//! `data-types`.
+//! The language reads all values as text, and names a few types that later versions define. So an unknown
+//! type, and a value that doesn't look like its type, are warnings, and nothing is converted. A descriptor
+//! can declare own types in `data-types`.
 
 use std::fmt;
 
@@ -13,25 +13,25 @@ use crate::property::{Dots, Properties, PropertyDecl, read_properties};
 use crate::read::{Reader, Spanned, get};
 use crate::template::{Value, ValueKind};
 
-/// The types of the language, as they are spelled. Case doesn't count.
+/// The types of the language, in their spelling. Case is ignored.
 pub const TYPES: [&str; 10] =
     ["string", "integer", "float", "boolean", "uuid", "password", "key", "resourceKeyId", "map", "list"];
 
-/// The types that a descriptor declares, by name.
+/// The data types that a descriptor declares, by name.
 pub type DataTypes = IndexMap<String, DataType>;
 
-/// A type that a descriptor declares: an entry of `data-types`.
+/// A declared data type: an entry of `data-types`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DataType {
-    /// Where its name stands.
+    /// Place of the name.
     pub name_span: Span,
-    /// The type whose properties it has too.
+    /// Base type, whose properties it inherits.
     pub derived_from: Option<Spanned<String>>,
-    /// What it consists of.
+    /// Properties of the type.
     pub properties: Properties,
 }
 
-/// What a property's type says of its values.
+/// The sort of value that a property's type requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sort {
     Text,
@@ -55,7 +55,7 @@ impl fmt::Display for Sort {
     }
 }
 
-/// Tells whether a type is one of the language or of the descriptor.
+/// Tells whether a type is defined by the language or the descriptor.
 pub(crate) fn is_known(kind: &str, data_types: &DataTypes) -> bool {
     data_types.contains_key(kind) || TYPES.iter().any(|known| known.eq_ignore_ascii_case(kind))
 }
@@ -65,7 +65,7 @@ fn sort(kind: &str, data_types: &DataTypes) -> Option<Sort> {
         return Some(Sort::Map);
     }
     Some(match kind.to_ascii_lowercase().as_str() {
-        // The language's own examples have names where they declare `uuid`.
+        // The language's own examples have names in properties of type `uuid`.
         "string" | "password" | "key" | "resourcekeyid" | "uuid" => Sort::Text,
         "integer" => Sort::Integer,
         "float" => Sort::Float,
@@ -76,17 +76,17 @@ fn sort(kind: &str, data_types: &DataTypes) -> Option<Sort> {
     })
 }
 
-/// A value that isn't of its type.
+/// A value that doesn't match its type.
 pub(crate) struct Misfit<'v> {
-    /// The value, or the part of it.
+    /// Value, or the part of it that doesn't match.
     pub(crate) value: &'v Value,
-    /// What it should be.
+    /// Description of the expected value.
     pub(crate) expected: String,
 }
 
-/// Finds what of a value isn't of a property's type, as far as that can be seen in the text.
+/// Returns the parts of a value that don't match a property's type, as far as the text shows.
 pub(crate) fn misfits<'v>(decl: &PropertyDecl, value: &'v Value, data_types: &DataTypes) -> Vec<Misfit<'v>> {
-    // Where no type is written, nobody has said that it is text.
+    // Without a `type` the value is not checked.
     let Some(sort) = decl.kind.as_ref().and_then(|kind| sort(&kind.value, data_types)) else {
         return Vec::new();
     };
@@ -106,7 +106,7 @@ pub(crate) fn misfits<'v>(decl: &PropertyDecl, value: &'v Value, data_types: &Da
     wrong.map(|value| Misfit { value, expected: format!("{entry}, as `entry-schema` says") }).collect()
 }
 
-/// Tells whether a value can be of a sort: what is not known yet can.
+/// Tells whether a value can be of a sort: an unknown value can.
 fn fits(sort: Sort, value: &Value) -> bool {
     match &value.kind {
         ValueKind::Null => true,
@@ -129,7 +129,7 @@ fn text_fits(sort: Sort, text: &str) -> bool {
         Sort::Boolean => {
             ["true", "false", "yes", "no", "on", "off"].iter().any(|word| word.eq_ignore_ascii_case(text))
         }
-        // Collections are often given as JSON in a text.
+        // Collections are often given as JSON text.
         Sort::Map => text.starts_with('{'),
         Sort::List => text.starts_with('['),
     }

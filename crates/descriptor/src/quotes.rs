@@ -1,7 +1,8 @@
-//! Typographic quotes around a value: an office program or a web page has made them of straight ones.
+//! Detects typographic quotes around a value, which an office program or a web page has substituted for
+//! straight ones.
 //!
-//! YAML takes them for a part of the text, so `“80”` has four characters. That is hardly ever meant, and what follows
-//! from it is hard to see: the true cause is told where the value stands.
+//! YAML reads them as part of the text, so `“80”` has four characters. This is hardly ever intended, and the
+//! resulting errors are misleading. So the actual cause is reported at the value.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,13 +16,13 @@ const QUOTES: [char; 10] = ['“', '”', '„', '‟', '‘', '’', '‚', '�
 
 const HELP: &str = "typographic quotes are part of the text; write `\"`, or none";
 
-/// The most such texts that are told: nobody reads more.
+/// Maximum number of reported texts.
 const MOST: usize = Diagnostics::MOST;
 
-/// Warns of every unquoted text between typographic quotes. Where it is an error for another reason already, that one
-/// gets the cause and the repair. Descriptions may say what they like.
+/// Warns of every unquoted text between typographic quotes. If an error was already reported there, that
+/// error gets the cause and the fix. Descriptions are exempt.
 pub(crate) fn warn(source: &Arc<Source>, root: &Node, diagnostics: &mut Diagnostics) {
-    // Nearly all descriptors have none.
+    // Shortcut: nearly all descriptors have no such quotes.
     if source.text().is_ascii() || !source.text().contains(QUOTES) {
         return;
     }
@@ -63,8 +64,8 @@ pub(crate) fn warn(source: &Arc<Source>, root: &Node, diagnostics: &mut Diagnost
     *diagnostics = Diagnostics::from(said);
 }
 
-/// Makes the repair of a text that begins and ends with such quotes, if it does and stands there as it is; with the
-/// offset at which it begins.
+/// Returns the fix of a text between such quotes, with its offset. Returns `None` if the text differs from
+/// its spelling in the source.
 fn between(source: &Arc<Source>, span: Span, text: &str) -> Option<(u32, (Span, Fix))> {
     let inner = text.strip_prefix(QUOTES)?.strip_suffix(QUOTES)?;
     let written = source.slice(span) == text && !inner.contains(QUOTES);

@@ -1,4 +1,4 @@
-//! Reading nodes as typed parts: every problem is reported, and what can be read is kept.
+//! Reads nodes as typed parts: reports every problem, and keeps the readable parts.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -17,16 +17,16 @@ use crate::codes;
 use crate::scope::quoted;
 use crate::surroundings::Surroundings;
 
-/// A value with its place.
+/// A value with its span.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spanned<T> {
     /// The value.
     pub value: T,
-    /// Where it stands.
+    /// Span of the value.
     pub span: Span,
 }
 
-/// Spellings that real descriptors have for keys of the language.
+/// Misspellings of keys in real descriptors, with the correct keys.
 const KEY_SPELLINGS: &[(&str, &str)] = &[
     ("descripion", "description"),
     ("descriptiomn", "description"),
@@ -57,23 +57,24 @@ const KEY_SPELLINGS: &[(&str, &str)] = &[
     ("derived_from", "derived-from"),
 ];
 
-/// The edits by which a misspelling differs from its key at most: with more of them another word may be meant.
+/// Maximum edit distance of a misspelling; beyond it another word may be meant.
 pub(crate) const EDITS: usize = 2;
 
-/// How many unknown keys of a document are compared with those that are known. Further ones are taken for other words.
+/// Maximum number of unknown keys of a document that are compared with known ones. Further ones count as
+/// other words.
 const COMPARED: usize = 50_000;
 
-/// Returns the key that a known misspelling stands for.
+/// Returns the key for a known misspelling, and other keys unchanged.
 pub(crate) fn canonical(key: &str) -> &str {
     KEY_SPELLINGS.iter().find(|(spelling, _)| *spelling == key).map_or(key, |(_, meant)| meant)
 }
 
-/// Reads nodes of one source.
+/// A reader for the nodes of one source.
 pub(crate) struct Reader<'a> {
     pub(crate) source: &'a Arc<Source>,
     pub(crate) around: &'a Surroundings,
     pub(crate) diagnostics: &'a mut Diagnostics,
-    /// How many unknown keys may still be compared.
+    /// Number of unknown keys that may still be compared.
     comparisons: usize,
 }
 
@@ -100,14 +101,14 @@ impl Reader<'_> {
         self.say(Severity::Warning, |source| Diagnostic::warning(code, message).at(source.place(span)));
     }
 
-    /// Reports a problem of a severity. It is made only where there are not enough of it.
+    /// Reports a problem. The diagnostic is created only if the limit for its severity is not reached.
     pub(crate) fn say(&mut self, severity: Severity, make: impl FnOnce(&Arc<Source>) -> Diagnostic) {
         if !self.diagnostics.leaves_out(severity) {
             self.diagnostics.push(make(self.source));
         }
     }
 
-    /// Reads a mapping; null is an empty one.
+    /// Reads a mapping; `None` for null, and for other nodes, which are reported.
     pub(crate) fn mapping<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n Mapping> {
         match node.as_mapping() {
             Some(mapping) => Some(mapping),
@@ -136,7 +137,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads text as a validated value.
+    /// Parses text as a validated value.
     pub(crate) fn parse_text<T>(&mut self, text: &str, span: Span, code: Code) -> Option<Spanned<T>>
     where
         T: FromStr,
@@ -151,7 +152,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports a word that is none of a closed set, with the nearest one.
+    /// Reports a word that is not in a closed set, with the nearest one.
     pub(crate) fn bad_word(&mut self, code: Code, text: &Spanned<String>, message: &str, words: &[&str]) {
         self.say(Severity::Error, |source| {
             let diagnostic = Diagnostic::error(code, message).at(source.place(text.span));
@@ -167,7 +168,7 @@ impl Reader<'_> {
         self.parse_text(key.text(), key.span(), code)
     }
 
-    /// Reads a flag; `yes` and `no` are taken too.
+    /// Reads a flag; `yes` and `no` are accepted too.
     pub(crate) fn flag(&mut self, node: &Node, what: &str) -> bool {
         match node.as_str().map(str::to_ascii_lowercase).as_deref() {
             Some("true" | "yes" | "on") => true,
@@ -180,8 +181,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports every key that is not in `known`: a misspelling is an error, and another word is warned of. A spelling
-    /// that real descriptors have counts as what it stands for.
+    /// Reports every key that is not in `known`: a misspelling is an error, another word a warning. A known
+    /// misspelling counts as its correct key.
     pub(crate) fn unknown_keys(&mut self, mapping: &Mapping, known: &[&str], what: &str) {
         for entry in mapping.entries().iter().filter(|entry| !known.contains(&entry.key.text())) {
             let severity = self.severity(entry.key.text(), known);
@@ -196,7 +197,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports unknown keys of an entry that has `properties`: one that looks like a property belongs there.
+    /// Reports unknown keys of an entry that has `properties`. The help for a key that looks like a property
+    /// says that it belongs there.
     pub(crate) fn entry_keys(&mut self, mapping: &Mapping, known: &[&str], what: &str, entry_name: &str) {
         for entry in mapping.entries().iter().filter(|entry| !known.contains(&entry.key.text())) {
             let key = entry.key.text();
@@ -222,7 +224,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Tells whether an unknown key is a misspelling, which is an error, or another word.
+    /// Returns the severity of an unknown key: a misspelling is an error, another word a warning.
     fn severity(&mut self, key: &str, known: &[&str]) -> Severity {
         if is_spelling(key, known) || self.comparisons == 0 {
             return Severity::Warning;
@@ -234,7 +236,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports a name that breaks its rule; a part of it that is nearly right is named.
+    /// Reports an invalid name, with the nearest valid form of the part that is wrong.
     pub(crate) fn bad_name(&mut self, code: Code, text: &Spanned<String>, error: &NameError) {
         if self.diagnostics.leaves_out(Severity::Error) {
             return;
@@ -293,19 +295,19 @@ impl Reader<'_> {
     }
 }
 
-/// Tells whether a key is one of those that real descriptors spell otherwise.
+/// Tells whether a key is a known misspelling of one of `known`.
 fn is_spelling(key: &str, known: &[&str]) -> bool {
     let meant = canonical(key);
     meant != key && known.contains(&meant)
 }
 
-/// Tells whether a value has the shape of a property: a mapping with a `value` or the like.
+/// Tells whether a value has the form of a property: a mapping with a `value` or the like.
 fn property_like(node: &Node) -> bool {
     let is_of_property = |key: &str| matches!(canonical(key), "value" | "default" | "read-only" | "required");
     node.as_mapping().is_some_and(|body| body.keys().any(is_of_property))
 }
 
-/// Says where a key of the language belongs, for one that stands elsewhere.
+/// Returns the proper place of a misplaced key of the language.
 fn home(key: &str) -> Option<&'static str> {
     Some(match canonical(key) {
         "initial-quantity" | "minimum-nodes" | "maximum-nodes" | "scaling-increment" => {
@@ -332,16 +334,16 @@ fn home(key: &str) -> Option<&'static str> {
     })
 }
 
-/// Finds a value by its key or by a known misspelling of it.
+/// Returns the value of a key or of a known misspelling of it.
 pub(crate) fn get<'n>(mapping: &'n Mapping, key: &str) -> Option<&'n Node> {
-    // A misspelling begins as the word does, which spares most of the search.
+    // A misspelling has the same first letter, so most keys are skipped.
     let near = |found: &str| found.as_bytes().first() == key.as_bytes().first();
     let misspelled = |entry: &&Entry| near(entry.key.text()) && canonical(entry.key.text()) == key;
     mapping.get(key).or_else(|| mapping.entries().iter().find(misspelled).map(|entry| &entry.value))
 }
 
-/// Adds the nearest valid name to a diagnostic, if one is near. Where it is the only near one, and the wrong name can be
-/// seen at the diagnostic's place, writing it is a fix; so the place comes first.
+/// Adds the nearest valid name to a diagnostic, if one is near. If it is the only one, and the wrong name
+/// occurs at the diagnostic's place, it also adds a fix. So set the place first.
 pub(crate) fn did_you_mean<'a>(
     diagnostic: Diagnostic,
     name: &str,
@@ -355,7 +357,7 @@ pub(crate) fn did_you_mean<'a>(
     }
 }
 
-/// Finds a word in the text of a place, if it is there once.
+/// Returns the span of a word in the text of a place, if it occurs there exactly once.
 fn word_in(place: &Place, word: &str) -> Option<Span> {
     let text = place.text();
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
@@ -372,7 +374,7 @@ fn word_in(place: &Place, word: &str) -> Option<Span> {
     Some(Span::new(start, start + u32::try_from(word.len()).ok()?))
 }
 
-/// Returns where a span is, as records keep it.
+/// Converts the start of a span to the form that records use.
 pub(crate) fn origin(source: &Arc<Source>, span: Span) -> Origin {
     let position = source.position(span.start);
     Origin { file: source.shared_name(), line: number(position.line), column: number(position.column) }
@@ -382,7 +384,7 @@ fn number(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }
 
-/// An entry of a section: its key's place and its body.
+/// An entry of a section: the place of its key, and its body.
 pub(crate) struct Body<'n> {
     pub(crate) name: String,
     pub(crate) name_span: Span,
@@ -431,7 +433,7 @@ pub(crate) fn dotted<N: FromStr>(
     parsed.map(|value| Spanned { value, span: text.span })
 }
 
-/// Reads a section of which only the names count.
+/// Reads a section of which only the names matter.
 pub(crate) fn names(reader: &mut Reader<'_>, root: &Mapping, key: &str) -> IndexMap<String, Span> {
     let mapping = get(root, key).and_then(|node| reader.mapping(node, &format!("`{key}`")));
     let entries = mapping.map(Mapping::entries).unwrap_or_default();

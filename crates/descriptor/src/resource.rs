@@ -1,4 +1,4 @@
-//! Resource descriptors: what a part can do, and which drivers do it.
+//! Resource descriptors: the capabilities of a component, and the drivers that implement them.
 
 use std::sync::Arc;
 
@@ -16,65 +16,65 @@ use crate::read::{Reader, Spanned, did_you_mean, get, names};
 
 const OPERATION: &str = "an operation";
 
-/// Transitions that real descriptors have from before drivers made the infrastructure.
+/// Transitions of older descriptors, from before drivers created the infrastructure.
 const OLD_TRANSITIONS: [&str; 2] = ["CreateInfrastructure", "DeleteInfrastructure"];
 
 /// A resource descriptor.
 #[derive(Debug, Clone)]
 pub struct ResourceDescriptor {
-    /// The text it was read from.
+    /// Text that it was read from.
     pub source: Arc<Source>,
-    /// Its name.
+    /// Name, if it is valid.
     pub name: Option<Spanned<DescriptorName>>,
-    /// What it is.
+    /// Description.
     pub description: Option<String>,
-    /// Its properties.
+    /// Properties.
     pub properties: Properties,
-    /// Properties that are not seen from outside.
+    /// Properties that are not visible from outside.
     pub private_properties: Properties,
-    /// The transitions that it has scripts for.
+    /// Transitions that it has scripts for.
     pub transitions: IndexMap<Transition, ActionDecl>,
-    /// The operations that relationships may call.
+    /// Operations that relationships may call.
     pub operations: IndexMap<OperationName, ActionDecl>,
-    /// The drivers for whatever names none.
+    /// Default drivers of transitions and operations.
     pub default_drivers: Vec<DriverDecl>,
-    /// The drivers that find an existing one, for references.
+    /// Drivers that find an existing instance, for references.
     pub queries: Vec<DriverDecl>,
-    /// The infrastructure types that it says it is for.
+    /// Supported infrastructure types.
     pub infrastructure: IndexMap<String, Span>,
-    /// What it offers to others.
+    /// Capabilities offered to others.
     pub capabilities: IndexMap<String, Span>,
-    /// What it needs of others.
+    /// Requirements on others.
     pub requirements: IndexMap<String, Span>,
-    /// What it publishes of itself.
+    /// Published metrics.
     pub metrics: Metrics,
-    /// What follows from its metrics.
+    /// Policies about its metrics.
     pub policies: Policies,
-    /// The types of properties that it declares.
+    /// Declared data types.
     pub data_types: DataTypes,
 }
 
-/// A transition or operation, as declared.
+/// A declared transition or operation.
 #[derive(Debug, Clone)]
 pub struct ActionDecl {
-    /// Where its name stands.
+    /// Place of the name.
     pub name_span: Span,
-    /// The drivers named for it; none means the default ones.
+    /// Drivers of the action; if there are none, the default drivers apply.
     pub drivers: Vec<DriverDecl>,
-    /// The arguments that an operation takes.
+    /// Arguments of an operation.
     pub properties: Properties,
 }
 
-/// A driver, as declared.
+/// A declared driver.
 #[derive(Debug, Clone)]
 pub struct DriverDecl {
-    /// Where its name stands.
+    /// Place of the name.
     pub name_span: Span,
-    /// Which driver.
+    /// Kind of the driver.
     pub driver: DriverKind,
-    /// The infrastructure types it is for; all where none is named.
+    /// Infrastructure types that it supports; all if empty.
     pub infrastructure: Vec<String>,
-    /// The driver properties.
+    /// Driver properties.
     pub properties: serde_json::Map<String, serde_json::Value>,
 }
 
@@ -138,7 +138,7 @@ fn add_transition(
     word: &str,
     decl: ActionDecl,
 ) {
-    // Later versions of the language have a transition that is no part of bringing something up.
+    // Later versions of the language have a transition that is not part of an installation.
     if word == "Upgrade" {
         return;
     }
@@ -223,7 +223,7 @@ fn drivers(reader: &mut Reader<'_>, node: &Node) -> Vec<DriverDecl> {
     found
 }
 
-/// Warns of `infrastructure-type` without `selector` around it, as older descriptors have it.
+/// Warns of `infrastructure-type` without an enclosing `selector`, the form of older descriptors.
 fn old_selector(reader: &mut Reader<'_>, body: &Mapping) {
     let Some(entry) = body.entry("infrastructure-type").filter(|_| body.get("selector").is_none()) else {
         return;

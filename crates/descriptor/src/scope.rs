@@ -1,4 +1,4 @@
-//! What a `${…}` means where it stands.
+//! Resolves the meaning of a `${…}` at its place.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -17,31 +17,31 @@ use crate::read::did_you_mean;
 use crate::resource::ResourceDescriptor;
 use crate::template::Reference;
 
-/// What a reference means.
+/// The meaning of a reference.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Meaning {
     /// A property of the descriptor itself.
     Own(PropertyName),
     /// A property of a component or reference.
     Part(ComponentName, PropertyName),
-    /// What the engine knows of the instance.
+    /// A field that the engine knows of the instance.
     Instance(InstanceField),
     /// A property of an end of the relationship.
     End(End, PropertyName),
 }
 
-/// The names that a reference can mean at its place.
+/// The names that are valid in a reference at its place.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'a> {
-    /// The text in which the reference stands.
+    /// Text that contains the reference.
     pub(crate) source: &'a Arc<Source>,
-    /// The properties of the descriptor itself.
+    /// Properties of the descriptor itself.
     pub(crate) own: &'a Properties,
-    /// The properties that only a resource itself sees.
+    /// Properties that only a resource itself can read.
     pub(crate) private: Option<&'a Properties>,
-    /// The assembly, for its components and references; none inside a resource descriptor.
+    /// Assembly, for its components and references; `None` inside a resource descriptor.
     pub(crate) assembly: Option<&'a AssemblyDescriptor>,
-    /// Whether `source` and `target` mean something.
+    /// Whether `source` and `target` are valid.
     pub(crate) ends: bool,
 }
 
@@ -70,7 +70,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Finds what a reference means, or says why it means nothing.
+    /// Returns the meaning of a reference, or the error with a suggestion.
     pub(crate) fn meaning(&self, reference: &Reference) -> Result<Meaning, Box<Diagnostic>> {
         self.look_up(reference).map_err(|wrong| match wrong {
             Wrong::Said(diagnostic) => diagnostic,
@@ -79,7 +79,7 @@ impl<'a> Scope<'a> {
         })
     }
 
-    /// Finds what a reference means. Where it means nothing, nobody looks for what was meant perhaps.
+    /// Returns the meaning of a reference, without the search for a suggestion.
     pub(crate) fn find(&self, reference: &Reference) -> Option<Meaning> {
         self.look_up(reference).ok()
     }
@@ -100,7 +100,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Returns the name of a component or reference, if there is one.
+    /// Returns the name of a component or reference, if it exists.
     fn part(&self, name: &str) -> Option<&'a ComponentName> {
         let assembly = self.assembly?;
         let component = assembly.composition.get_key_value(name).map(|(name, _)| name);
@@ -116,7 +116,7 @@ impl<'a> Scope<'a> {
         Diagnostic::error(code, message).at(self.source.place(reference.span))
     }
 
-    /// Says why a reference to a property or a part means nothing.
+    /// Returns the error for an unknown property, component or reference.
     fn unknown(&self, reference: &Reference) -> Box<Diagnostic> {
         let text = &reference.text;
         if let ((component, Some(_)), Some(_)) = (reference.split(), self.assembly) {
@@ -180,13 +180,13 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// Why a reference means nothing.
+/// The reason why a reference is invalid.
 enum Wrong<'r> {
-    /// What is to be said of it.
+    /// It has an error with its own message.
     Said(Box<Diagnostic>),
-    /// No instance knows this of itself.
+    /// No instance has this field.
     Field(&'r str),
-    /// There is nothing of this name.
+    /// The name is unknown.
     Name,
 }
 
@@ -196,7 +196,7 @@ impl From<Box<Diagnostic>> for Wrong<'_> {
     }
 }
 
-/// What every instance knows of itself.
+/// The fields of every instance.
 const INSTANCE: [&str; 3] = ["instance.name", "instance.id", "instance.index"];
 
 /// Returns the names of all components and references.
@@ -204,7 +204,7 @@ pub(crate) fn part_names(assembly: &AssemblyDescriptor) -> Vec<&str> {
     assembly.composition.keys().chain(assembly.references.keys()).map(ComponentName::as_str).collect()
 }
 
-/// Says which components there are, and which of `names` was meant perhaps.
+/// Adds the existing components, and the nearest of `names`, to a diagnostic.
 pub(crate) fn unknown_component(
     diagnostic: Diagnostic,
     name: &str,
@@ -219,7 +219,7 @@ pub(crate) fn unknown_component(
     did_you_mean(diagnostic, name, names.iter().copied())
 }
 
-/// Lists names, the first few of them when there are many.
+/// Lists names; of many only the first few.
 pub(crate) fn quoted(names: &[&str]) -> String {
     const SHOWN: usize = 8;
     let mut shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
@@ -233,16 +233,16 @@ pub(crate) fn quoted(names: &[&str]) -> String {
     }
 }
 
-/// Whether a part has a property, as far as that can be told.
+/// The result of looking up a property of a component or reference.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Has {
     /// It is declared.
     Yes,
-    /// It is not.
+    /// It is not declared.
     No,
-    /// It is declared, and only the resource itself sees it.
+    /// It is declared, but only the resource itself can read it.
     Private,
-    /// The part's descriptor is not at hand.
+    /// The descriptor is unavailable.
     CannotTell,
 }
 

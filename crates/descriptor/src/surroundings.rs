@@ -1,17 +1,17 @@
-//! What a descriptor's text takes from the project that it stands in.
+//! The information that a descriptor takes from its project.
 //!
-//! The tool `lmctl` builds packages out of a project: it fills in the name of a descriptor that has none, and replaces
-//! `$lmctl:/contains:/web:/descriptor_name` by the name of a contained package. Whoever knows the project says so here;
-//! the text alone doesn't.
+//! The tool `lmctl` builds packages from a project. It fills in the name of a descriptor that has none, and
+//! replaces `$lmctl:/contains:/web:/descriptor_name` by the name of a contained package. The text alone
+//! doesn't contain these names, so a caller that knows the project provides them here.
 
 use std::collections::BTreeMap;
 
 use windlass_model::DescriptorName;
 
-/// How a placeholder begins.
+/// Prefix of a placeholder.
 pub(crate) const PLACEHOLDER: &str = "$lmctl:";
 
-/// What is known of the project that a descriptor stands in. The default knows nothing.
+/// The known names of a descriptor's project. The default has none.
 ///
 /// ```
 /// use windlass_descriptor::{Surroundings, read_in};
@@ -28,9 +28,9 @@ pub(crate) const PLACEHOLDER: &str = "$lmctl:";
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Surroundings {
-    /// The name that the project gives the descriptor.
+    /// Name that the project gives the descriptor.
     pub name: Option<DescriptorName>,
-    /// The names of what the project contains, by the way to each: `contains:/web`, `contains:/web:/contains:/db`.
+    /// Names of the contained projects, by the path to each: `contains:/web`, `contains:/web:/contains:/db`.
     pub contained: BTreeMap<String, DescriptorName>,
 }
 
@@ -46,7 +46,7 @@ impl Surroundings {
         }
     }
 
-    /// Returns the name that a placeholder stands for.
+    /// Returns the name that a placeholder resolves to.
     pub(crate) fn resolve(&self, placeholder: &str) -> Option<&DescriptorName> {
         let way = placeholder.strip_prefix(PLACEHOLDER)?.strip_prefix('/')?;
         if way == "descriptor_name" {
@@ -55,12 +55,12 @@ impl Surroundings {
         self.contained.get(way.strip_suffix(":/descriptor_name")?)
     }
 
-    /// Tells whether any placeholder stands for something.
+    /// Tells whether any placeholder can be resolved.
     pub(crate) fn has_placeholders(&self) -> bool {
         !self.contained.is_empty()
     }
 
-    /// Returns the placeholders that stand for something.
+    /// Returns the placeholders that can be resolved.
     pub(crate) fn placeholders(&self) -> Vec<String> {
         self.contained.keys().map(|way| format!("{PLACEHOLDER}/{way}:/descriptor_name")).collect()
     }

@@ -1,4 +1,4 @@
-//! `${…}` in values: text is cut into literals and references, each with its place.
+//! `${…}` in values: text is split into literals and references, each with its place.
 
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use crate::codes;
 /// A value of a descriptor, with the references in it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Value {
-    /// Where it stands.
+    /// Place of the value.
     pub span: Span,
-    /// What it is.
+    /// Content of the value.
     pub kind: ValueKind,
 }
 
-/// What a [`Value`] is.
+/// The content of a [`Value`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum ValueKind {
-    /// Nothing.
+    /// Null.
     Null,
-    /// Text and references, joined. A scalar keeps its spelling.
+    /// Text and references, concatenated. A scalar keeps its spelling.
     Text(Box<[Segment]>),
     /// A list.
     List(Vec<Value>),
@@ -29,10 +29,10 @@ pub enum ValueKind {
     Map(Vec<(String, Value)>),
 }
 
-/// A piece of a text.
+/// A segment of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Segment {
-    /// Text as it stands.
+    /// Literal text.
     Literal(SmolStr),
     /// `${…}`.
     Reference(Reference),
@@ -41,9 +41,9 @@ pub enum Segment {
 /// A reference, as written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reference {
-    /// Where `${…}` stands.
+    /// Place of `${…}`.
     pub span: Span,
-    /// What is between the braces.
+    /// Text between the braces.
     pub text: SmolStr,
 }
 
@@ -58,7 +58,7 @@ impl Reference {
 }
 
 impl Value {
-    /// Reads a value out of a node, keeping the spelling of scalars.
+    /// Reads a value from a node, keeping the spelling of scalars.
     pub fn read(source: &Arc<Source>, node: &Node, diagnostics: &mut Diagnostics) -> Self {
         let kind = match node.kind() {
             _ if node.is_null() => ValueKind::Null,
@@ -78,7 +78,7 @@ impl Value {
         Self { span: node.span(), kind }
     }
 
-    /// Returns the text when it holds no reference.
+    /// Returns the text if it contains no reference.
     pub fn literal(&self) -> Option<&str> {
         match &self.kind {
             ValueKind::Text(segments) => match &segments[..] {
@@ -90,7 +90,7 @@ impl Value {
         }
     }
 
-    /// Tells whether there is no reference in it, so that it never changes.
+    /// Tells whether it contains no reference, so that it never changes.
     pub fn is_fixed(&self) -> bool {
         let mut fixed = true;
         self.for_each_reference(&mut |_| fixed = false);
@@ -117,7 +117,7 @@ impl Value {
 struct Cutter<'a> {
     source: &'a Arc<Source>,
     node: &'a Node,
-    /// Made for the first reference: one walk serves all of them.
+    /// Created for the first reference: one walk serves all of them.
     inside: Option<Inside>,
     diagnostics: &'a mut Diagnostics,
 }

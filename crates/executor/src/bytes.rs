@@ -1,4 +1,4 @@
-//! Bytes in JSON: text where they are text, else `{"hex": "…"}`.
+//! Serde form of bytes in JSON: a string if they are UTF-8, else `{"hex": "…"}`.
 
 use std::{borrow::Cow, fmt};
 

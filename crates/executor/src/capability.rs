@@ -1,11 +1,11 @@
-//! What a runtime can do for a job, beyond what every runtime does.
+//! The optional capabilities of a runtime.
 
 use std::{collections::BTreeSet, fmt};
 
 use crate::{Job, Network, RuntimeError};
 
-/// Something that not every runtime can do. A job that needs what its runtime can't do is refused when it is
-/// submitted; nothing is left out in silence.
+/// An optional capability of a runtime. A job that needs a missing capability is refused at submission;
+/// nothing is ignored silently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Capability {
@@ -15,7 +15,7 @@ pub enum Capability {
     Network,
     /// Runs a job as another [user](Job::user).
     User,
-    /// Shuts a job in, so that a [relaxation](crate::Isolation) means something.
+    /// Isolates a job, so that a [relaxation](crate::Isolation) has an effect.
     Isolation,
     /// Enforces [`Limits::memory_bytes`](crate::Limits::memory_bytes).
     MemoryLimit,
@@ -25,7 +25,7 @@ pub enum Capability {
     CpuLimit,
     /// Enforces [`Limits::open_files`](crate::Limits::open_files).
     OpenFilesLimit,
-    /// Bounds what a job can write into its `TMPDIR`. Nothing that a job asks for: it is so, or it isn't.
+    /// Bounds the size of a job's `TMPDIR`. A job can't request it: a runtime has it or not.
     TmpLimit,
 }
 
@@ -45,30 +45,30 @@ impl fmt::Display for Capability {
     }
 }
 
-/// The set of what a runtime can do.
+/// The set of a runtime's optional capabilities.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Capabilities(BTreeSet<Capability>);
 
 impl Capabilities {
-    /// Returns the empty set: what every runtime does, and nothing more.
+    /// Returns the empty set.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// Tells whether the runtime can do this.
+    /// Tells whether the runtime has this capability.
     pub fn has(&self, capability: Capability) -> bool {
         self.0.contains(&capability)
     }
 
-    /// Lists what the runtime can do.
+    /// Lists the capabilities.
     pub fn iter(&self) -> impl Iterator<Item = Capability> + '_ {
         self.0.iter().copied()
     }
 
-    /// Checks that a job is well-formed and that the runtime called `runtime` can do all it needs.
+    /// Checks that a job is valid and that the runtime of kind `runtime` has all capabilities that it needs.
     ///
     /// # Errors
-    /// [`RuntimeError::Invalid`], or [`RuntimeError::Unsupported`] with everything that is missing.
+    /// [`RuntimeError::Invalid`], or [`RuntimeError::Unsupported`] with all missing capabilities.
     pub fn check(&self, runtime: &str, job: &Job) -> Result<(), RuntimeError> {
         job.check()?;
         let missing: Vec<_> = needs(job).filter(|need| !self.has(*need)).collect();

@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt, path::PathBuf};
 use serde::{Deserialize, Serialize};
 use windlass_secret::Redactor;
 
-/// What is kept of one stream: its first bytes, its last bytes, and how many there were.
+/// One captured stream: its first bytes, its last bytes, and its total length.
 ///
 /// ```
 /// use windlass_executor::Captured;
@@ -28,20 +28,20 @@ pub struct Captured {
 }
 
 impl Captured {
-    /// Describes a stream of which everything was kept.
+    /// Creates a stream that was kept completely.
     pub fn whole(bytes: impl Into<Vec<u8>>) -> Self {
         let head: Vec<u8> = bytes.into();
         Self { total: head.len() as u64, head, tail: Vec::new(), spill: None }
     }
 
-    /// Describes a stream of `total` bytes that began with `head` and ended with `tail`, which don't overlap.
+    /// Creates a stream of `total` bytes that starts with `head` and ends with `tail`, which don't overlap.
     pub fn new(head: impl Into<Vec<u8>>, tail: impl Into<Vec<u8>>, total: u64) -> Self {
         let (head, tail) = (head.into(), tail.into());
         let kept = (head.len() + tail.len()) as u64;
         Self { head, tail, total: total.max(kept), spill: None }
     }
 
-    /// Says in which file of this host more of the stream is, from its beginning.
+    /// Sets the file of this host that holds a longer start of the stream.
     #[must_use]
     pub fn with_spill(mut self, spill: Option<PathBuf>) -> Self {
         self.spill = spill;
@@ -53,28 +53,28 @@ impl Captured {
         &self.head
     }
 
-    /// Returns the last bytes of the stream, those that aren't in [`head`](Self::head).
+    /// Returns the last bytes of the stream, without those in [`head`](Self::head).
     pub fn tail(&self) -> &[u8] {
         &self.tail
     }
 
-    /// Returns how many bytes the job wrote.
+    /// Returns the number of bytes that the job wrote.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Returns how many bytes were not kept here.
+    /// Returns the number of bytes that are not kept here.
     pub fn omitted(&self) -> u64 {
         self.total - (self.head.len() + self.tail.len()) as u64
     }
 
-    /// Returns the file that has more of the stream, from its beginning. It goes when the job is
+    /// Returns the file that holds a longer start of the stream. It is deleted when the job is
     /// [removed](crate::Runtime::remove).
     pub fn spill(&self) -> Option<&std::path::Path> {
         self.spill.as_deref()
     }
 
-    /// Returns everything the job wrote, if everything was kept.
+    /// Returns the whole stream, if all of it was kept.
     pub fn complete(&self) -> Option<Cow<'_, [u8]>> {
         match (self.omitted(), self.tail.is_empty()) {
             (0, true) => Some(Cow::Borrowed(&self.head)),
@@ -83,7 +83,7 @@ impl Captured {
         }
     }
 
-    /// Returns the stream as text for people: what is no UTF-8 becomes `�`, what wasn't kept a note.
+    /// Returns the stream as text for people. Invalid UTF-8 becomes `�`; omitted bytes become a note.
     pub fn text(&self) -> String {
         match self.complete() {
             Some(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -91,7 +91,8 @@ impl Captured {
         }
     }
 
-    /// Returns the stream as [text](Self::text) without secrets. One that lies across what wasn't kept is masked too.
+    /// Returns the stream as [text](Self::text) with secrets masked. A secret that spans the omitted part is
+    /// masked too.
     pub fn masked(&self, redactor: &Redactor) -> String {
         if let Some(bytes) = self.complete() {
             return String::from_utf8_lossy(&redactor.mask(&bytes)).into_owned();
@@ -111,7 +112,7 @@ impl Captured {
 }
 
 impl fmt::Debug for Captured {
-    /// Shows sizes only: a stream may hold what must not be logged.
+    /// Writes sizes only, since a stream may hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Captured({} bytes, {} left out)", self.total, self.omitted())
     }
@@ -121,8 +122,8 @@ impl fmt::Debug for Captured {
 pub(crate) mod tests {
     use super::*;
 
-    /// Streams of which a part is kept, the same on all runtimes: what was stored as it came, the last of what was not stored,
-    /// how many bytes there were, how many are kept, and the text that comes of it.
+    /// Partly kept streams, which are the same on all runtimes. Each has the stored first bytes, the last of
+    /// the unstored bytes, the total length, the number of bytes to keep, and the resulting text.
     pub(crate) const CUTS: [(&str, &str, u64, u64, &str); 7] = [
         ("0123", "", 4, 8, "0123"),
         ("0123456789", "", 10, 4, "01[… 6 bytes left out …]89"),

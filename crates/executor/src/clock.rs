@@ -1,18 +1,18 @@
-//! The wall clock, as records show it.
+//! The wall clock, for records.
 
 use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-/// A moment, in milliseconds since 1970 (UTC), as the host of the job saw it.
+/// A point in time, in milliseconds since 1970 (UTC), by the clock of the job's host.
 ///
-/// For people and records. Limits are measured on a clock that nobody can set.
+/// For people and records. Limits use the monotonic clock, which can't be set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(u64);
 
 impl Timestamp {
-    /// Makes a moment out of milliseconds since 1970.
+    /// Creates a timestamp from milliseconds since 1970.
     pub fn from_millis(millis: u64) -> Self {
         Self(millis)
     }
@@ -22,13 +22,13 @@ impl Timestamp {
         self.0
     }
 
-    /// Returns the time from `earlier` to this moment, zero if the clock went back between them.
+    /// Returns the time from `earlier` to this timestamp; zero if the clock went back in between.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 
-    /// Reads the host's clock. It is the kernel's word on when a process ran, so there is nothing to inject:
-    /// the supervisor that reads it is a process of its own.
+    /// Reads the host's clock. It is not injected: the supervisor that reads it is a separate process, and
+    /// the kernel's clock defines when a process ran.
     pub(crate) fn now() -> Self {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
         let seconds = u64::try_from(now.tv_sec).unwrap_or(0);

@@ -1,14 +1,14 @@
-//! Bytes that go into a job.
+//! Input bytes of a job.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 use windlass_secret::Sensitive;
 
-/// Bytes that a job is given: its stdin, or a file placed for it.
+/// Input bytes of a job: its stdin, or a file placed for it.
 ///
-/// They are how secrets reach a job, so they are masked in `Debug`, written as a length by serde, wiped when
-/// dropped, can't be compared, and are read only where the code says [`expose`](Content::expose).
+/// Secrets reach a job in this form. So `Debug` masks the bytes, serde writes only their length, and they are
+/// wiped when dropped. They can't be compared, and only [`expose`](Content::expose) reads them.
 ///
 /// ```
 /// use windlass_executor::Content;
@@ -21,12 +21,12 @@ use windlass_secret::Sensitive;
 pub struct Content(Sensitive<Vec<u8>>);
 
 impl Content {
-    /// Returns the bytes themselves.
+    /// Returns the bytes.
     pub fn expose(&self) -> &[u8] {
         self.0.expose()
     }
 
-    /// Returns how many bytes there are.
+    /// Returns the number of bytes.
     pub fn len(&self) -> usize {
         self.expose().len()
     }
@@ -51,7 +51,7 @@ impl Serialize for Content {
 }
 
 impl Default for Content {
-    /// Returns no bytes.
+    /// Returns an empty content.
     fn default() -> Self {
         Vec::new().into()
     }

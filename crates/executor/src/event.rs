@@ -1,4 +1,4 @@
-//! What a job does while it runs.
+//! The events of a running job.
 
 use std::fmt;
 
@@ -17,38 +17,38 @@ pub enum Stream {
     Stderr,
 }
 
-/// Something a running job did.
+/// An event of a running job.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JobEvent {
-    /// It started.
+    /// The job started.
     Started {
-        /// When.
+        /// Time of the start.
         at: Timestamp,
     },
-    /// It wrote something. Chunks of one stream come in order; how they are cut means nothing.
+    /// The job wrote output. Chunks of one stream arrive in order; their boundaries have no meaning.
     Output {
-        /// On which stream.
+        /// Stream of the chunk.
         stream: Stream,
-        /// When it was seen.
+        /// Time when the runtime read the chunk.
         at: Timestamp,
-        /// What.
+        /// Bytes of the chunk.
         chunk: Vec<u8>,
     },
-    /// It wrote more than is kept ([`Limits::spill_bytes`](crate::Limits::spill_bytes)); this many bytes can't be
-    /// shown.
+    /// The job wrote more than is kept ([`Limits::spill_bytes`](crate::Limits::spill_bytes)); these bytes are
+    /// not available.
     Omitted {
-        /// On which stream.
+        /// Stream of the omitted bytes.
         stream: Stream,
-        /// How many bytes.
+        /// Number of omitted bytes.
         bytes: u64,
     },
-    /// It ended, and its outcome can be had. Nothing follows.
+    /// The job ended, and its outcome is available. No event follows.
     Ended,
 }
 
 impl fmt::Debug for JobEvent {
-    /// Shows the size of a chunk only: it may hold what must not be logged.
+    /// Writes only the size of a chunk, since it may hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Started { at } => write!(f, "Started({at})"),
@@ -61,19 +61,19 @@ impl fmt::Debug for JobEvent {
     }
 }
 
-/// The events of one job, as they come.
+/// The receiving end of one job's events, in order.
 ///
-/// It is bounded: a reader that doesn't keep up makes the runtime wait with *telling*, never the job. What the
-/// reader missed in the meantime comes in larger chunks, or as [`JobEvent::Omitted`].
+/// The channel is bounded. A slow reader delays only the delivery of events, never the job. Output that the
+/// reader missed in the meantime arrives in larger chunks, or as [`JobEvent::Omitted`].
 #[derive(Debug)]
 pub struct Events(mpsc::Receiver<JobEvent>);
 
-/// The other end of [`Events`], for those who implement a runtime.
+/// The sending end of [`Events`], for implementations of a runtime.
 #[derive(Debug, Clone)]
 pub struct EventSender(mpsc::Sender<JobEvent>);
 
 impl Events {
-    /// Makes both ends, with room for `capacity` events (at least one) between them.
+    /// Creates both ends, with a buffer of `capacity` events (at least one).
     pub fn channel(capacity: usize) -> (EventSender, Self) {
         let (sender, receiver) = mpsc::channel(capacity.max(1));
         (EventSender(sender), Self(receiver))
@@ -86,12 +86,12 @@ impl Events {
 }
 
 impl EventSender {
-    /// Hands on an event, waiting for room. `false` when nobody listens any more.
+    /// Sends an event and waits for buffer space. Returns `false` when the receiver was dropped.
     pub async fn send(&self, event: JobEvent) -> bool {
         self.0.send(event).await.is_ok()
     }
 
-    /// Waits until nobody listens any more.
+    /// Waits until the receiver is dropped.
     pub async fn closed(&self) {
         self.0.closed().await;
     }

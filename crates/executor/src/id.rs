@@ -1,4 +1,4 @@
-//! The names that a job carries: its own, and its owner's.
+//! The names of a job: its own id, its owner, and its volumes.
 
 use std::{fmt, str::FromStr};
 
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 /// The name of one execution of one job, chosen by the caller before the job is submitted.
 ///
-/// Lower-case letters, digits and hyphens, 1 to 63 characters, first a letter or digit: what a folder, a
-/// container and a Kubernetes object may all be called. Because the caller knows it beforehand, a job whose
-/// submission was cut off can be looked up. An id names **one attempt**: a second try is a new id, so that a
-/// late result of the first can't be taken for one of the second.
+/// Lower-case letters, digits and hyphens, 1 to 63 characters, the first a letter or digit. Such a name is
+/// valid for a folder, a container and a Kubernetes object. Because the caller chooses it beforehand, a job
+/// can be looked up after its submission was interrupted. An id names **one attempt**. A second attempt needs
+/// a new id, so that a late result of the first can't be mistaken for one of the second.
 ///
 /// ```
 /// use windlass_executor::JobId;
@@ -23,28 +23,28 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub struct JobId(String);
 
-/// Whoever a group of jobs belongs to, for [`Runtime::list`](crate::Runtime::list): a process of the engine, a
-/// command on the terminal.
+/// The name of the owner of a group of jobs, for [`Runtime::list`](crate::Runtime::list): a process of the
+/// engine, a command on the terminal.
 ///
-/// 1 to 128 printable ASCII characters, none of them a space.
+/// 1 to 128 printable ASCII characters without spaces.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Owner(String);
 
-/// The name of a volume: what a [`JobId`] may be.
+/// The name of a volume, with the same rules as a [`JobId`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct VolumeName(String);
 
-/// A name that breaks its rule.
+/// An error for a malformed name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{found}` is no {what}: expected {rule}")]
 pub struct NameError {
-    /// What kind of name was expected.
+    /// Kind of name that was expected.
     pub what: &'static str,
     /// The text as it was given.
     pub found: String,
-    /// The rule it breaks.
+    /// The violated rule.
     pub rule: &'static str,
 }
 
@@ -115,7 +115,7 @@ name!(Owner, "owner", PRINTABLE, is_printable);
 name!(VolumeName, "volume name", LABEL, is_label);
 
 impl Default for Owner {
-    /// Returns `nobody`, the owner of a job that doesn't say.
+    /// Returns `nobody`, the owner of a job that names none.
     fn default() -> Self {
         Self("nobody".to_owned())
     }

@@ -1,14 +1,14 @@
-//! How far a job is shut in, for runtimes that shut jobs in.
+//! The isolation of a job, for runtimes that isolate jobs.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// Where a job differs from the strictest way to run it. The default differs in nothing: a root that can't be written, no
-/// capabilities, images fetched only when they are missing.
+/// Relaxations of the strictest isolation. The default relaxes nothing: a read-only root, no kernel
+/// capabilities, images pulled only when they are missing.
 ///
-/// Each relaxation has to be asked for here (or by [`Job::network`](crate::Job::network),
-/// [`Job::user`](crate::Job::user)), and the runtime notes it with the job.
+/// Each relaxation must be requested here (or by [`Job::network`](crate::Job::network),
+/// [`Job::user`](crate::Job::user)), and the runtime records it with the job.
 ///
 /// ```
 /// use windlass_executor::{Isolation, Job, Root};
@@ -24,42 +24,42 @@ use serde::{Deserialize, Serialize};
 pub struct Isolation {
     /// Whether the job may write to the file system of its image.
     pub root: Root,
-    /// Capabilities of the kernel that it keeps, without `CAP_`: `NET_ADMIN`.
+    /// Kernel capabilities that the job keeps, without `CAP_`: `NET_ADMIN`.
     pub capabilities: BTreeSet<String>,
-    /// How large its `/tmp` may become, in bytes; the runtime's choice if not given.
+    /// Maximum size of the job's `/tmp`, in bytes; the runtime's choice if not given.
     pub tmp_bytes: Option<u64>,
-    /// When its image is fetched.
+    /// When the image is pulled.
     pub pull: Pull,
 }
 
-/// Whether a job may write to the file system of its image. What it writes goes with it.
+/// The access of a job to the file system of its image. Changes are discarded with the job.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Root {
-    /// It can only read it.
+    /// The job can only read.
     #[default]
     ReadOnly,
-    /// It can write, as far as its user may.
+    /// The job can write, within the permissions of its user.
     Writable,
 }
 
-/// When an image is fetched from its registry.
+/// When an image is pulled from its registry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Pull {
-    /// Never: it has to be there.
+    /// Never: the image must be present locally.
     Never,
-    /// When it isn't there.
+    /// When the image is not present locally.
     #[default]
     Missing,
-    /// For each job, so that a name that was given to something newer means that.
+    /// For each job, so that a moved tag resolves to its newest image.
     Always,
 }
 
 impl Isolation {
-    /// Tells whether something is asked for that only makes sense where a job is shut in.
+    /// Tells whether a relaxation is requested that has a meaning only on a runtime that isolates jobs.
     pub(crate) fn is_relaxed(&self) -> bool {
         self.root != Root::ReadOnly || !self.capabilities.is_empty()
     }

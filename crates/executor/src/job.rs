@@ -1,4 +1,4 @@
-//! A job: what to run, with what, under which limits.
+//! A job: the command to run, its input, and its limits.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Content, Isolation, Limits, Owner, VolumeName, WorkPath};
 
-/// A job: a command, what it is given, what is brought back, and what it may use.
+/// A job: a command, its input, the files to bring back, and its limits.
 ///
-/// It says nothing about where it runs. It is built by naming what differs from the defaults:
+/// It doesn't name a runtime. It is built by setting the values that differ from the defaults:
 ///
 /// ```
 /// use std::time::Duration;
@@ -30,91 +30,92 @@ use crate::{Content, Isolation, Limits, Owner, VolumeName, WorkPath};
 /// ```
 ///
 /// # Environment
-/// A job inherits nothing. It gets `PATH` (the usual system folders), `HOME` (its working folder), `TMPDIR`,
-/// `LANG=C.UTF-8`, `WINDLASS_JOB` (which marks its processes), one `WINDLASS_VOLUME_<NAME>` per volume, and
-/// [`env`](Job::env), which wins over all of these but can't set names that start with `WINDLASS_`. Secrets belong
-/// in stdin or in a file: an environment can be read by others.
+/// A job inherits no variables. It gets `PATH` (the usual system folders), `HOME` (its working folder), `TMPDIR`,
+/// `LANG=C.UTF-8`, `WINDLASS_JOB` (which marks its processes), and one `WINDLASS_VOLUME_<NAME>` per volume.
+/// [`env`](Job::env) overrides these, but can't set names that start with `WINDLASS_`. Secrets belong in stdin or
+/// in a file, since other processes can read an environment.
 ///
 /// # Records
-/// serde writes a job as a record for logs and journals: [`Content`] as its length. A record can't be read back
-/// as a job, since it is none.
+/// serde writes a job as a record for logs and journals, with each [`Content`] as its length. A record can't
+/// be deserialised into a job, since the contents are missing.
 #[derive(Debug, Clone, Serialize)]
 #[must_use = "a job does nothing until it is submitted to a runtime"]
 #[non_exhaustive]
 pub struct Job {
-    /// What is run: a path relative to the working folder (`./run.sh`, `scripts/run.sh`), an absolute path, or a
-    /// name without `/` that is looked up in `PATH`.
+    /// Program to run: a path relative to the working folder (`./run.sh`, `scripts/run.sh`), an absolute
+    /// path, or a name without `/` that is looked up in `PATH`.
     pub program: String,
     /// The arguments, without the program's own name.
     pub args: Vec<String>,
     /// The image whose file system the job sees, for runtimes that have [images](crate::Capability::Image).
     pub image: Option<String>,
-    /// Variables of the environment, beside those that every job gets.
+    /// Environment variables, in addition to those that every job gets.
     pub env: BTreeMap<String, String>,
-    /// What the job may read on its standard input. It need not.
+    /// Content of the job's standard input. The job doesn't have to read it.
     pub stdin: Content,
-    /// Files that are there when the job starts.
+    /// Files that are placed in the working folder before the job starts.
     pub files: Vec<InputFile>,
-    /// Files that are brought back after it.
+    /// Files that are brought back after the job has ended.
     pub outputs: Vec<OutputRequest>,
-    /// What it may use.
+    /// Resource limits.
     pub limits: Limits,
-    /// Which network it sees.
+    /// Network of the job.
     pub network: Network,
-    /// Who runs it; the runtime's own choice if not given.
+    /// User that the job runs as; the runtime's own choice if not given.
     pub user: Option<User>,
-    /// How far it is shut in, where the runtime shuts jobs in.
+    /// Relaxations of the isolation, on runtimes that isolate jobs.
     pub isolation: Isolation,
-    /// Folders that outlive it.
+    /// Folders that outlive the job.
     pub volumes: Vec<Volume>,
-    /// Words for people and tools, kept with the job.
+    /// Labels for people and tools, kept with the job.
     pub labels: BTreeMap<String, String>,
-    /// Whose job it is.
+    /// Owner of the job.
     pub owner: Owner,
-    /// What becomes of it when the process that submitted it dies.
+    /// Action when the process that submitted the job dies.
     pub on_owner_death: OnOwnerDeath,
-    /// Whether it must not run where another job has run or will run: for secrets, and for what isn't trusted. A
-    /// [pool](crate::pool) gives it a fresh container; other runtimes do so in any case, or isolate nothing.
+    /// Whether the job must not share its environment with any earlier or later job: for secrets, and for
+    /// untrusted code. A [pool](crate::pool) gives such a job a fresh container. Other runtimes start each
+    /// job in a fresh environment anyway, or isolate nothing.
     pub alone: bool,
 }
 
-/// A file placed in the working folder before the job starts. Its folders are made as needed.
+/// A file placed in the working folder before the job starts. Its parent folders are created as needed.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct InputFile {
-    /// Where it is placed.
+    /// Path of the file.
     pub path: WorkPath,
-    /// Its permission bits, such as `0o755`.
+    /// Permission bits, such as `0o755`.
     pub mode: u32,
-    /// What is in it.
+    /// Content of the file.
     pub content: Content,
 }
 
-/// A file to bring back once the job has ended, however it ended.
+/// A file to bring back once the job has ended, whatever its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct OutputRequest {
-    /// The name under which it is found in [`Outcome::outputs`](crate::Outcome::outputs).
+    /// Name of the output in [`Outcome::outputs`](crate::Outcome::outputs).
     pub name: String,
-    /// Where the job leaves it.
+    /// Path of the file that the job writes.
     pub path: WorkPath,
-    /// The most bytes that are brought back; a larger file is reported as such, and not cut.
+    /// Maximum size in bytes. A larger file is reported as too large, and not cut.
     pub max_bytes: u64,
 }
 
-/// A folder that outlives its jobs. All jobs of one owner on one runtime that name it see the same folder; on an engine,
-/// those of another owner see another one.
+/// A folder that outlives its jobs. All jobs of one owner on one runtime that name it see the same folder. On
+/// an engine, jobs of another owner see a different folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Volume {
-    /// Its name. The job finds its path in `WINDLASS_VOLUME_<NAME>`, upper-cased, `_` for `-`.
+    /// Name of the volume. The job finds its path in `WINDLASS_VOLUME_<NAME>`, upper-cased, `_` for `-`.
     pub name: VolumeName,
-    /// Where it is mounted, for runtimes where a job has a file system of its own.
+    /// Mount point, on runtimes where a job has a file system of its own.
     pub path: String,
 }
 
 impl Volume {
-    /// Returns the name of the variable that tells the job where the volume is.
+    /// Returns the name of the variable that holds the path of the volume.
     pub fn variable(&self) -> String {
         format!("WINDLASS_VOLUME_{}", self.name.as_str().to_ascii_uppercase().replace('-', "_"))
     }
@@ -125,20 +126,20 @@ impl Volume {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Network {
-    /// What the runtime gives a job that doesn't ask: none in a container, the host's for a process.
+    /// The runtime's default: no network in a container, the host's network for a process.
     #[default]
     Default,
-    /// None at all.
+    /// No network.
     None,
-    /// One behind the engine's bridge.
+    /// A network behind the engine's bridge.
     Bridge,
-    /// The host's own.
+    /// The host's own network.
     Host,
     /// A network of the engine, by name.
     Named(String),
 }
 
-/// Who runs a job, by number: names mean nothing in another file system.
+/// A user that a job runs as, given by number: user names differ between file systems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct User {
@@ -149,26 +150,26 @@ pub struct User {
 }
 
 impl User {
-    /// Names a user by number.
+    /// Creates a user from numbers.
     pub fn new(uid: u32, gid: Option<u32>) -> Self {
         Self { uid, gid }
     }
 }
 
-/// What becomes of a job when the process that submitted it dies.
+/// The action when the process that submitted a job dies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum OnOwnerDeath {
-    /// It is ended: for work that can be repeated and must not run beside its repetition.
+    /// The job is killed: for work that can be repeated and must not run beside its repetition.
     #[default]
     Kill,
-    /// It runs to its end, and its outcome waits to be found: for work that must not be done twice.
+    /// The job runs to its end and its outcome is kept: for work that must not be done twice.
     Finish,
 }
 
 impl Job {
-    /// Starts a job that runs `program`.
+    /// Creates a job that runs `program`.
     pub fn command(program: impl Into<String>) -> Self {
         Self {
             program: program.into(),
@@ -202,7 +203,7 @@ impl Job {
         self
     }
 
-    /// Names the image to run in.
+    /// Sets the image to run in.
     pub fn image(mut self, image: impl Into<String>) -> Self {
         self.image = Some(image.into());
         self
@@ -214,7 +215,7 @@ impl Job {
         self
     }
 
-    /// Gives what the job reads on its standard input.
+    /// Sets the content of the job's standard input.
     pub fn stdin(mut self, stdin: impl Into<Content>) -> Self {
         self.stdin = stdin.into();
         self
@@ -225,7 +226,7 @@ impl Job {
         self.file_with_mode(path, 0o600, content)
     }
 
-    /// Places a file that can be run (mode 0700).
+    /// Places an executable file (mode 0700).
     pub fn script(self, path: WorkPath, content: impl Into<Content>) -> Self {
         self.file_with_mode(path, 0o700, content)
     }
@@ -236,13 +237,13 @@ impl Job {
         self
     }
 
-    /// Asks for a file of at most `max_bytes` to be brought back under `name`.
+    /// Requests that a file of at most `max_bytes` is brought back under `name`.
     pub fn output(mut self, name: impl Into<String>, path: WorkPath, max_bytes: u64) -> Self {
         self.outputs.push(OutputRequest { name: name.into(), path, max_bytes });
         self
     }
 
-    /// Sets the longest the job may run.
+    /// Sets the maximum run time.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.limits.timeout = timeout;
         self
@@ -254,19 +255,19 @@ impl Job {
         self
     }
 
-    /// Chooses the network.
+    /// Sets the network.
     pub fn network(mut self, network: Network) -> Self {
         self.network = network;
         self
     }
 
-    /// Chooses who runs the job.
+    /// Sets the user that the job runs as.
     pub fn user(mut self, user: User) -> Self {
         self.user = Some(user);
         self
     }
 
-    /// Says where the job differs from the strictest way to run it.
+    /// Sets the relaxations of the isolation.
     pub fn isolation(mut self, isolation: Isolation) -> Self {
         self.isolation = isolation;
         self
@@ -284,28 +285,28 @@ impl Job {
         self
     }
 
-    /// Says whose job it is.
+    /// Sets the owner.
     pub fn owner(mut self, owner: Owner) -> Self {
         self.owner = owner;
         self
     }
 
-    /// Says what becomes of the job when the process that submitted it dies.
+    /// Sets the action when the process that submitted the job dies.
     pub fn on_owner_death(mut self, fate: OnOwnerDeath) -> Self {
         self.on_owner_death = fate;
         self
     }
 
-    /// Asks for a place where no other job runs before, beside or after it.
+    /// Requests an environment in which no other job runs before, beside or after it.
     pub fn alone(mut self) -> Self {
         self.alone = true;
         self
     }
 
-    /// Checks what the types alone can't: texts that the kernel couldn't take, names given twice.
+    /// Checks everything that the types don't guarantee: texts that the kernel would reject, duplicate names.
     ///
     /// # Errors
-    /// [`JobError`] with everything that is wrong.
+    /// [`JobError`] with all problems.
     pub fn check(&self) -> Result<(), JobError> {
         let mut problems = Vec::new();
         check_command(self, &mut problems);
@@ -322,10 +323,10 @@ impl Job {
     }
 }
 
-/// A job that can't be run anywhere.
+/// An error that lists why a job can't run on any runtime.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct JobError {
-    /// Everything that is wrong with it, at least one thing.
+    /// All problems, at least one.
     pub problems: Vec<JobProblem>,
 }
 
@@ -336,38 +337,38 @@ impl fmt::Display for JobError {
     }
 }
 
-/// One thing that is wrong with a job.
+/// One problem of a job.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JobProblem {
     /// The program's name is empty.
     #[error("the program is empty")]
     NoProgram,
-    /// The program, an argument or a variable contains a NUL byte, which can't be handed to a process.
+    /// The program, an argument or a variable contains a NUL byte, which can't be passed to a process.
     #[error("{place} contains a NUL byte")]
     Nul {
-        /// Where the byte is, for people.
+        /// Place of the byte, for people.
         place: String,
     },
-    /// A variable's name is empty or contains `=`.
+    /// The name of a variable is empty or contains `=` or a NUL byte.
     #[error("`{name}` can't be the name of a variable")]
     VariableName {
         /// The name as given.
         name: String,
     },
-    /// A variable's name is one of those that the runtime sets.
+    /// The name of a variable is reserved for the runtime.
     #[error("the variable `{name}` is set by the runtime: names that start with `WINDLASS_` are taken")]
     ReservedVariable {
         /// The name as given.
         name: String,
     },
-    /// Two files are placed at one path, or one at a folder that another needs.
+    /// Two files have the same path, or a file has the path of a folder that another file needs.
     #[error("there can't be a file at `{path}`: another one is in the way")]
     FileTwice {
-        /// Where the second of them should be.
+        /// Path of the second file.
         path: WorkPath,
     },
-    /// A mode has bits beside the permissions (such as set-user-id).
+    /// A mode has bits other than the permissions (such as set-user-id).
     #[error("the file `{path}` has the mode {mode:o}, which is more than permissions (777)")]
     Mode {
         /// The file.
@@ -375,22 +376,22 @@ pub enum JobProblem {
         /// Its mode.
         mode: u32,
     },
-    /// Two outputs have one name.
+    /// Two outputs have the same name.
     #[error("two outputs are called `{name}`")]
     OutputTwice {
         /// The name of both.
         name: String,
     },
-    /// What should be a capability of the kernel can't be the name of one.
+    /// The name of a kernel capability is malformed.
     #[error("`{name}` can't be a capability: expected upper-case letters without `CAP_`, such as NET_ADMIN")]
     KernelCapability {
         /// The name as given.
         name: String,
     },
-    /// A container needs an image.
+    /// The job names no image, and containers need one.
     #[error("it names no image, and containers need one: name it in the job or in its location")]
     NoImage,
-    /// A volume's path leads nowhere, or to where the runtime keeps its own.
+    /// The path of a volume is not absolute, or is reserved for the runtime.
     #[error(
         "the volume `{name}` can't be at `{path}`: expected an absolute path other than /, /tmp and /windlass"
     )]
@@ -400,7 +401,7 @@ pub enum JobProblem {
         /// The path as given.
         path: String,
     },
-    /// Two volumes have one name.
+    /// Two volumes have the same name.
     #[error("the volume `{name}` is there twice")]
     VolumeTwice {
         /// The name of both.
@@ -450,7 +451,7 @@ fn check_paths(job: &Job, problems: &mut Vec<JobProblem>) {
     problems.extend(twice.map(|name| JobProblem::VolumeTwice { name: name.clone() }));
 }
 
-/// Yields each item that was there before.
+/// Yields each item that occurred before.
 fn repeated<T: Ord + Copy>(items: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
     let mut seen = BTreeSet::new();
     items.filter(move |item| !seen.insert(*item))

@@ -1,13 +1,13 @@
-//! Jobs on runtimes: submit, find again, wait, cancel, bring back the output.
+//! Jobs on runtimes: submit, look up after a crash, wait, cancel, and collect the output.
 //!
-//! A **job** is a command with all that it needs: input, files, variables, limits. A **runtime** is a place where jobs
-//! run: processes of this host, containers of an engine, pods of a cluster. What a job *means* is no concern of this
-//! crate; what it promises is that a job runs once, ends in one of a few well-told ways, and is never lost sight of, not
-//! even when the process that submitted it is killed.
+//! A **job** is a command with everything it needs: input, files, variables, limits. A **runtime** is a place
+//! where jobs run: processes of this host, containers of an engine, pods of a cluster. This crate doesn't
+//! know the purpose of a job. It guarantees that a job runs at most once and ends in one of a few defined
+//! ways. A job also stays findable when the process that submitted it is killed.
 //!
-//! # One job, from its beginning to its end
-//! The jobs of the process runtime are children of a supervisor, which is the same program once more; hence the first
-//! lines of `main`.
+//! # The life of one job
+//! The jobs of the process runtime are children of a supervisor. The supervisor is the same program, started
+//! a second time; hence the first lines of `main`.
 //!
 //! ```standalone_crate
 //! use std::{env, error::Error, process::ExitCode, time::Duration};
@@ -56,25 +56,27 @@
 //! }
 //! ```
 //!
-//! # The words, in the order of the data's way
+//! # Vocabulary, in the order of the data flow
 //! - [`Job`]: the command, with [`Content`] for its stdin and its files at [`WorkPath`]s, its [`Limits`], its
 //!   [`Network`], its [`Volume`]s.
-//! - [`Runtime`]: the trait. [`Capabilities`] say what a runtime can do beyond the rest; what it can't is refused.
-//! - [`JobId`]: the job's name, known before it is submitted; [`Owner`]: whose it is.
-//! - [`Events`]: what a job does while it runs, as [`JobEvent`]s.
-//! - [`Outcome`]: how it [`End`]ed, what it wrote ([`Captured`]), what it left ([`Output`]).
-//! - [`Found`]: what is known of a job that somebody, perhaps a former life of ours, has submitted.
+//! - [`Runtime`]: the trait. [`Capabilities`] list the optional features of a runtime; a job that needs a
+//!   missing one is refused.
+//! - [`JobId`]: the job's name, known before it is submitted; [`Owner`]: the name of the submitter that the
+//!   job belongs to.
+//! - [`Events`]: the activity of a running job, as [`JobEvent`]s.
+//! - [`Outcome`]: how it [`End`]ed, its captured streams ([`Captured`]), its output files ([`Output`]).
+//! - [`Found`]: the state of a job that this process or an earlier one submitted.
 //!
-//! # The modules
+//! # Modules
 //!
-//! | module | it has |
+//! | module | content |
 //! |---|---|
 //! | [`process`] | the runtime of this host: jobs are processes |
 //! | [`sandbox`] | the runtime of this host for images: namespaces and a read-only root, without a daemon |
 //! | `docker` | the runtime of an engine, Docker or Podman: a container for each job (feature `docker`) |
-//! | [`pool`] | warm containers before a runtime of fresh ones, for short jobs |
+//! | [`pool`] | warm containers in front of a runtime of fresh ones, for short jobs |
 //! | [`image`] | images without an engine: a store, and a builder of small ones |
-//! | [`runner`] | our program inside warm containers |
+//! | [`runner`] | the runner program inside warm containers |
 //! | `testing` | the conformance suite that every runtime passes (feature `testing`) |
 
 mod bytes;

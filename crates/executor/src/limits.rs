@@ -1,34 +1,34 @@
-//! What a job may use.
+//! Resource limits of a job.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// What a job may use. Every job has a time limit and bounded output; the other limits are the runtime's to
-/// enforce, and one that can't refuses a job that asks ([`Capability`](crate::Capability)).
+/// Resource limits of a job. Every runtime enforces the time limit and the output limits. The other limits
+/// need a capability of the runtime ([`Capability`](crate::Capability)); a runtime without it refuses a job
+/// that sets one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The longest a job may run, counted from its start, not from its submission. Default: one hour.
+    /// Maximum run time, counted from the start, not from the submission. Default: one hour.
     pub timeout: Duration,
-    /// How long a job that ran out of time has between the request to end (SIGTERM) and its end (SIGKILL).
-    /// Default: 5 seconds.
+    /// Time between SIGTERM and SIGKILL for a job that exceeded its timeout. Default: 5 seconds.
     pub grace: Duration,
-    /// How many bytes of stdout the [`Outcome`](crate::Outcome) keeps: the first half of them and the last.
+    /// Maximum bytes of stdout in the [`Outcome`](crate::Outcome): half from the start, half from the end.
     /// Default: 4 MiB.
     pub stdout_bytes: u64,
     /// The same for stderr. Default: 256 KiB.
     pub stderr_bytes: u64,
-    /// How many bytes of each stream are kept on disk while the job is there, at the least what the outcome
-    /// keeps. What comes after is counted, and its end kept, but not stored. Default: 64 MiB.
+    /// Maximum bytes of each stream kept on disk until the job is removed; at least as many as the outcome
+    /// keeps. Bytes beyond this limit are counted but not stored, except the last ones. Default: 64 MiB.
     pub spill_bytes: u64,
-    /// The most memory the job may use, in bytes.
+    /// Maximum memory of the job, in bytes.
     pub memory_bytes: Option<u64>,
-    /// The most processes the job may have at a time.
+    /// Maximum number of processes at a time.
     pub pids: Option<u32>,
-    /// The most processor time a second, in thousandths of one processor.
+    /// Maximum processor time per second, in thousandths of one processor.
     pub cpu_millis: Option<u32>,
-    /// The most files that each of its processes may have open.
+    /// Maximum number of open files of each process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_files: Option<u64>,
 }
@@ -50,7 +50,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Holds the job to these bounds too: of two, the stricter counts.
+    /// Applies these bounds too: of two limits, the stricter one counts.
     pub fn within(mut self, bounds: &Bounds) -> Self {
         let Bounds { memory_bytes, pids, cpu_millis, open_files } = bounds;
         stricter(&mut self.memory_bytes, *memory_bytes);
@@ -65,7 +65,8 @@ fn stricter<T: Ord>(own: &mut Option<T>, other: Option<T>) {
     *own = own.take().into_iter().chain(other).min();
 }
 
-/// What a job may use of the machine, as people set it: `{memory: 512M, processes: 64, cpu: 1.5, open-files: 1024}`.
+/// Resource bounds in the form that people write: `{memory: 512M, processes: 64, cpu: 1.5, open-files:
+/// 1024}`.
 ///
 /// ```
 /// use windlass_executor::Bounds;
@@ -79,31 +80,31 @@ fn stricter<T: Ord>(own: &mut Option<T>, other: Option<T>) {
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
-    /// The most memory, in bytes.
+    /// Maximum memory, in bytes.
     pub memory_bytes: Option<u64>,
-    /// The most processes at a time.
+    /// Maximum number of processes at a time.
     pub pids: Option<u32>,
-    /// The most processor time a second, in thousandths of one processor.
+    /// Maximum processor time per second, in thousandths of one processor.
     pub cpu_millis: Option<u32>,
-    /// The most open files of each process.
+    /// Maximum number of open files of each process.
     pub open_files: Option<u64>,
 }
 
-/// A bound that can't be read.
+/// An error for a bound that can't be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BoundError {
-    /// There is no such bound.
+    /// The name of the bound is unknown.
     #[error("there is no limit `{0}`: expected `memory`, `processes`, `cpu` or `open-files`")]
     Unknown(String),
-    /// Its value has another form.
+    /// The value is malformed or too small.
     #[error("`{key}` is {expected}, and this is `{found}`")]
     Value {
         /// The bound.
         key: &'static str,
-        /// What is expected.
+        /// Description of a valid value.
         expected: &'static str,
-        /// What was found.
+        /// The value as given.
         found: String,
     },
 }
@@ -112,10 +113,11 @@ impl Bounds {
     /// The names of the bounds.
     pub const KEYS: [&'static str; 4] = ["memory", "processes", "cpu", "open-files"];
 
-    /// Sets a bound as people write it.
+    /// Parses and sets a bound.
     ///
     /// # Errors
-    /// [`BoundError`] when there is no such bound, or its value can't be read or is too small to start anything.
+    /// [`BoundError`] when the name is unknown, or the value can't be parsed or is too small to start any
+    /// process.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), BoundError> {
         let value = |key, expected| BoundError::Value { key, expected, found: text.to_owned() };
         match key {
@@ -142,7 +144,7 @@ impl Bounds {
     }
 }
 
-/// Reads `1048576`, `512K`, `512M`, `2Gi`, `2GiB`: each letter is 1024 of the one before.
+/// Parses `1048576`, `512K`, `512M`, `2Gi`, `2GiB`: each unit is 1024 times the previous one.
 fn bytes(text: &str) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -157,7 +159,7 @@ fn bytes(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(1024_u64.pow(power))
 }
 
-/// Reads `2` or `0.5` as thousandths.
+/// Parses `2` or `0.5` as thousandths.
 fn millis(text: &str) -> Option<u32> {
     let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

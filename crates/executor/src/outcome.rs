@@ -1,4 +1,4 @@
-//! How a job ended, and what it left.
+//! The outcome of a job: how it ended, and its outputs.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -6,38 +6,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Captured, Limits, Timestamp};
 
-/// How a job ended, and all it left behind.
+/// The outcome of a job: how it ended, its streams, and its outputs.
 ///
-/// Its serialised form is a record that is kept; it carries `version: 1`.
+/// Its serialised form is persisted and carries `version: 1`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Outcome {
     version: Version,
-    /// How it ended.
+    /// How the job ended.
     pub end: End,
-    /// What it wrote on its standard output.
+    /// Captured standard output.
     pub stdout: Captured,
-    /// What it wrote on its standard error.
+    /// Captured standard error.
     pub stderr: Captured,
-    /// What became of each output that was asked for, by name.
+    /// Result of each requested output, by name.
     pub outputs: BTreeMap<String, Output>,
-    /// When it started, if it did.
+    /// Start time; `None` if the job never started.
     pub started: Option<Timestamp>,
-    /// When it ended, or was found to have ended.
+    /// Time when the job ended, or was found to have ended.
     pub ended: Timestamp,
-    /// The digest of the image it ran in, for runtimes that have images.
+    /// Digest of the job's image, on runtimes that have images.
     pub image_digest: Option<String>,
-    /// The names of processes that it had left running when it ended by itself, and that were ended then: a few of them, each
-    /// name once. Warm containers don't tell.
+    /// Names of the processes that were still running when the job exited, and were killed then. At most 8,
+    /// each name once. Warm containers don't report them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_behind: Vec<String>,
 }
 
-/// How many names of processes that a job has left are told.
+/// Maximum number of names of leftover processes that are reported.
 pub(crate) const LEFT_BEHIND: usize = 8;
 
 impl Outcome {
-    /// Starts an outcome: this end, at this moment, and nothing else.
+    /// Creates an outcome with this end and time, without output.
     pub fn new(end: End, ended: Timestamp) -> Self {
         Self {
             version: Version,
@@ -63,25 +63,26 @@ impl Outcome {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum End {
-    /// It exited by itself with this code, 0 to 255. 126, 127 and 137 are codes like any other.
+    /// The job exited by itself with this code, 0 to 255. 126, 127 and 137 have no special meaning.
     Exited(i32),
-    /// It was ended by this signal, and not by the runtime.
+    /// The job was killed by this signal, which the runtime did not send.
     Signalled(i32),
-    /// It was ended because its time was over.
+    /// The job was killed because it exceeded its time limit.
     TimedOut,
-    /// It was ended because it was [cancelled](crate::Runtime::cancel), perhaps before it started, or because
-    /// its owner died ([`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill)).
+    /// The job was killed because it was [cancelled](crate::Runtime::cancel), perhaps before it started, or
+    /// because its owner died ([`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill)).
     Cancelled,
-    /// It was ended because it used more memory than it may.
+    /// The job was killed because it exceeded its memory limit.
     OutOfMemory,
-    /// It could not be started.
+    /// The job could not be started.
     NotStarted(StartFailure),
-    /// It was started, and nobody can say how it ended: the host, its supervisor or its engine went away.
+    /// The job was started and its end is unknown: the host, its supervisor or its engine went away. The text
+    /// is the reason.
     Lost(String),
 }
 
 impl End {
-    /// Says it as `Display` does, with the limit that was met: what the job had that it ran out of.
+    /// Returns the text of `Display`, with the limit that the job exceeded.
     pub fn under(&self, limits: &Limits) -> String {
         match self {
             Self::TimedOut => format!("{self} (it had {:?})", limits.timeout),
@@ -95,7 +96,7 @@ impl End {
 }
 
 impl fmt::Display for End {
-    /// Says it in a fragment that goes on from "the job".
+    /// Writes a fragment that completes "the job …".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exited(code) => write!(f, "exited with code {code}"),
@@ -109,7 +110,7 @@ impl fmt::Display for End {
     }
 }
 
-/// Why a job could not be started.
+/// The reason why a job could not be started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -120,7 +121,7 @@ pub enum StartFailure {
         /// The program as the job names it.
         program: String,
     },
-    /// The program is there, but the interpreter that its `#!` line names, or its loader, is not.
+    /// The program exists, but the interpreter of its `#!` line or its loader does not.
     #[error("`{program}` is there, but its interpreter `{interpreter}` is not")]
     InterpreterNotFound {
         /// The program as the job names it.
@@ -128,54 +129,54 @@ pub enum StartFailure {
         /// The interpreter as the program names it.
         interpreter: String,
     },
-    /// The program is there, but it can't be run.
+    /// The program exists, but it can't be executed.
     #[error("`{program}` can't be run: {why}")]
     NotExecutable {
         /// The program as the job names it.
         program: String,
-        /// What is in the way.
+        /// The reason, for people.
         why: String,
     },
-    /// There is no such image, here or where images are fetched from.
+    /// The image does not exist, neither locally nor in its registry.
     #[error("there is no image `{image}`: {why}")]
     ImageNotFound {
         /// The image as the job names it.
         image: String,
-        /// What whoever looked for it said.
+        /// Error text of the component that searched for the image.
         why: String,
     },
-    /// The working folder was gone before the job started.
+    /// The working folder was removed before the job started.
     #[error("its working folder is gone")]
     NoWorkingFolder,
-    /// Anything else; the text is the host's.
+    /// Any other reason; the text is the operating system's.
     #[error("{0}")]
     Other(String),
 }
 
-/// What became of an output that was asked for.
+/// The result of a requested output.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Output {
-    /// It was there; this is what was in it.
+    /// Content of the file.
     Content(#[serde(with = "crate::bytes")] Vec<u8>),
-    /// It was not there.
+    /// The file does not exist.
     Missing,
-    /// It was larger than the request allows.
+    /// The file is larger than the request allows.
     TooLarge {
-        /// How large it was.
+        /// Size in bytes.
         bytes: u64,
     },
-    /// It was a link that leads out of the working folder. It was not followed.
+    /// The file is a link that leads out of the working folder. It was not followed.
     Outside,
-    /// It was a folder, device, pipe or socket.
+    /// The path is a folder, device, pipe or socket.
     NotAFile,
-    /// It could not be read; the text is the host's.
+    /// The file could not be read; the text is the operating system's.
     Unreadable(String),
 }
 
 impl fmt::Debug for Output {
-    /// Shows the size of a content only: it may hold what must not be logged.
+    /// Writes only the size of a content, since it may hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Content(bytes) => write!(f, "Content({} bytes)", bytes.len()),
@@ -185,7 +186,7 @@ impl fmt::Debug for Output {
 }
 
 impl fmt::Display for Output {
-    /// Says it in a fragment that goes on from "the output".
+    /// Writes a fragment that completes "the output …".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Content(bytes) => write!(f, "has {} bytes", bytes.len()),
@@ -235,7 +236,7 @@ mod tests {
         outcome
     }
 
-    /// A record that was written before; it must be read for ever.
+    /// A record of format version 1. Every later version must read it.
     const VERSION_1: &str = r#"{"version":1,"end":{"exited":3},"stdout":{"head":"ok\n","tail":"","total":3,"spill":null},"stderr":{"head":{"hex":"ff"},"tail":"","total":1,"spill":null},"outputs":{"log":{"too_large":{"bytes":9}},"result":{"content":"42"}},"started":1700000000000,"ended":1700000000500,"image_digest":null}"#;
 
     #[test]

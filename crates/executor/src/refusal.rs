@@ -1,37 +1,37 @@
-//! Why a program can't be run, from what the kernel said and what is there.
+//! The reason why the kernel refused to run a program, derived from its error and the file.
 //!
-//! One answer for all who start jobs: the supervisor, and the two programs inside containers, which `rustc` compiles alone
-//! with this file among theirs. So it needs the standard library only, and is told what is there by whoever asks, since
-//! each of them sees the job's files in another way.
+//! The supervisor and the two programs inside containers share this file. `rustc` compiles those two programs
+//! alone, so this file uses the standard library only. Each of them sees the job's files in a different way,
+//! so the caller passes in what it finds.
 
 use std::{
     fs::File,
     io::{self, ErrorKind, Read},
 };
 
-/// The kernel reads no more of a `#!` line.
+/// The kernel reads at most this many bytes of a `#!` line.
 const FIRST_LINE: u64 = 255;
 
-/// Not a format that the kernel knows; the standard library has no name for it.
+/// `ENOEXEC`, "exec format error"; the standard library has no name for it.
 const ENOEXEC: i32 = 8;
 
-/// Why a program can't be run.
+/// The reason why a program can't be run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// There is none.
+    /// The program does not exist.
     NotFound,
-    /// It is there, and what runs it is not: this interpreter, or its dynamic loader.
+    /// The program exists, but this interpreter, or its dynamic loader, does not.
     InterpreterNotFound(String),
-    /// It is there, and can't be run.
+    /// The program exists, but can't be executed.
     NotExecutable(&'static str),
-    /// All else.
+    /// Any other error.
     Other(String),
 }
 
-/// What is where a program should be.
+/// The file type at the path of a program.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// Nothing, or nothing that can be looked at.
+    /// Nothing, or nothing that can be opened.
     Nothing,
     /// A folder.
     Folder,
@@ -40,7 +40,7 @@ pub(crate) enum Found {
 }
 
 impl Found {
-    /// Takes what is there: whether it is a folder, else the file if it is one.
+    /// Creates the value from the facts: whether it is a folder, else the file if it is one.
     pub(crate) fn new(is_folder: bool, file: Option<File>) -> Self {
         if is_folder {
             return Self::Folder;
@@ -53,7 +53,8 @@ impl Found {
     }
 }
 
-/// Says why the kernel has refused to run a program. `exists` tells whether a file is there for the job.
+/// Derives the reason why the kernel refused to run a program. `exists` tells whether a path exists for the
+/// job.
 pub(crate) fn refusal(error: &io::Error, found: Found, exists: impl FnOnce(&str) -> bool) -> Refusal {
     match (error.kind(), found) {
         (ErrorKind::NotFound | ErrorKind::NotADirectory, Found::File(start)) => {
@@ -79,11 +80,11 @@ pub(crate) fn refusal(error: &io::Error, found: Found, exists: impl FnOnce(&str)
     }
 }
 
-/// Reads the `#!` line.
+/// Parses the interpreter from a `#!` line.
 fn interpreter(start: &[u8]) -> Option<String> {
     let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     let line = String::from_utf8_lossy(line);
-    // A line that ends with a carriage return names an interpreter with one: worth to be shown.
+    // A line that ends with a carriage return names an interpreter with one. It is escaped to be visible.
     let named = line.trim_matches([' ', '\t']).split([' ', '\t']).next()?;
     Some(named.escape_debug().to_string())
 }

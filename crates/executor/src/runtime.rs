@@ -8,68 +8,70 @@ use crate::{Capabilities, Capability, Events, Job, JobError, JobId, Outcome, Own
 
 /// A place where jobs run: processes of this host, containers of an engine, pods of a cluster.
 ///
-/// A job's life is `submit`, `wait`, `remove`. Between any two of them the caller may die: its next life calls
-/// [`find`](Runtime::find) with the id that it wrote down before the submission, and goes on from there.
+/// A job's life is `submit`, `wait`, `remove`. The caller may die between any two of them. The next process
+/// calls [`find`](Runtime::find) with the id that was persisted before the submission, and resumes from
+/// there.
 ///
-/// Nothing here assumes a disk that is shared with the job, or that it runs on this host. The
-/// conformance suite (`testing`, behind the feature of that name) holds every implementation to this page.
+/// No method assumes that the job shares a disk with the caller or runs on this host. The conformance suite
+/// (`testing`, behind the feature of that name) holds every implementation to this contract.
 #[async_trait]
 pub trait Runtime: Send + Sync {
     /// Returns the runtime's kind, as a location names it: `process`, `docker`.
     fn kind(&self) -> &str;
 
-    /// Returns what it can do beyond what every runtime does.
+    /// Returns the optional capabilities of this runtime.
     fn capabilities(&self) -> Capabilities;
 
-    /// Hands over a job. When it returns, the job is the runtime's: everything it was given is stored, and it
-    /// starts as soon as there is room.
+    /// Submits a job. When this returns, the runtime owns the job: it has stored all input, and it starts the
+    /// job as soon as there is capacity.
     ///
-    /// Idempotent: of any number of submissions with one id, one job runs, the first. The others answer `Ok`,
-    /// even when that one has ended.
+    /// Idempotent: of any number of submissions with one id, the first one's job runs, once. The others
+    /// return `Ok`, even when that job has ended.
     ///
     /// # Errors
-    /// [`RuntimeError::Invalid`] and [`RuntimeError::Unsupported`] before anything was done; all others leave it
-    /// open whether there is a job, which [`find`](Runtime::find) tells. That the command can't be *started* is
-    /// no error but an [outcome](crate::End::NotStarted).
+    /// [`RuntimeError::Invalid`] and [`RuntimeError::Unsupported`] are returned before anything was done.
+    /// After any other error the job may or may not exist; [`find`](Runtime::find) tells. A command that
+    /// can't be *started* is no error but an [outcome](crate::End::NotStarted).
     async fn submit(&self, id: &JobId, job: &Job) -> Result<(), RuntimeError>;
 
-    /// Looks a job up, whoever submitted it.
+    /// Looks a job up, independent of the process that submitted it.
     async fn find(&self, id: &JobId) -> Result<Found, RuntimeError>;
 
-    /// Follows a job from its beginning to its end, also one that has ended.
+    /// Follows a job from its start to its end, including a job that has already ended.
     ///
     /// # Errors
     /// [`RuntimeError::UnknownJob`] when there is no such job.
     async fn events(&self, id: &JobId) -> Result<Events, RuntimeError>;
 
-    /// Waits for a job's end. Any number of callers may wait, again and again, until it is removed. Of a job
+    /// Waits for a job's end. Any number of callers may wait, repeatedly, until the job is removed. For a job
     /// that is [`Gone`](Found::Gone) the end is [`End::Lost`](crate::End::Lost).
     ///
     /// # Errors
     /// [`RuntimeError::UnknownJob`] when there is no such job.
     async fn wait(&self, id: &JobId) -> Result<Outcome, RuntimeError>;
 
-    /// Asks a job to end (SIGTERM), and ends it after `grace` (SIGKILL) with all its processes. Returns at once;
-    /// [`wait`](Runtime::wait) tells when it is done. A job that ended before is left as it is.
+    /// Asks a job to end (SIGTERM), and kills it with all its processes after `grace` (SIGKILL). Returns at
+    /// once; [`wait`](Runtime::wait) returns when the job has ended. A job that ended before is left as it
+    /// is.
     ///
     /// # Errors
     /// [`RuntimeError::UnknownJob`] when there is no such job.
     async fn cancel(&self, id: &JobId, grace: Duration) -> Result<(), RuntimeError>;
 
-    /// Removes a job that has ended, with everything it left: after this, [`find`](Runtime::find) says
-    /// [`Never`](Found::Never). To be called once its outcome is stored where it counts. Removing a job that
-    /// isn't there is fine.
+    /// Removes a job that has ended, with all its files. After this, [`find`](Runtime::find) returns
+    /// [`Never`](Found::Never). Call it once the outcome is persisted. Removing an unknown job is no error.
     ///
     /// # Errors
     /// [`RuntimeError::StillRunning`] when it has not ended.
     async fn remove(&self, id: &JobId) -> Result<(), RuntimeError>;
 
-    /// Lists the jobs of an owner that have not been removed, in order of their ids.
+    /// Lists the jobs of an owner that have not been removed, sorted by id.
     async fn list(&self, owner: &Owner) -> Result<Vec<JobId>, RuntimeError>;
 
-    /// Submits a job, waits for it and removes it: for callers to whom the outcome in memory is enough.
+    /// Submits a job, waits for it and removes it. For callers that need the outcome in memory only.
     ///
-    /// Dropping the future leaves the job running.
+    /// Dropping the future leaves the job running. The outcome names no spill files, since they are removed
+    /// with the job.
     async fn run(&self, id: &JobId, job: &Job) -> Result<Outcome, RuntimeError> {
         self.submit(id, job).await?;
         let mut outcome = self.wait(id).await?;
@@ -80,33 +82,33 @@ pub trait Runtime: Send + Sync {
     }
 }
 
-/// What [`Runtime::find`] knows of a job.
+/// The state of a job, as [`Runtime::find`] returns it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Found {
     /// No job of this id was ever started, or it was removed.
     Never,
-    /// It is waiting for its turn, or runs.
+    /// The job waits for a slot, or runs.
     Running,
-    /// It has ended.
+    /// The job has ended.
     Ended(Box<Outcome>),
-    /// It was started, it doesn't run any more, and how it ended can't be known.
+    /// The job was started, runs no longer, and its end is unknown.
     Gone,
 }
 
-/// Why a runtime could not do what it was asked.
+/// An error of a runtime.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuntimeError {
-    /// The job could not run anywhere.
+    /// The job is invalid on every runtime.
     #[error("the job can't be run: {0}")]
     Invalid(#[from] JobError),
-    /// The job needs what this runtime can't do.
+    /// The job needs capabilities that this runtime doesn't have.
     #[error("the runtime `{runtime}` can't give the job {}", listed(missing))]
     Unsupported {
         /// The kind of the runtime.
         runtime: String,
-        /// Everything that is missing.
+        /// All missing capabilities.
         missing: Vec<Capability>,
     },
     /// There is no job of this id.
@@ -121,22 +123,22 @@ pub enum RuntimeError {
         /// The id as given.
         id: JobId,
     },
-    /// A file or folder that the runtime keeps could not be read or written.
+    /// A file or folder of the runtime could not be read or written.
     #[error("can't {action} `{}`", path.display())]
     Storage {
-        /// What was tried, as a verb.
+        /// The attempted action, as a verb.
         action: &'static str,
-        /// On which file or folder.
+        /// The file or folder.
         path: PathBuf,
-        /// What the host said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// What runs the jobs (supervisor, engine, cluster) can't be reached or refused.
+    /// The supervisor, engine or cluster that runs the jobs can't be reached or refused the request.
     #[error("the runtime `{runtime}` is not available: {problem}")]
     Unavailable {
         /// The kind of the runtime.
         runtime: String,
-        /// What went wrong, for people.
+        /// The problem, for people.
         problem: String,
     },
 }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// The path of a file inside a job's working folder.
 ///
-/// Relative, with `/` between its parts, without `.`, `..` or empty parts: it can't name a place outside. It is
-/// text, not a [`Path`](std::path::Path), since the folder may be on another host.
+/// Relative, with `/` between its parts, without `.`, `..` or empty parts, so it can't name a place outside.
+/// It is text, not a [`Path`](std::path::Path), since the folder may be on another host.
 ///
 /// ```
 /// use windlass_executor::WorkPath;
@@ -20,31 +20,31 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub struct WorkPath(String);
 
-/// A path that is none inside the working folder.
+/// An error for a path that is not inside the working folder.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{path}` is no path inside the working folder: it {problem}")]
 pub struct WorkPathError {
     /// The path as it was given.
     pub path: String,
-    /// What is wrong with it.
+    /// The violated rule.
     pub problem: WorkPathProblem,
 }
 
-/// What keeps a text from being a [`WorkPath`].
+/// The rule that a text violates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WorkPathProblem {
-    /// Nothing at all was given.
+    /// The text is empty.
     Empty,
-    /// It starts at the root.
+    /// The path is absolute.
     Absolute,
     /// A part is `..`.
     Upwards,
     /// A part is `.`, or empty.
     EmptyPart,
-    /// It contains a NUL byte, which no file name can.
+    /// The path contains a NUL byte, which no file name can.
     Nul,
-    /// It is longer than 4095 bytes, or a part is longer than 255.
+    /// The path is longer than 4095 bytes, or a part is longer than 255.
     TooLong,
 }
 
@@ -67,13 +67,13 @@ impl WorkPath {
         &self.0
     }
 
-    /// Lists the folders above it, the nearest first, without the working folder itself.
+    /// Lists the parent folders, the nearest first, without the working folder itself.
     pub(crate) fn parents(&self) -> impl Iterator<Item = &str> {
         std::iter::successors(self.0.rsplit_once('/'), |(parent, _)| parent.rsplit_once('/'))
             .map(|(parent, _)| parent)
     }
 
-    /// Returns the path for use below a folder of this host.
+    /// Returns the path as a relative path, to be joined to a folder of this host.
     pub fn as_path(&self) -> &Path {
         Path::new(&self.0)
     }

@@ -1,14 +1,15 @@
-//! Finds many patterns in one pass, and says after each byte how much of the text may still belong to one.
+//! Searches many patterns in one pass, and reports after each byte how many bytes may still belong to a
+//! match.
 //!
-//! An Aho-Corasick automaton. The crate of that name finds matches as well, but doesn't tell the depth of its
-//! state, which is what a stream needs: what is deeper than the depth can go out at once, so a log is never
-//! held back by the length of the longest secret.
+//! This is an Aho-Corasick automaton. The crate of that name finds matches as well, but doesn't expose the
+//! depth of its state, which a stream needs. Bytes before that depth can be written at once, so a log is
+//! never delayed by the length of the longest secret.
 
 use std::collections::VecDeque;
 
 use zeroize::Zeroize;
 
-/// The patterns, as a trie with links from each state to its longest proper suffix that is one too.
+/// The patterns as a trie, with a link from each state to its longest proper suffix that is also a state.
 #[derive(Debug, Default)]
 pub(crate) struct Automaton {
     states: Vec<State>,
@@ -16,7 +17,7 @@ pub(crate) struct Automaton {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Next states by byte, in order of the bytes.
+    /// Next states by byte, sorted by byte.
     edges: Vec<(u8, u32)>,
     suffix: u32,
     /// Number of bytes that lead here.
@@ -25,7 +26,7 @@ struct State {
     longest: u32,
 }
 
-/// The state before anything was read.
+/// The state before any byte was read.
 pub(crate) const START: u32 = 0;
 
 impl Automaton {
@@ -46,14 +47,14 @@ impl Automaton {
         self.states[at as usize].longest = self.states[at as usize].depth;
     }
 
-    /// The next state, or where its edge belongs.
+    /// Returns the next state, or the index at which its edge is to be inserted.
     fn edge(&self, at: u32, byte: u8) -> Result<u32, usize> {
         let edges = &self.states[at as usize].edges;
         edges.binary_search_by_key(&byte, |&(b, _)| b).map(|found| edges[found].1)
     }
 
     fn grow(&mut self, at: u32, byte: u8, place: usize) -> u32 {
-        // Secrets of 4 GiB would not fit into memory several times over.
+        // Patterns of 4 GiB would not fit into memory several times.
         let new = u32::try_from(self.states.len()).expect("fewer than 2^32 bytes of patterns");
         let depth = self.states[at as usize].depth + 1;
         self.states[at as usize].edges.insert(place, (byte, new));
@@ -61,7 +62,8 @@ impl Automaton {
         new
     }
 
-    /// Links each state to its longest suffix, breadth first, so that shorter ones are ready.
+    /// Links each state to its longest suffix, in breadth-first order, so that shorter suffixes are linked
+    /// first.
     fn link(&mut self) {
         let mut queue = VecDeque::from([START]);
         while let Some(at) = queue.pop_front() {
@@ -77,7 +79,7 @@ impl Automaton {
         }
     }
 
-    /// The state after one more byte. Takes constant time over a whole text.
+    /// Returns the state after one more byte. Amortised constant time for each byte.
     pub(crate) fn next(&self, mut at: u32, byte: u8) -> u32 {
         loop {
             match self.edge(at, byte) {
@@ -88,18 +90,18 @@ impl Automaton {
         }
     }
 
-    /// How many of the last bytes may be the start of a pattern.
+    /// Returns how many of the last bytes may be the start of a pattern.
     pub(crate) fn depth(&self, at: u32) -> usize {
         self.states[at as usize].depth as usize
     }
 
-    /// Length of the longest pattern that ends here; 0 if none does.
+    /// Returns the length of the longest pattern that ends here; 0 if none does.
     pub(crate) fn longest(&self, at: u32) -> usize {
         self.states[at as usize].longest as usize
     }
 }
 
-/// The edges spell the secrets.
+/// Wipes the edges, which spell the secrets.
 impl Drop for Automaton {
     fn drop(&mut self) {
         for edge in self.states.iter_mut().flat_map(|state| &mut state.edges) {

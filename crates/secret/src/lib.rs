@@ -1,15 +1,15 @@
-//! Values that must not leak: masked, sealed, and cut out of streams.
+//! Values that must not leak: masked in memory, sealed in storage, and redacted from streams.
 //!
-//! A secret goes three ways, and each has its type:
+//! A secret occurs in three places, and each has its type:
 //!
 //! - **In memory** it is a [`Sensitive`]: shown as `***`, never serialised, wiped when dropped. Only
-//!   [`expose`](Sensitive::expose) gives it out, which is easy to search for.
-//! - **In records** it is not at all. They hold a [`SecretRef`], a name; the value lies apart as [`Sealed`]
+//!   [`expose`](Sensitive::expose) returns the value, which is easy to search for.
+//! - **In records** there is only a [`SecretRef`], a name. The value is stored separately as [`Sealed`]
 //!   bytes, which a [`SealingKey`] opens under that name only.
-//! - **In what programs print** it is cut out by a [`Redactor`], whichever way it was escaped or encoded and
-//!   wherever the stream was cut into chunks.
+//! - **In the output of programs** a [`Redactor`] masks it, in any escape or encoding and across any chunk
+//!   boundaries.
 //!
-//! This crate reads no file, draws no random numbers and prints nothing.
+//! This crate does no I/O and draws no random numbers.
 //!
 //! ```
 //! use windlass_secret::{Redactor, SecretRef, Sensitive};
@@ -36,5 +36,5 @@ pub use reference::{SecretRef, SecretRefError};
 pub use seal::{Nonce, SealError, Sealed, SealingKey, SealingKeyError};
 pub use sensitive::{Sensitive, SensitiveString};
 
-/// What is shown in place of a secret.
+/// The text that replaces a secret.
 pub const MASK: &str = "***";

@@ -1,4 +1,4 @@
-//! Cuts known secrets out of what programs print.
+//! Redacts known secrets from the output of programs.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,14 +12,18 @@ use crate::spelling::{Spellings, spell};
 
 /// Masks known values in text and streams.
 ///
-/// Every byte that belongs to an occurrence of a value is cut out, and each run of such bytes is shown as
-/// `***`; so values that overlap or contain one another leave no remainder. A value is known in these
-/// spellings: as it is; each of its lines (from 8 bytes); escaped as in JSON and YAML, also with all but
-/// ASCII escaped; as in URLs; in base64 of both alphabets, alone and as part of a longer text. A line break
-/// at the end of a value is not part of it. Values of fewer than 4 bytes are **not** masked, since they would
-/// be found everywhere: see [`too_short`](Self::too_short).
+/// Every byte that belongs to an occurrence of a value is masked, and each run of such bytes becomes `***`.
+/// So values that overlap or contain one another leave no remainder. A value is found in these spellings:
 ///
-/// Takes linear time, whatever the number of values. Cheap to clone.
+/// - as it is, and each of its lines (from 8 bytes);
+/// - escaped as in JSON and YAML, also with all non-ASCII characters escaped;
+/// - escaped as in URLs;
+/// - in base64 of both alphabets, alone and as part of a longer text.
+///
+/// A line break at the end of a value is not part of it. Values of fewer than 4 bytes are **not** masked,
+/// since they would match everywhere: see [`too_short`](Self::too_short).
+///
+/// Takes time linear in the text, for any number of values. Cheap to clone.
 ///
 /// ```
 /// use windlass_secret::Redactor;
@@ -35,7 +39,7 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// A redactor of the given values.
+    /// Creates a redactor of the given values.
     pub fn new<V: AsRef<[u8]>>(values: impl IntoIterator<Item = V>) -> Self {
         let mut spellings = Spellings::new();
         let masked = values.into_iter().map(|value| spell(value.as_ref(), &mut spellings));
@@ -44,12 +48,12 @@ impl Redactor {
         Self { automaton, spellings: Arc::new(spellings), too_short }
     }
 
-    /// How many values were too short to be masked, to warn about.
+    /// Returns the number of values that are too short to be masked, for a warning.
     pub fn too_short(&self) -> usize {
         self.too_short
     }
 
-    /// Masks bytes that are there as a whole.
+    /// Masks a complete byte string.
     pub fn mask(&self, bytes: &[u8]) -> Vec<u8> {
         let mut stream = self.stream();
         let mut out = stream.push(bytes);
@@ -57,7 +61,7 @@ impl Redactor {
         out
     }
 
-    /// Masks text. A value that is no text may cut a character in two; the rest of it shows as U+FFFD.
+    /// Masks text. A value that is not UTF-8 may split a character; its remaining bytes become U+FFFD.
     pub fn mask_str(&self, text: &str) -> String {
         match String::from_utf8(self.mask(text.as_bytes())) {
             Ok(masked) => masked,
@@ -67,9 +71,9 @@ impl Redactor {
 
     /// Masks the two ends of a stream whose middle was not kept.
     ///
-    /// A value that lies across the cut is in neither end as a whole. So the bytes before the cut that may begin a value
-    /// are masked, and the bytes after it that may end one. Every byte that [`mask`](Self::mask) would mask in the
-    /// uncut stream is masked here too.
+    /// A value that spans the cut is in neither end completely. So the bytes before the cut that may start a
+    /// value are masked, and the bytes after it that may end one. Every byte that [`mask`](Self::mask) would
+    /// mask in the uncut stream is masked here too.
     ///
     /// ```
     /// let redactor = windlass_secret::Redactor::new(["hunter22"]);
@@ -104,17 +108,17 @@ impl Redactor {
     }
 }
 
-/// The values are not shown.
+/// Writes no values.
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Redactor").field("too_short", &self.too_short).finish_non_exhaustive()
     }
 }
 
-/// A stream under redaction: bytes go in by chunks of any size, and come out masked.
+/// A stream under redaction: takes chunks of any size, and returns masked bytes.
 ///
-/// What comes out does not depend on where the chunks are cut. Only bytes that may be the start of a secret
-/// are held back, so a log stays live; call [`finish`](Self::finish) for the last of them.
+/// The output does not depend on the chunk boundaries. Only bytes that may be the start of a secret are held
+/// back, so a log stays live. Call [`finish`](Self::finish) for the last of them.
 ///
 /// ```
 /// use windlass_secret::Redactor;
@@ -130,16 +134,16 @@ pub struct RedactedStream {
     state: u32,
     /// Number of bytes read so far.
     read: usize,
-    /// The bytes that were read and not yet given out.
+    /// Bytes that were read and not yet returned.
     held: Zeroizing<Vec<u8>>,
-    /// Ranges of the stream to be masked, in order, apart from one another.
+    /// Disjoint ranges of the stream to be masked, in order.
     found: VecDeque<(usize, usize)>,
-    /// Whether the last thing given out was a mask.
+    /// Whether the last output was a mask.
     masking: bool,
 }
 
 impl RedactedStream {
-    /// Takes some bytes, and gives out those that are certain.
+    /// Takes a chunk, and returns all bytes that can't belong to a secret any more, masked.
     pub fn push(&mut self, chunk: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(chunk);
         for &byte in chunk {
@@ -153,12 +157,12 @@ impl RedactedStream {
         self.give_out(self.read - self.automaton.depth(self.state))
     }
 
-    /// Gives out what was held back.
+    /// Returns the bytes that were held back.
     pub fn finish(mut self) -> Vec<u8> {
         self.give_out(self.read)
     }
 
-    /// Notes that the bytes at the end, as far as they may begin a secret, are to be masked.
+    /// Marks the bytes at the end that may start a secret as masked.
     fn cover_start_of_secret(&mut self) {
         let depth = self.automaton.depth(self.state);
         if depth > 0 {
@@ -166,7 +170,7 @@ impl RedactedStream {
         }
     }
 
-    /// Notes a range to be masked, and unites it with those that it touches.
+    /// Adds a range to be masked, and merges it with adjacent ranges.
     fn cover(&mut self, mut start: usize, mut end: usize) {
         while let Some(&(last_start, last_end)) = self.found.back()
             && start <= last_end
@@ -178,7 +182,7 @@ impl RedactedStream {
         self.found.push_back((start, end));
     }
 
-    /// Gives out all before an offset of the stream.
+    /// Returns all bytes before an offset of the stream, masked.
     fn give_out(&mut self, until: usize) -> Vec<u8> {
         let start = self.read - self.held.len();
         let mut out = Vec::with_capacity(until - start);
@@ -215,10 +219,10 @@ impl fmt::Debug for RedactedStream {
     }
 }
 
-/// Returns how many bytes at the start of a text are the end of a pattern, the most that are.
+/// Returns the length of the longest prefix of a text that is a suffix of a pattern.
 fn end_of(pattern: &[u8], text: &[u8]) -> usize {
     let text = &text[..text.len().min(pattern.len().saturating_sub(1))];
-    // The automaton of Knuth, Morris and Pratt for the text, run over the pattern.
+    // The Knuth-Morris-Pratt automaton of the text, run over the pattern.
     let mut borders = vec![0; text.len() + 1];
     let next = |borders: &[usize], mut at: usize, byte: u8| {
         while at > 0 && (at == text.len() || text[at] != byte) {

@@ -1,4 +1,4 @@
-//! The name under which a secret value is kept.
+//! The name under which a secret value is stored.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,10 +7,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 use thiserror::Error;
 
-/// What records hold in place of a secret: the opaque id of a value in the store.
+/// The opaque id of a secret value in the store, which replaces the value in records.
 ///
-/// 1 to 128 characters of `A`–`Z`, `a`–`z`, `0`–`9`, `-`, `_`, `.`, `:` and `/`. Shown as `secret:<id>`, in
-/// JSON data as the marker `{"$secret": "<id>"}`.
+/// 1 to 128 characters of `A`–`Z`, `a`–`z`, `0`–`9`, `-`, `_`, `.`, `:` and `/`. It is displayed as
+/// `secret:<id>`, and represented in JSON data by the marker `{"$secret": "<id>"}`.
 ///
 /// ```
 /// use serde_json::json;
@@ -31,30 +31,30 @@ const MARKER: &str = "$secret";
 
 const LONGEST: usize = 128;
 
-/// Why a text is no [`SecretRef`].
+/// The reason why a text is no [`SecretRef`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SecretRefError {
-    /// It has no character, or too many.
+    /// The text is empty or too long.
     #[error("a secret's id has 1 to {LONGEST} characters, not {0}")]
     Length(usize),
-    /// It has a character that ids don't have.
+    /// The text contains a character that is not allowed.
     #[error("a secret's id has letters, digits and `-_.:/`, not {0:?}")]
     Character(char),
 }
 
 impl SecretRef {
-    /// The id.
+    /// Returns the id.
     pub fn id(&self) -> &str {
         &self.0
     }
 
-    /// The marker `{"$secret": "<id>"}`.
+    /// Returns the marker `{"$secret": "<id>"}`.
     pub fn to_value(&self) -> Value {
         json!({ MARKER: self.0 })
     }
 
-    /// Reads a marker; `None` for everything that isn't exactly one.
+    /// Parses a marker; `None` for every other value.
     pub fn from_value(value: &Value) -> Option<Self> {
         let object = value.as_object().filter(|object| object.len() == 1)?;
         object.get(MARKER)?.as_str()?.parse().ok()
@@ -83,7 +83,7 @@ impl fmt::Display for SecretRef {
     }
 }
 
-/// As its id.
+/// Serialises the id.
 impl Serialize for SecretRef {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.0)

@@ -1,4 +1,4 @@
-//! Values as they are stored: encrypted, and bound to their name.
+//! Encrypted values for storage, each bound to its name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,17 +15,16 @@ use crate::{SecretRef, Sensitive};
 const KEY_LENGTH: usize = 32;
 const NONCE_LENGTH: usize = 24;
 const TAG_LENGTH: usize = 16;
-/// Of a sealed empty value.
+/// Length of a sealed empty value in bytes.
 const SHORTEST: usize = 1 + NONCE_LENGTH + TAG_LENGTH;
 const VERSION: u8 = 1;
-/// What is authenticated besides the value: this, then the id, so that no value can stand under another's
-/// name.
+/// Prefix of the authenticated data, followed by the id, so that no value can be used under another's name.
 const DOMAIN: &[u8] = b"windlass secret v1\0";
 
 /// The key that seals secrets: 32 bytes, in a file as one line of 64 hexadecimal digits (or of base64).
 ///
-/// Wiped when dropped, and shown as `***`. Reading and writing the file is the caller's part, as is drawing
-/// random bytes:
+/// It is wiped when dropped, and shown as `***`. The caller reads and writes the file, and draws the random
+/// bytes:
 ///
 /// ```
 /// use windlass_secret::{Nonce, SealingKey, SecretRef};
@@ -43,44 +42,44 @@ const DOMAIN: &[u8] = b"windlass secret v1\0";
 /// ```
 pub struct SealingKey(Zeroizing<[u8; KEY_LENGTH]>);
 
-/// Why a text is no [`SealingKey`].
+/// The reason why a text is no [`SealingKey`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SealingKeyError {
-    /// Not one line.
+    /// The text is not exactly one line.
     #[error("a sealing key is one line, found {0}")]
     Lines(usize),
-    /// Neither hexadecimal nor base64, or of another length.
+    /// The text is neither hexadecimal nor base64, or has the wrong length.
     #[error("a sealing key is 64 hexadecimal digits, or 44 characters of base64 (32 bytes)")]
     Form,
 }
 
-/// Why a sealed value can't be opened.
+/// The reason why a sealed value can't be opened.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SealError {
-    /// Fewer bytes than any sealed value has.
+    /// The value has fewer bytes than any sealed value.
     #[error("a sealed value has at least {SHORTEST} bytes, found {0}")]
     Truncated(usize),
-    /// Written by a newer version, or no sealed value at all.
+    /// The value was written by a newer version, or is no sealed value.
     #[error("version {0} of sealed values is not known, only {VERSION} is")]
     Version(u8),
-    /// Another key, another id, or changed bytes; which of these can't be told.
+    /// The key or the id is wrong, or the bytes were changed; these cases are indistinguishable.
     #[error(
         "the value of `{0}` can't be opened: it was sealed with another key or for another id, or was changed"
     )]
     Rejected(SecretRef),
 }
 
-/// A number that is used once: 24 random bytes, to be drawn for each value.
+/// A number that is used once: 24 random bytes, drawn for each value.
 #[derive(Debug)]
 pub struct Nonce([u8; NONCE_LENGTH]);
 
 impl Nonce {
-    /// Draws one.
+    /// Draws a nonce.
     ///
     /// # Errors
-    /// Those of `fill`, the source of randomness.
+    /// The errors of `fill`, the source of randomness.
     pub fn generate<E>(fill: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<Self, E> {
         let mut bytes = [0; NONCE_LENGTH];
         fill(&mut bytes)?;
@@ -92,19 +91,19 @@ impl SealingKey {
     /// Draws a key.
     ///
     /// # Errors
-    /// Those of `fill`, the source of randomness.
+    /// The errors of `fill`, the source of randomness.
     pub fn generate<E>(fill: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<Self, E> {
         let mut key = Self(Zeroizing::new([0; KEY_LENGTH]));
         fill(key.0.as_mut_slice())?;
         Ok(key)
     }
 
-    /// The content of a key file: hexadecimal digits and a line break.
+    /// Returns the content of a key file: hexadecimal digits and a line break.
     pub fn to_line(&self) -> Sensitive<String> {
         Sensitive::new(hex::encode(*self.0) + "\n")
     }
 
-    /// Encrypts a value so that it opens under the same id only.
+    /// Encrypts a value so that it can be opened only under the same id.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "a nonce is used up: taken by value, it can't be used twice"
@@ -124,7 +123,7 @@ impl SealingKey {
     /// Decrypts a value that was sealed for this id.
     ///
     /// # Errors
-    /// [`SealError::Rejected`] when it was sealed with another key or for another id, or was changed.
+    /// [`SealError::Rejected`] when the key or the id is wrong, or the value was changed.
     pub fn open(&self, id: &SecretRef, sealed: &Sealed) -> Result<Sensitive<Vec<u8>>, SealError> {
         let (nonce, encrypted) = sealed.parts().ok_or(SealError::Truncated(sealed.0.len()))?;
         let payload = Payload { msg: encrypted, aad: &associated(id) };
@@ -141,7 +140,7 @@ fn associated(id: &SecretRef) -> Vec<u8> {
     [DOMAIN, id.id().as_bytes()].concat()
 }
 
-/// The content of a key file.
+/// Parses the content of a key file.
 impl FromStr for SealingKey {
     type Err = SealingKeyError;
 
@@ -160,16 +159,16 @@ impl fmt::Debug for SealingKey {
     }
 }
 
-/// A value as it is stored: one byte for the version (1), 24 bytes of nonce, then the value under
-/// XChaCha20-Poly1305 with its tag of 16 bytes. The id is authenticated with it, not contained.
+/// A sealed value: one byte for the version (1), 24 bytes of nonce, then the value encrypted by
+/// XChaCha20-Poly1305 with its tag of 16 bytes. The id is authenticated, but not contained.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Sealed(Vec<u8>);
 
 impl Sealed {
-    /// Takes stored bytes.
+    /// Creates a sealed value from stored bytes.
     ///
     /// # Errors
-    /// When they are too few, or of an unknown version.
+    /// When they are too few, or have an unknown version.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, SealError> {
         match bytes.first() {
             Some(&version) if version != VERSION => Err(SealError::Version(version)),
@@ -178,7 +177,7 @@ impl Sealed {
         }
     }
 
-    /// The bytes to store.
+    /// Returns the bytes to store.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }

@@ -1,13 +1,13 @@
-//! A value that doesn't print.
+//! A value that is masked when printed.
 
 use std::fmt;
 
 use secrecy::{ExposeSecret, SecretBox};
 use zeroize::Zeroize;
 
-/// A value that must not leak: shown as `***`, wiped when dropped, read by [`expose`](Self::expose) alone.
+/// A value that must not leak: shown as `***`, wiped when dropped, read only by [`expose`](Self::expose).
 ///
-/// This is what it is for, as a specification:
+/// Its specification by example:
 ///
 /// ```
 /// use windlass_secret::Sensitive;
@@ -17,14 +17,14 @@ use zeroize::Zeroize;
 /// assert_eq!(password.expose(), "hunter2");
 /// ```
 ///
-/// It can't be serialised, so no record, log or report takes it by accident:
+/// It can't be serialised, so that no record, log or report contains it by accident:
 ///
 /// ```compile_fail
 /// let password = windlass_secret::Sensitive::from("hunter2".to_owned());
 /// serde_json::to_string(&password);
 /// ```
 ///
-/// nor compared in a way that tells how much of it was right:
+/// It can't be compared either, since a comparison may reveal how much of a guess is right:
 ///
 /// ```compile_fail
 /// let password = windlass_secret::Sensitive::from("hunter2".to_owned());
@@ -36,12 +36,12 @@ pub struct Sensitive<T: Zeroize>(SecretBox<T>);
 pub type SensitiveString = Sensitive<String>;
 
 impl<T: Zeroize> Sensitive<T> {
-    /// Takes a value.
+    /// Wraps a value.
     pub fn new(value: T) -> Self {
         Self(SecretBox::new(Box::new(value)))
     }
 
-    /// The value. Each call is a place to look at when asking where secrets go.
+    /// Returns the value. An audit of secrets reviews each call of this function.
     pub fn expose(&self) -> &T {
         self.0.expose_secret()
     }

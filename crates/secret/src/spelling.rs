@@ -1,4 +1,4 @@
-//! The ways in which a value may be written in what a program prints.
+//! The spellings in which a value may occur in the output of a program.
 
 use std::fmt::Write as _;
 
@@ -6,21 +6,21 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use zeroize::Zeroizing;
 
-/// Values shorter than this are not masked: `1` or `no` would be masked everywhere, and tell by it what they
-/// are.
+/// Minimum length of masked values in bytes: `1` or `no` would be masked everywhere, and the masks would
+/// reveal them.
 pub(crate) const SHORTEST: usize = 4;
 
-/// A line of a value of several lines is masked on its own from this length; shorter ones, as `data:` in a
-/// configuration file, are no secrets.
+/// Minimum length in bytes from which a single line of a multi-line value is masked. Shorter ones, such as
+/// `data:` in a configuration file, are no secrets.
 const SHORTEST_LINE: usize = 8;
 
-/// Pieces of base64 are masked from this length; a shorter one may be part of any word.
+/// Minimum length of masked base64 pieces; a shorter one may be part of any word.
 const SHORTEST_BASE64: usize = 6;
 
-/// The patterns that give a value away.
+/// The patterns that reveal a value.
 pub(crate) type Spellings = Vec<Zeroizing<Vec<u8>>>;
 
-/// Adds the spellings of a value. Says whether it is long enough to be masked.
+/// Adds the spellings of a value. Returns whether it is long enough to be masked.
 pub(crate) fn spell(value: &[u8], out: &mut Spellings) -> bool {
     // A value read from a file ends with a line break that is not printed with it.
     let value = value.strip_suffix(b"\n").map_or(value, |rest| rest.strip_suffix(b"\r").unwrap_or(rest));
@@ -45,7 +45,7 @@ pub(crate) fn spell(value: &[u8], out: &mut Spellings) -> bool {
     true
 }
 
-/// The lines of a value that has several, without spaces around.
+/// Returns the trimmed lines of a multi-line value.
 fn lines(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     let several = value.contains(&b'\n');
     value
@@ -54,7 +54,8 @@ fn lines(value: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(move |line| several && line.len() >= SHORTEST_LINE)
 }
 
-/// In JSON and double-quoted YAML, as Rust and as Python write it; in single-quoted YAML; in a URL.
+/// Returns the escaped forms: in JSON and double-quoted YAML, as Rust and as Python write them; in
+/// single-quoted YAML; in a URL.
 fn escaped(text: &str) -> [String; 4] {
     let json = serde_json::Value::from(text).to_string();
     let json = json[1..json.len() - 1].to_owned();
@@ -79,8 +80,8 @@ fn escaped(text: &str) -> [String; 4] {
     [json, ascii, text.replace('\'', "''"), url]
 }
 
-/// On its own, and as part of something longer: there the characters at its borders depend on what stands
-/// beside, and the others on whether it starts at the first, second or third of three bytes.
+/// Returns the base64 forms: alone, and as part of a longer text. In a longer text the first and last
+/// characters depend on the adjacent bytes. The others depend on the offset of the value modulo three.
 fn base64(value: &[u8]) -> Vec<String> {
     let mut out = Vec::new();
     for engine in [STANDARD, URL_SAFE] {
@@ -91,7 +92,7 @@ fn base64(value: &[u8]) -> Vec<String> {
             let mut shifted = Zeroizing::new(vec![0; before]);
             shifted.extend_from_slice(value);
             let encoded = engine.encode(&*shifted);
-            // Characters of six bits each that come from the value alone.
+            // The characters, of six bits each, that depend on the value only.
             let inner = (before * 8).div_ceil(6)..shifted.len() * 8 / 6;
             out.push(encoded[inner].to_owned());
         }

@@ -1,4 +1,4 @@
-//! Stable codes: what an error is called for good, and the page that explains it.
+//! Stable codes of errors, each with a page that explains it.
 //!
 //! Every crate declares its own codes with [`codes!`](crate::codes!), each in its own range:
 //!
@@ -11,7 +11,7 @@
 //! | `WL0400`–`WL0499` | the drivers |
 //! | `WL0500`–`WL0599` | `engine`, `store` |
 //!
-//! A code is never given a second meaning and never renumbered; one that is no longer raised keeps its page.
+//! A code never gets a second meaning and is never renumbered. A retired code keeps its page.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -21,18 +21,18 @@ use serde::{Serialize, Serializer};
 
 /// A stable code such as `WL0001`.
 ///
-/// Only [`codes!`](crate::codes!) makes one, so that each has a title and an explanation.
+/// Only [`codes!`](crate::codes!) creates one, so that each has a title and an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Code(&'static str);
 
 impl Code {
-    /// For the macro [`codes!`](crate::codes!).
+    /// Creates a code, for the macro [`codes!`](crate::codes!).
     #[doc(hidden)]
     pub const fn declare(code: &'static str) -> Self {
         Self(code)
     }
 
-    /// The code as text.
+    /// Returns the code as text.
     pub const fn as_str(self) -> &'static str {
         self.0
     }
@@ -50,20 +50,20 @@ impl Serialize for Code {
     }
 }
 
-/// What is known about a code: the page that `--explain` shows.
+/// The explanation of a code: the page that `--explain` shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct CodeInfo {
     /// The code.
     pub code: Code,
-    /// A few words, without a full stop.
+    /// Title: a few words, without a full stop.
     pub title: &'static str,
-    /// Some sentences in Markdown: what it means, an example, what to do.
+    /// Explanation in Markdown: the meaning, an example, the remedy.
     pub explanation: &'static str,
 }
 
 impl CodeInfo {
-    /// For the macro [`codes!`](crate::codes!).
+    /// Creates an entry, for the macro [`codes!`](crate::codes!).
     #[doc(hidden)]
     pub const fn declare(code: Code, title: &'static str, explanation: &'static str) -> Self {
         Self { code, title, explanation }
@@ -94,7 +94,7 @@ macro_rules! codes {
     };
 }
 
-/// What is wrong with a crate's table of codes; for the test that every crate with codes has.
+/// Returns the problems of a crate's table of codes, for the test that every crate with codes has.
 ///
 /// Reports codes that are not of the form `WL` and four digits, are outside `range`, occur twice or out of
 /// order, or lack a title or an explanation.

@@ -1,7 +1,7 @@
-//! This crate's codes: what can be wrong with a text before anyone asks what it means.
+//! The codes of this crate: problems of a text that are independent of its meaning.
 //!
-//! The first block of YAML of a page is a text that gets exactly this code: a test reads it out of here, and where a fix
-//! is offered, applies it and reads again.
+//! The first YAML block of a page is a text that causes exactly this code. A test extracts it from here, and
+//! where a fix is offered, applies the fix and loads the text again.
 
 crate::codes! {
     SYNTAX = "WL0001", "not YAML",

@@ -7,15 +7,15 @@ use serde::Serialize;
 use crate::diagnostics::Rest;
 use crate::{Code, Fix, Place};
 
-/// How bad it is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// The document can't be used.
     Error,
-    /// It can be used, but probably doesn't mean what its author thinks.
+    /// The document can be used, but probably doesn't mean what its author intends.
     Warning,
-    /// Worth knowing.
+    /// Additional information.
     Note,
 }
 
@@ -29,19 +29,19 @@ impl fmt::Display for Severity {
     }
 }
 
-/// A place and what is to be said there; the text may be empty.
+/// A place with a text, which may be empty.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Label {
-    /// Where.
+    /// Place in the document.
     pub place: Place,
-    /// What stands there, or what it has to do with the problem: `declared here`.
+    /// The content at the place, or its relation to the problem: `declared here`.
     pub text: String,
 }
 
 /// One problem of a document, for people and for programs.
 ///
-/// The message is one lower-case sentence without a full stop, with names in backticks; what to do is in
-/// `help`, and in `fixes` where a program could do it.
+/// The message is one lower-case sentence without a full stop, with names in backticks. The remedy is in
+/// `help`, and in `fixes` if a program can apply it.
 ///
 /// ```
 /// use windlass_source::{Diagnostic, Source, Span, codes};
@@ -58,42 +58,43 @@ pub struct Label {
 #[non_exhaustive]
 #[must_use]
 pub struct Diagnostic {
-    /// What it is called for good.
+    /// Stable code.
     pub code: Code,
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// What is wrong, in one sentence.
+    /// The problem, in one sentence.
     pub message: String,
-    /// Where; absent when the problem has no place, as a missing file.
+    /// Primary place; absent when the problem has none, such as a missing file.
     pub primary: Option<Label>,
-    /// Other places that belong to it.
+    /// Related places.
     pub related: Vec<Label>,
-    /// What can be done about it.
+    /// Remedy, for people.
     pub help: Option<String>,
-    /// Edits that repair it; alternatives, of which the first is the best.
+    /// Alternative fixes, the best first.
     pub fixes: Vec<Fix>,
-    /// What it counts instead of a problem of its own; nothing unless it is the note of [`Diagnostics`].
+    /// Numbers of omitted diagnostics that this one stands for; zero except in the last note of
+    /// [`Diagnostics`].
     #[serde(skip)]
     pub(crate) rest: Rest,
 }
 
 impl Diagnostic {
-    /// An error.
+    /// Creates an error.
     pub fn error(code: Code, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, code, message)
     }
 
-    /// A warning.
+    /// Creates a warning.
     pub fn warning(code: Code, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, code, message)
     }
 
-    /// A note.
+    /// Creates a note.
     pub fn note(code: Code, message: impl Into<String>) -> Self {
         Self::new(Severity::Note, code, message)
     }
 
-    /// A diagnostic of a severity that is known at run time only.
+    /// Creates a diagnostic of a severity that is known only at run time.
     pub fn new(severity: Severity, code: Code, message: impl Into<String>) -> Self {
         let message = message.into();
         Self {
@@ -108,14 +109,15 @@ impl Diagnostic {
         }
     }
 
-    /// Says where; keeps a label given before.
+    /// Sets the primary place, and keeps an earlier label.
     pub fn at(mut self, place: Place) -> Self {
         let text = self.primary.take().map(|label| label.text).unwrap_or_default();
         self.primary = Some(Label { place, text });
         self
     }
 
-    /// Says something at the primary place; call [`at`](Self::at) first, without a place it is dropped.
+    /// Sets the label of the primary place. Call [`at`](Self::at) first; without a place the label is
+    /// dropped.
     pub fn label(mut self, text: impl Into<String>) -> Self {
         if let Some(primary) = &mut self.primary {
             primary.text = text.into();
@@ -123,30 +125,30 @@ impl Diagnostic {
         self
     }
 
-    /// Adds another place.
+    /// Adds a related place.
     pub fn related(mut self, place: Place, text: impl Into<String>) -> Self {
         self.related.push(Label { place, text: text.into() });
         self
     }
 
-    /// Says what can be done.
+    /// Sets the remedy.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// Adds a repair.
+    /// Adds a fix.
     pub fn fix(mut self, fix: Fix) -> Self {
         self.fixes.push(fix);
         self
     }
 
-    /// The primary place.
+    /// Returns the primary place.
     pub fn place(&self) -> Option<&Place> {
         self.primary.as_ref().map(|label| &label.place)
     }
 
-    /// The repair, where there is no choice: the only one that is offered.
+    /// Returns the fix if there is exactly one, so that it needs no choice.
     pub fn certain_fix(&self) -> Option<&Fix> {
         match &self.fixes[..] {
             [fix] => Some(fix),
@@ -154,13 +156,13 @@ impl Diagnostic {
         }
     }
 
-    /// Whether it is an error.
+    /// Tells whether it is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
 }
 
-/// One line: `file:line:column: error[WL0001]: message`, without the place when there is none.
+/// Writes one line: `file:line:column: error[WL0001]: message`, without the place when there is none.
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(place) = self.place() {

@@ -1,4 +1,4 @@
-//! All problems of one or more documents: [`Diagnostics`], bounded.
+//! All problems of one or more documents: [`Diagnostics`], limited in number.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use crate::{Diagnostic, Fix, Severity, codes};
 
-/// All that is said about one or more documents.
+/// The diagnostics of one or more documents.
 ///
-/// At most [`MOST`](Self::MOST) errors are kept, and as many warnings and notes. The rest is counted by a note at the
-/// end. A producer whose message costs more than a few words asks [`leaves_out`](Self::leaves_out) first.
+/// At most [`MOST`](Self::MOST) errors are kept, and as many warnings and notes together. A note at the end
+/// counts the rest. A producer of costly messages calls [`leaves_out`](Self::leaves_out) first.
 ///
 /// ```
 /// use windlass_source::{Diagnostic, Diagnostics, Severity, codes};
@@ -24,18 +24,18 @@ use crate::{Diagnostic, Fix, Severity, codes};
 #[serde(transparent)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
-    /// How many of each are kept.
+    /// Numbers of kept diagnostics.
     #[serde(skip)]
     kept: Rest,
-    /// What is left out.
+    /// Numbers of omitted diagnostics.
     #[serde(skip)]
     rest: Rest,
-    /// What the note at the end of the list says of that; it may be behind until [`Diagnostics::settle`].
+    /// Numbers that the note at the end of the list states; outdated until [`Diagnostics::settle`].
     #[serde(skip)]
     noted: Rest,
 }
 
-/// How many problems there are, or are left out.
+/// Numbers of diagnostics by severity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Rest {
     errors: usize,
@@ -52,7 +52,7 @@ impl Rest {
         }
     }
 
-    /// How many there are of those that share a bound with this severity.
+    /// Returns the number of diagnostics that share a limit with this severity.
     fn beside(self, severity: Severity) -> usize {
         if severity == Severity::Error { self.errors } else { self.warnings + self.notes }
     }
@@ -63,7 +63,7 @@ impl Rest {
         self.notes += more.notes;
     }
 
-    /// Says that they are left out.
+    /// Creates the note about omitted diagnostics.
     fn note(self) -> Diagnostic {
         let count = |count: usize, what: &str| {
             let plural = if count == 1 { "" } else { "s" };
@@ -78,16 +78,16 @@ impl Rest {
 }
 
 impl Diagnostics {
-    /// The most errors that are kept, and the most warnings and notes.
+    /// Maximum number of kept errors, and of kept warnings and notes together.
     pub const MOST: usize = 100;
 
-    /// An empty collection.
+    /// Creates an empty collection.
     pub const fn new() -> Self {
         let none = Rest { errors: 0, warnings: 0, notes: 0 };
         Self { list: Vec::new(), kept: none, rest: none, noted: none }
     }
 
-    /// Adds one, or counts it where there are enough.
+    /// Adds a diagnostic, or counts it when the limit is reached.
     pub fn push(&mut self, diagnostic: impl Into<Diagnostic>) {
         let diagnostic = diagnostic.into();
         if diagnostic.rest != Rest::default() {
@@ -98,12 +98,13 @@ impl Diagnostics {
         }
     }
 
-    /// Whether there are enough of this severity.
+    /// Tells whether the limit for this severity is reached.
     pub fn is_full(&self, severity: Severity) -> bool {
         self.kept.beside(severity) >= Self::MOST
     }
 
-    /// Counts one more of this severity if there are enough of it, and says so. Then nothing needs to be made for it.
+    /// Tells whether the limit for this severity is reached, and if so counts one more. The caller then needs
+    /// not create the diagnostic.
     pub fn leaves_out(&mut self, severity: Severity) -> bool {
         let full = self.is_full(severity);
         if full {
@@ -112,18 +113,19 @@ impl Diagnostics {
         full
     }
 
-    /// Adds one that must not be left out: it tells why there is no more.
+    /// Adds a diagnostic regardless of the limit: it explains why reading has ended.
     pub(crate) fn keep(&mut self, diagnostic: Diagnostic) {
         *self.kept.of(diagnostic.severity) += 1;
         self.list.insert(self.end(), diagnostic);
     }
 
-    /// How many of the list are problems: all but the note.
+    /// Returns the number of diagnostics in the list without the note.
     fn end(&self) -> usize {
         self.list.len() - usize::from(self.noted != Rest::default())
     }
 
-    /// Makes the note say what is left out. It costs more than counting, so it is not done for each.
+    /// Updates the note about omitted diagnostics. It is costlier than counting, so it is not updated for
+    /// each.
     fn settle(&mut self) {
         if self.noted != self.rest {
             self.list.truncate(self.end());
@@ -132,19 +134,20 @@ impl Diagnostics {
         }
     }
 
-    /// Whether one of them is an error.
+    /// Tells whether there is an error.
     pub fn has_errors(&self) -> bool {
         self.count(Severity::Error) > 0
     }
 
-    /// How many have this severity, with those that are left out. The note that counts these is none of them.
+    /// Returns the number of diagnostics of this severity, including omitted ones. The note that counts them
+    /// is excluded.
     pub fn count(&self, severity: Severity) -> usize {
         let (mut kept, mut rest) = (self.kept, self.rest);
         *kept.of(severity) + *rest.of(severity)
     }
 
-    /// Puts them in the order of the text: by file, offset, severity, code; those without a place first. The note that
-    /// counts the rest comes last.
+    /// Sorts the diagnostics by file, offset, severity and code; those without a place come first. The note
+    /// about omitted diagnostics stays last.
     pub fn sort(&mut self) {
         self.settle();
         let end = self.end();
@@ -157,12 +160,12 @@ impl Diagnostics {
         });
     }
 
-    /// The first fix of each.
+    /// Returns the first fix of each diagnostic.
     pub fn fixes(&self) -> impl Iterator<Item = &Fix> {
         self.list.iter().filter_map(|diagnostic| diagnostic.fixes.first())
     }
 
-    /// The diagnostics as a vector.
+    /// Returns the diagnostics as a vector.
     pub fn into_vec(mut self) -> Vec<Diagnostic> {
         self.settle();
         self.list
@@ -216,7 +219,7 @@ impl<'a> IntoIterator for &'a Diagnostics {
     }
 }
 
-/// One diagnostic a line.
+/// Writes one diagnostic on each line.
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.list.iter().try_for_each(|diagnostic| writeln!(f, "{diagnostic}"))

@@ -1,29 +1,29 @@
-//! Data as YAML that every reader reads the same.
+//! Emits data as YAML that all readers interpret in the same way.
 //!
-//! A library's emitter quotes for its own parser: `yes`, `22:22`, `010` and dates come out bare and PyYAML
-//! makes booleans, sexagesimal numbers and dates of them. Here every string is a JSON string, which YAML 1.1
-//! and 1.2 both read, so there is nothing to guess; hence written by hand.
+//! A library's emitter quotes for its own parser. It writes `yes`, `22:22`, `010` and dates without quotes,
+//! and PyYAML reads them as booleans, sexagesimal numbers and dates. This emitter writes every string as a
+//! JSON string, which YAML 1.1 and 1.2 both read unambiguously.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// How [`emit`] lays data out.
+/// The layout of [`emit`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EmitStyle {
-    /// One entry a line, nested by two spaces.
+    /// One entry on each line, nested by two spaces.
     #[default]
     Block,
-    /// As `Block`, with a `---` line before it.
+    /// As `Block`, with a leading `---` line.
     Document,
 }
 
 /// Writes data as YAML that reads the same under YAML 1.1 (PyYAML) and 1.2.
 ///
-/// Block style, keys sorted by byte, every string double-quoted (a key is bare only where no reader could
-/// take it for anything else), empty collections as `{}` and `[]`, a line break at the end. The same data
-/// gives the same bytes.
+/// Block style, keys sorted by byte, every string double-quoted, empty collections as `{}` and `[]`, a line
+/// break at the end. A key is unquoted only where every reader takes it as text. Equal data gives equal
+/// bytes.
 ///
 /// ```
 /// use serde_json::json;
@@ -56,7 +56,7 @@ pub fn emit(value: &Value, style: EmitStyle) -> String {
     out
 }
 
-/// Writes a text as a double-quoted scalar, which every reader of YAML 1.1 or 1.2 takes as this text.
+/// Writes a text as a double-quoted scalar, which every reader of YAML 1.1 or 1.2 reads as this text.
 ///
 /// ```
 /// assert_eq!(windlass_source::quote("a \"b\"\n"), r#""a \"b\"\n""#);
@@ -67,7 +67,7 @@ pub fn quote(text: &str) -> String {
     out
 }
 
-/// Writes the items; `inline` when the first one goes on the line of a `- ` already written.
+/// Writes the items. With `inline` the first one continues the line of a written `- `.
 fn sequence(out: &mut String, items: &[Value], depth: usize, mut inline: bool) {
     for item in items {
         if !inline {
@@ -117,8 +117,7 @@ fn indent(out: &mut String, depth: usize) {
     (0..depth).for_each(|_| out.push_str("  "));
 }
 
-/// Longest key, in bytes as written, that YAML allows without the `?` notation is 1024 characters; stay below
-/// it.
+/// Maximum length of a key without the `?` notation, in bytes as written. YAML allows 1024 characters.
 const LONGEST_SIMPLE_KEY: usize = 1000;
 
 fn key(out: &mut String, name: &str) {
@@ -130,7 +129,7 @@ fn key(out: &mut String, name: &str) {
     }
     if out.len() - start > LONGEST_SIMPLE_KEY {
         out.insert_str(start, "? ");
-        // The value's `:` stands on the next line, in the column of the `?`.
+        // The value's `:` is on the next line, in the column of the `?`.
         let line = out[..start].rfind('\n').map_or(0, |at| at + 1);
         let column = start - line;
         out.push('\n');
@@ -138,7 +137,7 @@ fn key(out: &mut String, name: &str) {
     }
 }
 
-/// Whether a key can stand without quotes for every reader: a word that is no keyword of YAML 1.1 or 1.2.
+/// Tells whether every reader takes an unquoted key as text: a word that is no keyword of YAML 1.1 or 1.2.
 fn is_safe(name: &str) -> bool {
     const KEYWORDS: [&str; 9] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"];
     let mut bytes = name.bytes();
@@ -159,7 +158,8 @@ fn leaf(out: &mut String, value: &Value) {
     }
 }
 
-/// Integers as digits; floats with a point, and a sign in the exponent, else YAML 1.1 reads text.
+/// Writes integers as digits, and floats with a point and a signed exponent, since YAML 1.1 reads other forms
+/// as text.
 fn number(out: &mut String, number: &serde_json::Number) {
     let text = number.to_string();
     let Some((mantissa, exponent)) = text.split_once('e') else {
@@ -172,8 +172,8 @@ fn number(out: &mut String, number: &serde_json::Number) {
     out.push_str(exponent);
 }
 
-/// A JSON string in ASCII where a reader could stumble: control characters, breaks and spaces of YAML 1.1,
-/// byte-order marks, surrogates' neighbours. All else stays readable.
+/// Writes a JSON string. Characters that a reader could misinterpret are escaped: control characters, line
+/// breaks of YAML 1.1, invisible characters, byte-order marks and noncharacters. All others stay readable.
 fn string(out: &mut String, text: &str) {
     out.push('"');
     for c in text.chars() {
@@ -196,7 +196,8 @@ fn needs_escape(c: char) -> bool {
         || crate::invisible::is_invisible(c)
 }
 
-/// `\uXXXX`, or `\UXXXXXXXX` beyond the first plane: YAML 1.1 readers don't join surrogate pairs.
+/// Writes `\uXXXX`, or `\UXXXXXXXX` beyond the first plane, since YAML 1.1 readers don't combine surrogate
+/// pairs.
 fn escape(out: &mut String, c: char) {
     let code = u32::from(c);
     // Writing to a string can't fail.

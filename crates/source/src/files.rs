@@ -1,9 +1,9 @@
-//! The only door to files that somebody names: regular files, up to a size, without waiting.
+//! Reads files that a user names: only regular files, up to a size, without blocking.
 //!
-//! A path on a command line or in a document may lead to anything: `/dev/zero` never ends, a named pipe waits for a
-//! writer, a device does something when it is opened. Only what has an end that can be known is opened here. Standard
-//! input, and pipes that the program was started with (`/dev/fd/N`, as shells write `<(…)`), are read up to the same
-//! size.
+//! A path on a command line or in a document may refer to anything: `/dev/zero` never ends, a named pipe
+//! waits for a writer, opening a device can have side effects. So only regular files are opened. Standard
+//! input, and pipes that the program was started with (`/dev/fd/N`, as shells write `<(…)`), are read up to
+//! the same size.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -12,24 +12,25 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-/// The most bytes of a document, unless whoever reads it says otherwise: 16 MiB.
+/// Default maximum size of a document in bytes: 16 MiB.
 pub const MAX_SIZE: usize = 16 << 20;
 
-/// Why a file is not read. Each message is a fragment whose subject is the file: ``it is a folder``.
+/// The reason why a file is not read. Each message is a fragment whose subject is the file: ``it is a
+/// folder``.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// It can't be opened or read.
+    /// The file can't be opened or read.
     Io(io::Error),
-    /// It is a folder.
+    /// The path is a folder.
     Folder,
-    /// It is a named pipe, a device or a socket, given as a noun.
+    /// The path is a named pipe, a device or a socket, given as a noun.
     NotAFile(&'static str),
-    /// It is a link to something that is not there.
+    /// The path is a link to a missing file.
     DanglingLink(PathBuf),
-    /// It has more bytes than are allowed.
+    /// The file is larger than the limit.
     TooLarge {
-        /// How many are.
+        /// The limit in bytes.
         limit: usize,
     },
 }
@@ -73,7 +74,7 @@ impl From<ReadError> for io::Error {
 }
 
 impl ReadError {
-    /// Whether there is nothing of that name at all.
+    /// Tells whether the path does not exist.
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Io(error) if error.kind() == io::ErrorKind::NotFound)
     }
@@ -90,7 +91,7 @@ impl ReadError {
 /// ```
 ///
 /// # Errors
-/// See [`ReadError`]. What is no file is not opened.
+/// See [`ReadError`]. Anything but a regular file is refused before it is opened.
 pub fn read(path: &Path, limit: usize) -> Result<Vec<u8>, ReadError> {
     let (file, length) = open(path)?;
     if length > limit as u64 {
@@ -102,22 +103,22 @@ pub fn read(path: &Path, limit: usize) -> Result<Vec<u8>, ReadError> {
 /// Reads a file as [`read`] does, as UTF-8.
 ///
 /// # Errors
-/// Those of [`read`]; [`ReadError::Io`] for other bytes.
+/// The errors of [`read`]; [`ReadError::Io`] for bytes that are not UTF-8.
 pub fn read_text(path: &Path, limit: usize) -> Result<String, ReadError> {
     text(read(path, limit)?)
 }
 
-/// Reads standard input, or any other stream that somebody has opened, up to its end.
+/// Reads standard input, or any other open stream, up to its end.
 ///
 /// # Errors
-/// [`ReadError::TooLarge`] as soon as more than `limit` bytes have come.
+/// [`ReadError::TooLarge`] as soon as more than `limit` bytes have arrived.
 pub fn read_from(reader: impl Read, limit: usize) -> Result<Vec<u8>, ReadError> {
     let mut bytes = Vec::new();
     reader.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes).map_err(ReadError::Io)?;
     if bytes.len() > limit { Err(ReadError::TooLarge { limit }) } else { Ok(bytes) }
 }
 
-/// Returns bytes as text.
+/// Converts bytes to text.
 ///
 /// # Errors
 /// [`ReadError::Io`] where they are not UTF-8.
@@ -126,22 +127,22 @@ pub fn text(bytes: Vec<u8>) -> Result<String, ReadError> {
     String::from_utf8(bytes).map_err(invalid)
 }
 
-/// Opens a regular file for reading, and tells how long it is. For those who read only a part of it, or as it comes.
+/// Opens a regular file, and returns it with its length. For callers that read a part of it, or stream it.
 ///
 /// # Errors
-/// Those of [`read`], but for the size.
+/// The errors of [`read`], except the size.
 pub fn open(path: &Path) -> Result<(File, u64), ReadError> {
     let inherited = is_inherited(path);
     let seen = path.metadata().map_err(|error| why(path, error))?;
     refuse(&seen, inherited)?;
-    // What has become a named pipe since is not waited for.
+    // Non-blocking, in case the path has become a named pipe in the meantime.
     let mut options = OpenOptions::new();
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let file = options.read(true).custom_flags(flags).open(path).map_err(|error| why(path, error))?;
     let opened = file.metadata().map_err(ReadError::Io)?;
     refuse(&opened, inherited)?;
     if opened.file_type().is_fifo() {
-        // Whoever writes to it takes the time that it takes.
+        // Reading an inherited pipe blocks as usual, and its length is unknown.
         let flags = fcntl_getfl(&file).map_err(io::Error::from).map_err(ReadError::Io)?;
         fcntl_setfl(&file, flags - OFlags::NONBLOCK).map_err(io::Error::from).map_err(ReadError::Io)?;
         return Ok((file, 0));
@@ -149,7 +150,7 @@ pub fn open(path: &Path) -> Result<(File, u64), ReadError> {
     Ok((file, opened.len()))
 }
 
-/// Refuses what is no regular file; a pipe that the program was started with has been opened by whoever named it.
+/// Refuses anything but a regular file. An inherited pipe is accepted, since the user has opened it.
 fn refuse(metadata: &Metadata, inherited: bool) -> Result<(), ReadError> {
     let kind = metadata.file_type();
     if kind.is_file() || (inherited && kind.is_fifo()) {
@@ -171,7 +172,7 @@ fn is_inherited(path: &Path) -> bool {
     path == Path::new("/dev/stdin") || below("/dev/fd") || below("/proc/self/fd")
 }
 
-/// Says that a name leads nowhere where it is a link.
+/// Converts an error, and reports a dangling link.
 fn why(path: &Path, error: io::Error) -> ReadError {
     match path.read_link() {
         Ok(target) if error.kind() == io::ErrorKind::NotFound => ReadError::DanglingLink(target),
@@ -179,13 +180,13 @@ fn why(path: &Path, error: io::Error) -> ReadError {
     }
 }
 
-/// Returns the system's words for an error, without its number.
+/// Returns the operating system's text for an error, without its number.
 fn in_words(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_lowercase()
 }
 
-/// Returns a number of bytes for people.
+/// Formats a number of bytes for people.
 fn size(bytes: usize) -> String {
     match bytes {
         _ if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),

@@ -1,4 +1,4 @@
-//! Repairs: edits that a program may apply, leaving the rest of the file byte for byte.
+//! Fixes: edits that a program can apply, which leave the rest of the file unchanged.
 
 use std::collections::BTreeMap;
 
@@ -6,41 +6,41 @@ use serde::Serialize;
 
 use crate::Span;
 
-/// A repair of one problem: all of its edits, or none.
+/// A fix of one problem. Its edits are applied together or not at all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fix {
-    /// What it does, as an instruction: `quote the value`.
+    /// Instruction for people: `quote the value`.
     pub description: String,
-    /// The edits, which don't overlap.
+    /// Edits, which don't overlap.
     pub edits: Vec<Edit>,
 }
 
 impl Fix {
-    /// A repair that replaces one span.
+    /// Creates a fix that replaces one span.
     pub fn replace(description: impl Into<String>, span: Span, replacement: impl Into<String>) -> Self {
         Self { description: description.into(), edits: vec![Edit { span, replacement: replacement.into() }] }
     }
 
-    /// A repair of several edits.
+    /// Creates a fix of several edits.
     pub fn edits(description: impl Into<String>, edits: Vec<Edit>) -> Self {
         Self { description: description.into(), edits }
     }
 }
 
-/// Replaces the text of a span.
+/// A replacement of one span.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Edit {
-    /// What is replaced, as byte offsets of the original text; empty to insert.
+    /// Replaced byte range of the original text; empty for an insertion.
     pub span: Span,
-    /// What stands there afterwards.
+    /// New text.
     pub replacement: String,
 }
 
-/// Applies repairs to the text they were made for.
+/// Applies fixes to the text that they were created for.
 ///
-/// A fix is applied whole or not at all: one that overlaps an earlier one is left out (run the check again to
-/// get it), as is one whose spans are not of this text. Equal edits of several fixes are made once.
-/// Everything else stays byte for byte.
+/// A fix is applied completely or not at all. It is skipped if it overlaps an earlier one (a second check
+/// reports it again), or if its spans are not in this text. Equal edits of several fixes are applied once.
+/// All other bytes stay unchanged.
 ///
 /// ```
 /// use windlass_source::{Fix, Span, apply_fixes};
@@ -50,7 +50,7 @@ pub struct Edit {
 /// assert_eq!(apply_fixes(text, [&fix]), "description: a box  # kept\n");
 /// ```
 pub fn apply_fixes<'a>(text: &str, fixes: impl IntoIterator<Item = &'a Fix>) -> String {
-    // Edits that were taken don't overlap, so each can meet its neighbours only.
+    // Accepted edits don't overlap, so only the neighbours can overlap a new one.
     let mut taken: BTreeMap<Span, &Edit> = BTreeMap::new();
     for fix in fixes {
         let fits = |edit: &Edit| text.get(edit.span.range()).is_some();
@@ -76,7 +76,8 @@ pub fn apply_fixes<'a>(text: &str, fixes: impl IntoIterator<Item = &'a Fix>) -> 
     out
 }
 
-/// Whether two edits touch the same bytes, or insert at the same place (their order would be a guess).
+/// Tells whether two edits change the same bytes, or insert at the same offset (where their order is
+/// undefined).
 fn overlap(a: Span, b: Span) -> bool {
     a.start < b.end && b.start < a.end || a == b || (a.is_empty() || b.is_empty()) && a.start == b.start
 }

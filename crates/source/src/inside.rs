@@ -1,13 +1,13 @@
-//! Places inside a scalar: from offsets of its text to offsets of the source.
+//! Maps offsets of a scalar's text to offsets of the source.
 //!
-//! Escapes, folding and indentation set the two apart. They are told apart by walking both at once: each
-//! notation says what of the source makes the next character of the text.
+//! Escapes, folding and indentation make the two differ. Both are walked in parallel: each notation defines
+//! which source bytes produce the next character of the text.
 
 use std::ops::Range;
 
 use crate::{Node, Scalar, Source, Span, Style};
 
-/// Where each part of a scalar's text stands in the source. Made by [`Node::inside`].
+/// The source ranges of the parts of a scalar's text. Created by [`Node::inside`].
 ///
 /// ```
 /// use windlass_source::{LoadOptions, Source, load_one};
@@ -23,21 +23,21 @@ use crate::{Node, Scalar, Source, Span, Style};
 #[derive(Clone, Debug)]
 pub struct Inside {
     whole: Span,
-    /// In order, without gaps in the text; none if text and source could not be matched.
+    /// Parts in order, without gaps in the text; empty if text and source could not be matched.
     parts: Vec<Part>,
 }
 
-/// A part of the text and what makes it in the source.
+/// A part of the text and the source bytes that produce it.
 #[derive(Clone, Debug)]
 struct Part {
     text: Range<usize>,
     source: Range<usize>,
-    /// Whether both are the same, byte for byte; else the part is one unit, such as an escape.
+    /// Whether both are equal byte for byte; else the part is one unit, such as an escape.
     same: bool,
 }
 
 impl Inside {
-    /// The span of a byte range of the text; the whole scalar where that isn't known.
+    /// Returns the span of a byte range of the text; the whole scalar if it is unknown.
     pub fn span(&self, range: Range<usize>) -> Span {
         let Some(start) = self.part(range.start) else {
             // Line breaks at the end of a block scalar are not part of its span.
@@ -58,7 +58,7 @@ impl Inside {
         Span::from(from..to)
     }
 
-    /// The part that a byte of the text belongs to.
+    /// Returns the part that contains a byte of the text.
     fn part(&self, at: usize) -> Option<&Part> {
         let found = self.parts.partition_point(|part| part.text.end <= at);
         self.parts.get(found)
@@ -66,7 +66,7 @@ impl Inside {
 }
 
 impl Node {
-    /// Where the parts of a scalar's text stand, given the source it was read from.
+    /// Returns the source ranges of the parts of a scalar's text, given the source that it was read from.
     ///
     /// For a collection, and where text and source can't be matched, each part has the node's own span.
     pub fn inside(&self, source: &Source) -> Inside {
@@ -79,7 +79,7 @@ impl Node {
 fn match_up(scalar: &Scalar, source: &str, whole: Span) -> Option<Vec<Part>> {
     let (text, base) = (scalar.text(), whole.start as usize);
     let raw = source.get(whole.range())?;
-    // Most values stand on one line as they are, perhaps in quotes.
+    // Most values are on one line without escapes, perhaps in quotes.
     let quote = usize::from(raw.starts_with(['"', '\'']) && raw.len() == text.len() + 2);
     if !text.is_empty() && raw.get(quote..raw.len() - quote) == Some(text) {
         let from = base + quote;
@@ -99,23 +99,23 @@ fn match_up(scalar: &Scalar, source: &str, whole: Span) -> Option<Vec<Part>> {
     matched.then_some(walk.parts)
 }
 
-/// Text and source, walked at once.
+/// The parallel walk over text and source.
 struct Walk<'a> {
     text: &'a str,
     raw: &'a str,
     /// Offset of `raw` in the source.
     base: usize,
-    /// How far in `raw`.
+    /// Offset in `raw`.
     at: usize,
-    /// How far in `text`.
+    /// Offset in `text`.
     done: usize,
     parts: Vec<Part>,
-    /// Whether an escaped line break was the last thing read.
+    /// Whether the last element was an escaped line break.
     escaped_break: bool,
 }
 
 impl Walk<'_> {
-    /// Notes that a character of the text stands in the source as it is.
+    /// Records that a character of the text is in the source unchanged.
     fn same(&mut self, length: usize) {
         let source = self.base + self.at;
         match self.parts.last_mut() {
@@ -134,7 +134,7 @@ impl Walk<'_> {
         self.escaped_break = false;
     }
 
-    /// Notes that the next `text` bytes of the text are made by the next `raw` bytes of the source.
+    /// Records that the next `raw` bytes of the source produce the next `text` bytes of the text.
     fn made(&mut self, text: usize, raw: usize) {
         let source = self.base + self.at;
         self.parts.push(Part {
@@ -147,9 +147,9 @@ impl Walk<'_> {
         self.escaped_break = false;
     }
 
-    /// Plain and quoted scalars. Says whether all of the text was found.
+    /// Walks plain and quoted scalars. Returns whether the whole text was matched.
     fn flow(&mut self, quote: Option<char>) -> bool {
-        // A repair may have put the quotes around text that has none in the source.
+        // A repair may have added quotes that the source doesn't have.
         let quote = quote.filter(|&quote| self.raw.starts_with(quote));
         self.at += quote.map_or(0, char::len_utf8);
         while let Some(wanted) = self.text[self.done..].chars().next() {
@@ -173,20 +173,20 @@ impl Walk<'_> {
         true
     }
 
-    /// A line break with the spaces around it, which makes one space or some line breaks.
+    /// Walks a line break with the surrounding spaces, which produces one space or some line breaks.
     fn fold(&mut self, raw: usize) {
         let breaks = self.raw[self.at..self.at + raw].matches('\n').count();
-        // The first one makes the space, unless it was escaped before.
+        // The first break produces the space, unless it follows an escaped one.
         let made = if self.escaped_break { breaks } else { breaks - 1 };
         self.made(made.max(1), raw);
     }
 
-    /// A backslash and what belongs to it.
+    /// Walks an escape sequence.
     fn escape(&mut self) -> bool {
         let rest = &self.raw[self.at..];
         let Some(kind) = rest[1..].chars().next() else { return false };
         if matches!(kind, '\n' | '\r') {
-            // An escaped line break makes nothing, nor do the spaces of the next line.
+            // An escaped line break produces nothing, and neither do the leading spaces of the next line.
             let Some(length) = line_break(&rest[1..]) else { return false };
             let next = &rest[1 + length..];
             self.at += 1 + length + (next.len() - next.trim_start_matches([' ', '\t']).len());
@@ -201,7 +201,7 @@ impl Walk<'_> {
         };
         let mut raw = 1 + kind.len_utf8() + digits;
         let Some(made) = self.text[self.done..].chars().next() else { return false };
-        // Two escapes make one character where it is written as a surrogate pair.
+        // A character may be written as a surrogate pair of two escapes.
         raw += if kind == 'u' && made > '\u{ffff}' { 6 } else { 0 };
         if rest.get(..raw).is_none() {
             return false;
@@ -210,7 +210,7 @@ impl Walk<'_> {
         true
     }
 
-    /// Block scalars with a given indentation. Says whether all of the text was found.
+    /// Walks block scalars with the given indentation. Returns whether the whole text was matched.
     fn block(&mut self, indent: usize) -> bool {
         // Empty lines before the first character are not part of the node's span.
         let empty = self.text.len() - self.text.trim_start_matches('\n').len();
@@ -220,7 +220,7 @@ impl Walk<'_> {
         while let Some(wanted) = self.text[self.done..].chars().next() {
             let rest = &self.raw[self.at..];
             let Some(found) = rest.chars().next() else {
-                // The line breaks and spaces at the end are not part of the node's span.
+                // The node's span excludes the line breaks and spaces at the end.
                 return self.text[self.done..].trim_end_matches(['\n', ' ', '\t']).is_empty();
             };
             if matches!(found, '\n' | '\r') {
@@ -237,7 +237,7 @@ impl Walk<'_> {
         true
     }
 
-    /// A run of line breaks in the source, which makes a run of line breaks or one space.
+    /// Walks a run of line breaks in the source, which produces a run of line breaks or one space.
     fn breaks(&mut self, indent: usize) {
         let before = self.at;
         let mut end = self.at;
@@ -259,14 +259,15 @@ impl Walk<'_> {
     }
 }
 
-/// Length of a line break with the spaces before it, the empty lines and spaces after it; 0 if there is none.
+/// Returns the length of a line break with the spaces before it and the blank lines and spaces after it; 0 if
+/// there is none.
 fn fold(rest: &str) -> usize {
     let blank = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r');
     let run = rest.len() - rest.trim_start_matches(blank).len();
     if rest[..run].contains('\n') { run } else { 0 }
 }
 
-/// Length of a line break at the start.
+/// Returns the length of a line break at the start.
 fn line_break(rest: &str) -> Option<usize> {
     rest.starts_with('\n').then_some(1).or_else(|| rest.starts_with("\r\n").then_some(2))
 }

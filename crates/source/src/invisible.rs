@@ -1,18 +1,17 @@
-//! Characters that can't be seen, or look like a space and are none.
+//! Invisible characters, and characters that look like a space but are none.
 
-/// Whether a character takes no room on the screen: zero-width spaces and joiners, direction marks, soft
-/// hyphens.
+/// Tells whether a character has no width: zero-width spaces and joiners, direction marks, soft hyphens.
 pub(crate) fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}')
         || matches!(c, '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// Whether a character looks like a space and is none for YAML.
+/// Tells whether a character looks like a space but is none in YAML.
 pub(crate) fn is_false_blank(c: char) -> bool {
     matches!(c, '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
 }
 
-/// What such a character is called.
+/// Returns the name of such a character.
 pub(crate) fn name(c: char) -> &'static str {
     match c {
         '\u{a0}' => "no-break space",

@@ -1,11 +1,11 @@
-//! Documents as text: a recovering, spanned YAML loader, diagnostics and an emitter.
+//! Documents as text: a YAML loader with error recovery and spans, diagnostics, and an emitter.
 //!
-//! windlass reads descriptors, manifests, templates and what scripts print, all of them YAML or JSON, most of
-//! them written by hand. This crate is the only one that turns such text into data, so that one reader
-//! decides what a document means, every error can be shown where it is, and no document can take the machine
-//! down. Nothing here knows what an assembly is.
+//! windlass reads descriptors, manifests, templates and the output of scripts, all of them YAML or JSON, most
+//! of them written by hand. Only this crate turns such text into data. So one reader defines the meaning of a
+//! document, every error has a place, and no document can exhaust the machine. This crate knows nothing about
+//! assemblies.
 //!
-//! # The way of a document
+//! # Data flow
 //!
 //! ```text
 //! bytes ─▶ Source ─load─▶ Node ─┬─ to_value(Reading) ─▶ serde_json::Value ─▶ emit ─▶ YAML
@@ -14,10 +14,11 @@
 //! ```
 //!
 //! A [`Source`] is text with a name. [`load()`] reads it into [`Node`]s, which keep the [`Span`] and the
-//! spelling of every scalar, and into [`Diagnostics`]. It *recovers*: what could be read is there, and one
-//! pass names all mistakes, each by its true cause. What a plain scalar means is a parameter, [`Reading`]:
-//! `1.10` is a version in a descriptor and a number in the output of a script. Data is [`serde_json::Value`],
-//! whose order of keys means nothing; order lives in the nodes.
+//! spelling of every scalar, and into [`Diagnostics`]. It *recovers* from errors: the readable parts are
+//! returned, and one pass reports all mistakes, each with its actual cause. The meaning of a plain scalar
+//! depends on the parameter [`Reading`]: `1.10` is a version in a descriptor and a number in the output of a
+//! script. Data is [`serde_json::Value`], in which the order of keys has no meaning; the nodes keep the
+//! order.
 //!
 //! # Example
 //!
@@ -47,27 +48,27 @@
 //! );
 //! ```
 //!
-//! # Where to look
+//! # Overview
 //!
-//! | you want | look at |
+//! | task | items |
 //! |---|---|
 //! | text, places | [`Source`], [`Span`], [`Place`] |
-//! | the bytes of a file that somebody names | [`files`] |
-//! | to read a document | [`load_one`], [`load()`], [`LoadOptions`], [`Limits`] |
-//! | to walk it | [`Node`], [`Mapping`], [`Scalar`] |
+//! | read a file that a user names | [`files`] |
+//! | load a document | [`load_one`], [`load()`], [`LoadOptions`], [`Limits`] |
+//! | traverse it | [`Node`], [`Mapping`], [`Scalar`] |
 //! | data, typed documents | [`Node::to_value`], [`Node::parse`], [`Reading`] |
 //! | data with infinities and bytes, as spiff has it | [`SpiffScalar`] |
-//! | the place of an error found elsewhere | [`Node::locate`] (a JSON pointer), [`Node::inside`] (within a text) |
-//! | to report | [`Diagnostic`], [`codes!`], [`suggest()`] |
-//! | to repair | [`Fix`], [`apply_fixes`] |
-//! | to write YAML for any reader | [`emit()`] |
+//! | find the place of an error from outside | [`Node::locate`] (a JSON pointer), [`Node::inside`] (within a text) |
+//! | report | [`Diagnostic`], [`codes!`], [`suggest()`] |
+//! | fix | [`Fix`], [`apply_fixes`] |
+//! | write YAML for any reader | [`emit()`] |
 //!
 //! # Deviations
 //!
-//! From YAML 1.2: keys are text, so `1` and `"1"` are the same key and a collection as a key is an error;
-//! equal keys are an error unless [`DuplicateKeys::LastWins`] is asked for; plain `<<` merges unless
-//! [`MergeKeys::Keep`] is; a scalar is typed only where YAML 1.1 agrees ([`Reading::Script`]); a tag never
-//! makes anything but a core type.
+//! From YAML 1.2: keys are text, so `1` and `"1"` are the same key, and a collection as a key is an error.
+//! Equal keys are an error, except with [`DuplicateKeys::LastWins`]. A plain `<<` merges, except with
+//! [`MergeKeys::Keep`]. A scalar is typed only where YAML 1.1 agrees ([`Reading::Script`]). A tag never
+//! produces anything but a core type.
 
 mod code;
 pub mod codes;
@@ -88,7 +89,7 @@ mod spiff;
 mod suggest;
 mod text;
 
-/// The README's example, kept right.
+/// The README's example, as a doc test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 mod readme {}

@@ -1,18 +1,18 @@
-//! Why a document doesn't fit a type, in the words of its author instead of serde's.
+//! Describes why a document doesn't match a type, in terms of the document instead of serde.
 
 use std::fmt::{self, Display};
 
 use serde::de::{Error, Expected, Unexpected};
 
-/// An error of deserialisation that keeps what serde knows about it.
+/// A deserialisation error that keeps serde's details.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Misfit {
     pub(crate) message: String,
-    /// The name that is not known, and those that are.
+    /// Unknown name, with the known ones.
     pub(crate) unknown: Option<Unknown>,
 }
 
-/// A name that is not known here.
+/// A name that is unknown at its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unknown {
     pub(crate) name: String,
@@ -76,7 +76,7 @@ fn shown(found: Unexpected<'_>) -> String {
     }
 }
 
-/// What a type wants; types with a description of their own speak for themselves.
+/// Describes the expected type; types with a description of their own are not changed.
 fn wanted(expected: &dyn Expected) -> String {
     let name = expected.to_string();
     let known = match name.as_str() {

@@ -1,21 +1,21 @@
-//! The tree of a document: every node with its place and every scalar as it was spelled.
+//! The tree of a document: nodes with their places, and scalars in their original spelling.
 
 use smol_str::SmolStr;
 
 use crate::{Reading, Span};
 
-/// A node of a document: a scalar, a sequence or a mapping, and where it stands.
+/// A node of a document: a scalar, a sequence or a mapping, with its span.
 ///
-/// What a scalar *means* is not decided here: see [`Node::to_value`] and [`Reading`].
+/// The *meaning* of a scalar is not decided here: see [`Node::to_value`] and [`Reading`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     span: Span,
-    /// Rare, hence boxed: the tree of a large document is mostly nodes.
+    /// Boxed because it is rare, and the tree of a large document consists mostly of nodes.
     tag: Option<Box<Box<str>>>,
     kind: Kind,
 }
 
-/// What a [`Node`] is.
+/// The kind of a [`Node`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// A scalar.
@@ -26,10 +26,10 @@ pub enum Kind {
     Mapping(Mapping),
 }
 
-/// A scalar: its text after escapes and folding, and the notation it was written in.
+/// A scalar: its text after escapes and folding, and its notation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scalar {
-    /// Short text lies in the node itself: most scalars are words.
+    /// Short text is stored inline, since most scalars are words.
     pub(crate) text: SmolStr,
     pub(crate) style: Style,
 }
@@ -37,7 +37,7 @@ pub struct Scalar {
 /// The notation of a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Style {
-    /// Without quotes: the only one that can be something else than text.
+    /// Without quotes: the only notation that can be anything but text.
     Plain,
     /// `'…'`
     SingleQuoted,
@@ -50,59 +50,59 @@ pub enum Style {
 }
 
 impl Scalar {
-    /// A scalar of the given text.
+    /// Creates a scalar with the given text.
     pub fn new(text: impl AsRef<str>, style: Style) -> Self {
         Self { text: SmolStr::new(text), style }
     }
 
-    /// The text, after escapes and folding.
+    /// Returns the text, after escapes and folding.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The notation.
+    /// Returns the notation.
     pub fn style(&self) -> Style {
         self.style
     }
 }
 
 impl Node {
-    /// A node without a tag.
+    /// Creates a node without a tag.
     pub fn new(span: Span, kind: Kind) -> Self {
         Self { span, tag: None, kind }
     }
 
-    /// The same node with a tag, as [`tag`](Self::tag) gives it.
+    /// Returns the same node with a tag, in the form of [`tag`](Self::tag).
     #[must_use]
     pub fn with_tag(mut self, tag: Option<Box<str>>) -> Self {
         self.tag = tag.map(Box::new);
         self
     }
 
-    /// Where it stands. A block collection goes from its first key or `-` to the end of its last value, a
-    /// block scalar from its first character after the indentation to its last visible one; a value that is
-    /// left out is the empty span after its `:` or `-`.
+    /// Returns the span of the node. The span of a block collection extends from its first key or `-` to the
+    /// end of its last value. The span of a block scalar extends from its first character after the
+    /// indentation to its last visible one. An omitted value has the empty span after its `:` or `-`.
     pub fn span(&self) -> Span {
         self.span
     }
 
-    /// What it is.
+    /// Returns the kind of the node.
     pub fn kind(&self) -> &Kind {
         &self.kind
     }
 
-    /// Its explicit tag: `!!binary` for those of YAML itself, else as resolved by the document's directives
-    /// (`!Ref`).
+    /// Returns the explicit tag: `!!binary` for those of YAML itself, else as resolved by the document's
+    /// directives (`!Ref`).
     pub fn tag(&self) -> Option<&str> {
         self.tag.as_deref().map(AsRef::as_ref)
     }
 
-    /// What it is, for taking apart.
+    /// Converts the node into its kind.
     pub fn into_kind(self) -> Kind {
         self.kind
     }
 
-    /// What it is called in messages: `a mapping`, `a list`, `null`, `text`.
+    /// Returns the description for messages: `a mapping`, `a list`, `null`, `text`.
     pub fn describe(&self) -> &'static str {
         match &self.kind {
             Kind::Scalar(_) if self.is_null() => "null",
@@ -112,12 +112,12 @@ impl Node {
         }
     }
 
-    /// The text of a scalar; also of one that means null.
+    /// Returns the text of a scalar, including one that means null.
     pub fn as_str(&self) -> Option<&str> {
         self.as_scalar().map(Scalar::text)
     }
 
-    /// The scalar, if it is one.
+    /// Returns the scalar, if it is one.
     pub fn as_scalar(&self) -> Option<&Scalar> {
         match &self.kind {
             Kind::Scalar(scalar) => Some(scalar),
@@ -125,7 +125,7 @@ impl Node {
         }
     }
 
-    /// The items of a sequence.
+    /// Returns the items of a sequence, if it is one.
     pub fn as_sequence(&self) -> Option<&[Node]> {
         match &self.kind {
             Kind::Sequence(items) => Some(items),
@@ -133,7 +133,7 @@ impl Node {
         }
     }
 
-    /// The mapping, if it is one.
+    /// Returns the mapping, if it is one.
     pub fn as_mapping(&self) -> Option<&Mapping> {
         match &self.kind {
             Kind::Mapping(mapping) => Some(mapping),
@@ -141,18 +141,19 @@ impl Node {
         }
     }
 
-    /// The value of a key, if this is a mapping that has it.
+    /// Returns the value of a key, if this is a mapping that has it.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.as_mapping()?.get(key)
     }
 
-    /// Whether it is null: a plain scalar that is empty, `~`, `null`, `Null` or `NULL`, without a tag that
-    /// makes it text.
+    /// Tells whether it is null: a plain scalar that is empty, `~`, `null`, `Null` or `NULL`, without a tag
+    /// that makes it text.
     pub fn is_null(&self) -> bool {
         self.as_scalar().is_some_and(|scalar| crate::reading::is_null(scalar, self.tag()))
     }
 
-    /// The data of this node; see [`Reading`] for what plain scalars become. The order of keys means nothing.
+    /// Returns the data of this node. [`Reading`] defines the conversion of plain scalars. The order of keys
+    /// has no meaning.
     pub fn to_value(&self, reading: Reading) -> serde_json::Value {
         match &self.kind {
             Kind::Scalar(scalar) => reading.resolve(scalar, self.tag()),
@@ -168,7 +169,7 @@ impl Node {
     }
 }
 
-/// The key of an entry: always text, as it was spelled.
+/// The key of an entry: always text, in its original spelling.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     span: Span,
@@ -176,22 +177,22 @@ pub struct Key {
 }
 
 impl Key {
-    /// A key.
+    /// Creates a key.
     pub fn new(span: Span, scalar: Scalar) -> Self {
         Self { span, scalar }
     }
 
-    /// Where it stands.
+    /// Returns the span.
     pub fn span(&self) -> Span {
         self.span
     }
 
-    /// Its text.
+    /// Returns the text.
     pub fn text(&self) -> &str {
         &self.scalar.text
     }
 
-    /// Its notation.
+    /// Returns the notation.
     pub fn style(&self) -> Style {
         self.scalar.style
     }
@@ -207,7 +208,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// From the first character of the key to the last of the value.
+    /// Returns the span from the first character of the key to the last of the value.
     pub fn span(&self) -> Span {
         self.key.span.to(self.value.span)
     }
@@ -220,32 +221,33 @@ pub struct Mapping(Box<Entries>);
 #[derive(Clone, Debug, Default)]
 struct Entries {
     entries: Vec<Entry>,
-    /// Numbers of the entries in order of their keys; only where looking through all would be slow.
+    /// Indices of the entries sorted by key; only for mappings where a linear search would be slow.
     index: Option<Box<[u32]>>,
 }
 
-/// Mappings up to this size are looked through.
+/// Maximum size of mappings that are searched linearly.
 const SMALL: usize = 12;
 
 impl Mapping {
-    /// A mapping of entries with distinct keys; of equal ones [`get`](Self::get) finds one.
+    /// Creates a mapping of entries with distinct keys. If keys are equal, [`get`](Self::get) returns one of
+    /// them.
     pub fn new(mut entries: Vec<Entry>) -> Self {
         entries.shrink_to_fit();
         let index = (entries.len() > SMALL).then(|| by_key(&entries));
         Self(Box::new(Entries { entries, index }))
     }
 
-    /// The entries in order of declaration.
+    /// Returns the entries in order of declaration.
     pub fn entries(&self) -> &[Entry] {
         &self.0.entries
     }
 
-    /// The entries in order of declaration, for taking apart.
+    /// Converts the mapping into its entries, in order of declaration.
     pub fn into_entries(self) -> Vec<Entry> {
         self.0.entries
     }
 
-    /// The entry of a key; takes logarithmic time.
+    /// Returns the entry of a key, in logarithmic time.
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         let entries = self.entries();
         let Some(index) = &self.0.index else {
@@ -255,33 +257,33 @@ impl Mapping {
         entries.get(index[at] as usize)
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.entry(key).map(|entry| &entry.value)
     }
 
-    /// The keys in order of declaration.
+    /// Returns the keys in order of declaration.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.entries().iter().map(|entry| entry.key.text())
     }
 
-    /// The entries in order of declaration.
+    /// Iterates over the entries in order of declaration.
     pub fn iter(&self) -> std::slice::Iter<'_, Entry> {
         self.entries().iter()
     }
 
-    /// Number of entries.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.entries().len()
     }
 
-    /// Whether it has no entry.
+    /// Tells whether it has no entry.
     pub fn is_empty(&self) -> bool {
         self.entries().is_empty()
     }
 }
 
-/// Numbers of the entries by key, those of equal keys in order of declaration.
+/// Returns the indices of the entries sorted by key; equal keys keep the order of declaration.
 pub(crate) fn by_key(entries: &[Entry]) -> Box<[u32]> {
     // A document has fewer nodes than bytes, and fewer bytes than 2^32.
     let mut index: Box<[u32]> = (0..u32::try_from(entries.len()).unwrap_or(u32::MAX)).collect();

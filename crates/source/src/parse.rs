@@ -1,4 +1,4 @@
-//! From a [`Node`] to a typed document, with errors at their place; and from a path back to a [`Node`].
+//! Converts a [`Node`] to a typed document, with errors at their places; and finds the [`Node`] of a path.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use crate::misfit::{Misfit, Unknown};
 use crate::reader::Reader;
 use crate::{Diagnostic, Fix, Key, Kind, Node, Reading, Source, codes, suggest, suggest_unique};
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Clone, Copy, Debug)]
 pub struct Located<'n> {
-    /// The node, or the innermost one on the way.
+    /// Node, or the innermost existing one on the path.
     pub node: &'n Node,
-    /// The key under which it stands, unless it is an item or the root.
+    /// Key of the node, unless it is an item or the root.
     pub key: Option<&'n Key>,
-    /// Whether the whole path was found.
+    /// Whether the whole path exists.
     pub complete: bool,
 }
 
 impl Node {
-    /// Follows a JSON pointer (`/composition/web/quantity`, `/ports/0`) as far as it leads.
+    /// Follows a JSON pointer (`/composition/web/quantity`, `/ports/0`) as far as it exists.
     ///
     /// ```
     /// use windlass_source::{LoadOptions, Source, load_one};
@@ -42,16 +42,16 @@ impl Node {
         found
     }
 
-    /// The node a JSON pointer leads to.
+    /// Returns the node of a JSON pointer, if it exists.
     pub fn at_pointer(&self, pointer: &str) -> Option<&Node> {
         Some(self.locate(pointer)).filter(|found| found.complete).map(|found| found.node)
     }
 
-    /// Reads the node as a typed document.
+    /// Deserialises the node as a typed document.
     ///
     /// # Errors
-    /// One diagnostic with the place of the value that doesn't fit ([`codes::WRONG_TYPE`]), or of the key
-    /// that is unknown ([`codes::UNKNOWN_KEY`], with the nearest known one).
+    /// One diagnostic, with the place of the value that doesn't match its type ([`codes::WRONG_TYPE`]). For
+    /// an unknown key it has the place of the key ([`codes::UNKNOWN_KEY`], with the nearest known one).
     pub fn parse<T: DeserializeOwned>(
         &self,
         source: &Arc<Source>,
@@ -100,7 +100,7 @@ fn unknown_name(source: &Arc<Source>, found: Located<'_>, unknown: &Unknown, mes
     }
 }
 
-/// `` `a`, `b` and `c` ``.
+/// Lists names: `` `a`, `b` and `c` ``.
 fn listed(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.as_slice() {

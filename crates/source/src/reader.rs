@@ -1,7 +1,7 @@
-//! A [`Node`] as serde sees it.
+//! A serde deserialiser of a [`Node`].
 //!
-//! Unlike data without types, it knows that a list is no struct: serde's derive would take the items of a
-//! list for fields in their order, and an error in a document would pass.
+//! Unlike untyped data, it refuses a list in place of a struct. serde's derive would take the items of a list
+//! as fields in their order, and an error in a document would go unnoticed.
 
 use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer};
 use serde::de::{Deserializer, Error, IntoDeserializer, Unexpected, Visitor};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::misfit::Misfit;
 use crate::{Kind, Mapping, Node, Reading};
 
-/// A node with the way in which its scalars are read.
+/// A node with the reading of its scalars.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'n> {
     pub(crate) node: &'n Node,
@@ -109,7 +109,7 @@ fn scalar<'de, V: Visitor<'de>>(value: Value, visitor: V) -> Result<V::Value, Mi
             (_, Some(number), _) => visitor.visit_i64(number),
             (.., number) => visitor.visit_f64(number.unwrap_or(f64::NAN)),
         },
-        // A scalar is no collection; null is all that is left.
+        // A scalar is no collection, so only null remains.
         _ => visitor.visit_unit(),
     }
 }

@@ -1,13 +1,13 @@
-//! What a plain scalar means, as a parameter.
+//! The meaning of plain scalars, as a parameter.
 
 use serde_json::{Number, Value};
 
 use crate::{Scalar, SpiffScalar, Style};
 
-/// How the text of scalars becomes data.
+/// The conversion of scalars to data.
 ///
-/// Only plain scalars can be anything but text, and keys never are. A number that neither `i64` nor `u64` nor
-/// `f64` holds exactly stays text, so nothing is rounded unseen.
+/// Only plain scalars can be anything but text, and keys are always text. A number that neither `i64` nor
+/// `u64` nor `f64` represents exactly stays text, so no value is rounded silently.
 ///
 /// | plain scalar | `Text` | `Script` | `Json` |
 /// |---|---|---|---|
@@ -23,21 +23,22 @@ use crate::{Scalar, SpiffScalar, Style};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reading {
-    /// Every scalar keeps its spelling; a plain null is null. For descriptors, where `1.10` is a version.
+    /// Every scalar keeps its spelling, except a plain null. For descriptors, where `1.10` is a version.
     Text,
     /// A plain scalar is null, a boolean or a number only where YAML 1.2's core schema and the YAML 1.1
-    /// reader of scripts (PyYAML) agree on the value; else it is text. For what scripts write and read.
+    /// reader of scripts (PyYAML) agree on the value. Otherwise it is text. For the input and output of
+    /// scripts.
     Script,
-    /// As JSON has it. For documents of the dialect [`StrictJson`](crate::Dialect::StrictJson).
+    /// As in JSON. For documents of the dialect [`StrictJson`](crate::Dialect::StrictJson).
     Json,
-    /// As spiff reads it, which is close to YAML 1.1: see [`SpiffScalar`]. What JSON can't hold (bytes,
-    /// infinities, NaN) stays text here.
+    /// As in spiff, which is close to YAML 1.1: see [`SpiffScalar`]. Values that JSON can't represent (bytes,
+    /// infinities, NaN) stay text here.
     Spiff,
 }
 
 impl Reading {
-    /// The data of one scalar with its explicit tag, if any: `!!str` makes it text, the other tags of the
-    /// core schema have it read as if it were plain, all others change nothing.
+    /// Returns the data of one scalar with its explicit tag, if any. `!!str` makes it text. The other tags of
+    /// the core schema make it read as if it were plain. All other tags have no effect.
     pub(crate) fn resolve(self, scalar: &Scalar, tag: Option<&str>) -> Value {
         let text = scalar.text();
         if self == Self::Spiff {
@@ -59,7 +60,7 @@ impl Reading {
     }
 }
 
-/// What a scalar of spiff is as JSON.
+/// Converts a scalar of spiff to JSON.
 fn spiff(scalar: SpiffScalar, text: &str) -> Value {
     match scalar {
         SpiffScalar::Null => Value::Null,
@@ -70,7 +71,7 @@ fn spiff(scalar: SpiffScalar, text: &str) -> Value {
     }
 }
 
-/// Whether a scalar means null in every reading.
+/// Tells whether a scalar is null in every reading.
 pub(crate) fn is_null(scalar: &Scalar, tag: Option<&str>) -> bool {
     Reading::Text.resolve(scalar, tag).is_null()
 }
@@ -89,7 +90,8 @@ fn script(text: &str) -> Option<Value> {
     }
 }
 
-/// `12`, `-3`, `+3`, `0x1F`; with leading zeros only where octal (1.1) and decimal (1.2) are the same number.
+/// Parses `12`, `-3`, `+3`, `0x1F`. Leading zeros are allowed only where octal (1.1) and decimal (1.2) give
+/// the same number.
 fn integer(text: &str) -> Option<Number> {
     if let Some(hex) = text.strip_prefix("0x") {
         let digits = !hex.is_empty() && hex.bytes().all(|b| b.is_ascii_hexdigit());
@@ -107,7 +109,8 @@ fn integer(text: &str) -> Option<Number> {
     text.parse::<u64>().map(Number::from).or_else(|_| text.parse::<i64>().map(Number::from)).ok()
 }
 
-/// `1.5`, `1.`, `.5`, `-1.5e+3`: with a point, and a sign in the exponent, else PyYAML reads text.
+/// Parses `1.5`, `1.`, `.5`, `-1.5e+3`: with a point, and a signed exponent. PyYAML reads other forms as
+/// text.
 fn float(text: &str) -> Option<Number> {
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
     let (mantissa, exponent) = text.split_once(['e', 'E']).map_or((text, None), |(m, e)| (m, Some(e)));
@@ -119,7 +122,7 @@ fn float(text: &str) -> Option<Number> {
     }
     let (whole, fraction) = mantissa.split_once('.')?;
     let unsigned = whole.strip_prefix(['+', '-']).unwrap_or(whole);
-    // PyYAML takes no sign before a leading point.
+    // PyYAML allows no sign before a leading point.
     let shape = if whole.is_empty() { !fraction.is_empty() } else { !unsigned.is_empty() };
     if !shape || !digits(unsigned) || !digits(fraction) || !exact(text) {
         return None;
@@ -127,8 +130,8 @@ fn float(text: &str) -> Option<Number> {
     Number::from_f64(text.parse().ok()?)
 }
 
-/// Whether a JSON or YAML number is held by `i64`, `u64` or `f64` without changing its value: written again,
-/// it has the same digits.
+/// Tells whether `i64`, `u64` or `f64` represents a JSON or YAML number exactly: formatted again, it has the
+/// same digits.
 fn exact(text: &str) -> bool {
     if text.parse::<u64>().is_ok() || text.parse::<i64>().is_ok() {
         return true;
@@ -137,7 +140,7 @@ fn exact(text: &str) -> bool {
     Number::from_f64(number).is_some_and(|number| decimal(&number.to_string()) == decimal(text))
 }
 
-/// A decimal number's significant digits and the power of ten of the last one.
+/// Returns a decimal number's significant digits and the power of ten of the last one.
 fn decimal(text: &str) -> Option<(String, i64)> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (mantissa, power) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));

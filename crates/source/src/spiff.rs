@@ -1,10 +1,10 @@
-//! Scalars as the YAML 1.1-like reader of spiff takes them.
+//! Scalars in the YAML 1.1-like reading of spiff.
 
 use crate::{Scalar, Style};
 
-/// What a scalar means in a spiff document.
+/// The value of a scalar in a spiff document.
 ///
-/// Finer than JSON: there are infinities and bytes, and an integer is no float.
+/// It is finer than JSON: it has infinities and bytes, and distinguishes integers from floats.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SpiffScalar {
     /// Null.
@@ -17,15 +17,15 @@ pub enum SpiffScalar {
     Float(f64),
     /// Text.
     Text(String),
-    /// The base64 text of `!!binary`, as it was written.
+    /// Base64 text of `!!binary`, in its original spelling.
     Binary(String),
 }
 
 impl SpiffScalar {
     /// Reads a scalar with its explicit tag, if any.
     ///
-    /// Plain scalars have a type. So has every scalar with a tag, be it quoted, and whatever the tag is:
-    /// `!!str 5` is an integer. Only `!!binary` and `!binary` mean something of their own.
+    /// Plain scalars are typed. So is every scalar with a tag, even if it is quoted, and for any tag: `!!str
+    /// 5` is an integer. Only `!!binary` and `!binary` have a meaning of their own.
     ///
     /// ```
     /// use windlass_source::{Scalar, SpiffScalar, Style};
@@ -59,7 +59,7 @@ impl SpiffScalar {
     }
 }
 
-/// The words that are null or a boolean.
+/// Returns the value of a word that is null or a boolean.
 fn word(text: &str) -> Option<SpiffScalar> {
     const TRUE: [&str; 4] = ["y", "yes", "true", "on"];
     const FALSE: [&str; 4] = ["n", "no", "false", "off"];
@@ -72,13 +72,13 @@ fn word(text: &str) -> Option<SpiffScalar> {
     }
 }
 
-/// A number without its sign and underscores, and whether it is negative.
+/// Returns a number without its sign and underscores, and whether it is negative.
 fn unsigned(text: &str) -> (bool, String) {
     let negative = text.starts_with('-');
     (negative, text.strip_prefix(['+', '-']).unwrap_or(text).replace('_', ""))
 }
 
-/// `12`, `-3`, `0x1F`, `0b11`, `0o17`, `017`, `1_000`, as far as `i64` holds it.
+/// Parses `12`, `-3`, `0x1F`, `0b11`, `0o17`, `017`, `1_000`, within the range of `i64`.
 fn integer(text: &str) -> Option<i64> {
     let (negative, digits) = unsigned(text);
     let (radix, digits) = match digits.as_bytes() {
@@ -88,7 +88,7 @@ fn integer(text: &str) -> Option<i64> {
         [b'0', _, ..] => (8, &digits[1..]),
         _ => (10, digits.as_str()),
     };
-    // A second sign would pass.
+    // `from_str_radix` would accept a second sign.
     if !digits.starts_with(|first: char| first.is_ascii_hexdigit()) {
         return None;
     }
@@ -96,7 +96,7 @@ fn integer(text: &str) -> Option<i64> {
     i64::try_from(if negative { -value } else { value }).ok()
 }
 
-/// `1.5`, `1.`, `.5`, `1e3`, `.inf`, `-inf`, `.nan`; none that would overflow.
+/// Parses `1.5`, `1.`, `.5`, `1e3`, `.inf`, `-inf`, `.nan`; values that overflow are refused.
 fn float(text: &str) -> Option<f64> {
     let (negative, digits) = unsigned(text);
     let value = match digits.to_ascii_lowercase().as_str() {
@@ -107,8 +107,8 @@ fn float(text: &str) -> Option<f64> {
     Some(if negative { -value } else { value })
 }
 
-/// A date or time, as the original writes it: with a layout whose example date is another one than its library
-/// asks for, so that what comes out is text of digits in a strange order.
+/// Formats a date or time as the original does. Its layout has a different example date than its library
+/// requires, so the result is text with digits in a strange order.
 fn date(text: &str) -> Option<String> {
     let (year, rest) = digits(text, 4, 4)?;
     let (month, rest) = digits(rest.strip_prefix('-')?, 1, 2)?;
@@ -121,7 +121,7 @@ fn date(text: &str) -> Option<String> {
     Some(format!("{day}{month:02}9-{month:02}-08T{month}0:{short:02}:{day}6Z"))
 }
 
-/// A number of `least` to `most` digits, and what follows.
+/// Parses a number of `least` to `most` digits, and returns it with the rest.
 fn digits(text: &str, least: usize, most: usize) -> Option<(i64, &str)> {
     let length = text.bytes().take(most).take_while(u8::is_ascii_digit).count();
     if length < least {
@@ -130,7 +130,7 @@ fn digits(text: &str, least: usize, most: usize) -> Option<(i64, &str)> {
     Some((text[..length].parse().ok()?, &text[length..]))
 }
 
-/// `T21:59:43.10-05:00`, ` 2:59:43 Z`.
+/// Tells whether a text is a time: `T21:59:43.10-05:00`, ` 2:59:43 Z`.
 fn is_time(text: &str) -> bool {
     let blanks = |text: &str| text.trim_start_matches([' ', '\t']).len();
     let behind = match text.bytes().next() {
@@ -149,7 +149,7 @@ fn is_time(text: &str) -> bool {
     clock().is_some_and(is_zone)
 }
 
-/// Nothing, `Z`, `-5`, ` +05:30`.
+/// Tells whether a text is a time zone: empty, `Z`, `-5`, ` +05:30`.
 fn is_zone(text: &str) -> bool {
     let text = text.trim_start_matches([' ', '\t']);
     if text.is_empty() || text == "Z" {
@@ -166,10 +166,10 @@ fn is_zone(text: &str) -> bool {
     zone().is_some_and(str::is_empty)
 }
 
-/// A date whose month and day may be too large or zero, as the calendar has it.
+/// Normalises a date whose month and day may be too large or zero.
 fn normal(year: i64, month: i64, day: i64) -> (i64, i64, i64) {
     let months = year * 12 + month - 1;
-    // Days since 1 March of year 0, by the usual formula, and back.
+    // Days since 1 March of year 0, and back, by the common algorithm.
     let (year, month) = (months.div_euclid(12), months.rem_euclid(12) + 1);
     let shifted = if month <= 2 { year - 1 } else { year };
     let index = (month + 9) % 12;

@@ -1,11 +1,11 @@
-//! "did you mean": the valid name nearest to a wrong one.
+//! "did you mean": finds the valid name nearest to a wrong one.
 
-/// The candidate nearest to `name` by edit distance (a swap of neighbours counts as one edit), if one is near
-/// enough.
+/// Returns the candidate nearest to `name` by edit distance, if one is near enough. A swap of adjacent
+/// characters counts as one edit.
 ///
-/// Near enough is one edit for names of up to 4 characters, else a third of the length. Case, `-`, `_` and
-/// `.` don't count as edits, so `read_only` is near to `read-only`. Of equally near ones the first in order
-/// of candidates is taken.
+/// The limit is one edit for names of up to 4 characters, else a third of the length. Case, `-`, `_` and `.`
+/// don't count as edits, so `read_only` is near to `read-only`. Of equally near candidates the first one is
+/// returned.
 ///
 /// ```
 /// use windlass_source::suggest;
@@ -17,8 +17,8 @@ pub fn suggest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     nearest(name, candidates).map(|(candidate, _)| candidate)
 }
 
-/// As [`suggest`], but `None` when two candidates are equally near: for fixes that are applied without
-/// asking.
+/// As [`suggest`], but `None` when two candidates are equally near. For fixes that are applied without a
+/// question.
 ///
 /// ```
 /// use windlass_source::suggest_unique;
@@ -30,24 +30,25 @@ pub fn suggest_unique<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     nearest(name, candidates).filter(|&(_, unique)| unique).map(|(candidate, _)| candidate)
 }
 
-/// The most bytes of a name that is compared: who has written more has mistyped something else.
+/// Maximum bytes of a compared name; a longer one is not just mistyped.
 const LONGEST: usize = 200;
 
-/// What a search may cost: bytes that are looked at, and pairs of bytes that are compared.
+/// Maximum cost of a search: bytes inspected, and pairs of bytes compared.
 const EFFORT: usize = 1 << 18;
 
-/// What a candidate costs by itself.
+/// Base cost of a candidate.
 const LOOK: usize = 2;
 
-/// As [`suggest`], with whether no other candidate is as near: both in one search.
+/// As [`suggest`], and also tells whether no other candidate is as near.
 ///
-/// It takes a fraction of a microsecond a candidate, and some milliseconds at most: after that the nearest so far is
-/// taken, and another may be as near. Names of more than 200 bytes are near to nothing.
+/// It takes a fraction of a microsecond for each candidate, and some milliseconds at most. Beyond that, it
+/// returns the nearest candidate so far, and another may be as near. Names of more than 200 bytes have no
+/// near candidates.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<(&'a str, bool)> {
     nearest_within(name, candidates, usize::MAX)
 }
 
-/// As [`suggest`], for names that differ in so few edits that nothing else can be meant.
+/// As [`suggest`], with a low limit of edits, so that no other name can be meant.
 ///
 /// ```
 /// use windlass_source::suggest_within;
@@ -63,7 +64,7 @@ pub fn suggest_within<'a>(
     nearest_within(name, candidates, edits).map(|(candidate, _)| candidate)
 }
 
-/// As [`nearest`], with a limit of edits beside the one that the length of the name sets.
+/// As [`nearest`], with a limit of edits in addition to that for the length of the name.
 fn nearest_within<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -95,7 +96,7 @@ fn nearest_within<'a>(
         if folded_distance > least || folded_distance >= length {
             continue;
         }
-        // Spelling decides between names that differ in nothing else.
+        // The original spelling decides between names that are otherwise equal.
         let distance = (folded_distance, strsim::osa_distance(name, candidate));
         match &mut best {
             Some((least, found, unique)) if distance == *least => *unique &= candidate == *found,
@@ -106,11 +107,11 @@ fn nearest_within<'a>(
     best.map(|(_, candidate, unique)| (candidate, unique))
 }
 
-/// The wrong name, made ready for many comparisons.
+/// The wrong name, prepared for many comparisons.
 struct Wanted {
     folded: String,
     length: usize,
-    /// How often each character is in it; characters that share a place count as one.
+    /// Number of occurrences of each character; characters of the same bucket count as one.
     counts: [u8; Self::PLACES],
 }
 
@@ -128,11 +129,12 @@ impl Wanted {
         c as usize % Self::PLACES
     }
 
-    /// Returns how many edits are needed at the least: each brings or takes one character at most, and a swap none. Most
-    /// candidates are told apart by that, which costs far less than the distance. The count ends once it is above `most`.
+    /// Returns a lower bound of the edits: each adds or removes at most one character, and a swap none. It
+    /// rejects most candidates at a much lower cost than the distance. The count stops once it exceeds
+    /// `most`.
     fn fewest_edits(&self, candidate: &str, most: usize) -> usize {
         if candidate.is_ascii() {
-            // Nearly all are, and this is all that is done with most of them.
+            // Nearly all candidates are ASCII, and most are rejected here.
             let counted = candidate.bytes().filter(|byte| !matches!(byte, b'-' | b'_' | b'.'));
             self.fewest_of(counted.map(|byte| char::from(byte.to_ascii_lowercase())), most)
         } else {

@@ -1,4 +1,4 @@
-//! Text with a name: [`Source`], byte ranges in it ([`Span`]) and ranges that know their text ([`Place`]).
+//! Text with a name: [`Source`], its byte ranges ([`Span`]) and byte ranges with their source ([`Place`]).
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -11,35 +11,36 @@ use serde::ser::{SerializeStruct, Serializer};
 use crate::files::MAX_SIZE;
 use crate::{Diagnostic, codes};
 
-/// A document's text and the name it is shown under: a path, `<stdin>`, `output of launch.py`.
+/// A document's text and its display name: a path, `<stdin>`, `output of launch.py`.
 ///
-/// Shared as `Arc<Source>`, so that every [`Place`] can carry its text and an error can be shown long after
-/// the file was read.
+/// Shared as `Arc<Source>`, so that every [`Place`] holds its text and an error can be shown long after the
+/// file was read.
 pub struct Source {
     name: Arc<str>,
     text: String,
-    /// Byte offset at which each line starts; made on the first question for a line.
+    /// Byte offset at which each line starts; computed on first use.
     lines: OnceLock<Vec<u32>>,
-    /// The line that was asked for last: the next one asked for is mostly near.
+    /// Line of the last lookup: the next lookup is mostly near.
     near: AtomicUsize,
-    /// How many characters stand before every [`BLOCK`] of bytes; made on the first question about a long line.
+    /// Number of characters before every [`BLOCK`] of bytes; computed when a position in a long line is first
+    /// needed.
     characters: OnceLock<Vec<u32>>,
-    /// The most bytes that the loader takes of it.
+    /// Maximum bytes that the loader accepts.
     limit: usize,
-    /// Whether `text` only has the shape of the document.
+    /// Whether `text` has only the shape of the document.
     is_hidden: bool,
 }
 
-/// The bytes between two counts of characters.
+/// Number of bytes between two character counts.
 const BLOCK: usize = 256;
 
 impl Source {
-    /// Makes a source from text that is already Unicode.
+    /// Creates a source from text.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Arc<Self> {
         Self::with_limit(name, text, MAX_SIZE)
     }
 
-    /// Makes a source that may have more bytes than [`MAX_SIZE`]: whoever reads it has been told so.
+    /// Creates a source that may have up to `limit` bytes, also more than [`MAX_SIZE`].
     pub fn with_limit(name: impl Into<String>, text: impl Into<String>, limit: usize) -> Arc<Self> {
         Arc::new(Self {
             name: name.into().into(),
@@ -52,9 +53,9 @@ impl Source {
         })
     }
 
-    /// Returns a copy in which nothing can be read: for the places of problems in a file of secrets.
+    /// Returns a copy with masked text, for the places of problems in a file of secrets.
     ///
-    /// The copy has the same name, and every byte offset has the same line and column in it.
+    /// The copy has the same name, and every byte offset has the same line and column.
     ///
     /// ```
     /// use windlass_source::{Source, Span};
@@ -80,25 +81,25 @@ impl Source {
         })
     }
 
-    /// Tells whether this is a copy [without text](Self::without_text), of which no line is worth showing.
+    /// Tells whether this is a copy [without text](Self::without_text), whose lines should not be shown.
     pub fn is_hidden(&self) -> bool {
         self.is_hidden
     }
 
-    /// Makes a source from the bytes of a file.
+    /// Creates a source from the bytes of a file.
     ///
     /// # Errors
-    /// Bytes that are not UTF-8 give [`codes::NOT_UTF8`], which names the offset of the first bad byte, and
-    /// UTF-16 by its byte-order mark. The diagnostic's place is in a copy of the text where bad bytes are
-    /// shown as `U+FFFD`. A file that is known to be no text, an image say, is called what it is, without a place.
+    /// [`codes::NOT_UTF8`] for bytes that are not UTF-8. It names the offset of the first invalid byte, and
+    /// detects UTF-16 by its byte-order mark. The diagnostic's place is in a copy of the text where invalid
+    /// bytes are shown as `U+FFFD`. A known binary format, such as an image, is named without a place.
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Arc<Self>, Box<Diagnostic>> {
         Self::from_bytes_with_limit(name, bytes, MAX_SIZE)
     }
 
-    /// Makes a source as [`from_bytes`](Self::from_bytes) does, of as many bytes as `limit`.
+    /// Creates a source as [`from_bytes`](Self::from_bytes) does, of up to `limit` bytes.
     ///
     /// # Errors
-    /// Those of [`from_bytes`](Self::from_bytes).
+    /// The errors of [`from_bytes`](Self::from_bytes).
     pub fn from_bytes_with_limit(
         name: impl Into<String>,
         bytes: Vec<u8>,
@@ -110,38 +111,38 @@ impl Source {
         }
     }
 
-    /// The name it is shown under.
+    /// Returns the display name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The name, for those who keep it.
+    /// Returns the display name as a shared string.
     pub fn shared_name(&self) -> Arc<str> {
         Arc::clone(&self.name)
     }
 
-    /// The most bytes that the loader takes of it.
+    /// Returns the maximum number of bytes that the loader accepts.
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The text of a span; empty where the span is not on character borders of this text.
+    /// Returns the text of a span; empty if the span does not match character boundaries of this text.
     pub fn slice(&self, span: Span) -> &str {
         self.text.get(span.start as usize..span.end as usize).unwrap_or("")
     }
 
-    /// The place of a span of this text.
+    /// Returns the place of a span of this text.
     pub fn place(self: &Arc<Self>, span: Span) -> Place {
         Place { source: Arc::clone(self), span }
     }
 
-    /// Line and column of a byte offset. An offset after the end is taken as the end, one inside a character
-    /// as that character's start.
+    /// Returns line and column of a byte offset. An offset after the end counts as the end, one inside a
+    /// character as that character's start.
     pub fn position(&self, offset: u32) -> Position {
         let offset = floor_char_boundary(&self.text, offset as usize);
         let line = self.line_index(offset);
@@ -154,7 +155,7 @@ impl Source {
         Position { line: line + 1, column: column + 1 }
     }
 
-    /// How many characters stand before an offset: a document may be one line.
+    /// Returns the number of characters before an offset. It is fast even when the document is one long line.
     fn characters_before(&self, offset: usize) -> usize {
         let counts = self.characters.get_or_init(|| {
             let mut count = 0;
@@ -172,7 +173,7 @@ impl Source {
         counts.get(block).map_or(0, |&before| before as usize) + characters(&self.text[from..offset])
     }
 
-    /// The span of a line without its line break; lines count from 1.
+    /// Returns the span of a line without its line break; lines count from 1.
     pub fn line(&self, number: usize) -> Option<Span> {
         let starts = self.line_starts();
         let start = *starts.get(number.checked_sub(1)?)? as usize;
@@ -182,7 +183,7 @@ impl Source {
     }
 
     fn line_index(&self, offset: usize) -> usize {
-        /// How many lines are looked through before all are searched.
+        /// Number of lines that are searched linearly before a binary search.
         const WINDOW: usize = 8;
         let starts = self.line_starts();
         let near = self.near.load(AtomicOrdering::Relaxed).min(starts.len() - 1);
@@ -211,12 +212,13 @@ impl fmt::Debug for Source {
     }
 }
 
-/// How many characters a text has, as people count them: a byte-order mark is none.
+/// Returns the number of visible characters of a text: a byte-order mark does not count.
 fn characters(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().filter(|&c| c != '\u{feff}').count() }
 }
 
-/// A byte offset as it is stored. The loader refuses texts that don't fit, long before this could saturate.
+/// Converts a byte offset to its stored form. The loader refuses texts that are too long for it, so it never
+/// saturates.
 fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
@@ -225,7 +227,7 @@ fn floor_char_boundary(text: &str, offset: usize) -> usize {
     (0..=offset.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
-/// How files begin that are no text, and what they are then.
+/// First bytes of binary formats, with the names of the formats.
 const NO_TEXT: [(&[u8], &str); 12] = [
     (b"\x89PNG", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -247,7 +249,7 @@ fn not_utf8(name: String, bytes: &[u8], valid: usize) -> Box<Diagnostic> {
         return Diagnostic::error(codes::NOT_UTF8, message).help("name another file").into();
     }
     let utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
-    // Up to `valid` the copy is byte for byte the same, and the first bad byte shows as one U+FFFD (3 bytes).
+    // The copy equals the original up to `valid`, and the first invalid byte becomes one U+FFFD (3 bytes).
     let source = Source::new(name, String::from_utf8_lossy(bytes));
     let place = source.place(Span::from(valid..valid + '\u{fffd}'.len_utf8()));
     let found = format!("byte {:#04x} at offset {valid}", bytes.get(valid).copied().unwrap_or_default());
@@ -266,40 +268,40 @@ fn not_utf8(name: String, bytes: &[u8], valid: usize) -> Box<Diagnostic> {
 /// A byte range in a [`Source`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Span {
-    /// The first byte.
+    /// Offset of the first byte.
     pub start: u32,
-    /// One after the last byte.
+    /// Offset after the last byte.
     pub end: u32,
 }
 
 impl Span {
-    /// The range from `start` to `end`; an `end` before `start` is taken as `start`.
+    /// Creates the range from `start` to `end`; an `end` before `start` counts as `start`.
     pub fn new(start: u32, end: u32) -> Self {
         Self { start, end: end.max(start) }
     }
 
-    /// The empty range at an offset.
+    /// Creates the empty range at an offset.
     pub fn empty(at: u32) -> Self {
         Self { start: at, end: at }
     }
 
-    /// Number of bytes.
+    /// Returns the number of bytes.
     pub fn len(self) -> usize {
         (self.end - self.start) as usize
     }
 
-    /// Whether it covers nothing.
+    /// Tells whether it is empty.
     pub fn is_empty(self) -> bool {
         self.start == self.end
     }
 
-    /// The smallest range that covers both.
+    /// Returns the smallest range that covers both.
     #[must_use]
     pub fn to(self, other: Self) -> Self {
         Self { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 
-    /// The range as indices.
+    /// Returns the range as indices.
     pub fn range(self) -> std::ops::Range<usize> {
         self.start as usize..self.end as usize
     }
@@ -311,13 +313,13 @@ impl From<std::ops::Range<usize>> for Span {
     }
 }
 
-/// Line and column, both from 1; a column is a character (Unicode scalar value), a tab counts as one, a
-/// byte-order mark as none.
+/// A line and a column, both from 1. A column counts characters (Unicode scalar values); a tab counts as one,
+/// a byte-order mark as none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Position {
-    /// The line, from 1.
+    /// Line, from 1.
     pub line: usize,
-    /// The column, from 1.
+    /// Column, from 1.
     pub column: usize,
 }
 
@@ -327,7 +329,7 @@ impl fmt::Display for Position {
     }
 }
 
-/// A [`Span`] together with its text: where something is, for people (`app.yaml:3:7`) and for programs.
+/// A [`Span`] together with its source, for people (`app.yaml:3:7`) and for programs.
 ///
 /// Cheap to clone. Serialises as `{file, line, column, end_line, end_column}`.
 ///
@@ -344,27 +346,27 @@ pub struct Place {
 }
 
 impl Place {
-    /// The text it is in.
+    /// Returns the source.
     pub fn source(&self) -> &Arc<Source> {
         &self.source
     }
 
-    /// The byte range.
+    /// Returns the byte range.
     pub fn span(&self) -> Span {
         self.span
     }
 
-    /// The text it covers.
+    /// Returns the covered text.
     pub fn text(&self) -> &str {
         self.source.slice(self.span)
     }
 
-    /// Line and column of its first character.
+    /// Returns line and column of its first character.
     pub fn start(&self) -> Position {
         self.source.position(self.span.start)
     }
 
-    /// Line and column after its last character.
+    /// Returns line and column after its last character.
     pub fn end(&self) -> Position {
         self.source.position(self.span.end)
     }
@@ -384,7 +386,7 @@ impl PartialOrd for Place {
     }
 }
 
-/// By file name, then offset.
+/// Orders by file name, then offset.
 impl Ord for Place {
     fn cmp(&self, other: &Self) -> Ordering {
         let same = Arc::ptr_eq(&self.source, &other.source);

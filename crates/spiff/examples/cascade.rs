@@ -1,4 +1,4 @@
-//! A template, defaults and a user's values: `cargo run -p windlass-spiff --example cascade`.
+//! Merges a template, defaults and a user's values: `cargo run -p windlass-spiff --example cascade`.
 
 use std::io::Write as _;
 

@@ -1,4 +1,4 @@
-//! A function and a binding of one's own: `cargo run -p windlass-spiff --example functions`.
+//! Adds a custom function and a binding: `cargo run -p windlass-spiff --example functions`.
 
 use std::io::Write as _;
 

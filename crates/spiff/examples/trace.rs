@@ -1,4 +1,4 @@
-//! How a node got its value, step by step: `cargo run -p windlass-spiff --example trace`.
+//! Shows how a node got its value, step by step: `cargo run -p windlass-spiff --example trace`.
 
 use std::io::Write as _;
 

@@ -1,12 +1,13 @@
-//! Documents whose expressions can't be read.
+//! Finds malformed expressions in documents.
 
 use crate::Features;
 use crate::syntax::{Place, SyntaxError, embedded, parse, too_deep};
 use crate::value::{Node, Value};
 
-/// The expressions of a document that can't be read, each with its path.
+/// Returns the malformed expressions of a document, each with its path.
 ///
-/// Such a text is no error while a document is processed, for a stub may override it; it is one if it is left.
+/// While a document is processed, such a text is no error, since a stub may override it. It is an error if it
+/// remains in the result.
 ///
 /// ```
 /// use windlass_source::Source;

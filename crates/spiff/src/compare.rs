@@ -1,4 +1,4 @@
-//! How two documents differ.
+//! Compares two documents.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use crate::value::{Map, Node, Value};
 /// A place at which two documents differ.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// The node of the first document there.
+    /// Node of the first document.
     pub a: Option<Node>,
-    /// The node of the second document there.
+    /// Node of the second document.
     pub b: Option<Node>,
-    /// The place: keys, `[i]` for entries of lists, or the names of entries that have one.
+    /// Path: keys, `[i]` for list entries, or the names of named entries.
     pub path: Vec<String>,
 }
 
-/// The places at which two documents differ, in the order of the documents.
+/// Returns the differences of two documents, in the order of the documents.
 ///
-/// Entries of lists belong together by their field `name`, if all have one.
+/// List entries are matched by their field `name`, if all have one.
 ///
 /// ```
 /// use windlass_source::Source;
@@ -38,7 +38,7 @@ pub fn diff(a: &Node, b: &Node) -> Vec<Difference> {
 }
 
 fn compare(a: Option<&Node>, b: Option<&Node>, path: &mut Vec<String>, found: &mut Vec<Difference>) {
-    // A list of named entries is as good as a map.
+    // A list of named entries is compared like a map.
     let named = |node: Option<&Node>, other: Option<&Node>| {
         let list = node?.as_list()?;
         other?.as_map()?;
@@ -64,7 +64,7 @@ fn compare(a: Option<&Node>, b: Option<&Node>, path: &mut Vec<String>, found: &m
     });
 }
 
-/// Whether an entry is at another place: the order of jobs has a meaning in deployment manifests.
+/// Compares the positions of an entry, since the order of jobs has a meaning in deployment manifests.
 fn positions(left: &[Node], right: &[Node], path: &mut Vec<String>, found: &mut Vec<Difference>) {
     let wanted = path.last().cloned();
     let position = |list: &[Node]| {
@@ -80,7 +80,7 @@ fn positions(left: &[Node], right: &[Node], path: &mut Vec<String>, found: &mut 
     }
 }
 
-/// The entries by their names, without those; nothing if not all have one.
+/// Returns the entries by name, without the names; `None` if not all have one.
 fn by_name(list: &[Node]) -> Option<Node> {
     let entry = |node: &Node| {
         let mut map = node.as_map()?.clone();

@@ -1,4 +1,4 @@
-//! Cycles: nodes that wait for each other.
+//! Finds cycles of nodes that wait for each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 use crate::report::{Reason, UnresolvedNode};
 use crate::value::Node;
 
-/// The cycles among waiting nodes, each from its first node in the order of the document.
+/// Returns the cycles among waiting nodes, each from its first node in document order.
 ///
-/// A node that waits names what it waits for in its message; the name is looked up from the node outwards, as
-/// references are.
+/// The message of a waiting node names the awaited node. As in references, the name is looked up from the
+/// node outwards.
 pub(crate) fn cycles(nodes: &[UnresolvedNode], _root: &Node) -> Vec<Vec<String>> {
     let waiting: BTreeMap<String, &UnresolvedNode> = nodes
         .iter()
@@ -42,7 +42,7 @@ pub(crate) fn cycles(nodes: &[UnresolvedNode], _root: &Node) -> Vec<Vec<String>>
     cycles
 }
 
-/// The waiting node that a node waits for.
+/// Returns the waiting node that a node waits for.
 fn target<'n>(node: &UnresolvedNode, waiting: &'n BTreeMap<String, &UnresolvedNode>) -> Option<&'n str> {
     let name = node.issue.message.strip_prefix('\'')?.split('\'').next()?;
     let known = |path: String| waiting.get_key_value(&path).map(|(path, _)| path.as_str());

@@ -1,18 +1,18 @@
-//! Values of names, given one by one as `a.b=x`.
+//! Parses definitions of values in the form `a.b=x`.
 
 use crate::value::{Map, Node, Value};
 
-/// Why a definition gives no value.
+/// The reason why a definition is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DefinitionError {
-    /// There is no `=`.
+    /// The definition has no `=`.
     #[error("`{0}` is not NAME=VALUE")]
     NoValue(String),
-    /// A step of the name is empty.
+    /// A component of the name is empty.
     #[error("empty path component in \"{0}\"")]
     EmptyStep(String),
-    /// A field on the way to the name is no map.
+    /// A field on the path of the name is no map.
     #[error("field \"{field}\" in {path} is no map")]
     NoMap {
         /// The field.
@@ -22,8 +22,8 @@ pub enum DefinitionError {
     },
 }
 
-/// Adds the value of a definition to a map. A dot in the name makes a map, `\.` is a dot in a name. A decimal number is
-/// an integer, all else is text.
+/// Adds the value of a definition to a map. A dot in the name creates a nested map; `\.` is a literal dot. A
+/// decimal number becomes an integer, every other value text.
 ///
 /// ```
 /// use windlass_spiff::{define, value::{Map, Node}, yaml::to_yaml};
@@ -36,7 +36,7 @@ pub enum DefinitionError {
 /// ```
 ///
 /// # Errors
-/// If the definition isn't `NAME=VALUE`, or a field on the way has another value.
+/// When the definition isn't `NAME=VALUE`, or a field on the path has a value that is no map.
 pub fn define(map: &mut Map, definition: &str) -> Result<(), DefinitionError> {
     let (path, text) =
         definition.split_once('=').ok_or_else(|| DefinitionError::NoValue(definition.to_owned()))?;

@@ -1,4 +1,4 @@
-//! The way in: settings, then documents.
+//! The entry point: an engine with settings, and sessions that process documents.
 
 use std::sync::Arc;
 
@@ -16,20 +16,20 @@ use crate::value::{Flags, Map, Node, Value};
 use crate::yaml::{ReadError, read_document, to_yaml};
 use crate::{Features, Limits, Outside};
 
-/// Why a document has no result.
+/// The reason why processing a document failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpiffError {
-    /// Nodes are left without value; a stub or the template says which.
+    /// Nodes remained without a value.
     #[error("{0}")]
     Unresolved(Unresolved),
-    /// A text is no document.
+    /// A text is not a valid document.
     #[error("{0}")]
     Read(#[from] ReadError),
-    /// A text is no expression.
+    /// A text is not a valid expression.
     #[error("{0}")]
     Syntax(#[from] SyntaxError),
-    /// The result is larger than allowed.
+    /// The result exceeds the output limit.
     #[error("limit of {limit} bytes of output exceeded")]
     Output {
         /// The limit.
@@ -43,18 +43,18 @@ impl From<Unresolved> for SpiffError {
     }
 }
 
-/// The parts of a result that are kept instead of removed.
+/// The elements of a result that are kept instead of removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Preserve {
-    /// Expressions that can't be evaluated stay as they are instead of being errors.
+    /// Whether expressions that can't be evaluated stay unchanged instead of causing an error.
     pub partial: bool,
-    /// `((! a ))` isn't unescaped.
+    /// Whether `((! a ))` stays escaped.
     pub escapes: bool,
-    /// Nodes marked `&temporary` or `&local` stay.
+    /// Whether nodes marked `&temporary` or `&local` stay.
     pub temporary: bool,
 }
 
-/// A template engine: settings that are used for many documents.
+/// A template engine: settings that apply to many documents.
 ///
 /// ```
 /// use windlass_spiff::{Engine, Features, yaml};
@@ -96,29 +96,30 @@ pub struct Processed {
 }
 
 impl Processed {
-    /// The document.
+    /// Returns the document.
     pub fn node(&self) -> &Node {
         &self.node
     }
 
-    /// Its nodes marked `&state`, for the next time.
+    /// Returns the nodes marked `&state`, as input for the next run.
     pub fn state(&self) -> &Node {
         &self.state
     }
 
-    /// How the node got its value that [`Engine::with_trace`] asked for.
+    /// Returns the steps by which the node of [`Engine::with_trace`] got its value.
     pub fn trace(&self) -> &[TraceStep] {
         &self.trace
     }
 
-    /// The document as YAML.
+    /// Returns the document as YAML.
     pub fn to_yaml(&self) -> String {
         to_yaml(&self.node)
     }
 }
 
 impl Engine {
-    /// An engine without optional features, with the default limits, that has access to nothing outside.
+    /// Creates an engine without optional features, with the default limits and without access to the
+    /// outside.
     pub fn new() -> Self {
         Self {
             features: Features::NONE,
@@ -133,19 +134,19 @@ impl Engine {
         }
     }
 
-    /// Switches optional parts of the language on.
+    /// Sets the optional features of the language.
     pub fn with_features(mut self, features: Features) -> Self {
         self.features = features;
         self
     }
 
-    /// Bounds what a template may cost.
+    /// Sets the limits on the cost of a template.
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Grants access to the world outside.
+    /// Grants access to the outside world.
     pub fn with_outside(mut self, outside: Outside) -> Self {
         self.outside = outside;
         self
@@ -161,47 +162,47 @@ impl Engine {
         self
     }
 
-    /// Gives a name a value, visible where the documents have no field of that name.
+    /// Binds a value to a name, which is visible where the documents have no field of that name.
     pub fn with_binding(mut self, name: impl AsRef<str>, value: impl Into<Value>) -> Self {
         self.bindings.insert(Arc::from(name.as_ref()), Node::new(value).with_source("<binding>"));
         self
     }
 
-    /// Makes a node known by a tag.
+    /// Adds a tag for a node.
     pub fn with_tag(mut self, name: impl Into<String>, node: Node) -> Self {
         self.tags.push((name.into(), node));
         self
     }
 
-    /// Keeps in the result what would go.
+    /// Sets the elements of a result that are kept instead of removed.
     pub fn with_preserved(mut self, preserve: Preserve) -> Self {
         self.preserve = preserve;
         self
     }
 
-    /// Notes how the node at a path (`a.b.[0]`, or `a.name:x` for entries with a key) gets its value.
+    /// Traces how the node at a path (`a.b.[0]`, or `a.name:x` for entries with a key) gets its value.
     pub fn with_trace(mut self, path: impl Into<String>) -> Self {
         self.trace = Some(path.into());
         self
     }
 
-    /// Refuses characters beyond ASCII in expressions, as the original does by mistake.
+    /// Refuses non-ASCII characters in expressions, which reproduces an error of the original.
     pub fn with_ascii_only(mut self) -> Self {
         self.mistakes.ascii_only = true;
         self
     }
 
-    /// Leaves entries without a unique key beside `- <<: (( merge ))` as they are, as the original does by mistake: their
-    /// expressions stay text.
+    /// Leaves entries without a unique key beside `- <<: (( merge ))` unchanged, which reproduces an error of
+    /// the original: their expressions stay text.
     pub fn with_raw_entries(mut self) -> Self {
         self.mistakes.raw_entries = true;
         self
     }
 
-    /// Processes a template with stubs, the first of which wins.
+    /// Processes a template with stubs; the first stub has the highest precedence.
     ///
     /// # Errors
-    /// If a stub or the template has nodes without value, or a limit is exceeded.
+    /// When a stub or the template has nodes without a value, or a limit is exceeded.
     pub fn process(&self, template: &Node, stubs: &[Node]) -> Result<Processed, SpiffError> {
         self.session().process(template, stubs)
     }
@@ -209,7 +210,7 @@ impl Engine {
     /// As [`process`](Self::process), from texts.
     ///
     /// # Errors
-    /// As [`process`](Self::process), and if a text is no document.
+    /// As [`process`](Self::process), and when a text is not a valid document.
     pub fn process_texts(
         &self,
         template: &Arc<Source>,
@@ -220,10 +221,10 @@ impl Engine {
         self.process(&template, &stubs)
     }
 
-    /// Evaluates an expression that sees the fields of a document.
+    /// Evaluates an expression in the scope of a document's fields.
     ///
     /// # Errors
-    /// If the expression isn't one, or has no value.
+    /// When the expression is malformed, or has no value.
     pub fn evaluate(&self, expression: &str, document: &Node) -> Result<Node, SpiffError> {
         let session = self.session();
         let expr = session.env.state().parse(expression, &Place::default())?;
@@ -238,14 +239,15 @@ impl Engine {
         if unresolved.is_empty() { Ok(result) } else { Err(unresolved.into()) }
     }
 
-    /// A document and its stubs. Where the engine has neither bindings nor tags nor features, nothing is shared between
-    /// them, as with the original's command: global tags aren't seen by the next level, and `___` is the document.
+    /// Creates a session for a document and its stubs. If the engine has neither bindings nor tags nor
+    /// features, nothing is shared between the documents, as in the original's command. Global tags are then
+    /// not visible at the next level, and `___` is the document.
     pub fn session(&self) -> Session {
         let is_plain = self.bindings.is_empty() && self.tags.is_empty() && self.features == Features::NONE;
         self.open(if is_plain { LevelKind::Nothing } else { LevelKind::Bindings })
     }
 
-    /// A stream of documents that are processed one after the other, and can refer to those before (`doc.1::a`).
+    /// Creates a session for a stream of documents, each of which can refer to earlier ones (`doc.1::a`).
     pub fn stream(&self) -> Session {
         self.open(LevelKind::Bindings)
     }
@@ -261,7 +263,7 @@ impl Engine {
             trace,
         ));
         for (name, node) in &self.tags {
-            // Names of tags differ: two of one name are the caller's choice of the last.
+            // Tag names are distinct; of duplicates the caller's last one wins.
             let _ = state.tag(&format!("*{}", name.trim_start_matches('*')), node, &Steps::default());
         }
         state.next_document();
@@ -272,7 +274,7 @@ impl Engine {
     }
 }
 
-/// Documents that are processed one after the other.
+/// A sequence of documents that are processed one after the other.
 #[derive(Debug)]
 pub struct Session {
     env: Env,
@@ -288,24 +290,24 @@ impl Session {
         }
     }
 
-    /// Processes the stubs alone: each sees those behind it.
+    /// Processes the stubs alone, each with the later ones as its own stubs.
     ///
     /// # Errors
-    /// If a stub has nodes without value, or a limit is exceeded.
+    /// When a stub has nodes without a value, or a limit is exceeded.
     pub fn prepare(&self, stubs: &[Node]) -> Result<Vec<Node>, SpiffError> {
         Ok(flow::prepare(stubs, &self.env, self.keep())?)
     }
 
-    /// Processes a template with stubs that are [prepared](Self::prepare).
+    /// Processes a template with [prepared](Self::prepare) stubs.
     ///
     /// # Errors
-    /// If the template has nodes without value, or a limit is exceeded.
+    /// When the template has nodes without a value, or a limit is exceeded.
     pub fn apply(&self, template: &Node, prepared: &[Node]) -> Result<Processed, SpiffError> {
         let whole = flow::process(template, prepared, &self.env, self.keep());
         self.env.state().host.clean();
         let (whole, complete) = whole?;
         let state = flow::state_only(&whole);
-        // As in the original, nothing goes from a result that is incomplete.
+        // As in the original, an incomplete result keeps all its nodes.
         let node = if complete { flow::tidied(&whole, &self.env, self.keep()) } else { whole };
         let processed = Processed { node, state, trace: self.steps() };
         self.check_size(&processed.node)?;
@@ -316,32 +318,32 @@ impl Session {
         Ok(processed)
     }
 
-    /// Processes a template with stubs, the first of which wins.
+    /// Processes a template with stubs; the first stub has the highest precedence.
     ///
     /// # Errors
-    /// If a stub or the template has nodes without value, or a limit is exceeded.
+    /// When a stub or the template has nodes without a value, or a limit is exceeded.
     pub fn process(&self, template: &Node, stubs: &[Node]) -> Result<Processed, SpiffError> {
         let prepared = self.prepare(stubs)?;
         self.apply(template, &prepared)
     }
 
-    /// Processes a document with stubs that are taken as they are, and keeps everything in the result.
+    /// Processes a document with unprocessed stubs, and keeps everything in the result.
     ///
     /// # Errors
-    /// If the document has nodes without value, or a limit is exceeded.
+    /// When the document has nodes without a value, or a limit is exceeded.
     pub fn process_bare(&self, document: &Node, stubs: &[Node]) -> Result<Node, SpiffError> {
         Ok(flow::single(document, stubs, &self.env)?)
     }
 
-    /// Whether a result goes as a whole: its root is marked `&temporary`.
+    /// Tells whether a result is discarded as a whole, because its root is marked `&temporary`.
     pub fn discards(&self, result: &Node) -> bool {
         !self.preserve.temporary && result.annotations().flags.has(Flags::TEMPORARY)
     }
 
-    /// Evaluates an expression that sees the fields of a processed document.
+    /// Evaluates an expression in the scope of a processed document's fields.
     ///
     /// # Errors
-    /// If the expression isn't one, or has no value.
+    /// When the expression is malformed, or has no value.
     pub fn evaluate(&self, expression: &str, fields: &Map) -> Result<Node, SpiffError> {
         let expr = self.env.state().parse(expression, &Place::default())?;
         let level = Level::nested(&self.env, "context");
@@ -350,7 +352,7 @@ impl Session {
         Ok(flow::apply(&node, &[], &scope, Keep::NOTHING)?)
     }
 
-    /// How the node got its value that [`Engine::with_trace`] asked for.
+    /// Returns the steps by which the node of [`Engine::with_trace`] got its value.
     pub fn steps(&self) -> Vec<TraceStep> {
         self.env.state().trace.as_ref().map(Trace::steps).unwrap_or_default()
     }
@@ -361,7 +363,7 @@ impl Session {
     }
 }
 
-/// About how many bytes a document has; counting ends beyond the limit.
+/// Returns the approximate size of a document in bytes; counting stops beyond the limit.
 fn size(node: &Node, limit: usize) -> usize {
     crate::syntax::too_deep::with_stack(|| {
         let mut total = 0;

@@ -1,8 +1,8 @@
 //! The spiff++ ("dynaml") template language: YAML documents whose values are expressions.
 //!
-//! A template and stubs become one document. An expression stands between `((` and `))`; it refers to other nodes,
-//! calls functions, merges what the stubs have. Nothing outside of the documents is reached unless an
-//! [`Outside`] grants it, and no template takes longer than its [`Limits`].
+//! A template and stubs are processed into one document. An expression between `((` and `))` refers to other
+//! nodes, calls functions, or merges values from the stubs. Templates have no access outside of the documents
+//! unless an [`Outside`] grants it, and no template exceeds its [`Limits`].
 //!
 //! ```
 //! use windlass_source::Source;
@@ -15,17 +15,17 @@
 //! # Ok::<(), windlass_spiff::SpiffError>(())
 //! ```
 //!
-//! # Where to look
+//! # Overview
 //!
-//! | you want | look at |
+//! | task | items |
 //! |---|---|
-//! | to process documents | [`Engine`], [`Session`], [`Processed`] |
-//! | to bound and to grant | [`Limits`], [`Outside`], [`Features`] |
-//! | why a node has no value | [`Unresolved`], [`TraceStep`] |
-//! | the data that expressions work on | [`value`]: [`Node`](value::Node), [`Value`](value::Value) |
+//! | process documents | [`Engine`], [`Session`], [`Processed`] |
+//! | limit and grant | [`Limits`], [`Outside`], [`Features`] |
+//! | find out why a node has no value | [`Unresolved`], [`TraceStep`] |
+//! | the data model of expressions | [`value`]: [`Node`](value::Node), [`Value`](value::Value) |
 //! | expressions as text and as trees | [`syntax`] |
-//! | to read and write documents | [`yaml`] |
-//! | what functions there are, and how to add one | [`functions`] |
+//! | read and write documents | [`yaml`] |
+//! | list functions, or add one | [`functions`] |
 
 mod check;
 mod compare;
@@ -56,7 +56,7 @@ pub use outside::{Fetch, Now, Outside, Random};
 pub use report::{Reason, Unresolved, UnresolvedNode};
 pub use trace::TraceStep;
 
-/// The README's examples, kept right.
+/// The README's examples, as doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 mod readme {}

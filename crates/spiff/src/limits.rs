@@ -5,28 +5,28 @@ use std::time::Duration;
 /// Limits on the cost of a template. Exceeding one ends the processing with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Evaluated expressions and bytes of text made count as one, entries of lists as 64, maps as 200: as what they take
-    /// in memory. About ten million a second.
+    /// Number of steps. An evaluated expression and a byte of created text each count as one, list entries as
+    /// 64, maps as 200, according to their memory use. About ten million steps take a second.
     pub steps: u64,
-    /// Calls of lambdas and templates within each other.
+    /// Nesting depth of calls of lambdas and templates.
     pub depth: u32,
-    /// The number of passes over a document.
+    /// Number of passes over a document.
     pub passes: u32,
-    /// Wall-clock time, `sync` included.
+    /// Wall-clock time, including `sync`.
     pub time: Duration,
-    /// Bytes of the result as YAML. A value that would be larger can't be referred to either, so that nothing grows without
-    /// end by referring to the same value again and again.
+    /// Bytes of the result as YAML. References to larger values are refused too, so that repeated references
+    /// to the same value can't grow exponentially.
     pub output: usize,
 }
 
-/// How many levels of lists and maps a value may have. Functions that recurse over values rely on it.
+/// Maximum nesting depth of lists and maps in a value. Functions that recurse over values rely on it.
 pub(crate) const LEVELS: u32 = 2_000;
-/// The cost of a list's entry in steps.
+/// The cost of a list entry in steps.
 pub(crate) const ENTRY: u64 = 64;
 /// The cost of a map in steps.
 pub(crate) const MAP: u64 = 200;
 
-/// The cost of a new value: its list or map, or its text.
+/// Returns the cost of a new value in steps: that of its list, map or text.
 pub(crate) fn cost(value: &crate::value::Value) -> u64 {
     use crate::value::Value;
     match value {
@@ -64,7 +64,8 @@ impl Features {
     /// All optional parts.
     pub const ALL: Self = Self { interpolation: true, control: true };
 
-    /// Those of a comma-separated list; `no` before a name switches it off, and `all` is all.
+    /// Switches the features of a comma-separated list on; a prefix `no` switches one off, and `all` means
+    /// all features.
     ///
     /// ```
     /// use windlass_spiff::Features;
@@ -74,7 +75,7 @@ impl Features {
     /// ```
     ///
     /// # Errors
-    /// With a name that is no feature.
+    /// The name that is no feature.
     pub fn with_names(mut self, names: &str) -> Result<Self, String> {
         for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
             let (base, on) = match name.strip_prefix("no") {
@@ -91,7 +92,7 @@ impl Features {
         Ok(self)
     }
 
-    /// The names of those that are on.
+    /// Returns the names of the enabled features.
     pub fn names(self) -> Vec<String> {
         let all = [("control", self.control), ("interpolation", self.interpolation)];
         all.iter().filter(|(_, on)| *on).map(|(name, _)| (*name).to_owned()).collect()

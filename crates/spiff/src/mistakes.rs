@@ -1,10 +1,10 @@
-//! Mistakes of the original that an engine repeats if it is asked to.
+//! Errors of the original that an engine can reproduce on request.
 
-/// Which mistakes are repeated.
+/// The reproduced errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mistakes {
-    /// Expressions with characters beyond ASCII are refused.
+    /// Whether expressions with non-ASCII characters are refused.
     pub(crate) ascii_only: bool,
-    /// Entries without a unique key beside `- <<: (( merge ))` are not evaluated.
+    /// Whether entries without a unique key beside `- <<: (( merge ))` are not evaluated.
     pub(crate) raw_entries: bool,
 }

@@ -1,4 +1,4 @@
-//! The part of a result that is printed, and its format.
+//! Selects the printed part of a result, and its format.
 
 use std::sync::Arc;
 
@@ -7,34 +7,34 @@ use crate::value::{Map, Node, Value};
 use crate::yaml::{NotJson, to_json, to_yaml};
 use crate::{Session, SpiffError};
 
-/// Which part of each result is printed, and in which form.
+/// The printed part of each result, and its format.
 ///
-/// The parts are chosen in this order: path, expression, fields, entries.
+/// The selections are applied in this order: path, expression, fields, entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
-    /// The node at this path is the result.
+    /// Path of the node that becomes the result.
     pub path: Option<String>,
-    /// The value of this expression, which sees the fields of the result, is the result.
+    /// Expression whose value becomes the result; it can refer to the fields of the result.
     pub evaluate: Option<String>,
-    /// A map of the nodes at these paths is the result, each by the last step of its path.
+    /// Paths of nodes that become the result, as a map by the last step of each path.
     pub select: Vec<String>,
-    /// Each entry of a list is a document.
+    /// Whether each entry of a list becomes a document.
     pub split: bool,
-    /// Documents are printed as JSON, one a line, instead of YAML.
+    /// Whether documents are printed as JSON, one on each line, instead of YAML.
     pub json: bool,
 }
 
-/// Why a result can't be printed as it was asked for.
+/// The reason why the selected output can't be printed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OutputError {
-    /// The result has nothing at a path.
+    /// The path does not exist in the result.
     #[error("path \"{0}\" not found")]
     NotFound(String),
-    /// Only a map has fields that an expression sees.
+    /// The result is no map, so the expression has no fields to refer to.
     #[error("no map document")]
     NoMap,
-    /// The expression is wrong, or has no value.
+    /// The expression is malformed, or has no value.
     #[error("expression \"{expression}\" failed: {error}")]
     Expression {
         /// The expression.
@@ -42,16 +42,16 @@ pub enum OutputError {
         /// The problem.
         error: SpiffError,
     },
-    /// A value has no JSON form.
+    /// The value has no JSON form.
     #[error(transparent)]
     Json(#[from] NotJson),
 }
 
 impl Output {
-    /// The documents that are printed for a result; none if the result is marked `&temporary` as a whole.
+    /// Returns the documents that are printed for a result; none if the whole result is marked `&temporary`.
     ///
     /// # Errors
-    /// If the result has no such path or field, or the expression has no value.
+    /// When the result has no such path or field, or the expression has no value.
     pub fn choose(&self, session: &Session, result: &Node) -> Result<Vec<Node>, OutputError> {
         if session.discards(result) {
             return Ok(Vec::new());
@@ -80,10 +80,10 @@ impl Output {
         }
     }
 
-    /// The text of documents. A document that is missing is printed as its first line only.
+    /// Formats documents. A missing document is printed as its first line only.
     ///
     /// # Errors
-    /// If a value has no JSON form.
+    /// When a value has no JSON form.
     pub fn print(&self, documents: &[Option<Node>]) -> Result<String, OutputError> {
         let mut text = String::new();
         for node in documents {

@@ -1,4 +1,4 @@
-//! The outside world, as far as templates have access to it.
+//! The access of templates to the outside world.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -12,14 +12,14 @@ use windlass_source::files::{self, ReadError};
 
 use crate::functions::{Capability, Denied};
 
-/// Fetches an address.
+/// A function that fetches a URL.
 pub type Fetch = Arc<dyn Fn(&str) -> io::Result<Vec<u8>> + Send + Sync>;
-/// Seconds and nanoseconds since 1970.
+/// A clock that returns the time since 1970.
 pub type Now = Arc<dyn Fn() -> Duration + Send + Sync>;
-/// Fills bytes with randomness.
+/// A source of randomness that fills a buffer.
 pub type Random = Arc<dyn Fn(&mut [u8]) + Send + Sync>;
 
-/// How much of a file, an answer or an output is read.
+/// Maximum bytes that are read from a file, a response or an output.
 const LARGEST: usize = 64 * 1024 * 1024;
 
 /// The access of templates to the outside world. Nothing is granted by default.
@@ -61,8 +61,8 @@ impl Default for Outside {
 }
 
 impl Outside {
-    /// Grants nothing. The clock stands at 1970 and there is no randomness, until [`with_clock`](Self::with_clock) and
-    /// [`with_random`](Self::with_random) supply them.
+    /// Creates the access that grants nothing. The clock returns 1970 and there is no randomness, until
+    /// [`with_clock`](Self::with_clock) and [`with_random`](Self::with_random) supply them.
     pub fn none() -> Self {
         Self {
             read: Vec::new(),
@@ -78,66 +78,66 @@ impl Outside {
         }
     }
 
-    /// Files below a folder may be read.
+    /// Allows reading files below a folder.
     pub fn allow_read(mut self, folder: impl Into<PathBuf>) -> Self {
         self.read.push(folder.into());
         self
     }
 
-    /// Files below a folder may be written.
+    /// Allows writing files below a folder.
     pub fn allow_write(mut self, folder: impl Into<PathBuf>) -> Self {
         self.write.push(folder.into());
         self
     }
 
-    /// Commands may be run: `exec` and `pipe`.
+    /// Allows running commands: `exec` and `pipe`.
     pub fn allow_exec(mut self) -> Self {
         self.exec = true;
         self
     }
 
-    /// Addresses may be read with this function.
+    /// Allows fetching URLs with this function.
     pub fn allow_http(mut self, fetch: Fetch) -> Self {
         self.fetch = Some(fetch);
         self
     }
 
-    /// These environment variables may be read.
+    /// Allows reading these environment variables.
     pub fn allow_env(mut self, variables: BTreeMap<String, String>) -> Self {
         self.variables = Some(Arc::new(variables));
         self
     }
 
-    /// The key of `encrypt` and `decrypt` where none is given.
+    /// Sets the default key of `encrypt` and `decrypt`.
     pub fn with_key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// The clock.
+    /// Sets the clock.
     pub fn with_clock(mut self, now: Now) -> Self {
         self.now = now;
         self
     }
 
-    /// The source of randomness.
+    /// Sets the source of randomness.
     pub fn with_random(mut self, random: Random) -> Self {
         self.random = random;
         self
     }
 
-    /// Whether nothing outside can change what a template sees.
+    /// Tells whether a template has no input from outside that can change.
     pub fn is_closed(&self) -> bool {
         self.read.is_empty() && !self.exec && self.fetch.is_none()
     }
 
-    /// The path of a file without links, if it may be read.
+    /// Returns the canonical path of a file, if reading it is allowed.
     pub(crate) fn resolve(&self, path: &str) -> Option<String> {
         let granted = self.granted(Capability::Read, path).ok()?;
         Some(granted.canonicalize().ok()?.to_string_lossy().into_owned())
     }
 
-    /// A path if it lies below a granted folder, links followed.
+    /// Returns the canonical path if it is below a granted folder.
     fn granted(&self, capability: Capability, path: &str) -> Result<PathBuf, Denied> {
         let folders = if capability == Capability::Write { &self.write } else { &self.read };
         if folders.is_empty() {
@@ -203,7 +203,7 @@ impl Outside {
     /// Removes the temporary files.
     pub(crate) fn clean(&self) {
         for file in self.temporary.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            // A file that is gone already is as good.
+            // A file that is already removed is no error.
             let _ = std::fs::remove_file(file);
         }
     }
@@ -266,7 +266,7 @@ impl Outside {
     }
 }
 
-/// A path without links; the end of it needn't be there.
+/// Returns the canonical path; its last components need not exist.
 fn real_path(path: &Path) -> io::Result<PathBuf> {
     let mut missing = Vec::new();
     let mut here = if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_path_buf() };

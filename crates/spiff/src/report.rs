@@ -9,33 +9,33 @@ use crate::syntax::ast::Expr;
 use crate::syntax::{Place, embedded};
 use crate::value::{Issue, Node, Value};
 
-/// A node that has no value.
+/// A node without a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnresolvedNode {
-    /// The printed expression, or the kind of another node.
+    /// Printed expression, or the kind of any other node.
     pub text: String,
-    /// It is an expression.
+    /// Whether it is an expression.
     pub is_expression: bool,
-    /// The name of the document.
+    /// Name of the document.
     pub source: String,
-    /// The path: keys, and `[i]` for entries of lists.
+    /// Path: keys, and `[i]` for list entries.
     pub path: Vec<Arc<str>>,
-    /// Where the problem happened, if that is another place.
+    /// Path of the problem's origin, if it is another node.
     pub origin: Vec<Arc<str>>,
-    /// The reason.
+    /// Reason.
     pub reason: Reason,
-    /// The problem and what led to it; empty if nothing more is known.
+    /// Problem with its causes; empty if unknown.
     pub issue: Issue,
 }
 
-/// Why a node has no value.
+/// The reason why a node has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
-    /// It has a problem of its own.
+    /// The node has a problem of its own.
     Error,
-    /// It is part of a cycle of nodes that wait for each other.
+    /// The node is part of a cycle of nodes that wait for each other.
     Pending,
-    /// It depends on a node that failed.
+    /// The node depends on a node that failed.
     Depends,
 }
 
@@ -49,39 +49,39 @@ impl Reason {
     }
 }
 
-/// All nodes of a document that have no value: those with problems of their own, then cycles, then those that depend on
-/// failed nodes; each in the order of the document.
+/// All nodes of a document without a value. Nodes with problems of their own are first, then cycles, then
+/// nodes that depend on failed nodes. Each group is in document order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unresolved {
-    /// The nodes.
+    /// Nodes without a value.
     pub nodes: Vec<UnresolvedNode>,
-    /// The cycles of nodes that wait for each other, as paths.
+    /// Cycles of nodes that wait for each other, as paths.
     pub cycles: Vec<Vec<String>>,
 }
 
 impl Unresolved {
-    /// Whether all nodes have values.
+    /// Tells whether all nodes have values.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// Whether anything is known about why.
+    /// Tells whether any node has a known problem.
     pub(crate) fn has_issue(&self) -> bool {
         self.nodes.iter().any(|node| !node.issue.message.is_empty())
     }
 
-    /// Whether there is an own error, and whether a node depends on a failed one.
+    /// Tells whether any node has a problem of its own, and whether any depends on a failed node.
     pub(crate) fn state(&self) -> (bool, bool) {
         let any = |reason| self.nodes.iter().any(|node| node.reason == reason);
         (any(Reason::Error), any(Reason::Depends))
     }
 
-    /// The unresolved nodes, as problems of the node that needed the document.
+    /// Returns the nodes as problems of the node that needed the document.
     pub(crate) fn issues(&self) -> Vec<Issue> {
         self.nodes.iter().map(|node| Issue { message: node.line(""), ..node.issue.clone() }).collect()
     }
 
-    /// The document whose processing a limit ended.
+    /// Creates the report of a document whose processing a limit has ended.
     pub(crate) fn exhausted(root: &Node, limit: &str) -> Self {
         let node = UnresolvedNode {
             text: "<document>".into(),
@@ -95,7 +95,7 @@ impl Unresolved {
         Self { nodes: vec![node], cycles: Vec::new() }
     }
 
-    /// Finds the nodes of a document.
+    /// Collects the unresolved nodes of a document.
     pub(crate) fn find(root: &Node, state: &State) -> Self {
         let mut path = Vec::new();
         let nodes = collect(root, &mut path, state);
@@ -105,7 +105,7 @@ impl Unresolved {
 }
 
 impl UnresolvedNode {
-    /// The node in one line; `gap` stands before the reason.
+    /// Formats the node in one line; `gap` precedes the reason.
     fn line(&self, gap: &str) -> String {
         let text = self.text.replace('\n', "\n\t");
         let text = if self.is_expression { format!("(( {text} ))") } else { text };
@@ -133,7 +133,7 @@ impl Display for Unresolved {
 
 impl std::error::Error for Unresolved {}
 
-/// The causes of a problem, as lines below it.
+/// Formats the causes of a problem, as lines below it.
 fn nested(issue: &Issue) -> String {
     let (prefix, gap) = if issue.chain { ("\n\t\t... ", "") } else { ("\n", "\t\t\t") };
     let mut text = String::new();
@@ -178,7 +178,7 @@ fn collect_here(node: &Node, path: &mut Vec<Arc<str>>, state: &State) -> Vec<Unr
     if node.annotations().failed && !found {
         nodes.push(unresolved(node, path, None));
     }
-    // A stable sort keeps the order of the document among equals.
+    // A stable sort keeps document order among equal reasons.
     nodes.sort_by_key(|node| node.reason);
     nodes
 }
@@ -211,7 +211,8 @@ fn unresolved(node: &Node, path: &[Arc<str>], problem: Option<Issue>) -> Unresol
     }
 }
 
-/// Where a problem happened, as seen from the node: nothing if there, `..` and the rest if below it.
+/// Returns the origin of a problem relative to the node: empty if it is the node, `..` and the rest if it is
+/// below it.
 fn elsewhere(path: &[Arc<str>], origin: &[Arc<str>]) -> Vec<Arc<str>> {
     match origin.strip_prefix(path) {
         _ if path.is_empty() => origin.to_vec(),

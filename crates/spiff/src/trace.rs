@@ -1,21 +1,21 @@
-//! How a node got its value, step by step.
+//! Records how a node gets its value, step by step.
 
 use std::sync::{Mutex, PoisonError};
 
-/// One step of a node on its way to a value.
+/// One step in the evaluation of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceStep {
-    /// The document it was in: a stub or the template.
+    /// Document of the node: a stub or the template.
     pub document: String,
     /// The number of the pass, from 1.
     pub pass: u32,
     /// The event.
     pub event: String,
-    /// The value at that time, shortened.
+    /// Shortened value after the step.
     pub value: String,
 }
 
-/// Notes the steps of one node.
+/// The recorder of one node's steps.
 #[derive(Debug)]
 pub(crate) struct Trace {
     path: String,

@@ -1,4 +1,4 @@
-//! Applying an update to a document.
+//! Applies an update to a document.
 
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
@@ -9,13 +9,14 @@ use crate::problem::NotViable;
 use crate::update::{Op, Update};
 
 impl Update {
-    /// Applies the update: all of it, or, with an error, nothing.
+    /// Applies the update completely, or not at all if it returns an error.
     ///
-    /// A canonical document stays canonical: maps on the way of a value are made, maps that a removal leaves
-    /// empty go. `null` where a map or a list belongs counts as absent.
+    /// A canonical document stays canonical: missing maps on the path of a value are created, and maps that a
+    /// removal leaves empty are removed. `null` in place of a map or a list counts as absent.
     ///
     /// # Errors
-    /// Something is in the way. Not for documents and updates of one [`Shape`](crate::Shape).
+    /// When a value of the document blocks an operation. This can't happen for documents and updates of one
+    /// [`Shape`](crate::Shape).
     pub fn apply(&self, document: &mut Value) -> Result<(), NotViable> {
         for (path, op) in self {
             viable(document, path.as_slice(), op).map_err(|obstacle| obstacle.of(path))?;
@@ -27,7 +28,7 @@ impl Update {
     }
 }
 
-/// What is in the way, so many keys down.
+/// A value that blocks an operation, `depth` keys down.
 pub(crate) struct Obstacle {
     depth: usize,
     expected: &'static str,
@@ -35,19 +36,19 @@ pub(crate) struct Obstacle {
 }
 
 impl Obstacle {
-    /// The error for an operation at `path`, whose last keys were walked.
+    /// Returns the error for an operation at `path`, whose last keys were walked.
     pub(crate) fn of(self, path: &Path) -> NotViable {
         let obstacle = Path::walked(&path.as_slice()[..self.depth]);
         NotViable { path: path.clone(), obstacle, expected: self.expected, found: self.found }
     }
 
-    /// The same, seen from a document whose top is `keys` above.
+    /// Returns the same obstacle relative to a document whose top is `keys` levels above.
     pub(crate) fn below(self, keys: usize) -> Self {
         Self { depth: self.depth + keys, ..self }
     }
 }
 
-/// Whether `op` can be performed at `keys` below `value`.
+/// Checks that `op` can be performed at `keys` below `value`.
 pub(crate) fn viable(value: &Value, keys: &[String], op: &Op) -> Result<(), Obstacle> {
     if *op == Op::Unset {
         return Ok(());
@@ -79,12 +80,12 @@ pub(crate) fn perform(value: &mut Value, keys: &[String], op: &Op) {
     }
 }
 
-/// The value at `keys`, made where it is absent.
+/// Returns the value at `keys`, created if it is absent.
 fn reach<'v>(value: &'v mut Value, keys: &[String]) -> &'v mut Value {
     keys.iter().fold(value, |value, key| map_in(value).entry(key.clone()).or_insert(Value::Null))
 }
 
-/// The map in a value that holds one or holds nothing worth keeping.
+/// Returns the map in a value, which replaces any other value.
 fn map_in(value: &mut Value) -> &mut Map<String, Value> {
     if !value.is_object() {
         *value = Value::Object(Map::new());
@@ -92,7 +93,7 @@ fn map_in(value: &mut Value) -> &mut Map<String, Value> {
     value.as_object_mut().expect("a map was just put there")
 }
 
-/// Removes what is at `keys`, and the maps on the way that this leaves empty.
+/// Removes the value at `keys`, and the maps on the path that this leaves empty.
 fn remove(value: &mut Value, keys: &[String]) {
     let (Some((key, below)), Some(map)) = (keys.split_first(), value.as_object_mut()) else { return };
     let Entry::Occupied(mut entry) = map.entry(key.clone()) else { return };

@@ -1,4 +1,4 @@
-//! Values against nodes: is this what belongs there, and what is its canonical form?
+//! Checks values against nodes, and computes their canonical forms.
 
 use std::sync::Arc;
 
@@ -13,18 +13,18 @@ use crate::problem::{Notice, Problem, UpdateError, Warning};
 use crate::shape::{Shape, prune};
 use crate::suggest;
 
-/// What is being read, and so which of a shape's rules are asked.
+/// The source of the value being read, which determines the applied rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// An update by an author: everything.
+    /// An update by an author: all rules apply.
     Authored,
-    /// An update of our own: sorts.
+    /// A trusted update: only sorts are checked.
     Trusted,
-    /// A whole document: what is about values, not about who may write them.
+    /// A whole document: rules about values apply, rules about permitted operations don't.
     Document,
 }
 
-/// Where a walk stands, in both documents at once.
+/// The position of a walk in both documents.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cursor {
     pub(crate) keys: Vec<String>,
@@ -47,7 +47,7 @@ impl Cursor {
     }
 }
 
-/// One reading: what was found wrong so far.
+/// One reading, with the errors so far.
 #[derive(Debug)]
 pub(crate) struct Reading<'s> {
     pub(crate) shape: &'s Shape,
@@ -70,7 +70,7 @@ impl<'s> Reading<'s> {
         self.warnings.push(Warning { place: at.place.clone(), path: at.path(), notice });
     }
 
-    /// Reports what a lenient reading passes over.
+    /// Reports an unknown path, which is only a warning in a lenient reading.
     pub(crate) fn unknown(&mut self, at: &Cursor, problem: Problem) {
         if self.lenient { self.warn(at, Notice::Ignored(problem)) } else { self.error(at, problem) }
     }
@@ -79,8 +79,7 @@ impl<'s> Reading<'s> {
         self.error(at, Problem::WrongSort { expected: expected.to_owned(), found: sort_of(value) });
     }
 
-    /// Checks what is written at a node; its canonical form, or `None` where nothing is left or something is
-    /// wrong.
+    /// Checks a value at a node. Returns its canonical form, or `None` if it is empty or invalid.
     pub(crate) fn value(&mut self, node: &Node, value: &Value, at: &mut Cursor) -> Option<Value> {
         if value.is_null() && self.null_is_none(node) {
             return None;
@@ -112,7 +111,7 @@ impl<'s> Reading<'s> {
         }
     }
 
-    /// Tests the entries of a list, each by itself.
+    /// Tests the entries of a list one by one.
     pub(crate) fn entries(&mut self, node: &Node, entries: &[Value], at: &Cursor) {
         let Some(Rule { expected, test }) = node.rule.as_ref().filter(|_| self.mode != Mode::Trusted) else {
             return;
@@ -164,7 +163,7 @@ impl<'s> Reading<'s> {
         entry.map(|value| (key.to_owned(), value))
     }
 
-    /// Something inside a value that is being replaced.
+    /// Checks a value inside a value that is being replaced.
     fn below(&mut self, node: &Node, value: &Value, at: &mut Cursor) -> Option<Value> {
         match node.denial(Operator::Set).filter(|_| self.mode == Mode::Authored) {
             Some(hint) => {
@@ -184,7 +183,7 @@ impl<'s> Reading<'s> {
         }
     }
 
-    /// A `null` stands for nothing wherever nothing may stand.
+    /// Tells whether `null` means "absent" at a node: it does wherever the value may be absent.
     fn null_is_none(&self, node: &Node) -> bool {
         let leaf = matches!(node.sort, Sort::Opaque | Sort::Any);
         !leaf && (self.mode != Mode::Authored || node.denial(Operator::Unset).is_none())
@@ -210,7 +209,7 @@ impl<'s> Reading<'s> {
         Some(meant.clone())
     }
 
-    /// Finds the node of a path, or reports why there is none.
+    /// Returns the node of a path, or reports the reason why there is none.
     pub(crate) fn find(&mut self, at: &Cursor) -> Option<Arc<Node>> {
         let mut node = self.shape.root.clone();
         for (depth, key) in at.keys.iter().enumerate() {
@@ -225,7 +224,7 @@ impl<'s> Reading<'s> {
         Some(node)
     }
 
-    /// Leads a suggestion on along the rest of the path, where that is valid.
+    /// Extends a suggested path by the rest of the given path, if the result is valid.
     fn completed(&self, problem: Problem, rest: &[String]) -> Problem {
         let Problem::UnknownPath { nearest: Some(nearest), fields } = problem else { return problem };
         let whole = Path::walked(&[nearest.as_slice(), rest].concat());
@@ -263,7 +262,7 @@ fn unknown_path(node: &Node, keys: &[String]) -> Problem {
     }
 }
 
-/// "No such path", with the valid sibling that is spelled most like the last key.
+/// Creates the problem "no such path", with the valid sibling that is nearest to the last key.
 fn near<'a>(names: impl Iterator<Item = &'a str> + Clone, keys: &[String]) -> Problem {
     let (last, above) = keys.split_last().map_or(("", &[][..]), |(last, above)| (last.as_str(), above));
     let nearest = suggest::nearest(last, names.clone()).map(|name| {
@@ -273,7 +272,7 @@ fn near<'a>(names: impl Iterator<Item = &'a str> + Clone, keys: &[String]) -> Pr
     Problem::UnknownPath { nearest, fields: names.map(str::to_owned).collect() }
 }
 
-/// The sort of a value, after "found".
+/// Returns the sort of a value, for the text after "found".
 pub(crate) fn sort_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -1,4 +1,4 @@
-//! One update that does what two do, one after the other.
+//! Composes two updates into one that has the effect of both, applied in order.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -12,19 +12,19 @@ use crate::problem::NotViable;
 use crate::update::{Op, Update};
 
 impl Update {
-    /// Composes: the update that does what `self` and then `later` do. A stored history can be squashed with
-    /// it.
+    /// Returns the composition: the update with the effect of `self` followed by `later`. It can squash a
+    /// stored history.
     ///
-    /// Each operation of `later` meets what `self` does around its path:
+    /// Each operation of `later` is combined with the operations of `self` around its path:
     ///
-    /// - a replacement or removal makes everything at or below its path moot;
-    /// - below a replacement, it is carried out inside the new value;
-    /// - below a removal, a value becomes the replacement of what was removed;
-    /// - an append lengthens an append or a replaced list.
+    /// - A replacement or removal makes everything at or below its path obsolete.
+    /// - Below a replacement, it is performed inside the new value.
+    /// - Below a removal, a value becomes the replacement of the removed value.
+    /// - An append extends an append or a replaced list.
     ///
     /// # Errors
-    /// The two disagree on what a path is: one has a list or a leaf where the other has a map. Not for
-    /// updates of one [`Shape`](crate::Shape), which settles that.
+    /// When the two disagree on the sort of a path: one has a list or a leaf where the other has a map. This
+    /// can't happen for updates of one [`Shape`](crate::Shape), which defines the sort.
     pub fn then(self, later: &Update) -> Result<Update, NotViable> {
         let mut ops = self.into_ops();
         for (path, op) in later {
@@ -34,9 +34,9 @@ impl Update {
     }
 }
 
-/// Adds one operation that comes after all those in `ops`.
+/// Adds one operation that is applied after all those in `ops`.
 ///
-/// The operations of one update are independent, so adding those of the later one in any order will do.
+/// The operations of one update are independent, so those of the later update can be added in any order.
 fn follow(ops: &mut BTreeMap<Path, Op>, path: &Path, op: &Op) -> Result<(), NotViable> {
     let above = ops.range(..path).next_back().filter(|(above, _)| path.starts_with(above));
     if let Some(above) = above.map(|(above, _)| above.clone()) {
@@ -52,7 +52,7 @@ fn follow(ops: &mut BTreeMap<Path, Op>, path: &Path, op: &Op) -> Result<(), NotV
     }
 }
 
-/// Carries `op` out inside what the earlier update leaves at `above`.
+/// Performs `op` inside the value that the earlier update leaves at `above`.
 fn inside(ops: &mut BTreeMap<Path, Op>, above: Path, path: &Path, op: &Op) -> Result<(), NotViable> {
     let depth = above.keys().len();
     let earlier = ops.entry(above).or_insert(Op::Unset);
@@ -72,7 +72,7 @@ fn inside(ops: &mut BTreeMap<Path, Op>, above: Path, path: &Path, op: &Op) -> Re
     Ok(())
 }
 
-/// Appends at a path that nothing earlier lies above.
+/// Appends at a path that has no earlier operation above it.
 fn append(ops: &mut BTreeMap<Path, Op>, path: &Path, entries: &[Value]) -> Result<(), NotViable> {
     let not_a_list =
         |found| NotViable { path: path.clone(), obstacle: path.clone(), expected: "a list", found };

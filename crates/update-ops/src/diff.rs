@@ -1,4 +1,4 @@
-//! Updates out of documents: what leads from one to another, and back.
+//! Computes updates from documents: the difference of two, and the inverse of an update.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,14 +11,14 @@ use crate::shape::Shape;
 use crate::update::{Op, Update};
 
 impl Update {
-    /// The update that leads from one document to another.
+    /// Returns the update that changes one document into another.
     ///
-    /// It touches only what differs, and names the deepest paths that do: a changed leaf, an entry that is
-    /// there on one side only. A list that has grown at its end is appended to, any other changed list
-    /// replaced. Both documents are taken in their [canonical form](Shape::canonical); one that is no map
-    /// counts as empty.
+    /// It touches only the deepest paths that differ: a changed leaf, or an entry that exists on one side
+    /// only. A list that has grown at its end is appended to; any other changed list is replaced. Both
+    /// documents are taken in their [canonical form](Shape::canonical); one that is no map counts as empty.
     ///
-    /// Bound by the sorts of the shape, not by its permissions: the update may remove what an author may not.
+    /// It follows the sorts of the shape, but not its permissions: the update may remove values that an
+    /// author may not.
     pub fn diff(from: &Value, to: &Value, shape: &Shape) -> Update {
         let mut difference = Difference { keys: vec![], ops: BTreeMap::new() };
         let (from, to) = (shape.canonical(from.clone()), shape.canonical(to.clone()));
@@ -26,12 +26,13 @@ impl Update {
         Update::from_normal(difference.ops)
     }
 
-    /// The update that takes this one back: applied to what `self` makes of `document`, it gives `document`.
+    /// Returns the update that undoes this one: applied to the result of `self` on `document`, it restores
+    /// `document`.
     ///
-    /// What is already as it was before is left out.
+    /// Paths that `self` does not change are omitted.
     ///
     /// # Errors
-    /// The update appends. Lists grow and never shrink, so there is nothing to take an append back with.
+    /// When the update appends, since no operation shortens a list.
     pub fn inverse(&self, document: &Value) -> Result<Update, Irreversible> {
         let mut ops = BTreeMap::new();
         for (path, op) in self {
@@ -55,7 +56,7 @@ struct Difference {
 }
 
 impl Difference {
-    /// Compares key by key.
+    /// Compares two maps key by key.
     fn maps(&mut self, node: &Node, from: &Value, to: &Value) {
         let all: BTreeSet<String> = keys_of(from).chain(keys_of(to)).cloned().collect();
         for key in all {

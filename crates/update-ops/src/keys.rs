@@ -1,4 +1,4 @@
-//! Which keys a map may have.
+//! The permitted keys of a map.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -16,17 +16,18 @@ enum Rule {
 }
 
 impl Keys {
-    /// Any key.
+    /// Permits any key.
     pub fn any() -> Self {
         Self(Rule::Any)
     }
 
-    /// One of these names. An error about another name suggests the nearest of them.
+    /// Permits one of these names. An error about another name suggests the nearest one.
     pub fn one_of<K: Into<String>>(names: impl IntoIterator<Item = K>) -> Self {
         Self(Rule::OneOf(names.into_iter().map(Into::into).collect()))
     }
 
-    /// Keys that pass a test. `expected` completes the sentence "expected …": `a name of letters and digits`.
+    /// Permits keys that pass a test. `expected` completes the sentence "expected …": `a name of letters and
+    /// digits`.
     pub fn matching(expected: impl Into<Cow<'static, str>>, test: fn(&str) -> bool) -> Self {
         Self(Rule::Matching(expected.into(), test))
     }
@@ -39,13 +40,13 @@ impl Keys {
         }
     }
 
-    /// The names to choose from, where they can be listed.
+    /// Returns the permitted names, if they can be listed.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> + Clone {
         let names = if let Rule::OneOf(names) = &self.0 { Some(names) } else { None };
         names.into_iter().flatten().map(String::as_str)
     }
 
-    /// What a key must look like, where it can be said.
+    /// Returns the description of a permitted key, if there is one.
     pub(crate) fn expected(&self) -> Option<&Cow<'static, str>> {
         if let Rule::Matching(expected, _) = &self.0 { Some(expected) } else { None }
     }

@@ -1,14 +1,14 @@
 //! The algebra of `$set`, `$unset`, `$pushAll` and plain replacement over JSON documents.
 //!
-//! A program that looks after something often reports *changes* rather than states: this flag is now true,
-//! that signal is gone, here are two lines for the log. Such a report is an *update*, and this crate answers
-//! the questions that come with it. Is it well-formed, and if not, where? What does the document look like
-//! afterwards? Can two updates be folded into one? Does their order matter? Which one undoes it?
+//! A program that supervises something often reports *changes* rather than states: this flag is now true,
+//! that signal is gone, here are two lines for the log. Such a report is an *update*. This crate validates
+//! updates and reports errors with their places. It applies them, composes two into one, tells whether their
+//! order matters, and computes the inverse.
 //!
 //! # A document and its shape
 //!
-//! Documents are [`serde_json::Value`]s. A [`Shape`] says which paths a document has, what stands at each,
-//! and what updates may do to it. Take the record that is kept of a pump:
+//! Documents are [`serde_json::Value`]s. A [`Shape`] defines the paths of a document, the values at each
+//! path, and the operations that updates may perform there. An example is the record of a pump:
 //!
 //! ```
 //! # use windlass_update_ops::{Keys, Node, Operator, Shape};
@@ -25,8 +25,8 @@
 //!
 //! # An update
 //!
-//! In its wire form an update is a map. A plain field replaces the field of that name, whole: it does not
-//! merge. The operators act on dotted paths. Nothing in it is ordered, and no path may be touched twice:
+//! In its wire form an update is a map. A plain field replaces the whole field of that name: it does not
+//! merge. The operators act on dotted paths. The order has no meaning, and no path may be touched twice:
 //!
 //! ```
 //! # use serde_json::json;
@@ -59,7 +59,7 @@
 //! # Ok::<(), windlass_update_ops::NotViable>(())
 //! ```
 //!
-//! What is wrong is reported all at once, with its place in the wire form and help where there is any:
+//! All errors are reported at once, each with its place in the wire form, and with help if there is any:
 //!
 //! ```
 //! # use serde_json::json;
@@ -79,9 +79,9 @@
 //!
 //! # The algebra
 //!
-//! Read, an [`Update`] is in normal form: a map from paths to operations ([`Op`]) in which no path is, or
-//! lies below, another. That is what makes updates a matter of arithmetic. They [compose](Update::then), they
-//! can be [compared](Update::commutes_with), [taken back](Update::inverse), [computed from two
+//! After parsing, an [`Update`] is in normal form: a map from paths to operations ([`Op`]) in which no path
+//! equals another or is below it. This makes the algebra possible. Updates can be [composed](Update::then),
+//! [compared](Update::commutes_with), [inverted](Update::inverse) and [computed from two
 //! documents](Update::diff), and the [laws](Update#laws) hold:
 //!
 //! ```
@@ -106,11 +106,11 @@
 //! # Ok::<(), windlass_update_ops::NotViable>(())
 //! ```
 //!
-//! # The modules, in the order of the data's way
+//! # Modules, in the order of the data flow
 //!
-//! `path`, `place` and `operator` are the words; `keys`, `node` and `shape` the path table; `wire` reads an
-//! update, with `check` for its values and `problem` for what is wrong with them; `update` is the normal
-//! form, with `apply`, `compose` and `diff` on top.
+//! `path`, `place` and `operator` are the vocabulary. `keys`, `node` and `shape` form the path table. `wire`
+//! parses an update, with `check` for its values and `problem` for its errors. `update` is the normal form,
+//! with `apply`, `compose` and `diff` on top.
 
 mod apply;
 mod check;
@@ -137,7 +137,7 @@ pub use shape::Shape;
 pub use update::{Iter, Op, Update};
 pub use wire::Parsed;
 
-/// The README's example is compiled and run.
+/// The README's example, as a doc test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

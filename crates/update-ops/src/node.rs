@@ -1,4 +1,4 @@
-//! What may stand at one path of a document.
+//! The values and operations that are permitted at one path of a document.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,15 +10,15 @@ use serde_json::Value;
 use crate::keys::Keys;
 use crate::operator::Operator;
 
-/// One node of a [`Shape`](crate::Shape): the sort of value that stands at a path, and what updates may do to
-/// it.
+/// A node of a [`Shape`](crate::Shape): the sort of the value at a path, and the operations that updates may
+/// perform on it.
 ///
-/// There are two families. *Containers* (record, map, list) are structure: they come into being when
-/// something is written into them, and an empty one is the same as none. *Leaves* (boolean, text, number,
-/// opaque) are values: they are replaced whole, never addressed inside, never pruned.
+/// There are two families. *Containers* (record, map, list) are structure: they are created when a value is
+/// written into them, and an empty container is the same as none. *Leaves* (boolean, text, number, opaque)
+/// are values: they are replaced as a whole, have no addressable parts, and are never pruned.
 ///
-/// A fresh node permits everything that its sort makes sense of; [`deny`](Node::deny),
-/// [`required`](Node::required) and [`defaults_to`](Node::defaults_to) take away from that.
+/// A new node permits every operator that suits its sort; [`deny`](Node::deny), [`required`](Node::required)
+/// and [`defaults_to`](Node::defaults_to) restrict that.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Node {
@@ -32,7 +32,7 @@ pub struct Node {
     _anchor: Option<Arc<Node>>,
 }
 
-/// The sorts.
+/// The sort of a node.
 #[derive(Clone, Debug)]
 pub(crate) enum Sort {
     Record(BTreeMap<String, Arc<Node>>),
@@ -42,13 +42,13 @@ pub(crate) enum Sort {
     Text,
     Number,
     Opaque,
-    /// Whatever is there decides: the whole of an untyped shape.
+    /// Any sort, determined by the present value: all paths of an untyped shape.
     Any,
     /// The enclosing [`Node::recursive`].
     Again(Weak<Node>),
 }
 
-/// A predicate on values, with words for what it wants.
+/// A predicate on values, with a description of valid ones.
 #[derive(Clone)]
 pub(crate) struct Rule {
     pub(crate) expected: Cow<'static, str>,
@@ -61,48 +61,48 @@ impl fmt::Debug for Rule {
     }
 }
 
-/// Sorts.
+/// Constructors, one for each sort.
 impl Node {
-    /// A map with these fields and no others.
+    /// Creates a map with exactly these fields.
     pub fn record<'a>(fields: impl IntoIterator<Item = (&'a str, Node)>) -> Self {
         Self::of(Sort::Record(
             fields.into_iter().map(|(name, node)| (name.to_owned(), Arc::new(node))).collect(),
         ))
     }
 
-    /// A map with the keys that `keys` lets through, all of whose values look like `entry`.
+    /// Creates a map with the keys that `keys` permits, whose values all match `entry`.
     pub fn map(keys: Keys, entry: Node) -> Self {
         Self::of(Sort::Map(keys, Arc::new(entry)))
     }
 
-    /// A list that grows at its end. Its entries are opaque: they are not addressed, and `null`s or empty
-    /// maps inside them stay. [`matching`](Node::matching) tests each entry.
+    /// Creates a list that grows at its end. Its entries are opaque: they are not addressable, and `null`s or
+    /// empty maps inside them are kept. [`matching`](Node::matching) tests each entry.
     pub fn list() -> Self {
         Self::of(Sort::List)
     }
 
-    /// `true` or `false`.
+    /// Creates a node for `true` or `false`.
     pub fn boolean() -> Self {
         Self::of(Sort::Bool)
     }
 
-    /// A string.
+    /// Creates a node for a string.
     pub fn text() -> Self {
         Self::of(Sort::Text)
     }
 
-    /// A number.
+    /// Creates a node for a number.
     pub fn number() -> Self {
         Self::of(Sort::Number)
     }
 
-    /// Any value at all, `null` included, taken as a whole.
+    /// Creates a node for any value, including `null`, taken as a whole.
     pub fn opaque() -> Self {
         Self::of(Sort::Opaque)
     }
 
-    /// A node that occurs inside itself. `build` is given a stand-in for the node that it returns; what is
-    /// permitted is said on the node returned, and holds at every depth.
+    /// Creates a node that contains itself. `build` gets a placeholder for the node that it returns.
+    /// Restrictions are set on the returned node, and apply at every depth.
     ///
     /// ```
     /// use windlass_update_ops::{Keys, Node, Shape};
@@ -129,37 +129,38 @@ impl Node {
     }
 }
 
-/// Rules.
+/// Restrictions.
 impl Node {
-    /// Forbids an operator here. The hint tells the reader of the error what to do instead: a lower-case
-    /// fragment, such as "use `$pushAll`".
+    /// Forbids an operator here. The hint tells the author the alternative: a lower-case fragment, such as
+    /// "use `$pushAll`".
     pub fn deny(mut self, operator: Operator, hint: impl Into<Cow<'static, str>>) -> Self {
         self.denied.insert(operator, hint.into());
         self
     }
 
-    /// Whoever writes the record around this field writes the field too; it can't be removed on its own.
+    /// Makes the field required: a value of the enclosing record must contain it, and it can't be removed on
+    /// its own.
     pub fn required(mut self) -> Self {
         self.required = true;
         self.deny(Operator::Unset, "it is required")
     }
 
-    /// Whoever replaces the record around this field without naming it writes this value; it can't be removed
-    /// on its own.
+    /// Sets a default: a new value of the enclosing record without this field gets it. The field can't be
+    /// removed on its own.
     pub fn defaults_to(mut self, value: impl Into<Value>) -> Self {
         self.default = Some(value.into());
         self.deny(Operator::Unset, "it always has a value: `$set` it")
     }
 
-    /// Takes the string `spelling` for `value`, and says so in a [`Warning`](crate::Warning): `yes` for
-    /// `true`, say.
+    /// Reads the string `spelling` as `value`, with a [`Warning`](crate::Warning); for example `yes` as
+    /// `true`.
     pub fn spelled(mut self, spelling: impl Into<String>, value: impl Into<Value>) -> Self {
         self.spellings.push((spelling.into(), value.into()));
         self
     }
 
-    /// Lets only values through that pass `test`; of a list, only such entries. `expected` completes the
-    /// sentence "expected …": `a port number`.
+    /// Permits only values that pass `test`; for a list, only such entries. `expected` completes the sentence
+    /// "expected …": `a port number`.
     pub fn matching(
         mut self,
         expected: impl Into<Cow<'static, str>>,
@@ -171,7 +172,7 @@ impl Node {
 }
 
 impl Node {
-    /// Why an operator is forbidden here, if it is.
+    /// Returns the reason why an operator is forbidden here, if it is.
     pub(crate) fn denial(&self, operator: Operator) -> Option<Cow<'static, str>> {
         match (operator, &self.sort) {
             (Operator::PushAll, _) if !self.takes_appends() => Some("it is not a list: use `$set`".into()),
@@ -179,8 +180,7 @@ impl Node {
         }
     }
 
-    /// The node that stands directly below this one at `key`, whatever the key rule of a map says about the
-    /// key.
+    /// Returns the node directly below this one at `key`. The key rule of a map is not applied.
     pub(crate) fn child(&self, key: &str) -> Option<Arc<Node>> {
         match &self.sort {
             Sort::Record(fields) => fields.get(key).map(Self::resolve),
@@ -190,18 +190,18 @@ impl Node {
         }
     }
 
-    /// Whether its values are maps whose entries can be addressed.
+    /// Tells whether its values are maps whose entries can be addressed.
     pub(crate) fn is_structural(&self) -> bool {
         matches!(self.sort, Sort::Record(_) | Sort::Map(..) | Sort::Any)
     }
 
-    /// Whether its values are lists that can be appended to.
+    /// Tells whether its values are lists that can be appended to.
     pub(crate) fn takes_appends(&self) -> bool {
         matches!(self.sort, Sort::List | Sort::Any)
     }
 
-    /// Follows a stand-in to what it stands for. One that was smuggled out of its `build` stands for any
-    /// value.
+    /// Resolves a placeholder to its node. A placeholder that was moved out of its `build` call stands for
+    /// any value.
     pub(crate) fn resolve(self: &Arc<Self>) -> Arc<Self> {
         match &self.sort {
             Sort::Again(target) => target.upgrade().unwrap_or_else(|| Arc::new(Self::opaque())),
@@ -209,7 +209,7 @@ impl Node {
         }
     }
 
-    /// What the node wants to see, after "expected".
+    /// Returns the description of a valid value, for the text after "expected".
     pub(crate) fn expected(&self) -> Cow<'static, str> {
         match &self.sort {
             Sort::Record(fields) => format!("a map of {}", quoted(fields.keys())).into(),

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// What an update may ask for at a path.
+/// The operation that an update requests at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operator {
-    /// Puts a value in place of whatever is there: `$set`, and a plain field.
+    /// Replaces the value: `$set`, and a plain field.
     Set,
     /// Removes the path with its value: `$unset`.
     Unset,
@@ -14,10 +14,10 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// All operators, in the order in which messages name them.
+    /// All operators, in the order in which messages list them.
     pub const ALL: [Self; 3] = [Self::Set, Self::Unset, Self::PushAll];
 
-    /// The operator's name in the wire form.
+    /// Returns the operator's name in the wire form.
     pub fn name(self) -> &'static str {
         match self {
             Self::Set => "$set",
@@ -26,12 +26,12 @@ impl Operator {
         }
     }
 
-    /// The operator of this name.
+    /// Returns the operator of this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|operator| operator.name() == name)
     }
 
-    /// What it does to a path, after "may not be".
+    /// Returns the participle for the text after "may not be".
     pub(crate) fn participle(self) -> &'static str {
         match self {
             Self::Set => "replaced",

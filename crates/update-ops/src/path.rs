@@ -3,14 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Where an operation acts: one or more keys, from the top of the document down.
+/// The path of an operation: one or more keys, from the top of the document down.
 ///
 /// The text form joins the keys with dots. A key that contains a dot is written with `\.`, and one that
-/// contains a backslash with `\\`; MongoDB has no such escape, so this is an extension, and no path without a
-/// backslash changes its meaning. Keys are never indexes: `log.0` is the key `0` of a map called `log`,
-/// because lists have no addressable entries.
+/// contains a backslash with `\\`. This is an extension of MongoDB's syntax, which has no escape; paths
+/// without a backslash keep their meaning. Keys are never indexes: `log.0` is the key `0` of a map called
+/// `log`, because list entries are not addressable.
 ///
-/// Paths are ordered key by key, so an ancestor sorts directly before everything below it.
+/// Paths are ordered key by key, so an ancestor sorts directly before all its descendants.
 ///
 /// ```
 /// use windlass_update_ops::Path;
@@ -29,35 +29,35 @@ use std::str::FromStr;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Path(Vec<String>);
 
-/// What is wrong with the text of a [`Path`].
+/// The reason why a text is no [`Path`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PathError {
     /// The text is empty.
     #[error("the path is empty")]
     Empty,
-    /// A dot at either end, or two in a row.
+    /// The text has a dot at either end, or two in a row.
     #[error("the path `{0}` has an empty key: a dot at an end, or two in a row")]
     EmptyKey(String),
-    /// A backslash that stands before neither a dot nor a backslash.
+    /// The text has a backslash that precedes neither a dot nor a backslash.
     #[error(r"a `\` in the path `{0}` stands before neither `.` nor `\`")]
     Escape(String),
-    /// More keys than [`Path::MAX_KEYS`].
+    /// The path has more than [`Path::MAX_KEYS`] keys.
     #[error("the path has {0} keys, and {max} are the limit", max = Path::MAX_KEYS)]
     TooDeep(usize),
 }
 
 impl Path {
-    /// The most keys a path may have.
+    /// Maximum number of keys of a path.
     ///
-    /// An update creates the maps on its way, so an unlimited path would let one line of text build a
+    /// An update creates the missing maps on its path. Without a limit, one line of text could build a
     /// document that `serde_json` (128 levels) refuses to read back.
     pub const MAX_KEYS: usize = 100;
 
-    /// The path of these keys, taken literally: a dot in a key is part of it.
+    /// Creates a path of these keys, taken literally: a dot in a key is part of it.
     ///
     /// # Errors
-    /// No keys, an empty key, or more than [`Path::MAX_KEYS`].
+    /// When there are no keys, an empty key, or more than [`Path::MAX_KEYS`].
     pub fn from_keys<K: Into<String>>(keys: impl IntoIterator<Item = K>) -> Result<Self, PathError> {
         let path = Self(keys.into_iter().map(Into::into).collect());
         match path.0.len() {
@@ -69,35 +69,36 @@ impl Path {
         }
     }
 
-    /// The keys, from the top down; at least one.
+    /// Returns the keys, from the top down; at least one.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &str> + DoubleEndedIterator + Clone {
         self.0.iter().map(String::as_str)
     }
 
-    /// Whether `self` is `ancestor` or lies below it.
+    /// Tells whether `self` is `ancestor` or below it.
     pub fn starts_with(&self, ancestor: &Path) -> bool {
         self.0.starts_with(&ancestor.0)
     }
 
-    /// Whether one of the two is, or lies below, the other: what both touch can depend on their order.
+    /// Tells whether one of the two is the other or below it. Only then can the order of two operations
+    /// matter.
     pub fn is_comparable(&self, other: &Path) -> bool {
         self.starts_with(other) || other.starts_with(self)
     }
 
-    /// The path of `key` directly below `self`.
+    /// Returns the path of `key` directly below `self`.
     ///
     /// # Errors
-    /// An empty key, or more than [`Path::MAX_KEYS`] in all.
+    /// When the key is empty, or the path would have more than [`Path::MAX_KEYS`] keys.
     pub fn join(&self, key: &str) -> Result<Self, PathError> {
         Self::from_keys(self.keys().chain([key]))
     }
 
-    /// The keys as a slice, for the rest of the crate.
+    /// Returns the keys as a slice.
     pub(crate) fn as_slice(&self) -> &[String] {
         &self.0
     }
 
-    /// A path that this crate has walked itself: errors may have to name a place that no valid path reaches.
+    /// Creates a path without checks: errors may have to name a place that no valid path reaches.
     pub(crate) fn walked(keys: &[String]) -> Self {
         Self(keys.to_vec())
     }
@@ -118,7 +119,7 @@ impl FromStr for Path {
     }
 }
 
-/// Splits at the dots that no backslash precedes, and takes the escapes out.
+/// Splits at the unescaped dots, and resolves the escapes.
 fn split(text: &str) -> Result<Vec<String>, PathError> {
     let mut keys = vec![];
     let mut key = String::new();

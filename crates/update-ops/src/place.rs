@@ -1,27 +1,26 @@
-//! Where in the wire document something was said.
+//! Places in the wire document.
 
 use std::fmt;
 
 /// One step down into a JSON document.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
-    /// Into a map, by its key, as it was written.
+    /// Into a map, by its key in the original spelling.
     Key(String),
-    /// Into a list, by position, from zero.
+    /// Into a list, by its index from zero.
     Index(usize),
 }
 
-/// A place inside the document that was read, as opposed to a [`Path`](crate::Path) inside the one that it
-/// updates.
+/// A place in the document that was read, in contrast to a [`Path`](crate::Path) in the updated document.
 ///
-/// `{"$set": {"status.message": 1}}` is wrong at the place `/$set/status.message`; the path that it is wrong
-/// about is `status.message`. Whoever holds the text follows the steps to find the line. Displayed as a JSON
+/// For example, `{"$set": {"status.message": 1}}` has an error at the place `/$set/status.message`, about the
+/// path `status.message`. A caller with the text can follow the steps to the line. Displayed as a JSON
 /// Pointer (RFC 6901).
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place(Vec<Step>);
 
 impl Place {
-    /// The steps, from the top of the document that was read; none for the document itself.
+    /// Returns the steps, from the top of the document that was read; none for the document itself.
     pub fn steps(&self) -> &[Step] {
         &self.0
     }

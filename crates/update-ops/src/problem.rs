@@ -1,4 +1,4 @@
-//! What can be wrong with an update, and what is worth a remark.
+//! Errors and warnings of updates.
 
 use std::fmt;
 
@@ -6,59 +6,59 @@ use crate::operator::Operator;
 use crate::path::{Path, PathError};
 use crate::place::{Place, Step};
 
-/// One thing that is wrong with an update or a document: what, and where.
+/// One error of an update or a document, with its place.
 ///
-/// Reading reports all of them at once. The message names the path, or what was written where a path belongs;
-/// [`help`](UpdateError::help) says what to do, where that is known. No message quotes a value, which may be
-/// a secret.
+/// A reading reports all errors at once. The message names the path, or the text that is no valid path.
+/// [`help`](UpdateError::help) returns the remedy, if it is known. No message quotes a value, which may be a
+/// secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpdateError {
-    /// Where in the document that was read.
+    /// Place in the document that was read.
     pub place: Place,
-    /// The path that it is about, unless the trouble is that there is none.
+    /// Path that the error is about; `None` if there is no valid path.
     pub path: Option<Path>,
-    /// What is wrong.
+    /// Kind of the error.
     pub problem: Problem,
 }
 
-/// The kinds of [`UpdateError`].
+/// The kind of an [`UpdateError`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// A value of another sort, or one that fails its node's test.
+    /// A value has the wrong sort, or fails its node's test.
     #[error("expected {expected}, found {found}")]
     WrongSort {
-        /// What belongs there: "a boolean".
+        /// Expected sort: "a boolean".
         expected: String,
-        /// What is there: "a string".
+        /// Actual sort: "a string".
         found: &'static str,
     },
     /// A field starts with `$` and is not an operator.
     #[error("unknown operator `{name}`")]
     UnknownOperator {
-        /// As it was written.
+        /// The name as written.
         name: String,
-        /// The operator that was probably meant.
+        /// The operator that is nearest in spelling.
         nearest: Option<Operator>,
     },
-    /// What stands where a path belongs is none.
+    /// A text in place of a path is malformed.
     #[error(transparent)]
     BadPath(#[from] PathError),
     /// The shape has no such path.
     #[error("no such path")]
     UnknownPath {
-        /// The valid path whose last key is spelled most like it.
+        /// The valid path whose last key is nearest in spelling.
         nearest: Option<Path>,
-        /// The keys that exist at that depth, where they can be listed.
+        /// The existing keys at that depth, if they can be listed.
         fields: Vec<String>,
     },
-    /// A key that the rule of its map refuses.
+    /// A key violates the rule of its map.
     #[error("the key is not {expected}")]
     BadKey {
-        /// What keys must look like: "a name of letters and digits".
+        /// Description of valid keys: "a name of letters and digits".
         expected: String,
     },
-    /// The path leads into a leaf or a list, which is only ever written whole.
+    /// The path leads into a leaf or a list, which can only be written as a whole.
     #[error("`{leaf}` is {sort}, and nothing inside it can be addressed")]
     Inside {
         /// The leaf.
@@ -69,29 +69,29 @@ pub enum Problem {
     /// The operator is not permitted on this path.
     #[error("it may not be {}", .operator.participle())]
     NotPermitted {
-        /// What was asked for.
+        /// The requested operator.
         operator: Operator,
-        /// What to do instead: "use `$pushAll`".
+        /// The alternative: "use `$pushAll`".
         hint: String,
     },
     /// A required field is absent.
     #[error("it is required and missing")]
     Missing,
-    /// Two operations of one update touch the same path, or one a path below the other's.
+    /// Two operations of one update touch the same path, or a path and one of its ancestors.
     #[error("it conflicts with `{other}` at `{other_place}`: an update touches a path once")]
     Conflict {
         /// The path of the other operation: equal, or an ancestor.
         other: Path,
-        /// Where the other operation stands.
+        /// Place of the other operation.
         other_place: Place,
     },
-    /// The value is nested so deeply that the document could not be read back.
+    /// The value is nested too deeply for the document to be read back.
     #[error("the value is nested deeper than {max} levels below the top of the document", max = Path::MAX_KEYS)]
     TooDeep,
 }
 
 impl UpdateError {
-    /// What to do about it, as a lower-case fragment.
+    /// Returns the remedy as a lower-case fragment, if it is known.
     pub fn help(&self) -> Option<String> {
         match &self.problem {
             Problem::UnknownOperator { name, nearest } => Some(operator_help(name, *nearest)),
@@ -116,7 +116,7 @@ impl UpdateError {
     }
 }
 
-/// The names, if there are any, and no more of them than anyone reads.
+/// Lists the names, up to a readable number.
 fn listed(fields: &[String]) -> Option<String> {
     const READ: usize = 12;
     let names = fields.get(..READ).unwrap_or(fields).join("`, `");
@@ -149,39 +149,39 @@ impl fmt::Display for UpdateError {
 
 impl std::error::Error for UpdateError {}
 
-/// Something that was accepted, though it was probably not meant like that.
+/// An accepted input that was probably not intended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// Where in the document that was read.
+    /// Place in the document that was read.
     pub place: Place,
-    /// The path that it is about, unless the trouble is that there is none.
+    /// Path that the warning is about; `None` if there is no valid path.
     pub path: Option<Path>,
-    /// What was noticed.
+    /// Kind of the warning.
     pub notice: Notice,
 }
 
-/// The kinds of [`Warning`].
+/// The kind of a [`Warning`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Notice {
-    /// `$pushAll` of a map that is not in a list: it was appended as one entry.
+    /// A map instead of a list under `$pushAll`: it was appended as one entry.
     #[error("`$pushAll` takes a list; the map was appended as one entry")]
     LoneEntry,
-    /// A string that the shape takes for another value.
+    /// A string that the shape reads as another value.
     #[error("`{spelling}` was read as `{value}`")]
     Spelling {
-        /// As it was written.
+        /// The string as written.
         spelling: String,
-        /// What it was taken for, as JSON.
+        /// The resulting value, as JSON.
         value: String,
     },
-    /// A lenient reading left something out.
+    /// A lenient reading skipped something.
     #[error("ignored: {0}")]
     Ignored(Problem),
 }
 
 impl Warning {
-    /// What to do about it, as a lower-case fragment.
+    /// Returns the remedy as a lower-case fragment, if it is known.
     pub fn help(&self) -> Option<String> {
         let Notice::Ignored(problem) = &self.notice else { return None };
         let (place, path, problem) = (self.place.clone(), self.path.clone(), problem.clone());
@@ -198,24 +198,24 @@ impl fmt::Display for Warning {
     }
 }
 
-/// A document or an earlier update has a value in the way of an operation: some key on the operation's path,
-/// or its own, holds what can't hold it.
+/// A value of the document or of an earlier update blocks an operation. It is at the operation's path or
+/// above it, and has the wrong sort.
 ///
-/// Documents and updates of one [`Shape`](crate::Shape) never meet like this.
+/// This can't happen for documents and updates of one [`Shape`](crate::Shape).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{path}` can't be written: `{obstacle}` is {found}, not {expected}")]
 pub struct NotViable {
     /// The path of the operation.
     pub path: Path,
-    /// What is in the way.
+    /// Path of the blocking value.
     pub obstacle: Path,
-    /// What would have to be there: "a map".
+    /// Required sort: "a map".
     pub expected: &'static str,
-    /// What is there: "a string".
+    /// Actual sort: "a string".
     pub found: &'static str,
 }
 
-/// Appended entries can't be taken back: lists only grow.
+/// The update appends entries, which no operation can remove.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{path}` was appended to, and what was appended can't be taken back")]
 pub struct Irreversible {

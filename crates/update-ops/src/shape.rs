@@ -10,16 +10,19 @@ use crate::operator::Operator;
 use crate::path::Path;
 use crate::problem::UpdateError;
 
-/// The path table of a document: which paths there are, what stands at them, and what updates may do to them.
+/// The path table of a document: its paths, the sorts of their values, and the permitted operations.
 ///
-/// A shape has two jobs, and they are separate. Its *sorts* make the algebra closed: where every path is
-/// known to be a map, a list or a leaf, no two updates can disagree on it, so any two compose. Its *rules*
-/// (permitted operators, required fields, defaults, tests) say what an author may write; they are asked when
-/// an update is [read](crate::Update::parse), and never again. What the algebra makes out of permitted
-/// updates (the inverse of a `$set` on a path that must not be removed, say) is bound by sorts alone, and is
-/// read back under the [trusting](Shape::trusting) shape.
+/// A shape has two separate tasks:
 ///
-/// Building a shape allocates, so a fixed one lives in a [`LazyLock`](std::sync::LazyLock).
+/// - Its *sorts* make the algebra closed. Since every path is known to be a map, a list or a leaf, no two
+///   updates can disagree on it, so any two compose.
+/// - Its *rules* (permitted operators, required fields, defaults, tests) restrict authors. They are applied
+///   only when an update is [parsed](crate::Update::parse).
+///
+/// Updates computed by the algebra follow the sorts, but not the rules. An example is the inverse of a `$set`
+/// on a path that must not be removed. Such updates are parsed under the [trusting](Shape::trusting) shape.
+///
+/// Building a shape allocates, so a constant one should be stored in a [`LazyLock`](std::sync::LazyLock).
 #[derive(Clone, Debug)]
 pub struct Shape {
     pub(crate) root: Arc<Node>,
@@ -27,46 +30,47 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// A document with these fields at its top, and no others.
+    /// Creates a shape of a document with exactly these fields at its top.
     pub fn new<'a>(fields: impl IntoIterator<Item = (&'a str, Node)>) -> Self {
         Self { root: Arc::new(Node::record(fields)), trusting: false }
     }
 
-    /// Any document: every map is structure, everything else a leaf, and lists can be appended to.
+    /// Creates a shape of any document: every map is structure, lists can be appended to, and everything else
+    /// is a leaf.
     ///
-    /// Without sorts two updates can disagree on what a path is, so [applying](crate::Update::apply) and
+    /// Without sorts two updates can disagree on the sort of a path. So [applying](crate::Update::apply) and
     /// [composing](crate::Update::then) can fail here.
     pub fn untyped() -> Self {
         Self { root: Arc::new(Node::any()), trusting: false }
     }
 
-    /// The same sorts without the rules: every operator permitted, nothing required, tested or filled in.
+    /// Returns the same sorts without the rules: every operator is permitted, and nothing is required, tested
+    /// or defaulted.
     ///
-    /// For updates that were checked when they first came, or that a program made:
-    /// [`parse`](crate::Update::parse) under this shape is the inverse of
-    /// [`to_value`](crate::Update::to_value).
+    /// For updates that were checked before, or that a program created: [`parse`](crate::Update::parse) under
+    /// this shape is the inverse of [`to_value`](crate::Update::to_value).
     #[must_use]
     pub fn trusting(&self) -> Self {
         Self { root: self.root.clone(), trusting: true }
     }
 
-    /// Whether there is such a path, of whatever sort.
+    /// Tells whether the path exists, with any sort.
     pub fn knows(&self, path: &Path) -> bool {
         self.node(path).is_some()
     }
 
-    /// Whether an update may do this to the path.
+    /// Tells whether an update may apply this operator to the path.
     pub fn permits(&self, operator: Operator, path: &Path) -> bool {
         self.node(path).is_some_and(|node| self.trusting || node.denial(operator).is_none())
     }
 
-    /// Checks a document: sorts, required fields and tests. An operation that is right by itself can leave a
-    /// required field next to it missing; this is how to find out, after applying to a copy.
+    /// Checks a document: sorts, required fields and tests. A valid operation can leave a required field
+    /// beside it missing. To detect that, apply the update to a copy and check the copy.
     ///
-    /// Key rules are not asked: they say what may be written now, and a document remembers more than that.
+    /// Key rules are not applied: they restrict new writes, and a document may contain older keys.
     ///
     /// # Errors
-    /// Everything that is wrong; places and paths are those of the document.
+    /// All errors; places and paths are those of the document.
     pub fn check(&self, document: &Value) -> Result<(), Vec<UpdateError>> {
         let mode = if self.trusting { Mode::Trusted } else { Mode::Document };
         let mut reading = Reading::new(self, mode);
@@ -74,11 +78,11 @@ impl Shape {
         if reading.errors.is_empty() { Ok(()) } else { Err(reading.errors) }
     }
 
-    /// The canonical form of a document: without empty containers, and without `null` where a container or a
-    /// typed leaf belongs. Two documents mean the same if their canonical forms are equal, and
+    /// Returns the canonical form of a document: without empty containers, and without `null` in place of a
+    /// container or a typed leaf. Two documents are equivalent if their canonical forms are equal.
     /// [`Update::apply`](crate::Update::apply) keeps a canonical document canonical.
     ///
-    /// Values that don't fit the shape are left as they are.
+    /// Values that don't match the shape are not changed.
     #[must_use]
     pub fn canonical(&self, document: Value) -> Value {
         prune(&self.root, document).unwrap_or_else(|| Value::Object(Map::new()))
@@ -92,7 +96,7 @@ impl Shape {
     }
 }
 
-/// The canonical form of what stands at a node; `None` for nothing.
+/// Returns the canonical form of a value at a node; `None` if it is empty.
 pub(crate) fn prune(node: &Node, value: Value) -> Option<Value> {
     match (&node.sort, value) {
         (Sort::Opaque, value) => Some(value),

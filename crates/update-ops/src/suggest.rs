@@ -1,6 +1,6 @@
-//! The nearest valid name.
+//! Finds the nearest valid name.
 
-/// The candidate that is spelled most like `word`, if any is close enough to be a slip of the finger.
+/// Returns the candidate that is nearest in spelling to `word`, if it is close enough to be a typing error.
 pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (word.chars().count() / 3).max(1);
     let word = word.to_lowercase();

@@ -8,22 +8,22 @@ use serde_json::{Map, Value};
 use crate::operator::Operator;
 use crate::path::Path;
 
-/// What an update does at one path.
+/// The operation of an update at one path.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
-    /// Puts a value there, in place of whatever is there, making the maps on the way.
+    /// Replaces the value, and creates the missing maps on the path.
     Replace(Value),
-    /// Removes what is there, and the maps on the way that this leaves empty. Nothing there: nothing happens.
+    /// Removes the value, and the maps on the path that this leaves empty. A missing value is no error.
     Unset,
-    /// Appends entries to the list there, making it and the maps on the way.
+    /// Appends entries to the list, and creates it and the missing maps on the path.
     Append(Vec<Value>),
 }
 
-/// An update in normal form: operations on paths of which none is, or lies below, another.
+/// An update in normal form: operations on paths of which none equals another or is below it.
 ///
-/// So no operation sees what another one did, and their order means nothing. An update comes from its [wire
-/// form](Update::parse), from [operations](Update::from_ops), from a [comparison](Update::diff) of two
-/// documents, or from other updates; equality is equality of the operations.
+/// So no operation affects another, and their order has no meaning. An update is created from its [wire
+/// form](Update::parse), from [operations](Update::from_ops), from the [difference](Update::diff) of two
+/// documents, or from other updates. Two updates are equal if their operations are equal.
 ///
 /// # Laws
 ///
@@ -48,76 +48,76 @@ pub enum Op {
 pub struct Update(BTreeMap<Path, Op>);
 
 impl Update {
-    /// The update that changes nothing.
+    /// Creates the update that changes nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether it changes nothing, whatever the document.
+    /// Tells whether it changes nothing in any document.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many operations it has.
+    /// Returns the number of operations.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// What it does at exactly this path.
+    /// Returns the operation at exactly this path.
     pub fn get(&self, path: &Path) -> Option<&Op> {
         self.0.get(path)
     }
 
-    /// The operations, in the order of their paths.
+    /// Iterates over the operations, sorted by path.
     pub fn iter(&self) -> Iter<'_> {
         Iter(self.0.iter())
     }
 
-    /// The paths that it touches, in order.
+    /// Returns the paths that it touches, sorted.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.0.keys()
     }
 
-    /// Whether it touches `path`: some operation is at it, above it or below it.
+    /// Tells whether it touches `path`: an operation is at it, above it or below it.
     pub fn touches(&self, path: &Path) -> bool {
         self.around(path).next().is_some()
     }
 
-    /// Whether it appends anything: then it can be neither repeated nor inverted.
+    /// Tells whether it appends: then it can be neither repeated nor inverted.
     pub fn has_appends(&self) -> bool {
         self.0.values().any(|op| matches!(op, Op::Append(_)))
     }
 
-    /// Whether applying the two in either order gives the same: no path of one is comparable with a path of
-    /// the other.
+    /// Tells whether both orders of the two updates have the same result: no path of one is comparable with a
+    /// path of the other.
     ///
-    /// Sufficient, not necessary: two updates that set a path to the same value are told apart here.
+    /// The condition is sufficient, but not necessary: two updates that set a path to the same value don't
+    /// satisfy it.
     pub fn commutes_with(&self, other: &Update) -> bool {
         let (few, many) = if self.len() < other.len() { (self, other) } else { (other, self) };
         !few.paths().any(|path| many.touches(path))
     }
 
-    /// Splits it by path: the operations whose path `choose` picks, and the rest.
+    /// Splits it by path: into the operations whose path `choose` selects, and the rest.
     pub fn partition(self, mut choose: impl FnMut(&Path) -> bool) -> (Update, Update) {
         let (chosen, rest) = self.0.into_iter().partition(|(path, _)| choose(path));
         (Self(chosen), Self(rest))
     }
 
-    /// Splits off what a newer update has made stale: the operations that commute with `newer`, and those
-    /// that don't.
+    /// Splits it into the operations that commute with `newer`, and those that `newer` has made outdated.
     ///
-    /// A slow health check reports values that were read before `newer` was applied; only the first half
+    /// A slow health check reports values that were read before `newer` was applied; only the first part
     /// should still be applied.
     pub fn without_stale(self, newer: &Update) -> (Update, Update) {
         self.partition(|path| !newer.touches(path))
     }
 
-    /// Only the operations at or below `path`.
+    /// Returns only the operations at or below `path`.
     pub fn restrict(self, path: &Path) -> Update {
         self.partition(|candidate| candidate.starts_with(path)).0
     }
 
-    /// The wire form: plain fields for values at the top, the operators for everything else.
+    /// Returns the wire form: plain fields for values at the top, operators for everything else.
     pub fn to_value(&self) -> Value {
         let mut plain = Map::new();
         let mut operators: BTreeMap<Operator, Map<String, Value>> = BTreeMap::new();
@@ -142,21 +142,21 @@ impl Update {
         Value::Object(plain)
     }
 
-    /// The operations at, above and below `path`.
+    /// Returns the operations at, above and below `path`.
     pub(crate) fn around(&self, path: &Path) -> impl Iterator<Item = (&Path, &Op)> {
         let above = self.above(path).into_iter();
         above.chain(self.0.range(path..).take_while(move |(below, _)| below.starts_with(path)))
     }
 
-    /// The operation strictly above `path`; in an antichain there is at most one.
+    /// Returns the operation strictly above `path`; an antichain has at most one.
     ///
-    /// It is the greatest path before `path`: anything between an ancestor and `path` would lie below that
+    /// It is the greatest path before `path`: any path between an ancestor and `path` would be below that
     /// ancestor.
     pub(crate) fn above(&self, path: &Path) -> Option<(&Path, &Op)> {
         self.0.range(..path).next_back().filter(|(above, _)| path.starts_with(above))
     }
 
-    /// The caller promises an antichain of canonical operations.
+    /// Creates an update from operations that the caller guarantees to be a canonical antichain.
     pub(crate) fn from_normal(ops: BTreeMap<Path, Op>) -> Self {
         Self(ops)
     }
@@ -166,7 +166,7 @@ impl Update {
     }
 }
 
-/// The operations of an [`Update`], in the order of their paths.
+/// An iterator over the operations of an [`Update`], sorted by path.
 #[derive(Clone, Debug)]
 pub struct Iter<'a>(btree_map::Iter<'a, Path, Op>);
 

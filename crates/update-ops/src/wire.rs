@@ -1,4 +1,4 @@
-//! Reading an update from its wire form.
+//! Parses an update from its wire form.
 
 use std::collections::BTreeMap;
 
@@ -14,18 +14,18 @@ use crate::shape::Shape;
 use crate::suggest;
 use crate::update::{Op, Update};
 
-/// An update as it was read, with what is worth a remark.
+/// The result of parsing an update.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub struct Parsed {
     /// The update.
     pub update: Update,
-    /// What was accepted, though it was probably not meant like that.
+    /// Inputs that were accepted, but probably not intended.
     pub warnings: Vec<Warning>,
 }
 
 impl Update {
-    /// Reads the wire form: a map whose plain fields replace, and whose operators act on dotted paths.
+    /// Parses the wire form: a map whose plain fields replace, and whose operators act on dotted paths.
     ///
     /// ```yaml
     /// name: web one                        # replace the value of a field
@@ -34,34 +34,34 @@ impl Update {
     /// $pushAll: { log: [ one, two ] }        # append to a list
     /// ```
     ///
-    /// `null` and `{}`, for the whole or for an operator, change nothing. A map alone under `$pushAll` is
-    /// taken for one entry.
+    /// `null` and `{}`, for the whole or for an operator, change nothing. A single map under `$pushAll` is
+    /// appended as one entry.
     ///
     /// # Errors
-    /// Everything that is wrong: not a map, unknown operators and paths, operators that the shape forbids,
-    /// values of another sort, two operations of which one is at or below the other's path.
+    /// All errors: not a map, unknown operators and paths, operators that the shape forbids, values of a
+    /// wrong sort, and operations at the path of another operation or below it.
     pub fn parse(wire: &Value, shape: &Shape) -> Result<Parsed, Vec<UpdateError>> {
         Wire::new(shape).read(wire)
     }
 
-    /// Reads the wire form like [`parse`](Update::parse), and leaves out what the shape doesn't know instead
-    /// of refusing the whole: such paths, fields and keys become [`Notice::Ignored`] warnings.
+    /// Parses the wire form like [`parse`](Update::parse), but skips paths, fields and keys that are unknown
+    /// to the shape. They become [`Notice::Ignored`] warnings.
     ///
     /// # Errors
-    /// As `parse`, but for unknown paths.
+    /// The errors of `parse`, except unknown paths.
     pub fn parse_lenient(wire: &Value, shape: &Shape) -> Result<Parsed, Vec<UpdateError>> {
         let mut reader = Wire::new(shape);
         reader.reading.lenient = true;
         reader.read(wire)
     }
 
-    /// An update of these operations, brought into normal form: empty containers are unset, empty appends
+    /// Creates an update of these operations in normal form: empty containers are unset, empty appends are
     /// dropped.
     ///
     /// For programs: sorts are checked, permissions are not. The places of errors are those of the wire form.
     ///
     /// # Errors
-    /// Unknown paths, values of another sort, and conflicts.
+    /// Unknown paths, values of a wrong sort, and conflicts.
     pub fn from_ops(
         ops: impl IntoIterator<Item = (Path, Op)>,
         shape: &Shape,
@@ -81,7 +81,7 @@ impl Update {
     }
 }
 
-/// One operation, where it stands; `None` does nothing.
+/// One operation with its place; `None` does nothing.
 struct Found {
     path: Path,
     place: Place,
@@ -124,7 +124,7 @@ impl<'s> Wire<'s> {
         }
     }
 
-    /// The operand of an operator: paths and values.
+    /// Reads the operand of an operator: paths and values.
     fn operations(&mut self, operator: Operator, paths: &Value, place: &Place) {
         let paths = match paths {
             Value::Null => return,
@@ -193,10 +193,10 @@ impl<'s> Wire<'s> {
         Ok(Parsed { update: Update::from_normal(ops), warnings })
     }
 
-    /// Reports each operation that stands at or below another one's path.
+    /// Reports each operation at or below the path of another one.
     ///
-    /// In path order all that lies below a path follows it directly, so one pass with a stack of the
-    /// ancestors finds every one.
+    /// Sorted by path, all descendants of a path follow it directly. So one pass with a stack of the
+    /// ancestors finds all conflicts.
     fn conflicts(&mut self) {
         self.found.sort_by(|a, b| a.path.cmp(&b.path));
         let mut above: Vec<&Found> = vec![];
@@ -219,7 +219,7 @@ fn at(place: Place) -> Cursor {
     Cursor { keys: vec![], place }
 }
 
-/// Whether a value has more than `levels` containers inside each other; looks no further than that.
+/// Tells whether a value has more than `levels` nested containers; it stops the search at that depth.
 fn deeper_than(value: &Value, levels: usize) -> bool {
     let mut inside: Box<dyn Iterator<Item = &Value>> = match value {
         Value::Array(entries) => Box::new(entries.iter()),

@@ -1,7 +1,8 @@
-//! How long it takes to read, check, compose and resolve generated assemblies.
+//! Measures how long it takes to read, check, compose and resolve generated assemblies.
 //!
-//! `cargo bench -p windlass-descriptor` runs the benchmarks of the small sizes. `scripts/bench-descriptors` runs this
-//! program with `--one`, which measures one shape and size, and holds them against the goals.
+//! `cargo bench -p windlass-descriptor` runs the benchmarks of the small sizes. `scripts/bench-descriptors`
+//! runs this program with `--one`, which measures one shape and size, and compares the results with the
+//! goals.
 
 #![expect(clippy::print_stdout, reason = "a program that prints what it measures")]
 
@@ -30,7 +31,7 @@ fn main() {
     }
 }
 
-/// Generated texts are larger than what people write.
+/// Limit of a text's size in bytes. Generated texts are larger than those that people write.
 const LIMIT: usize = 256 << 20;
 
 fn text_of(shape: &str, count: usize) -> String {
@@ -57,20 +58,20 @@ fn assembly(text: &str) -> Arc<AssemblyDescriptor> {
 
 const STEPS: [&str; 4] = ["read", "check", "compose", "print"];
 
-/// The time that this thread has had a processor. What others do on the machine changes it little.
+/// Returns the processor time of this thread. Other load of the machine affects it little.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::try_from(time).expect("time runs forward")
 }
 
-/// Does something and tells how long it takes.
+/// Runs `work` and returns its result and its processor time.
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let start = processor_time();
     let done = work();
     (done, processor_time().saturating_sub(start))
 }
 
-/// How long the four steps take.
+/// Measures the durations of the four steps.
 fn measure(text: String, catalog: &MemoryCatalog) -> ([Duration; 4], u64) {
     let parameters = BTreeMap::new();
     let source = Source::with_limit("bench.yaml", text, LIMIT);
@@ -91,8 +92,8 @@ fn measure(text: String, catalog: &MemoryCatalog) -> ([Duration; 4], u64) {
     ([reading, checking, composing, printing], before)
 }
 
-/// Measures one shape and size once, as a command does it: the time of each step in nanoseconds, and the peak of
-/// memory in KiB before and after printing. `wall` is all of it by the clock on the wall.
+/// Measures one shape and size once, as a command runs it. Prints the time of each step in nanoseconds, and
+/// the peak of memory in KiB before and after printing. `wall` is the elapsed time of all steps.
 fn one(shape: &str, count: usize) {
     let text = text_of(shape, count);
     let bytes = text.len();
@@ -107,7 +108,7 @@ fn one(shape: &str, count: usize) {
     println!(" wall={} peak={peak_before} printed={}", wall.as_nanos(), peak());
 }
 
-/// Measures how a text is refused that wants to take the machine down.
+/// Measures how a text is refused that would exhaust the machine.
 fn bomb(name: &str) {
     let source = Source::new("bomb.yaml", shapes::bomb(name));
     let (found, time) = timed(|| read(&source));
@@ -115,7 +116,7 @@ fn bomb(name: &str) {
     println!("bomb={name} bytes={} read={} peak={}", source.text().len(), time.as_nanos(), peak());
 }
 
-/// The most memory that this process has had, in KiB.
+/// Returns the peak of this process's memory in KiB.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,19 +1,21 @@
-//! Generated assemblies of any size, in shapes that have brought others down.
+//! Generates assemblies of any size, in shapes that are known to be expensive.
 
 use std::fmt::Write as _;
 
-/// How the components of a generated assembly read one another.
+/// How the components of a generated assembly refer to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// Nobody reads anybody.
+    /// No references.
     Wide,
-    /// Each reads the one before.
+    /// Each component refers to the one before.
     Chain,
-    /// Every third and fourth read the second before, and are read together by the next first.
+    /// Groups of three: the second and third refer to the first, and the first of the next group refers to
+    /// both.
     Diamond,
-    /// Each reads the one to the left and the one above, in a square.
+    /// Each refers to the one to the left and the one above, in a square.
     Grid,
-    /// Clusters of 1000 nodes; each reads the cluster before, and is related to it. The first reads a small one.
+    /// Clusters of 1000 nodes. Each refers to the cluster before, and is related to it. The first refers to a
+    /// small one.
     Clusters,
 }
 
@@ -21,7 +23,7 @@ impl Shape {
     /// All shapes.
     pub(crate) const ALL: [Self; 5] = [Self::Wide, Self::Chain, Self::Diamond, Self::Grid, Self::Clusters];
 
-    /// Its name.
+    /// Name of the shape.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Wide => "wide",
@@ -32,7 +34,7 @@ impl Shape {
         }
     }
 
-    /// The components that number `n` of `count` reads.
+    /// Returns the components that number `n` of `count` refers to.
     fn reads(self, n: usize, count: usize) -> Vec<usize> {
         let side = count.isqrt().max(1);
         let before = |by: usize| n.checked_sub(by);
@@ -49,7 +51,7 @@ impl Shape {
         found.into_iter().flatten().collect()
     }
 
-    /// Writes an assembly of `count` components; clusters count as their 1000 nodes.
+    /// Writes an assembly of `count` components. A cluster counts as its 1000 nodes.
     pub(crate) fn assembly(self, count: usize) -> String {
         let mut out = format!(
             "name: assembly::{}::1.0\ndescription: a generated assembly\nproperties:\n  location: {{default: admin@local}}\n  size: {{default: m1.small}}\ncomposition:\n",
@@ -87,7 +89,7 @@ impl Shape {
     }
 }
 
-/// The descriptor that all components are made from.
+/// Descriptor of all components.
 pub(crate) const PART: &str = "name: resource::part::1.0
 properties:
   deploymentLocation: {type: string}
@@ -115,7 +117,7 @@ pub(crate) fn related(count: usize) -> String {
     out
 }
 
-/// Writes a text that grows without end where nothing stops it.
+/// Writes a text that grows without end unless a limit stops it.
 pub(crate) fn bomb(name: &str) -> String {
     match name {
         "aliases" => {

@@ -1,4 +1,4 @@
-//! Capabilities and requirements: words that people agree on, compared where both sides have written them down.
+//! Capabilities and requirements: names without a fixed meaning, compared where both sides declare them.
 
 use windlass_model::template::End;
 use windlass_source::Severity;
@@ -10,7 +10,7 @@ use crate::read::{Spanned, did_you_mean};
 use crate::scope::quoted;
 
 impl Check<'_, '_> {
-    /// Notes the ends whose word their descriptor doesn't declare, though it declares others.
+    /// Reports the ends whose name their descriptor doesn't declare, although it declares others.
     pub(super) fn capabilities(&mut self, relationship: &RelationshipDecl) {
         for endpoint in &relationship.sources {
             self.declared(endpoint, End::Source);

@@ -1,8 +1,8 @@
-//! Checks that need more than one place of a descriptor, or other descriptors.
+//! Checks that need several places of a descriptor, or other descriptors.
 //!
-//! Everything is looked at once, in the order of the text; what depends on a descriptor that is not at hand is left
-//! unchecked. Problems that nobody would be shown are counted and not put into words: a search for the name that was
-//! meant costs more than all the rest.
+//! A check visits everything once, in the order of the text. Anything that depends on a missing descriptor is
+//! skipped. Problems beyond the display limit are counted without a message, since the search for a
+//! suggestion is the most expensive part.
 
 mod capabilities;
 mod nodes;
@@ -29,16 +29,16 @@ use nodes::Late;
 pub(crate) use policies::Thresholds;
 pub(crate) use values::many_nodes;
 
-/// How serious it is that a component's descriptor is not in the catalog.
+/// The severity of a component's missing descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
-    /// What depends on it is left unchecked.
+    /// Checks that need the descriptor are skipped.
     Tolerated,
-    /// The assembly can't come up.
+    /// It is an error, since the assembly can't be deployed without it.
     Refused,
 }
 
-/// Checks a descriptor that has been read: everything that reading alone can't see.
+/// Checks a descriptor that was read without errors, for problems that reading alone can't detect.
 pub fn check(descriptor: &Descriptor, catalog: &dyn Catalog, missing: Missing) -> Diagnostics {
     let mut said = Said::new(descriptor.source());
     match descriptor {
@@ -56,7 +56,7 @@ pub fn check(descriptor: &Descriptor, catalog: &dyn Catalog, missing: Missing) -
     said.finish()
 }
 
-/// Finds the newest descriptor that a reference accepts.
+/// Returns the newest descriptor that a reference accepts.
 pub(crate) fn newest(kind: &Spanned<ReferenceType>, catalog: &dyn Catalog) -> Option<Descriptor> {
     let kind = &kind.value;
     if kind.versions.exact().is_some() {
@@ -66,7 +66,7 @@ pub(crate) fn newest(kind: &Spanned<ReferenceType>, catalog: &dyn Catalog) -> Op
     accepted.max_by(|a, b| a.version.cmp(&b.version)).and_then(|name| catalog.find(&name))
 }
 
-/// Finds the descriptor that was meant perhaps: the name counts, then the kind and the version.
+/// Returns the descriptor that was probably meant: the nearest by name, then by kind and version.
 fn nearest<'n>(wanted: &DescriptorName, names: &'n [DescriptorName]) -> Option<&'n DescriptorName> {
     let same = names.iter().any(|name| name.name == wanted.name);
     let near = if same {
@@ -78,10 +78,10 @@ fn nearest<'n>(wanted: &DescriptorName, names: &'n [DescriptorName]) -> Option<&
     candidates.max_by_key(|name| (name.kind == wanted.kind, name.version == wanted.version, &name.version))
 }
 
-/// The most properties of a part that are held against a name which it does not have.
+/// Maximum number of a component's properties that are compared with an unknown name.
 const NAMED: usize = 10_000;
 
-/// What has been said of a text.
+/// The diagnostics of a text.
 pub(crate) struct Said<'a> {
     source: &'a Arc<Source>,
     diagnostics: Diagnostics,
@@ -92,7 +92,7 @@ impl<'a> Said<'a> {
         Self { source, diagnostics: Diagnostics::new() }
     }
 
-    /// Counts a problem that is not told, as there are enough. Asked before words are made that cost something.
+    /// Counts a problem beyond the limit. Called before a costly message is created.
     fn leaves_out(&mut self, severity: Severity) -> bool {
         self.diagnostics.leaves_out(severity)
     }
@@ -101,7 +101,7 @@ impl<'a> Said<'a> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// A problem at a place of the text, not yet said.
+    /// Creates a diagnostic at a place of the text, without adding it.
     fn at(&self, severity: Severity, code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(severity, code, message).at(self.source.place(span))
     }
@@ -120,13 +120,13 @@ struct Check<'a, 's> {
     assembly: &'a Arc<AssemblyDescriptor>,
     catalog: &'a dyn Catalog,
     missing: Missing,
-    /// The descriptors of the references that are at hand.
+    /// Available descriptors of the references.
     referenced: HashMap<&'a ComponentName, Descriptor>,
-    /// The names of all descriptors, once they have been asked for.
+    /// Names of all descriptors, loaded on first use.
     names: Option<Vec<DescriptorName>>,
-    /// The properties that read a component, once somebody has asked.
+    /// Properties that read a component, computed on first use.
     late: Option<Late<'a>>,
-    /// How often the name has been looked for that was meant where nothing is wrong for sure.
+    /// Number of searches for a suggestion for names that may be correct.
     searches: usize,
     said: &'s mut Said<'a>,
 }
@@ -209,7 +209,7 @@ impl<'a> Check<'a, '_> {
         values::types(&reference.properties, &self.assembly.data_types, self.said);
     }
 
-    /// A placeholder may be replaced by a build, and nothing can be made from it before.
+    /// Reports an unresolved placeholder. A build may replace it, but the assembly can't be deployed before.
     fn placeholder(&mut self, placeholder: Option<&Spanned<String>>) {
         let Some(placeholder) = placeholder else { return };
         let severity = match self.missing {
@@ -223,7 +223,7 @@ impl<'a> Check<'a, '_> {
         self.said.push(diagnostic.help(help));
     }
 
-    /// A resource is asked for at a place: its manager and its location.
+    /// Adds a note if a reference to a resource lacks its resource manager or its location.
     fn placement(&mut self, name: &ComponentName, reference: &ReferenceDecl) {
         const PLACE: [&str; 2] = ["deploymentLocation", "resourceManager"];
         let Some(kind) = reference.kind.as_ref().filter(|kind| !kind.value.is_assembly()) else { return };
@@ -271,7 +271,7 @@ impl<'a> Check<'a, '_> {
         self.said.push(diagnostic.help(help));
     }
 
-    /// Returns the descriptor of a component or reference, if it is at hand.
+    /// Returns the descriptor of a component or reference, if it is available.
     fn descriptor_of(&self, name: &ComponentName) -> Option<Descriptor> {
         match self.assembly.composition.get(name) {
             Some(part) => part.kind.as_ref().and_then(|kind| self.catalog.find(&kind.value)),
@@ -285,7 +285,7 @@ impl<'a> Check<'a, '_> {
             return part_has(part, self.catalog, property);
         }
         match self.referenced.get(name) {
-            // Every existing thing has a name, and what found it gave it an id.
+            // Every existing instance has a name, and its search returned an id.
             Some(_) if matches!(property.as_str(), "name" | "id" | "index") => Has::Yes,
             Some(descriptor) => {
                 let decl = self.assembly.references.get(name);
@@ -298,7 +298,7 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Returns the names of the properties that a component or reference has, as far as they can be compared in time.
+    /// Returns the property names of a component or reference, up to the number that is compared.
     fn declared_of(&self, name: &ComponentName) -> Vec<String> {
         let part = self.assembly.composition.get(name).map(|part| &part.properties);
         let beside = part.or(self.assembly.references.get(name).map(|decl| &decl.properties));
@@ -308,7 +308,7 @@ impl<'a> Check<'a, '_> {
         own.chain(beside).take(NAMED).collect()
     }
 
-    /// Checks that a component's descriptor, if it is at hand, declares an operation.
+    /// Checks that a component's descriptor, if it is available, declares an operation.
     fn operation(&mut self, component: &ComponentName, operation: &OperationName, span: Span) {
         let Some(part) = self.assembly.composition.get(component) else { return };
         let Some(descriptor) = self.descriptor_of(component) else { return };
@@ -342,7 +342,7 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Reports a name that should be a component of the composition.
+    /// Reports a name that is no component of the composition.
     fn no_component(&mut self, name: &str, span: Span, message: String) {
         if self.said.leaves_out(Severity::Error) {
             return;
@@ -352,7 +352,7 @@ impl<'a> Check<'a, '_> {
         self.said.push(unknown_component(diagnostic, name, &parts, &parts));
     }
 
-    /// Reports a name that should be a component or a reference.
+    /// Reports a name that is neither a component nor a reference.
     fn no_part(&mut self, name: &str, span: Span, message: String) {
         if self.said.leaves_out(Severity::Error) {
             return;

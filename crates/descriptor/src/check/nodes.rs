@@ -1,4 +1,4 @@
-//! How many nodes a component has: quantities and the bounds of clusters.
+//! Checks the number of nodes of a component: quantities and cluster bounds.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,11 @@ use crate::document::{AssemblyDescriptor, ClusterDecl, Component};
 use crate::scope::{Meaning, Scope};
 use crate::template::{Reference, Value, ValueKind};
 
-/// The properties of an assembly that read a component, and where they or what they are made of do so.
+/// The properties of an assembly that read a component, directly or through others, with the reading
+/// reference.
 pub(super) type Late<'a> = HashMap<&'a PropertyName, &'a Reference>;
 
-/// Follows who reads whom from the properties that read a component, each edge once.
+/// Propagates from the properties that read a component to all their readers, visiting each edge once.
 fn late(assembly: &AssemblyDescriptor) -> Late<'_> {
     let scope = Scope::assembly(assembly);
     let mut late = Late::new();
@@ -91,7 +92,8 @@ impl<'a> Check<'a, '_> {
         });
     }
 
-    /// Finds where a property of the assembly reads a component, in its fixed value or in what that is made of.
+    /// Returns the reference by which a property of the assembly reads a component, directly or through other
+    /// properties.
     fn late(&mut self, property: &PropertyName) -> Option<&'a Reference> {
         let assembly = self.assembly;
         self.late.get_or_insert_with(|| late(assembly)).get(property).copied()
@@ -114,7 +116,7 @@ impl<'a> Check<'a, '_> {
             let message = "scaling-increment is 0, and must be at least 1";
             self.said.error(codes::BAD_BOUNDS, increment.span, message);
         }
-        // One mistake doesn't hide the other.
+        // An invalid increment must not hide a problem of the other bounds.
         if let Some(problem) = (Bounds { increment: None, ..bounds }).problem() {
             self.said.error(codes::BAD_BOUNDS, cluster.span, problem);
         } else if let Some(rest) = bounds.rest() {
@@ -147,7 +149,7 @@ impl Bounds {
         }
     }
 
-    /// Says what is wrong with the bounds, as far as they are known.
+    /// Returns the problem of the bounds, as far as they are known.
     pub(crate) fn problem(self) -> Option<String> {
         let above = |low: Option<u32>, high: Option<u32>| Some((low?, high?)).filter(|(l, h)| l > h);
         if let Some((minimum, maximum)) = above(self.minimum, self.maximum) {
@@ -162,7 +164,7 @@ impl Bounds {
         (self.increment == Some(0)).then(|| "scaling-increment is 0, and must be at least 1".to_owned())
     }
 
-    /// Returns how many nodes are left above the last whole step from the nodes to begin with.
+    /// Returns the number of nodes between the last whole scaling step and the maximum.
     fn rest(self) -> Option<u32> {
         let nodes = self.maximum?.checked_sub(self.initial?)?;
         Some(nodes.checked_rem(self.increment?)?).filter(|rest| *rest > 0)

@@ -1,4 +1,4 @@
-//! Metrics and policies: where metrics come from, what policies read and act on, and their settings.
+//! Checks metrics and policies: the sources of metrics, the metrics and targets of policies, and their settings.
 
 use std::str::FromStr;
 
@@ -44,7 +44,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// Finds a metric of a component; reports that its descriptor, if it is at hand, has none of the name.
+    /// Returns a metric of a component. Reports an unknown name if the descriptor is available.
     fn metric_of(
         &mut self,
         component: &ComponentName,
@@ -106,7 +106,7 @@ impl Check<'_, '_> {
         measures(policy, found.as_ref(), metric.span, self.said);
     }
 
-    /// A metric without a component is one that the assembly promotes.
+    /// Checks a metric without a component, which must be one that the assembly promotes.
     fn own_metric(&mut self, policy: &PolicyDecl, metric: &Spanned<String>) {
         if let Some(own) = self.assembly.metrics.get(metric.value.as_str()) {
             return measures(policy, Some(own), metric.span, self.said);
@@ -204,7 +204,7 @@ fn is(policy: &PolicyDecl, kind: &PolicyKind) -> bool {
     policy.kind.as_ref().is_some_and(|found| found.value == *kind)
 }
 
-/// Warns of kinds of policies that there are not, or not here.
+/// Warns of policy kinds that don't exist, or are not allowed here.
 fn policy_kind(name: &str, policy: &PolicyDecl, here: &PolicyKind, said: &mut Said<'_>) {
     let Some(kind) = policy.kind.as_ref().filter(|kind| kind.value != *here) else { return };
     match &kind.value {
@@ -224,7 +224,7 @@ fn policy_kind(name: &str, policy: &PolicyDecl, here: &PolicyKind, said: &mut Sa
     }
 }
 
-/// A heal policy reads integrity, a scale policy load.
+/// Checks that a heal policy reads a metric of integrity, and a scale policy one of load.
 fn measures(policy: &PolicyDecl, metric: Option<&MetricDecl>, span: Span, said: &mut Said<'_>) {
     let wanted = match policy.kind.as_ref().map(|kind| &kind.value) {
         Some(PolicyKind::Heal) => MetricKind::Integrity,
@@ -268,25 +268,25 @@ fn settings(policy: &PolicyDecl, said: &mut Said<'_>) {
     }
 }
 
-/// The settings of a policy that are known, as text.
+/// The known settings of a policy, as text.
 pub(crate) struct Thresholds {
     settings: Vec<(&'static str, String)>,
 }
 
-/// What is wrong with a setting.
+/// A problem of a setting.
 pub(crate) struct Problem {
     pub(crate) setting: Option<&'static str>,
     pub(crate) message: String,
 }
 
 impl Thresholds {
-    /// Takes the settings that are known.
+    /// Collects the known settings.
     pub(crate) fn of<T>(known: &dyn Fn(&str) -> Option<(String, T)>) -> Self {
         let settings = SETTINGS.into_iter().filter_map(|name| Some((name, known(name)?.0)));
         Self { settings: settings.collect() }
     }
 
-    /// Says what is wrong with them, as far as they are known.
+    /// Returns the problems of the known settings.
     pub(crate) fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         for (name, text) in &self.settings {

@@ -1,4 +1,4 @@
-//! Relationships: their ends, the values for their operations, and the operations.
+//! Checks relationships: their ends, the values for their operations, and the operations.
 
 use indexmap::IndexMap;
 use windlass_model::assembly::OperationCall;
@@ -63,7 +63,7 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Checks that what `${source.…}` and `${target.…}` name is declared at that end.
+    /// Checks that the properties read by `${source.…}` and `${target.…}` are declared at that end.
     fn properties_of_ends(&mut self, ends: &Ends<'a>, decl: &'a PropertyDecl) {
         let scope = Scope::relationship(self.assembly);
         let Some(value) = decl.effective() else { return };
@@ -73,13 +73,13 @@ impl<'a> Check<'a, '_> {
                 return;
             }
             for group in ends.of(end) {
-                // What the descriptor of all of them declares, each of them has.
+                // A property that the shared descriptor declares exists on all of the group.
                 let Some(first) = group.first() else { continue };
                 let declares = |found: Descriptor| found.properties().contains_key(&property);
                 if self.descriptor_of(first).is_none_or(declares) {
                     continue;
                 }
-                // Where nobody is told any more, one stands for all.
+                // At the display limit, one component stands for its group.
                 let is_full = self.said.diagnostics.is_full(Severity::Error);
                 for component in group.iter().take(if is_full { 1 } else { group.len() }) {
                     self.property_of_part(reference, component, &property);
@@ -89,9 +89,9 @@ impl<'a> Check<'a, '_> {
     }
 
     fn operation_call(&mut self, ends: &Ends<'a>, call: &Spanned<OperationCall>) {
-        // What one of a descriptor declares, all declare.
+        // Components of one descriptor declare the same operations, so one of each group is checked.
         for component in ends.of(call.value.end).iter().filter_map(|group| group.first()) {
-            // What a reference can do is known once it is known what it stands for.
+            // The operations of a reference are known only when it is resolved.
             if !self.assembly.references.contains_key(*component) {
                 self.operation(component, &call.value.operation, call.span);
             }
@@ -99,8 +99,8 @@ impl<'a> Check<'a, '_> {
     }
 }
 
-/// The components at the ends of a relationship, those of one descriptor together: there may be thousands at each end,
-/// and as many operations and properties that are asked of them.
+/// The components at the ends of a relationship, grouped by descriptor. There may be thousands at each end,
+/// and as many operations and properties to check for them.
 struct Ends<'a> {
     sources: Vec<Vec<&'a ComponentName>>,
     targets: Vec<Vec<&'a ComponentName>>,
@@ -112,7 +112,8 @@ impl<'a> Ends<'a> {
     }
 }
 
-/// Puts those together that are made from one descriptor. Of those whose descriptor is not at hand nothing can be told.
+/// Groups the components that are created from one descriptor. Those whose descriptor is unavailable can't be
+/// checked.
 fn alike<'a>(check: &Check<'a, '_>, ends: &'a [Spanned<EndpointDecl>]) -> Vec<Vec<&'a ComponentName>> {
     let mut groups: IndexMap<(bool, DescriptorName), Vec<&ComponentName>> = IndexMap::new();
     for endpoint in ends {

@@ -1,4 +1,4 @@
-//! Resource descriptors: they know themselves only.
+//! Checks resource descriptors, which need no other descriptors.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Values: what their references mean, and whether they are of their types.
+//! Checks values: the meaning of their references, and their types.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,7 +16,7 @@ use crate::read::did_you_mean;
 use crate::scope::{Has, Meaning, Scope, quoted};
 use crate::template::{Reference, Value};
 
-/// How many added properties are held against the names of those that were perhaps meant.
+/// Maximum number of added properties whose names are compared with the declared ones.
 const SEARCHES: usize = 1000;
 
 impl<'a> Check<'a, '_> {
@@ -39,8 +39,8 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Warns where one value is read of a component that is written with several nodes. Composition says the same, also
-    /// where the number comes from elsewhere.
+    /// Warns if a single value is read from a component that is declared with several nodes. Composition
+    /// gives the same warning, also where the number comes from elsewhere.
     fn one_of_many(&mut self, reference: &Reference) {
         let (name, Some(_)) = reference.split() else { return };
         let Some(part) = self.assembly.composition.get(name) else { return };
@@ -49,8 +49,8 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Tells whether a reference means a property that is declared, which nearly all do. Everything else is for
-    /// [`Scope::meaning`] to tell.
+    /// Tells whether a reference means a declared property, as nearly all do. [`Scope::meaning`] handles all
+    /// other cases.
     fn is_found(&self, reference: &Reference, scope: Scope<'_>) -> bool {
         let (part, property) = reference.split();
         let Some(property) = property else { return scope.own.contains_key(part) };
@@ -63,7 +63,7 @@ impl<'a> Check<'a, '_> {
             || descriptor().is_some_and(|found| found.properties().contains_key(property))
     }
 
-    /// Checks that a part has the property that a reference names.
+    /// Checks that a component or reference has the property that is read from it.
     pub(super) fn property_of_part(
         &mut self,
         reference: &Reference,
@@ -71,11 +71,11 @@ impl<'a> Check<'a, '_> {
         property: &PropertyName,
     ) {
         let part = self.assembly.composition.get(component);
-        // A drawn reference may be given more than its descriptor declares.
+        // An existing instance may have more properties than its descriptor declares.
         let severity = if part.is_some() { Severity::Error } else { Severity::Warning };
         match self.has(component, property) {
             Has::Yes | Has::CannotTell => return,
-            // The engine knows these of every instance.
+            // The engine knows these properties of every instance.
             Has::No if InstanceField::from_word(property.as_str()).is_some() => return,
             Has::Private => {
                 let message = format!("`{property}` is private to `{component}`");
@@ -102,7 +102,7 @@ impl<'a> Check<'a, '_> {
         self.said.push(did_you_mean(diagnostic, property.as_str(), names));
     }
 
-    /// Adds where a component or reference is declared.
+    /// Adds the place where a component or reference is declared.
     fn with_part(&self, diagnostic: Diagnostic, component: &ComponentName) -> Diagnostic {
         let part = self.assembly.composition.get(component).map(|part| part.name_span);
         let reference = self.assembly.references.get(component).map(|reference| reference.name_span);
@@ -112,7 +112,7 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Checks the values that a component is given against what its descriptor declares.
+    /// Checks the values given to a component against the declarations of its descriptor.
     pub(super) fn given_values(&mut self, component: &'a Component, descriptor: &Descriptor) {
         for (name, given) in &component.properties {
             let Some(declared) = descriptor.properties().get(name) else {
@@ -136,7 +136,7 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Warns of a property that a component gets in addition, where its name is near to one that it has and isn't given.
+    /// Warns of an added property whose name is similar to a declared property that has no value.
     fn added(
         &mut self,
         name: &PropertyName,
@@ -146,7 +146,7 @@ impl<'a> Check<'a, '_> {
     ) {
         let is_private = descriptor.private_properties().is_some_and(|private| private.contains_key(name));
         self.searches += 1;
-        // Who writes more than a value means to declare it; and nobody adds thousands by mistake.
+        // A property with more than a value is a declaration, and thousands of them are not mistakes.
         if self.searches > SEARCHES {
             return;
         }
@@ -174,7 +174,7 @@ impl<'a> Check<'a, '_> {
     }
 }
 
-/// What is said where one value is read of a group.
+/// Returns the warning for a single value that is read from a group.
 pub(crate) fn many_nodes(name: &str) -> Diagnostic {
     let message = format!("`{name}` has several nodes; the value of the lowest one, `{name}__1`, is taken");
     Diagnostic::warning(codes::MANY_NODES, message)
@@ -191,7 +191,7 @@ fn misfit_of(
         .help("the value is taken as it stands; types are advice")
 }
 
-/// Checks the types of a section of properties, and the values that stand beside them.
+/// Checks the types of a property section, and the values beside them.
 pub(super) fn types(properties: &Properties, data_types: &DataTypes, said: &mut Said<'_>) {
     for (name, decl) in properties {
         type_of(decl, data_types, said);
@@ -229,7 +229,7 @@ fn unknown_type(kind: &str, span: windlass_source::Span, data_types: &DataTypes,
     said.push(did_you_mean(diagnostic, kind, names));
 }
 
-/// Checks the types that a descriptor declares.
+/// Checks the data types that a descriptor declares.
 pub(super) fn data_types(data_types: &DataTypes, said: &mut Said<'_>) {
     let circular = own_ancestors(data_types);
     for (name, data_type) in data_types {
@@ -254,7 +254,7 @@ pub(super) fn data_types(data_types: &DataTypes, said: &mut Said<'_>) {
     }
 }
 
-/// Finds the types that are derived from themselves. Each has one base at most, so each is looked at once.
+/// Returns the types that are derived from themselves. Each has at most one base, so each is visited once.
 fn own_ancestors(data_types: &DataTypes) -> HashSet<&str> {
     let base = |name: &str| {
         let base = &data_types.get(name)?.derived_from.as_ref()?.value;
@@ -267,7 +267,7 @@ fn own_ancestors(data_types: &DataTypes) -> HashSet<&str> {
             seen.insert(name, way);
             next = base(name);
         }
-        // The way has come back to where it was.
+        // The walk has returned to a type of the same walk.
         let round = next.filter(|name| seen[name] == way);
         let circle = std::iter::successors(round, |name| base(name).filter(|name| Some(*name) != round));
         found.extend(circle);

@@ -1,4 +1,5 @@
-//! Values become templates: every `${…}` is bound to the element it means, sensitive literals become secrets.
+//! Converts values to templates: binds every `${…}` to its element, and turns sensitive literals into
+//! secrets.
 
 use std::sync::Arc;
 
@@ -15,19 +16,19 @@ use crate::read::origin;
 use crate::scope::{Meaning, Scope};
 use crate::template::{Segment, Value, ValueKind};
 
-/// Whose names a value is bound to.
+/// The scope in which a value is bound.
 #[derive(Clone, Copy)]
 pub(super) struct Binder<'s> {
     pub(super) scope: Scope<'s>,
     pub(super) source: &'s Arc<Source>,
-    /// Whose properties `${x}` reads, and whose parts `${c.x}` names.
+    /// Element whose properties `${x}` reads, and whose components `${c.x}` names.
     pub(super) owner: &'s ElementName,
-    /// Whom `${instance.…}` means.
+    /// Element that `${instance.…}` means.
     pub(super) instance: &'s ElementName,
 }
 
 impl Composer<'_> {
-    /// Binds a section of properties.
+    /// Binds a property section.
     pub(super) fn properties(
         &mut self,
         declared: &Properties,
@@ -77,12 +78,12 @@ impl Composer<'_> {
             }
             Some(Meaning::Instance(field)) => Part::Instance { element: binder.instance.clone(), field },
             Some(Meaning::End(end, property)) => Part::End { end, property },
-            // The check has reported it.
+            // The check has already reported it.
             None => Part::Literal(format!("${{{}}}", reference.text)),
         }
     }
 
-    /// Names the element whose property is read: of a component with several nodes, the lowest.
+    /// Returns the element whose property is read: of a component with several nodes, the lowest one.
     fn part_element(&mut self, binder: Binder<'_>, component: &ComponentName, span: Span) -> ElementName {
         let element = binder.owner.child(component);
         let Some(part) = binder.scope.assembly.and_then(|a| a.composition.get(component)) else {
@@ -95,7 +96,7 @@ impl Composer<'_> {
         element.node(1)
     }
 
-    /// Makes a template of what a user gives. Text stands as it is.
+    /// Converts a given value to a template. Text is taken literally.
     pub(super) fn given(&mut self, value: &Json, sensitive: bool) -> Template {
         match value {
             Json::Null => Template::Null,
@@ -110,7 +111,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Makes a text template; what is literal in a sensitive one becomes a secret.
+    /// Creates a text template; the literals of a sensitive one become secrets.
     fn text(&mut self, parts: Vec<Part>, sensitive: bool) -> Template {
         let text = Template::Text(parts);
         if sensitive { self.sealed(text) } else { text }

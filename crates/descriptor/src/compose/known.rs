@@ -1,4 +1,5 @@
-//! Text that is known before anything is made: of numbers of nodes, and of what references must look like.
+//! Evaluates text that must be known before anything is created: numbers of nodes, and the properties of
+//! references.
 
 use std::collections::HashSet;
 
@@ -7,10 +8,10 @@ use windlass_model::{ElementName, Part, PropertyName, Template};
 
 use super::Composer;
 
-/// The most bytes of such a text: properties that double each other grow without end.
+/// Maximum bytes of such a text: properties that double each other grow exponentially.
 const LONGEST: usize = 64 << 10;
 
-/// A text, and whether it is or was made of a secret.
+/// A text, and whether it is secret or contains a secret.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) text: String,
@@ -18,33 +19,33 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Returns the text for messages.
+    /// Returns the text for messages, masked if it is sensitive.
     pub(super) fn shown(&self) -> &str {
         if self.sensitive { windlass_secret::MASK } else { &self.text }
     }
 }
 
-/// Why a text isn't known.
+/// The reason why a text is unknown.
 #[derive(Debug, PartialEq)]
 pub(super) enum Unknown {
     /// A property that it reads has no value, or none yet.
     Property(ElementName, PropertyName),
-    /// It is no text, too long, or depends on what only a running instance has.
+    /// It is no text, is too long, or depends on a property that only a running instance has.
     Other,
 }
 
 type Key<'c> = (usize, &'c PropertyName);
 
-/// A template that is being read, and what has come of it so far.
+/// A template that is being evaluated, with the text so far.
 struct Open<'c> {
     parts: std::slice::Iter<'c, Part>,
     known: Known,
-    /// The property whose value it is; none for the outermost.
+    /// Property whose value it is; `None` for the outermost template.
     key: Option<Key<'c>>,
 }
 
 impl Composer<'_> {
-    /// Evaluates text from the elements that have been made so far. References are followed without recursion.
+    /// Evaluates text from the elements created so far. References are followed without recursion.
     pub(super) fn known(&self, template: &Template) -> Result<Known, Unknown> {
         let mut stack = vec![Open { parts: texts(template)?.iter(), known: Known::default(), key: None }];
         let mut open = HashSet::new();

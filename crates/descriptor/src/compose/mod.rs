@@ -1,8 +1,9 @@
-//! From a checked descriptor, its parameters and the catalog to one flat topology.
+//! Composes a checked descriptor, its parameters and the catalog into one flat topology.
 //!
-//! Composition gives every element its full name, multiplies clusters and quantities into nodes, lays the values that
-//! an assembly gives over those that its parts declare, resolves references to what exists, and binds every `${…}` to
-//! the element it means. Sensitive literals leave the topology here: they become secrets.
+//! Composition gives every element its full name, and multiplies clusters and quantities into nodes. The
+//! values that an assembly gives override those that its components declare. References are resolved to
+//! existing instances, and every `${…}` is bound to its element. Sensitive literals are moved out of the
+//! topology: they become secrets.
 
 mod bind;
 mod known;
@@ -43,23 +44,23 @@ use bind::Binder;
 pub(crate) use parameters::refused;
 use reference::Index;
 
-/// The most elements that an assembly may have.
+/// Maximum number of elements of an assembly.
 pub const MAX_ELEMENTS: usize = 200_000;
 
-/// The most of them that may come of `quantity`, `cluster` and assemblies that are nested again, unless the request says
-/// otherwise: a file of three lines can ask for any number.
+/// Default maximum number of elements that result from `quantity`, `cluster` and repeatedly nested
+/// assemblies. It exists because a file of three lines can ask for any number.
 pub const MAX_NODES: usize = 10_000;
 
-/// The bytes of properties that elements may have which no text spells out, before they are counted.
+/// Base allowance, in bytes, for copied properties of multiplied elements.
 const COPIED: usize = 64 << 20;
 
-/// The bytes of properties that each of those elements may have beyond.
+/// Further allowance, in bytes, for each multiplied element.
 const COPIED_EACH: usize = 4096;
 
-/// What a property weighs besides its text.
+/// Weight of a property in addition to its text, in bytes.
 const PROPERTY_WEIGHT: usize = 256;
 
-/// The most assemblies inside of each other.
+/// Maximum nesting depth of assemblies.
 pub const MAX_NESTING: usize = 64;
 
 /// Returns the operations of a resource, which run on the resource itself.
@@ -68,27 +69,27 @@ fn own_operations(resource: &ResourceDescriptor, seat: &ElementName) -> IndexMap
     resource.operations.keys().map(|name| (name.clone(), own(name))).collect()
 }
 
-/// Something that exists and that references may resolve to.
+/// An existing instance that references may resolve to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Existing {
-    /// What it is.
+    /// Descriptor of the instance.
     pub descriptor: DescriptorName,
-    /// Its name.
+    /// Name of the instance.
     pub name: String,
-    /// Its properties.
+    /// Properties of the instance.
     pub properties: BTreeMap<String, Json>,
-    /// Those of its properties that are secrets.
+    /// Names of the properties that are secret.
     pub sensitive: BTreeSet<String>,
-    /// What a reference to it stands for.
+    /// Identity that a reference to it records.
     pub referent: Referent,
-    /// What relationships may call on it.
+    /// Operations that relationships may call on it.
     pub operations: Offered,
-    /// Why no reference may resolve to it, as a sentence fragment: `it is going down`.
+    /// Reason why no reference may resolve to it, as a sentence fragment: `it is going down`.
     pub unfit: Option<String>,
 }
 
 impl Existing {
-    /// Makes something that a project lists.
+    /// Creates an instance that a project lists.
     pub fn listed(descriptor: DescriptorName, name: String, properties: BTreeMap<String, Json>) -> Self {
         let referent = Referent::Listed(name.clone());
         Self {
@@ -103,58 +104,59 @@ impl Existing {
     }
 }
 
-/// What relationships may call on something that exists.
+/// The operations that relationships may call on an existing instance.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Offered {
-    /// Nothing.
+    /// No operations.
     Nothing,
-    /// The operations that another assembly promotes, and the resource of it that each leads to.
+    /// The operations that another assembly promotes, each with the resource that has it.
     Promoted(IndexMap<OperationName, Operation>),
-    /// The operations of its descriptor, which is in the catalog: its package is run on the thing itself.
+    /// The operations of its descriptor in the catalog: the package runs on the instance itself.
     OfDescriptor,
 }
 
-/// What a reference asks for: the input of a search for what exists.
+/// The search criteria of a reference.
 #[derive(Debug, Clone)]
 pub struct ReferenceRequest {
-    /// The element that it becomes.
+    /// Element of the reference.
     pub element: ElementName,
-    /// Its type, with the versions that are accepted.
+    /// Type, with the accepted versions.
     pub kind: ReferenceType,
-    /// What the thing must look like: its `name`, its place, and whatever else is given.
+    /// Required properties of the instance: `name`, location, and all others given.
     pub properties: BTreeMap<PropertyName, Sensitive<String>>,
-    /// The newest resource of the catalog that it accepts and that has `queries`: its drivers can look for the thing.
+    /// Newest accepted resource of the catalog that has `queries`: its drivers can search for the instance.
     pub queries: Option<DescriptorName>,
-    /// What fits, if exactly one thing does.
+    /// The matching instance, if there is exactly one.
     pub found: Option<Existing>,
-    /// Whether nothing fits and nobody has looked for more yet, though that was promised.
+    /// Whether nothing matches, and a promised search is still to come.
     pub pending: bool,
-    /// Where its type stands.
+    /// Place of the type.
     pub place: Place,
 }
 
-/// What is asked for.
+/// The input of a composition.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
-    /// The name that the assembly gets.
+    /// Name of the assembly instance.
     pub name: &'a AssemblyName,
-    /// Values for its properties. Text stands as it is: a `${…}` in it means nothing.
+    /// Values of its properties. Text is literal: a `${…}` in it has no meaning.
     pub parameters: &'a BTreeMap<String, Json>,
-    /// Where descriptors come from.
+    /// Source of descriptors.
     pub catalog: &'a dyn Catalog,
-    /// What references may resolve to.
+    /// Instances that references may resolve to.
     pub existing: &'a [Existing],
-    /// What references have resolved to before: as long as that fits, it counts, whatever else does.
+    /// Earlier results of references. As long as an earlier result matches, it is kept, even if others match
+    /// too.
     pub bound: &'a BTreeMap<ElementName, Referent>,
-    /// Whether somebody looks for what references with `queries` ask for.
+    /// State of the search for references with `queries`.
     pub search: Search<'a>,
-    /// The most elements that may come of `quantity`, `cluster` and nested assemblies: [`MAX_NODES`] unless a project says
-    /// otherwise. More than [`MAX_ELEMENTS`] there are never.
+    /// Maximum number of elements that result from `quantity`, `cluster` and nested assemblies. [`MAX_NODES`]
+    /// unless a project sets it; [`MAX_ELEMENTS`] is the upper limit.
     pub nodes: usize,
 }
 
 impl<'a> Request<'a> {
-    /// Makes a request of a new assembly without parameters, for which nobody looks for anything.
+    /// Creates a request for a new assembly without parameters and without a search.
     pub fn new(
         name: &'a AssemblyName,
         parameters: &'a BTreeMap<String, Json>,
@@ -165,43 +167,44 @@ impl<'a> Request<'a> {
         Self { name, parameters, catalog, existing, bound: &NOTHING, search, nodes: MAX_NODES }
     }
 
-    /// Sets what references may resolve to.
+    /// Sets the instances that references may resolve to.
     #[must_use]
     pub fn existing(self, existing: &'a [Existing]) -> Self {
         Self { existing, ..self }
     }
 
-    /// Sets how many elements may come of `quantity`, `cluster` and nested assemblies.
+    /// Sets the maximum number of elements that result from `quantity`, `cluster` and nested assemblies.
     #[must_use]
     pub fn nodes(self, nodes: usize) -> Self {
         Self { nodes, ..self }
     }
 }
 
-/// Whether drivers are asked for what references want and nothing known fits.
+/// The search by drivers for references that no known instance matches.
 #[derive(Debug, Clone, Copy)]
 pub enum Search<'a> {
-    /// They are not: a reference that fits nothing is an error.
+    /// No search: a reference without a match is an error.
     Never,
-    /// They will be, and other assemblies will be looked at: such a reference is [pending](ReferenceRequest::pending).
+    /// A search follows, also in other assemblies: a reference without a match is
+    /// [pending](ReferenceRequest::pending).
     Later,
-    /// They were, and this is what they found for each, or why they could not look.
+    /// The search is complete: the results for each reference, or the reason why the search failed.
     Done(&'a BTreeMap<ElementName, Result<Vec<Existing>, String>>),
 }
 
-/// An assembly, composed.
+/// The result of a composition.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Composed {
-    /// The topology; none when there are errors.
+    /// Topology; `None` when there are errors.
     pub topology: Option<Topology>,
-    /// The sensitive literals that the topology refers to.
+    /// Sensitive literals that the topology refers to.
     pub secrets: BTreeMap<SecretRef, Sensitive<String>>,
-    /// The descriptors of the resources it is made of.
+    /// Descriptors of the resources in the topology.
     pub resources: BTreeSet<DescriptorName>,
-    /// What its references ask for, in the order of declaration; those that nothing fits too.
+    /// Search criteria of its references, in the order of declaration, including those without a match.
     pub references: Vec<ReferenceRequest>,
-    /// All problems: of reading, checking and composing.
+    /// All problems of reading, checking and composing.
     pub diagnostics: Diagnostics,
 }
 
@@ -210,7 +213,7 @@ pub fn compose(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Comp
     compose_given(assembly, request, &BTreeMap::new())
 }
 
-/// Composes an assembly with parameters of files: `places` says where the name of each stands.
+/// Composes an assembly with parameters from files: `places` has the place of each name.
 pub fn compose_given(
     assembly: &Arc<AssemblyDescriptor>,
     request: Request<'_>,
@@ -225,7 +228,7 @@ pub fn compose_given(
     composer.finish()
 }
 
-/// What the properties of an element weigh that is made of a descriptor.
+/// Returns the weight of the properties of an element with this descriptor, in bytes.
 fn weight_of(descriptor: &Descriptor, decl: &Component) -> usize {
     let private = descriptor.private_properties().into_iter().flat_map(IndexMap::values);
     let all = descriptor.properties().values().chain(private).chain(decl.properties.values());
@@ -234,7 +237,7 @@ fn weight_of(descriptor: &Descriptor, decl: &Component) -> usize {
 
 struct Composer<'a> {
     request: Request<'a>,
-    /// Where the names of parameters stand.
+    /// Places of the names of parameters.
     given_at: BTreeMap<String, Place>,
     diagnostics: Diagnostics,
     elements: Vec<Element>,
@@ -244,32 +247,33 @@ struct Composer<'a> {
     references: Vec<ReferenceRequest>,
     secrets: BTreeMap<SecretRef, Sensitive<String>>,
     resources: BTreeSet<DescriptorName>,
-    /// The texts of all descriptors that have been examined, by their names.
+    /// Sources of all examined descriptors, by name.
     sources: BTreeMap<String, Arc<Source>>,
     examined: BTreeSet<DescriptorName>,
-    /// The assemblies that are being composed, outermost first.
+    /// Assemblies that are being composed, outermost first.
     inside: Vec<DescriptorName>,
-    /// Required parameters that were not given.
+    /// Required parameters without a value.
     missing: BTreeSet<PropertyName>,
-    /// The groups of which the lowest node's value is read, and where.
+    /// Groups whose lowest node's value is read, with the place of the reference.
     lowest: BTreeSet<(ElementName, Place)>,
-    /// Whether there are more elements than can be.
+    /// Whether the limit of elements is exceeded.
     full: bool,
-    /// How many elements no text spells out: nodes behind the first, and what is in an assembly that is met again.
+    /// Number of elements that no text declares: nodes after the first, and the content of a repeated
+    /// assembly.
     multiplied: usize,
-    /// The bytes of properties that come of descriptors which have been copied before.
+    /// Bytes of properties from descriptors that were used before.
     copied: usize,
-    /// The descriptors that have been copied.
+    /// Descriptors that were used.
     used: HashSet<DescriptorName>,
-    /// The assemblies that have been nested.
+    /// Assemblies that were nested.
     nested: HashSet<DescriptorName>,
-    /// How many nodes and nested assemblies that were met before the work is in.
+    /// Number of enclosing nodes and nested assemblies that are repetitions.
     repeated: usize,
-    /// What references may resolve to.
+    /// Index of the instances that references may resolve to.
     index: Option<Index<'a>>,
 }
 
-/// An assembly and the element it becomes.
+/// An assembly with its element.
 #[derive(Clone, Copy)]
 struct Frame<'f> {
     assembly: &'f Arc<AssemblyDescriptor>,
@@ -277,14 +281,14 @@ struct Frame<'f> {
 }
 
 impl<'f> Frame<'f> {
-    /// Binds what is written in the assembly on behalf of `instance`.
+    /// Returns the binder for values that the assembly declares for `instance`.
     fn binder(self, instance: &'f ElementName) -> Binder<'f> {
         let scope = Scope::assembly(self.assembly);
         Binder { scope, source: &self.assembly.source, owner: self.owner, instance }
     }
 }
 
-/// Where an element goes in the tree.
+/// The position of an element in the tree.
 struct Seat {
     name: ElementName,
     parent: Option<ElementName>,
@@ -343,7 +347,7 @@ impl<'a> Composer<'a> {
     fn finish(mut self) -> Composed {
         self.warn_of_many_nodes();
         self.diagnostics.sort();
-        // What is wrong with a part is found for each of its nodes.
+        // A problem of a component occurs for each of its nodes, so duplicates are removed.
         let mut said = self.diagnostics.into_vec();
         said.dedup();
         let diagnostics = Diagnostics::from(said);
@@ -355,7 +359,7 @@ impl<'a> Composer<'a> {
         Composed { topology, secrets, resources, references, diagnostics }
     }
 
-    /// Warns where one value is read of a group that has several.
+    /// Warns of single values that are read from a group with several nodes.
     fn warn_of_many_nodes(&mut self) {
         for (group, place) in std::mem::take(&mut self.lowest) {
             if self.places.contains_key(&group.node(2)) {
@@ -365,7 +369,7 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Reports an error, unless it follows from one that has been reported at the same place.
+    /// Reports an error, unless an error was already reported at an overlapping place.
     fn error(&mut self, source: &Arc<Source>, code: Code, span: Span, message: impl Into<String>) {
         let follows =
             self.diagnostics.iter().filter(|said| said.is_error()).filter_map(Diagnostic::place).any(
@@ -379,7 +383,7 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Checks a descriptor when it is met for the first time.
+    /// Checks a descriptor at its first use.
     fn examine(&mut self, descriptor: &Descriptor) {
         let new = descriptor.name().is_none_or(|name| self.examined.insert(name.clone()));
         if new {
@@ -387,7 +391,7 @@ impl<'a> Composer<'a> {
             self.sources.insert(source.name().to_owned(), source.clone());
             let mut found = check(descriptor, self.request.catalog, Missing::Refused).into_vec();
             if !self.inside.is_empty() {
-                // `required` counts for the outermost assembly only.
+                // `required` applies to the outermost assembly only.
                 found.retain(|said| said.code != codes::NEVER_SATISFIED);
             }
             self.diagnostics.extend(found);
@@ -449,7 +453,7 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Leads each promoted operation to the resource that has it.
+    /// Binds each promoted operation to the resource that has it.
     fn promote(&mut self, Frame { assembly, owner }: Frame<'_>, at: usize) {
         for (name, promotion) in &assembly.operations {
             let Some(source) = &promotion.source else { continue };
@@ -482,7 +486,7 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Makes the nodes of a component, and the group that they are in.
+    /// Creates the nodes of a component, and their group.
     fn group(&mut self, frame: Frame<'_>, decl: &Component, descriptor: &Descriptor, seat: Seat) {
         let Some((count, cluster)) = self.size(frame, decl) else { return };
         let Some(kind) = descriptor.name().filter(|_| self.has_room(frame, decl, count)) else { return };
@@ -507,7 +511,7 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Refuses assemblies inside of themselves, and those that are nested too deep.
+    /// Tells whether an assembly may be nested here. Reports one that contains itself or is nested too deeply.
     fn may_nest(&mut self, frame: Frame<'_>, kind: &Spanned<DescriptorName>) -> bool {
         let source = &frame.assembly.source;
         if self.inside.contains(&kind.value) {
@@ -525,7 +529,7 @@ impl<'a> Composer<'a> {
         true
     }
 
-    /// Refuses more elements than there can be, once.
+    /// Tells whether `count` more elements fit into the limits. Reports the first excess.
     fn has_room(&mut self, frame: Frame<'_>, decl: &Component, count: u32) -> bool {
         let more = usize::try_from(count).unwrap_or(usize::MAX);
         let multiplied = if self.repeated > 0 { more } else { more.saturating_sub(1) };
@@ -547,7 +551,7 @@ impl<'a> Composer<'a> {
         !self.full
     }
 
-    /// Notes what is made of a descriptor: the properties of all but the first are copies that no text spells out.
+    /// Counts a use of a descriptor: from the second use on, its properties are copies that no text declares.
     fn note_copy(&mut self, frame: Frame<'_>, decl: &Component, descriptor: &Descriptor, weight: usize) {
         self.multiplied += usize::from(self.repeated > 0);
         let is_new = descriptor.name().is_none_or(|name| self.used.insert(name.clone()));
@@ -569,7 +573,7 @@ impl<'a> Composer<'a> {
         self.diagnostics.push(if help.is_empty() { diagnostic } else { diagnostic.help(help) });
     }
 
-    /// Makes one node of a component.
+    /// Creates one node of a component.
     fn part(&mut self, frame: Frame<'_>, decl: &Component, descriptor: &Descriptor, seat: Seat) {
         self.note_copy(frame, decl, descriptor, weight_of(descriptor, decl));
         if self.full {
@@ -608,7 +612,7 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Lays the value that an assembly gives over what the part declares.
+    /// Overrides a component's declared value by the value that the assembly gives.
     fn overlay(
         &mut self,
         properties: &mut IndexMap<PropertyName, Property>,
@@ -616,7 +620,7 @@ impl<'a> Composer<'a> {
         (name, given): (&PropertyName, &PropertyDecl),
         binder: Binder<'_>,
     ) {
-        // The check has warned of what is ignored here.
+        // The check has warned of values that are ignored here.
         if descriptor.private_properties().is_some_and(|private| private.contains_key(name)) {
             return;
         }

@@ -1,4 +1,4 @@
-//! What the user gives: only what the assembly declares, and everything that it requires.
+//! Checks the user's parameters: all are declared by the assembly, and no required one is missing.
 
 use serde_json::Value;
 use windlass_model::PropertyName;
@@ -60,7 +60,7 @@ impl Composer<'_> {
     }
 }
 
-/// Returns what a value is that is no scalar.
+/// Returns the description of a value that is no scalar.
 fn collection(value: &Value) -> Option<&'static str> {
     match value {
         Value::Array(_) => Some("a list"),
@@ -69,7 +69,7 @@ fn collection(value: &Value) -> Option<&'static str> {
     }
 }
 
-/// Says how a value is given: a secret not on the command line, where all can read it.
+/// Returns how a value can be given. A secret must not be on the command line, which all users can read.
 fn how_to_give(name: &PropertyName, decl: &PropertyDecl) -> String {
     if decl.sensitive {
         format!("give it with `-p {name}=@FILE`, `-p {name}=-` or `--params FILE`")
@@ -78,7 +78,8 @@ fn how_to_give(name: &PropertyName, decl: &PropertyDecl) -> String {
     }
 }
 
-/// Says why a value for a property can't be given, if it can't; `place` is where its name stands, if in a file.
+/// Returns the error if a value for a property can't be given. `place` is the place of its name, if it comes
+/// from a file.
 pub(crate) fn refused(
     assembly: &AssemblyDescriptor,
     name: &str,
@@ -95,7 +96,7 @@ pub(crate) fn refused(
 fn unknown(assembly: &AssemblyDescriptor, name: &str, place: Option<&Place>) -> Diagnostic {
     let settable = assembly.properties.iter().filter(|(_, decl)| !decl.read_only && decl.value.is_none());
     let names: Vec<&str> = settable.map(|(name, _)| PropertyName::as_str(name)).collect();
-    // What stands in a file in the place of a name may be a secret that has slipped there; its place is told.
+    // An unknown name in a file may be a misplaced secret, so only its place is reported.
     let is_told = place.is_none() || nearest(name, names.iter().copied()).is_some();
     let message = if is_told {
         format!("the assembly has no property `{name}`")

@@ -1,4 +1,4 @@
-//! Metrics and policies are bound to the elements that they are about.
+//! Binds metrics and policies to their elements.
 
 use indexmap::IndexMap;
 use windlass_model::ElementName;
@@ -40,7 +40,7 @@ impl Composer<'_> {
         metrics.collect()
     }
 
-    /// Leads each promoted metric to the resource, or the group of resources, that publishes it.
+    /// Binds each promoted metric to the resource, or the group of resources, that publishes it.
     pub(super) fn promote_metrics(&mut self, Frame { assembly, owner }: Frame<'_>, at: usize) {
         for (name, decl) in &assembly.metrics {
             let Some(source) = &decl.source else { continue };
@@ -58,7 +58,8 @@ impl Composer<'_> {
         }
     }
 
-    /// Follows a metric to where it is published, and tells its kind. The nodes of a group are alike.
+    /// Follows a metric to its publisher, and returns the metric's kind. The nodes of a group have the same
+    /// metrics.
     fn publisher(&self, metric: MetricSource) -> (Option<MetricKind>, MetricSource) {
         let Some(element) = self.places.get(&metric.element).map(|at| &self.elements[*at]) else {
             return (None, metric);
@@ -68,7 +69,7 @@ impl Composer<'_> {
             if is_group { self.places.get(&element.name.node(1)) } else { self.places.get(&element.name) };
         let found = node.and_then(|at| self.elements[*at].metrics.get(&metric.metric));
         let kind = found.map(|found| found.kind.clone());
-        // What each node of a group promotes, is read of all nodes.
+        // A metric that each node of a group promotes is read from all nodes.
         let source = found.filter(|_| !is_group).map(|found| found.source.clone());
         (kind, source.unwrap_or(metric))
     }
@@ -106,7 +107,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Checks the settings that are known now, of which the check may have seen only the references.
+    /// Checks the settings that are known now; the check may have seen only references.
     fn thresholds(&mut self, frame: Frame<'_>, decl: &PolicyDecl, kind: &PolicyKind) {
         if *kind != PolicyKind::Scale {
             return;

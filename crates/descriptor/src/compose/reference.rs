@@ -1,4 +1,4 @@
-//! References resolve to what exists: exactly one thing must fit.
+//! Resolves references to existing instances: exactly one must match.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,10 +20,10 @@ use crate::document::{Descriptor, ReferenceDecl, ReferenceType, RelationshipDecl
 use crate::read::{did_you_mean, origin};
 use crate::scope::quoted;
 
-/// What a thing must look like.
+/// The required properties of an instance.
 type Wanted = BTreeMap<PropertyName, Known>;
 
-/// What exists, by what references ask for first.
+/// An index of the instances by the criteria that references have.
 #[derive(Default)]
 pub(super) struct Index<'r> {
     of_kind: HashMap<(DescriptorKind, &'r AssemblyName), Vec<&'r Existing>>,
@@ -44,7 +44,7 @@ impl<'r> Index<'r> {
 
 impl<'r> Composer<'r> {
     pub(super) fn reference(&mut self, frame: Frame<'_>, name: &ComponentName, decl: &ReferenceDecl) {
-        // Nothing comes of the assembly, and no more errors are told.
+        // The composition has failed already, and no more errors are shown.
         if self.diagnostics.is_full(Severity::Error) {
             return;
         }
@@ -95,7 +95,7 @@ impl<'r> Composer<'r> {
         }
     }
 
-    /// What was found for a reference alone.
+    /// Returns the search results for one reference.
     fn found_for(&self, element: &ElementName) -> &'r [Existing] {
         match self.request.search {
             Search::Done(found) => match found.get(element) {
@@ -106,7 +106,7 @@ impl<'r> Composer<'r> {
         }
     }
 
-    /// Finds everything that has the name of a type, whatever its version.
+    /// Returns all instances of a type, of any version.
     fn candidates(&mut self, element: &ElementName, kind: &ReferenceType) -> Vec<&'r Existing> {
         let listed = self.index().of_kind.get(&(kind.kind, &kind.name)).cloned().unwrap_or_default();
         let found = self.found_for(element).iter();
@@ -115,13 +115,13 @@ impl<'r> Composer<'r> {
         listed.into_iter().chain(of_kind).collect()
     }
 
-    /// What exists, sorted when a reference asks for the first time.
+    /// Returns the index of instances, built on first use.
     fn index(&mut self) -> &Index<'r> {
         let existing = self.request.existing;
         self.index.get_or_insert_with(|| Index::new(existing))
     }
 
-    /// Finds what fits: what the reference was before, else all of the newest version that fits.
+    /// Returns the matches: the earlier result if it still matches, else all of the newest matching version.
     fn fitting(&mut self, element: &ElementName, kind: &ReferenceType, wanted: &Wanted) -> Vec<&'r Existing> {
         let index = self.index();
         let listed = match wanted.get("name") {
@@ -140,7 +140,7 @@ impl<'r> Composer<'r> {
         fitting
     }
 
-    /// Evaluates what the thing must look like; none when that is not known, which has been reported.
+    /// Evaluates the required properties; `None` if one is unknown, which is then reported.
     fn wanted(&mut self, frame: Frame<'_>, decl: &ReferenceDecl) -> Option<Wanted> {
         let mut wanted = Some(Wanted::new());
         for (name, property) in &decl.properties {
@@ -190,8 +190,8 @@ impl<'r> Composer<'r> {
         });
     }
 
-    /// Returns the operations of a thing, and the element that each runs on in the end. Where that is the reference itself,
-    /// the package of the thing is one that the assembly needs.
+    /// Returns the operations of an instance, with the element on which each runs in the end. If that is the
+    /// reference itself, the assembly needs the package of the instance.
     fn offered(&mut self, thing: &Existing, seat: &ElementName) -> IndexMap<OperationName, Operation> {
         match &thing.operations {
             Offered::Nothing => IndexMap::new(),
@@ -206,7 +206,7 @@ impl<'r> Composer<'r> {
         }
     }
 
-    /// Refuses operations that what a reference stands for doesn't have.
+    /// Refuses operations that the resolved instance doesn't have.
     pub(super) fn operations_of_references(&mut self, frame: Frame<'_>, decl: &RelationshipDecl) {
         for call in decl.create.iter().chain(&decl.cease).filter(|call| call.value.end == End::Source) {
             for endpoint in &decl.sources {
@@ -238,7 +238,7 @@ impl<'r> Composer<'r> {
     }
 }
 
-/// Tells whether a thing is what is asked for: that of every thing and every reference is asked.
+/// Tells whether an instance matches the criteria. It is called for every pair of instance and reference.
 fn fits(thing: &Existing, kind: &ReferenceType, wanted: &Wanted) -> bool {
     let is = |name: &PropertyName, wanted: &str| match name.as_str() {
         "name" => thing.name == wanted,
@@ -255,7 +255,7 @@ fn fits(thing: &Existing, kind: &ReferenceType, wanted: &Wanted) -> bool {
         && wanted.iter().all(|(name, wanted)| is(name, &wanted.text))
 }
 
-/// Says why a thing does not fit; what it doesn't say, fits.
+/// Returns the reasons why an instance does not match; none if it does. A missing property counts as a match.
 fn unfit(thing: &Existing, kind: &ReferenceType, wanted: &Wanted) -> Vec<String> {
     let mut why: Vec<String> = thing.unfit.iter().cloned().collect();
     if !kind.versions.contains(&thing.descriptor.version) {
@@ -278,12 +278,12 @@ fn unfit(thing: &Existing, kind: &ReferenceType, wanted: &Wanted) -> Vec<String>
     why
 }
 
-/// A reference that nothing fits.
+/// A reference without a match.
 struct Nothing<'n> {
     name: &'n ComponentName,
     kind: &'n ReferenceType,
     wanted: &'n Wanted,
-    /// The resource whose drivers were asked, and why they could not look.
+    /// Resource whose drivers were asked, with the reason if the search failed.
     searched: Option<(DescriptorName, Option<String>)>,
 }
 
@@ -323,10 +323,10 @@ impl Nothing<'_> {
     }
 }
 
-/// The most candidates that are named before the rest is counted.
+/// Maximum number of candidates that are listed before the rest is counted.
 const NAMED: usize = 8;
 
-/// Lists what does not fit, each with its reasons.
+/// Lists the candidates that don't match, each with its reasons.
 fn listed(candidates: &[&Existing], kind: &ReferenceType, wanted: &Wanted) -> String {
     let one = |thing: &&Existing| {
         let unfit = unfit(thing, kind, wanted).join(", ");
@@ -347,7 +347,7 @@ fn several(name: &ComponentName, wanted: &Wanted, fitting: &[&Existing]) -> Diag
     Diagnostic::error(codes::MANY_INSTANCES, message).help("give more of its properties, until one is left")
 }
 
-/// Names a thing, with what its driver calls it where that is something else.
+/// Returns the name of an instance, with the id from its driver if that differs.
 fn of_whom(thing: &Existing) -> String {
     match &thing.referent {
         Referent::Found(id) if *id != thing.name => format!("{} ({id})", thing.name),
@@ -355,7 +355,7 @@ fn of_whom(thing: &Existing) -> String {
     }
 }
 
-/// Says what was looked for.
+/// Describes the search criteria.
 fn described(wanted: &Wanted) -> String {
     let looked: Vec<String> =
         wanted.iter().map(|(name, known)| format!("{name} `{}`", known.shown())).collect();

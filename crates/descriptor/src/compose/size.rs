@@ -1,4 +1,4 @@
-//! How many nodes a component has.
+//! Computes the number of nodes of a component.
 
 use windlass_model::ElementName;
 use windlass_model::assembly::Cluster;
@@ -10,11 +10,11 @@ use crate::codes;
 use crate::document::{ClusterDecl, Component};
 use crate::template::Value;
 
-/// A number that was needed and could not be had; it has been reported.
+/// A required number is unknown, which was reported.
 struct Reported;
 
 impl Composer<'_> {
-    /// Returns the number of nodes, and the bounds of a cluster; none when an error has been reported.
+    /// Returns the number of nodes, and the bounds of a cluster; `None` when an error was reported.
     pub(super) fn size(&mut self, frame: Frame<'_>, decl: &Component) -> Option<(u32, Option<Cluster>)> {
         match &decl.cluster {
             None => Some((self.number(frame, decl.quantity.as_ref()).ok()?.unwrap_or(1), None)),
@@ -37,7 +37,7 @@ impl Composer<'_> {
     }
 
     fn bounds(&mut self, frame: Frame<'_>, cluster: &ClusterDecl) -> Result<Bounds, Reported> {
-        // All four are looked at, so that all that is wrong is said at once.
+        // All four are evaluated, so that all errors are reported at once.
         let minimum = self.number(frame, cluster.minimum.as_ref());
         let maximum = self.number(frame, cluster.maximum.as_ref());
         let initial = self.number(frame, cluster.initial.as_ref());
@@ -72,7 +72,7 @@ impl Composer<'_> {
         Err(Reported)
     }
 
-    /// Tells whether a property is a parameter that has been reported as missing.
+    /// Tells whether a property is a parameter that was reported as missing.
     pub(super) fn is_missing(&self, element: &ElementName, property: &str) -> bool {
         *element == ElementName::from(self.request.name) && self.missing.contains(property)
     }

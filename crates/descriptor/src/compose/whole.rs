@@ -1,5 +1,5 @@
-//! What can be seen only once everything is composed: circles through the descriptors of parts, properties that
-//! a resolved reference lacks, and nodes that aren't there.
+//! Checks that need the whole composition: cycles through the descriptors of components, properties that a
+//! resolved reference lacks, and nodes that don't exist.
 
 use std::sync::Arc;
 
@@ -13,24 +13,25 @@ use crate::cycle::{self, Graph};
 use crate::read::did_you_mean;
 use crate::scope::quoted;
 
-/// The most bytes of a value with all that it reads put in: properties that double each other grow without end.
+/// Maximum bytes of a value with all references replaced: properties that double each other grow
+/// exponentially.
 const MAX_VALUE: u64 = 4 << 20;
 
-/// The most bytes of all values together, with all that they read put in and without what stands there itself.
+/// Maximum bytes that the replaced references of all values add together.
 const MAX_VALUES: u64 = 64 << 20;
 
-/// What is too long.
+/// The value or values that are too long.
 enum TooLong {
-    /// The value of the property of this number.
+    /// The value of the property with this number.
     Value(usize),
-    /// All together.
+    /// All values together.
     All,
 }
 
 impl Composer<'_> {
-    /// Looks at the composed assembly as a whole. Called when nothing else is wrong.
+    /// Checks the composed assembly as a whole. Called when there are no other errors.
     pub(super) fn look_at_the_whole(&mut self) {
-        // Only a group can lack nodes, and only a reference properties.
+        // Only a group can lack nodes, and only a reference can lack properties.
         if !self.lowest.is_empty() {
             self.empty_absent_nodes();
         }
@@ -79,7 +80,8 @@ impl Composer<'_> {
         });
     }
 
-    /// The length of a part that reads no property of the topology. What only a driver knows counts as nothing.
+    /// Returns the length of a part that reads no property of the topology. Values that only a driver knows
+    /// count as empty.
     fn length(&self, part: &Part) -> u64 {
         let length = match part {
             Part::Literal(text) => text.len(),
@@ -90,13 +92,13 @@ impl Composer<'_> {
         u64::try_from(length).unwrap_or(u64::MAX)
     }
 
-    /// Leads an origin back to its text.
+    /// Returns the place of an origin.
     fn place(&self, origin: &Origin) -> Option<Place> {
         let source = self.sources.get(&*origin.file)?;
         Some(place_at(source, origin))
     }
 
-    /// Takes out what reads a node of a group that has none: nothing has no value.
+    /// Removes references to nodes of an empty group: they have no value.
     fn empty_absent_nodes(&mut self) {
         let places = &self.places;
         let is_absent =
@@ -124,7 +126,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Reports what reads a property that a resolved reference doesn't have.
+    /// Reports values that read a property that a resolved reference doesn't have.
     fn properties_of_references(&mut self) {
         let elements = self.elements.iter().flat_map(|element| element.properties.values());
         let relationships =
@@ -155,7 +157,7 @@ impl Composer<'_> {
         lacks.then_some(element)
     }
 
-    /// Looks at all values once: who reads whom, and how long what stands there itself is.
+    /// Builds the read graph of all values, with the length of each value's own text.
     fn flow(&self) -> Flow {
         let first = self.elements.iter().scan(0, |next, element| {
             let first = *next;
@@ -193,24 +195,24 @@ impl Composer<'_> {
     }
 }
 
-/// All properties by number, without gaps: who reads whom, and how long what stands there itself is.
+/// The properties, numbered without gaps: their read graph, and the length of each value's own text.
 struct Flow {
     graph: Graph<()>,
     own: Vec<u64>,
-    /// The number of each element's first property.
+    /// Number of each element's first property.
     first: Vec<usize>,
 }
 
 impl Flow {
-    /// The element and the place in it of a property that is given by its number.
+    /// Returns the element of a numbered property, and its index there.
     fn property(&self, number: usize) -> (usize, usize) {
         let element = self.first.partition_point(|first| *first <= number) - 1;
         (element, number - self.first[element])
     }
 
-    /// Finds a property whose value, with all that it reads put in, is too long. There are no circles.
+    /// Returns a property whose value, with all references replaced, is too long. The graph has no cycles.
     fn too_long(&self) -> Option<TooLong> {
-        // No length is as long as this one.
+        // No length reaches this value.
         const NOT_YET: u64 = u64::MAX;
         let mut lengths = vec![NOT_YET; self.own.len()];
         let mut open = Vec::new();
@@ -243,7 +245,7 @@ impl Flow {
     }
 }
 
-/// Removes parts of a template; text of which nothing is left becomes null. Tells one of them.
+/// Removes parts of a template; a text without remaining parts becomes null. Stores one of the removed parts.
 fn without(template: &mut Template, is_absent: &dyn Fn(&Part) -> bool, absent: &mut Option<Part>) {
     match template {
         Template::Null => {}
@@ -269,7 +271,7 @@ fn no_property(reference: &Element, name: &PropertyName) -> Diagnostic {
     did_you_mean(diagnostic, name.as_str(), names)
 }
 
-/// Finds the place of a line and column.
+/// Returns the place of a line and column.
 fn place_at(source: &Arc<Source>, origin: &Origin) -> Place {
     let line = source.line(origin.line as usize).unwrap_or_default();
     let before: usize =

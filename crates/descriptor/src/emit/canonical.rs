@@ -1,4 +1,4 @@
-//! The order of sections and keys, and one form where the language has several.
+//! The canonical order of sections and keys, and a single form where the language has several.
 
 use windlass_source::{Entry, Mapping, Node};
 
@@ -7,38 +7,38 @@ use crate::document::Descriptor;
 use crate::keys;
 use crate::read::canonical as meant;
 
-/// What a value's place says about the names in it.
+/// The position of a value, which determines the meaning of its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Position<'a> {
-    /// Of the descriptor itself: a property, a metric, a policy.
+    /// In the descriptor itself: a property, a metric, a policy.
     Own,
-    /// The number of nodes of a component, or a bound of it.
+    /// The number of nodes of a component, or one of its bounds.
     Number,
-    /// Of a component.
+    /// In a component.
     Component(&'a str),
-    /// Of a reference.
+    /// In a reference.
     Reference(&'a str),
-    /// Of a relationship.
+    /// In a relationship.
     Relationship(&'a str),
 }
 
-/// What stands for the values of a descriptor: themselves, or what is known of them.
+/// The replacement of values in the output: the values themselves, or their known results.
 pub(crate) trait Fill {
-    /// Makes what stands for a value.
+    /// Returns the replacement of a value.
     fn fill(&mut self, node: &Node, position: &Position<'_>) -> Item;
 
-    /// Is told of an entry of a property section before its values are filled.
+    /// Called for each entry of a property section before its values are filled.
     fn enter(&mut self, name: &str, position: &Position<'_>) {
         let _ = (name, position);
     }
 
-    /// Makes what stands for an entry of a property section; its keys are in order already.
+    /// Returns the replacement of an entry of a property section, whose keys are already sorted.
     fn property(&mut self, name: &str, body: Item, position: &Position<'_>) -> Item {
         let _ = (name, position);
         body
     }
 
-    /// Makes what stands for the `type` of a component or reference.
+    /// Returns the replacement of the `type` of a component or reference.
     fn kind(&mut self, node: &Node, position: &Position<'_>) -> Item {
         let _ = position;
         Item::of(node)
@@ -49,7 +49,7 @@ const METRIC: [&str; 3] = ["type", "publication-period", "source-metric"];
 
 const POLICY: [&str; 4] = ["type", "metric", "target", "properties"];
 
-/// Makes the canonical form of a descriptor's tree.
+/// Returns the canonical form of a descriptor's tree.
 pub(crate) fn canonical(descriptor: &Descriptor, root: Option<&Node>, fill: &mut dyn Fill) -> Item {
     let Some(mapping) = root.and_then(Node::as_mapping) else {
         return root.map_or(Item::new(Body::Map(Vec::new())), Item::of);
@@ -73,7 +73,7 @@ pub(crate) fn canonical(descriptor: &Descriptor, root: Option<&Node>, fill: &mut
         "policies" => writer.section(node, |writer, _, node| writer.policy(node)),
         _ => Item::of(node),
     });
-    // A project file may have given the name.
+    // The name may come from a project file.
     if let (Body::Map(entries), Some(name)) = (&mut document.body, descriptor.name()) {
         match entries.iter_mut().find(|(key, _)| key == "name") {
             Some((_, item)) if item.body == Body::Null => *item = Item::text(name.to_string()),
@@ -89,7 +89,8 @@ struct Canonical<'f> {
 }
 
 impl Canonical<'_> {
-    /// Makes a mapping whose keys are words of the language: known ones first, in order, then the others.
+    /// Builds a mapping whose keys are words of the language: known ones first, in canonical order, then the
+    /// others.
     fn entries(
         &mut self,
         mapping: &Mapping,
@@ -108,7 +109,7 @@ impl Canonical<'_> {
         Item::new(Body::Map(items.collect()))
     }
 
-    /// As [`entries`](Self::entries), for what may be something else than a mapping.
+    /// As [`entries`](Self::entries), for a node that may be no mapping.
     fn body(
         &mut self,
         node: &Node,
@@ -121,7 +122,7 @@ impl Canonical<'_> {
         }
     }
 
-    /// Makes a section whose keys are names.
+    /// Builds a section whose keys are names.
     fn section(&mut self, node: &Node, mut make: impl FnMut(&mut Self, &str, &Node) -> Item) -> Item {
         self.body(node, &[], |writer, key, node| make(writer, key, node))
     }
@@ -135,7 +136,7 @@ impl Canonical<'_> {
                     _ => Item::of(node),
                 }),
                 None if node.is_null() => Item::of(node),
-                // What stands there is its value.
+                // A body that is no mapping is the value.
                 None => Item::new(Body::Map(vec![("value".into(), writer.values.fill(node, &position))])),
             };
             writer.values.property(name, body, &position)
@@ -180,7 +181,7 @@ impl Canonical<'_> {
     }
 }
 
-/// The key as it is meant, where it has a known misspelling and the right spelling isn't there.
+/// Returns the correct spelling of a key with a known misspelling, unless the correct key exists too.
 fn spelled<'m>(mapping: &Mapping, entry: &'m Entry, order: &[&str]) -> &'m str {
     let key = entry.key.text();
     let right = meant(key);

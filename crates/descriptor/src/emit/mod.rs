@@ -1,11 +1,11 @@
-//! Descriptors as text in one canonical form.
+//! Writes descriptors as text in one canonical form.
 //!
-//! What two authors write in different layouts comes out the same: sections and keys in one order, block style, text
-//! quoted only where a reader could take it for something else, known misspellings of keys as they are meant. Order of
-//! declaration stays where it means something: of properties, components, operations. Comments, anchors and layout
-//! don't survive, and a tag of one's own neither; whoever wants to keep those edits the file.
+//! Equal descriptors in different layouts give equal output: sections and keys in one order, block style,
+//! known misspellings of keys corrected. Text is quoted only where a reader could misinterpret it. The order
+//! of declaration is kept where it has a meaning: of properties, components, operations. Comments, anchors,
+//! layout and custom tags are lost; to keep them, edit the file instead.
 //!
-//! Reading what was written gives the descriptor again, and writing that gives the same bytes.
+//! Reading the output gives an equal descriptor, and writing that gives the same bytes.
 
 mod canonical;
 mod write;
@@ -18,7 +18,7 @@ pub(crate) use write::write;
 
 use crate::document::Descriptor;
 
-/// Writes a descriptor in its canonical form. What it was read with errors from is written as far as it is YAML.
+/// Writes a descriptor in its canonical form. A descriptor with errors is written as far as it is valid YAML.
 ///
 /// ```
 /// use windlass_descriptor::{emit, read};
@@ -39,12 +39,12 @@ pub fn emit(descriptor: &Descriptor) -> String {
     write(&canonical(descriptor, root(descriptor).as_ref(), &mut AsWritten), length)
 }
 
-/// Reads the tree that a descriptor was made of.
+/// Reads the tree of a descriptor's text.
 pub(crate) fn root(descriptor: &Descriptor) -> Option<Node> {
     load_one(descriptor.source(), &LoadOptions::default()).root
 }
 
-/// Values as they stand in the file.
+/// Values as they are in the file.
 struct AsWritten;
 
 impl Fill for AsWritten {
@@ -53,21 +53,21 @@ impl Fill for AsWritten {
     }
 }
 
-/// A part of a document to be written, with what is to be said of it.
+/// A part of a document to be written, with its comment.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Item {
     pub(crate) body: Body,
-    /// One line for people.
+    /// Comment of one line for people.
     pub(crate) comment: Option<Box<str>>,
 }
 
-/// What an [`Item`] is.
+/// The content of an [`Item`].
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Body {
     Null,
     Text(SmolStr),
     List(Vec<Item>),
-    /// In the order in which it is to be written.
+    /// Entries in output order.
     Map(Vec<(SmolStr, Item)>),
 }
 
@@ -85,7 +85,7 @@ impl Item {
         Self::map_texts(node, &mut |text| Self::text(text))
     }
 
-    /// Copies a node, with something else for each text in it. Keys stay.
+    /// Copies a node, with each text replaced by the result of `make`. Keys stay.
     pub(crate) fn map_texts(node: &Node, make: &mut dyn FnMut(&str) -> Self) -> Self {
         match node.kind() {
             _ if node.is_null() => Self::new(Body::Null),

@@ -1,11 +1,11 @@
-//! The layout: block style, two spaces, one entry a line, comments behind.
+//! The layout: block style, two spaces, one entry on each line, trailing comments.
 
 use smol_str::SmolStr;
 use windlass_source::quote;
 
 use super::{Body, Item};
 
-/// Writes a document; about how long it will be is known from where it comes from.
+/// Writes a document; `length` is the expected size in bytes.
 pub(crate) fn write(item: &Item, length: usize) -> String {
     let mut out = Out { text: String::with_capacity(length) };
     match &item.body {
@@ -20,11 +20,11 @@ struct Out {
     text: String,
 }
 
-/// The longest key, as written, that goes on the line of its value; YAML allows 1024 characters.
+/// Maximum length of a key, as written, on the line of its value; YAML allows 1024 characters.
 const LONGEST_KEY: usize = 1000;
 
 impl Out {
-    /// Writes entries; `inline` when the first one goes on the line of a `- ` already written.
+    /// Writes entries. With `inline` the first one continues the line of a written `- `.
     fn map(&mut self, entries: &[(SmolStr, Item)], depth: usize, mut inline: bool) {
         for (key, value) in entries {
             self.indent(depth, &mut inline);
@@ -79,7 +79,7 @@ impl Out {
         self.end_line(item);
     }
 
-    /// Writes text of several lines as it is.
+    /// Writes multi-line text as a block.
     fn block(&mut self, text: &str, item: &Item, depth: usize) {
         self.text.push_str(if text.ends_with('\n') { "|" } else { "|-" });
         self.end_line(item);
@@ -95,7 +95,7 @@ impl Out {
     fn end_line(&mut self, item: &Item) {
         if let Some(comment) = &item.comment {
             self.text.push_str("  # ");
-            // It must stay on its line, whatever is in it.
+            // The comment must stay on its line, so control characters and breaks are replaced.
             self.text.extend(comment.chars().map(|c| if c.is_control() || is_break(c) { ' ' } else { c }));
         }
         self.text.push('\n');
@@ -112,8 +112,8 @@ fn is_break(c: char) -> bool {
     matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}')
 }
 
-/// Whether a text can stand without quotes, and every reader takes it for the same: words, names, `true`, `false` and
-/// whole numbers. Versions (`1.10`), dates, `yes`, `010` and all that could be more than text are quoted.
+/// Tells whether an unquoted text is read the same by every reader: words, names, `true`, `false` and whole
+/// numbers. Versions (`1.10`), dates, `yes`, `010` and everything ambiguous are quoted.
 fn is_plain(text: &str) -> bool {
     const KEYWORDS: [&str; 8] = ["y", "n", "yes", "no", "on", "off", "null", "nan"];
     let Some(first) = text.chars().next() else { return false };
@@ -150,7 +150,7 @@ fn is_plain(text: &str) -> bool {
     shape || is_whole(text)
 }
 
-/// Whether a text is a whole number as every reader writes it.
+/// Tells whether a text is a whole number in the spelling that every reader writes.
 fn is_whole(text: &str) -> bool {
     text.len() <= 15
         && text.bytes().all(|b| b.is_ascii_digit())
@@ -158,7 +158,7 @@ fn is_whole(text: &str) -> bool {
         && !text.is_empty()
 }
 
-/// Whether a text has several lines that can stand in a block and come out the same.
+/// Tells whether a text has several lines that survive in a block unchanged.
 fn is_block(text: &str) -> bool {
     let body = text.strip_suffix('\n').unwrap_or(text);
     let lines = || body.split('\n');
@@ -169,7 +169,7 @@ fn is_block(text: &str) -> bool {
         && !text.chars().any(|c| c != '\n' && (c.is_control() || is_break(c) || is_odd(c)))
 }
 
-/// Characters that a reader takes out or that can't be seen; written as escapes.
+/// Tells whether a character is invisible or removed by readers, so that it must be escaped.
 fn is_odd(c: char) -> bool {
     matches!(c, '\u{a0}' | '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}')
         || matches!(c, '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')

@@ -1,11 +1,11 @@
-//! A descriptor with everything filled in that is known before anything is made.
+//! Fills in all values of a descriptor that are known before anything is created.
 //!
-//! What comes out is a valid descriptor in canonical form. A `${…}` whose value is not known yet stays, with the reason
-//! as a comment behind it: what a driver will publish, what differs from node to node, what nobody has given. Secrets
+//! The result is a valid descriptor in canonical form. A `${…}` whose value is unknown stays, with the reason
+//! as a trailing comment: a driver will publish it, it differs from node to node, no value was given. Secrets
 //! are never written: a reference to one stays, and a literal is masked.
 //!
-//! Unlike [`compose`](mod@crate::compose) this does not need everything to be at hand: a descriptor that is not in the
-//! catalog, a reference that fits nothing, a parameter that is missing only leave more unknown.
+//! Unlike [`compose`](mod@crate::compose) this tolerates gaps. A descriptor missing from the catalog, a
+//! reference without a match or a missing parameter only leave more values unknown.
 
 mod values;
 
@@ -20,15 +20,15 @@ use crate::emit::{Body, Fill, Item, Position, canonical, root, write};
 use crate::template::{Segment, Value, ValueKind};
 use values::{Found, Spot, Values};
 
-/// What stands for a literal that must not be seen.
+/// Replacement of a secret literal.
 const MASK: &str = "***";
 
-/// A descriptor, filled in.
+/// A descriptor with known values filled in.
 #[derive(Debug, Clone)]
 pub struct Resolved {
-    /// The descriptor as YAML in canonical form, with comments.
+    /// Descriptor as YAML in canonical form, with comments.
     pub text: String,
-    /// The references that are left, in the order of the text.
+    /// Remaining references, in the order of the text.
     pub left: Vec<Left>,
 }
 
@@ -41,22 +41,21 @@ impl Resolved {
     }
 }
 
-/// A reference whose value is not filled in.
+/// A reference whose value was not filled in.
 #[derive(Debug, Clone)]
 pub struct Left {
-    /// Where the value stands that it is in.
+    /// Place of the value that contains it.
     pub place: Place,
-    /// What is between the braces.
+    /// Text between the braces.
     pub reference: String,
-    /// Why it is left.
+    /// Reason why it remains.
     pub reason: String,
 }
 
-/// Fills in what is known. The assembly must have been read without errors.
+/// Fills in the known values. The assembly must have been read without errors.
 ///
 /// # Errors
-/// When a check finds errors in the descriptor, or what is given is wrong: all of it. Then there is nothing to print
-/// that would be valid.
+/// All errors of the check and of the given parameters. The result would then not be valid.
 pub fn resolve(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Result<Resolved, Diagnostics> {
     let descriptor = Descriptor::Assembly(assembly.clone());
     let mut diagnostics = check(&descriptor, request.catalog, Missing::Tolerated);
@@ -65,7 +64,7 @@ pub fn resolve(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resu
         return Err(diagnostics);
     }
     let resolved = filled(assembly, request);
-    // What was given may make no sense: a word for a number of nodes, say.
+    // A given value may be invalid in its place, such as a word for a number of nodes.
     let Resolved { text, left } = resolved;
     let limit = text.len().max(assembly.source.limit());
     let source = Source::with_limit(format!("{} (resolved)", assembly.source.name()), text, limit);
@@ -80,7 +79,7 @@ pub fn resolve(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resu
     Ok(Resolved { text: source.text().to_owned(), left })
 }
 
-/// Writes the descriptor with what is known.
+/// Writes the descriptor with all known values.
 fn filled(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resolved {
     let descriptor = Descriptor::Assembly(assembly.clone());
     let mut known = Known {
@@ -96,24 +95,24 @@ fn filled(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resolved 
     Resolved { text: write(&document, assembly.source.text().len()), left }
 }
 
-/// Fills in values as a descriptor is written.
+/// The `Fill` that inserts known values.
 struct Known<'a> {
     assembly: &'a Arc<AssemblyDescriptor>,
     values: Values<'a>,
-    /// Whether the property that is being written must not be seen.
+    /// Whether the property being written is secret.
     sensitive: bool,
     left: Vec<Left>,
-    /// The bytes that have been put in for references.
+    /// Number of bytes inserted for references.
     written: usize,
 }
 
-/// The most references that are listed as left.
+/// Maximum number of remaining references that are listed.
 const MOST_LEFT: usize = 100_000;
 
-/// The most reasons that are written behind a value.
+/// Maximum number of reasons in the comment of a value.
 const MOST_REASONS: usize = 8;
 
-/// The most bytes that are put in for references: what many read is written out for each of them.
+/// Maximum bytes inserted for references, since a value is repeated for each of its readers.
 const GROWTH: usize = 16 << 20;
 
 impl Known<'_> {
@@ -179,7 +178,7 @@ impl Known<'_> {
         Item { body: Body::Text(text.into()), comment }
     }
 
-    /// Puts a given value in the place of a property's own.
+    /// Replaces a property's own value by a given one.
     fn given(&self, body: Item, given: &serde_json::Value) -> Item {
         let mut entries = match body.body {
             Body::Map(entries) => entries,
@@ -198,7 +197,7 @@ impl Known<'_> {
     }
 }
 
-/// Makes what is written for a given value; none where it would mean something else when it is read.
+/// Returns the output for a given value; `None` if a reader would read it differently.
 fn value_of(given: &serde_json::Value) -> Option<Item> {
     use serde_json::Value as Json;
     Some(match given {
@@ -216,7 +215,7 @@ fn value_of(given: &serde_json::Value) -> Option<Item> {
 
 impl Fill for Known<'_> {
     fn fill(&mut self, node: &Node, position: &Position<'_>) -> Item {
-        // What is wrong with it has been reported when the descriptor was read.
+        // Its errors were reported when the descriptor was read.
         let value = Value::read(&self.assembly.source, node, &mut Diagnostics::new());
         let spot = self.values.spot(position);
         self.value(&value, &spot, node)

@@ -1,7 +1,7 @@
-//! The values of properties, as far as they are known before anything is made.
+//! Evaluates property values, as far as they are known before anything is created.
 //!
-//! Parts are looked at when something reads them. References are followed depth first with a stack of its own, each
-//! property once, so neither the length of a chain nor the number of readers matters.
+//! Components are inspected when a value reads them. References are followed depth first with an explicit
+//! stack, each property once. So neither the length of a chain nor the number of readers matters.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -21,21 +21,21 @@ use crate::read::Spanned;
 use crate::scope::{Meaning, Scope};
 use crate::template::{Reference, Segment, Value, ValueKind};
 
-/// The most bytes of one value: properties that double each other grow without end.
+/// Maximum bytes of one value: properties that double each other grow exponentially.
 const LONGEST: usize = 1 << 20;
 
-/// The most bytes of all values that are kept while others are made of them.
+/// Maximum bytes of all values that are cached while others are computed from them.
 const KEPT: usize = 32 << 20;
 
-/// The most references whose own properties read one another.
+/// Maximum depth of references whose own properties read one another.
 const MAX_REFERENCES: usize = 32;
 
-/// A value, or why there is none.
+/// A value, or the reason why there is none.
 #[derive(Debug, Clone)]
 pub(super) enum Found {
-    /// Text, and whether it is or was made of a secret.
+    /// Text, and whether it is secret or contains a secret.
     Text { text: Arc<str>, secret: bool },
-    /// It is not known, or is no text.
+    /// The value is unknown, or is no text.
     Unknown { reason: Arc<str> },
 }
 
@@ -49,7 +49,7 @@ impl Found {
     }
 }
 
-/// Where a value stands: whose names it uses, and whom `${instance.…}` and the ends mean.
+/// The context of a value: its scope, and the targets of `${instance.…}` and of the ends.
 #[derive(Clone, Copy)]
 pub(super) struct Spot<'s> {
     scope: usize,
@@ -57,12 +57,12 @@ pub(super) struct Spot<'s> {
     ends: Option<&'s RelationshipDecl>,
 }
 
-/// A part that something reads; the assembly itself is the first.
+/// A component or reference that a value reads; the assembly itself is the first.
 struct Part<'a> {
     what: What<'a>,
-    /// The assembly that it is in, and its name there.
+    /// Enclosing assembly, and the name there.
     inside: Option<(usize, ComponentName)>,
-    /// The name of its instance; none where there is not exactly one.
+    /// Name of its instance; `None` unless there is exactly one.
     instance: Option<String>,
     depth: usize,
 }
@@ -70,30 +70,30 @@ struct Part<'a> {
 #[derive(Clone)]
 enum What<'a> {
     Described(Descriptor),
-    /// Something that exists; none when it is not known what.
+    /// An existing instance; `None` when it is unknown which.
     Existing(Option<&'a Existing>),
-    /// Its descriptor is not at hand.
+    /// A component whose descriptor is unavailable.
     Undescribed,
 }
 
 type Key = (usize, PropertyName);
 
-/// What a property's value is made of.
+/// The origin of a property's value.
 enum Origin<'v> {
     Value { value: &'v Value, scope: usize, instance: usize },
     Found(Found),
 }
 
-/// Finds values.
+/// The evaluator of values.
 pub(super) struct Values<'a> {
     assembly: &'a Arc<AssemblyDescriptor>,
     request: Request<'a>,
     parts: Vec<Part<'a>>,
     places: HashMap<(usize, ComponentName), usize>,
     found: HashMap<Key, Found>,
-    /// The bytes of the values in `found`.
+    /// Bytes of the values in `found`.
     kept: usize,
-    /// How many references are being looked for, each on behalf of the one before.
+    /// Depth of the present search for references, each on behalf of the one before.
     looking: usize,
 }
 
@@ -116,12 +116,12 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns what was given for a property of the assembly.
+    /// Returns the given value for a property of the assembly.
     pub(super) fn given(&self, name: &str) -> Option<&'a Json> {
         self.request.parameters.get(name)
     }
 
-    /// Says whose names a position of the assembly's document uses.
+    /// Returns the context of a position in the assembly's document.
     pub(super) fn spot(&mut self, position: &Position<'_>) -> Spot<'a> {
         let (mut instance, mut ends) = (0, None);
         match position {
@@ -136,7 +136,7 @@ impl<'a> Values<'a> {
         Spot { scope: 0, instance, ends }
     }
 
-    /// Tells whether a property must not be seen.
+    /// Tells whether a property is secret.
     pub(super) fn is_sensitive(&mut self, name: &str, position: &Position<'_>) -> bool {
         let declares = |properties: &Properties| properties.get(name).is_some_and(|decl| decl.sensitive);
         match position {
@@ -158,7 +158,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns the `type` of a component or reference as it was read.
+    /// Returns the `type` of a component or reference, as it was read.
     pub(super) fn kind(&self, position: &Position<'_>) -> Option<String> {
         match position {
             Position::Component(name) => {
@@ -171,7 +171,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Finds what a reference stands for.
+    /// Returns the value of a reference.
     pub(super) fn of(&mut self, reference: &Reference, spot: &Spot<'_>) -> Found {
         match self.target(reference, spot) {
             Ok(found) => found,
@@ -179,12 +179,12 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Finds the value of a property, following references without recursion.
+    /// Returns the value of a property, following references without recursion.
     fn find(&mut self, key: &Key) -> Found {
         if let Some(found) = self.found.get(key) {
             return found.clone();
         }
-        // Most read nothing further. What many read is the assembly's own, and kept.
+        // Most properties read no others. Only the assembly's own, which many values read, are cached.
         match self.step(key) {
             Ok(found) if key.0 != 0 => return found,
             Ok(found) => return self.keep(key.clone(), found),
@@ -210,7 +210,7 @@ impl<'a> Values<'a> {
         self.found.get(key).cloned().unwrap_or_else(|| Found::unknown("it is not known"))
     }
 
-    /// Keeps what was found, as long as there is room for it.
+    /// Caches a result, within the size limit.
     fn keep(&mut self, key: Key, found: Found) -> Found {
         let found = match found {
             Found::Text { text, .. } if self.kept + text.len() > KEPT => {
@@ -225,7 +225,7 @@ impl<'a> Values<'a> {
         found
     }
 
-    /// Makes the value of a property, or says which property is needed first.
+    /// Computes the value of a property, or returns the property that is needed first.
     fn step(&mut self, (at, name): &Key) -> Result<Found, Key> {
         let what = self.parts[*at].what.clone();
         let inside = self.parts[*at].inside.clone();
@@ -274,7 +274,7 @@ impl<'a> Values<'a> {
         Ok(Found::Text { text: text.into(), secret })
     }
 
-    /// Says where a property's value comes from, and whether it is secret.
+    /// Returns the origin of a property's value, and whether it is secret.
     fn origin<'v>(
         &self,
         at: usize,
@@ -306,7 +306,8 @@ impl<'a> Values<'a> {
         (origin, secret)
     }
 
-    /// The name of a part as the outermost assembly sees it: `inner__web` is `web` of its part `inner`.
+    /// Returns the name of a component in the outermost assembly: `inner__web` is `web` of its component
+    /// `inner`.
     fn path(&self, at: usize) -> String {
         let up = |part: &&(usize, ComponentName)| self.parts[part.0].inside.as_ref();
         let mut names: Vec<&str> = std::iter::successors(self.parts[at].inside.as_ref(), up)
@@ -316,7 +317,7 @@ impl<'a> Values<'a> {
         names.join("__")
     }
 
-    /// Says where the value of a property of the assembly itself comes from.
+    /// Returns the origin of the value of a property of the assembly itself.
     fn own<'v>(&self, name: &PropertyName, what: &'v What<'_>) -> (Origin<'v>, bool) {
         let declared = match what {
             What::Described(descriptor) => descriptor.properties().get(name),
@@ -338,7 +339,7 @@ impl<'a> Values<'a> {
         (origin, secret)
     }
 
-    /// Leads a reference to its value, or to the property that it names.
+    /// Returns the value of a reference, or the property that it names.
     fn target(&mut self, reference: &Reference, spot: &Spot<'_>) -> Result<Found, Key> {
         let what = self.parts[spot.scope].what.clone();
         let meaning = match &what {
@@ -367,7 +368,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Leads to a property of the end of a relationship, if there is only one thing at that end.
+    /// Resolves a property of an end of the relationship, if that end has exactly one component.
     fn end(&mut self, spot: &Spot<'_>, end: End, property: PropertyName) -> Result<Found, Key> {
         let ends: &[Spanned<EndpointDecl>] = match (spot.ends, end) {
             (Some(decl), End::Source) => &decl.sources,
@@ -394,7 +395,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Finds a component or reference of an assembly that has been met.
+    /// Returns the index of a component or reference, and adds it on first use.
     fn part(&mut self, outer: usize, name: &ComponentName) -> usize {
         let key = (outer, name.clone());
         if let Some(at) = self.places.get(&key) {
@@ -413,7 +414,8 @@ impl<'a> Values<'a> {
         at
     }
 
-    /// Says what a component or reference is, and whether it can have another number of nodes than one.
+    /// Returns the target of a component or reference, and whether it can have a number of nodes other than
+    /// one.
     fn described(
         &mut self,
         outer: usize,
@@ -430,7 +432,7 @@ impl<'a> Values<'a> {
         (What::Existing(thing), false)
     }
 
-    /// Finds the one thing that a reference fits.
+    /// Returns the instance that matches a reference, if there is exactly one.
     fn existing(&mut self, outer: usize, decl: &ReferenceDecl) -> Option<&'a Existing> {
         if self.looking == MAX_REFERENCES {
             return None;
@@ -488,7 +490,7 @@ fn of_thing(component: &ComponentName, name: &PropertyName, thing: Option<&Exist
     }
 }
 
-/// Says why a component's property has no value.
+/// Returns the reason why a component's property has no value.
 fn without_value(
     component: &str,
     name: &PropertyName,

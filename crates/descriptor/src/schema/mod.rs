@@ -1,11 +1,11 @@
 //! JSON Schemas of assembly and resource descriptors, for editors and for other tools.
 //!
-//! A schema is a first look: it knows keys, sorts of values and the form of names. What it refuses, the check refuses;
-//! what needs a second look (whether a `${…}` means something, whether a descriptor is there) only the check knows. It
-//! is as tolerant as the reader, which warns of unknown keys where it doesn't refuse them.
+//! A schema is a first check: it knows keys, sorts of values and the form of names. Everything that it
+//! refuses, the check refuses too. Only the check knows whether a `${…}` has a meaning or a descriptor
+//! exists. The schema is as tolerant as the reader, which only warns of some unknown keys.
 //!
-//! Descriptors are not read through these types, since that would lose the places of everything. They only mirror
-//! what the reader takes; a test holds their keys against the reader's own tables.
+//! Descriptors are not deserialised through these types, since that would lose all places. They only mirror
+//! the reader; a test compares their keys with the reader's own tables.
 
 mod assembly;
 mod resource;
@@ -36,7 +36,7 @@ mod tests {
 
     use crate::keys;
 
-    /// The keys that a schema lists, of its root or of a definition.
+    /// Returns the keys that a schema lists at its root or in a definition.
     fn listed(schema: &Value, definition: Option<&str>) -> Vec<String> {
         let part = definition.map_or(schema, |name| &schema["$defs"][name]);
         let mut keys: Vec<String> =

@@ -1,4 +1,4 @@
-//! Documents by grammars: wide, deep, long, repeated, cross-referencing.
+//! Hostile documents made by grammars: wide, deep, long, repeated, cross-referencing.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,10 +12,10 @@ use windlass_descriptor::{
 use windlass_model::resolve::{NothingYet, Resolver};
 use windlass_source::{LoadOptions, Source, load};
 
-/// A document of a grammar, and what is done with it.
+/// A document of a grammar, and the operation to run on it.
 pub(crate) struct Bomb {
     pub(crate) name: &'static str,
-    /// Makes it, a number of times smaller than it could be.
+    /// Creates the document. The argument divides its size.
     pub(crate) text: fn(usize) -> String,
     pub(crate) act: fn(&str),
 }
@@ -24,11 +24,11 @@ const fn bomb(name: &'static str, text: fn(usize) -> String, act: fn(&str)) -> B
     Bomb { name, text, act }
 }
 
-/// What is read by itself and checked.
+/// Descriptor that the lines of an assembly are appended to.
 const ASSEMBLY: &str = "name: assembly::a::1.0\n";
 const RESOURCE: &str = "name: resource::r::1.0\n";
 
-/// The descriptor that components are made from.
+/// Descriptor of the components.
 const PART: &str = "name: resource::part::1.0
 properties:
   in: {}
@@ -38,7 +38,7 @@ operations: {Add: {}}
 lifecycle: [Install, Start]
 ";
 
-/// Lines for each number below `count`, behind a beginning.
+/// Returns `begin`, and a line for each number below `count`.
 fn lines(begin: &str, count: usize, mut line: impl FnMut(&mut String, usize)) -> String {
     let mut text = begin.to_owned();
     for n in 0..count {
@@ -490,7 +490,7 @@ pub(crate) fn check_all(text: &str) {
     }
     said.sort();
     assert!(said.len() <= 202, "{} problems", said.len());
-    // What is shown is bounded as well.
+    // The length of the messages is bounded as well.
     assert!(said.to_string().len() < 1 << 20, "{} bytes of messages", said.to_string().len());
 }
 
@@ -515,18 +515,18 @@ fn composed(text: &str, existing: &[Existing], parameters: &BTreeMap<String, Jso
     let mut resolver = Resolver::of_all(&topology, &NothingYet);
     for (at, element) in topology.elements().iter().enumerate() {
         for property in 0..element.properties.len() {
-            // A value that can't come to be is an answer as well.
+            // A value that can never be known is a result as well.
             let _ = resolver.awaited_at(at, property, |_, _| {});
         }
     }
 }
 
-/// Composes an assembly and looks for all its values, as `windlass plan` does.
+/// Composes an assembly and looks up all its values, as `windlass plan` does.
 fn compose_all(text: &str) {
     composed(text, &[], &BTreeMap::new());
 }
 
-/// Composes an assembly beside 20 000 things that exist.
+/// Composes an assembly beside 20 000 existing resources.
 fn refer_all(text: &str) {
     let thing = |n: usize| {
         let properties =
@@ -537,13 +537,13 @@ fn refer_all(text: &str) {
     composed(text, &existing, &BTreeMap::new());
 }
 
-/// Composes an assembly with as many parameters as it has lines, all of them wrong.
+/// Composes an assembly with as many parameters as its text has lines. All of them are wrong.
 fn give_all(text: &str) {
     let parameters = (0..text.lines().count()).map(|n| (format!("q{n}"), Json::from("x"))).collect();
     composed(text, &[], &parameters);
 }
 
-/// Fills in what is known, as `windlass resolve` does.
+/// Inserts known values, as `windlass resolve` does.
 fn resolve_all(text: &str) {
     let Some(assembly) = assembly(text) else { return };
     let (name, catalog, parameters) = ("hostile".parse().expect("a name"), catalog(), BTreeMap::new());

@@ -1,20 +1,21 @@
-//! Limits of processor time and memory, and cases in processes of their own.
+//! Limits processor time and memory, and runs cases in processes of their own.
 
 use std::process::Command;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// How much smaller documents are in a debug build.
+/// Divisor of document sizes in a debug build.
 pub(crate) const SCALE: usize = if cfg!(debug_assertions) { 20 } else { 1 };
 
-/// The processor time of a case: a debug build is thirty to eighty times slower, with a twentieth of the document.
+/// Limit of processor time for a case. A debug build is 30 to 80 times slower, with a twentieth of the
+/// document.
 const TIME: Duration = if cfg!(debug_assertions) { Duration::from_secs(10) } else { Duration::from_secs(1) };
 
-/// The memory of a case, in KiB.
+/// Limit of memory for a case, in KiB.
 const MEMORY: u64 = 256_000_000 / 1024;
 
-/// The variable that tells a process which case it is.
+/// Variable that names the case for a child process.
 const CASE: &str = "WINDLASS_HOSTILE_CASE";
 
 #[expect(clippy::disallowed_methods, reason = "the tests' own settings")]
@@ -22,22 +23,22 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// How many random cases are tried.
+/// Number of random cases.
 pub(crate) fn cases() -> usize {
     let usual = 100;
     variable("WINDLASS_HOSTILE_CASES").map_or(usual, |text| text.parse().expect("a number of cases"))
 }
 
-/// Where the random cases begin.
+/// Seed of the first random case.
 pub(crate) fn seed() -> u64 {
     variable("WINDLASS_FUZZ_SEED").map_or(1, |text| text.parse().expect("a number to begin with"))
 }
 
-/// What something has taken.
+/// Resources that an operation has taken.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cost {
     time: Duration,
-    /// In KiB, beyond what was there before.
+    /// Memory in KiB beyond the memory at the start.
     memory: u64,
 }
 
@@ -53,7 +54,7 @@ impl std::fmt::Display for Cost {
     }
 }
 
-/// The processor time that this thread has had: what others do on the machine changes it little.
+/// Returns the processor time of this thread. Other load of the machine affects it little.
 fn processor_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).expect("time runs forward")
 }
@@ -64,7 +65,7 @@ fn status(field: &str) -> u64 {
     line.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// A limit that runs from now on.
+/// A limit that counts from its creation.
 pub(crate) struct Limit {
     start: Duration,
     before: u64,
@@ -72,7 +73,7 @@ pub(crate) struct Limit {
 
 impl Limit {
     pub(crate) fn of_case() -> Self {
-        // Forgets the peak that was.
+        // Resets the peak.
         std::fs::write("/proc/self/clear_refs", "5").unwrap();
         Self { start: processor_time(), before: status("VmRSS:") }
     }
@@ -82,21 +83,21 @@ impl Limit {
         Cost { time, memory: status("VmHWM:").saturating_sub(self.before) }
     }
 
-    /// Fails when it was passed.
+    /// Fails when the limit was exceeded.
     pub(crate) fn hold(&self, what: &str, text: &str) {
         let cost = self.cost();
         assert!(!cost.is_too_much(), "{what} takes {cost}: {}", text.chars().take(2000).collect::<String>());
     }
 }
 
-/// Measures something.
+/// Returns the resources that an operation takes.
 pub(crate) fn measured(act: impl FnOnce()) -> Cost {
     let limit = Limit::of_case();
     act();
     limit.cost()
 }
 
-/// Runs each case in a process of its own, and fails with all that took too much.
+/// Runs each case in a process of its own. Fails with all cases that exceeded a limit.
 #[expect(clippy::print_stdout, reason = "what the cases take is of interest")]
 pub(crate) fn in_child(test: &str, names: &[&str], run: impl Fn(&str) -> Cost) {
     if let Some(name) = variable(CASE) {

@@ -1,10 +1,11 @@
-//! Hostile documents: nothing that is wrong, or that grows, takes long or much memory before it is refused.
+//! Tests hostile documents: nothing that is wrong or grows takes much time or memory before it is refused.
 //!
-//! Documents are made by grammars (wide, deep, long, repeated, cross-referencing) and by mutations of our own examples.
-//! Each is read, checked, composed and resolved under a limit of processor time and memory: 1 s and 256 MB in a release
-//! build, for up to 16 MB. A debug build is given documents of a twentieth, and 10 s.
+//! Grammars (wide, deep, long, repeated, cross-referencing) and mutations of the repository's examples make
+//! the documents. Each document is read, checked, composed and resolved under a limit of processor time and
+//! memory. In a release build the limit is 1 s and 256 MB, for documents up to 16 MB. A debug build has
+//! documents of a twentieth of the size, and 10 s.
 //!
-//! `WINDLASS_HOSTILE_CASES` says how many mutations are tried, `WINDLASS_FUZZ_SEED` where they begin.
+//! `WINDLASS_HOSTILE_CASES` is the number of mutations, `WINDLASS_FUZZ_SEED` the first seed.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 #![expect(clippy::format_collect, reason = "texts of tests are put together once")]
@@ -41,7 +42,7 @@ fn mutations_are_refused_in_time() {
     }
 }
 
-/// The texts below the folder of examples whose names begin with one of `names`.
+/// Returns the texts below the folder of examples whose names begin with one of `names`.
 fn fixtures(names: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     let mut open = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")];

@@ -1,6 +1,6 @@
-//! Random changes of our own examples: what a hand, a program or an enemy makes of a document that was right.
+//! Random changes of the repository's examples, as made by mistake, by a program or by an attacker.
 
-/// A generator of numbers: the same seed gives the same cases everywhere.
+/// A pseudo-random generator: the same seed gives the same cases everywhere.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -17,7 +17,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % (end.max(1) as u64)).unwrap()
     }
@@ -27,7 +27,7 @@ impl Random {
     }
 }
 
-/// Pieces that mean something to some reader.
+/// Fragments that have a meaning to some reader.
 const PIECES: [&str; 40] = [
     "${",
     "}",
@@ -71,7 +71,7 @@ const PIECES: [&str; 40] = [
     "\r",
 ];
 
-/// One example with a few changes, some of them large.
+/// Returns an example with a few changes, some of them large.
 pub(crate) fn mutated(fixtures: &[String], random: &mut Random) -> String {
     let mut text = random.of(fixtures).clone();
     for _ in 0..=random.below(4) {
@@ -86,7 +86,7 @@ pub(crate) fn mutated(fixtures: &[String], random: &mut Random) -> String {
         let end = floor(&text, at + block.len()).max(at);
         match random.below(10) {
             0 => text.replace_range(at..end, ""),
-            // The same again, up to a thousand times, or with another name each time.
+            // Repeats the block, up to a thousand times, or with another name each time.
             1 => text.insert_str(at, &block.repeat(1 + random.below(1000))),
             2 => {
                 let many: String = (0..=random.below(2000)).map(|n| renamed(&block, n)).collect();

@@ -1,4 +1,4 @@
-//! Quantities and clusters: how many nodes there are, and all that can be wrong with the number.
+//! Tests quantities and clusters: the number of nodes, and everything that can be wrong with it.
 
 use insta::assert_snapshot;
 use rstest::rstest;
@@ -139,7 +139,7 @@ fn there_is_a_limit() {
     ");
 }
 
-/// How many elements come of an assembly where so many may be copies.
+/// Returns the number of elements of an assembly. At most `nodes` elements may be copies.
 fn elements(world: &World, text: &str, nodes: usize) -> Result<usize, String> {
     let Some(Descriptor::Assembly(assembly)) = read_text(text).descriptor else { panic!("an assembly") };
     let (name, parameters) = ("test".parse().unwrap(), std::collections::BTreeMap::new());
@@ -161,7 +161,7 @@ fn what_the_text_spells_out_is_no_copy() {
     let group = "name: assembly::c::1.0\ncomposition: {w: {type: resource::web::1.0, quantity: 3}}\n";
     assert_eq!(elements(&world, group, 2), Ok(5));
     assert!(elements(&world, group, 1).unwrap_err().contains("more than 1 elements"));
-    // An assembly that is nested a second time is copied with all its parts.
+    // An assembly that is nested a second time is copied with all its components.
     let twice = "name: assembly::c::1.0\ncomposition: {x: {type: assembly::pair::1.0}, y: {type: assembly::pair::1.0}}\n";
     assert_eq!(elements(&world, twice, 2), Ok(7));
     assert!(elements(&world, twice, 1).is_err());
@@ -230,7 +230,7 @@ composition:
     ");
 }
 
-/// Scaling begins where the cluster does, and that is not always the minimum.
+/// Scaling starts at the initial quantity, which is not always the minimum.
 #[test]
 fn a_maximum_that_no_whole_step_reaches() {
     let cluster = |size: &str| messages(&format!("cluster: {{{size}, scaling-increment: 10}}"));
@@ -243,6 +243,6 @@ fn a_maximum_that_no_whole_step_reaches() {
     a.yaml:10:94: note[WL0127]: the last 5 up to maximum-nodes can't be reached in whole steps
         help: steps that would go beyond are not made
     ");
-    // Where it begins is not known.
+    // The initial quantity is unknown.
     assert_snapshot!(cluster("initial-quantity: '${n}', minimum-nodes: 1, maximum-nodes: 40"), @"");
 }

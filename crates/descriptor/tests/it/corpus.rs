@@ -1,4 +1,5 @@
-//! Descriptors that others wrote: public packages with their history, and examples of published documentation.
+//! Tests descriptors that others wrote: public packages with their history, and examples of published
+//! documentation.
 //!
 //! The folder is `$WINDLASS_CORPUS`, or `../shared/corpus` beside the workspace.
 
@@ -11,13 +12,13 @@ use serde::Deserialize as _;
 use windlass_descriptor::{MemoryCatalog, Missing, check, codes, read};
 use windlass_source::{Diagnostic, Diagnostics, Source};
 
-/// Prints, also from a test that passes.
+/// Prints a line, also from a test that passes.
 #[expect(clippy::explicit_write, reason = "the harness captures `eprintln!` of tests that pass")]
 fn say(line: &str) {
     writeln!(std::io::stderr(), "{line}").unwrap();
 }
 
-/// A folder of the corpus, or a loud word that it was skipped.
+/// Returns a folder of the corpus. Prints that the test was skipped and returns `None` where it is missing.
 #[expect(clippy::disallowed_methods, reason = "the tests' own setting: where the corpus is")]
 pub(crate) fn folder(name: &str) -> Option<PathBuf> {
     let given = std::env::var_os("WINDLASS_CORPUS").map(PathBuf::from);
@@ -32,7 +33,7 @@ pub(crate) fn folder(name: &str) -> Option<PathBuf> {
     None
 }
 
-/// All files below a folder, sorted.
+/// Returns all files below a folder, sorted.
 pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let below = entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] });
@@ -41,7 +42,7 @@ pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Reads and checks a text, with other descriptors not at hand.
+/// Reads and checks a text, without other descriptors.
 pub(crate) fn checked(name: &str, text: &str) -> Diagnostics {
     let read = read(&Source::new(name, text));
     let mut diagnostics = read.diagnostics;
@@ -51,12 +52,12 @@ pub(crate) fn checked(name: &str, text: &str) -> Diagnostics {
     diagnostics
 }
 
-/// Tells whether another reader takes the text as one YAML document.
+/// Returns whether another reader accepts the text as one YAML document.
 fn is_yaml(text: &str) -> bool {
     serde_yaml::Value::deserialize(serde_yaml::Deserializer::from_str(text)).is_ok()
 }
 
-/// The keys of a top-level section, found by their indentation alone.
+/// Returns the keys of a top-level section, found by their indentation alone.
 fn keys<'t>(text: &'t str, section: &str) -> Vec<&'t str> {
     let is_head = |line: &&str| line.strip_prefix(section).is_some_and(|rest| rest.trim_end() == ":");
     let body = text.lines().skip_while(|line| !is_head(line)).skip(1);
@@ -70,32 +71,32 @@ fn keys<'t>(text: &'t str, section: &str) -> Vec<&'t str> {
     keys.map(|key| key.trim().trim_matches(['\'', '"'])).collect()
 }
 
-/// Tells whether an error is right, as far as another look at the text can tell.
+/// Returns whether an error is right, as far as a simple search of the text shows.
 fn is_right(diagnostic: &Diagnostic, text: &str) -> bool {
-    // The first name of the message: of `${a.b}` that is `a`.
+    // The first name in the message: for `${a.b}` that is `a`.
     let named = diagnostic.message.split(['`', '$', '{', '}', '.']).find(|word| !word.trim().is_empty());
     let found = diagnostic.place().map_or("", |place| place.text());
     match diagnostic.code {
-        // Placeholders of tools, names that are too long, kinds of descriptors that there are none of.
+        // Placeholders of tools, names that are too long, unknown kinds of descriptors.
         codes::NAME => {
             found.contains("[[")
                 || found.len() > 50
                 || !(found.starts_with("assembly::") || found.starts_with("resource::"))
         }
         codes::BAD_TYPE => found.contains("[["),
-        // The project file of the tool that builds such a package has the name.
+        // The name is in the project file of the tool that builds such a package.
         codes::MISSING_NAME => !text.lines().any(|line| line.starts_with("name:")),
         codes::UNKNOWN_PROPERTY => named.is_some_and(|named| !keys(text, "properties").contains(&named)),
         codes::UNKNOWN_COMPONENT => named.is_some_and(|named| {
             ["composition", "references"].iter().all(|section| !keys(text, section).contains(&named))
         }),
-        // The way is printed with a place for each edge, and leads back to where it began.
+        // The cycle is printed with a place for each edge, and ends with its first property.
         codes::PROPERTY_CYCLE => {
             let way = diagnostic.message.rsplit(": ").next().unwrap_or_default();
             let circle: Vec<&str> = way.split(" -> ").collect();
             circle.first() == circle.last() && circle.len() > 1
         }
-        // Entries that hold nothing, or no type.
+        // Entries without content or without a type.
         codes::EMPTY_ENTRY | codes::MISSING_TYPE => !found.is_empty(),
         _ => false,
     }

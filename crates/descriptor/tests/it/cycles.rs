@@ -1,4 +1,4 @@
-//! Properties that read each other in a circle, wherever the circle goes through.
+//! Tests properties that refer to each other in a cycle, on every kind of path.
 
 use insta::assert_snapshot;
 use windlass_descriptor::Missing;

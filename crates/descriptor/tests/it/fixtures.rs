@@ -1,4 +1,5 @@
-//! The examples of this repository compose; the printed one is refused at the places of its mistakes.
+//! Tests that the examples of this repository compose. The printed one is refused at the places of its
+//! mistakes.
 
 use insta::assert_snapshot;
 use windlass_descriptor::{Composed, Descriptor, Missing, check};

@@ -1,5 +1,5 @@
-//! Arbitrary input of descriptors, of the references in their values, and of versions: no panic, and what is understood
-//! is understood the same again.
+//! Arbitrary input of descriptors, of references in their values, and of versions: no panic, and parsing is
+//! stable after a round trip.
 
 use proptest::prelude::*;
 use windlass_descriptor::template::{Segment, Value, ValueKind};
@@ -10,7 +10,7 @@ use windlass_source::{Diagnostics, LoadOptions, Source, apply_fixes, load_one};
 use crate::campaign::fuzz;
 use crate::support::{World, fixtures};
 
-/// Reads, checks, repairs and composes whatever it is.
+/// Reads, checks, repairs and composes any bytes.
 fn go_through(bytes: &[u8]) {
     let Ok(source) = Source::from_bytes("any.yaml", bytes.to_vec()) else { return };
     let found = read(&source);
@@ -33,7 +33,7 @@ fn examples() -> Vec<Vec<u8>> {
     paths.iter().map(|path| std::fs::read(fixtures().join(path)).unwrap()).collect()
 }
 
-/// A change of a text: where, how much goes, and what comes.
+/// Generates a change of a text: its position, the removed length, and the inserted bytes.
 fn edit() -> impl Strategy<Value = (prop::sample::Index, usize, Vec<u8>)> {
     let comes = prop_oneof![
         proptest::collection::vec(any::<u8>(), 0..6),
@@ -89,7 +89,7 @@ fn mutated_examples() {
     });
 }
 
-/// Pieces of values with references.
+/// Fragments of values with references.
 const REFERENCES: [&str; 14] =
     ["${", "}", "$", "{", "a", ".", "instance", "name", " ", "é", "\\", "'", "\n", "${a.b}"];
 
@@ -98,7 +98,7 @@ fn reference_templates() {
     let pieces = proptest::collection::vec(prop::sample::select(&REFERENCES[..]), 0..16);
     fuzz("descriptor reference_templates", &pieces, |pieces| {
         let text = pieces.concat();
-        // Written as JSON, every text is one scalar of YAML.
+        // Every text, written as JSON, is one scalar of YAML.
         let source = Source::new("t.yaml", serde_json::to_string(&text).expect("text is JSON"));
         let root = load_one(&source, &LoadOptions::default()).root.expect("a scalar");
         let mut diagnostics = Diagnostics::new();
@@ -123,7 +123,7 @@ fn written(segment: &Segment) -> String {
     }
 }
 
-/// Pieces of versions and ranges.
+/// Fragments of versions and ranges.
 const VERSIONS: [&str; 20] = [
     "0",
     "1",

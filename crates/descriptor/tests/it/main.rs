@@ -1,4 +1,4 @@
-//! Tests of the crate through its public face.
+//! Tests of the public API.
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 

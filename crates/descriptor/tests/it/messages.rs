@@ -1,11 +1,12 @@
-//! Messages by theme.
+//! Tests messages by theme.
 
 use insta::assert_snapshot;
 use windlass_descriptor::Missing;
 
 use crate::support::{World, messages};
 
-/// An assembly with a relationship between `a` and `b`, and the reference `net`; `body` is added to the relationship.
+/// Returns an assembly with a relationship between `a` and `b`, and the reference `net`. `body` is added to
+/// the relationship.
 fn related(body: &str) -> String {
     format!(
         "name: assembly::shop::1.0
@@ -34,7 +35,7 @@ fn not_a_descriptor() {
     assert_snapshot!(messages(""), @"");
 }
 
-/// One error, and not the dozens that it has as a descriptor.
+/// A document of another kind gets one error, instead of the dozens that it has as a descriptor.
 #[test]
 fn what_is_of_another_sort() {
     assert_snapshot!(messages("# A shop\n\nSells: books\n* one\n```yaml\nname: assembly::shop::1.0\n```\n`more` {\n"), @"
@@ -76,7 +77,7 @@ fn what_is_of_another_sort() {
     ");
 }
 
-/// One key of the language is enough to be read as what was meant.
+/// One key of the language is enough to read a document as a descriptor.
 #[test]
 fn what_is_merely_broken_keeps_its_errors() {
     for text in [
@@ -157,7 +158,7 @@ relationships: {}
     ");
 }
 
-/// What a misspelt key should say is missing, so it is an error; another word may be of a tool.
+/// A misspelt key is an error, as its intended value is missing. Another unknown key may belong to a tool.
 #[test]
 fn misspelt_keys_are_errors_and_other_words_are_not() {
     assert_snapshot!(messages(
@@ -229,7 +230,7 @@ policies:
     a.yaml:13:28: error[WL0103]: the lifecycle of a relationship has no `Undo`
         help: it has `Create` and `Cease`
     ");
-    // The edits that a short word may have are fewer.
+    // A short word may have fewer edits.
     assert_snapshot!(messages("name: resource::web::1.0\nproperties:\n  a: {kind: string, tape: b}\n"), @"
     a.yaml:3:7: warning[WL0103]: a property has no `kind`; it is ignored
     a.yaml:3:21: error[WL0103]: a property has no `tape`

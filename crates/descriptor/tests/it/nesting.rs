@@ -1,4 +1,4 @@
-//! Assemblies made of assemblies.
+//! Tests assemblies that contain assemblies.
 
 use insta::assert_snapshot;
 

@@ -1,4 +1,4 @@
-//! The page of every code: its example gets exactly that code, and what a fix repairs is clean of it.
+//! Tests the page of every code. Its example gets exactly that code, and a fixed example is free of it.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use windlass_source::{CodeInfo, Diagnostics, Source, apply_fixes};
 
 use crate::support::World;
 
-/// What the examples of the pages may be made of.
+/// Descriptors that the examples of the pages may use.
 fn world() -> World {
     let level = |n: usize| {
         format!(
@@ -34,19 +34,20 @@ metrics: {load: {type: 'metric::load'}}
         .existing("assembly::twin::1.0", "right", &[])
 }
 
-/// The project that `WL0109` is about.
+/// Returns the project that `WL0109` is about.
 fn around(code: &str) -> Surroundings {
     let name = (code == codes::OTHER_NAME.as_str()).then(|| "assembly::shop::1.0".parse().expect("valid"));
     Surroundings { name, ..Surroundings::default() }
 }
 
-/// The first block of YAML of a page.
+/// Returns the first block of YAML of a page.
 fn example(info: &CodeInfo) -> Option<&'static str> {
     let (_, rest) = info.explanation.split_once("```yaml\n")?;
     rest.split_once("```").map(|(example, _)| example)
 }
 
-/// What is said of an example: by reading and checking, and, where nothing stands against it, by composing.
+/// Returns the diagnostics of an example: from reading and checking, and from composing where these found no
+/// error.
 fn said(code: &str, text: &str) -> Diagnostics {
     let mut world = world();
     let read = read_in(&Source::new("example.yaml", text), &around(code));
@@ -71,7 +72,7 @@ fn said(code: &str, text: &str) -> Diagnostics {
     diagnostics
 }
 
-/// Codes of this crate's range that the command line raises; their pages have no document.
+/// Codes of this crate's range that the command line reports. Their pages have no document.
 const RAISED_ELSEWHERE: [&str; 1] = ["WL0153"];
 
 #[test]
@@ -112,7 +113,7 @@ fn every_fix_of_an_example_repairs_it() {
         assert_eq!(left, Vec::<String>::new(), "{code}: {repaired}");
         fixed.push(code);
     }
-    // A fix that is no longer offered is missed here.
+    // A missing entry shows that a fix is no longer offered.
     assert_eq!(
         fixed,
         [
@@ -122,7 +123,7 @@ fn every_fix_of_an_example_repairs_it() {
     );
 }
 
-/// Each repair that is certain, before and after; the rest of the text stays byte for byte.
+/// Each certain repair, before and after. The rest of the text stays byte for byte.
 #[rstest]
 #[case::descripion(
     "name: resource::web::1.0\ndescripion: a   # kept\n",

@@ -1,4 +1,4 @@
-//! What a user may give to an assembly.
+//! Tests parameters that a user gives to an assembly.
 
 use insta::assert_snapshot;
 
@@ -42,7 +42,7 @@ fn missing_parameters() {
     ");
 }
 
-/// What all can read who list processes is not what is proposed for a secret.
+/// The help for a secret proposes no argument, as every user can list the arguments of processes.
 #[test]
 fn a_missing_secret() {
     let shop = "name: assembly::shop::1.0\nproperties:\n  password: {sensitive: true, required: true}\n";

@@ -1,4 +1,4 @@
-//! Metrics, policies, private properties and requests of references, as they arrive in what is composed.
+//! Tests metrics, policies, private properties and requests of references in composed topologies.
 
 use insta::assert_snapshot;
 use windlass_descriptor::{Composed, Missing};

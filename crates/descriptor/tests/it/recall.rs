@@ -1,7 +1,8 @@
-//! Recall: what is known to be wrong in descriptors of others is found.
+//! Recall: known defects in descriptors of others are found.
 //!
-//! [`DEFECTS`] was confirmed by hand, line by line. The manifest's notes are a machine's; each that this check should
-//! see is demanded for every file that has it, also of files that are kept apart from this list.
+//! [`DEFECTS`] was confirmed by hand, line by line. The notes of the manifest are made by a program. The test
+//! demands each note that this check should find, for every file that has it, also for files outside this
+//! list.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +13,7 @@ use crate::corpus::{checked, folder, report};
 
 /// Files, the lines of their defects, and the codes that must be found there.
 const DEFECTS: &[(&str, &[usize], &str)] = &[
-    // References to properties that are declared nowhere.
+    // References to undeclared properties.
     (
         "accanto-systems__marketplace__vnfs__provider-neutron-network__Descriptor__assembly.yaml",
         &[52, 54, 56],
@@ -28,7 +29,7 @@ const DEFECTS: &[(&str, &[usize], &str)] = &[
         &[20],
         "WL0111",
     ),
-    // References to a component that is not in the composition; it is the assembly's own name.
+    // References to a component that the composition lacks: it is the assembly's own name.
     (
         "manojn97__sol006-vnfd-handler__vnf1__Descriptor__assembly.yaml",
         &[57, 69, 72, 75, 78, 81, 84, 116, 128, 131, 134, 137, 140, 143],
@@ -45,7 +46,7 @@ const DEFECTS: &[(&str, &[usize], &str)] = &[
         &[17],
         "WL0113",
     ),
-    // Types that there are not.
+    // Types that don't exist.
     (
         "history/IBM__openstack-vim-driver__docs__reference__example-resources__helloworld-compute__Definitions__lm__resource@19507af3.yaml",
         &[8],
@@ -53,7 +54,7 @@ const DEFECTS: &[(&str, &[usize], &str)] = &[
     ),
 ];
 
-/// What was published as an example and is not YAML: the cause and its line.
+/// Published examples that are not YAML: the cause and its line.
 const CAUSES: &[(&str, &[(usize, &str)])] = &[
     ("tosca-nfv-types.md__block5.yaml", &[(20, "WL0001")]),
     ("assembly-descriptor.md__block5.yaml", &[(3, "WL0005"), (6, "WL0016")]),
@@ -125,15 +126,15 @@ fn corpus_examples_that_are_not_yaml_have_their_cause() {
     report("corpus_examples_with_causes", passed, &failed, &excluded);
 }
 
-/// What of a manifest's note must be found.
+/// Findings that a note of the manifest demands.
 enum Demand {
-    /// So many findings of a code whose place has this text.
+    /// At least this many findings of a code whose place has this text.
     Text(&'static str, String, usize),
-    /// A finding of one of these codes, whatever it says.
+    /// A finding of one of these codes, with any message.
     Any(&'static [&'static str]),
-    /// Nothing: the note is about style.
+    /// No finding: the note is about style.
     Nothing,
-    /// Nobody has told this test what the note means.
+    /// A note that this test doesn't know.
     Unknown,
 }
 

@@ -1,4 +1,4 @@
-//! A document with mistakes still yields all that can be read, and all that is wrong with it.
+//! Tests that a document with mistakes yields all readable parts and all its errors.
 
 use insta::assert_snapshot;
 use windlass_descriptor::{Descriptor, read};
@@ -41,7 +41,7 @@ relationships:
     ");
     let Some(Descriptor::Assembly(assembly)) = read.descriptor else { panic!("it is an assembly") };
     let names = |keys: Vec<String>| keys.join(" ");
-    // The line that can't be read is all that is lost.
+    // Only the line that can't be read is lost.
     assert_eq!(names(assembly.properties.keys().map(ToString::to_string).collect()), "region");
     assert_eq!(names(assembly.composition.keys().map(ToString::to_string).collect()), "web db");
     assert_eq!(assembly.relationships.len(), 1);

@@ -1,4 +1,4 @@
-//! References to what exists: exactly one thing must fit.
+//! Tests references to existing resources: exactly one must match.
 
 use insta::assert_snapshot;
 

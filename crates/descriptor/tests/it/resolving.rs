@@ -1,4 +1,4 @@
-//! A descriptor with everything filled in that is known.
+//! Tests descriptors in which all known values are inserted.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -35,7 +35,7 @@ fn world() -> World {
     World::of(&[WEB, INNER])
 }
 
-/// The lines of the text that say something of a value or of what is left.
+/// Returns the resolved text, or the error.
 fn text(resolved: Result<Resolved, String>) -> String {
     resolved.map_or_else(|refused| refused, |resolved| resolved.text)
 }
@@ -262,7 +262,7 @@ composition:
     ");
 }
 
-/// The language has no way to write such a text; it must not become a reference.
+/// The language can't escape such a text. It must not become a reference.
 #[test]
 fn a_given_reference_stays_text() {
     let resolved = world()
@@ -279,7 +279,7 @@ fn a_given_reference_stays_text() {
     "#);
 }
 
-/// Through the descriptors of parts there can be circles that no descriptor has by itself.
+/// Descriptors of components can form circles that no single descriptor has.
 #[test]
 fn circles_and_endless_nesting_end() {
     let world = World::of(&[
@@ -346,7 +346,7 @@ fn a_long_chain_is_filled_in() {
     assert_eq!(resolved.document()["properties"]["last"]["value"], json!("2"));
 }
 
-/// What was filled in has nothing more to fill in, and the same input gives the same bytes.
+/// A resolved descriptor has nothing more to insert, and the same input gives the same bytes.
 #[test]
 fn corpus_assemblies_are_resolved_to_valid_ones() {
     let Some(folder) = folder("assemblies") else { return };

@@ -1,4 +1,4 @@
-//! No bytes make the crate panic, and no length of a chain makes it overflow.
+//! Tests that no bytes make the crate panic, and that no length of a chain overflows the stack.
 
 use std::fmt::Write as _;
 

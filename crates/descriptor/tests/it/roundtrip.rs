@@ -1,4 +1,4 @@
-//! The canonical form: reading it gives the descriptor again, and writing that gives the same bytes.
+//! Tests the canonical form: it reads as the same descriptor, and is written as the same bytes.
 
 use std::fs;
 use std::path::Path;
@@ -11,12 +11,13 @@ use windlass_source::{LoadOptions, Node, Source, load_one};
 use crate::corpus::{files, folder, report};
 use crate::support::{fixtures, read_text};
 
-/// Everything a descriptor says, without the places where it says it.
+/// Returns the content of a descriptor without its places.
 fn content(descriptor: &Descriptor) -> String {
     let text = format!("{descriptor:?}");
     let mut out = String::with_capacity(text.len());
     let mut rest = text.as_str();
-    // Places are of the form `Span { … }`, texts of the form `Source(…)`; names and values are quoted in between.
+    // Places have the form `Span { … }`, texts the form `Source(…)`. Names and values between them are
+    // quoted.
     while let Some(at) = [rest.find("Span { start: "), rest.find("Source(")].into_iter().flatten().min() {
         out.push_str(&rest[..at]);
         let end = if rest[at..].starts_with("Span") { '}' } else { ')' };
@@ -29,7 +30,7 @@ fn descriptor(name: &str, text: &str) -> Option<Descriptor> {
     read(&Source::new(name, text)).descriptor
 }
 
-/// Says what goes wrong on the way from text to text.
+/// Returns the problem of a round trip from text to text.
 fn problem(name: &str, text: &str) -> Option<String> {
     let before = descriptor(name, text)?;
     let written = emit(&before);
@@ -164,7 +165,7 @@ properties:
     "#);
 }
 
-/// Any document of texts, lists and mappings comes out as it went in.
+/// Any document of texts, lists and mappings stays the same.
 fn document() -> impl Strategy<Value = serde_json::Value> {
     let text = prop_oneof![
         any::<String>(),

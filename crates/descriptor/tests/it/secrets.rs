@@ -1,4 +1,4 @@
-//! Sensitive literals leave the topology when it is composed.
+//! Tests that composition removes sensitive literals from the topology.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -91,6 +91,6 @@ relationships:
         assert!(!stored.contains(secret.trim()), "`{secret}` is in the topology");
     }
     assert!(stored.contains("open-text"));
-    // Secrets are told neither by their debug form.
+    // The debug form of secrets doesn't reveal them either.
     assert!(!format!("{:?}", composed.secrets).contains("given-by-hand"));
 }

@@ -1,4 +1,4 @@
-//! Descriptors from text, compositions, and both as text that people can read.
+//! Reads descriptors from text, composes them, and shows both as readable text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,12 +15,12 @@ use windlass_model::assembly::{Property, Relationship};
 use windlass_model::{Element, ElementKind, Template, Topology};
 use windlass_source::{Diagnostic, Diagnostics, Source};
 
-/// The folder of the examples of this repository.
+/// Returns the folder of the examples of this repository.
 pub(crate) fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
 }
 
-/// Reads an example, under its path below the folder of examples.
+/// Reads an example by its path below the folder of examples.
 pub(crate) fn fixture(path: &str) -> Read {
     let text = fs::read_to_string(fixtures().join(path)).unwrap();
     read(&Source::new(path, text))
@@ -31,7 +31,7 @@ pub(crate) fn read_text(text: &str) -> Read {
     read(&Source::new("a.yaml", text))
 }
 
-/// What a composition is made with.
+/// Inputs of a composition.
 #[derive(Default)]
 pub(crate) struct World {
     catalog: MemoryCatalog,
@@ -40,7 +40,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// The descriptors `0.yaml`, `1.yaml` and so on; all must be free of errors.
+    /// Creates a world with the descriptors `0.yaml`, `1.yaml` and so on. All must be free of errors.
     pub(crate) fn of(descriptors: &[&str]) -> Self {
         let mut world = Self::default();
         for (number, text) in descriptors.iter().enumerate() {
@@ -77,7 +77,7 @@ impl World {
         compose(assembly, request)
     }
 
-    /// Fills in what is known of the assembly of a text, or says why not.
+    /// Inserts known values into the assembly of a text. Returns the diagnostics where this fails.
     pub(crate) fn resolve(&self, text: &str) -> Result<Resolved, String> {
         let Read { descriptor, diagnostics } = read_text(text);
         let Some(Descriptor::Assembly(assembly)) = descriptor else { panic!("no assembly: {diagnostics}") };
@@ -86,7 +86,7 @@ impl World {
         resolve(&assembly, request).map_err(|diagnostics| show(&diagnostics))
     }
 
-    /// Composes the assembly of a text; errors of reading come with the others.
+    /// Composes the assembly of a text. The diagnostics include those of reading.
     pub(crate) fn compose_text(&self, text: &str) -> Composed {
         let Read { descriptor, mut diagnostics } = read_text(text);
         let Some(Descriptor::Assembly(assembly)) = descriptor else { panic!("no assembly: {diagnostics}") };
@@ -97,18 +97,18 @@ impl World {
         composed
     }
 
-    /// What is said when the assembly of a text is composed.
+    /// Returns the diagnostics of composing the assembly of a text.
     pub(crate) fn messages(&self, text: &str) -> String {
         show(&self.compose_text(text).diagnostics)
     }
 
-    /// The topology of a text as a tree.
+    /// Returns the topology of a text as a tree.
     pub(crate) fn tree(&self, text: &str) -> String {
         let composed = self.compose_text(text);
         composed.topology.map_or_else(|| show(&composed.diagnostics), |topology| tree(&topology))
     }
 
-    /// Checks text without composing it.
+    /// Returns the diagnostics of checking a text without composing it.
     pub(crate) fn check(&self, text: &str, missing: Missing) -> String {
         let Read { descriptor, mut diagnostics } = read_text(text);
         if let Some(descriptor) = descriptor {
@@ -119,12 +119,12 @@ impl World {
     }
 }
 
-/// What is said about a text by itself, with other descriptors not at hand.
+/// Returns the diagnostics of a text alone, without other descriptors.
 pub(crate) fn messages(text: &str) -> String {
     World::default().check(text, Missing::Tolerated)
 }
 
-/// Shows diagnostics: a line each, then related places and help.
+/// Shows each diagnostic on a line, followed by related places and help.
 pub(crate) fn show(diagnostics: &Diagnostics) -> String {
     diagnostics.iter().map(show_one).collect()
 }
@@ -135,7 +135,7 @@ fn show_one(diagnostic: &Diagnostic) -> String {
     std::iter::once(format!("{diagnostic}\n")).chain(related).chain(help).collect()
 }
 
-/// A topology as a tree: elements with their properties, then relationships.
+/// Shows a topology as a tree: elements with their properties, then relationships.
 pub(crate) fn tree(topology: &Topology) -> String {
     let elements = topology.elements().iter().map(|element| show_element(topology, element));
     let relationships = topology.relationships().iter().map(show_relationship);
@@ -179,7 +179,7 @@ fn show_property(indent: &str, name: &str, property: &Property) -> String {
     format!("{indent}  {name}{flags}:{value}\n")
 }
 
-/// A template as a person would write it: text in quotes where its end can't be seen.
+/// Shows a template as a person would write it. Text is quoted where its end can't be seen.
 pub(crate) fn template(value: &Template) -> String {
     match value {
         Template::Null => "null".to_owned(),

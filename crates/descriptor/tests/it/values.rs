@@ -1,4 +1,4 @@
-//! What values mean: references in all forms, text around them, and the spelling of scalars.
+//! Tests the meaning of values: references in all forms, text around them, and the spelling of scalars.
 
 use insta::assert_snapshot;
 use rstest::rstest;
@@ -124,7 +124,7 @@ composition:
     assert_snapshot!(world.messages(&text("quantity: 3")), @"a.yaml:4:17: warning[WL0170]: `web` has several nodes; the value of the lowest one, `web__1`, is taken");
     assert_snapshot!(world.messages(&text("quantity: ${nodes}")), @"");
     assert_snapshot!(world.messages(&text("cluster: {initial-quantity: 1}")), @"");
-    // One node for good needs no warning.
+    // A single node that can't become more needs no warning.
     assert_eq!(world.messages(&text("quantity: '1'")), "");
     assert_eq!(world.messages(&text("cluster: {maximum-nodes: 1}")), "");
     assert!(world.tree(&text("quantity: 3")).contains("url: ${test__web__1.url}"));
@@ -178,7 +178,7 @@ fn scalars_keep_their_spelling(#[case] spelling: &str) {
     if let ValueKind::Text(segments) = &value.kind
         && spelling.contains("${")
     {
-        // What isn't closed is said, and stays as it stands.
+        // An unclosed reference is reported, and stays as it is.
         assert_eq!((segments.len(), read.diagnostics.len()), (2, 1));
     } else {
         assert_eq!(value.literal(), Some(spelling));

@@ -1,26 +1,26 @@
-//! The goals.
+//! The goals of the benchmark, their check and their output.
 
 use std::io::{self, Write};
 
 use crate::Line;
 
-/// One goal, and how near it is.
+/// One goal with its measured value.
 pub(crate) struct Goal {
     text: String,
     met: bool,
 }
 
-/// Something that is to be at most so much.
+/// Returns a goal that is met when `value` is at most `limit`.
 pub(crate) fn at_most(what: &str, value: f64, limit: f64) -> Goal {
     Goal { text: format!("{what}: {value:.2} (at most {limit})"), met: value <= limit }
 }
 
-/// Something that is to be at least so much.
+/// Returns a goal that is met when `value` is at least `limit`.
 pub(crate) fn at_least(what: &str, value: f64, limit: f64) -> Goal {
     Goal { text: format!("{what}: {value:.2} (at least {limit})"), met: value >= limit }
 }
 
-/// The goals for medians, of those that were measured.
+/// Returns the goals for the medians of the measured lines. Goals of lines that are absent are left out.
 pub(crate) fn of_medians(lines: &[Line]) -> Vec<Goal> {
     let median =
         |name: &str| lines.iter().find(|line| line.name == name).map(|line| line.median.as_secs_f64());
@@ -39,7 +39,7 @@ pub(crate) fn of_medians(lines: &[Line]) -> Vec<Goal> {
     goals
 }
 
-/// Prints them; `false` if one is missed.
+/// Prints the goals. Returns `false` if one is missed.
 pub(crate) fn print(out: &mut impl Write, goals: &[Goal]) -> io::Result<bool> {
     for goal in goals {
         writeln!(out, "{}  {}", if goal.met { "met   " } else { "MISSED" }, goal.text)?;

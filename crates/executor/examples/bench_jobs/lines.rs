@@ -1,4 +1,4 @@
-//! The contestants.
+//! The contestants of the benchmark.
 
 use std::{
     io::Write,
@@ -24,24 +24,24 @@ const SCRIPT: &str = "read line; echo \"status: $line\"";
 const INPUT: &str = "ok\n";
 const OUTPUT: &str = "status: ok\n";
 
-/// How often those run that take a tenth of a second and more.
+/// Rounds of contestants that take a tenth of a second or more.
 const SLOW: usize = 50;
 
-/// The image that sandboxes and engines run the script in.
+/// Image in which sandboxes and engines run the script.
 const IMAGE: &str = "windlass-bench/busybox:1";
 
-/// Who takes part.
+/// The contestants that can run here, and the absent ones.
 #[derive(Default)]
 pub(crate) struct Contestants {
-    /// The first is bare fork and exec.
+    /// Contestants to measure. The first is bare fork and exec.
     pub(crate) running: Vec<Box<dyn Contestant>>,
-    /// Who isn't there, and why.
+    /// Name of each contestant that can't run, and the reason.
     pub(crate) absent: Vec<(&'static str, String)>,
     pub(crate) crowds: Vec<Crowd>,
     pool: Option<(Arc<PoolRuntime>, Arc<DockerRuntime>)>,
 }
 
-/// Finds out who takes part, with `dir` for their files.
+/// Returns the contestants. `dir` is for their files.
 pub(crate) async fn contestants(dir: &Path) -> Result<Contestants, Failure> {
     let mut all = Contestants::default();
     all.running.push(Box::new(Program::new("bare", "sh", &["-c", SCRIPT], crate::ROUNDS)));
@@ -84,7 +84,7 @@ pub(crate) async fn contestants(dir: &Path) -> Result<Contestants, Failure> {
     Ok(all)
 }
 
-/// The engine that the command line would use too.
+/// Connects to the engine that the command line would choose too.
 async fn engine() -> Result<Engine, Failure> {
     #[expect(clippy::disallowed_methods, reason = "it is the program that reads the environment")]
     let variables = Environment::READ.into_iter().filter_map(|name| Some((name, std::env::var(name).ok()?)));
@@ -100,7 +100,7 @@ impl Contestants {
         self.crowds.push(Crowd { name, runtime: runtime.clone(), job: job.clone(), jobs });
     }
 
-    /// Fresh containers and warm ones, as a location has them.
+    /// Adds fresh containers and warm ones, as a location has them.
     async fn add_containers(&mut self, engine: Engine, dir: &Path, job: &Job) -> Result<(), Failure> {
         let fresh = Arc::new(DockerRuntime::open(engine.clone(), DockerOptions::new()).await?);
         self.running.push(Box::new(OnRuntime { rounds: SLOW, ..OnRuntime::new("docker", &fresh, job) }));
@@ -114,7 +114,7 @@ impl Contestants {
         Ok(())
     }
 
-    /// The command line of an engine, which has the image.
+    /// Adds the command line of an engine that has the image.
     fn add_docker(&mut self) {
         let docker = |args: &[&str]| Command::new("docker").args(args).stdin(Stdio::null()).output();
         if !docker(&["image", "inspect", IMAGE]).is_ok_and(|output| output.status.success()) {
@@ -138,7 +138,7 @@ impl Contestants {
         }
     }
 
-    /// Removes everything that was made for them.
+    /// Removes everything that was created for the contestants.
     pub(crate) async fn close(self) -> Result<(), Failure> {
         for contestant in self.running {
             contestant.close().await?;
@@ -151,7 +151,7 @@ impl Contestants {
     }
 }
 
-/// A job on a runtime.
+/// A contestant that runs the job on a runtime.
 struct OnRuntime {
     name: &'static str,
     runtime: Arc<dyn Runtime>,
@@ -191,13 +191,13 @@ impl Contestant for OnRuntime {
     }
 }
 
-/// A program that is started directly: bare, or the command line of an engine.
+/// A contestant that starts a program directly: bare, or the command line of an engine.
 struct Program {
     name: &'static str,
     command: &'static str,
     args: Vec<String>,
     rounds: usize,
-    /// Removed in the end.
+    /// Container that is removed at the end.
     container: Option<String>,
 }
 

@@ -1,12 +1,14 @@
-//! Measures what a job costs, side by side: on the runtimes of this crate, bare, and by the command line of an engine.
+//! Measures the cost of a job on the runtimes of this crate, as a bare process, and by the command line of an
+//! engine.
 //!
 //! ```console
 //! $ scripts/bench-jobs
 //! ```
 //!
-//! Every contestant runs a shell script that reads a line of YAML and prints one, all of them in turns, so that whatever
-//! else the host does falls on all. A contestant that isn't there (no `bwrap`, no engine) is left out and named. Names as
-//! arguments leave out all others but `bare`. The exit code is 1 when a goal is missed.
+//! Every contestant runs a shell script that reads a line of YAML and prints one. Contestants run in turns,
+//! so that other load of the host affects all of them. A contestant that can't run (no `bwrap`, no engine) is
+//! left out and named. Names as arguments select contestants; `bare` always runs. The exit code is 1 when a
+//! goal is missed.
 //!
 //! To add one: implement [`Contestant`] and put it into [`contestants`](lines::contestants).
 
@@ -27,16 +29,16 @@ use windlass_executor::{Job, Runtime, process::supervise};
 
 use crate::{goals::Goal, lines::Contestants};
 
-/// How often each contestant runs.
+/// Rounds of each contestant.
 const ROUNDS: usize = 200;
 
-/// How many jobs run for each number at once.
+/// Jobs that run for each level of concurrency.
 const CROWD: usize = 256;
 
-/// How often the crowds are compared.
+/// Number of comparisons between levels of concurrency.
 const CROWD_ROUNDS: usize = 5;
 
-/// What two measurements of the same differ by on a machine that does other things too.
+/// Ratio that two measurements of the same thing can have on a machine with other load.
 const SAME: f64 = 0.9;
 
 type Failure = Box<dyn std::error::Error>;
@@ -44,25 +46,25 @@ type Failure = Box<dyn std::error::Error>;
 /// One line of the table.
 #[async_trait(?Send)]
 pub(crate) trait Contestant {
-    /// What it is called.
+    /// Name of the contestant.
     fn name(&self) -> &'static str;
 
-    /// Runs the script once; `round` is never the same twice. Returns how long each of its phases took.
+    /// Runs the script once and returns the duration of each phase. `round` is unique.
     async fn once(&mut self, round: usize) -> Result<Phases, Failure>;
 
-    /// How many rounds it gets; fewer for those that are slow.
+    /// Number of rounds; fewer for slow contestants.
     fn rounds(&self) -> usize {
         ROUNDS
     }
 
-    /// Clears up.
+    /// Removes everything the contestant created.
     async fn close(self: Box<Self>) -> Result<(), Failure> {
         Ok(())
     }
 }
 
-/// How long the phases of one run took: handing it over, waiting for its end, removing what is left. Who has no phases
-/// has all in the second.
+/// Durations of the phases of one run: submitting, waiting for the end, removing. A contestant without phases
+/// has its whole duration in the second.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Phases(pub(crate) [Duration; 3]);
 
@@ -72,7 +74,7 @@ impl Phases {
     }
 }
 
-/// What was measured of one contestant.
+/// The measurements of one contestant.
 pub(crate) struct Line {
     pub(crate) name: &'static str,
     pub(crate) median: Duration,
@@ -98,7 +100,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Measures everything and prints it. `false` if a goal is missed.
+/// Measures all contestants and prints the results. Returns `false` if a goal is missed.
 async fn measure(only: &[String]) -> Result<bool, Failure> {
     let dir = tempfile::tempdir()?;
     let mut out = io::stdout();
@@ -125,13 +127,13 @@ async fn measure(only: &[String]) -> Result<bool, Failure> {
 async fn compare(out: &mut impl Write, all: &mut Contestants) -> Result<Vec<Goal>, Failure> {
     let running = &mut all.running;
     let mut times: Vec<Vec<Phases>> = running.iter().map(|_| Vec::new()).collect();
-    // The first round pays for connections, supervisors and warm containers.
+    // The first round is not measured: it pays for connections, supervisors and warm containers.
     for contestant in running.iter_mut() {
         contestant.once(ROUNDS).await?;
     }
     for round in 0..ROUNDS {
         for (contestant, times) in running.iter_mut().zip(&mut times) {
-            // Those with fewer rounds have theirs spread over all.
+            // Contestants with fewer rounds have them spread over all rounds.
             if round % (ROUNDS / contestant.rounds()) == 0 {
                 times.push(contestant.once(round).await?);
             }
@@ -186,17 +188,17 @@ fn print_table(out: &mut impl Write, lines: &[Line]) -> io::Result<()> {
     Ok(())
 }
 
-/// A runtime, and the job that is the script on it, for what is measured beside the table.
+/// A runtime with its job, for the measurements beside the table.
 pub(crate) struct Crowd {
     pub(crate) name: &'static str,
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) job: Job,
-    /// How many jobs are run.
+    /// Number of jobs to run.
     pub(crate) jobs: usize,
 }
 
 impl Crowd {
-    /// Compares 64 at once with 8 at once, in turns.
+    /// Compares 64 concurrent jobs with 8 concurrent jobs, in turns.
     async fn compare(&self, out: &mut impl Write) -> Result<Goal, Failure> {
         let (mut few, mut many) = (Vec::new(), Vec::new());
         for round in 0..CROWD_ROUNDS {
@@ -212,7 +214,7 @@ impl Crowd {
         Ok(goals::at_least(&format!("{name}: 64 at once as fast a job as 8"), ratio, SAME))
     }
 
-    /// Runs all jobs, so many at a time, and returns how long it took.
+    /// Runs all jobs, at most `at_once` at a time, and returns the duration.
     async fn run(&self, round: usize, at_once: usize) -> Result<Duration, Failure> {
         let begun = Instant::now();
         let next = std::cell::Cell::new(0);

@@ -1,4 +1,5 @@
-//! A thousand jobs in a row: whether the last ones cost what the first did, and whether anything grows.
+//! Runs a thousand jobs in sequence. Checks whether the last ones cost as much as the first, and whether
+//! anything grows.
 
 use std::{
     fs,
@@ -12,27 +13,27 @@ use crate::{
     quantile,
 };
 
-/// How many jobs show it.
+/// Number of jobs in the sequence.
 const ROW: usize = 1000;
 
-/// What of them is the beginning, and what the end.
+/// Number of jobs that count as the beginning, and as the end.
 const PART: usize = 100;
 
-/// What the memory of a process may be more without that meaning anything, in KiB: an allocator keeps what it was given.
+/// Tolerated growth of memory in KiB. An allocator keeps memory that it was given.
 const SLACK: f64 = 1024.0;
 
-/// The same of descriptors: a connection of a client's own, say.
+/// Tolerated growth of the number of descriptors, for example a connection of a client's own.
 const FEW: f64 = 4.0;
 
-/// What a job may leave behind.
+/// Resources that a job may leave behind.
 #[derive(Debug, Clone, Copy, Default)]
 struct Held {
-    /// Of this process and all below it, in KiB.
+    /// Memory of this process and all its descendants, in KiB.
     memory: u32,
     descriptors: u32,
 }
 
-/// Runs the row and says what it has shown.
+/// Runs the sequence and returns the goals it was measured against.
 pub(crate) async fn row(out: &mut impl Write, crowd: &Crowd) -> Result<Vec<Goal>, Failure> {
     let name = crowd.name;
     let mut times = Vec::with_capacity(ROW);
@@ -64,7 +65,7 @@ pub(crate) async fn row(out: &mut impl Write, crowd: &Crowd) -> Result<Vec<Goal>
     ])
 }
 
-/// What this process and its children hold: the owner, and its supervisors.
+/// Returns the resources of this process and its children: the owner and its supervisors.
 fn held() -> Held {
     let me = std::process::id();
     let below = fs::read_to_string(format!("/proc/self/task/{me}/children")).unwrap_or_default();
@@ -81,7 +82,8 @@ fn held() -> Held {
     })
 }
 
-/// What of a process is its own: pages of files don't count, they are cached as the kernel likes.
+/// Returns the anonymous memory of a process in KiB. Pages of files don't count, as the kernel caches them as
+/// it likes.
 fn memory(pid: u32) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB")?.parse().ok())

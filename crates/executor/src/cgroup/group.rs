@@ -1,4 +1,4 @@
-//! The group of one job, in as many hierarchies as it takes.
+//! The control group of one job, in one or more hierarchies.
 
 use std::{
     cell::Cell,
@@ -23,19 +23,19 @@ use crate::{
     },
 };
 
-/// A processor's time is shared out in periods of this many microseconds.
+/// Period of the processor quota in microseconds.
 const PERIOD: u64 = 100_000;
 
-/// The least quota the kernel takes.
+/// Minimum quota that the kernel accepts, in microseconds.
 const LEAST_QUOTA: u64 = 1_000;
 
-/// A group in which more than this is still in use is not given to another job.
+/// A group that still uses more bytes than this is not reused for another job.
 const LITTLE: u64 = 16 << 20;
 
-/// How long processes may take to go that were killed.
+/// Maximum time for killed processes to disappear.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// One job's groups, which are removed with it.
+/// The groups of one job, which are removed with it.
 #[derive(Debug)]
 pub(crate) struct Group {
     folders: BTreeMap<PathBuf, Version>,
@@ -43,17 +43,17 @@ pub(crate) struct Group {
     was_killed: Cell<bool>,
 }
 
-/// Where memory is limited.
+/// The group that limits memory.
 #[derive(Debug)]
 struct Memory {
     folder: PathBuf,
     version: Version,
-    /// How many processes the kernel had killed when the job came.
+    /// Number of out-of-memory kills in the group when the job started.
     kills: Cell<u64>,
 }
 
 impl Memory {
-    /// How many processes of the group the kernel has killed for want of memory.
+    /// Returns the number of processes of the group that the kernel has killed for lack of memory.
     fn kills(&self) -> u64 {
         let file = match self.version {
             Version::V1 => "memory.oom_control",
@@ -64,7 +64,7 @@ impl Memory {
         kills.unwrap_or(0)
     }
 
-    /// How much of it is in use, by whoever has not let go of it yet.
+    /// Returns the bytes in use, including those of ended processes that are not released yet.
     fn in_use(&self) -> Option<u64> {
         let file = match self.version {
             Version::V1 => "memory.usage_in_bytes",
@@ -75,12 +75,13 @@ impl Memory {
 }
 
 impl Group {
-    /// Takes folders that are there.
+    /// Uses existing folders.
     pub(crate) fn new(folders: BTreeMap<PathBuf, Version>) -> Self {
         Self { folders, memory: None, was_killed: Cell::new(false) }
     }
 
-    /// Sets what a job asks for; `folder` tells where each controller is. `besides` processes of ours pass through.
+    /// Sets the limits of a job. `folder` returns the folder of each controller. The process limit is raised
+    /// by `besides`, for processes of this crate in the group.
     pub(crate) fn limit(
         &mut self,
         limits: &Limits,
@@ -99,10 +100,10 @@ impl Group {
                 Version::V1 => ("memory.memsw.limit_in_bytes", bytes.to_string()),
                 Version::V2 => ("memory.swap.max", "0".to_owned()),
             };
-            // A kernel that doesn't count swap has no such file.
+            // A kernel without swap accounting has no such file.
             let _not_there = write(&folder.join(swap), &none);
             if version == Version::V2 {
-                // A job that has lost a part of itself is not left running.
+                // When one process is killed for lack of memory, the whole job is killed.
                 write(&folder.join("memory.oom.group"), "1")?;
             }
             self.memory = Some(Memory { folder, version, kills: Cell::new(0) });
@@ -120,7 +121,7 @@ impl Group {
         Ok(())
     }
 
-    /// Opens what a child needs to get in.
+    /// Opens the handles that a child needs to enter.
     pub(crate) fn entrance(&self) -> io::Result<Entrance> {
         let mut entrance = Entrance::default();
         for (folder, version) in &self.folders {
@@ -132,24 +133,25 @@ impl Group {
         Ok(entrance)
     }
 
-    /// Lists the processes in it, those that have ended and are not yet reaped left out where the kernel says so.
+    /// Lists the processes of the group. Ended processes that are not reaped are left out where the kernel
+    /// does so.
     pub(crate) fn processes(&self) -> Vec<i32> {
         self.folders.keys().flat_map(|folder| processes(folder)).collect()
     }
 
-    /// Tells whether nobody is in it.
+    /// Tells whether the group has no processes.
     pub(crate) fn is_empty(&self) -> bool {
         self.folders.iter().all(|(folder, version)| is_empty(folder, *version))
     }
 
-    /// Kills all that are in it.
+    /// Kills all processes of the group.
     pub(crate) fn kill(&self) {
         self.was_killed.set(true);
         self.folders.iter().for_each(|(folder, version)| kill(folder, *version));
     }
 
-    /// Tells whether another job may have it. One that was killed as a whole must not be entered again: the kernel takes a
-    /// child that is made in it for one that escaped the killing (seen with 6.18).
+    /// Tells whether another job may use the group. A group that was killed as a whole must not be reused.
+    /// The kernel treats a child that is created in it as one that escaped the kill (seen with 6.18).
     pub(crate) fn is_as_new(&self) -> bool {
         let memory_is_free = self.memory.as_ref().is_none_or(|memory| {
             memory.kills.set(memory.kills());
@@ -158,12 +160,13 @@ impl Group {
         !self.was_killed.get() && memory_is_free && self.is_empty()
     }
 
-    /// Tells whether the kernel has killed one of its processes for want of memory.
+    /// Tells whether the kernel has killed one of its processes for lack of memory.
     pub(crate) fn was_out_of_memory(&self) -> bool {
         self.memory.as_ref().is_some_and(|memory| memory.kills() > memory.kills.get())
     }
 
-    /// Removes it; what is in it must be gone. One that can't be removed now goes with all others of its supervisor.
+    /// Removes the group, which must be empty. A group that can't be removed now is removed with all others
+    /// of its supervisor.
     pub(crate) fn remove(self) {
         for folder in self.folders.keys() {
             let _busy = fs::remove_dir(folder);
@@ -171,10 +174,11 @@ impl Group {
     }
 }
 
-/// Ends whatever is in a group and those in it, and removes them. For those whose supervisor is dead.
+/// Kills all processes in a group and its subgroups, and removes the groups. For groups whose supervisor is
+/// dead.
 ///
 /// # Errors
-/// That somebody is still there after a while.
+/// When processes remain after the time limit.
 pub(crate) fn end_all(folder: &Path) -> io::Result<()> {
     let limit = Instant::now() + PATIENCE;
     loop {
@@ -192,7 +196,7 @@ pub(crate) fn end_all(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Visits a group, after those in it.
+/// Visits a group after its subgroups.
 fn for_each(folder: &Path, visit: &mut impl FnMut(&Path)) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -204,7 +208,7 @@ fn for_each(folder: &Path, visit: &mut impl FnMut(&Path)) {
 
 fn processes(folder: &Path) -> Vec<i32> {
     let listed = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
-    // A process that is not in our namespace of numbers is listed as 0.
+    // A process outside of this PID namespace is listed as 0.
     listed.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid > 0).collect()
 }
 
@@ -221,7 +225,8 @@ fn kill(folder: &Path, version: Version) {
         return;
     }
     for pid in processes(folder) {
-        // The descriptor holds on to whoever has the number now; that one is ours if it is still in the group.
+        // The descriptor pins the process that has this id now. If the id is still listed in the group, that
+        // process is a member.
         if let Some(pid) = Pid::from_raw(pid)
             && let Ok(process) = pidfd_open(pid, PidfdFlags::empty())
             && processes(folder).contains(&pid.as_raw_nonzero().get())
@@ -235,7 +240,7 @@ fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     Ok(openat(CWD, path, flags | OFlags::CLOEXEC, Mode::empty())?)
 }
 
-/// Writes a setting: never makes a file, and writes all at once.
+/// Writes a setting in one call, and never creates a file.
 fn write(path: &Path, value: &str) -> io::Result<()> {
     let file = File::options().write(true).open(path)?;
     rustix::io::write(&file, value.as_bytes())?;

@@ -1,12 +1,13 @@
-//! Control groups of jobs: limits that the kernel enforces, and an end that nobody escapes.
+//! Control groups of jobs: limits that the kernel enforces, and a kill that no process escapes.
 //!
-//! A job gets a group where one may be made: as root, or below a group that was delegated to us. Where none may be made
-//! nothing is pretended: the limits are no [capability](crate::Capability), and the end of a job is told to its
-//! processes one by one.
+//! A job gets a group where groups can be created: as root, or below a group that was delegated to this
+//! process. Elsewhere the limits are no [capability](crate::Capability), and the processes of a job are
+//! signalled one by one.
 //!
-//! Both versions of the interface are used as they are found. A host may have version 2 only; or version 1 for some
-//! controllers, and version 2 beside it without any, which still can end a group as a whole (`cgroup.kill`). cgroups(7),
-//! and the kernel's `admin-guide/cgroup-v1` and `admin-guide/cgroup-v2`.
+//! Both versions of the interface are supported. A host may have version 2 only. It may also have version 1
+//! for some controllers, and beside it a version 2 without controllers, which can still kill a group as a
+//! whole (`cgroup.kill`). Sources: cgroups(7), and the kernel's `admin-guide/cgroup-v1` and
+//! `admin-guide/cgroup-v2`.
 
 mod entrance;
 mod group;
@@ -21,7 +22,7 @@ pub(crate) use self::{
 };
 use crate::{Capabilities, Capability, Limits};
 
-/// What this host lets us do with control groups. In force for the jobs of [processes](crate::process) and
+/// The control group features of this host. They apply to the jobs of [processes](crate::process) and
 /// [sandboxes](crate::sandbox).
 ///
 /// ```
@@ -31,17 +32,17 @@ use crate::{Capabilities, Capability, Limits};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ControlGroups {
-    /// A job's processes are ended as a group, whatever they have done to be forgotten (version 2, `cgroup.kill`).
+    /// Whether a job's processes are killed as a group, so that none can escape (version 2, `cgroup.kill`).
     pub ends_all: bool,
-    /// The limits that are enforced, of memory, processes and processor time. Memory is that with swap where the kernel
-    /// counts swap.
+    /// Enforced limits of memory, processes and processor time. The memory limit includes swap where the
+    /// kernel counts swap.
     pub limits: Capabilities,
-    /// The version of the interface that enforces them; `None` where none are.
+    /// Version of the interface that enforces the limits; `None` if none are enforced.
     pub version: Option<u8>,
 }
 
 impl ControlGroups {
-    /// Finds out, by making groups and removing them. What was found is kept as long as this program runs.
+    /// Probes the features by creating and removing groups. The result is cached for the life of the process.
     pub fn probe() -> Self {
         let places = places();
         let there = Controller::ALL.into_iter().filter(|controller| places.limits(*controller));
@@ -50,13 +51,13 @@ impl ControlGroups {
     }
 }
 
-/// Where groups may be made, found out once.
+/// Returns the folders where groups can be created, probed once.
 pub(crate) fn places() -> &'static Places {
     static PLACES: OnceLock<Places> = OnceLock::new();
     PLACES.get_or_init(Places::find)
 }
 
-/// What limits what.
+/// A controller, which limits one resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Controller {
     Memory,
@@ -67,7 +68,7 @@ pub(crate) enum Controller {
 impl Controller {
     pub(crate) const ALL: [Self; 3] = [Self::Memory, Self::Pids, Self::Cpu];
 
-    /// Its name, of which both versions have the same.
+    /// Returns the name, which is the same in both versions.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Memory => "memory",
@@ -84,7 +85,7 @@ impl Controller {
         }
     }
 
-    /// Lists those that a job needs.
+    /// Returns the controllers that the limits need.
     pub(crate) fn needed(limits: &Limits) -> BTreeSet<Self> {
         [
             (limits.memory_bytes.is_some(), Self::Memory),

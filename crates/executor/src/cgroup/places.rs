@@ -1,4 +1,4 @@
-//! Where groups may be made on this host.
+//! Finds the folders where groups can be created on this host.
 
 use std::{
     collections::BTreeMap,
@@ -21,17 +21,17 @@ pub(crate) enum Version {
     V2,
 }
 
-/// What was found to work.
+/// The folders that passed the probe.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
-    /// For groups that only hold processes together.
+    /// Folder for groups that only track processes.
     pub(crate) track: Option<Place>,
-    /// For groups that limit them.
+    /// Folders for groups that limit processes, by controller.
     pub(crate) limit: BTreeMap<Controller, Place>,
 }
 
 impl Places {
-    /// Looks for hierarchies, and tries each.
+    /// Searches the hierarchies, and probes each.
     pub(crate) fn find() -> Self {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -42,7 +42,8 @@ impl Places {
         if let Some(unified) = &found.unified {
             let place = Place { folder: unified.own.clone(), version: Version::V2 };
             places.track = works(&place, &[], "cgroup.kill").then_some(place);
-            // Where processes are no controller can be handed on, so that this mostly is the root of the hierarchy.
+            // A group that has processes can't delegate controllers, so this is mostly the root of the
+            // hierarchy.
             for folder in [&unified.own, &unified.root] {
                 places.add(&Place { folder: folder.clone(), version: Version::V2 });
             }
@@ -56,7 +57,7 @@ impl Places {
         places
     }
 
-    /// Takes a place of version 2 for all controllers that it has.
+    /// Uses a folder of version 2 for all controllers that it supports.
     fn add(&mut self, place: &Place) {
         for controller in Controller::ALL {
             if !self.limits(controller) && works(place, &[controller], file(controller, Version::V2)) {
@@ -78,7 +79,7 @@ impl Places {
     }
 }
 
-/// The file that shows that a group has the controller, and takes its limit.
+/// Returns the file that a group has only with the controller, and that sets its limit.
 pub(crate) fn file(controller: Controller, version: Version) -> &'static str {
     match (controller, version) {
         (Controller::Memory, Version::V1) => "memory.limit_in_bytes",
@@ -89,16 +90,16 @@ pub(crate) fn file(controller: Controller, version: Version) -> &'static str {
     }
 }
 
-/// Hands controllers of version 2 on to the groups in this one.
+/// Delegates controllers of version 2 to the subgroups.
 pub(crate) fn hand_on(folder: &Path, controllers: &[Controller]) {
     for controller in controllers {
-        // That it can't shows in that their file isn't there.
+        // A refusal becomes visible because the controller's file is missing.
         let _refused = fs::write(folder.join("cgroup.subtree_control"), format!("+{}", controller.name()));
     }
 }
 
-/// Removes what is empty of those that were killed, and whose notes nobody reads any more: `windlass-<folder or
-/// probe>-<process>-…`. A group in which somebody is can't be removed.
+/// Removes the empty groups of killed processes that no supervisor cleans up: `windlass-<folder or
+/// probe>-<process>-…`. The kernel refuses to remove a group that has processes.
 fn remove_abandoned(place: &Path) {
     for entry in fs::read_dir(place).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -115,7 +116,7 @@ fn remove_abandoned(place: &Path) {
     }
 }
 
-/// Tries: a group, and one in it that has this file.
+/// Probes whether a group can be created in which a subgroup has this file.
 fn works(place: &Place, controllers: &[Controller], file: &str) -> bool {
     let name = format!("windlass-probe-{}-{:?}", std::process::id(), std::thread::current().id());
     let name = name.replace(['(', ')'], "");
@@ -134,7 +135,7 @@ fn works(place: &Place, controllers: &[Controller], file: &str) -> bool {
     works
 }
 
-/// The mounted hierarchies, with our own group in each.
+/// The mounted hierarchies, with this process's group in each.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Hierarchies {
     unified: Option<Unified>,
@@ -148,7 +149,7 @@ struct Unified {
 }
 
 impl Hierarchies {
-    /// Reads `/proc/self/mountinfo` and `/proc/self/cgroup`.
+    /// Parses `/proc/self/mountinfo` and `/proc/self/cgroup`.
     fn read(mounts: &str, own: &str) -> Self {
         let mut found = Self::default();
         for (mount, options) in mounts.lines().filter_map(mount) {
@@ -177,13 +178,13 @@ impl Hierarchies {
 }
 
 struct Mount<'a> {
-    /// What of the hierarchy is mounted.
+    /// The mounted part of the hierarchy.
     root: &'a str,
     point: &'a str,
 }
 
 impl Mount<'_> {
-    /// Where a group of the hierarchy is found; `None` if it isn't in what is mounted.
+    /// Returns the folder of a group of the hierarchy; `None` if it is not in the mounted part.
     fn folder(&self, group: &str) -> Option<PathBuf> {
         let below = Path::new(group).strip_prefix(self.root).ok()?;
         let leads_out = below.components().any(|part| !matches!(part, std::path::Component::Normal(_)));
@@ -197,8 +198,8 @@ impl Mount<'_> {
     }
 }
 
-/// Reads a line of `mountinfo` (proc_pid_mountinfo(5)) of a hierarchy: `36 35 0:31 /root /point rw … - cgroup cgroup
-/// rw,memory`. The options are those of version 1.
+/// Parses a line of `mountinfo` (proc_pid_mountinfo(5)) of a hierarchy: `36 35 0:31 /root /point rw … -
+/// cgroup cgroup rw,memory`. Only version 1 has options.
 fn mount(line: &str) -> Option<(Mount<'_>, Option<&str>)> {
     let (before, after) = line.split_once(" - ")?;
     let mut fields = before.split(' ').skip(3);
@@ -259,7 +260,7 @@ mod tests {
             Hierarchies::read(mounts, "0::/docker/x\n").unified,
             Some(unified("/sys/fs/cgroup", "/sys/fs/cgroup"))
         );
-        // We are somewhere else, where nothing of it is seen.
+        // This process is in a group outside of the mounted part.
         assert_eq!(Hierarchies::read(mounts, "0::/other\n").unified, None);
         let all = "29 23 0:25 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
         assert_eq!(Hierarchies::read(all, "0::/../other\n").unified, None);
@@ -269,7 +270,7 @@ mod tests {
     fn what_the_dead_left_is_removed_if_it_is_empty() {
         let dir = tempfile::tempdir().unwrap();
         let alive = std::process::id();
-        // Above the greatest number that a process can have.
+        // Above the maximum process id.
         let dead = 1 << 23;
         let left =
             [format!("windlass-x-{alive}-1"), "other".to_owned(), format!("windlass-x-{dead}-2/1/full")];

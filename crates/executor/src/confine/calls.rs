@@ -1,8 +1,8 @@
-//! The system calls that are refused.
+//! The refused system calls.
 //!
-//! A list of what is refused, not of what is allowed: jobs are any program, and a program that fails for want of a call
-//! that nobody has heard of teaches people to switch filters off. The list is what engines refuse by default, as far as it
-//! isn't refused for want of rights anyway.
+//! This is a list of refused calls, not of allowed ones. Jobs run arbitrary programs, and a filter that
+//! breaks a program by refusing an unlisted call gets switched off. The list is that of container engines by
+//! default, without the calls that are refused for missing privileges anyway.
 
 use std::{
     collections::BTreeMap,
@@ -21,7 +21,7 @@ use seccompiler::{
     TargetArch, sock_filter,
 };
 
-/// Refused as not permitted, whatever the arguments.
+/// Calls that are refused as not permitted, with any arguments.
 const REFUSED: &[libc::c_long] = &[
     libc::SYS_acct,
     libc::SYS_add_key,
@@ -71,22 +71,22 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_vhangup,
 ];
 
-/// The families of sockets that jobs may make: those of which a namespace has a set of its own, or none. Others reach the
-/// host's own, whatever the namespace: virtual machines (vsock), radio, the kernel's ciphers.
+/// Socket families that jobs may use: those that are separate for each network namespace. Other families
+/// reach the host's own, in any namespace: virtual machines (vsock), radio, the kernel's ciphers.
 const FAMILIES: [libc::c_int; 6] =
     [libc::AF_UNSPEC, libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK, libc::AF_PACKET];
 
-/// Types into the terminal of others.
+/// The `ioctl` request that types into a terminal.
 const TIOCSTI: u64 = 0x5412;
 
-/// From here on x86-64 kernels number the calls of another interface, which would pass every list.
+/// First call number of the x32 interface of x86-64 kernels, whose calls would pass every list.
 #[cfg(target_arch = "x86_64")]
 const X32: u32 = 0x4000_0000;
 
-/// The programs, made once; empty where this processor isn't known.
+/// The filter programs, compiled once; empty on an unsupported architecture.
 static PROGRAMS: LazyLock<Vec<BpfProgram>> = LazyLock::new(|| programs().unwrap_or_default());
 
-/// Tells whether calls can be filtered here.
+/// Tells whether this kernel can filter calls.
 pub(crate) fn are_filtered() -> bool {
     const GET_ACTION_AVAIL: libc::c_uint = 2;
     let action = libc::SECCOMP_RET_ERRNO;
@@ -96,12 +96,12 @@ pub(crate) fn are_filtered() -> bool {
     answer == 0 && !PROGRAMS.is_empty()
 }
 
-/// Makes the filters, so that a child finds them made.
+/// Compiles the filters, so that a child finds them compiled.
 pub(crate) fn make_ready() {
     LazyLock::force(&PROGRAMS);
 }
 
-/// Loads the filters into this process. They must have been [made](make_ready) before it was.
+/// Loads the filters into this process. [`make_ready`] must have been called before the fork.
 pub(crate) fn filter() -> Result<(), Errno> {
     const SET_MODE_FILTER: libc::c_uint = 1;
     for program in PROGRAMS.iter() {
@@ -118,7 +118,8 @@ pub(crate) fn filter() -> Result<(), Errno> {
     Ok(())
 }
 
-/// Returns the filters as the kernel reads them, for another program to load; none where calls can't be filtered.
+/// Returns the filters in the kernel's format, for another program to load. Returns none where calls can't be
+/// filtered.
 pub(crate) fn as_files() -> io::Result<Vec<OwnedFd>> {
     if !are_filtered() {
         return Ok(Vec::new());
@@ -133,7 +134,7 @@ pub(crate) fn as_files() -> io::Result<Vec<OwnedFd>> {
     PROGRAMS.iter().map(file).collect()
 }
 
-/// One instruction as the kernel has it in memory (linux/filter.h, `struct sock_filter`).
+/// Returns an instruction in the kernel's memory layout (linux/filter.h, `struct sock_filter`).
 fn instruction(of: &sock_filter) -> [u8; 8] {
     let (code, k) = (of.code.to_ne_bytes(), of.k.to_ne_bytes());
     [code[0], code[1], of.jt, of.jf, k[0], k[1], k[2], k[3]]
@@ -159,14 +160,16 @@ fn programs() -> Result<Vec<BpfProgram>, Box<dyn std::error::Error>> {
         let others = FAMILIES.iter().map(other).collect::<Result<Vec<_>, _>>()?;
         refused.insert(call, vec![SeccompRule::new(others)?]);
     }
-    // Its flags are in memory, where a filter can't look. Who is told that there is no such call uses the old one.
+    // The flags of `clone3` are in memory, which a filter can't read. The error "no such call" makes programs
+    // use `clone`.
     let unknown = BTreeMap::from([(libc::SYS_clone3, vec![])]);
     let mut programs = vec![make(refused, errno(Errno::PERM))?, make(unknown, errno(Errno::NOSYS))?];
     programs.extend(other_interface(Errno::NOSYS));
     Ok(programs)
 }
 
-/// A filter that knows no calls of the other interface: four instructions that nobody has a generator for.
+/// Creates a filter that refuses all calls of the x32 interface, in four instructions. The filter library
+/// can't generate it.
 #[cfg(target_arch = "x86_64")]
 fn other_interface(errno: Errno) -> Option<BpfProgram> {
     let code = |code: u32| u16::try_from(code).ok();
@@ -176,7 +179,7 @@ fn other_interface(errno: Errno) -> Option<BpfProgram> {
     let compare = code(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K)?;
     let answer = code(libc::BPF_RET | libc::BPF_K)?;
     Some(vec![
-        // The number is the first field of what a filter sees.
+        // The call number is the first field of the filter's input.
         statement(load, 0),
         sock_filter { code: compare, jt: 0, jf: 1, k: X32 },
         statement(answer, refuse),

@@ -1,4 +1,4 @@
-//! Where a process may write, by Landlock.
+//! Restricts the folders that a process may write to, by Landlock.
 
 use std::{
     io,
@@ -11,10 +11,10 @@ use landlock::{
 };
 use rustix::io::Errno;
 
-/// Devices that everybody writes to.
+/// Devices that every process may write to.
 const DEVICES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"];
 
-/// Returns the version that this kernel has; `None` if it has none.
+/// Returns the Landlock version of this kernel; `None` without Landlock.
 pub(crate) fn version() -> Option<u32> {
     const CREATE_RULESET_VERSION: libc::c_uint = 1;
     #[expect(unsafe_code, reason = "the crate that makes rulesets doesn't tell the version")]
@@ -26,9 +26,9 @@ pub(crate) fn version() -> Option<u32> {
     u32::try_from(version).ok().filter(|version| *version > 0)
 }
 
-/// Makes rules under which all is read as before, and written only below these folders.
+/// Creates rules that allow reading everywhere, and writing only below these folders.
 pub(crate) fn ruleset(folders: &[PathBuf]) -> io::Result<OwnedFd> {
-    // From version 3 on, cutting a file short is writing too.
+    // From version 3 on, truncating a file counts as writing.
     let version = match version() {
         Some(3..) => ABI::V3,
         Some(2) => ABI::V2,
@@ -46,7 +46,7 @@ pub(crate) fn ruleset(folders: &[PathBuf]) -> io::Result<OwnedFd> {
     Option::<OwnedFd>::from(made).ok_or_else(|| io::Error::other("the kernel has made no ruleset"))
 }
 
-/// Binds this process to rules. It must not be able to gain rights.
+/// Applies the rules to this process, which must not be able to gain privileges.
 pub(crate) fn restrict(ruleset: &OwnedFd) -> Result<(), Errno> {
     #[expect(unsafe_code, reason = "the crate that makes rulesets allocates when it binds to them")]
     // SAFETY: the call takes two numbers.

@@ -1,8 +1,8 @@
-//! Holding a process to less than its user may: system-call filters (seccomp) and file access (Landlock).
+//! Confines a process to less than its user may do: system-call filters (seccomp) and file access (Landlock).
 //!
-//! Both need no rights and no program, bind a process and all it starts, and can't be taken off again. What a kernel
-//! hasn't is not pretended: [`Confinement::probe`] tells what is there, and a runtime that is told to confine where it
-//! can't does not open.
+//! Both need no privileges and no external program. They bind a process and all its descendants, and can't be
+//! undone. [`Confinement::probe`] reports the features of the kernel. A runtime whose confinement the kernel
+//! can't enforce refuses to open.
 
 mod calls;
 mod files;
@@ -12,8 +12,8 @@ use std::{io, os::fd::OwnedFd, path::PathBuf};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-/// What the jobs of a [process runtime](crate::process) may not do although their user may. By default, nothing is taken from
-/// them.
+/// Restrictions of the jobs of a [process runtime](crate::process) beyond those of their user. The default
+/// has none.
 ///
 /// ```
 /// use windlass_executor::process::Confinement;
@@ -28,28 +28,28 @@ use serde::{Deserialize, Serialize};
 #[must_use = "it does nothing until a runtime is opened with it"]
 pub struct Confinement {
     filter: bool,
-    /// Where jobs may write beside their own folders; `None`: wherever their user may.
+    /// Folders that jobs may write to besides their own; `None`: no restriction.
     write: Option<Vec<PathBuf>>,
 }
 
-/// What this host's kernel has for a [`Confinement`].
+/// The features of this host's kernel for a [`Confinement`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Available {
-    /// System-call filters.
+    /// Whether system-call filters are available.
     pub seccomp: bool,
-    /// The version of Landlock; `None` if there is none, or if it is switched off.
+    /// Version of Landlock; `None` if it is missing or switched off.
     pub landlock: Option<u32>,
 }
 
-/// Why this host's kernel can't enforce a [`Confinement`].
+/// The reason why this host's kernel can't enforce a [`Confinement`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unavailable {
-    /// No system-call filters.
+    /// The kernel has no system-call filters.
     #[error("this kernel has no system-call filters (CONFIG_SECCOMP_FILTER)")]
     Seccomp,
-    /// No Landlock.
+    /// The kernel has no Landlock.
     #[error(
         "this kernel has no Landlock, or it is switched off (CONFIG_SECURITY_LANDLOCK, boot parameter `lsm=landlock,…`)"
     )]
@@ -57,19 +57,19 @@ pub enum Unavailable {
 }
 
 impl Confinement {
-    /// Restricts nothing: jobs may do what their user may.
+    /// Creates a confinement without restrictions.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// Refuses system calls that ordinary programs have no need for: mounting, namespaces, tracing, kernel modules, keys,
-    /// clocks, `bpf`, `io_uring` and the like.
+    /// Refuses system calls that ordinary programs don't need: mounting, namespaces, tracing, kernel modules,
+    /// keys, clocks, `bpf`, `io_uring` and the like.
     pub fn filter_system_calls(mut self) -> Self {
         self.filter = true;
         self
     }
 
-    /// Lets jobs write only below their own folder, their volumes, and these.
+    /// Restricts writing to the job's own folder, its volumes, and these folders.
     pub fn write_only_to<P: Into<PathBuf>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
         self.write = Some(paths.into_iter().map(Into::into).collect());
         self
@@ -80,15 +80,15 @@ impl Confinement {
         *self == Self::default()
     }
 
-    /// Finds out what this kernel has.
+    /// Returns the features of this kernel.
     pub fn probe() -> Available {
         Available { seccomp: calls::are_filtered(), landlock: files::version() }
     }
 
-    /// Checks that this kernel can enforce it.
+    /// Checks that this kernel can enforce the confinement.
     ///
     /// # Errors
-    /// The first thing that it can't enforce.
+    /// The first restriction that it can't enforce.
     pub fn check(&self) -> Result<(), Unavailable> {
         let there = Self::probe();
         if self.filter && !there.seccomp {
@@ -100,7 +100,7 @@ impl Confinement {
         Ok(())
     }
 
-    /// Makes everything that a child needs to confine itself. `own` are the job's folders.
+    /// Prepares the restrictions before the fork. `own` are the job's folders.
     pub(crate) fn prepare(&self, own: &[PathBuf]) -> io::Result<Prepared> {
         if self.filter {
             calls::make_ready();
@@ -110,13 +110,13 @@ impl Confinement {
     }
 }
 
-/// Returns the filters of system calls, for another program to load.
+/// Returns the system-call filters, for another program to load.
 pub(crate) fn filters() -> io::Result<Vec<OwnedFd>> {
     calls::as_files()
 }
 
-/// Gives this process a session keyring of its own instead of that of whoever started it, whose keys are not for jobs.
-/// Where there is no room for one more, or there are no keyrings, it keeps what it has. It makes one system call.
+/// Moves this process to a new session keyring, since the keys of the starting session are not for jobs.
+/// Without support or quota for keyrings the process keeps the old one. It makes one system call.
 pub(crate) fn leave_keyring() {
     const JOIN_SESSION_KEYRING: libc::c_int = 1;
     #[expect(unsafe_code, reason = "neither `std` nor rustix has keyrings")]
@@ -125,7 +125,7 @@ pub(crate) fn leave_keyring() {
         unsafe { libc::syscall(libc::SYS_keyctl, JOIN_SESSION_KEYRING, std::ptr::null::<libc::c_char>()) };
 }
 
-/// What a child puts on.
+/// The prepared restrictions, which a child applies to itself.
 #[derive(Debug, Default)]
 pub(crate) struct Prepared {
     filter: bool,
@@ -133,8 +133,8 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// Puts it on. To be called in a child, as the last thing before it executes its program: it makes system calls
-    /// only.
+    /// Applies the restrictions. Call it in a child as the last step before it executes its program: it makes
+    /// system calls only.
     pub(crate) fn put_on(&self) -> Result<(), Errno> {
         if self.files.is_none() && !self.filter {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The container of a job, as the engine is asked for it. Pure: nothing here talks to an engine.
+//! The definition of a job's container, as it is sent to the engine. Pure: this module does no I/O.
 
 use std::collections::HashMap;
 
@@ -14,28 +14,30 @@ use crate::{
     docker::{Description, DockerOptions, EngineKind, input::FOLDER},
 };
 
-/// Where the static program is in every container.
+/// Mount point of the static program in every container.
 pub(crate) const TOOLS: &str = "/.windlass";
 pub(crate) const INIT: &str = "/.windlass/init";
 
-/// The name of a job's container.
+/// Returns the name of a job's container.
 pub(crate) fn name(id: &JobId) -> String {
     format!("windlass-{id}")
 }
 
-/// The engine's name of a volume. It carries the owner: an engine is shared by projects, and their volumes are not.
+/// Returns the engine's name of a volume. It contains the owner, since several projects share an engine but
+/// not their volumes.
 pub(crate) fn volume_name(owner: &Owner, volume: &Volume) -> String {
     format!("{}{}-{}", VOLUME, in_names(owner), volume.name)
 }
 
-/// The name that a volume had before names carried the owner.
+/// Returns the name that earlier versions gave a volume, without the owner.
 pub(crate) fn former_volume_name(volume: &Volume) -> String {
     format!("{VOLUME}{}", volume.name)
 }
 
 const VOLUME: &str = "windlass-volume-";
 
-/// An owner as engines let it stand in names. One that they don't let is told from others by a digest.
+/// Returns an owner in the characters that engines allow in names. An owner with other characters gets a
+/// digest, which keeps it distinct.
 fn in_names(owner: &Owner) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_';
     let text = owner.as_str();
@@ -47,7 +49,7 @@ fn in_names(owner: &Owner) -> String {
     format!("{plain}.{}", hex::encode(&digest[..6]))
 }
 
-/// What must hold of a job beyond what holds for all runtimes.
+/// Checks the rules for jobs that only containers have.
 pub(crate) fn check(job: &Job, options: &DockerOptions) -> Result<(), JobError> {
     let mut problems = Vec::new();
     if job.image.is_none() && options.image.is_none() {
@@ -65,20 +67,20 @@ pub(crate) fn check(job: &Job, options: &DockerOptions) -> Result<(), JobError> 
     if problems.is_empty() { Ok(()) } else { Err(JobError { problems }) }
 }
 
-/// What else goes into a job's container.
+/// The parameters of a job's container besides the job.
 pub(crate) struct Around<'a> {
     pub(crate) options: &'a DockerOptions,
     pub(crate) engine: &'a Description,
-    /// The image by its id.
+    /// Id of the image.
     pub(crate) image: String,
     pub(crate) labels: HashMap<String, String>,
-    /// The container whose network is shared, and the static program.
+    /// Container whose network and static program are shared.
     pub(crate) anchor: &'a str,
-    /// The container whose volume becomes the job's, if one was prepared.
+    /// Container whose prepared volume the job's container takes over, if any.
     pub(crate) scratch: Option<&'a str>,
 }
 
-/// Puts a job's container together.
+/// Builds the definition of a job's container.
 pub(crate) fn body(job: &Job, around: Around<'_>) -> ContainerCreateBody {
     let Around { options, engine, image, labels, anchor, scratch } = around;
     let mut volumes_from = vec![format!("{anchor}:ro")];
@@ -105,14 +107,14 @@ pub(crate) fn body(job: &Job, around: Around<'_>) -> ContainerCreateBody {
         attach_stdout: Some(true),
         attach_stderr: Some(false),
         tty: Some(false),
-        // What an image says of its own health is a program that runs beside the job.
+        // The image's health check would be a program that runs beside the job.
         healthcheck: Some(HealthConfig { test: Some(vec!["NONE".to_owned()]), ..HealthConfig::default() }),
         host_config: Some(host),
         ..ContainerCreateBody::default()
     }
 }
 
-/// Asks for nothing that is not needed.
+/// Returns the strictest host configuration.
 pub(crate) fn strict(engine: &Description) -> HostConfig {
     let unlimited = [("max-size", "1024g"), ("max-file", "1")];
     let unlimited = || unlimited.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
@@ -121,10 +123,11 @@ pub(crate) fn strict(engine: &Description) -> HostConfig {
         cap_drop: Some(vec!["ALL".to_owned()]),
         security_opt: Some(vec!["no-new-privileges".to_owned()]),
         readonly_rootfs: Some(true),
-        // Podman then forgets all limits that it is configured with, and takes more than it may have.
+        // With a ulimit in the request Podman drops all its configured limits, and raises others above the
+        // permitted values.
         ulimits: is_docker
             .then(|| vec![ResourcesUlimits { name: Some("core".to_owned()), soft: Some(0), hard: Some(0) }]),
-        // The first process bounds what is written; a log that throws its beginning away would lose an outcome.
+        // The first process bounds the output. A rotated log would lose the start, and with it an outcome.
         log_config: Some(HostConfigLogConfig {
             typ: Some("json-file".to_owned()),
             config: is_docker.then(unlimited),
@@ -138,7 +141,7 @@ fn limit(host: &mut HostConfig, job: &Job, options: &DockerOptions, engine: &Des
     if enforces(Capability::MemoryLimit) {
         let bytes = job.limits.memory_bytes.unwrap_or(options.memory_bytes);
         host.memory = Some(i64::try_from(bytes).unwrap_or(i64::MAX));
-        // Both together: no swap.
+        // Equal values disable swap.
         host.memory_swap = host.memory;
     }
     if enforces(Capability::PidsLimit) {
@@ -155,13 +158,14 @@ fn limit(host: &mut HostConfig, job: &Job, options: &DockerOptions, engine: &Des
     host.tmpfs = Some([("/tmp".to_owned(), tmp)].into());
 }
 
-/// The threads of the first process while a job runs: itself, two streams, signals, the owner's end, the reaper.
+/// Number of threads of the first process while a job runs: main, two streams, signals, the owner's end, the
+/// reaper.
 const OWN_THREADS: i64 = 6;
 
 fn network(network: &Network, anchor: &str) -> String {
     match network {
-        // The anchor has nothing but the loopback device, and making such a network anew costs as much as the rest of a
-        // start.
+        // The anchor has only the loopback device. Creating such a network for each container takes as long
+        // as the rest of a start.
         Network::Default | Network::None => format!("container:{anchor}"),
         Network::Bridge => "bridge".to_owned(),
         Network::Host => "host".to_owned(),

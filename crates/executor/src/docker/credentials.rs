@@ -1,4 +1,5 @@
-//! Credentials for registries, as the Docker client keeps them: `config.json`, or the helper programs that it names.
+//! Registry credentials, as the Docker client stores them: `config.json`, or the helper programs that it
+//! names.
 
 use std::{collections::BTreeMap, io, process::Stdio, time::Duration};
 
@@ -9,13 +10,13 @@ use tokio::{io::AsyncWriteExt, process::Command, time::timeout};
 
 use crate::docker::{EndpointError, Environment, endpoint::read_json};
 
-/// How long a helper may take: it may ask a keychain, not a person.
+/// Maximum run time of a helper: it may query a keychain, but not a person.
 const HELPER_LIMIT: Duration = Duration::from_secs(20);
 
-/// Under which name the client keeps the credentials of the registry that names without one mean.
+/// Key under which the client stores the credentials of the default registry.
 const DOCKER_HUB: &str = "https://index.docker.io/v1/";
 
-/// Why credentials could not be had.
+/// The reason why credentials could not be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CredentialsError {
     #[error(transparent)]
@@ -42,13 +43,13 @@ struct Auth {
 }
 
 impl std::fmt::Debug for Auth {
-    /// Shows nothing: it is a password.
+    /// Writes no content, since it is a password.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Auth")
     }
 }
 
-/// What a helper prints.
+/// The output of a helper.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Helped {
@@ -56,7 +57,8 @@ struct Helped {
     secret: String,
 }
 
-/// Returns the credentials for the registry of an image; `None` if there are none, which many registries are content with.
+/// Returns the credentials for the registry of an image; `None` if there are none, which many registries
+/// accept.
 pub(crate) async fn of(
     image: &str,
     environment: &Environment,
@@ -74,7 +76,7 @@ pub(crate) async fn of(
     written(auth, &registry).map(Some)
 }
 
-/// `docker.io` unless the first part of a name looks like a host.
+/// Returns the registry of an image: `docker.io` unless the first part of the name looks like a host.
 fn registry(image: &str) -> String {
     match image.split_once('/') {
         Some((first, _)) if first.contains(['.', ':']) || first == "localhost" => first.to_owned(),
@@ -82,7 +84,7 @@ fn registry(image: &str) -> String {
     }
 }
 
-/// Under which keys a registry may be found.
+/// Returns the keys under which a registry's credentials may be stored.
 fn keys(registry: &str) -> Vec<String> {
     if registry == "docker.io" {
         return vec![DOCKER_HUB.to_owned(), "docker.io".to_owned(), "index.docker.io".to_owned()];
@@ -104,7 +106,7 @@ fn written(auth: &Auth, registry: &str) -> Result<DockerCredentials, Credentials
     Ok(credentials)
 }
 
-/// Asks `docker-credential-<helper> get`.
+/// Runs `docker-credential-<helper> get`.
 async fn helped(
     helper: &str,
     key: &str,
@@ -134,7 +136,7 @@ async fn helped(
         Err(_) => return Err(failed(format!("it did not answer within {HELPER_LIMIT:?}"))),
     };
     if !output.status.success() {
-        // What it prints is for people, and has no credentials in it when there are none.
+        // On failure its stdout is a message for people and contains no credentials.
         return Err(failed(String::from_utf8_lossy(&output.stdout).trim().to_owned()));
     }
     let answer: Helped = serde_json::from_slice(&output.stdout)

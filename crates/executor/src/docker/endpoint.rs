@@ -1,4 +1,4 @@
-//! Where an engine is: decided from a setting, the environment and the Docker client's contexts.
+//! Resolves the endpoint of an engine from a setting, the environment and the Docker client's contexts.
 
 use std::{
     fmt, fs, io,
@@ -11,13 +11,13 @@ use sha2::{Digest, Sha256};
 
 use crate::docker::Environment;
 
-/// The socket of a Docker engine that nobody configured.
+/// Default socket of a Docker engine.
 const DOCKER_SOCKET: &str = "/var/run/docker.sock";
 
-/// The socket of the Podman service of the host.
+/// Socket of the host's Podman service.
 const PODMAN_SOCKET: &str = "/run/podman/podman.sock";
 
-/// Which engine is asked for, as a location names it.
+/// The engine that a location names.
 ///
 /// ```
 /// use windlass_executor::docker::EngineChoice;
@@ -30,10 +30,11 @@ const PODMAN_SOCKET: &str = "/run/podman/podman.sock";
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EngineChoice {
-    /// What the Docker client would use: `DOCKER_HOST`, else the current context, else the usual socket.
+    /// The engine that the Docker client would use: `DOCKER_HOST`, else the current context, else the default
+    /// socket.
     #[default]
     Docker,
-    /// The Podman service: the user's own socket if there is one, else that of the host.
+    /// The Podman service: the user's own socket if it exists, else that of the host.
     Podman,
     /// A context of the Docker client.
     Context(String),
@@ -47,35 +48,36 @@ pub enum EngineChoice {
 pub enum Host {
     /// A socket of this machine.
     Unix(PathBuf),
-    /// A host and a port; encrypted if certificates are given with it.
+    /// A host and a port. The connection is encrypted if certificates are given.
     Tcp(String),
-    /// A machine reached by `ssh`, on which `docker system dial-stdio` can be run: `user@host`, the name as `ssh` knows it.
+    /// A machine reached by `ssh` that can run `docker system dial-stdio`: `user@host`, the name as `ssh`
+    /// knows it.
     Ssh(String),
 }
 
-/// Where an engine is and how it is spoken to. Made by [`Endpoint::resolve`].
+/// The endpoint of an engine: its address and certificates. Created by [`Endpoint::resolve`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Its address.
+    /// Address of the engine.
     pub host: Host,
-    /// The certificates for TCP; without them it is spoken to in the clear.
+    /// Certificates for TCP; without them the connection is not encrypted.
     pub tls: Option<Tls>,
-    /// What decided for it, for people: a variable, a context, a default.
+    /// Origin of the address, for people: a variable, a context, a default.
     pub source: String,
 }
 
-/// The files with which a client and an engine prove who they are, in PEM.
+/// The files for mutual authentication of client and engine, in PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tls {
-    /// The certificate of the authority that the engine's is checked against.
+    /// Certificate of the authority that signed the engine's certificate.
     pub ca: PathBuf,
-    /// The client's certificate.
+    /// Certificate of the client.
     pub cert: PathBuf,
-    /// The client's key.
+    /// Private key of the client.
     pub key: PathBuf,
 }
 
-/// What keeps an engine from being found.
+/// An error of resolving an engine's endpoint.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EndpointError {
@@ -90,11 +92,11 @@ pub enum EndpointError {
     /// There is no context of this name.
     #[error("there is no Docker context `{name}` in `{}` (named by {by})", folder.display())]
     NoContext {
-        /// The context's name.
+        /// Name of the context.
         name: String,
-        /// Where contexts are.
+        /// Folder of the contexts.
         folder: PathBuf,
-        /// What named it.
+        /// Origin of the name.
         by: String,
     },
     /// A file of the Docker client's configuration can't be read.
@@ -102,15 +104,15 @@ pub enum EndpointError {
     Config {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem, for people.
         problem: String,
     },
-    /// No socket of Podman is there.
+    /// No Podman socket exists.
     #[error(
         "no Podman service answers: there is none of {looked_at}; start one by `systemctl --user start podman.socket` or `podman system service`"
     )]
     NoPodman {
-        /// The sockets that were looked at.
+        /// The sockets that were tried.
         looked_at: String,
     },
 }
@@ -180,10 +182,10 @@ impl fmt::Display for Endpoint {
 }
 
 impl Endpoint {
-    /// Decides where an engine is. Reads the Docker client's configuration, and connects to nothing.
+    /// Resolves the endpoint of an engine. Reads the Docker client's configuration, and opens no connection.
     ///
     /// # Errors
-    /// [`EndpointError`] when what is named isn't there.
+    /// [`EndpointError`] when the named context, socket or file does not exist or is malformed.
     pub fn resolve(choice: &EngineChoice, environment: &Environment) -> Result<Self, EndpointError> {
         match choice {
             EngineChoice::Docker => docker(environment),
@@ -199,7 +201,8 @@ impl Endpoint {
     }
 }
 
-/// The order of the Docker client: the host wins over the context, a named context over the current one.
+/// Applies the precedence of the Docker client: the host over the context, a named context over the current
+/// one.
 fn docker(environment: &Environment) -> Result<Endpoint, EndpointError> {
     if let Some(host) = environment.get("DOCKER_HOST") {
         return Ok(Endpoint::at(host.parse()?, environment, "DOCKER_HOST"));
@@ -217,7 +220,8 @@ fn usual() -> Endpoint {
     Endpoint { host: Host::Unix(DOCKER_SOCKET.into()), tls: None, source: "the usual socket".to_owned() }
 }
 
-/// `DOCKER_TLS_VERIFY` asks for it; the files are in `DOCKER_CERT_PATH`, else with the client's configuration.
+/// Returns the certificates if `DOCKER_TLS_VERIFY` requests them, from `DOCKER_CERT_PATH`, else from the
+/// client's configuration folder.
 fn tls(environment: &Environment) -> Option<Tls> {
     environment.get("DOCKER_TLS_VERIFY").filter(|value| *value != "0")?;
     let named = environment.get("DOCKER_CERT_PATH").map(PathBuf::from);
@@ -225,7 +229,7 @@ fn tls(environment: &Environment) -> Option<Tls> {
 }
 
 impl Tls {
-    /// Takes the files of a folder under their usual names.
+    /// Returns the certificate files of a folder, under their usual names.
     pub fn below(dir: &Path) -> Self {
         Self { ca: dir.join("ca.pem"), cert: dir.join("cert.pem"), key: dir.join("key.pem") }
     }
@@ -237,7 +241,7 @@ struct ClientConfig {
     current_context: Option<String>,
 }
 
-/// `contexts/meta/<digest of the name>/meta.json`, as the Docker client writes it.
+/// The document `contexts/meta/<digest of the name>/meta.json` of the Docker client.
 #[derive(Debug, Deserialize)]
 struct ContextMeta {
     #[serde(rename = "Endpoints")]
@@ -289,7 +293,7 @@ fn podman(environment: &Environment) -> Result<Endpoint, EndpointError> {
     Ok(Endpoint { host: Host::Unix(path.clone()), tls: None, source })
 }
 
-/// Reads a file of the Docker client; `None` if it isn't there.
+/// Reads a file of the Docker client; `None` if it does not exist.
 pub(crate) fn read_json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Option<T>, EndpointError> {
     let problem = |problem: String| EndpointError::Config { path: path.to_owned(), problem };
     match fs::read(path) {

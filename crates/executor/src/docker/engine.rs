@@ -1,4 +1,4 @@
-//! A connection to an engine.
+//! A client of an engine.
 
 use std::{
     collections::BTreeSet,
@@ -20,82 +20,84 @@ use crate::{
     docker::{Endpoint, EngineChoice, EngineError, Environment, Host, error::classified, podman},
 };
 
-/// How long an engine may take to say that it is there.
+/// Maximum time for an engine to answer a ping.
 const PING_LIMIT: Duration = Duration::from_secs(2);
 
-/// The same where ssh has to make a connection and start a program first.
+/// The same over ssh, which first connects and starts a program.
 const SSH_PING_LIMIT: Duration = Duration::from_secs(20);
 
-/// How long an engine may take for one call, unless it is said otherwise.
+/// Default time limit of one call.
 pub(crate) const CALL_LIMIT: Duration = Duration::from_secs(30);
 
-/// How long a container may take to end by itself that was told to.
+/// Maximum time for a container to end by itself after a request.
 const OWN_END: Duration = Duration::from_secs(10);
 
-/// Between two looks at something that is about to change.
+/// First pause between two polls of a changing state.
 pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(20);
 pub(crate) const LAST_PAUSE: Duration = Duration::from_millis(500);
 
-/// Bollard counts in seconds; it must not be the first to lose its patience.
+/// The timeout of the client library, in seconds. It must never expire before the limits of this module.
 const NEVER: u64 = 24 * 60 * 60;
 
-/// A connection to an engine, cheap to clone.
+/// A client of an engine, cheap to clone.
 ///
-/// Its version is negotiated once. It reconnects by itself: a connection is made for each call.
+/// The API version is negotiated once. Each call opens a connection of its own, so the client needs no
+/// reconnect.
 #[derive(Debug, Clone)]
 pub struct Engine {
     docker: Docker,
     endpoint: Arc<Endpoint>,
     limit: Duration,
-    /// What it said of its version when it was connected to, where it was asked.
+    /// Version answer from the connection setup, if it was requested there.
     version: Option<Arc<SystemVersion>>,
 }
 
-/// What an engine is and what it enforces, for people and for deciding what a job may ask.
+/// The properties of an engine and the limits that it enforces, for people and for checking jobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Description {
-    /// Where it is and what decided for it.
+    /// Endpoint and its origin.
     pub endpoint: Endpoint,
-    /// What kind of engine answers.
+    /// Kind of engine.
     pub kind: EngineKind,
-    /// Its version.
+    /// Version of the engine.
     pub version: String,
-    /// The version of its interface that is spoken, after negotiation.
+    /// Negotiated version of the API.
     pub api: String,
-    /// Whether it runs without root.
+    /// Whether the engine runs without root.
     pub rootless: bool,
-    /// The version of the control groups that limits are enforced by: `1` or `2`.
+    /// Version of the control groups that enforce limits: `1` or `2`.
     pub cgroup: String,
-    /// What it does of what only some runtimes do; a limit that is missing here would be silently ignored by it.
+    /// Optional capabilities. The engine would silently ignore a limit that is missing here.
     pub capabilities: BTreeSet<Capability>,
-    /// Its security options: `seccomp`, `apparmor`, `selinux`, `userns`.
+    /// Security options: `seccomp`, `apparmor`, `selinux`, `userns`.
     pub security: Vec<String>,
     /// Whether jobs survive a restart of the engine.
     pub live_restore: bool,
-    /// How many processors it has.
+    /// Number of processors.
     pub processors: usize,
-    /// The processor's architecture, as images name it.
+    /// Processor architecture, in the notation of images.
     pub architecture: String,
-    /// Whether this way of reaching it is covered by tests. `ssh` is not.
+    /// Whether tests cover this kind of connection. They don't cover `ssh`.
     pub tested: bool,
 }
 
-/// The kinds of engine.
+/// The kind of an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EngineKind {
-    /// Docker, or something that says it is.
+    /// Docker, or an engine that reports itself as Docker.
     Docker,
     /// Podman.
     Podman,
 }
 
 impl Engine {
-    /// Connects to an engine and agrees on a version.
+    /// Connects to an engine and negotiates the API version.
     ///
     /// # Errors
-    /// [`EngineError`] when it isn't known where it is, or it doesn't answer in time (see [`Self::ping`]).
+    /// [`EngineError`] when the endpoint can't be resolved, or the engine doesn't answer in time (see
+    /// [`Self::ping`]).
     pub async fn connect(choice: &EngineChoice, environment: &Environment) -> Result<Self, EngineError> {
         Self::connect_to(Endpoint::resolve(choice, environment)?).await
     }
@@ -108,9 +110,10 @@ impl Engine {
         let docker = open(&endpoint, API_DEFAULT_VERSION)?;
         let engine = Self { docker, endpoint: Arc::new(endpoint), limit: CALL_LIMIT, version: None };
         engine.ping().await?;
-        // It is there; how long it takes to describe itself is another matter. Some take a second, so it is asked once.
+        // The engine answers pings. Its description may take longer, up to a second for some, so it is
+        // requested only once.
         if let Host::Ssh(_) = engine.endpoint.host {
-            // Another client would be another session of `ssh`.
+            // Another client would open another session of `ssh`.
             let negotiated = engine.docker.clone().negotiate_version();
             let docker = engine.within(CALL_LIMIT, "agree on a version", negotiated).await?;
             return Ok(Self { docker, ..engine });
@@ -129,32 +132,32 @@ impl Engine {
         Ok(Self { docker, version: Some(Arc::new(version)), ..engine })
     }
 
-    /// Gives each call at the most this long.
+    /// Sets the time limit of each call.
     #[must_use]
     pub fn with_call_limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Returns where it is.
+    /// Returns the endpoint.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// Asks whether it is there.
+    /// Checks that the engine answers.
     ///
     /// # Errors
-    /// [`EngineError::Unreachable`] or [`EngineError::Slow`], after two seconds at the latest, or twenty by ssh.
+    /// [`EngineError::Unreachable`] or [`EngineError::Slow`], after at most two seconds, or twenty over ssh.
     pub async fn ping(&self) -> Result<(), EngineError> {
         let limit = ping_limit(&self.endpoint.host);
         self.within(limit.min(self.limit), "say that it is there", self.docker.ping()).await?;
         Ok(())
     }
 
-    /// Asks what it is and what it enforces.
+    /// Requests the properties of the engine and the limits that it enforces.
     ///
     /// # Errors
-    /// [`EngineError`] when it doesn't answer.
+    /// [`EngineError`] when the engine doesn't answer.
     pub async fn describe(&self) -> Result<Description, EngineError> {
         let version = match &self.version {
             Some(version) => version.clone(),
@@ -175,24 +178,26 @@ impl Engine {
         Ok(self.description(&version, &info, rootless))
     }
 
-    /// Waits until a container is gone that ends by itself and is removed by the engine when it does; removes it by force
-    /// if that takes long. To remove it at the same moment as the engine confuses some engines.
+    /// Waits until a container is gone that ends by itself and that the engine then removes. Removes it by
+    /// force after a time limit. It waits first, because some engines fail when a client removes a container
+    /// at the same moment.
     ///
     /// # Errors
     /// As [`Self::remove_container`].
     pub(crate) async fn see_out(&self, name: &str) -> Result<(), EngineError> {
         let options = WaitContainerOptionsBuilder::default().condition("removed").build();
         let gone = self.docker.wait_container(name, Some(options)).for_each(|_| ready(()));
-        // However it ends, to remove one that is gone does no harm.
+        // Removing a container that is already gone is harmless.
         let _still_there = timeout(OWN_END.min(self.limit), gone).await;
         self.remove_container(name, true).await
     }
 
-    /// Ends a container if it runs, removes it and, if that is wished, its anonymous volumes, and waits until it is gone.
-    /// That it isn't there is fine, and so is that somebody else removes it at this moment.
+    /// Kills a container if it runs, removes it, optionally with its anonymous volumes, and waits until it is
+    /// gone. A missing container is no error, nor is a concurrent removal.
     ///
     /// # Errors
-    /// [`EngineError`] when the engine doesn't answer, or can't remove it within the time of a call.
+    /// [`EngineError`] when the engine doesn't answer, or can't remove the container within the time limit of
+    /// a call.
     pub(crate) async fn remove_container(&self, name: &str, volumes: bool) -> Result<(), EngineError> {
         let options = RemoveContainerOptionsBuilder::default().force(true).v(volumes).build();
         let limit = Instant::now() + self.limit;
@@ -228,12 +233,12 @@ impl Engine {
         }
     }
 
-    /// Returns the client that makes the calls, for what is asked through [`call`](Self::call).
+    /// Returns the underlying client, for requests that are sent through [`call`](Self::call).
     pub(crate) fn client(&self) -> &Docker {
         &self.docker
     }
 
-    /// Makes one call, within its time. `action` goes on from "asked to".
+    /// Sends one request within the time limit. `action` completes "asked to …".
     pub(crate) async fn call<T>(
         &self,
         action: &str,
@@ -264,7 +269,7 @@ impl Engine {
     }
 }
 
-/// The version of its interface that an engine speaks; `None` if it is none.
+/// Returns the API version of an engine; `None` if it is malformed.
 fn spoken(version: &SystemVersion) -> Option<ClientVersion> {
     let (major, minor) = version.api_version.as_deref()?.split_once('.')?;
     Some(ClientVersion { major_version: major.parse().ok()?, minor_version: minor.parse().ok()? })
@@ -299,7 +304,8 @@ fn ping_limit(host: &Host) -> Duration {
     if matches!(host, Host::Ssh(_)) { SSH_PING_LIMIT } else { PING_LIMIT }
 }
 
-/// `user@machine:22` → `user@machine` and `22`. What makes connections by ssh takes all of it for the machine's name.
+/// Splits `user@machine:22` into `user@machine` and `22`. The ssh transport takes the whole text as the
+/// machine's name.
 fn with_port(machine: &str) -> Option<(&str, u16)> {
     let (machine, port) = machine.rsplit_once(':')?;
     Some((machine, port.parse().ok()?))
@@ -318,8 +324,8 @@ fn security(info: &SystemInfo) -> impl Iterator<Item = &str> {
     info.security_options.iter().flatten().map(String::as_str)
 }
 
-/// What is enforced. An engine without root, or one that doesn't tell, ignores limits silently where the control groups are of
-/// version 1.
+/// Returns the enforced capabilities. With control groups of version 1, a rootless engine silently ignores
+/// limits. An engine that doesn't report whether it is rootless is treated the same.
 fn capabilities(info: &SystemInfo, rootless: bool, cgroup: &str) -> BTreeSet<Capability> {
     let enforces = !rootless || cgroup != "1";
     let mut all: BTreeSet<_> = [
@@ -343,7 +349,7 @@ fn capabilities(info: &SystemInfo, rootless: bool, cgroup: &str) -> BTreeSet<Cap
     all
 }
 
-/// `name=seccomp,profile=default` → `seccomp`
+/// Converts `name=seccomp,profile=default` into `seccomp`.
 fn named(option: &str) -> String {
     let name = option.split(',').find_map(|part| part.strip_prefix("name="));
     name.unwrap_or(option).to_owned()

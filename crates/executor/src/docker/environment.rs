@@ -1,11 +1,10 @@
-//! The variables of the environment that say where an engine is.
+//! The environment variables that select an engine.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-/// The environment of the user, as far as it matters for finding an engine.
+/// The part of the user's environment that selects an engine.
 ///
-/// It is read by whoever embeds this crate and handed in, so that what is connected to depends on nothing but the
-/// arguments.
+/// The embedding program reads it and passes it in, so that the endpoint depends on the arguments only.
 ///
 /// ```
 /// use windlass_executor::docker::Environment;
@@ -17,7 +16,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 pub struct Environment(BTreeMap<String, String>);
 
 impl Environment {
-    /// The variables that are looked at. The others need not be handed in, but for those that a credential helper needs.
+    /// Variables that this crate reads. Other variables matter only if a credential helper needs them.
     pub const READ: [&'static str; 8] = [
         "DOCKER_HOST",
         "DOCKER_CONTEXT",
@@ -29,12 +28,13 @@ impl Environment {
         "XDG_RUNTIME_DIR",
     ];
 
-    /// Returns a variable. One that is empty is as good as none.
+    /// Returns a variable. An empty value counts as unset.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// The folder of the Docker client's configuration: `DOCKER_CONFIG`, else `.docker` in the home.
+    /// Returns the folder of the Docker client's configuration: `DOCKER_CONFIG`, else `.docker` in the home
+    /// folder.
     pub(crate) fn config_dir(&self) -> Option<PathBuf> {
         let named = self.get("DOCKER_CONFIG").map(PathBuf::from);
         named.or_else(|| Some(PathBuf::from(self.get("HOME")?).join(".docker")))

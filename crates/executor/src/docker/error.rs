@@ -1,4 +1,4 @@
-//! What an engine answers when it can't.
+//! Errors of engines.
 
 use std::time::Duration;
 
@@ -6,51 +6,51 @@ use bollard::errors::Error;
 
 use crate::{RuntimeError, docker::EndpointError};
 
-/// Why an engine did not do what it was asked.
+/// An error of an engine request.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// It is not known where the engine is.
+    /// The endpoint could not be resolved.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
-    /// It can't be reached, or the connection broke.
+    /// The engine can't be reached, or the connection broke.
     #[error("the engine at {endpoint} can't be reached: {problem}")]
     Unreachable {
-        /// Where it is.
+        /// Address of the engine.
         endpoint: String,
-        /// What happened, for people.
+        /// The problem, for people.
         problem: String,
     },
-    /// It has not answered in time. Whether it did what it was asked is not known.
+    /// The engine did not answer in time. Whether it has executed the request is unknown.
     #[error("the engine at {endpoint} did not answer within {limit:?} when asked to {action}")]
     Slow {
-        /// Where it is.
+        /// Address of the engine.
         endpoint: String,
-        /// What it was asked.
+        /// The requested action.
         action: String,
-        /// How long it was waited for.
+        /// The time limit.
         limit: Duration,
     },
-    /// It has refused.
+    /// The engine refused the request.
     #[error("the engine can't {action}: {message}")]
     Refused {
-        /// What it was asked.
+        /// The requested action.
         action: String,
-        /// The status of its answer, as in HTTP.
+        /// HTTP status of the answer.
         status: u16,
-        /// What it says.
+        /// Message of the engine.
         message: String,
     },
-    /// It has answered what nobody understands.
+    /// The engine's answer is malformed.
     #[error("the engine's answer is not understood when asked to {action}: {problem}")]
     Protocol {
-        /// What it was asked.
+        /// The requested action.
         action: String,
-        /// What is odd about it.
+        /// The problem, for people.
         problem: String,
     },
-    /// There is a volume of a version whose volumes carried no owner, and none of the owner's. It may have what is needed, or
-    /// be another project's: a person has to say.
+    /// A volume of an earlier version exists, whose name had no owner, and the owner's own volume doesn't.
+    /// The old one may be the owner's or another project's, so the operator has to decide.
     #[error(
         "the volume `{volume}` would be `{name}`, which is not there, and `{former}` of an earlier version is: \
          keep what it has by `docker run --rm -v {former}:/from -v {name}:/to busybox cp -a /from/. /to`, or, if no \
@@ -59,46 +59,46 @@ pub enum EngineError {
     FormerVolume {
         /// The volume, as jobs name it.
         volume: String,
-        /// What the engine called it.
+        /// Name of the volume in the earlier version.
         former: String,
-        /// What the engine will call it.
+        /// Name of the volume in this version.
         name: String,
     },
-    /// An image is not there, and may not be pulled or can't be.
+    /// An image is missing, and it may not be pulled or the pull failed.
     #[error("there is no image `{image}`: {problem}")]
     NoImage {
         /// The image as it was named.
         image: String,
-        /// Why it could not be had.
+        /// The reason, for people.
         problem: String,
     },
 }
 
 impl EngineError {
-    /// Tells whether the engine said that there is no such thing.
+    /// Tells whether the engine reported that the object does not exist.
     pub fn is_absent(&self) -> bool {
         matches!(self, Self::Refused { status: 404, .. })
     }
 
-    /// Tells whether the engine said that something is in the way: a name is taken, a container doesn't run.
+    /// Tells whether the engine reported a conflict: a name is in use, a container doesn't run.
     pub fn is_conflict(&self) -> bool {
         matches!(self, Self::Refused { status: 409, .. })
     }
 
-    /// Tells whether the engine said that a container is just becoming something else, so that asking again soon helps.
+    /// Tells whether the engine reported that a container is changing its state, so that a retry soon helps.
     pub(crate) fn is_between_states(&self) -> bool {
-        // Podman's words for a container that has ended and that it has not noted down yet, and Docker's for one that
-        // two remove at once: such a one stays, dead, until it is removed once more.
+        // Podman's text is for a container that has ended but is not recorded yet. Docker's is for a
+        // container that two clients remove at once; it stays dead until it is removed once more.
         const PASSING: [&str; 2] = ["container state improper", "unable to remove filesystem"];
         matches!(self, Self::Refused { message, .. } if PASSING.iter().any(|words| message.contains(words)))
     }
 
-    /// Tells whether somebody else removes a container at this moment, or it is just ending.
+    /// Tells whether another client removes the container at this moment, or it is just ending.
     pub(crate) fn is_being_removed(&self) -> bool {
         self.is_conflict() || self.is_between_states()
     }
 
-    /// Tells whether it is the engine that is in trouble, so that asking again later may help.
+    /// Tells whether the engine is unavailable, so that a later retry may help.
     pub fn is_outage(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::Slow { .. })
     }
@@ -110,7 +110,7 @@ impl From<EngineError> for RuntimeError {
     }
 }
 
-/// Tells the causes of a call's failure apart.
+/// Converts an error of the client library.
 pub(crate) fn classified(endpoint: &str, action: &str, limit: Duration, error: Error) -> EngineError {
     let action = action.to_owned();
     match error {
@@ -124,7 +124,7 @@ pub(crate) fn classified(endpoint: &str, action: &str, limit: Duration, error: E
     }
 }
 
-/// Leaves out what only a programmer of the client wants to know: the layers that an error has come through.
+/// Returns the error text without the names of the client library's layers.
 fn in_words(error: &dyn std::error::Error) -> String {
     let text = chain(error);
     let text = ["Error in the hyper legacy client: ", "client error (Connect): ", "tcp connect error: "]
@@ -133,7 +133,7 @@ fn in_words(error: &dyn std::error::Error) -> String {
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
-/// Writes an error with all its causes, each once.
+/// Returns the texts of an error and all its causes, each once.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

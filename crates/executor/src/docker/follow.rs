@@ -1,4 +1,4 @@
-//! The events of a job, read from its log: as fast as the reader takes them, and without anybody having to wait for it.
+//! The events of a job, read from its log at the speed of the reader. A slow reader delays nobody else.
 
 use std::time::Duration;
 
@@ -15,30 +15,30 @@ use crate::{
     },
 };
 
-/// How much is handed on at a time.
+/// Maximum bytes of one output event.
 const CHUNK: usize = 64 * 1024;
 
-/// Between two tries to read a log that broke off.
+/// Pause before a broken log is read again.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How often it is looked whether a container has exited whose job has ended: for five seconds.
+/// Number of checks whether the container of an ended job has exited: five seconds in total.
 const EXITS: usize = 100;
 
-/// Follows one job for one reader.
+/// The state of following one job for one reader.
 pub(crate) struct Follower {
     engine: Engine,
     id: JobId,
     events: EventSender,
     started: bool,
-    /// How much of each stream has been shown.
+    /// Number of bytes of each stream sent to the reader.
     shown: [u64; 2],
-    /// How much of each stream this reading of the log has passed.
+    /// Number of bytes of each stream seen in the present reading of the log.
     passed: [u64; 2],
-    /// Pieces of one stream that are put together.
+    /// Pieces of one stream that are joined into one event.
     pending: Option<(Stream, Vec<u8>)>,
 }
 
-/// Nobody listens any more, or there is nothing more to be told.
+/// The end of following: the reader is gone, or no event is left.
 struct Over;
 
 impl Follower {
@@ -46,15 +46,15 @@ impl Follower {
         Self { engine, id, events, started: false, shown: [0; 2], passed: [0; 2], pending: None }
     }
 
-    /// Follows a job to its end. `phase` tells of a job of this client, which may not have a container yet, or never gets
-    /// one.
+    /// Follows a job to its end. `phase` is the phase of a job of this client, which may not have a container
+    /// yet, or may never get one.
     pub(crate) async fn follow(mut self, phase: Option<watch::Receiver<Phase>>) {
         if let Some(mut phase) = phase {
             let now = phase.wait_for(|phase| !matches!(phase, Phase::Waiting)).await.map(|now| now.clone());
             let never_began = match now {
                 Ok(Phase::Ended(outcome)) => outcome.started.is_none(),
                 Ok(Phase::Failed(_)) => true,
-                // It runs, or somebody else has it.
+                // The job runs, or belongs to another client.
                 _ => false,
             };
             if never_began {
@@ -77,7 +77,7 @@ impl Follower {
                 self.flush().await?;
             }
             match look::look(&self.engine, &self.id).await {
-                // It was removed, or it was killed: there is no last line.
+                // The container was removed or killed: its log has no last line.
                 Ok(None) => return self.end().await,
                 Ok(Some(looked)) if looked.stage == Stage::Exited => return self.rest().await,
                 _ => {}
@@ -86,7 +86,7 @@ impl Follower {
         }
     }
 
-    /// Reads the log of a container that has exited: there may be more of it than when it was read last.
+    /// Reads the log of an exited container, which may be longer than at the last reading.
     async fn rest(&mut self) -> Result<(), Over> {
         self.passed = [0; 2];
         let engine = self.engine.clone();
@@ -122,7 +122,8 @@ impl Follower {
         }
     }
 
-    /// Waits until a container has exited whose first process has said that the job ended: who is told so may remove it.
+    /// Waits until the container of an ended job has exited, so that the reader of the last event can remove
+    /// the job.
     async fn gone(&self) {
         for _ in 0..EXITS {
             match look::look(&self.engine, &self.id).await {

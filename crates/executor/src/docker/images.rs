@@ -1,4 +1,4 @@
-//! The images of an engine: looked up, loaded, pulled.
+//! The images of an engine: inspected, loaded, pulled.
 
 use bollard::query_parameters::{CreateImageOptionsBuilder, ImportImageOptionsBuilder};
 use futures::StreamExt;
@@ -10,46 +10,46 @@ use crate::{
     image::build::BuiltImage,
 };
 
-/// The longest a pull may say nothing at all.
+/// Maximum time between two progress messages of a pull.
 const SILENCE: Duration = Duration::from_secs(120);
 
-/// The longest the loading of an archive may take.
+/// Maximum time to load an archive.
 const LOAD_LIMIT: Duration = Duration::from_secs(600);
 
-/// What is known of an image.
+/// The properties of an image on an engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EngineImage {
-    /// The digest of its configuration: `sha256:…`.
+    /// Digest of the config: `sha256:…`.
     pub id: String,
-    /// The digest under which its registry has it, if it came from one; else its id.
+    /// Digest in the registry, if the image came from one; else its id.
     pub digest: String,
-    /// Its variables, as `NAME=value`.
+    /// Environment variables, as `NAME=value`.
     pub env: Vec<String>,
-    /// What it runs in any case.
+    /// Entry point, which always runs.
     pub entrypoint: Vec<String>,
-    /// What it runs unless something else is asked for.
+    /// Default arguments, which a job can override.
     pub cmd: Vec<String>,
-    /// Who runs it, as it says itself.
+    /// User that the image names.
     pub user: String,
 }
 
-/// How far a pull has come.
+/// The progress of a pull.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PullProgress {
-    /// The layer, by the first letters of its digest; empty for the image as a whole.
+    /// Layer, by the first characters of its digest; empty for the image as a whole.
     pub layer: String,
-    /// What is done with it: `Downloading`, `Extracting`.
+    /// Present step: `Downloading`, `Extracting`.
     pub status: String,
-    /// How many bytes of it are there.
+    /// Number of bytes processed.
     pub current: Option<u64>,
-    /// How many there will be.
+    /// Total number of bytes.
     pub total: Option<u64>,
 }
 
 impl Engine {
-    /// Looks an image up by name or id; `None` if the engine has none.
+    /// Inspects an image by name or id; `None` if the engine has none.
     ///
     /// # Errors
     /// [`EngineError`] when the engine doesn't answer.
@@ -72,11 +72,11 @@ impl Engine {
         }))
     }
 
-    /// Loads images from an archive: a docker archive, or an OCI layout with a `manifest.json` beside it, as
-    /// [`ImageBuilder`](crate::image::build::ImageBuilder) makes them.
+    /// Loads images from an archive: a docker archive, or an OCI layout with a `manifest.json` beside it, the
+    /// output of [`ImageBuilder`](crate::image::build::ImageBuilder).
     ///
     /// # Errors
-    /// [`EngineError::Refused`] when the engine can't read it or has no room.
+    /// [`EngineError::Refused`] when the engine can't read the archive or has no space.
     pub async fn load_image(&self, archive: Vec<u8>) -> Result<(), EngineError> {
         let options = ImportImageOptionsBuilder::default().quiet(true).build();
         let mut told = self.client().import_image(options, bollard::body_full(archive.into()), None);
@@ -90,11 +90,11 @@ impl Engine {
         self.within(LOAD_LIMIT, action, load).await
     }
 
-    /// Fetches an image from its registry, with the credentials that the Docker client of this environment has for it.
-    /// `progress` is told how far it has come.
+    /// Pulls an image from its registry, with the credentials that the Docker client of this environment has
+    /// for it. `progress` receives the progress.
     ///
     /// # Errors
-    /// [`EngineError::NoImage`] when it can't be had.
+    /// [`EngineError::NoImage`] when the pull fails.
     pub async fn pull_image(
         &self,
         name: &str,
@@ -130,10 +130,10 @@ impl Engine {
         }
     }
 
-    /// Sees to it that an image is there, as the policy says.
+    /// Ensures that an image is present, according to the pull policy.
     ///
     /// # Errors
-    /// [`EngineError::NoImage`] when it can't be had.
+    /// [`EngineError::NoImage`] when it is missing and can't be pulled.
     pub async fn ensure_image(
         &self,
         name: &str,
@@ -147,7 +147,7 @@ impl Engine {
             match self.image(name).await {
                 Ok(Some(found)) => return Ok(found),
                 Ok(None) => {}
-                // Of a name that can be none, the engine says that it has no such thing, and then why.
+                // For a malformed name the engine reports that there is no such image, and then the reason.
                 Err(EngineError::Refused { message, .. }) if message.contains("invalid reference") => {
                     let why = message.split("invalid reference format").nth(1).unwrap_or_default();
                     return Err(missing(&format!("that is no name of an image{why}")));
@@ -169,7 +169,7 @@ impl Engine {
     }
 }
 
-/// Loads an image of ours unless the engine has it already; its id tells, which is the digest of what is in it.
+/// Loads a built image unless the engine has it. Its id, the digest of its config, identifies the content.
 pub(crate) async fn load_if_missing(engine: &Engine, image: &BuiltImage) -> Result<(), EngineError> {
     if engine.image(image.id()).await?.is_some() {
         return Ok(());
@@ -177,7 +177,7 @@ pub(crate) async fn load_if_missing(engine: &Engine, image: &BuiltImage) -> Resu
     engine.load_image(image.archive().to_vec()).await
 }
 
-/// A name without tag or digest means `latest`; an engine that is asked for it pulls all tags there are.
+/// Adds the tag `latest` to a name without tag or digest. An engine would otherwise pull all tags.
 fn with_tag(name: &str) -> String {
     let last = name.rsplit('/').next().unwrap_or(name);
     if last.contains(':') || last.contains('@') { name.to_owned() } else { format!("{name}:latest") }

@@ -1,4 +1,4 @@
-//! How a job is told to the first process of its container (`docker/init` has the language).
+//! The description of a job for the first process of its container (`docker/init` documents the format).
 
 use std::collections::BTreeMap;
 
@@ -6,20 +6,20 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 
 use crate::{Job, JobId, OnOwnerDeath};
 
-/// What every job's `PATH` is when neither it nor its image says otherwise.
+/// Default `PATH` if neither the job nor its image sets it.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Where the job's own volume is mounted.
+/// Mount point of the job's own volume.
 pub(crate) const FOLDER: &str = "/windlass";
 
-/// A job, ready to be told.
+/// A job, ready to be written.
 pub(crate) struct Input {
     job: Job,
     env: BTreeMap<String, String>,
 }
 
 impl Input {
-    /// Takes a job and the variables of its image.
+    /// Combines a job with the variables of its image.
     pub(crate) fn new(id: &JobId, job: &Job, image_env: &[String]) -> Self {
         let mut env: BTreeMap<_, _> =
             [("PATH", PATH)].map(|(name, value)| (name.to_owned(), value.to_owned())).into();
@@ -35,7 +35,7 @@ impl Input {
         Self { job: job.clone(), env }
     }
 
-    /// Tells it.
+    /// Writes the description and the input of the job.
     pub(crate) async fn write(&self, to: &mut (impl AsyncWrite + Unpin)) -> std::io::Result<()> {
         let job = &self.job;
         let mut plain = Vec::new();

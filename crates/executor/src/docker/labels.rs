@@ -1,4 +1,4 @@
-//! What is written on a container: all that a later client needs to find a job again and to tell its outcome.
+//! The labels of a container: everything that a later client needs to find a job and to read its outcome.
 
 use std::collections::HashMap;
 
@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Job, JobId, Limits, Network, OnOwnerDeath, OutputRequest, Owner, Root};
 
-/// The job that a container runs.
+/// Label with the id of the job.
 pub(crate) const JOB: &str = "io.windlass.job";
-/// Whose it is.
+/// Label with the owner of the job.
 pub(crate) const OWNER: &str = "io.windlass.owner";
-/// The client that made a container, also one that isn't a job's.
+/// Label with the client that created a container, on every container.
 pub(crate) const CLIENT: &str = "io.windlass.client";
-/// What a container is for that isn't a job's.
+/// Label with the role of a container that runs no job.
 pub(crate) const ROLE: &str = "io.windlass.role";
 const RECORD: &str = "io.windlass.record";
 const RELAXED: &str = "io.windlass.relaxed";
 
-/// What has to be known of a job when its client has forgotten it. Nothing secret is in it.
+/// The properties of a job that a later client needs. It contains no secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     version: u32,
@@ -40,7 +40,7 @@ impl Record {
         }
     }
 
-    /// Reads it from a container's labels; `None` if it is none of ours.
+    /// Reads the record from a container's labels; `None` if the container is foreign.
     pub(crate) fn read(labels: &HashMap<String, String>) -> Option<Self> {
         serde_json::from_str(labels.get(RECORD)?).ok()
     }
@@ -61,12 +61,12 @@ pub(crate) fn of_job(id: &JobId, job: &Job, record: &Record, client: &str) -> Ha
     labels
 }
 
-/// Returns the labels of a container that isn't a job's.
+/// Returns the labels of a container that runs no job.
 pub(crate) fn of_role(role: &str, client: &str) -> HashMap<String, String> {
     [(ROLE, role), (CLIENT, client)].map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
-/// Lists in what a job differs from the strictest way to run it, for people.
+/// Lists the isolation relaxations of a job, for people.
 fn relaxations(job: &Job) -> Vec<String> {
     let mut relaxed = Vec::new();
     match &job.network {
@@ -85,7 +85,7 @@ fn relaxations(job: &Job) -> Vec<String> {
     relaxed
 }
 
-/// The owner of a container's job.
+/// Returns the id and the owner of a container's job.
 pub(crate) fn job_of(labels: &HashMap<String, String>) -> Option<(JobId, Owner)> {
     Some((labels.get(JOB)?.parse().ok()?, labels.get(OWNER)?.parse().ok()?))
 }

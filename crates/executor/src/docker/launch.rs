@@ -1,4 +1,4 @@
-//! Brings a job's container up, to the moment from which the job is the engine's.
+//! Launches a job's container, up to the moment from which the engine owns the job.
 
 use std::pin::Pin;
 
@@ -24,28 +24,29 @@ use crate::{
     },
 };
 
-/// How often a job is tried again whose anchor was gone when it was made.
+/// Maximum number of launches of a job whose anchor was gone.
 const TRIES: u32 = 3;
 
-/// What became of a launch.
+/// The result of a launch.
 pub(crate) enum Launched {
-    /// The job runs, or has ended already.
+    /// The job runs, or has already ended.
     Running(Box<Running>),
-    /// There is a container of that name: somebody else has submitted the job.
+    /// A container of that name exists: another client has submitted the job.
     Exists,
 }
 
-/// A job that was told to its container.
+/// A job whose description its container has received.
 pub(crate) struct Running {
     pub(crate) record: Record,
     pub(crate) lines: LineStream,
-    /// What was told already.
+    /// Lines received so far.
     pub(crate) first: Vec<Line>,
-    /// The connection by which the container knows that its owner lives. Nothing but dropping it is done with it.
+    /// Connection that proves to the container that its owner lives. Dropping it ends the proof; nothing else
+    /// is done with it.
     pub(crate) owner: Option<JoinHandle<Pin<Box<dyn AsyncWrite + Send>>>>,
 }
 
-/// Makes a container, starts it and tells it the job.
+/// Creates a container, starts it and sends it the job.
 pub(crate) async fn launch(shared: &Shared, id: &JobId, job: &Job) -> Result<Launched, EngineError> {
     let image = job.image.as_deref().or(shared.options.image.as_deref()).unwrap_or_default();
     let environment = &shared.options.environment;
@@ -69,7 +70,7 @@ pub(crate) async fn launch(shared: &Shared, id: &JobId, job: &Job) -> Result<Lau
     Box::pin(attempt(shared, id, job, &image, &mut gone)).await
 }
 
-/// Says how an image that is not there can be brought to the engine.
+/// Adds advice on how to bring a missing image to the engine.
 fn advised(error: EngineError, kind: EngineKind) -> EngineError {
     let EngineError::NoImage { image, problem } = error else { return error };
     let program = match kind {
@@ -82,7 +83,8 @@ fn advised(error: EngineError, kind: EngineKind) -> EngineError {
     EngineError::NoImage { image, problem: advice }
 }
 
-/// Tries once. `gone` is set when it is worth another try: to the anchor that was not there, or to nothing.
+/// Tries one launch. Sets `gone` when a retry is useful: to the name of the missing anchor, or to an empty
+/// name.
 async fn attempt(
     shared: &Shared,
     id: &JobId,
@@ -108,7 +110,7 @@ async fn attempt(
         }
         return not_made(shared, id, anchor, error, gone).await;
     }
-    // The job's container has the volume now.
+    // The job's container holds the volume now.
     let shell = scratch.map(|scratch| {
         let tools = shared.tools.clone();
         tokio::spawn(async move { tools.remove_shell(&scratch).await })
@@ -116,7 +118,8 @@ async fn attempt(
     match tell(shared, id, job, image, record).await {
         Ok(running) => Ok(Launched::Running(Box::new(running))),
         Err(error) => {
-            // It was not told all it has to know, so it never ran. Its volume goes with who is removed last.
+            // The container did not receive the whole description, so the job never ran. The volume goes with
+            // the container that is removed last.
             if let Some(shell) = shell {
                 let _panicked = shell.await;
             }
@@ -127,7 +130,7 @@ async fn attempt(
     }
 }
 
-/// Returns the anchor, another one than the one that was `gone`, and the container that has prepared the job's volume.
+/// Returns an anchor other than `gone`, and the container that has prepared the job's volume.
 async fn prepare(
     shared: &Shared,
     job: &Job,
@@ -145,7 +148,7 @@ async fn prepare(
     Ok((anchor?, scratch))
 }
 
-/// Finds out what it means that a job's container could not be made, and notes whether another try is worth it.
+/// Handles the error that a job's container could not be created, and records whether a retry is useful.
 async fn not_made(
     shared: &Shared,
     id: &JobId,
@@ -165,8 +168,8 @@ async fn not_made(
     Err(error)
 }
 
-/// Tells whether a job's container is one that this very client has given up, since an answer came too late or not at all:
-/// nobody has told it the whole job, and nobody will.
+/// Tells whether this client itself abandoned the existing container, because an answer came late or never.
+/// Such a container has not received the whole job, and never will.
 async fn is_abandoned(shared: &Shared, id: &JobId) -> Result<bool, EngineError> {
     match look::look(&shared.engine, id).await? {
         Some(looked) if looked.client == shared.client => look::never_began(&shared.engine, id, looked).await,
@@ -174,7 +177,7 @@ async fn is_abandoned(shared: &Shared, id: &JobId) -> Result<bool, EngineError> 
     }
 }
 
-/// Notes the anchor as gone if that is why the engine has refused a container.
+/// Records the anchor as gone if that is why the engine refused a container.
 fn note_anchor(error: &EngineError, anchor: String, gone: &mut Option<String>) {
     if let EngineError::Refused { message, .. } = error
         && (message.contains(&anchor)
@@ -185,7 +188,7 @@ fn note_anchor(error: &EngineError, anchor: String, gone: &mut Option<String>) {
     }
 }
 
-/// Starts a job's container and tells it the job.
+/// Starts a job's container and sends it the job.
 async fn tell(
     shared: &Shared,
     id: &JobId,
@@ -201,7 +204,7 @@ async fn tell(
     let input = Input::new(id, job, &image.env);
     let (mut to, fate) = (attached.input, job.on_owner_death);
     let owner = tokio::spawn(async move {
-        // A container that has ended doesn't read any more; its lines tell why.
+        // A container that has ended reads no more; its lines contain the reason.
         let told = input.write(&mut to).await;
         if told.is_ok() && fate == OnOwnerDeath::Finish {
             let _ended = to.shutdown().await;
@@ -219,7 +222,7 @@ async fn tell(
     }
 }
 
-/// Waits until the job was told as a whole.
+/// Waits until the container has confirmed the whole job.
 async fn accepted(shared: &Shared, lines: &mut LineStream) -> Result<Vec<Line>, EngineError> {
     let unreachable = |problem: &str| EngineError::Unreachable {
         endpoint: shared.engine.endpoint().to_string(),

@@ -1,4 +1,5 @@
-//! What the first process of a container tells (`docker/init` has the language), and the outcome that comes of it.
+//! Parses the output lines of a container's first process (`docker/init` documents the format), and collects
+//! the outcome.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,30 +10,30 @@ use crate::{
     outcome::LEFT_BEHIND,
 };
 
-/// One thing that was told.
+/// One output line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// Everything the job was given has been stored.
+    /// All input of the job was stored.
     Accepted,
-    /// It could not be, for this reason.
+    /// The input could not be stored, for this reason.
     Refused(String),
-    /// The job runs.
+    /// The job was started.
     Started(Timestamp),
-    /// It wrote this.
+    /// The job wrote these bytes.
     Written(Stream, Vec<u8>),
-    /// It wrote this last, with something before it that was not stored.
+    /// The last bytes that the job wrote; bytes before them were not stored.
     Last(Stream, Vec<u8>),
-    /// What became of an output, by its number.
+    /// Result of an output, by its index.
     Output(usize, Output),
-    /// It has left processes running, with these names.
+    /// Names of the processes that the job left running.
     LeftBehind(Vec<String>),
-    /// The next piece of an output.
+    /// Next piece of an output.
     Piece(Vec<u8>),
-    /// It has ended.
+    /// The job has ended.
     Ended(Ended),
 }
 
-/// The last line.
+/// The fields of the last line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ended {
     pub(crate) started: Option<Timestamp>,
@@ -41,14 +42,14 @@ pub(crate) struct Ended {
     pub(crate) how: How,
 }
 
-/// How it ended.
+/// The way a job ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum How {
     Exited(i32),
     Signalled(i32),
     TimedOut,
     Cancelled,
-    /// Nobody was connected any more.
+    /// The owner's connection was closed.
     Orphaned,
     /// The engine stopped the container.
     Stopped,
@@ -59,13 +60,13 @@ pub(crate) enum How {
     Other(String),
 }
 
-/// Puts the lines together again that come in pieces.
+/// A buffer that assembles lines from pieces.
 #[derive(Debug, Default)]
 pub(crate) struct Lines(Vec<u8>);
 
 impl Lines {
-    /// Takes a piece, and returns the lines that are whole now. What is none of ours is left out: an image may have a
-    /// program that writes to what it should not have.
+    /// Appends a piece, and returns the completed lines. Malformed lines are skipped, since a program of the
+    /// image may write to the log as well.
     pub(crate) fn take(&mut self, piece: &[u8]) -> Vec<Line> {
         self.0.extend(piece);
         let Some(end) = self.0.iter().rposition(|byte| *byte == b'\n') else { return Vec::new() };
@@ -142,7 +143,7 @@ fn text(base64: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&STANDARD.decode(base64).ok()?).into_owned())
 }
 
-/// An outcome in the making: what was told so far, no more of it than is kept.
+/// The collected lines of a job, limited to the kept part, from which the outcome is made.
 #[derive(Debug)]
 pub(crate) struct Collector {
     record: Record,
@@ -151,7 +152,7 @@ pub(crate) struct Collector {
     streams: [Kept; 2],
     outputs: BTreeMap<String, Output>,
     left_behind: Vec<String>,
-    /// Which output the next piece belongs to.
+    /// Output that the next piece belongs to.
     current: Option<String>,
 }
 
@@ -162,12 +163,12 @@ impl Collector {
         Self { record, accepted: false, started: None, streams, outputs, left_behind, current: None }
     }
 
-    /// Tells whether the job has been told that everything is there.
+    /// Tells whether the first process has confirmed all input.
     pub(crate) fn is_accepted(&self) -> bool {
         self.accepted
     }
 
-    /// Takes a line; the last one makes the outcome.
+    /// Takes a line. The last line completes the outcome.
     pub(crate) fn take(&mut self, line: Line) -> Option<Outcome> {
         match line {
             Line::Accepted => self.accepted = true,
@@ -201,7 +202,7 @@ impl Collector {
         outcome
     }
 
-    /// Makes an outcome of a job of which no end was told.
+    /// Creates the outcome of a job whose end was not reported.
     pub(crate) fn broken_off(&mut self, end: End) -> Outcome {
         self.remains(end, Timestamp::now(), None)
     }
@@ -250,15 +251,15 @@ pub(crate) fn index(stream: Stream) -> usize {
     }
 }
 
-/// What is kept of a stream while it comes.
+/// The kept part of a stream.
 #[derive(Debug)]
 struct Kept {
     head_room: usize,
     tail_room: usize,
     head: Vec<u8>,
-    /// The end of what was stored and is not in the head.
+    /// Last stored bytes beyond the head.
     tail: VecDeque<u8>,
-    /// The end of what was not stored.
+    /// Last bytes of the part that was not stored.
     last: Vec<u8>,
     stored: u64,
 }
@@ -287,7 +288,7 @@ impl Kept {
 
     fn captured(&mut self, total: Option<u64>) -> Captured {
         let total = total.unwrap_or(self.stored);
-        // Where what was stored and the rest don't meet, only the rest is the end of the stream.
+        // If bytes are missing between the stored part and the rest, only the rest is the end of the stream.
         let meets = total == self.stored + self.last.len() as u64;
         let mut tail = if meets { Vec::from(std::mem::take(&mut self.tail)) } else { Vec::new() };
         tail.append(&mut self.last);
@@ -307,7 +308,7 @@ mod tests {
         job.limits.stdout_bytes = keep;
         let mut collector = Collector::new(Record::new(&job, Some("sha256:1".to_owned())));
         let mut lines = Lines::default();
-        // In pieces that are cut anywhere.
+        // Pieces with arbitrary boundaries.
         let taken: Vec<Line> = text.as_bytes().chunks(3).flat_map(|piece| lines.take(piece)).collect();
         let mut outcome = taken.into_iter().filter_map(|line| collector.take(line));
         outcome.next().unwrap()

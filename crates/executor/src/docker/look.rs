@@ -1,4 +1,4 @@
-//! What an engine tells of a job's container: whether it is there, how far it has come, what was logged.
+//! Inspects a job's container on the engine: its existence, its stage, its log.
 
 use std::{collections::HashMap, io::Read, pin::Pin, time::Duration};
 
@@ -22,26 +22,27 @@ use crate::{
     },
 };
 
-/// Where a job that must finish keeps what it has told.
+/// File in which a job that must finish keeps a copy of its lines.
 const COPY: &str = "/windlass/told";
 
-/// How often the engine is asked again whether a container was killed for want of memory: it learns of it a moment late.
+/// Number of checks whether a container was killed for lack of memory. The engine learns of it with a delay.
 const MEMORY_LOOKS: u32 = 3;
 const MEMORY_PAUSE: Duration = Duration::from_millis(100);
 
-/// How often it is looked whether a first process has stored what it was given, or has ended.
+/// Number of checks whether a first process has stored its input, or has ended.
 const STORE_LOOKS: u32 = 20;
 const STORE_PAUSE: Duration = Duration::from_millis(50);
 
-/// Between 50 ms and this signal's number the grace doubles with each number (`docker/init`).
+/// First signal that asks a job to end, without grace. The next one grants 50 ms, and each further one twice
+/// the grace of the one before (`docker/init`).
 const FIRST_SIGNAL: u32 = 34;
 const LAST_SIGNAL: u32 = 64;
 const FIRST_GRACE: Duration = Duration::from_millis(50);
 
-/// The lines of one job, as they come.
+/// The lines of one job, as they arrive.
 pub(crate) type LineStream = Pin<Box<dyn Stream<Item = Result<Vec<Line>, EngineError>> + Send>>;
 
-/// A job's container.
+/// The inspected container of a job.
 #[derive(Debug)]
 pub(crate) struct Looked {
     pub(crate) record: Record,
@@ -50,27 +51,27 @@ pub(crate) struct Looked {
     out_of_memory: bool,
 }
 
-/// How far a container has come.
+/// The stage of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Made, and not started.
+    /// Created, but not started.
     Made,
     Running,
     Exited,
 }
 
-/// How a job that has no client any more ended, or never began.
+/// The end of a job whose client is gone.
 #[derive(Debug)]
 pub(crate) enum Remains {
-    /// Its client died before the job was told.
+    /// The client died before it had sent the job.
     NeverBegan,
-    /// Its end was logged, or the engine knows it.
+    /// The end was logged, or the engine knows it.
     Ended(Box<Outcome>),
-    /// It began, and nobody knows how it ended.
+    /// The job started, and its end is unknown.
     Gone(Box<Outcome>),
 }
 
-/// Looks at a job's container; `None` if there is none.
+/// Inspects a job's container; `None` if there is none.
 pub(crate) async fn look(engine: &Engine, id: &JobId) -> Result<Option<Looked>, EngineError> {
     let inspected = inspect(engine, &name(id)).await?;
     let Some(found) = inspected else { return Ok(None) };
@@ -108,7 +109,8 @@ fn label(labels: &HashMap<String, String>, name: &str) -> String {
     labels.get(name).cloned().unwrap_or_default()
 }
 
-/// Reads what a job's first process has told, from the beginning; with `follow`, as it comes until the container ends.
+/// Reads the lines of a job's first process from the beginning. With `follow` the stream lasts until the
+/// container ends.
 pub(crate) fn logged(engine: &Engine, id: &JobId, follow: bool) -> LineStream {
     let options = LogsOptionsBuilder::default().stdout(true).follow(follow).tail("all").build();
     let engine = engine.clone();
@@ -116,7 +118,7 @@ pub(crate) fn logged(engine: &Engine, id: &JobId, follow: bool) -> LineStream {
     Box::pin(lines(engine, stream))
 }
 
-/// Puts the lines together that come on a stream of an engine.
+/// Assembles the lines from an engine's stream.
 pub(crate) fn lines<S>(engine: Engine, stream: S) -> impl Stream<Item = Result<Vec<Line>, EngineError>>
 where
     S: Stream<Item = Result<LogOutput, bollard::errors::Error>>,
@@ -124,7 +126,7 @@ where
     let mut lines = Lines::default();
     stream.map(move |piece| match piece {
         Ok(LogOutput::StdOut { message }) => Ok(lines.take(&message)),
-        // Without a terminal this is the torn end of a stream that broke.
+        // Without a terminal, this variant is the truncated end of a broken stream.
         Ok(LogOutput::Console { .. }) => Err(EngineError::Unreachable {
             endpoint: engine.endpoint().to_string(),
             problem: "the stream broke in the middle of a message".to_owned(),
@@ -134,8 +136,9 @@ where
     })
 }
 
-/// Reads all that a job whose container has exited has told: from the log, or, if that has no end, from the copy that a
-/// job that must finish has in its volume. An engine that is dead when it is told something has it in no log.
+/// Reads all lines of a job whose container has exited. They come from the log. Lines written while the
+/// engine is down are not in the log. If the log lacks the last line, all lines come from the copy in the
+/// volume of a job that must finish.
 pub(crate) async fn told(engine: &Engine, id: &JobId, looked: &Looked) -> Result<Vec<Line>, EngineError> {
     let mut all = Vec::new();
     let mut logged = logged(engine, id, false);
@@ -165,13 +168,13 @@ async fn copied(engine: &Engine, id: &JobId) -> Result<Vec<Line>, EngineError> {
     let mut content = Vec::new();
     let mut archive = tar::Archive::new(archive.as_slice());
     for entry in archive.entries().into_iter().flatten().flatten() {
-        // A file that is cut off has no end, and that is seen.
+        // A truncated file is detected by its missing last line.
         let _cut = entry.take(u64::MAX).read_to_end(&mut content);
     }
     Ok(Lines::default().take(&content))
 }
 
-/// Finds out how a job ended whose container has exited.
+/// Determines how a job ended whose container has exited.
 pub(crate) async fn remains(engine: &Engine, id: &JobId, looked: &Looked) -> Result<Remains, EngineError> {
     let mut collector = Collector::new(looked.record.clone());
     for line in told(engine, id, looked).await? {
@@ -189,8 +192,8 @@ pub(crate) async fn remains(engine: &Engine, id: &JobId, looked: &Looked) -> Res
     })
 }
 
-/// Finds out whether a job never began that nobody will tell anything any more: its client is dead, or has given it up. One
-/// that waits for the rest of its description is ended, since it would wait for ever; only then is it decided.
+/// Determines whether a job without a live client never began: its client is dead, or has abandoned it. A
+/// container that waits for the rest of its description is killed first, since it would wait forever.
 pub(crate) async fn never_began(engine: &Engine, id: &JobId, looked: Looked) -> Result<bool, EngineError> {
     let mut looked = looked;
     if looked.stage == Stage::Running {
@@ -219,7 +222,8 @@ pub(crate) async fn never_began(engine: &Engine, id: &JobId, looked: Looked) -> 
     })
 }
 
-/// Tells whether a job's first process has said anything: that all was stored comes first.
+/// Tells whether a job's first process has written any line. The first line confirms that all input was
+/// stored.
 async fn was_told(engine: &Engine, id: &JobId, looked: &Looked) -> Result<bool, EngineError> {
     let mut logged = logged(engine, id, false);
     while let Some(lines) = logged.next().await {
@@ -230,11 +234,11 @@ async fn was_told(engine: &Engine, id: &JobId, looked: &Looked) -> Result<bool, 
     Ok(looked.record.on_owner_death == OnOwnerDeath::Finish && !copied(engine, id).await?.is_empty())
 }
 
-/// Why a job is lost, for people.
+/// The reason why a job is lost, for people.
 pub(crate) const LOST: &str =
     "its container was killed, and not by us: the engine, or the machine it runs on, went away";
 
-/// Tells whether the kernel has killed the first process for want of memory.
+/// Tells whether the kernel has killed the first process for lack of memory.
 pub(crate) async fn was_out_of_memory(
     engine: &Engine,
     id: &JobId,
@@ -251,12 +255,12 @@ pub(crate) async fn was_out_of_memory(
     Ok(out)
 }
 
-/// Asks a job to end within this time. That it has ended, or is gone, is fine.
+/// Asks a job to end within this time. A job that has ended or is gone is no error.
 pub(crate) async fn ask_to_end(engine: &Engine, id: &JobId, grace: Duration) -> Result<(), EngineError> {
     signal(engine, id, &signal_for(grace).to_string()).await
 }
 
-/// Ends a container with all that is in it. That it has ended, or is gone, is fine.
+/// Kills a container with all its processes. A container that has ended or is gone is no error.
 pub(crate) async fn kill(engine: &Engine, id: &JobId) -> Result<(), EngineError> {
     signal(engine, id, "SIGKILL").await
 }
@@ -265,7 +269,7 @@ async fn signal(engine: &Engine, id: &JobId, signal: &str) -> Result<(), EngineE
     let options = KillContainerOptionsBuilder::default().signal(signal).build();
     match engine.call("signal a container", engine.client().kill_container(&name(id), Some(options))).await {
         Err(error) if error.is_absent() || error.is_conflict() => Ok(()),
-        // Podman, and Docker in the moment between the end and its knowledge of it.
+        // Podman's texts, and Docker's in the moment between an end and its detection.
         Err(EngineError::Refused { message, .. })
             if message.contains("is not running")
                 || message.contains("process not found")
@@ -277,7 +281,7 @@ async fn signal(engine: &Engine, id: &JobId, signal: &str) -> Result<(), EngineE
     }
 }
 
-/// The signal that means this grace, or a longer one.
+/// Returns the signal for this grace period, or for the next longer one.
 fn signal_for(grace: Duration) -> u32 {
     if grace.is_zero() {
         return FIRST_SIGNAL;

@@ -1,12 +1,13 @@
 //! Jobs in containers of Docker or Podman.
 //!
-//! An [`Engine`] is found as the Docker client finds it ([`Endpoint::resolve`]) and says what it enforces
-//! ([`Engine::describe`]). A [`DockerRuntime`] runs each job in a fresh container, whose first process is a static program
-//! of ours: it is told the job over the container's input and tells of it in lines that the engine's log keeps, so that who
-//! comes later reads the same. Where that program could not be built, opening a runtime says so.
+//! An [`Engine`] is located in the same way as by the Docker client ([`Endpoint::resolve`]), and reports the
+//! limits that it enforces ([`Engine::describe`]). A [`DockerRuntime`] runs each job in a fresh container.
+//! The first process of the container is a static program of this crate. It reads the job from the
+//! container's input and reports on it in lines, which the engine's log keeps for later clients. Where that
+//! program could not be built, opening a runtime fails.
 //!
-//! A job is shut in unless it [asks](crate::Isolation) for less, and what it asks for is noted on its container.
-//! `docs/design/executor.md` says why it is as it is, and what it can't do.
+//! A job is fully isolated unless it [asks](crate::Isolation) for less; its relaxations are recorded in the
+//! labels of its container. `docs/design/executor.md` has the design decisions and the limitations.
 
 mod container;
 mod credentials;

@@ -1,13 +1,13 @@
-//! What a docker runtime is told when it is opened.
+//! Options of a docker runtime.
 
 use std::{num::NonZeroUsize, time::Duration};
 
 use crate::{User, docker::Environment};
 
-/// How a [`DockerRuntime`](crate::docker::DockerRuntime) runs jobs that don't say themselves.
+/// Settings with which a [`DockerRuntime`](crate::docker::DockerRuntime) runs jobs that don't set their own.
 ///
-/// The defaults are the strict ones: `nobody` as the user, 512 MiB of memory, 256 processes, two processors, 256 MiB of
-/// `/tmp`. A limit that the engine can't enforce is left out, and its
+/// The defaults are strict: `nobody` as the user, 512 MiB of memory, 256 processes, two processors, 256 MiB
+/// of `/tmp`. A limit that the engine can't enforce is left out; its
 /// [description](crate::docker::Description::capabilities) shows which.
 #[derive(Debug, Clone)]
 #[must_use = "options do nothing until a runtime is opened with them"]
@@ -51,74 +51,75 @@ impl DockerOptions {
         Self::default()
     }
 
-    /// Runs jobs that name no image in this one.
+    /// Sets the image of jobs that name none.
     pub fn image(mut self, image: impl Into<String>) -> Self {
         self.image = Some(image.into());
         self
     }
 
-    /// Runs jobs that name no user as this one.
+    /// Sets the user of jobs that name none.
     pub fn user(mut self, user: User) -> Self {
         self.user = user;
         self
     }
 
-    /// Gives this much memory to jobs that ask for no amount.
+    /// Sets the memory limit of jobs that set none, in bytes.
     pub fn memory_bytes(mut self, bytes: u64) -> Self {
         self.memory_bytes = bytes;
         self
     }
 
-    /// Gives this many processes to jobs that ask for no number.
+    /// Sets the maximum number of processes of jobs that set none.
     pub fn pids(mut self, pids: u32) -> Self {
         self.pids = pids;
         self
     }
 
-    /// Gives this much processor time a second to jobs that ask for no amount, in thousandths of one processor.
+    /// Sets the processor time per second of jobs that set none, in thousandths of one processor.
     pub fn cpu_millis(mut self, cpu_millis: u32) -> Self {
         self.cpu_millis = cpu_millis;
         self
     }
 
-    /// Gives a `/tmp` of this size to jobs that ask for none.
+    /// Sets the size of `/tmp` of jobs that set none, in bytes.
     pub fn tmp_bytes(mut self, bytes: u64) -> Self {
         self.tmp_bytes = bytes;
         self
     }
 
-    /// Runs this many jobs at a time, the others wait for their turn here; twice the engine's processors if not given.
+    /// Sets the maximum number of concurrent jobs; further jobs are queued in this process. Default: twice
+    /// the engine's processors.
     pub fn at_once(mut self, at_once: NonZeroUsize) -> Self {
         self.at_once = Some(at_once);
         self
     }
 
-    /// Waits this long for an engine that doesn't answer before [`wait`](crate::Runtime::wait) gives up with an error.
-    /// The job isn't given up: it can be waited for again.
+    /// Sets how long [`wait`](crate::Runtime::wait) tolerates an engine that doesn't answer, before it
+    /// returns an error. The job continues, and the wait can be repeated.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// Gives the engine this long for one call.
+    /// Sets the time limit of one engine call.
     pub fn call_limit(mut self, limit: Duration) -> Self {
         self.call_limit = limit;
         self
     }
 
-    /// Looks for credentials of registries as the Docker client with this environment does.
+    /// Sets the environment in which the Docker client's registry credentials are looked up.
     pub fn environment(mut self, environment: Environment) -> Self {
         self.environment = environment;
         self
     }
 
-    /// Names this client, instead of by a random name, on the labels of all that it makes.
+    /// Sets the name of this client, which labels all its objects. Default: a random name.
     pub fn client(mut self, client: impl Into<String>) -> Self {
         self.client = Some(client.into());
         self
     }
 
-    /// Puts containers below this control group.
+    /// Sets the parent control group of containers.
     pub fn cgroup_parent(mut self, parent: impl Into<String>) -> Self {
         self.cgroup_parent = Some(parent.into());
         self

@@ -1,4 +1,4 @@
-//! What Podman tells of itself that Docker has no word for.
+//! Properties of Podman that the Docker API doesn't have.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use tokio::{
 
 use super::{Endpoint, endpoint::Host};
 
-/// How long it may take to tell.
+/// Maximum time for the request.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// How much it may tell.
+/// Maximum bytes of the answer.
 const MOST: u64 = 1 << 20;
 
 #[derive(Deserialize)]
@@ -23,8 +23,9 @@ struct Info {
     rootless: bool,
 }
 
-/// Asks whether it runs without root. It says so beside what the interface has, where only a call by hand finds it;
-/// `None` where none can be made (ssh, TLS), or it doesn't say.
+/// Asks whether Podman runs without root. The answer contains it outside of the Docker API, so the client
+/// library drops it and the request is made by hand. Returns `None` where that is impossible (ssh, TLS), or
+/// Podman doesn't report it.
 pub(crate) async fn is_rootless(endpoint: &Endpoint) -> Option<bool> {
     let answer = async {
         match (&endpoint.host, &endpoint.tls) {
@@ -37,7 +38,7 @@ pub(crate) async fn is_rootless(endpoint: &Endpoint) -> Option<bool> {
 }
 
 async fn told(mut line: impl AsyncRead + AsyncWrite + Unpin) -> Option<bool> {
-    // Of HTTP 1.0, so that the answer comes in one piece and ends with the connection.
+    // HTTP 1.0, so that the answer comes in one piece and ends with the connection.
     line.write_all(b"GET /info HTTP/1.0\r\nHost: engine\r\n\r\n").await.ok()?;
     let mut answer = Vec::new();
     line.take(MOST).read_to_end(&mut answer).await.ok()?;

@@ -1,4 +1,4 @@
-//! The life of one job of this client: its turn, its launch, its end.
+//! The life of one job of this client: its queue, its launch, its end.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,36 +20,36 @@ use crate::{
     },
 };
 
-/// How much later than it should a container may end before it is killed: what is in it may be stopped as a whole.
+/// Time beyond its deadline after which a container is killed. The container as a whole may be paused.
 const LATE: Duration = Duration::from_secs(20);
 
-/// What is known of a job of this client.
+/// The phase of a job of this client.
 #[derive(Debug, Clone)]
 pub(crate) enum Phase {
-    /// It waits for its turn.
+    /// The job is queued.
     Waiting,
     Running,
     Ended(Arc<Outcome>),
-    /// It could not be launched, for this reason, and nobody has been told yet.
+    /// The launch failed for this reason, which no caller has received yet.
     Failed(String),
 }
 
-/// What the outside wishes of a job.
+/// The requests of callers to a job's task.
 #[derive(Debug, Clone, Copy, Default)]
 struct Wish {
-    /// To end, by itself until this moment.
+    /// Deadline until which the job may end by itself.
     end_by: Option<Instant>,
-    /// Its client parts with it.
+    /// The client disconnects from the job.
     part: bool,
 }
 
-/// What the outside has of a job.
+/// The handle of callers to a job's task.
 #[derive(Debug, Clone)]
 pub(crate) struct Handle {
     owner: Owner,
     phase: watch::Receiver<Phase>,
     wish: watch::Sender<Wish>,
-    /// Since when the engine has not answered.
+    /// Time since which the engine has not answered.
     silent: watch::Receiver<Option<Instant>>,
 }
 
@@ -66,7 +66,7 @@ impl Handle {
         self.owner == *owner
     }
 
-    /// Wishes for an end; of several wishes the most impatient counts.
+    /// Requests the end of the job; of several requests the earliest deadline counts.
     pub(crate) fn cancel(&self, grace: Duration) {
         let now = Instant::now();
         let until = now.checked_add(grace).unwrap_or(now + Duration::from_secs(1 << 30));
@@ -77,14 +77,14 @@ impl Handle {
         self.wish.send_modify(|wish| wish.part = true);
     }
 
-    /// Waits until nothing of it runs here any more.
+    /// Waits until the job's task in this process has ended.
     pub(crate) async fn parted(&self) {
         let mut phase = self.phase.clone();
         while phase.changed().await.is_ok() {}
     }
 
-    /// Waits for the end: `Err(Some)` if there will be none here, or the engine has been silent for too long; `Err(None)`
-    /// if somebody else has the job.
+    /// Waits for the end. `Err(Some)`: the job has failed to launch, or the engine has not answered for too
+    /// long. `Err(None)`: another client has the job.
     pub(crate) async fn end(&self, patience: Duration) -> Result<Arc<Outcome>, Option<String>> {
         let (mut phase, mut silent) = (self.phase.clone(), self.silent.clone());
         loop {
@@ -118,8 +118,8 @@ async fn until(moment: Option<Instant>) {
 
 type Accepted = oneshot::Receiver<Result<(), RuntimeError>>;
 
-/// Starts a job's life; `None` if there is one of this id already. What is returned tells when the job is the engine's, or
-/// in the queue.
+/// Starts a job's task; `None` if the id exists already. The returned receiver resolves when the engine owns
+/// the job, or the job is queued.
 pub(crate) fn start(shared: &Arc<Shared>, id: &JobId, job: &Job) -> Option<Accepted> {
     let (phase_to, phase) = watch::channel(Phase::Waiting);
     let (wish_to, wish) = watch::channel(Wish::default());
@@ -155,15 +155,15 @@ struct Life {
     accept: Option<oneshot::Sender<Result<(), RuntimeError>>>,
 }
 
-/// How the reading of lines came to a stop.
+/// The reason why the reading of lines stopped.
 enum Stop {
-    /// It was the last line.
+    /// The last line was read.
     Ended(Box<Outcome>),
-    /// The stream ended, or broke, before that.
+    /// The stream ended or broke before the last line.
     Broken,
-    /// The client parts with the job.
+    /// The client disconnects from the job.
     Parted,
-    /// It should have ended long ago.
+    /// The job has exceeded its deadline by far.
     Late(End),
 }
 
@@ -187,18 +187,18 @@ impl Life {
         }
     }
 
-    /// It has ended before anything of it was on the engine.
+    /// Ends a job before anything of it was on the engine.
     fn not_started(&mut self, why: StartFailure) {
         self.ended(Outcome::new(End::NotStarted(why), Timestamp::now()));
         self.accepted(Ok(()));
     }
 
-    /// Waits for its turn; `None` if it ended before it came.
+    /// Waits for a slot; `None` if the job was cancelled first.
     async fn turn(&mut self) -> Option<OwnedSemaphorePermit> {
         if let Ok(permit) = self.shared.slots.clone().try_acquire_owned() {
             return Some(permit);
         }
-        // It is ours, and starts as soon as there is room.
+        // The job is accepted, and starts as soon as a slot is free.
         self.accepted(Ok(()));
         let turn = self.shared.slots.clone().acquire_owned();
         tokio::select! {
@@ -222,11 +222,11 @@ impl Life {
         self.phase.send_replace(Phase::Ended(Arc::new(outcome)));
     }
 
-    /// Parts with a job that isn't ours after all, or never came to be.
+    /// Drops a job that belongs to another client, or could not be launched.
     fn give_up(&mut self, result: Result<(), EngineError>) {
         let problem = result.as_ref().err().map(ToString::to_string);
         if let (Some(problem), None) = (problem, &self.accept) {
-            // Whoever submitted it believes that it waits for its turn; who waits for it will hear.
+            // The submission already returned "queued"; callers of `wait` get the error.
             self.phase.send_replace(Phase::Failed(problem));
             return;
         }
@@ -234,7 +234,7 @@ impl Life {
         self.accepted(result.map_err(RuntimeError::from));
     }
 
-    /// Reads what the job tells until it has ended, over as many connections as it takes.
+    /// Reads the job's lines until it has ended, and reconnects as often as needed.
     async fn follow(&mut self, running: Running, permit: OwnedSemaphorePermit) {
         let Running { record, lines, first, owner } = running;
         let mut collector = Collector::new(record.clone());
@@ -256,13 +256,15 @@ impl Life {
                     break;
                 }
                 Some(Stop::Late(end)) => {
-                    // Its first process doesn't do its part. That it was us who killed it is known here.
+                    // The first process failed to end the job. The outcome is not read from the engine, which
+                    // only knows the kill.
                     let _tried = look::kill(&self.shared.engine, &self.id).await;
                     break self.ended(collector.broken_off(end));
                 }
                 Some(Stop::Broken) | None => {}
             }
-            // Whatever has happened to the connection, the engine knows the truth, and has what was told from the beginning.
+            // After any connection error the engine still knows the state, and its log has all lines from the
+            // beginning.
             match self.look().await {
                 Looked::Parted => break,
                 Looked::Ended(outcome) => break self.ended(*outcome),
@@ -281,7 +283,7 @@ impl Life {
             let is_orphaned = matches!(&line, Line::Ended(Ended { how: How::Orphaned, .. }));
             if let Some(mut outcome) = collector.take(line) {
                 if is_orphaned && !self.wish.borrow().part {
-                    // We live: it is the connection that has died, and nobody wished for this.
+                    // This client is alive and has not requested the end: only the connection has broken.
                     outcome.end = End::Lost(CUT.to_owned());
                 }
                 return Some(Stop::Ended(Box::new(outcome)));
@@ -290,7 +292,7 @@ impl Life {
         None
     }
 
-    /// Reads lines until there are no more, and passes wishes on.
+    /// Reads lines until there are no more, and forwards requests.
     async fn read(&mut self, lines: &mut LineStream, collector: &mut Collector) -> Stop {
         let mut told: Option<Instant> = None;
         let limits = &self.job.limits;
@@ -328,7 +330,7 @@ impl Life {
                 Ok(()) = self.wish.changed() => {}
                 () = until(latest) => return Stop::Late(late),
                 () = sleep_until(probe) => {
-                    // A connection whose other end has vanished is as silent as a job that has nothing to say.
+                    // A connection whose peer has vanished looks like a job without output.
                     if self.has_exited_unheard().await {
                         return Stop::Broken;
                     }
@@ -338,7 +340,7 @@ impl Life {
         }
     }
 
-    /// Asks the engine whether a job has ended of which nothing is heard.
+    /// Asks the engine whether a silent job has ended.
     async fn has_exited_unheard(&self) -> bool {
         if let Ok(looked) = look::look(&self.shared.engine, &self.id).await {
             self.silent.send_replace(None);
@@ -348,7 +350,7 @@ impl Life {
         false
     }
 
-    /// Ends a job whose owner parts with it, and waits until it is written down.
+    /// Ends a job whose owner disconnects, and waits until the end is logged.
     async fn end_and_wait(&self) {
         let grace = self.job.limits.grace;
         let _or_it_ends_by_the_connection = look::ask_to_end(&self.shared.engine, &self.id, grace).await;
@@ -357,7 +359,7 @@ impl Life {
         let _late = tokio::time::timeout(grace.saturating_add(LATE), end).await;
     }
 
-    /// Asks the engine, for as long as it takes until it answers.
+    /// Inspects the container, and retries until the engine answers.
     async fn look(&mut self) -> Looked {
         let mut pause = FIRST_PAUSE;
         let looked = loop {
@@ -401,7 +403,7 @@ impl Life {
     }
 }
 
-/// Why a job is lost that must not outlive its owner, and believed that it had.
+/// The reason why a job is lost that the owner's disconnection has ended, although the owner lives.
 const CUT: &str =
     "the connection to the engine was cut, and a job that must not outlive its owner ends with it";
 

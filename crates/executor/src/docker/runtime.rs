@@ -1,4 +1,4 @@
-//! The docker runtime, as its callers see it.
+//! The docker runtime.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -28,28 +28,28 @@ use crate::{
     },
 };
 
-/// How often a list is asked for again that is not understood.
+/// Maximum number of retries of a malformed list.
 const LIST_TRIES: u32 = 10;
 
-/// How long a container that is no job may be without a running anchor of its client before it is taken for a leftover.
+/// Age at which a container without a job counts as abandoned, if its client has no running anchor.
 const OLD: Duration = Duration::from_secs(60);
 
-/// How many containers may be on their way out at a time; who removes more, waits.
+/// Maximum number of concurrent removals; further removals wait.
 const REMOVALS: u32 = 16;
 
-/// How many events may wait for their reader.
+/// Maximum number of buffered events.
 const EVENTS: usize = 16;
 
-/// Runs each job in a container of its own.
+/// A runtime that runs each job in a container of its own.
 ///
-/// Several clients may share an engine: each finds, waits for, cancels and removes the jobs of all. Dropping the runtime
-/// is, for the jobs, the death of their owner; [`close`](Self::close) is the orderly way.
+/// Several clients may share an engine: each can find, wait for, cancel and remove the jobs of all. For the
+/// jobs, dropping the runtime is the death of their owner; [`close`](Self::close) is the graceful way.
 #[derive(Debug)]
 pub struct DockerRuntime {
     shared: Arc<Shared>,
 }
 
-/// What a runtime and the tasks of its jobs have in common.
+/// The state that a runtime shares with the tasks of its jobs.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) engine: Engine,
@@ -59,9 +59,9 @@ pub(crate) struct Shared {
     pub(crate) tools: Arc<Tools>,
     pub(crate) slots: Arc<Semaphore>,
     jobs: Mutex<HashMap<JobId, Handle>>,
-    /// What was removed and is still on its way out.
+    /// Removed jobs whose containers are still being deleted.
     leaving: watch::Sender<BTreeSet<JobId>>,
-    /// One permit a removal.
+    /// One permit for each concurrent removal.
     removals: Arc<Semaphore>,
 }
 
@@ -78,7 +78,7 @@ impl Shared {
         self.leaving.borrow().contains(id)
     }
 
-    /// Waits until nothing is left of a job that was removed.
+    /// Waits until the container of a removed job is deleted.
     async fn has_left(&self, id: &JobId) -> Result<(), RuntimeError> {
         let mut leaving = self.leaving.subscribe();
         let left = leaving.wait_for(|leaving| !leaving.contains(id));
@@ -88,7 +88,7 @@ impl Shared {
         }
     }
 
-    /// Waits for room for one more removal.
+    /// Waits for a permit for one more removal.
     async fn removal(&self) -> Result<OwnedSemaphorePermit, RuntimeError> {
         let removal = timeout(self.options.patience, self.removals.clone().acquire_owned()).await;
         removal
@@ -102,8 +102,8 @@ impl Shared {
     }
 }
 
-/// Removes a container that was taken out of sight. While the engine is out of reach it is tried again, as long as there
-/// is anybody to whom the container would show up again.
+/// Deletes the container of a removed job. While the engine is unavailable it retries, as long as the runtime
+/// exists, to which the container would show up again.
 async fn see_out(shared: Weak<Shared>, id: JobId) {
     let mut pause = FIRST_PAUSE;
     while let Some(shared) = shared.upgrade() {
@@ -139,11 +139,12 @@ impl DockerRuntime {
         Self::open(Engine::connect(choice, environment).await?, options).await
     }
 
-    /// Opens a runtime on an engine. Jobs that another client submitted are there. Nothing is started yet.
+    /// Opens a runtime on an engine. It includes the jobs that other clients submitted. It starts no
+    /// container yet.
     ///
     /// # Errors
-    /// [`EngineError`] when the engine doesn't answer, or when this program was built without the static program that runs
-    /// in containers.
+    /// [`EngineError`] when the engine doesn't answer, or when this program was built without the static
+    /// program that runs in containers.
     pub async fn open(engine: Engine, options: DockerOptions) -> Result<Self, EngineError> {
         let engine = engine.with_call_limit(options.call_limit);
         let description = engine.describe().await?;
@@ -160,19 +161,19 @@ impl DockerRuntime {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Returns what the engine is and what it enforces.
+    /// Returns the properties of the engine and the limits that it enforces.
     pub fn description(&self) -> &Description {
         &self.shared.description
     }
 
-    /// Returns the name of this client, as it is on the label `io.windlass.client` of all it makes.
+    /// Returns the name of this client, which the label `io.windlass.client` of all its objects contains.
     pub fn client(&self) -> &str {
         &self.shared.client
     }
 
-    /// Parts with the engine: jobs with [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill) are ended, which is waited for,
-    /// those with [`Finish`](crate::OnOwnerDeath::Finish) go on alone, those in the queue are forgotten. The runtime can
-    /// be used again afterwards.
+    /// Disconnects from the engine. Jobs with [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill) are ended,
+    /// and their end is awaited. Jobs with [`Finish`](crate::OnOwnerDeath::Finish) continue alone, and queued
+    /// jobs are dropped. The runtime can be used again afterwards.
     pub async fn close(&self) {
         let handles: Vec<_> = self.shared.jobs().drain().map(|(_, handle)| handle).collect();
         for handle in &handles {
@@ -187,7 +188,7 @@ impl DockerRuntime {
         self.sweep().await;
     }
 
-    /// Removes what calls have left whose answers were not heard: containers of this client that never ran a job.
+    /// Removes the containers of this client that never ran a job, left by calls whose answers were lost.
     async fn sweep(&self) {
         let own = self.containers(labels::CLIENT, Some(&self.shared.client)).await.unwrap_or_default();
         let never_ran = |container: &&ContainerSummary| {
@@ -197,14 +198,15 @@ impl DockerRuntime {
         for id in own.iter().filter(never_ran).filter_map(|container| container.id.as_deref()) {
             self.shared.tools.remove(id).await;
         }
-        // And of clients that were killed in the middle of a launch; whoever comes next tidies up after them.
+        // The same for clients that were killed during a launch: the next client cleans up after them.
         let others = self.containers(labels::ROLE, None).await.unwrap_or_default();
         self.remove_abandoned(&others, &self.living(&others)).await;
     }
 
-    /// Removes what clients that are dead have left: containers that are no jobs, containers of jobs that never began, and
-    /// jobs of `owner` that have ended or must not go on, unless `keep` wants them: they are taken over by
-    /// [`find`](Runtime::find) and [`wait`](Runtime::wait). Returns the jobs that were removed.
+    /// Removes the leftovers of dead clients. These are containers without a job, containers of jobs that
+    /// never began, and jobs of `owner` that have ended or must not continue. Jobs for which `keep` returns
+    /// true stay; [`find`](Runtime::find) and [`wait`](Runtime::wait) take them over. Returns the removed
+    /// jobs.
     ///
     /// # Errors
     /// [`RuntimeError::Unavailable`] when the engine doesn't answer.
@@ -213,7 +215,7 @@ impl DockerRuntime {
         owner: &Owner,
         keep: impl Fn(&JobId) -> bool + Send + Sync,
     ) -> Result<Vec<JobId>, RuntimeError> {
-        // In this order: an anchor is there before its client's jobs are.
+        // In this order, because an anchor exists before its client's jobs.
         let jobs = self.containers(labels::OWNER, Some(owner.as_str())).await?;
         let others = self.containers(labels::ROLE, None).await?;
         let alive = self.living(&others);
@@ -230,7 +232,8 @@ impl DockerRuntime {
         Ok(reaped)
     }
 
-    /// Tells whether a client has anything on the engine; without a name, whether a dead one has a job there.
+    /// Tells whether a client has any object on the engine; without a name, whether any dead client has a job
+    /// there.
     ///
     /// # Errors
     /// [`RuntimeError::Unavailable`] when the engine doesn't answer.
@@ -244,7 +247,7 @@ impl DockerRuntime {
         Ok(jobs.iter().any(|job| !alive.contains(client_of(job))))
     }
 
-    /// Removes containers that are no jobs of clients that are dead.
+    /// Removes the containers without a job of dead clients.
     async fn remove_abandoned(&self, others: &[ContainerSummary], alive: &BTreeSet<&str>) {
         for container in others.iter().filter(|other| is_old(other) && !alive.contains(client_of(other))) {
             if let Some(id) = &container.id {
@@ -253,7 +256,7 @@ impl DockerRuntime {
         }
     }
 
-    /// The clients that have a running anchor, and this one.
+    /// Returns the clients with a running anchor, and this one.
     async fn living_clients(&self) -> Result<BTreeSet<String>, EngineError> {
         let anchors = self.containers(labels::ROLE, Some("anchor")).await?;
         Ok(self.living(&anchors).into_iter().map(str::to_owned).collect())
@@ -277,7 +280,7 @@ impl DockerRuntime {
         loop {
             let list = self.shared.engine.client().list_containers(Some(options.clone()));
             match self.shared.engine.call("list containers", list).await {
-                // Podman has a state more than the interface, in which containers are for a moment when they end.
+                // Podman reports ending containers briefly in a state that the API doesn't have.
                 Err(EngineError::Protocol { .. }) if tries > 0 => {
                     tries -= 1;
                     sleep(pause).await;
@@ -288,14 +291,14 @@ impl DockerRuntime {
         }
     }
 
-    /// Looks at a job that is none of this client's own.
+    /// Inspects a job of another client.
     async fn find_foreign(&self, id: &JobId) -> Result<Foreign, EngineError> {
         if self.shared.is_leaving(id) {
             return Ok(Foreign::Absent);
         }
         let Some(looked) = look::look(&self.shared.engine, id).await? else { return Ok(Foreign::Absent) };
         match looked.stage {
-            // Its client may be about to start it, or to tell it the job.
+            // Its client may be about to start it, or to send it the job.
             Stage::Running | Stage::Made
                 if looked.client != self.shared.client
                     && self.living_clients().await?.contains(&looked.client) =>
@@ -329,7 +332,7 @@ impl DockerRuntime {
                 Ok(Foreign::Ended(outcome) | Foreign::Gone(outcome)) => return Ok(*outcome),
                 Ok(Foreign::Running) => {
                     silent_since = None;
-                    // Its log ends when it does.
+                    // The log ends with the container.
                     let mut lines = look::logged(&self.shared.engine, id, true);
                     while let Some(Ok(_)) = lines.next().await {}
                 }
@@ -348,14 +351,14 @@ impl DockerRuntime {
 }
 
 impl Drop for DockerRuntime {
-    /// Parts with the jobs as an owner does that dies, but for the time it takes: those that must not outlive it are asked
-    /// to end.
+    /// Disconnects from the jobs as a dying owner does, but in an orderly way: jobs that must not outlive it
+    /// are asked to end.
     fn drop(&mut self) {
         self.shared.jobs().drain().for_each(|(_, handle)| handle.part());
     }
 }
 
-/// What there is of a job that is not this client's own.
+/// The state of a job of another client.
 enum Foreign {
     Absent,
     Running,
@@ -367,7 +370,7 @@ fn client_of(container: &ContainerSummary) -> &str {
     container.labels.as_ref().and_then(|labels| labels.get(labels::CLIENT)).map_or("", String::as_str)
 }
 
-/// Tells whether a container was made long ago enough for its client to have come further, if it lived.
+/// Tells whether a container is older than any launch of a live client takes.
 fn is_old(container: &ContainerSummary) -> bool {
     let now = Timestamp::now().as_millis() / 1000;
     container.created.and_then(|at| u64::try_from(at).ok()).is_some_and(|at| at + OLD.as_secs() < now)
@@ -381,7 +384,7 @@ fn state_of(container: &ContainerSummary) -> String {
     container.state.as_ref().map(ToString::to_string).unwrap_or_default()
 }
 
-/// Draws the name of a client: it has to be another one for each process, on whatever machine.
+/// Draws a random name for this client, which must be unique for each process on any machine.
 fn drawn() -> Result<String, EngineError> {
     let mut bytes = [0; 6];
     getrandom::fill(&mut bytes).map_err(|error| EngineError::Protocol {
@@ -476,8 +479,9 @@ impl Runtime for DockerRuntime {
             None if matches!(self.find_foreign(id).await?, Foreign::Running) => return Err(still_running()),
             None => return Ok(self.shared.force_remove(id).await?),
         }
-        // To remove a container takes longer than a short job. From now on it is not there any more, for whoever asks us; it
-        // goes behind the caller's back, and if we die before, it is what any dead client leaves.
+        // Deleting a container takes longer than a short job, so it happens in the background. From now on
+        // this runtime reports the job as unknown. If this process dies first, the container is a leftover of
+        // a dead client.
         let removal = self.shared.removal().await?;
         self.shared.leaving.send_modify(|leaving| {
             let _is_new = leaving.insert(id.clone());

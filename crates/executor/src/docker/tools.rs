@@ -1,5 +1,5 @@
-//! The image with the static program, and the containers made of it: the *anchor*, whose network and program all jobs of
-//! a client share, and the short-lived ones that prepare a volume.
+//! The image with the static program, and the containers made of it. The *anchor* shares its network and the
+//! program with all jobs of a client. Short-lived containers prepare volumes.
 
 use std::{
     pin::Pin,
@@ -31,10 +31,10 @@ use crate::{
 /// The static program that is the first process of each container; empty where it could not be built.
 static PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/windlass-init"));
 
-/// Where volumes are prepared: a folder that everybody may write, which a volume that is empty takes over.
+/// Folder of the image that all users may write to. A new volume mounted there inherits its mode.
 const PREPARED: &str = "/volume";
 
-/// Makes the image of the static program.
+/// Builds the image of the static program.
 pub(crate) fn image() -> Result<BuiltImage, EngineError> {
     let built_without = || EngineError::Protocol {
         action: "run jobs".to_owned(),
@@ -56,7 +56,7 @@ pub(crate) fn image() -> Result<BuiltImage, EngineError> {
         .map_err(|error| EngineError::Protocol { action: "run jobs".to_owned(), problem: error.to_string() })
 }
 
-/// The containers of one client that are no jobs.
+/// The containers of one client that run no job.
 pub(crate) struct Tools {
     engine: Engine,
     client: String,
@@ -67,10 +67,10 @@ pub(crate) struct Tools {
     next: AtomicU64,
 }
 
-/// A running anchor. It ends when this is dropped, or when the client dies, and the engine removes it.
+/// A running anchor. It ends when this is dropped or when the client dies, and the engine removes it.
 struct Anchor {
     name: String,
-    /// The connection whose end is its end: what is written to it, and the task that has what is read.
+    /// Connection whose end ends the anchor: the writer, and the task that holds the reader.
     _input: Pin<Box<dyn AsyncWrite + Send>>,
     reader: AbortHandle,
     ended: Arc<AtomicBool>,
@@ -100,8 +100,8 @@ impl Tools {
         })
     }
 
-    /// Returns the name of a running anchor, and starts one if there is none. `instead_of` names one that has turned out to
-    /// be gone.
+    /// Returns the name of a running anchor, and starts one if there is none. `instead_of` names an anchor
+    /// that is known to be gone.
     pub(crate) async fn anchor(
         &self,
         engine: &Description,
@@ -136,7 +136,7 @@ impl Tools {
             open_stdin: Some(true),
             stdin_once: Some(true),
             attach_stdin: Some(true),
-            // Filled from the image when it is made; jobs have it mounted too, and can only read it.
+            // Filled from the image when it is created; jobs mount it too, read-only.
             volumes: Some(vec![TOOLS.to_owned()]),
             ..self.body("anchor", host)
         };
@@ -167,14 +167,15 @@ impl Tools {
         Ok(Anchor { name, _input: attached.input, reader: reader.abort_handle(), ended })
     }
 
-    /// Makes a container with a volume that everybody may write, for a job to take over; `None` where a job's own will do.
-    /// It is never started, and is to be [removed](Self::remove_shell) when the job's container is there.
+    /// Creates a container with a volume that all users may write to, for a job to take over. Returns `None`
+    /// where the job's own volume suffices. The container is never started, and is to be
+    /// [removed](Self::remove_shell) when the job's container exists.
     pub(crate) async fn scratch(
         &self,
         engine: &Description,
         uid: u32,
     ) -> Result<Option<String>, EngineError> {
-        // Podman gives a new volume to the user of the container by itself; and root may write its own.
+        // Podman gives a new volume to the user of the container; and root may write to any volume.
         if engine.kind == EngineKind::Podman || uid == 0 {
             return Ok(None);
         }
@@ -187,7 +188,7 @@ impl Tools {
         Ok(Some(name))
     }
 
-    /// Makes a volume of an owner that everybody may write, if there is none of that name.
+    /// Creates a volume of an owner that all users may write to, if it does not exist.
     pub(crate) async fn volume(
         &self,
         engine: &Description,
@@ -195,7 +196,7 @@ impl Tools {
         volume: &Volume,
     ) -> Result<(), EngineError> {
         let (docker, source) = (self.engine.client(), volume_name(owner, volume));
-        // What another job is making is not prepared yet.
+        // A volume that another job is creating is not prepared yet.
         let _one_at_a_time = self.preparing.lock().await;
         if self.has_volume(&source).await? {
             return Ok(());
@@ -212,7 +213,8 @@ impl Tools {
             self.engine.call("make a volume", docker.create_volume(request)).await?;
             return Ok(());
         }
-        // The container makes it, in the same request: one that is there has been prepared, whoever is killed when.
+        // The container creates the volume in the same request. So an existing volume is always prepared,
+        // even if a process was killed in between.
         let mount = Mount {
             typ: Some(MountType::VOLUME),
             source: Some(source),
@@ -245,13 +247,14 @@ impl Tools {
         }
     }
 
-    /// Removes a container with its anonymous volumes. That it can't be is no concern of a job; it carries our label and is
-    /// swept later.
+    /// Removes a container with its anonymous volumes. A failure doesn't affect a job: the container has this
+    /// client's label and is swept later.
     pub(crate) async fn remove(&self, name: &str) {
         let _swept_later = self.engine.remove_container(name, true).await;
     }
 
-    /// Removes a container that prepared a volume, and leaves the volume to who has taken it over.
+    /// Removes a container that prepared a volume, and leaves the volume to the container that has taken it
+    /// over.
     pub(crate) async fn remove_shell(&self, name: &str) {
         let _swept_later = self.engine.remove_container(name, false).await;
     }
@@ -278,7 +281,7 @@ impl Tools {
             )
         };
         match create().await {
-            // Somebody has removed the image, as it is not in use for most of the time.
+            // The image was removed; it is unused most of the time.
             Err(error) if error.is_absent() => {
                 images::load_if_missing(&self.engine, &self.image).await?;
                 create().await.map(|_| ())

@@ -1,11 +1,12 @@
 //! The containers of a [pool](crate::pool) on an engine.
 //!
-//! A warm container is as hardened as a fresh one: no network, a root that can't be written, no capabilities, no new
-//! privileges, nobody's user, limits. The runner is copied onto a volume of its own, where the jobs' folders are too,
-//! and spoken to over the container's streams, so that the engine may be on another machine.
+//! A warm container is as hardened as a fresh one: no network, a read-only root, no capabilities, no new
+//! privileges, an unprivileged user, limits. The runner is copied onto a volume of its own, which also holds
+//! the jobs' folders. The connection to it uses the container's streams, so the engine may be on another
+//! machine.
 //!
-//! Against the rule for jobs it is removed by the engine when it ends: nothing of it is needed afterwards, and so nothing
-//! is left when its client is killed, whose end is that of the runner's stdin.
+//! Unlike a job's container, it is removed by the engine when it ends, since its state is not needed
+//! afterwards. So nothing is left when its client is killed: the runner's stdin closes, and the runner exits.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -34,24 +35,24 @@ use crate::{
     runner,
 };
 
-/// Where the volume with the runner and the jobs' folders is.
+/// Mount point of the volume with the runner and the jobs' folders.
 const PLACE: &str = "/windlass";
 
-/// How large `/tmp` may become, which is the jobs' `TMPDIR`.
+/// Size of `/tmp` in bytes, which is the jobs' `TMPDIR`.
 const TMP_BYTES: u64 = 64 << 20;
 
-/// What a job may use that doesn't say.
+/// Default maximum number of processes of a job.
 const PIDS: u32 = 256;
 const MEMORY: u64 = 512 << 20;
 
-/// Who runs jobs that don't say: nobody.
+/// User of jobs that name none: nobody.
 const USER: &str = "65534:65534";
 
-/// On every container of a pool: which pool, and which client of it.
+/// Label of every container of a pool: the pool, and its client.
 const POOL: &str = "io.windlass.pool";
 const POOL_CLIENT: &str = "io.windlass.pool.client";
 
-/// How much of what a runner says before it dies is quoted.
+/// Maximum bytes of a runner's last stderr output that are quoted.
 const LAST_WORDS: usize = 1000;
 
 /// The warm containers of one client on one engine.
@@ -62,7 +63,7 @@ pub struct WarmContainers {
     images: Mutex<HashSet<String>>,
 }
 
-/// A client of a pool: alive as long as its file is locked.
+/// A client of a pool. It is alive as long as its file is locked.
 #[derive(Debug)]
 struct Client {
     folder: PathBuf,
@@ -72,11 +73,11 @@ struct Client {
 }
 
 impl WarmContainers {
-    /// Joins the pool whose clients know of each other by a folder, which is made if it isn't there. Nothing is asked of
-    /// the engine yet.
+    /// Joins the pool that clients share through a folder, which is created if needed. It sends no request to
+    /// the engine.
     ///
     /// # Errors
-    /// [`RuntimeError::Storage`] when the folder can't be made or written.
+    /// [`RuntimeError::Storage`] when the folder can't be created or written.
     pub fn open(engine: Engine, folder: impl Into<PathBuf>) -> Result<Self, RuntimeError> {
         let folder = folder.into();
         let path = folder.clone();
@@ -104,7 +105,7 @@ impl WarmContainers {
         Ok(created.id)
     }
 
-    /// Puts the runner in place, attaches to it and starts it.
+    /// Copies the runner into the container, attaches to it and starts it.
     async fn wake(&self, id: &str, program: &[u8]) -> Result<(Output, Input), EngineError> {
         let docker = self.engine.client();
         let options =
@@ -137,8 +138,8 @@ type Input = Pin<Box<dyn tokio::io::AsyncWrite + Send>>;
 impl Carrier for WarmContainers {
     async fn shape(&self, job: &Job) -> Option<Shape> {
         runner::program()?;
-        // A volume that is new belongs to root until a fresh container has made it its job's.
-        // And the runner sets no limit on open files.
+        // A new volume belongs to root until a fresh container has given it to its job's user. And the runner
+        // enforces no limit on open files.
         if !job.volumes.is_empty() || job.limits.open_files.is_some() {
             return None;
         }
@@ -211,7 +212,7 @@ impl Carrier for WarmContainers {
     }
 }
 
-/// Describes a warm container.
+/// Returns the definition of a warm container.
 fn body(shape: &Shape, image: &str, client: &Client) -> ContainerCreateBody {
     let memory = i64::try_from(shape.memory_bytes.unwrap_or(MEMORY)).unwrap_or(i64::MAX);
     let mount = Mount { target: Some(PLACE.to_owned()), typ: Some(MountType::VOLUME), ..Mount::default() };
@@ -222,7 +223,7 @@ fn body(shape: &Shape, image: &str, client: &Client) -> ContainerCreateBody {
         readonly_rootfs: Some(true),
         cap_drop: Some(vec!["ALL".to_owned()]),
         security_opt: Some(vec!["no-new-privileges".to_owned()]),
-        // The runner is one.
+        // The runner counts as one process.
         pids_limit: Some(i64::from(shape.pids.unwrap_or(PIDS)) + 1),
         memory: Some(memory),
         memory_swap: Some(memory),
@@ -254,7 +255,7 @@ fn body(shape: &Shape, image: &str, client: &Client) -> ContainerCreateBody {
     }
 }
 
-/// Makes a tar archive of the runner, and of the folder where jobs' folders are made by whoever runs it.
+/// Creates a tar archive of the runner, and of a folder in which any user can create jobs' folders.
 fn archive(program: &[u8]) -> Vec<u8> {
     let mut tar = Vec::with_capacity(program.len() + 4096);
     tar.extend_from_slice(&header("jobs/", 0o1777, 0, b'5'));
@@ -264,7 +265,7 @@ fn archive(program: &[u8]) -> Vec<u8> {
     tar
 }
 
-/// A header of the format `ustar`: name, mode, owner, group, length, time, sum, kind.
+/// Creates a header of the format `ustar`: name, mode, owner, group, length, time, checksum, type.
 fn header(name: &str, mode: u32, length: usize, kind: u8) -> [u8; 512] {
     let mut header = [0; 512];
     let mut put = |at: usize, text: &str| header[at..at + text.len()].copy_from_slice(text.as_bytes());
@@ -283,10 +284,10 @@ fn header(name: &str, mode: u32, length: usize, kind: u8) -> [u8; 512] {
     header
 }
 
-/// A runner's stdout out of the stream of both its streams; what it says on its stderr is remembered.
+/// A runner's stdout, extracted from the stream of both its streams. The end of its stderr is kept.
 struct RunnerOutput {
     stream: Output,
-    /// What has come and was not read yet.
+    /// Received bytes that were not read yet.
     rest: Vec<u8>,
     from: usize,
     words: Arc<Mutex<Vec<u8>>>,
@@ -315,7 +316,7 @@ impl AsyncRead for RunnerOutput {
                     let room = LAST_WORDS.saturating_sub(words.len());
                     words.extend_from_slice(&message[..message.len().min(room)]);
                 }
-                // Without a terminal that is what a frame that was cut off looks like.
+                // Without a terminal, this is a truncated frame.
                 Some(Ok(_)) => return Poll::Ready(Err(io::Error::other("the stream was cut"))),
                 Some(Err(error)) => return Poll::Ready(Err(io::Error::other(error.to_string()))),
                 None => return Poll::Ready(Ok(())),
@@ -359,7 +360,7 @@ impl Client {
         name == self.name || is_locked(&self.folder.join(format!("{name}.lock")))
     }
 
-    /// Removes the files of clients that are dead.
+    /// Removes the files of dead clients.
     fn tidy(&self) {
         for path in locks(&self.folder).into_iter().filter(|path| !is_locked(path)) {
             let _gone = fs::remove_file(path);
@@ -370,7 +371,7 @@ impl Client {
 impl Drop for Client {
     fn drop(&mut self) {
         let _gone = fs::remove_file(self.folder.join(format!("{}.lock", self.name)));
-        // Who comes last puts out the light.
+        // The last client removes the folder.
         if locks(&self.folder).is_empty() {
             let _gone = fs::remove_file(self.folder.join(SCOPE));
             let _in_use = fs::remove_dir(&self.folder);
@@ -378,7 +379,7 @@ impl Drop for Client {
     }
 }
 
-/// The file with the name of the pool.
+/// File with the name of the pool.
 const SCOPE: &str = "scope";
 
 fn locks(folder: &Path) -> Vec<PathBuf> {
@@ -390,13 +391,14 @@ fn is_locked(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_err())
 }
 
-/// The name by which an engine, perhaps one of several machines, tells this pool's containers from those of others.
+/// Returns the name that distinguishes this pool's containers on an engine that several machines may share.
 fn scope(folder: &Path) -> io::Result<String> {
     let path = folder.join(SCOPE);
     match fs::read_to_string(&path) {
         Ok(scope) if !scope.is_empty() => Ok(scope),
         _ => {
-            // In place only when it is whole; of two that make one, the first counts.
+            // The file appears by a link when it is complete. Of two clients that create it, the first one
+            // wins.
             let (scope, fresh) = (random()?, folder.join(format!(".{SCOPE}.{}", random()?)));
             fs::write(&fresh, &scope)?;
             let linked = fs::hard_link(&fresh, &path);
@@ -430,7 +432,7 @@ mod tests {
         let name = second.name.clone();
         drop(second);
         assert!(!first.is_alive(&name));
-        // One that was killed.
+        // The file of a killed client.
         fs::write(folder.join("dead.lock"), "").unwrap();
         assert!(!first.is_alive("dead"));
         first.tidy();

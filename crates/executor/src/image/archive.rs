@@ -1,14 +1,14 @@
-//! Files that hold images: what is in them, by one set of names.
+//! Image files of several formats, read through one set of blob names.
 //!
-//! Three forms are read, each as a folder or as a tar file that may be compressed:
+//! Three formats are read, each as a folder or as a tar file that may be compressed:
 //!
-//! | form | told by | blobs |
+//! | format | recognised by | blobs |
 //! |---|---|---|
 //! | docker archive (`docker save`) | `manifest.json` | named in it |
 //! | OCI layout | `index.json` | `blobs/sha256/<hex>` |
-//! | artifact set (an image in a component archive) | the same, older ones `artifact-descriptor.json` | `blobs/sha256.<hex>` |
+//! | artifact set (an image in a component archive) | the same; older ones `artifact-descriptor.json` | `blobs/sha256.<hex>` |
 //!
-//! A file with several forms at once is read as the first of them.
+//! A file that matches several formats is read as the first of them.
 
 use std::{
     collections::BTreeMap,
@@ -28,13 +28,13 @@ use crate::image::{
     stream::Plain,
 };
 
-/// How often an index may name another index.
+/// Maximum depth of nested indexes.
 const DEPTH: usize = 4;
 
-/// The annotation with which an artifact set says which of its artifacts it is about.
+/// Annotation that names the main artifact of an artifact set.
 const MAIN: &str = "software.ocm/main";
 
-/// An opened file, or folder, with images in it.
+/// An opened file or folder that contains images.
 #[derive(Debug)]
 pub struct Archive {
     path: PathBuf,
@@ -42,27 +42,27 @@ pub struct Archive {
     limits: ImageLimits,
 }
 
-/// One image in it.
+/// One image in an archive.
 #[derive(Debug)]
 pub(crate) struct Described {
-    /// What the file calls it.
+    /// Names of the image in the archive.
     pub(crate) names: Vec<ImageName>,
-    /// The digest of its manifest, if it has one of its own.
+    /// Digest of the manifest, if the image has a manifest of its own.
     pub(crate) manifest: Option<Digest>,
-    /// Its id: the digest of its config.
+    /// Id of the image: the digest of its config.
     pub(crate) id: Digest,
     pub(crate) config_bytes: Vec<u8>,
     pub(crate) config: ConfigFile,
-    /// The lowest first.
+    /// Layers, the lowest first.
     pub(crate) layers: Vec<LayerFile>,
 }
 
-/// A layer as it is stored.
+/// A stored layer.
 #[derive(Debug, Clone)]
 pub(crate) struct LayerFile {
-    /// Its name in the archive.
+    /// Name in the archive.
     pub(crate) name: String,
-    /// The digest of it as it is stored, if the manifest tells.
+    /// Digest of the stored form, if the manifest has it.
     pub(crate) digest: Option<Digest>,
 }
 
@@ -78,11 +78,11 @@ enum Place {
         offset: u64,
         size: u64,
     },
-    /// What the entry is a link to.
+    /// Target of a link entry.
     Link(String),
 }
 
-/// A piece of a file, read independently of all others.
+/// A range of a file, with a read position of its own.
 #[derive(Debug)]
 pub(crate) struct Piece {
     file: File,
@@ -98,8 +98,8 @@ impl Read for Piece {
 }
 
 impl Archive {
-    /// Opens a file or folder. A compressed file is unpacked into `scratch` first, a folder in which an unnamed file
-    /// is made.
+    /// Opens a file or folder. A compressed file is first decompressed into an unnamed file in the folder
+    /// `scratch`.
     ///
     /// # Errors
     /// [`ImageError::Io`], [`ImageError::TooLarge`].
@@ -125,7 +125,7 @@ impl Archive {
         &self.path
     }
 
-    /// Opens one file in it; `None` if there is none.
+    /// Opens one file of the archive; `None` if it does not exist.
     pub(crate) fn file(&self, name: &str) -> Result<Option<Take<Piece>>, ImageError> {
         let (file, offset, size) = match &self.files {
             Files::Folder(folder) => {
@@ -167,7 +167,8 @@ impl Archive {
     fn docker_image(&self, entry: DockerManifest) -> Result<Described, ImageError> {
         let bytes = self.bytes(&entry.config)?.ok_or_else(|| self.missing("manifest.json", &entry.config))?;
         let id = Digest::of(&bytes);
-        // Its name is its digest in all versions of the format; only that tells damage.
+        // In all versions of the format the name contains the digest. It is the only checksum that reveals
+        // damage.
         let stem = Path::new(&entry.config).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         if let Some(named) = stem.and_then(|hex| format!("sha256:{hex}").parse::<Digest>().ok()) {
             self.same(&named, &id, "the config")?;
@@ -277,7 +278,7 @@ impl Archive {
         Ok(Described { names, manifest, id, config_bytes, config, layers })
     }
 
-    /// The name of a blob: nested in layouts, flat in artifact sets.
+    /// Returns the name of a blob: nested in layouts, flat in artifact sets.
     fn blob_name(&self, digest: &Digest) -> Result<String, ImageError> {
         let nested = format!("blobs/sha256/{}", digest.hex());
         let there = self.file(&nested)?.is_some();
@@ -299,7 +300,7 @@ impl Archive {
         Ok(Some(bytes))
     }
 
-    /// Fails unless content has the digest it should have.
+    /// Fails unless the content has the expected digest.
     pub(crate) fn same(&self, expected: &Digest, found: &Digest, what: &str) -> Result<(), ImageError> {
         if expected == found {
             return Ok(());
@@ -317,7 +318,7 @@ impl Archive {
     }
 }
 
-/// A document that may be wrong.
+/// A document that may be malformed.
 struct Document<'a> {
     path: &'a Path,
     name: &'a str,
@@ -337,12 +338,12 @@ impl Document<'_> {
     }
 }
 
-/// Opens a tar file so that any part of it can be read: what is compressed is decompressed first.
+/// Opens a tar file for random access. A compressed file is decompressed first.
 fn tar_file(path: &Path, scratch: &Path, limits: &ImageLimits) -> Result<File, ImageError> {
     let mut file = File::open(path).map_err(io_error("open", path))?;
     let plain = Plain::new(&file).map_err(io_error("read", path))?;
     if plain.is_compressed() {
-        // A file without a name: it is gone whatever becomes of us.
+        // An unnamed file disappears even when this process is killed.
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         let spool = open(scratch, flags, Mode::RUSR | Mode::WUSR);
         let mut spool = File::from(spool.map_err(|errno| io_error("make a file in", scratch)(errno.into()))?);
@@ -357,7 +358,7 @@ fn tar_file(path: &Path, scratch: &Path, limits: &ImageLimits) -> Result<File, I
     Ok(file)
 }
 
-/// Notes where in a tar file its files are.
+/// Indexes the positions of all files in a tar file.
 fn index(file: &File, limits: &ImageLimits) -> io::Result<BTreeMap<String, Place>> {
     let mut places = BTreeMap::new();
     let mut archive = tar::Archive::new(file);
@@ -383,7 +384,7 @@ fn index(file: &File, limits: &ImageLimits) -> io::Result<BTreeMap<String, Place
     Ok(places)
 }
 
-/// Spells a name in the one way in which it is looked up.
+/// Normalises a name for the lookup.
 fn normal(path: &Path) -> String {
     let mut parts: Vec<String> = Vec::new();
     for part in path.components() {
@@ -396,7 +397,7 @@ fn normal(path: &Path) -> String {
     parts.join("/")
 }
 
-/// Opens a regular file below a folder, which no link leads out of.
+/// Opens a regular file below a folder. The kernel keeps links within the folder.
 fn open_in(folder: &OwnedFd, name: &str) -> io::Result<Option<File>> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let within = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
@@ -428,7 +429,7 @@ struct Index {
     annotations: Option<BTreeMap<String, String>>,
 }
 
-/// A manifest or an index: the media type is not always there to tell.
+/// A manifest or an index: the media type that distinguishes them is optional.
 #[derive(Debug, Deserialize)]
 struct Either {
     manifests: Option<Vec<Descriptor>>,
@@ -452,7 +453,8 @@ struct Descriptor {
 }
 
 impl Descriptor {
-    /// What the index calls it. A bare tag is no name: of which repository is not said.
+    /// Returns the image names that the index states. A bare tag is ignored, since it doesn't name its
+    /// repository.
     fn names(&self) -> Vec<ImageName> {
         let is_name =
             |key: &str| matches!(key, "org.opencontainers.image.ref.name" | "io.containerd.image.name");

@@ -1,8 +1,8 @@
-//! Making images, without an engine and without a registry.
+//! Builds images without an engine and without a registry.
 //!
-//! What is made is one tar archive that every engine can load: a *docker archive* (a `manifest.json` beside the layers),
-//! which engines before version 25 need, and at the same time an OCI layout. It is deterministic: the same files give
-//! the same bytes, and so the same image id on every machine.
+//! The output is one tar archive that every engine can load. It is a *docker archive* (a `manifest.json`
+//! beside the layers), which engines before version 25 need, and at the same time an OCI layout. The build is
+//! deterministic: equal files give equal bytes, and so an equal image id on every machine.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,7 @@ use std::{
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-/// An image in the making: files, and how to run what is in it.
+/// A builder of an image: its files and its config.
 ///
 /// ```
 /// use windlass_executor::image::build::ImageBuilder;
@@ -45,7 +45,7 @@ enum Entry {
     Link { target: PathBuf },
 }
 
-/// An image that was made: one archive.
+/// A built image: one archive.
 #[derive(Clone)]
 pub struct BuiltImage {
     id: String,
@@ -53,44 +53,44 @@ pub struct BuiltImage {
     archive: Vec<u8>,
 }
 
-/// What keeps an image from being made.
+/// An error of an image build.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
     /// A file or folder can't be read.
     #[error("can't read `{}`: {source}", path.display())]
     Read {
-        /// Which.
+        /// The file or folder.
         path: PathBuf,
-        /// What the host said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A path is none inside an image.
+    /// A path is not valid inside an image.
     #[error("`{path}` is no path inside an image: it must be relative and without `..`")]
     Path {
         /// The path as given.
         path: String,
     },
-    /// The archive could not be put together.
+    /// The archive could not be written.
     #[error("can't write `{path}` into the image: {source}")]
     Write {
-        /// What was being written.
+        /// The entry that was being written.
         path: String,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// A program of the host, which is asked what belongs into the image, failed.
+    /// A program of the host that lists the files of the image failed.
     #[error("`{command}` failed: {problem}")]
     Tool {
         /// The program and its arguments.
         command: String,
-        /// What it said.
+        /// The problem, with the program's error text.
         problem: String,
     },
 }
 
 impl ImageBuilder {
-    /// Starts an empty image that is to be known under this name, for the processor of this program.
+    /// Creates a builder of an empty image with this name, for the architecture of this program.
     pub fn new(name: impl Into<String>) -> Self {
         let architecture = match std::env::consts::ARCH {
             "x86_64" => "amd64",
@@ -110,7 +110,7 @@ impl ImageBuilder {
         }
     }
 
-    /// Adds a file. Paths are relative to the root of the image; the folders above it are made with mode 755.
+    /// Adds a file. Paths are relative to the root of the image; missing parent folders get mode 755.
     pub fn file(mut self, path: impl Into<String>, mode: u32, content: impl Into<Vec<u8>>) -> Self {
         self.entries.insert(path.into(), Entry::File { mode, content: content.into() });
         self
@@ -128,7 +128,7 @@ impl ImageBuilder {
         self
     }
 
-    /// Adds all that is in a folder of this host, below the root of the image.
+    /// Adds the content of a folder of this host at the root of the image.
     ///
     /// # Errors
     /// [`BuildError::Read`] when something in it can't be read.
@@ -147,8 +147,8 @@ impl ImageBuilder {
         Ok(self)
     }
 
-    /// Adds files of this host at the same paths as here, each with the libraries that it is linked with (`ldd` tells
-    /// them). Links are followed to what they lead to, which is added too.
+    /// Adds files of this host at their host paths, each with its shared libraries (as `ldd` lists them).
+    /// Links are followed, and their targets are added too.
     ///
     /// # Errors
     /// [`BuildError::Read`], or [`BuildError::Tool`] when `ldd` can't be run.
@@ -177,7 +177,8 @@ impl ImageBuilder {
         Ok(self)
     }
 
-    /// Adds the files of installed Debian packages, without their documentation, and the libraries these are linked with.
+    /// Adds the files of installed Debian packages, without documentation, and the shared libraries that they
+    /// need.
     ///
     /// # Errors
     /// [`BuildError::Tool`] when a package isn't installed.
@@ -191,8 +192,8 @@ impl ImageBuilder {
         self.host_files(listed.lines().filter(is_wanted).filter(there))
     }
 
-    /// Adds a static busybox of this host with a link for each of its programs, and the few files and folders that
-    /// programs expect: `/tmp`, `/etc/passwd`.
+    /// Adds a static busybox of this host with a link for each of its programs. It also adds the few files
+    /// and folders that programs expect: `/tmp`, `/etc/passwd`.
     ///
     /// # Errors
     /// [`BuildError::Read`] or [`BuildError::Tool`] when there is no busybox.
@@ -214,31 +215,31 @@ impl ImageBuilder {
             .env("PATH", "/usr/local/bin:/usr/bin:/bin"))
     }
 
-    /// Sets a variable of the environment.
+    /// Sets an environment variable.
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.env.insert(name.into(), value.into());
         self
     }
 
-    /// Sets what is run in any case.
+    /// Sets the entry point, which always runs.
     pub fn entrypoint<A: Into<String>>(mut self, words: impl IntoIterator<Item = A>) -> Self {
         self.entrypoint = words.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Sets what is run unless something else is asked for.
+    /// Sets the default command, which a job can override.
     pub fn cmd<A: Into<String>>(mut self, words: impl IntoIterator<Item = A>) -> Self {
         self.cmd = words.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Sets who runs it: `uid`, `uid:gid` or a name.
+    /// Sets the user: `uid`, `uid:gid` or a name.
     pub fn user(mut self, user: impl Into<String>) -> Self {
         self.user = Some(user.into());
         self
     }
 
-    /// Sets where it is run.
+    /// Sets the working folder.
     pub fn working_dir(mut self, path: impl Into<String>) -> Self {
         self.working_dir = Some(path.into());
         self
@@ -250,10 +251,10 @@ impl ImageBuilder {
         self
     }
 
-    /// Makes the image.
+    /// Builds the image.
     ///
     /// # Errors
-    /// [`BuildError::Path`] for a path that leads out of it.
+    /// [`BuildError::Path`] for a path that leads out of the image.
     pub fn build(&self) -> Result<BuiltImage, BuildError> {
         let layer = self.layer()?;
         let config = to_json(&json!({
@@ -326,7 +327,7 @@ impl ImageBuilder {
         layer.into_inner().map_err(writing("the end"))
     }
 
-    /// All entries with the folders above them, each after its folder.
+    /// Returns all entries with their parent folders, each after its folder.
     fn whole(&self) -> Result<BTreeMap<String, &Entry>, BuildError> {
         const ABOVE: &Entry = &Entry::Folder { mode: 0o755 };
         let mut all = BTreeMap::new();
@@ -343,7 +344,7 @@ impl ImageBuilder {
         Ok(all)
     }
 
-    /// Adds one file of the host. `true` if it is a folder.
+    /// Adds one file of the host. Returns `true` if it is a folder.
     fn add(&mut self, place: &str, path: &Path) -> Result<bool, BuildError> {
         let found = fs::symlink_metadata(path).map_err(reading(path))?;
         let mode = found.permissions().mode() & 0o7777;
@@ -362,17 +363,17 @@ impl ImageBuilder {
 }
 
 impl BuiltImage {
-    /// The image's id, the digest of its configuration: `sha256:…`, on every engine the same.
+    /// Returns the image's id, the digest of its config: `sha256:…`, the same on every engine.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The name it was made under.
+    /// Returns the image's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The archive, as `docker load` and `podman load` take it, and whoever reads OCI layouts.
+    /// Returns the archive, for `docker load`, `podman load` and readers of OCI layouts.
     pub fn archive(&self) -> &[u8] {
         &self.archive
     }
@@ -394,7 +395,7 @@ fn append(
     archive.append_data(&mut header, path, content).map_err(writing(path))
 }
 
-/// Belongs to root, and was made in 1970.
+/// Creates a header with owner root and time 1970.
 fn header(kind: tar::EntryType, mode: u32, size: u64) -> tar::Header {
     let mut header = tar::Header::new_gnu();
     header.set_entry_type(kind);
@@ -432,11 +433,11 @@ fn writing(path: &str) -> impl FnOnce(io::Error) -> BuildError {
     move |source| BuildError::Write { path, source }
 }
 
-/// The libraries and the loader of a program, as paths.
+/// Returns the paths of a program's shared libraries and of its loader.
 fn libraries(program: &Path) -> Result<Vec<PathBuf>, BuildError> {
     let mut command = Command::new("ldd");
     let output = command.arg(program).output().map_err(|error| failed("ldd", &error.to_string()))?;
-    // A program that is linked statically has none, and `ldd` says so by failing.
+    // For a statically linked program `ldd` fails and prints no path.
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let path = |line: &str| line.split_whitespace().find(|word| word.starts_with('/')).map(PathBuf::from);
     Ok(text.lines().filter_map(path).collect())
@@ -456,7 +457,7 @@ fn failed(command: &str, problem: &str) -> BuildError {
     BuildError::Tool { command: command.to_owned(), problem: problem.to_owned() }
 }
 
-/// Takes `..` and `.` out of a path, by its text.
+/// Removes `..` and `.` from a path, without access to the file system.
 fn normal(path: &Path) -> PathBuf {
     let mut parts = PathBuf::new();
     for part in path.components() {

@@ -1,4 +1,4 @@
-//! What an image says of how to run what is in it.
+//! The config of an image: how its programs are run.
 
 use std::collections::BTreeMap;
 
@@ -6,25 +6,26 @@ use serde::Deserialize;
 
 use crate::image::Digest;
 
-/// How an image wants to be run.
+/// The run configuration of an image.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ImageConfig {
-    /// Variables of the environment.
+    /// Environment variables.
     pub env: BTreeMap<String, String>,
-    /// What is run in any case.
+    /// Entry point, which always runs.
     pub entrypoint: Vec<String>,
-    /// What is run after it, or instead of it, unless something else is asked for.
+    /// Default arguments of the entry point, or the default command if there is none; a job can override
+    /// them.
     pub cmd: Vec<String>,
-    /// Who runs it: a name or number, `user:group`.
+    /// User that runs the programs: a name or number, `user:group`.
     pub user: Option<String>,
-    /// Where it is run.
+    /// Working folder.
     pub working_dir: Option<String>,
-    /// Words for people and tools.
+    /// Labels for people and tools.
     pub labels: BTreeMap<String, String>,
-    /// The processor it is for, as Go calls it: `amd64`.
+    /// Processor architecture in the notation of Go: `amd64`.
     pub architecture: String,
-    /// The system it is for.
+    /// Operating system.
     pub os: String,
 }
 
@@ -37,7 +38,7 @@ impl ImageConfig {
     }
 }
 
-/// The document itself, as far as it is used (OCI image spec, config.md; docker's is the same).
+/// The used part of the config document (OCI image spec, config.md; docker's format is the same).
 #[derive(Debug, Deserialize)]
 pub(crate) struct ConfigFile {
     #[serde(default)]
@@ -73,7 +74,7 @@ struct Run {
 }
 
 impl ConfigFile {
-    /// The digests of the unpacked layers, the lowest first.
+    /// Returns the digests of the unpacked layers, the lowest first.
     pub(crate) fn diff_ids(&self) -> &[Digest] {
         &self.rootfs.diff_ids
     }
@@ -97,7 +98,7 @@ impl ConfigFile {
     }
 }
 
-/// The processor of this host, as Go calls it.
+/// Returns the architecture of this host in the notation of Go.
 pub(crate) fn host_architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",

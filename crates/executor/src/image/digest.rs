@@ -1,4 +1,4 @@
-//! Digests: what contents are called.
+//! Digests, which identify contents.
 
 use std::{fmt, str::FromStr};
 
@@ -21,7 +21,7 @@ use sha2::{Digest as _, Sha256};
 #[serde(try_from = "String", into = "String")]
 pub struct Digest(String);
 
-/// A text that is no digest.
+/// An error for a malformed digest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is no digest: expected `sha256:` and 64 lower-case hexadecimal digits")]
 pub struct DigestError {
@@ -39,12 +39,12 @@ impl Digest {
         Self(hex::encode(hash.finalize()))
     }
 
-    /// Returns the hexadecimal digits alone.
+    /// Returns the hexadecimal digits without `sha256:`.
     pub fn hex(&self) -> &str {
         &self.0
     }
 
-    /// Returns the first twelve digits, which is what people are shown.
+    /// Returns the first twelve digits, the form for people.
     pub fn short(&self) -> &str {
         &self.0[..12]
     }

@@ -1,24 +1,24 @@
-//! What can be wrong with images.
+//! Errors of images.
 
 use std::{io, path::PathBuf};
 
 use crate::image::Digest;
 
-/// Why an image could not be read, kept or found.
+/// An error of reading, storing or finding an image.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImageError {
     /// A file or folder could not be read or written.
     #[error("can't {action} `{}`: {source}", path.display())]
     Io {
-        /// What was tried, as a verb.
+        /// The attempted action, as a verb.
         action: &'static str,
-        /// On which file or folder.
+        /// The file or folder.
         path: PathBuf,
-        /// What the host said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A file is nothing that holds an image.
+    /// A file has none of the image formats.
     #[error(
         "`{}` holds no image: it has neither a `manifest.json` (docker archive), nor an `index.json` (OCI layout, \
          artifact set), nor an `artifact-descriptor.json`", path.display()
@@ -27,44 +27,44 @@ pub enum ImageError {
         /// The file or folder.
         path: PathBuf,
     },
-    /// A document in an image is not what it should be.
+    /// A document in an image is malformed.
     #[error("`{document}` in `{}` can't be used: {problem}", path.display())]
     Document {
         /// The file or folder with the image.
         path: PathBuf,
-        /// The document in it.
+        /// The document's name in it.
         document: String,
-        /// What is wrong.
+        /// The problem, for people.
         problem: String,
     },
-    /// Content is not what its digest says.
+    /// Content does not match its digest.
     #[error("{what} in `{}` has the digest {found}, but should have {expected}: the file is damaged or was changed", path.display())]
     Digest {
         /// The file or folder with the image.
         path: PathBuf,
-        /// What was read.
+        /// Description of the content.
         what: String,
-        /// What was expected.
+        /// Expected digest.
         expected: Digest,
-        /// What was found.
+        /// Computed digest.
         found: Digest,
     },
-    /// A layer holds something that can't be unpacked safely.
+    /// A layer contains an entry that can't be unpacked safely.
     #[error("the entry `{entry}` of {layer} can't be unpacked: {problem}")]
     Entry {
-        /// The layer.
+        /// The layer's description.
         layer: String,
         /// The entry's name.
         entry: String,
-        /// What is wrong.
+        /// The problem, for people.
         problem: String,
     },
-    /// An image is larger than is taken.
+    /// An image exceeds a limit.
     #[error("the image has more than {limit} {what}, which is the limit")]
     TooLarge {
-        /// The most that is taken.
+        /// The limit.
         limit: u64,
-        /// Of what.
+        /// The limited quantity.
         what: &'static str,
     },
     /// None of the images in a file is for this host.
@@ -72,12 +72,12 @@ pub enum ImageError {
     Platform {
         /// The file or folder with the images.
         path: PathBuf,
-        /// What this host is.
+        /// The platform of this host.
         wanted: String,
-        /// What there is.
+        /// The platforms of the images in the file.
         found: Vec<String>,
     },
-    /// There is no such image in the store.
+    /// The store has no such image.
     #[error("there is no image `{reference}` in the store: bring it in with `windlass image import FILE`")]
     Unknown {
         /// The reference as given.
@@ -88,20 +88,20 @@ pub enum ImageError {
     MountPoint {
         /// The path as given.
         path: String,
-        /// What is in the way.
+        /// The problem, for people.
         problem: String,
     },
-    /// A file holds several images, and it was not said which.
+    /// A file holds several images, and the request names none of them.
     #[error("`{}` holds {count} images: import it and choose one by name", path.display())]
     Several {
         /// The file or folder.
         path: PathBuf,
-        /// How many there are.
+        /// Number of images.
         count: usize,
     },
 }
 
-/// Makes the error that says what was tried on which file.
+/// Returns a function that wraps an I/O error with the attempted action and the path.
 pub(crate) fn io_error(
     action: &'static str,
     path: impl Into<PathBuf>,

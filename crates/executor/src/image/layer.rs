@@ -1,4 +1,4 @@
-//! Unpacks a layer over those below it (OCI image spec, layer.md).
+//! Unpacks a layer over the lower layers (OCI image spec, layer.md).
 
 use std::{
     collections::HashSet,
@@ -12,11 +12,12 @@ use crate::image::{
     root::{Place, Root, parts},
 };
 
-/// What marks a file that a layer takes away, and the name that takes away all that is below.
+/// Prefix of a whiteout, which deletes a file of a lower layer. The second name is an opaque whiteout, which
+/// deletes everything in its folder.
 const WHITEOUT: &str = ".wh.";
 const OPAQUE: &str = ".wh..wh..opq";
 
-/// How much may still be unpacked.
+/// The sizes unpacked so far, checked against the limits.
 #[derive(Debug)]
 pub(crate) struct Budget {
     limits: ImageLimits,
@@ -29,7 +30,7 @@ impl Budget {
         Self { limits, bytes: 0, entries: 0 }
     }
 
-    /// How many bytes were unpacked.
+    /// Returns the number of unpacked bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -47,10 +48,11 @@ impl Budget {
     }
 }
 
-/// One layer on its way into a root.
+/// The state of unpacking one layer into a root.
 struct Layer<'a> {
     root: &'a mut Root,
-    /// What this layer itself has put there: whiteouts don't concern it, wherever in the layer they stand.
+    /// Paths that this layer has created. Whiteouts of the same layer don't apply to them, in any order of
+    /// entries.
     own: HashSet<String>,
 }
 
@@ -81,7 +83,7 @@ pub(crate) fn apply(
             return Err(problem("its name is not UTF-8".to_owned()));
         }
         let parts = parts(&path).map_err(|why| problem(why.to_owned()))?;
-        // The root itself.
+        // An entry without parts is the root itself.
         let Some((last, above)) = parts.split_last() else { continue };
         let unpacked = match last.strip_prefix(WHITEOUT) {
             Some(_) if *last == OPAQUE => layer.empty(above),
@@ -94,7 +96,7 @@ pub(crate) fn apply(
 }
 
 impl Layer<'_> {
-    /// Unpacks an entry that hides nothing.
+    /// Unpacks an entry that is no whiteout.
     fn put(&mut self, parts: &[&str], mut entry: Entry<'_, impl Read>) -> io::Result<()> {
         let (kind, mode) = (entry.header().entry_type(), entry.header().mode()?);
         let changed = entry.header().mtime().unwrap_or(0);
@@ -107,7 +109,7 @@ impl Layer<'_> {
             _ => None,
         };
         if kind != EntryType::Directory && self.root.existing(parts)?.is_some_and(|place| place.is_folder()) {
-            // It takes the place of a folder that may be the one we know.
+            // The entry replaces a folder, which may be the cached one.
             self.root.place(parts)?.clear()?;
             self.root.forget();
         }
@@ -123,7 +125,7 @@ impl Layer<'_> {
         Ok(())
     }
 
-    /// Takes away a file of the layers below.
+    /// Deletes a file of the lower layers.
     fn hide(&mut self, above: &[&str], hidden: &str) -> io::Result<()> {
         if matches!(hidden, "" | "." | "..") {
             return Err(io::Error::other("it hides what is no file"));
@@ -139,7 +141,7 @@ impl Layer<'_> {
         Ok(())
     }
 
-    /// Takes away all that the layers below have in a folder.
+    /// Deletes everything that the lower layers have in a folder.
     fn empty(&mut self, folder: &[&str]) -> io::Result<()> {
         if folder.is_empty() {
             return Err(io::Error::other("it hides the whole image"));
@@ -152,13 +154,13 @@ impl Layer<'_> {
     }
 }
 
-/// Reads where a link leads.
+/// Reads the target of a link.
 fn link_target(entry: &Entry<'_, impl Read>) -> io::Result<String> {
     let target = entry.link_name_bytes().ok_or_else(|| io::Error::other("it is a link to nothing"))?;
     String::from_utf8(target.into_owned()).map_err(|_| io::Error::other("its target is not UTF-8"))
 }
 
-/// Makes what an entry is, but for hard links. `false` for what is left out.
+/// Creates the file, folder or symbolic link of an entry. Returns `false` for an entry that is skipped.
 fn make(place: &Place<'_>, entry: &mut Entry<'_, impl Read>, mode: u32, target: &str) -> io::Result<bool> {
     match entry.header().entry_type() {
         EntryType::Directory => place.folder(mode)?,
@@ -167,7 +169,7 @@ fn make(place: &Place<'_>, entry: &mut Entry<'_, impl Read>, mode: u32, target: 
         }
         EntryType::Symlink => place.symlink(target)?,
         EntryType::Fifo => place.fifo()?,
-        // Jobs get devices of their own, and making them needs rights that we don't want.
+        // Devices are skipped: jobs get devices of their own, and creating them needs privileges.
         EntryType::Char | EntryType::Block => return Ok(false),
         // A header of the archive, not of a file.
         EntryType::XGlobalHeader => return Ok(false),
@@ -187,7 +189,7 @@ mod tests {
 
     use super::*;
 
-    /// Entries `(name, kind, content or target)`.
+    /// Builds a layer from entries `(name, kind, content or target)`.
     fn layer(entries: &[(&str, EntryType, &str)]) -> Vec<u8> {
         let mut builder = Builder::new(Vec::new());
         for (name, kind, text) in entries {
@@ -196,7 +198,7 @@ mod tests {
             header.set_mode(0o755);
             let is_link = matches!(kind, EntryType::Symlink | EntryType::Link);
             header.set_size(if is_link { 0 } else { text.len() as u64 });
-            // Past the checks of the builder: it refuses what we must refuse.
+            // Written directly, since the builder rejects the names under test.
             let bytes = &mut header.as_old_mut().name;
             bytes[..name.len()].copy_from_slice(name.as_bytes());
             if is_link {

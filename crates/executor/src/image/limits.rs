@@ -1,16 +1,16 @@
-//! How much of an image is taken.
+//! Size limits of images.
 
-/// How large an image may be. What comes from elsewhere must not fill the disk.
+/// Size limits of an image. Images from outside must not fill the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ImageLimits {
-    /// The most bytes of all files together, unpacked. Default: 16 GiB.
+    /// Maximum total size of all files in bytes, unpacked. Default: 16 GiB.
     pub bytes: u64,
-    /// The most files, folders and links. Default: one million.
+    /// Maximum number of files, folders and links. Default: one million.
     pub entries: u64,
-    /// The most bytes of one of its documents (manifest, config). Default: 4 MiB.
+    /// Maximum size of one document (manifest, config) in bytes. Default: 4 MiB.
     pub document_bytes: u64,
-    /// The most layers. Default: 512.
+    /// Maximum number of layers. Default: 512.
     pub layers: usize,
 }
 

@@ -1,13 +1,14 @@
-//! Images without an engine: read, kept and unpacked on this host.
+//! Images without an engine: read, stored and unpacked on this host.
 //!
-//! An image is a file system in layers, and a config that says how to run what is in it. Here it comes as a file: what
-//! `docker save` writes, an OCI layout, an artifact set out of a component archive ([`archive`]). A [`Store`] keeps
-//! images unpacked under the digests of their configs, which name the digests of their layers: what was unpacked was
-//! what was meant, whoever made the file. It knows their names, and hands out the folder to be a job's root.
+//! An image is a file system in layers, and a config that states how its programs are run. It is imported
+//! from a file: the output of `docker save`, an OCI layout, an artifact set from a component archive
+//! ([`archive`]). A [`Store`] keeps unpacked images under the digests of their configs. A config contains the
+//! digests of its layers, so the unpacked content is verified, independent of the file's origin. The store
+//! maps names to images, and returns the folder that becomes a job's root.
 //!
-//! Images come from elsewhere and are not trusted: no name in an archive leads out of the folder it is unpacked into
-//! (the kernel itself resolves each path within that folder), sizes and counts are limited, devices are left out, and
-//! set-user-id bits and owners are dropped: everything belongs to whoever unpacks it.
+//! Images are not trusted. No name in an archive leads out of the folder that it is unpacked into, since the
+//! kernel itself resolves each path within that folder. Sizes and counts are limited, and devices are
+//! skipped. Set-user-id bits and owners are dropped: all files belong to the user that unpacks the image.
 //!
 //! ```
 //! use windlass_executor::image::{Reference, Store};

@@ -1,4 +1,4 @@
-//! How images are named.
+//! Image names and references.
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::image::Digest;
 
-/// The name under which a store knows an image: `name:tag`, `latest` if no tag is given.
+/// The name of an image in a store: `name:tag`, with the tag `latest` if none is given.
 ///
-/// Names are compared as engines do: `docker.io/library/busybox` is `busybox`.
+/// Names are normalised as engines do: `docker.io/library/busybox` is `busybox`.
 ///
 /// ```
 /// use windlass_executor::image::ImageName;
@@ -24,19 +24,19 @@ pub struct ImageName {
     tag: String,
 }
 
-/// What a job calls its image: a name, a digest, or a file.
+/// A job's reference to its image: a name, a digest, or a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reference {
-    /// A name of the store.
+    /// A name in the store.
     Name(ImageName),
-    /// The digest of an image's config, which is its id, or of its manifest: `sha256:…`, `name@sha256:…`.
+    /// Digest of the image's config, which is its id, or of its manifest: `sha256:…`, `name@sha256:…`.
     Digest(Digest),
-    /// A file or folder that holds one image: a path that starts with `/`, `./` or `../`.
+    /// A file or folder that contains one image: a path that starts with `/`, `./` or `../`.
     Path(PathBuf),
 }
 
-/// A text that names no image.
+/// An error for a text that is no image reference.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{text}` names no image: expected NAME[:TAG], sha256:DIGEST, or a path that starts with `/`, `./` or `../`"

@@ -1,7 +1,7 @@
-//! A folder that nothing leads out of: where layers are unpacked.
+//! A folder into which layers are unpacked, and which no path leads out of.
 //!
-//! Every path is resolved by the kernel with this folder as its root (`openat2`, `RESOLVE_IN_ROOT`), so that a link in a
-//! layer, whatever it says, leads nowhere else. The last part of a path is never followed.
+//! The kernel resolves every path with this folder as its root (`openat2`, `RESOLVE_IN_ROOT`). So a link in a
+//! layer, whatever its target, stays inside. The last part of a path is never followed.
 
 use std::{
     fs::File,
@@ -18,14 +18,14 @@ use rustix::{
     io::Errno,
 };
 
-/// The longest part of a path that a file system takes.
+/// Maximum bytes of one part of a path on common file systems.
 const LONGEST_NAME: usize = 255;
 
 /// A folder in which paths are resolved as if it were `/`.
 #[derive(Debug)]
 pub(crate) struct Root {
     folder: OwnedFd,
-    /// The folder in which something was made last: entries of one folder follow each other.
+    /// Folder of the last created entry, cached because consecutive entries often share a folder.
     last: Option<(PathBuf, OwnedFd)>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Place<'a> {
 /// Splits a path of an archive into its parts.
 ///
 /// # Errors
-/// What is wrong with it: it leads upwards, or can't be a file's.
+/// The reason why the path is invalid: it leads upwards, or can't be a file name.
 pub(crate) fn parts(path: &str) -> Result<Vec<&str>, &'static str> {
     let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
     if parts.contains(&"..") {
@@ -56,7 +56,7 @@ impl Root {
         Ok(Self { folder: openat(CWD, path, flags, Mode::empty())?, last: None })
     }
 
-    /// Opens the folder of a path, made if it isn't there.
+    /// Opens the folder of a path, and creates it if it is missing.
     pub(crate) fn place<'a>(&'a mut self, parts: &[&'a str]) -> io::Result<Place<'a>> {
         let [above @ .., name] = parts else { return Err(io::ErrorKind::InvalidInput.into()) };
         let path: PathBuf = above.iter().collect();
@@ -68,7 +68,7 @@ impl Root {
         Ok(Place { folder, name })
     }
 
-    /// Opens the folder of a path, if it is there.
+    /// Opens the folder of a path, if it exists.
     pub(crate) fn existing<'a>(&'a mut self, parts: &[&'a str]) -> io::Result<Option<Place<'a>>> {
         let [above @ .., _] = parts else { return Ok(None) };
         let path: PathBuf = above.iter().collect();
@@ -79,14 +79,14 @@ impl Root {
         }
     }
 
-    /// Opens a second path for a link to it.
+    /// Opens the folder of a hard link's target, and returns it with the target's name.
     pub(crate) fn target(&self, parts: &[&str]) -> io::Result<(OwnedFd, String)> {
         let [above @ .., name] = parts else { return Err(io::ErrorKind::InvalidInput.into()) };
         let folder = self.open_folder(&above.iter().collect::<PathBuf>())?;
         Ok((folder, (*name).to_owned()))
     }
 
-    /// Forgets where something was made last: what it was may be gone.
+    /// Clears the cached folder, which may have been removed.
     pub(crate) fn forget(&mut self) {
         self.last = None;
     }
@@ -128,17 +128,17 @@ impl Place<'_> {
         }
     }
 
-    /// Tells whether there is a folder.
+    /// Tells whether the path is a folder.
     pub(crate) fn is_folder(&self) -> bool {
         self.kind().is_ok_and(|kind| kind == Some(FileType::Directory))
     }
 
-    /// Tells whether there is anything.
+    /// Tells whether the path exists. An error counts as existing.
     pub(crate) fn is_there(&self) -> bool {
         !self.kind().is_ok_and(|kind| kind.is_none())
     }
 
-    /// Makes a folder; one that is there gets the mode.
+    /// Creates a folder. An existing folder gets the mode.
     pub(crate) fn folder(&self, mode: u32) -> io::Result<()> {
         if self.kind()? != Some(FileType::Directory) {
             self.clear()?;
@@ -146,11 +146,11 @@ impl Place<'_> {
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = openat(self.folder, self.name, flags, Mode::empty())?;
-        // We must be able to list and remove it.
+        // The owner must be able to list and remove it.
         Ok(fchmod(folder, Mode::from_raw_mode(mode & 0o777 | 0o700))?)
     }
 
-    /// Makes a new file.
+    /// Creates a new file.
     pub(crate) fn file(&self, mode: u32) -> io::Result<File> {
         self.clear()?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -174,14 +174,14 @@ impl Place<'_> {
         Ok(mknodat(self.folder, self.name, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?)
     }
 
-    /// Sets when it was changed: compiled files are compared with their source by it.
+    /// Sets the modification time, by which some programs compare compiled files with their source.
     pub(crate) fn changed_at(&self, seconds: u64) -> io::Result<()> {
         let at = Timespec { tv_sec: i64::try_from(seconds).unwrap_or(0), tv_nsec: 0 };
         let times = Timestamps { last_access: at, last_modification: at };
         Ok(utimensat(self.folder, self.name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
-    /// Removes what is there, a folder with everything in it.
+    /// Removes the entry; a folder with all its content.
     pub(crate) fn clear(&self) -> io::Result<()> {
         match self.kind()? {
             None => Ok(()),
@@ -193,7 +193,7 @@ impl Place<'_> {
         }
     }
 
-    /// Lists what is in this folder; nothing if it is none.
+    /// Lists the entries of this folder; none if it is no folder.
     pub(crate) fn children(&self) -> io::Result<Vec<String>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = match openat(self.folder, self.name, flags, Mode::empty()) {
@@ -241,7 +241,7 @@ mod tests {
         symlink("../outside", dir.path().join("root/upwards")).unwrap();
         let mut root = Root::open(&dir.path().join("root")).unwrap();
         for link in ["absolute", "upwards"] {
-            // Inside there is nothing where the link leads, and it is no folder to make something in.
+            // Inside the root the target of the link does not exist, so nothing can be created below it.
             assert!(root.place(&[link, "file"]).is_err(), "{link}");
         }
         assert_eq!(std::fs::read_dir(dir.path().join("outside")).unwrap().count(), 0);

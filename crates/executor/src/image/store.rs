@@ -1,4 +1,4 @@
-//! Images kept on this host.
+//! A store of images on this host.
 //!
 //! ```text
 //! <store>/index.json               names, manifests and files, each with the id of its image; replaced as a whole
@@ -11,8 +11,8 @@
 //! <store>/fresh/<n>/               images on their way in or out; locked by who makes them
 //! ```
 //!
-//! An image appears by one rename, complete and flushed to the disk. Two processes that want the same one at the same
-//! time unpack it once. One that jobs use is locked by them, so that nobody prunes it.
+//! An image appears by one rename, complete and flushed to the disk. Two processes that need the same image
+//! at the same time unpack it once. Jobs lock the image that they use, so that it is not pruned.
 
 use std::{
     collections::BTreeMap,
@@ -40,10 +40,10 @@ use crate::{
     process::remove_tree,
 };
 
-/// Folders that a job's own are mounted at; they are made in each image that lacks them.
+/// Mount points of a job's own folders. They are created in each image that lacks them.
 const MOUNT_POINTS: [&str; 4] = ["dev", "proc", "tmp", "work"];
 
-/// Images kept on this host, in one folder. Any number of processes may use it at a time.
+/// A store of images on this host, in one folder. Any number of processes may use it at a time.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
@@ -54,72 +54,72 @@ pub struct Store {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Image {
-    /// Its id: the digest of its config.
+    /// Id: the digest of the config.
     pub id: Digest,
-    /// How it wants to be run.
+    /// Run configuration.
     pub config: ImageConfig,
-    /// The folder with it in the store.
+    /// Folder of the image in the store.
     folder: PathBuf,
 }
 
-/// An image as it is listed.
+/// An image in the list of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listed {
-    /// Its id.
+    /// Id: the digest of the config.
     pub id: Digest,
-    /// All names it has, in order.
+    /// Names of the image, sorted.
     pub names: Vec<ImageName>,
-    /// How many bytes its files have.
+    /// Total size of its files in bytes.
     pub bytes: u64,
-    /// The processor it is for.
+    /// Processor architecture.
     pub architecture: String,
 }
 
-/// Which images are removed.
+/// The selection of images to remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prune {
-    /// Those that have no name any more.
+    /// Images without a name.
     Unnamed,
-    /// All that no job uses.
+    /// All images that no job uses.
     Unused,
 }
 
-/// What was removed.
+/// The result of a removal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pruned {
-    /// The images that are gone.
+    /// Removed images.
     pub removed: Vec<Digest>,
-    /// How many bytes their files had.
+    /// Total size of their files in bytes.
     pub bytes: u64,
-    /// Images that were left because jobs use them.
+    /// Images that were kept because jobs use them.
     pub in_use: Vec<Digest>,
 }
 
-/// `index.json`.
+/// The document `index.json`.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Index {
     version: Version,
     #[serde(default)]
     names: BTreeMap<ImageName, Digest>,
-    /// By the digest of the manifest.
+    /// Ids by the digest of the manifest.
     #[serde(default)]
     manifests: BTreeMap<Digest, Digest>,
-    /// By absolute path: files that were used as a reference.
+    /// Image files that were used as a reference, by absolute path.
     #[serde(default)]
     files: BTreeMap<PathBuf, FileEntry>,
 }
 
-/// A file as it was when it was read.
+/// The state of an image file when it was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct FileEntry {
     id: Digest,
     stamp: Stamp,
 }
 
-/// What changes when a file does.
+/// The attributes by which a changed file is detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Stamp {
     inode: u64,
@@ -129,18 +129,18 @@ struct Stamp {
 }
 
 impl Image {
-    /// Returns the folder with its file system. It is not to be written to.
+    /// Returns the folder with the image's file system, which must not be written to.
     pub fn root(&self) -> PathBuf {
         self.folder.join("root")
     }
 
-    /// Returns the folder that who uses the image locks (`flock`, shared), so that it isn't pruned meanwhile.
+    /// Returns the folder that users of the image lock (`flock`, shared), so that it isn't pruned.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Makes sure that a folder can be mounted at this absolute path. Where the image has none, an empty one is made:
-    /// the one thing that is ever added to an image in place.
+    /// Ensures that a folder can be mounted at this absolute path. If the image has no folder there, an empty
+    /// one is created. No other change is ever made to an image in place.
     ///
     /// # Errors
     /// [`ImageError::MountPoint`] when the path is not absolute, leads upwards, or goes through a link or a file.
@@ -157,7 +157,7 @@ impl Image {
                 Ok(found) if found.is_dir() => {}
                 Ok(_) => return Err(wrong(format!("`/{}` is not a folder", parts[..end].join("/")))),
                 Err(error) if error.kind() == ErrorKind::NotFound => {
-                    // Several jobs may do so at a time.
+                    // Several jobs may create it at the same time.
                     DirBuilder::new()
                         .recursive(true)
                         .mode(0o755)
@@ -172,10 +172,10 @@ impl Image {
 }
 
 impl Store {
-    /// Opens the store in this folder, which is made if needed (mode 0700).
+    /// Opens the store in this folder, and creates the folder if needed (mode 0700).
     ///
     /// # Errors
-    /// [`ImageError::Io`] when the folder can't be made.
+    /// [`ImageError::Io`] when the folder can't be created.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, ImageError> {
         let path = path.into();
         let path = std::path::absolute(&path).map_err(io_error("find", path))?;
@@ -185,23 +185,24 @@ impl Store {
         Ok(Self { path, limits: ImageLimits::default() })
     }
 
-    /// Takes images up to these limits.
+    /// Sets the limits of images to import.
     #[must_use]
     pub fn with_limits(mut self, limits: ImageLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Returns the folder the store is in.
+    /// Returns the folder of the store.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Brings in all images of a file or folder, under the names it gives them; under `name` too if there is one image
-    /// only.
+    /// Imports all images of a file or folder, under the names that it states. A single image also gets
+    /// `name`.
     ///
     /// # Errors
-    /// What is wrong with the file, or that it holds [`Several`](ImageError::Several) images for one name.
+    /// All errors of reading the file, and [`Several`](ImageError::Several) when `name` is given for several
+    /// images.
     pub fn import(&self, path: &Path, name: Option<&ImageName>) -> Result<Vec<Listed>, ImageError> {
         let archive = self.archive(path)?;
         let described = archive.images()?;
@@ -222,10 +223,10 @@ impl Store {
         Ok(imported.iter().filter_map(|id| all.iter().find(|image| image.id == *id).cloned()).collect())
     }
 
-    /// Finds an image. A file is brought in if that was not done before, or if it has changed since.
+    /// Finds an image. A file is imported if it is new or has changed since the last import.
     ///
     /// # Errors
-    /// [`ImageError::Unknown`], and what can be wrong with a file.
+    /// [`ImageError::Unknown`], and all errors of reading a file.
     pub fn resolve(&self, reference: &Reference) -> Result<Image, ImageError> {
         let index = self.index()?;
         let id = match reference {
@@ -237,7 +238,7 @@ impl Store {
         self.image(&id.ok_or_else(unknown)?)?.ok_or_else(unknown)
     }
 
-    /// Lists the images, in order of their ids.
+    /// Lists the images, sorted by id.
     ///
     /// # Errors
     /// [`ImageError::Io`], [`ImageError::Document`].
@@ -292,7 +293,7 @@ impl Store {
         Archive::open(path, &self.path.join("fresh"), self.limits)
     }
 
-    /// Finds the image in a file, by what was noted when it was read last.
+    /// Returns the image of a file. The index tells whether the file is unchanged since it was imported.
     fn file(&self, index: &Index, path: &Path) -> Result<Digest, ImageError> {
         let path = fs::canonicalize(path).map_err(io_error("open", path))?;
         let metadata = fs::metadata(&path).map_err(io_error("open", &path))?;
@@ -319,7 +320,7 @@ impl Store {
         Ok(image.id.clone())
     }
 
-    /// Unpacks an image unless it is there.
+    /// Unpacks an image unless it exists.
     fn unpack(&self, archive: &Archive, image: &Described) -> Result<(), ImageError> {
         let place = self.folder(&image.id);
         let _one_at_a_time = lock(&self.path.join("locks").join(image.id.hex()))?;
@@ -334,7 +335,7 @@ impl Store {
         };
         write("config.json", &image.config_bytes)?;
         write("size", bytes.to_string().as_bytes())?;
-        // It is there for long, and nobody looks at its files again before they are used.
+        // Flushed, since the image is kept for long and its files are not verified again before use.
         syncfs(&fresh.lock).map_err(|errno| io_error("flush", &fresh.path)(errno.into()))?;
         fs::rename(&fresh.path, &place).map_err(io_error("make", place))
     }
@@ -380,7 +381,7 @@ impl Store {
         })
     }
 
-    /// Changes the index while nobody else does.
+    /// Changes the index under an exclusive lock.
     fn change(&self, change: impl FnOnce(&mut Index)) -> Result<(), ImageError> {
         let _alone = lock(&self.path.join("lock"))?;
         let mut index = self.index()?;
@@ -393,7 +394,7 @@ impl Store {
         written.map_err(io_error("write", path))
     }
 
-    /// Removes an image; `false` if a job uses it.
+    /// Removes an image. Returns `false` if a job uses it.
     fn remove(&self, folder: &Path) -> Result<bool, ImageError> {
         let file = match File::open(folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
@@ -409,12 +410,12 @@ impl Store {
         Ok(true)
     }
 
-    /// Makes a folder that goes away with what is in it, unless it is renamed.
+    /// Creates a temporary folder, which is deleted with its content unless it is renamed.
     fn fresh(&self) -> Result<Fresh, ImageError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = self.path.join("fresh").join(format!("{}-{number}", std::process::id()));
-        // What a former process of our number left.
+        // A former process with the same id may have left one.
         remove_tree(&path).map_err(io_error("remove", &path))?;
         make(&path)?;
         let lock = File::open(&path).map_err(io_error("open", &path))?;
@@ -423,7 +424,7 @@ impl Store {
         Ok(Fresh { path, lock })
     }
 
-    /// Removes what dead processes left half-made.
+    /// Removes incomplete images of dead processes.
     fn sweep(&self) -> Result<(), ImageError> {
         let folder = self.path.join("fresh");
         for entry in fs::read_dir(&folder).map_err(io_error("list", folder))?.flatten() {
@@ -437,7 +438,7 @@ impl Store {
     }
 }
 
-/// An image on its way in or out.
+/// A temporary folder: an image that is being unpacked or removed.
 struct Fresh {
     path: PathBuf,
     lock: File,
@@ -445,12 +446,12 @@ struct Fresh {
 
 impl Drop for Fresh {
     fn drop(&mut self) {
-        // What can't be removed is swept later.
+        // A folder that can't be removed now is swept later.
         let _left = remove_tree(&self.path);
     }
 }
 
-/// Unpacks all layers, each checked against its digests, and returns how many bytes the files have.
+/// Unpacks all layers, checks each against its digests, and returns the total size of the files in bytes.
 fn fill(folder: &Path, archive: &Archive, image: &Described, limits: ImageLimits) -> Result<u64, ImageError> {
     let path = folder.join("root");
     DirBuilder::new().mode(0o755).create(&path).map_err(io_error("make", &path))?;
@@ -477,7 +478,7 @@ fn fill(folder: &Path, archive: &Archive, image: &Described, limits: ImageLimits
             .and_then(|place| if place.is_folder() { Ok(()) } else { place.folder(0o755) });
         made.map_err(io_error("make a mount point in", &path))?;
     }
-    // So that a job with the host's network can be given the host's name servers.
+    // A mount point, so that a job with the host's network can get the host's name servers.
     let resolver = root.place(&["etc", "resolv.conf"]);
     if let Ok(place) = resolver
         && !place.is_there()
@@ -491,7 +492,7 @@ fn make(path: &Path) -> Result<(), ImageError> {
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(io_error("make", path))
 }
 
-/// Waits for a lock; whoever dies gives it up.
+/// Waits for a lock. The kernel releases it when its holder dies.
 fn lock(path: &Path) -> Result<File, ImageError> {
     let file = File::options().write(true).create(true).truncate(false).mode(0o600).open(path);
     let file = file.map_err(io_error("open", path))?;

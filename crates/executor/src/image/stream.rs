@@ -1,4 +1,4 @@
-//! Bytes on their way: decompressed, counted, hashed.
+//! Readers that decompress and hash.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::image::Digest;
 
-/// Reads through and keeps the digest of what was read.
+/// A reader that computes the digest of the bytes read.
 pub(crate) struct Hashing<R> {
     inner: R,
     hash: Sha256,
@@ -17,7 +17,7 @@ impl<R: Read> Hashing<R> {
         Self { inner, hash: Sha256::new() }
     }
 
-    /// Reads what is left, and returns the digest of everything.
+    /// Reads the rest, and returns the digest of the whole stream.
     pub(crate) fn finish(mut self) -> io::Result<(Digest, R)> {
         io::copy(&mut self, &mut io::sink())?;
         Ok((Digest::from_hash(self.hash), self.inner))
@@ -32,10 +32,10 @@ impl<R: Read> Read for Hashing<R> {
     }
 }
 
-/// A stream that was perhaps compressed; which way is seen from its first bytes, whatever its name.
+/// A stream that may be compressed. The format is detected from the first bytes, not from the name.
 pub(crate) enum Plain<R: Read> {
     AsIs(BufReader<R>),
-    // As many members as there are: parallel compressors write more than one.
+    // Multi-member, since parallel compressors write several members.
     Gzip(Box<flate2::bufread::MultiGzDecoder<BufReader<R>>>),
     Zstd(Box<zstd::Decoder<'static, BufReader<R>>>),
 }

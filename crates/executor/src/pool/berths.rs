@@ -1,4 +1,4 @@
-//! The containers of a pool: who has one, who waits for one, which are kept and which replaced.
+//! The containers of a pool: the ones in use, the idle ones, and the queue for free slots.
 
 use std::{
     collections::VecDeque,
@@ -18,18 +18,18 @@ use super::{
 };
 use crate::RuntimeError;
 
-/// How many jobs a container runs at the most. What jobs leave that nobody sees (memory of the kernel, numbers of
-/// processes) goes with it.
+/// Maximum number of jobs that a container runs. Replacing it frees invisible leftovers of jobs, such as
+/// kernel memory and process ids.
 const JOBS: u32 = 500;
 
-/// How long one may take to end a container when the pool is closed.
+/// Maximum time to end all containers when the pool is closed.
 const CLOSE_LIMIT: Duration = Duration::from_secs(30);
 
 /// The containers of one pool.
 pub(crate) struct Berths {
     carrier: Arc<dyn Carrier>,
     kind: String,
-    /// One permit for each container that may be there.
+    /// One permit for each container that may exist.
     room: Arc<Semaphore>,
     size: usize,
     state: Mutex<State>,
@@ -37,16 +37,16 @@ pub(crate) struct Berths {
 
 #[derive(Default)]
 struct State {
-    /// Containers that nobody uses, the one used last at the end.
+    /// Idle containers, the one used last at the end.
     idle: VecDeque<(Shape, Line)>,
-    /// How many there are: used, unused, just being started or ended.
+    /// Number of containers: in use, idle, starting or ending.
     there: usize,
     reaped: bool,
     keeper: bool,
     ending: JoinSet<()>,
 }
 
-/// A container that somebody uses.
+/// A container in use by one job.
 pub(crate) struct Berth {
     pub(crate) line: Line,
     shape: Shape,
@@ -67,7 +67,7 @@ impl Berths {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes what dead owners have left, once.
+    /// Removes the leftovers of dead owners, once.
     pub(crate) async fn reap(&self) -> Result<(), RuntimeError> {
         if !self.state().reaped {
             self.carrier.reap().await?;
@@ -76,13 +76,13 @@ impl Berths {
         Ok(())
     }
 
-    /// Waits for room for one more container in use. The longest waiting come first.
+    /// Waits for a permit for one more container in use. Waiters are served first come, first served.
     pub(crate) async fn room(&self) -> Result<OwnedSemaphorePermit, RuntimeError> {
         self.room.clone().acquire_owned().await.map_err(|_| self.unavailable("the pool is closed"))
     }
 
-    /// Takes a container of this shape, and starts one if none is there. To be awaited to its end: else nobody knows of
-    /// a container that was just being started.
+    /// Takes an idle container of this shape, or starts one. The caller must await it to its end; otherwise a
+    /// starting container is leaked.
     pub(crate) async fn take(
         self: Arc<Self>,
         room: OwnedSemaphorePermit,
@@ -92,7 +92,7 @@ impl Berths {
             let mut state = self.state();
             let found =
                 state.idle.iter().rposition(|(of, _)| *of == shape).and_then(|at| state.idle.remove(at));
-            // Whoever was unused for longest makes room.
+            // The container that was idle for longest is evicted.
             let is_full = found.is_none() && state.there >= self.size;
             let evicted = if is_full { state.idle.pop_front() } else { None };
             if found.is_none() {
@@ -129,7 +129,7 @@ impl Berths {
         RuntimeError::Unavailable { runtime: self.kind.clone(), problem: problem.to_owned() }
     }
 
-    /// Gives a container back, to be used again if it can be.
+    /// Returns a container to the pool. It is reused if it is intact and under its job limit.
     pub(crate) fn give(&self, berth: Berth, as_new: bool) {
         let Berth { line, shape, _room: room } = berth;
         if as_new && line.is_whole() && line.jobs() < JOBS && !self.room.is_closed() {
@@ -140,14 +140,14 @@ impl Berths {
         drop(room);
     }
 
-    /// Ends a container that can't be spoken to any more, and tells what is known of the reason.
+    /// Ends a container whose runner no longer answers, and returns the known reason.
     pub(crate) async fn lose(&self, berth: Berth) -> Option<String> {
         let why = berth.line.end().await;
         self.state().there -= 1;
         why
     }
 
-    /// Ends a container while others go on.
+    /// Ends a container in the background.
     fn retire(&self, line: Line) {
         let mut state = self.state();
         state.there -= 1;
@@ -157,7 +157,8 @@ impl Berths {
         });
     }
 
-    /// Starts to speak to unused containers now and then, so that they know that we live, and we that they do.
+    /// Starts a task that pings idle containers regularly. A ping renews the runner's lease and detects dead
+    /// runners.
     fn keep_alive(self: &Arc<Self>) {
         let mut state = self.state();
         if std::mem::replace(&mut state.keeper, true) {
@@ -179,11 +180,11 @@ impl Berths {
         }
     }
 
-    /// Ends all containers, and waits until they are gone. Nobody may use one any more.
+    /// Ends all containers, and waits until they are gone. No container may be in use.
     pub(crate) async fn close(&self) {
         self.room.close();
         let all = async {
-            // One that was just being started is ended when it is there.
+            // A container that is still starting is ended once it has started.
             while let Some(mut ending) = self.end_all() {
                 while ending.join_next().await.is_some() {}
             }
@@ -191,7 +192,7 @@ impl Berths {
         let _or_left_to_the_next = timeout(CLOSE_LIMIT, all).await;
     }
 
-    /// Begins to end all that are unused; `None` when nothing is there that goes on.
+    /// Begins to end all idle containers. Returns `None` when no container is ending.
     fn end_all(&self) -> Option<JoinSet<()>> {
         let mut state = self.state();
         let mut ending = std::mem::take(&mut state.ending);
@@ -204,7 +205,7 @@ impl Berths {
         (!ending.is_empty()).then_some(ending)
     }
 
-    /// Keeps a container that is just being started for whoever comes next.
+    /// Keeps a container that is still starting for the next job.
     pub(crate) fn adopt(self: &Arc<Self>, taking: JoinHandle<Result<Berth, StartError>>) {
         let berths = self.clone();
         self.state().ending.spawn(async move {

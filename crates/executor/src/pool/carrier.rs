@@ -1,4 +1,4 @@
-//! What a pool needs of the place where its runners run.
+//! The interface between a pool and the place where its runners run.
 
 use async_trait::async_trait;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -8,58 +8,59 @@ use crate::{Job, RuntimeError};
 /// A place where runners can be started: an engine with its containers.
 #[async_trait]
 pub trait Carrier: Send + Sync {
-    /// Describes the container that a job needs, so that two jobs with the same description can follow each other in one.
-    /// `None` if a runner can't serve it; then it gets a fresh container of its own.
+    /// Returns the shape of the container that a job needs. Jobs of the same shape can share one container,
+    /// one after the other. Returns `None` if a runner can't serve the job; it then gets a fresh container.
     async fn shape(&self, job: &Job) -> Option<Shape>;
 
-    /// Returns the jobs' folder for temporary files, where it is the container's and not one of their own.
+    /// Returns the folder for temporary files, if the jobs of a container share one.
     fn tmp(&self) -> Option<&str> {
         None
     }
 
-    /// Starts a container of this shape, with a runner that has not been spoken to.
+    /// Starts a container of this shape, with a runner that has received no request yet.
     ///
     /// # Errors
-    /// [`StartError::Image`] when the image isn't there, [`StartError::Runtime`] for all else.
+    /// [`StartError::Image`] when the image does not exist, [`StartError::Runtime`] for all else.
     async fn start(&self, shape: &Shape) -> Result<Vessel, StartError>;
 
-    /// Removes what owners that died have left. Called before the first container is started, and before it is said
-    /// that a job never was.
+    /// Removes the leftovers of dead owners. The pool calls it before it starts the first container, and
+    /// before it reports a job as never submitted.
     ///
     /// # Errors
-    /// When it can't be known what there is.
+    /// When the existing containers can't be listed.
     async fn reap(&self) -> Result<(), RuntimeError>;
 }
 
-/// What a container must be like for a job. Jobs that need the same may follow each other in one.
+/// The properties of a container that a job needs. Jobs of equal shape can share a container, one after the
+/// other.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[non_exhaustive]
 pub struct Shape {
-    /// The image.
+    /// Image reference.
     pub image: Option<String>,
-    /// The network, as the engine names it.
+    /// Network, in the engine's notation.
     pub network: String,
-    /// Who runs the job: user and group, as the engine is told; the default if empty.
+    /// User and group, in the engine's notation; the default if empty.
     pub user: String,
-    /// Memory in bytes.
+    /// Memory limit in bytes.
     pub memory_bytes: Option<u64>,
-    /// Processes.
+    /// Maximum number of processes.
     pub pids: Option<u32>,
-    /// Thousandths of a processor.
+    /// Processor limit in thousandths of a processor.
     pub cpu_millis: Option<u32>,
-    /// Volumes: names and where they are mounted.
+    /// Volumes: pairs of name and mount point.
     pub volumes: Vec<(String, String)>,
 }
 
-/// A container with a runner in it, and the line to the runner.
+/// A container with a runner in it, and the connection to the runner.
 pub struct Vessel {
-    /// To the runner's stdin.
+    /// Writer to the runner's stdin.
     pub input: Box<dyn AsyncWrite + Send + Unpin>,
-    /// From the runner's stdout.
+    /// Reader of the runner's stdout.
     pub output: Box<dyn AsyncRead + Send + Unpin>,
-    /// The digest of the image.
+    /// Digest of the image.
     pub image_digest: Option<String>,
-    /// What ends it.
+    /// Handle that ends the container.
     pub end: Box<dyn EndVessel>,
 }
 
@@ -72,24 +73,24 @@ impl std::fmt::Debug for Vessel {
 /// Ends a container.
 #[async_trait]
 pub trait EndVessel: Send + Sync {
-    /// Ends it with all that runs in it and removes it. That it is gone already is fine. Returns what is known of why it
-    /// ended by itself, for people.
+    /// Ends the container with all its processes and removes it. A container that is already gone is no
+    /// error. Returns the known reason why it ended by itself, for people.
     async fn end(self: Box<Self>) -> Option<String>;
 }
 
-/// Why there is no container for a job.
+/// The reason why no container could be started for a job.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// There is no such image.
+    /// The image does not exist.
     #[error("there is no image `{image}`: {why}")]
     Image {
-        /// As the job names it.
+        /// Image as the job names it.
         image: String,
-        /// What the engine said.
+        /// Error text of the engine.
         why: String,
     },
-    /// Anything else.
+    /// Any other error.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
 }

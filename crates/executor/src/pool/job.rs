@@ -1,4 +1,4 @@
-//! A job in the pool, as those see it who wait for it, follow it or cancel it.
+//! A job in the pool, as seen by tasks that wait for it, follow it or cancel it.
 
 use std::{
     path::Path,
@@ -11,10 +11,10 @@ use tokio::{sync::watch, time::Instant};
 use super::kept::Kept;
 use crate::{EventSender, Job, JobEvent, JobId, Outcome, Owner, Stream, Timestamp};
 
-/// The longest grace there is: a day.
+/// Maximum grace period: a day. It keeps the deadline within the range of the clock.
 const LONGEST_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How much is handed on at a time.
+/// Maximum bytes of one output event.
 const CHUNK: u64 = 64 * 1024;
 
 /// A job in the pool.
@@ -26,17 +26,17 @@ pub(crate) struct PooledJob {
     wish: watch::Sender<Option<Instant>>,
 }
 
-/// How far a job is.
+/// The progress of a job.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Progress {
     started: Option<Timestamp>,
-    /// How many of the first bytes of stdout and stderr are here.
+    /// Number of stored first bytes of stdout and stderr.
     lengths: [u64; 2],
     outcome: Option<Arc<Outcome>>,
 }
 
 impl PooledJob {
-    /// `folder` is where long output is kept.
+    /// Creates a job that stores long output in `folder`.
     pub(crate) fn new(id: JobId, job: Job, folder: &Path) -> Self {
         let kept = ["stdout", "stderr"].map(|name| Kept::new(folder.join(format!("{id}.{name}"))));
         let (progress, wish) = (watch::Sender::default(), watch::Sender::default());
@@ -51,7 +51,7 @@ impl PooledJob {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks for its end; of several wishes the most impatient counts.
+    /// Requests the end of the job; of several requests the earliest deadline counts.
     pub(crate) fn cancel(&self, grace: Duration) {
         let until = Instant::now() + grace.min(LONGEST_GRACE);
         self.wish.send_if_modified(|wish| {
@@ -88,7 +88,7 @@ impl PooledJob {
         self.kept()[stream].push_tail(bytes);
     }
 
-    /// Ends it: what was kept of its streams, of which it wrote these many bytes, goes into the outcome.
+    /// Records the end of the job. Adds the captured streams, of `totals` bytes each, to the outcome.
     pub(crate) fn has_ended(&self, mut outcome: Outcome, totals: Option<[u64; 2]>) {
         let limits = &self.job.limits;
         {
@@ -105,14 +105,15 @@ impl PooledJob {
         self.progress.borrow().outcome.clone()
     }
 
-    /// Waits for its end. It does end: whoever runs it holds it as well, and says so whatever happens.
+    /// Waits for its end. The task that runs the job always records an end, so this returns.
     pub(crate) async fn wait(&self) -> Option<Arc<Outcome>> {
         let mut progress = self.progress.subscribe();
         let ended = progress.wait_for(|progress| progress.outcome.is_some()).await.ok()?;
         ended.outcome.clone()
     }
 
-    /// Tells one listener all of it from the beginning. A slow one keeps nobody waiting: what it missed is still there.
+    /// Sends one listener all events from the beginning. A slow listener delays nobody, since missed output
+    /// is still stored.
     pub(crate) async fn follow(self: Arc<Self>, events: EventSender) {
         let mut progress = self.progress.subscribe();
         let (mut started, mut shown) = (false, [0, 0]);

@@ -1,4 +1,4 @@
-//! What is kept of one stream of a job in the pool.
+//! The stored part of one stream of a job in the pool.
 
 use std::{
     fs::{self, File},
@@ -9,25 +9,25 @@ use std::{
 
 use crate::Captured;
 
-/// Up to this many bytes are kept in memory; short jobs write less.
+/// Maximum bytes kept in memory; longer output goes to a file.
 const MEMORY: usize = 256 << 10;
 
-/// The first bytes of a stream, in memory while they are few, else in a file.
+/// The first bytes of a stream: in memory up to a limit, else in a file. It also holds the last bytes.
 ///
-/// It writes to the page cache of a local disk from within async tasks: that is a matter of microseconds, and less than
-/// handing it to another thread.
+/// It writes to the page cache of a local disk from within async tasks. That takes microseconds, less than
+/// moving the write to another thread.
 #[derive(Debug)]
 pub(crate) struct Kept {
     memory: Vec<u8>,
     file: Option<File>,
     path: PathBuf,
     length: u64,
-    /// The last bytes of what did not come as the first.
+    /// Last bytes of the part that was not stored as first bytes.
     tail: Vec<u8>,
 }
 
 impl Kept {
-    /// `path` is where the file is made if one is needed.
+    /// Creates an empty stream that spills to a file at `path`.
     pub(crate) fn new(path: PathBuf) -> Self {
         Self { memory: Vec::new(), file: None, path, length: 0, tail: Vec::new() }
     }
@@ -36,7 +36,7 @@ impl Kept {
         self.length
     }
 
-    /// Takes the next of the first bytes. A full disk is a limit like the other: what was kept until then stays.
+    /// Appends to the first bytes. A full disk acts like the other limit: the bytes stored so far are kept.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         if self.file.is_none() && self.memory.len() + bytes.len() <= MEMORY {
             self.memory.extend_from_slice(bytes);
@@ -46,7 +46,7 @@ impl Kept {
         }
     }
 
-    /// Takes the next of the last bytes.
+    /// Appends to the last bytes.
     pub(crate) fn push_tail(&mut self, bytes: &[u8]) {
         self.tail.extend_from_slice(bytes);
     }
@@ -72,7 +72,7 @@ impl Kept {
         file.write_all_at(bytes, self.length)
     }
 
-    /// Reads a part of the first bytes, as much of it as there is.
+    /// Reads a range of the first bytes, as far as it exists.
     pub(crate) fn read(&self, from: u64, length: u64) -> io::Result<Vec<u8>> {
         let end = self.length.min(from.saturating_add(length));
         let wanted = usize::try_from(end.saturating_sub(from)).unwrap_or(usize::MAX);
@@ -85,13 +85,13 @@ impl Kept {
         Ok(self.memory[from..from + wanted].to_vec())
     }
 
-    /// Takes `keep` bytes of a stream of `total`, half of them from its end.
+    /// Captures `keep` bytes of a stream of `total` bytes, half of them from its end.
     pub(crate) fn captured(&self, total: u64, keep: u64) -> io::Result<Captured> {
         let tail_room = keep.div_ceil(2);
         let head = self.read(0, keep - tail_room)?;
         let tail =
             &self.tail[self.tail.len().saturating_sub(usize::try_from(tail_room).unwrap_or(usize::MAX))..];
-        // Where first and last bytes meet, the last may be too few to be the whole tail.
+        // Where first and last bytes are adjacent, the last bytes alone may be too few for the whole tail.
         let between = if total == self.length + self.tail.len() as u64 {
             let after_head = self.length - head.len() as u64;
             let wanted = tail_room.saturating_sub(tail.len() as u64).min(after_head);

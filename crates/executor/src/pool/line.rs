@@ -1,4 +1,4 @@
-//! The line to one runner: one job after the other.
+//! The connection to one runner, which runs one job after the other.
 
 use std::{collections::BTreeMap, io, time::Duration};
 
@@ -19,22 +19,22 @@ use crate::{
     },
 };
 
-/// What every job's `PATH` is, unless it says otherwise.
+/// Default `PATH` of every job.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// A runner that hears nothing for this long ends its jobs and itself.
+/// A runner that receives no message for this long ends its jobs and itself.
 const LEASE: Duration = Duration::from_secs(60);
 
-/// How often a runner hears something, at the least.
+/// Maximum time between two messages to a runner.
 pub(crate) const BEAT: Duration = Duration::from_secs(15);
 
-/// How long a runner may take to answer.
+/// Maximum time for a runner to answer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A frame may have this much beside the spec.
+/// Bytes reserved in a frame for everything but the spec.
 const ROOM: usize = 64;
 
-/// The line to one runner.
+/// The connection to one runner.
 pub(crate) struct Line {
     input: Box<dyn AsyncWrite + Send + Unpin>,
     output: Box<dyn tokio::io::AsyncRead + Send + Unpin>,
@@ -43,11 +43,11 @@ pub(crate) struct Line {
     end: Box<dyn EndVessel>,
     image_digest: Option<String>,
     jobs: u32,
-    /// Something may have been sent by half: nothing more can be said.
+    /// Whether a message may have been sent in part, so that the connection can't be used any more.
     cut: bool,
 }
 
-/// The runner can't be spoken to any more.
+/// The connection to the runner is broken; the text is the reason.
 #[derive(Debug)]
 pub(crate) struct Broken(pub(crate) String);
 
@@ -58,7 +58,7 @@ impl From<io::Error> for Broken {
 }
 
 impl Line {
-    /// Says hello.
+    /// Opens the connection with the greeting.
     pub(crate) async fn open(vessel: Vessel) -> Result<Self, (Broken, Box<dyn EndVessel>)> {
         let Vessel { input, output, image_digest, end } = vessel;
         let frames = Frames::default();
@@ -82,7 +82,7 @@ impl Line {
         }
     }
 
-    /// Asks whether it is there.
+    /// Checks that the runner answers.
     pub(crate) async fn ping(&mut self) -> Result<(), Broken> {
         let number = self.jobs;
         self.say(&Request::Ping { number }).await?;
@@ -113,19 +113,19 @@ impl Line {
         }
     }
 
-    /// Returns how many jobs it has run.
+    /// Returns the number of jobs that the runner has run.
     pub(crate) fn jobs(&self) -> u32 {
         self.jobs
     }
 
-    /// Tells whether another job can be run after this one.
+    /// Tells whether the connection can run another job.
     pub(crate) fn is_whole(&self) -> bool {
         !self.cut
     }
 
-    /// Ends the container.
+    /// Ends the container and returns the known reason why it ended by itself.
     pub(crate) async fn end(self) -> Option<String> {
-        // Its runner goes when nobody speaks to it.
+        // The runner exits when its connection is closed.
         drop((self.input, self.output));
         self.end.end().await
     }
@@ -154,7 +154,7 @@ impl Line {
     }
 }
 
-/// How a job ended, to be told when its container has been given back.
+/// The end of a job, recorded after its container was returned to the pool.
 pub(crate) struct Ended {
     pub(crate) end: End,
     outcome: Outcome,
@@ -167,12 +167,12 @@ impl Ended {
     }
 }
 
-/// Tells whether a job can be described in one frame.
+/// Tells whether the spec of a job fits into one frame.
 pub(crate) fn fits(job: &Job, id: &str, env: Vec<(String, String)>) -> bool {
     spec(job, id, env).encoded_length() + ROOM < MAX_FRAME
 }
 
-/// The variables of a job but for those that the runner sets.
+/// Returns the environment variables of a job, without those that the runner sets.
 pub(crate) fn environment(
     job: &Job,
     tmp: Option<&str>,
@@ -218,7 +218,8 @@ fn spec(job: &Job, id: &str, env: Vec<(String, String)>) -> Spec {
     }
 }
 
-/// Says all there is to say, then keeps the line alive and hands on wishes. Returns only when it can't.
+/// Sends the spec and the input, then keeps the lease alive and forwards cancellations. Returns only on an
+/// error.
 async fn feed(
     input: &mut (dyn AsyncWrite + Send + Unpin),
     number: u32,
@@ -269,7 +270,7 @@ async fn feed(
 
 type Files = BTreeMap<usize, Vec<u8>>;
 
-/// Hears all there is to hear of a job.
+/// Receives all messages of a job until its end.
 async fn hear(
     output: &mut (dyn tokio::io::AsyncRead + Send + Unpin),
     frames: &mut Frames,

@@ -1,5 +1,5 @@
-//! A carrier without containers: runners as children of this process, for tests of runner and pool where there is no
-//! engine. Nothing is isolated.
+//! A carrier without containers: runners are children of this process. It serves tests of runner and pool
+//! where there is no engine, and isolates nothing.
 
 use std::{
     path::PathBuf,
@@ -21,7 +21,8 @@ pub struct LocalCarrier {
 }
 
 impl LocalCarrier {
-    /// Puts the runner, and the folders in which its jobs run, into a folder, which must be there.
+    /// Creates a carrier that keeps the runner and the working folders of its jobs in `folder`, which must
+    /// exist.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), next: AtomicU64::new(0) }
     }
@@ -36,13 +37,14 @@ impl LocalCarrier {
     }
 }
 
-/// Makes an executable file, if it isn't there.
+/// Creates an executable file, unless it exists.
 fn place(path: &std::path::Path, program: &[u8]) -> std::io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
     if path.exists() {
         return Ok(());
     }
-    // In place only when it is whole, and never open for writing while a runner is started.
+    // The file is renamed into place when it is complete, so it is never open for writing while a runner
+    // starts.
     let fresh = path.with_extension("new");
     std::fs::remove_file(&fresh).or_else(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Ok(()),
@@ -57,7 +59,7 @@ fn place(path: &std::path::Path, program: &[u8]) -> std::io::Result<()> {
 #[async_trait]
 impl Carrier for LocalCarrier {
     async fn shape(&self, job: &Job) -> Option<Shape> {
-        // These vessels limit nothing.
+        // This carrier enforces no limits.
         let is_limited =
             job.limits.memory_bytes.is_some() || job.limits.pids.is_some() || job.limits.cpu_millis.is_some();
         (job.volumes.is_empty() && !is_limited).then(Shape::default)
@@ -74,7 +76,8 @@ impl Carrier for LocalCarrier {
         let mut command = Command::new(self.runner()?);
         command.arg("serve").arg(&folder).env_clear().kill_on_drop(true);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        // A child of another thread holds the program open for writing until it has begun its own.
+        // A concurrently forked child inherits the program's writable file descriptor until it executes its
+        // own program. The start then fails with "text file busy" and is repeated.
         let mut tries = 0;
         let mut child = loop {
             match command.spawn() {

@@ -1,16 +1,20 @@
-//! Warm containers: kept ones with a [runner](crate::runner) inside, for jobs that are short and can be repeated.
+//! Warm containers: reused containers with a [runner](crate::runner) inside, for short jobs that can be
+//! repeated.
 //!
-//! To start a container takes a hundred milliseconds, to run a job in one that runs already takes two. So a pool keeps
-//! up to `size` containers, each with a runner as its first process, and gives each job one of them for itself. When the job has ended, the runner
-//! ends whatever it has left behind and empties the folders that can be written; then the next job may follow.
+//! To start a container takes a hundred milliseconds; to run a job in a running one takes two. So a pool
+//! keeps up to `size` containers, each with a runner as its first process. Each job has one of them to
+//! itself. When the job has ended, the runner kills its remaining processes and empties the writable folders.
+//! Then the next job may follow.
 //!
-//! A job goes to the pool if it is [`OnOwnerDeath::Kill`], does not ask to be [alone](Job::alone), and needs nothing
-//! that a kept container can't have. All others get a fresh container, from the runtime that the pool is put before.
-//! What is the same container for two jobs is their [`Shape`]: image, network, user, limits, volumes.
+//! A job goes to the pool if it is [`OnOwnerDeath::Kill`], does not ask to be [alone](Job::alone), and needs
+//! nothing that a reused container can't provide. All others get a fresh container, from the runtime behind
+//! the pool. Two jobs can share a container if their [`Shape`] is equal: image, network, user, limits,
+//! volumes.
 //!
-//! The jobs of a pool live and die with the process that submitted them: it is at the other end of the line to their
-//! runner, and a runner whose line ends ends its job and itself. So to a later life they are [`Never`](Found::Never):
-//! nothing of them runs, nothing of them can be known, and to submit them again is right.
+//! The jobs of a pool live and die with the process that submitted them, because that process holds the
+//! connection to their runner. A runner whose connection closes ends its job and itself. So a later process
+//! sees these jobs as [`Never`](Found::Never): none of them runs, no outcome exists, and it is correct to
+//! submit them again.
 
 mod berths;
 mod carrier;
@@ -40,13 +44,13 @@ use crate::{
     StartFailure, Timestamp,
 };
 
-/// How many events may wait for their reader.
+/// Maximum number of buffered events.
 const EVENTS: usize = 16;
 
-/// How long jobs may take to end when the pool is closed.
+/// Maximum time for jobs to end when the pool is closed.
 const CLOSE_LIMIT: Duration = Duration::from_secs(30);
 
-/// A pool of warm containers before a runtime of fresh ones.
+/// A pool of warm containers in front of a runtime of fresh ones.
 pub struct PoolRuntime {
     fresh: Arc<dyn Runtime>,
     berths: Arc<Berths>,
@@ -56,12 +60,12 @@ pub struct PoolRuntime {
 
 #[derive(Default)]
 struct State {
-    /// The jobs that were submitted and not removed.
+    /// Jobs that were submitted and not removed.
     jobs: BTreeMap<JobId, Place>,
     running: JoinSet<()>,
 }
 
-/// Where a job went.
+/// The runtime that a job was assigned to.
 enum Place {
     Pool(Arc<PooledJob>),
     Fresh,
@@ -74,8 +78,8 @@ impl State {
 }
 
 impl PoolRuntime {
-    /// Puts a pool of at the most `size` containers, at the least one, before a runtime. `folder` is where long output
-    /// of its jobs is kept, made when it is needed.
+    /// Creates a pool of at most `size` containers (at least one) in front of a runtime. `folder` holds long
+    /// output of its jobs and is created when needed.
     pub fn new(
         fresh: Arc<dyn Runtime>,
         carrier: Arc<dyn Carrier>,
@@ -91,8 +95,8 @@ impl PoolRuntime {
         &self.fresh
     }
 
-    /// Ends the jobs of the pool and removes its containers. The pool takes no job after it; what it knows of those
-    /// that have ended it still tells.
+    /// Ends the jobs of the pool and removes its containers. Afterwards the pool accepts no job, but still
+    /// returns the outcomes of ended jobs.
     pub async fn close(&self) {
         let mut running = {
             let mut state = self.state();
@@ -115,7 +119,7 @@ impl PoolRuntime {
         }
     }
 
-    /// Returns the container that a job needs if it may have one of the pool, and the variables it gets there.
+    /// Returns the shape and the environment variables of a job that may run in the pool, else `None`.
     async fn shape(&self, id: &JobId, job: &Job) -> Option<(Shape, Vec<(String, String)>)> {
         if job.on_owner_death != OnOwnerDeath::Kill || job.alone {
             return None;
@@ -128,7 +132,7 @@ impl PoolRuntime {
     }
 }
 
-/// Runs one job in a container of the pool, whatever comes.
+/// Runs one job in a container of the pool. It records an end in every case.
 async fn run(job: Arc<PooledJob>, shape: Shape, env: Vec<(String, String)>, berths: Arc<Berths>) {
     let ended = |end: End| job.has_ended(Outcome::new(end, Timestamp::now()), None);
     let mut berth = match berth(&job, shape, &berths).await {
@@ -138,7 +142,7 @@ async fn run(job: Arc<PooledJob>, shape: Shape, env: Vec<(String, String)>, bert
     match berth.line.run(&job, env).await {
         Ok(outcome) => {
             let as_new = matches!(outcome.end, End::Exited(_) | End::Signalled(_) | End::NotStarted(_));
-            // First the container, so that who waited for the job finds it.
+            // The container is returned first, so that the next job of a waiting caller finds it.
             berths.give(berth, as_new);
             outcome.tell(&job);
         }
@@ -153,7 +157,7 @@ async fn run(job: Arc<PooledJob>, shape: Shape, env: Vec<(String, String)>, bert
     }
 }
 
-/// Waits for a container that a job can have; an error is how the job ends without one.
+/// Waits for a container for a job. An error is the job's end without one.
 async fn berth(job: &PooledJob, shape: Shape, berths: &Arc<Berths>) -> Result<Berth, End> {
     let not_started = |error: &dyn std::fmt::Display| End::NotStarted(StartFailure::Other(error.to_string()));
     let mut wishes = job.wishes();
@@ -167,7 +171,7 @@ async fn berth(job: &PooledJob, shape: Shape, berths: &Arc<Berths>) -> Result<Be
         biased;
         taken = &mut taking => taken,
         _ = wishes.wait_for(Option::is_some) => {
-            // The container that is being started will be the next one's.
+            // The container that is still starting is kept for the next job.
             berths.adopt(taking);
             return Err(End::Cancelled);
         }
@@ -197,7 +201,8 @@ impl Runtime for PoolRuntime {
         let warm = self.shape(id, job).await;
         {
             let mut state = self.state();
-            // Where a job went first it stays, whatever may be there or not meanwhile.
+            // A job stays with the runtime that first accepted it, even when the availability of containers
+            // has changed.
             match (state.jobs.get(id), warm) {
                 (Some(Place::Pool(_)), _) => return Ok(()),
                 (None, Some((shape, env))) => {
@@ -222,7 +227,7 @@ impl Runtime for PoolRuntime {
         }
         let found = self.fresh.find(id).await?;
         if found == Found::Never {
-            // It may have been one of a former life's pool, and what is left of that may still run.
+            // The job may belong to the pool of an earlier process, whose containers may still run.
             self.berths.reap().await?;
         }
         Ok(found)

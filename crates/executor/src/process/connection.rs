@@ -1,4 +1,4 @@
-//! The owner's end of the line to its supervisor.
+//! The owner's connection to its supervisor.
 
 use std::{ffi::OsString, path::PathBuf, process::Stdio, time::Duration};
 
@@ -17,16 +17,16 @@ use crate::{
     },
 };
 
-/// How long a supervisor may take to say hello, and to go when it has nothing to do any more.
+/// Maximum time for a supervisor to greet, and to exit when it has no work left.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How much of a dying supervisor's stderr is quoted.
+/// Maximum bytes of a dying supervisor's stderr that are quoted.
 const LAST_WORDS: u64 = 4096;
 
-/// How to start the supervisor: a program whose `main` calls [`supervise`](super::supervise) when it gets these
-/// arguments, and nothing else.
+/// The command that starts the supervisor: a program whose `main` does nothing but call
+/// [`supervise`](super::supervise) when it gets these arguments.
 ///
-/// Mostly that is the embedding program itself, with a hidden argument:
+/// Mostly this is the embedding program itself, with a hidden argument:
 ///
 /// ```no_run
 /// use std::{env, process::ExitCode};
@@ -49,38 +49,38 @@ pub struct SupervisorCommand {
 }
 
 impl SupervisorCommand {
-    /// Names a program and the arguments that make it a supervisor.
+    /// Creates the command from a program and the arguments that make it a supervisor.
     pub fn new<A: Into<OsString>>(program: impl Into<PathBuf>, args: impl IntoIterator<Item = A>) -> Self {
         Self { program: program.into(), args: args.into_iter().map(Into::into).collect() }
     }
 
-    /// Names the program that is running, with the arguments that make it a supervisor. It is the same program even
-    /// when its file was replaced or removed meanwhile.
+    /// Creates the command from the running program and the arguments that make it a supervisor. It stays the
+    /// same program even when its file is replaced or removed.
     pub fn this_program<A: Into<OsString>>(args: impl IntoIterator<Item = A>) -> Self {
         Self::new("/proc/self/exe", args)
     }
 }
 
-/// Why there is no supervisor, for people.
+/// The reason why there is no supervisor, for people.
 pub(crate) type Problem = String;
 
-/// A supervisor that has said hello.
+/// A connection to a supervisor that has greeted.
 #[derive(Debug)]
 pub(crate) struct Connection {
     child: Child,
-    /// Closing it is our death, as the supervisor sees it.
+    /// The supervisor treats a closed stdin as the death of its owner.
     stdin: Option<ChildStdin>,
     replies: Lines<BufReader<ChildStdout>>,
     stderr: ChildStderr,
 }
 
 impl Connection {
-    /// Starts a supervisor and waits for its hello.
+    /// Starts a supervisor and waits for its greeting.
     pub(crate) async fn open(command: &SupervisorCommand, state: &StateDir) -> Result<Self, Problem> {
         let mut child = Command::new(&command.program)
             .arg0("windlass-supervisor")
             .args(&command.args)
-            // Jobs can read it, or could: what stands in ours is not for them.
+            // Jobs might read the supervisor's environment, and the owner's variables may hold secrets.
             .env_clear()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -95,7 +95,8 @@ impl Connection {
         };
         let replies = BufReader::new(stdout).lines();
         let mut connection = Self { stdin: child.stdin.take(), child, replies, stderr };
-        // Not an argument: everybody on the host reads those. One that doesn't hear it says why, or nothing.
+        // The path is not an argument, since every user of the host can read those. If the send fails, the
+        // greeting fails too and reports the reason.
         let _heard = connection.say(&Request::Open { state: state.path().to_owned() }).await;
         match connection.greet().await {
             Ok(()) => Ok(connection),
@@ -122,7 +123,7 @@ impl Connection {
         }
     }
 
-    /// Says something; `false` when nobody hears it.
+    /// Sends a request. Returns `false` when the supervisor is gone.
     pub(crate) async fn say(&mut self, request: &Request) -> bool {
         match &mut self.stdin {
             Some(stdin) => stdin.write_all(&line(request)).await.is_ok(),
@@ -130,19 +131,19 @@ impl Connection {
         }
     }
 
-    /// Waits for the next reply; `None` when there will be no more. Cancelling loses nothing.
+    /// Waits for the next reply; `None` when the supervisor is gone. It is cancel-safe.
     pub(crate) async fn hear(&mut self) -> Option<Reply> {
         let reply = self.replies.next_line().await.ok()??;
-        // Hello has settled that we understand each other; what is not understood is the end of it.
+        // The greeting has verified the version, so a malformed reply ends the connection.
         serde_json::from_str(&reply).ok()
     }
 
-    /// Tells the supervisor that no more requests come.
+    /// Closes the requests.
     pub(crate) fn part(&mut self) {
         self.stdin = None;
     }
 
-    /// Waits for the supervisor to be gone and returns what it said of the reason.
+    /// Waits until the supervisor has exited and returns its error output.
     pub(crate) async fn last_words(&mut self) -> String {
         self.part();
         let mut words = Vec::new();

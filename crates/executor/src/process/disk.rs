@@ -1,4 +1,4 @@
-//! What the runtime does on the disk, on threads that may wait for it.
+//! Disk operations of the runtime, for threads that may block.
 
 use std::{
     collections::BTreeMap,
@@ -24,7 +24,7 @@ use crate::{
     sandbox::plan::RoomVolume,
 };
 
-/// Why a job is lost, for people.
+/// The reason why a job is lost, for people.
 const LOST: &str = "its supervisor died before it ended";
 
 /// The folders of one runtime.
@@ -36,7 +36,7 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// Makes the folders, and removes what dead owners left half-made.
+    /// Creates the folders, and removes the incomplete jobs of dead owners.
     pub(crate) fn open(options: &ProcessOptions) -> Result<Self, RuntimeError> {
         let path = absolute(&options.state_dir)?;
         let volumes = absolute(&options.volumes_dir)?;
@@ -59,7 +59,7 @@ impl Disk {
         look::look(&folder).map_err(storage("look at", folder.path()))
     }
 
-    /// Stages a job; `None` if there is one of this id.
+    /// Stages a job; `None` if the id exists already.
     pub(crate) fn stage(
         &self,
         id: &JobId,
@@ -84,18 +84,18 @@ impl Disk {
         self.staging.stage(id, job, &self.state, surroundings, &volumes).map(Some)
     }
 
-    /// Puts a job into place that can't be started, so that it is found as what it is.
+    /// Puts a job that can't be started into place with that end, so that it can be found.
     pub(crate) fn put_unstarted(&self, id: &JobId, job: &Job, why: StartFailure) -> Result<(), RuntimeError> {
         let Some(staged) = self.stage(id, job, Surroundings::default())? else { return Ok(()) };
         let place = self.folder(id);
         match staged.end_unstarted(End::NotStarted(why), &place) {
-            // Another submission was faster.
+            // Another submission of the same id was faster.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
             put => put.map_err(storage("make", place.path())),
         }
     }
 
-    /// Makes a volume.
+    /// Creates a volume.
     fn volume(&self, volume: &Volume) -> Result<PathBuf, RuntimeError> {
         let path = self.volumes.join(volume.name.as_str());
         make(&path).map_err(storage("make the volume", &path))?;
@@ -134,17 +134,17 @@ impl Disk {
         look::end_leftovers(&self.folder(id)).map_err(storage("list processes in", Path::new("/proc")))
     }
 
-    /// Makes what the next job needs, before it comes.
+    /// Creates folders for a future job.
     pub(crate) fn make_ahead(&self) {
         self.staging.make_ahead();
     }
 
-    /// Removes it again.
+    /// Removes the folders for future jobs.
     pub(crate) fn forget_ahead(&self) {
         self.staging.forget_ahead();
     }
 
-    /// Takes the folder of a job out of sight as a whole if the job has ended, and returns where it is now.
+    /// Moves the folder of an ended job away by one rename, and returns its new path.
     pub(crate) fn put_away_ended(&self, id: &JobId) -> Result<Option<PathBuf>, RuntimeError> {
         match self.look(id)? {
             Look::Ended(_) => self.move_away(id),
@@ -152,7 +152,7 @@ impl Disk {
         }
     }
 
-    /// The same for a job that may have been lost; `None` if there was none.
+    /// The same for a job that may be lost; `None` if there is none.
     pub(crate) fn put_away(&self, id: &JobId) -> Result<Option<PathBuf>, RuntimeError> {
         match self.look(id)? {
             Look::Absent => return Ok(None),
@@ -181,8 +181,8 @@ impl Disk {
         Ok(own)
     }
 
-    /// Tells whose a job is. Half a record, of which a power cut may leave one, names nobody; one that can't be read may
-    /// name anybody.
+    /// Tells whether a job belongs to an owner. A truncated record, which a power cut may leave, has no
+    /// owner. An unreadable one is an error, since its owner is unknown.
     fn is_of(&self, id: &JobId, owner: &Owner) -> Result<bool, RuntimeError> {
         let folder = self.folder(id);
         match record::read(&folder) {
@@ -192,7 +192,7 @@ impl Disk {
         }
     }
 
-    /// Asks every supervisor: the one that has the job knows.
+    /// Sends a request to every supervisor; only the one that has the job acts on it.
     pub(crate) fn ask_all(&self, request: &Request) -> Result<(), RuntimeError> {
         self.each_control(|mut pipe| pipe.write_all(&line(request)))
     }
@@ -213,7 +213,7 @@ impl Disk {
     fn each_control(&self, mut visit: impl FnMut(File) -> io::Result<()>) -> Result<(), RuntimeError> {
         let control = self.state.control();
         let names = entries(&control).map_err(storage("list", &control))?;
-        // A name that starts with a dot is a pipe that is being made.
+        // A name that starts with a dot belongs to a pipe that is still being created.
         for path in names.iter().filter(|name| !name.starts_with('.')).map(|name| control.join(name)) {
             let flags = OFlags::NONBLOCK.bits().cast_signed();
             match File::options().write(true).custom_flags(flags).open(&path).and_then(&mut visit) {
@@ -228,7 +228,7 @@ impl Disk {
     }
 }
 
-/// A path that means the same everywhere, and can stand in a variable.
+/// Returns an absolute path in UTF-8, which is valid in any working folder and as a variable.
 fn absolute(path: &Path) -> Result<PathBuf, RuntimeError> {
     let absolute = std::path::absolute(path).map_err(storage("find", path))?;
     if absolute.to_str().is_none() {

@@ -1,8 +1,9 @@
-//! The owner's side of all its jobs: one task that has the queue, the line to the supervisor, and who waits for what.
+//! The dispatcher: the owner's task for all its jobs, with the queue, the connection to the supervisor, and
+//! the waiters.
 //!
-//! It alone decides when a job starts, and it remembers of a job only what can't be read from its folder: that it
-//! waits, that it was handed over, and whom to wake when it has ended. The folder is the truth; a wake-up says no more
-//! than "look now".
+//! It alone decides when a job starts. It keeps only what a job's folder doesn't contain: that the job is
+//! queued, that it was handed over, and the tasks to wake at its end. The folder is the source of truth; a
+//! wake-up only means "read the folder now".
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -30,70 +31,71 @@ use crate::{
     },
 };
 
-/// How many orders may wait for the dispatcher, and how many marks for a follower that is slow.
+/// Maximum number of queued orders, and of unread marks of a slow follower.
 const ROOM: usize = 64;
 
-/// How many outcomes without a folder are kept for who has not waited for them yet.
+/// Maximum number of outcomes without a folder that are kept for later waiters.
 const MOST_LOST: usize = 64;
 
-/// What the dispatcher is asked.
+/// A request to the dispatcher.
 #[derive(Debug)]
 pub(crate) enum Order {
-    /// Run this job when there is room. Answered when it is in place, or in the queue.
+    /// Runs a job when a slot is free. Answered when the job is in place, or queued.
     Submit { id: JobId, terms: Terms, staged: Staged, reply: Submitter },
-    /// End this job. `false` if it isn't known here.
+    /// Ends a job. Answers `false` if the job is unknown here.
     Cancel { id: JobId, grace: Duration, reply: oneshot::Sender<bool> },
-    /// Ring when this job has ended.
+    /// Rings the bell when the job has ended.
     Wait { id: JobId, bell: oneshot::Sender<Rung> },
-    /// Tell what this job writes until it ends. `None` if it isn't known here.
+    /// Sends marks about the output of a job until its end. Answers `None` if the job is unknown here.
     Watch { id: JobId, reply: oneshot::Sender<Option<mpsc::Receiver<Mark>>> },
-    /// Is this job one that has not ended?
+    /// Asks whether a job was submitted here and has not ended.
     Has { id: JobId, reply: oneshot::Sender<bool> },
-    /// Which jobs of this owner wait in the queue?
+    /// Lists the queued jobs of an owner.
     Queued { owner: Owner, reply: oneshot::Sender<Vec<JobId>> },
-    /// Part with the supervisor as if we died. Answered when the jobs that die with us are dead.
+    /// Disconnects from the supervisor as if this process died. Answered when all jobs that die with their
+    /// owner have ended.
     Part { reply: oneshot::Sender<()> },
 }
 
-/// What is remembered of a job's request.
+/// The kept properties of a submitted job.
 #[derive(Debug)]
 pub(crate) struct Terms {
     pub(crate) owner: Owner,
     pub(crate) fate: OnOwnerDeath,
     pub(crate) wants: Wants,
-    /// The digest of the image it runs in.
+    /// Digest of the job's image.
     pub(crate) image: Option<String>,
 }
 
-/// What an outcome is made of.
+/// The sources of an outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wants {
-    /// The two streams and nothing else: the supervisor can tell all of it.
+    /// Only the two streams: the supervisor's reply contains the whole outcome.
     Streams,
-    /// Files too, which are in the folder.
+    /// Output files too, which are in the folder.
     Files,
 }
 
-/// Why a bell rang.
+/// The reason why a bell rang.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Rung {
-    /// Something has come to an end: look at the folder.
+    /// The job or its supervisor has ended: read the folder.
     Look,
-    /// It has ended, and this is what is in its folder.
+    /// The job has ended with this outcome, which equals the content of its folder.
     Ended(Box<Outcome>),
-    /// The job isn't known here: look at the folder, now and later.
+    /// The job is unknown here: poll the folder.
     Unknown,
-    /// The job waited in the queue and could then not be handed over.
+    /// The job was queued and could then not be handed over.
     Failed { problem: String },
 }
 
-/// How far a job has come.
+/// The progress of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
     Started {
         at: Timestamp,
     },
-    /// A stream has this length now.
+    /// The length of a stream has grown.
     Written {
         stream: Stream,
         at: Timestamp,
@@ -101,10 +103,11 @@ pub(crate) enum Mark {
     },
 }
 
-/// Orders for the dispatcher. When the last of these is dropped, it parts with the supervisor.
+/// The sender of orders to the dispatcher. When the last clone is dropped, the dispatcher disconnects from
+/// the supervisor.
 pub(crate) type Orders = mpsc::Sender<Order>;
 
-/// What the dispatcher needs to know.
+/// The settings of the dispatcher.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub(crate) state: StateDir,
@@ -132,9 +135,9 @@ struct Dispatcher {
     connection: Option<Connection>,
     jobs: HashMap<JobId, Job>,
     queue: VecDeque<JobId>,
-    /// The outcomes that no folder has and that nobody waited for yet, the oldest first.
+    /// Outcomes that are in no folder and that had no waiter, the oldest first.
     lost: VecDeque<(JobId, Box<Outcome>)>,
-    /// Who waits for us to have parted.
+    /// Callers that wait for the disconnection.
     parting: Vec<oneshot::Sender<()>>,
 }
 
@@ -146,7 +149,7 @@ struct Job {
     wants: Wants,
     image: Option<String>,
     started: Option<Timestamp>,
-    /// Waits to hear that the job is in place, or in the queue.
+    /// Caller that waits until the job is in place, or queued.
     submitter: Option<Submitter>,
     bells: Vec<oneshot::Sender<Rung>>,
     watchers: Vec<mpsc::Sender<Mark>>,
@@ -156,7 +159,7 @@ type Submitter = oneshot::Sender<Result<(), RuntimeError>>;
 
 enum Stage {
     Queued(Staged),
-    /// The supervisor has it.
+    /// The supervisor has the job.
     HandedOver,
 }
 
@@ -218,20 +221,21 @@ impl Dispatcher {
         }
     }
 
-    /// Hands over jobs as long as there is room.
+    /// Hands over jobs while slots are free.
     async fn admit(&mut self) {
         while self.parting.is_empty() && self.jobs.len() - self.queue.len() < self.settings.at_once.get() {
             let Some(id) = self.queue.pop_front() else { return };
             match self.hand_over(&id).await {
                 Ok(true) => {}
-                // It is dead, of which we are about to hear; then another takes the queue over.
+                // The supervisor is dead, which is about to be noticed; the next supervisor takes over the
+                // queue.
                 Ok(false) => return self.queue.push_front(id),
                 Err(problem) => self.fail(&id, &problem),
             }
         }
     }
 
-    /// Hands a job to the supervisor. `false` if nobody heard it.
+    /// Hands a job to the supervisor. Returns `false` if the supervisor is gone.
     async fn hand_over(&mut self, id: &JobId) -> Result<bool, Problem> {
         let Some(job) = self.jobs.get_mut(id) else { return Ok(true) };
         let connection = match &mut self.connection {
@@ -254,7 +258,7 @@ impl Dispatcher {
         Ok(true)
     }
 
-    /// Cancels a job in the queue by itself, any other through the supervisor. `false` if there is none.
+    /// Cancels a queued job itself, any other through the supervisor. Returns `false` if there is none.
     async fn cancel(&mut self, id: &JobId, grace: Duration) -> bool {
         if self.queue.contains(id) {
             self.queue.retain(|queued| queued != id);
@@ -295,8 +299,8 @@ impl Dispatcher {
         self.leave_the_rest();
     }
 
-    /// When all jobs that die with us are dead, lets those go that don't. (Without these, the supervisor goes, and
-    /// that is waited for.)
+    /// Releases the jobs that outlive their owner, once all others have ended. If no job is left instead, the
+    /// supervisor exits, and that exit is awaited.
     fn leave_the_rest(&mut self) {
         let finish = |job: &Job| job.fate == OnOwnerDeath::Finish;
         if !self.parting.is_empty() && !self.jobs.is_empty() && self.jobs.values().all(finish) {
@@ -340,7 +344,7 @@ impl Dispatcher {
                 if let Some(mut job) = self.jobs.remove(&id) {
                     job.answer(Ok(()));
                     let told = match &ending.end {
-                        // Its folder has nothing to tell.
+                        // A lost job has removed its own folder.
                         End::Lost(_) => Some(written.unwrap_or_default()),
                         _ => written.filter(|_| job.wants == Wants::Streams),
                     };
@@ -363,7 +367,7 @@ impl Dispatcher {
         self.leave_the_rest();
     }
 
-    /// Keeps an outcome for whoever waits for it next. Of very many the oldest are forgotten.
+    /// Keeps an outcome for the next waiter. When the limit is reached the oldest is dropped.
     fn keep_lost(&mut self, id: JobId, outcome: Box<Outcome>) {
         if self.lost.len() == MOST_LOST {
             self.lost.pop_front();
@@ -376,7 +380,8 @@ impl Dispatcher {
         self.lost.remove(place).map(|(_, outcome)| outcome)
     }
 
-    /// Goes on without the supervisor: ends what it left, wakes who waits, and starts another for the queue.
+    /// Handles the death of the supervisor: ends its leftovers, wakes the waiters, and starts another
+    /// supervisor for the queue.
     async fn lost_supervisor(&mut self) {
         let Some(mut connection) = self.connection.take() else { return };
         let words = connection.last_words().await;
@@ -386,7 +391,7 @@ impl Dispatcher {
         let folders: Vec<_> = lost.keys().map(|id| self.settings.state.job(id)).collect();
         let state = self.settings.state.clone();
         let clean = spawn_blocking(move || {
-            // What can't be ended now is tried again by the next who opens the folder.
+            // Groups that can't be ended now are retried when the folder is opened next.
             let _busy = groups::sweep(&state);
             folders.iter().for_each(end_if_gone);
         });
@@ -436,7 +441,7 @@ impl Job {
         }
     }
 
-    /// Tells the watchers. A mark that finds no room is made up for: followers look by themselves now and then.
+    /// Sends a mark to the watchers. A full channel drops it; followers also poll regularly.
     fn mark(&mut self, mark: Mark) {
         self.watchers.retain(|watcher| !matches!(watcher.try_send(mark), Err(TrySendError::Closed(_))));
     }
@@ -457,7 +462,7 @@ fn ring(bells: Vec<oneshot::Sender<Rung>>, why: &Rung) {
 
 fn end_if_gone(folder: &JobFolder) {
     if look::look(folder).is_ok_and(|look| look == Look::Gone) {
-        // What can't be ended now is tried again when the job is looked for.
+        // Processes that can't be ended now are retried when the job is looked up.
         let _unreadable_proc = look::end_leftovers(folder);
     }
 }

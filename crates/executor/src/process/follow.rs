@@ -1,8 +1,8 @@
-//! The events of a job, read from the files that its streams go to.
+//! The events of a job, read from the files of its streams.
 //!
-//! The supervisor says only how long a stream has become; what was written is read here, as fast as the reader takes
-//! it. So nobody has to wait for a slow reader, and nothing is kept in memory for it. Marks may get lost when somebody
-//! is slow, and of a job of another owner there are none: so the files are looked at now and then in any case.
+//! The supervisor reports only the length of a stream. This module reads the content, at the speed of the
+//! reader. So a slow reader delays nobody, and nothing is buffered for it. Marks may be dropped for a slow
+//! reader, and a job of another owner has none. So the files are polled regularly as well.
 
 use std::{io, time::Duration};
 
@@ -22,14 +22,14 @@ use crate::{
     },
 };
 
-/// How much is handed on at a time.
+/// Maximum bytes of one output event.
 const CHUNK: u64 = 64 * 1024;
 
-/// How often files are looked at when there are no marks, and when there may be.
+/// Poll interval without marks, and with marks.
 const INTERVAL: Duration = Duration::from_millis(50);
 const MARKED_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Follows one job for one reader.
+/// The state of following one job for one reader.
 pub(crate) struct Follower {
     folder: JobFolder,
     events: EventSender,
@@ -37,7 +37,7 @@ pub(crate) struct Follower {
     shown: [u64; 2],
 }
 
-/// Nobody listens any more, or there is nothing to be read any more.
+/// The end of following: the reader is gone, or the files are.
 struct Over;
 
 impl Follower {
@@ -45,7 +45,7 @@ impl Follower {
         Self { folder, events, started: false, shown: [0, 0] }
     }
 
-    /// Follows a job of ours by its marks, which end when it has.
+    /// Follows a job of this owner by its marks, which end with the job.
     pub(crate) async fn by_marks(mut self, mut marks: mpsc::Receiver<Mark>) {
         let followed = async {
             loop {
@@ -60,7 +60,7 @@ impl Follower {
         let _over = followed.await;
     }
 
-    /// Follows a job of somebody else by its files, or tells of one that has ended.
+    /// Follows a job of another owner by polling its files, or reports a job that has ended.
     pub(crate) async fn by_looking(mut self) {
         let followed = async {
             while self.look().await? == Look::Running {
@@ -84,7 +84,7 @@ impl Follower {
         }
     }
 
-    /// Shows what has not been shown yet, what can't be shown, and the end.
+    /// Sends the remaining output, the omitted bytes, and the end.
     async fn finish(&mut self) -> Result<(), Over> {
         let look = self.look().await?;
         if let Look::Ended(ending) = &look
@@ -121,7 +121,7 @@ impl Follower {
         self.show(Stream::Stderr, at, u64::MAX).await
     }
 
-    /// Shows a stream up to this length, or as far as it was stored.
+    /// Sends a stream up to this length, or as far as it was stored.
     async fn show(&mut self, stream: Stream, at: Timestamp, length: u64) -> Result<(), Over> {
         while self.shown[index(stream)] < length {
             let from = self.shown[index(stream)];
@@ -156,7 +156,8 @@ fn read(folder: &JobFolder, stream: Stream, from: u64, length: u64) -> io::Resul
     }
 }
 
-/// Asks the disk. A job whose files can't be read any more (it was removed) has no more events.
+/// Runs a disk operation on a blocking thread. A job whose files can't be read (it was removed) has no more
+/// events.
 async fn blocking<T: Send + 'static>(
     folder: &JobFolder,
     ask: impl FnOnce(&JobFolder) -> io::Result<T> + Send + 'static,

@@ -1,7 +1,8 @@
-//! Where the control groups of supervisors are noted down, and how those of dead ones are ended.
+//! Records the control groups of supervisors, and ends those of dead ones.
 //!
-//! A supervisor that makes a group writes the place to a file beside its named pipe, before there is a job in it. Whoever
-//! opens or tidies the folder of the jobs later, and finds that nobody reads the pipe, ends what is in these groups.
+//! A supervisor that creates a group first writes its path to a file beside its named pipe. A process that
+//! later opens or tidies the jobs' folder checks whether that pipe has a reader. If not, it ends all
+//! processes in these groups.
 
 use std::{
     fs::{self, File},
@@ -17,20 +18,20 @@ use crate::{
     process::layout::{StateDir, digest, entries},
 };
 
-/// How the names of these files begin: no pipe's does.
+/// Prefix of the names of these files, which no pipe has.
 const PREFIX: &str = ".groups-";
 
-/// The name that all groups of jobs of one folder begin with.
+/// Returns the common prefix of the groups for the jobs of one folder.
 pub(crate) fn name_of(state: &Path) -> String {
     format!("windlass-{}", digest(state))
 }
 
-/// The file that says where the groups of a supervisor are.
+/// Returns the file with the paths of a supervisor's groups.
 pub(crate) fn note(state: &StateDir, supervisor: &str) -> PathBuf {
     state.control().join(format!("{PREFIX}{supervisor}"))
 }
 
-/// Ends and removes the groups of supervisors that are dead.
+/// Ends and removes the groups of dead supervisors.
 pub(crate) fn sweep(state: &StateDir) -> io::Result<()> {
     for name in entries(&state.control())? {
         let Some(supervisor) = name.strip_prefix(PREFIX).filter(|name| !lives(state, name)) else { continue };
@@ -49,13 +50,13 @@ pub(crate) fn sweep(state: &StateDir) -> io::Result<()> {
     Ok(())
 }
 
-/// Whatever is in the file, nothing is ended but what has our name.
+/// Tells whether a group has this folder's prefix. Others are never ended, whatever the file contains.
 fn is_ours(state: &StateDir, folder: &Path) -> bool {
     let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     name.starts_with(&name_of(state.path()))
 }
 
-/// A supervisor lives as long as it reads its pipe.
+/// Tells whether a supervisor lives: it does as long as its pipe has a reader.
 fn lives(state: &StateDir, name: &str) -> bool {
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     match File::options().write(true).custom_flags(flags).open(state.control().join(name)) {

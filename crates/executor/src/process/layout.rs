@@ -1,4 +1,4 @@
-//! Where the process runtime keeps what: the one place that knows names of files.
+//! The disk layout of the process runtime. All file names are defined here.
 //!
 //! ```text
 //! <state>/<job id>/          0700, renamed into place with everything in it; locked by the supervisor that runs it
@@ -24,7 +24,8 @@ use sha2::{Digest, Sha256};
 
 use crate::{JobId, RuntimeError, Stream};
 
-/// Names a folder by its path, where the path itself is too long or says too much: 12 hexadecimal digits.
+/// Returns a short name of a folder, 12 hexadecimal digits, for places where its path is too long or reveals
+/// too much.
 pub(crate) fn digest(folder: &Path) -> String {
     let digest = Sha256::digest(folder.as_os_str().as_encoded_bytes());
     hex::encode(&digest[..6])
@@ -55,7 +56,7 @@ impl StateDir {
         JobFolder(self.0.join(id.as_str()))
     }
 
-    /// Lists the jobs that are there, in order. What is no job id is no job.
+    /// Lists the jobs in the folder, sorted. Names that are no job ids are skipped.
     pub(crate) fn jobs(&self) -> io::Result<Vec<JobId>> {
         let mut ids: Vec<JobId> = entries(&self.0)?.iter().filter_map(|name| name.parse().ok()).collect();
         ids.sort();
@@ -80,7 +81,7 @@ impl JobFolder {
         self.0.join("job.json")
     }
 
-    /// Where versions before the second line wrote how a job ended.
+    /// Returns the file in which earlier versions wrote the end of a job.
     pub(crate) fn former_ending(&self) -> PathBuf {
         self.0.join("outcome.json")
     }
@@ -119,7 +120,7 @@ impl Stream {
     }
 }
 
-/// The names in a folder; none if there is no folder.
+/// Lists the names in a folder; none if there is no folder.
 pub(crate) fn entries(folder: &Path) -> io::Result<Vec<String>> {
     let listing = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -128,7 +129,7 @@ pub(crate) fn entries(folder: &Path) -> io::Result<Vec<String>> {
     listing.filter_map(|entry| entry.map(|entry| entry.file_name().into_string().ok()).transpose()).collect()
 }
 
-/// Reads a file; `None` if there is none.
+/// Reads a file; `None` if it does not exist.
 pub(crate) fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -137,7 +138,7 @@ pub(crate) fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Makes the error that says what was tried on which file.
+/// Returns a function that wraps an I/O error with the attempted action and the path.
 pub(crate) fn storage(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> RuntimeError {
     let path = path.to_owned();
     move |source| RuntimeError::Storage { action, path, source }

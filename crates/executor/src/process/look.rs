@@ -1,4 +1,4 @@
-//! What a job's folder tells about it: the truth that owners, supervisors and later owners share.
+//! Reads the state of a job from its folder: the source of truth that owners and supervisors share.
 
 use std::{
     collections::BTreeMap,
@@ -25,23 +25,23 @@ use crate::{
     },
 };
 
-/// How long processes that a dead supervisor left may take to go after they were killed.
+/// Maximum time for killed processes of a dead supervisor's job to disappear.
 const KILL_LIMIT: Duration = Duration::from_secs(2);
 
-/// What a folder shows.
+/// The state of a job's folder.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Look {
-    /// It isn't there.
+    /// The folder does not exist.
     Absent,
-    /// Its supervisor lives and has not written an outcome.
+    /// The supervisor lives and has not written an outcome.
     Running,
-    /// There is an outcome.
+    /// The folder has an outcome.
     Ended(Ending),
-    /// Its supervisor died before there was one.
+    /// The supervisor died before it wrote an outcome.
     Gone,
 }
 
-/// Looks at a job.
+/// Reads the state of a job.
 pub(crate) fn look(folder: &JobFolder) -> io::Result<Look> {
     if let Some(ending) = ending(folder)? {
         return Ok(Look::Ended(ending));
@@ -53,7 +53,8 @@ pub(crate) fn look(folder: &JobFolder) -> io::Result<Look> {
     match flock(&lock, FlockOperation::NonBlockingLockShared) {
         Err(Errno::WOULDBLOCK) => Ok(Look::Running),
         Err(errno) => Err(errno.into()),
-        // The lock was given up after the outcome was written; it may have come between our two looks.
+        // The lock is released after the outcome is written. Both may have happened between the first read
+        // and the lock.
         Ok(()) => match ending(folder)? {
             Some(ending) => Ok(Look::Ended(ending)),
             None if folder.path().exists() => Ok(Look::Gone),
@@ -64,13 +65,14 @@ pub(crate) fn look(folder: &JobFolder) -> io::Result<Look> {
 
 fn ending(folder: &JobFolder) -> io::Result<Option<Ending>> {
     match record::read(folder) {
-        // A power cut left a part of it: there is no end in it.
+        // A power cut left a truncated record, which has no end.
         Err(error) if error.kind() == ErrorKind::InvalidData => Ok(None),
         record => Ok(record?.and_then(|record| record.ending)),
     }
 }
 
-/// Ends what is left of a job whose supervisor is dead: its main process died with it, others may not have.
+/// Kills the remaining processes of a job whose supervisor is dead. Its main process died with the
+/// supervisor, but others may have survived.
 pub(crate) fn end_leftovers(folder: &JobFolder) -> io::Result<()> {
     let limit = Instant::now() + KILL_LIMIT;
     let room = fs::read_link(folder.room()).ok();
@@ -89,7 +91,7 @@ pub(crate) fn end_leftovers(folder: &JobFolder) -> io::Result<()> {
     }
 }
 
-/// Puts together the outcome of a job that has ended.
+/// Builds the outcome of a job that has ended.
 pub(crate) fn outcome(folder: &JobFolder, ending: &Ending) -> io::Result<Outcome> {
     let mut outcome = remains(folder, ending.end.clone(), ending.ended, |stream| Some(ending.total(stream)))?;
     outcome.started = ending.started;
@@ -97,7 +99,7 @@ pub(crate) fn outcome(folder: &JobFolder, ending: &Ending) -> io::Result<Outcome
     Ok(outcome)
 }
 
-/// Puts together the outcome that the supervisor told: the same that the folder has.
+/// Builds the outcome from the supervisor's reply; it equals the content of the folder.
 pub(crate) fn told(folder: &JobFolder, ending: Ending, written: [Written; 2]) -> Outcome {
     let [stdout, stderr] = written;
     let captured = |stream, Written(bytes): Written| {
@@ -112,7 +114,7 @@ pub(crate) fn told(folder: &JobFolder, ending: Ending, written: [Written; 2]) ->
     outcome
 }
 
-/// Puts together what there is of a job that is gone.
+/// Builds the outcome of a lost job from its remaining files.
 pub(crate) fn lost(folder: &JobFolder, why: &str) -> io::Result<Outcome> {
     remains(folder, End::Lost(why.to_owned()), Timestamp::now(), |_| None)
 }
@@ -123,7 +125,7 @@ fn remains(
     ended: Timestamp,
     total: impl Fn(Stream) -> Option<u64>,
 ) -> io::Result<Outcome> {
-    // Of a folder that a power cut left incomplete there may be less.
+    // A power cut may have left the folder incomplete.
     let record = record::read(folder).ok().flatten().map(|record| record.job);
     let mut outcome = Outcome::new(end, ended);
     if let Some(JobRecord { limits, outputs, room, .. }) = record {
@@ -135,7 +137,7 @@ fn remains(
     Ok(outcome)
 }
 
-/// Takes `keep` bytes of a stream, half of them from its end, out of the files in which it was stored.
+/// Captures `keep` bytes of a stream, half of them from its end, from the files in which it was stored.
 fn captured(folder: &JobFolder, stream: Stream, total: Option<u64>, keep: u64) -> io::Result<Captured> {
     let path = folder.spill(stream);
     let mut file = match memory::open(&path) {
@@ -151,7 +153,7 @@ fn captured(folder: &JobFolder, stream: Stream, total: Option<u64>, keep: u64) -
     let tail_room = keep.div_ceil(2);
     let head = read_range(&mut file, 0, stored.min(keep - tail_room))?;
     let after_head = head.len() as u64;
-    // Where file and rest meet, the rest may be too short to be the whole tail.
+    // Where file and rest are adjacent, the rest alone may be too short for the whole tail.
     let from_file = if total == stored + rest.len() as u64 {
         let wanted = tail_room.saturating_sub(rest.len() as u64).min(stored - after_head);
         read_range(&mut file, stored - wanted, wanted)?
@@ -172,7 +174,7 @@ fn collect(work: &Path, requests: &[OutputRequest]) -> BTreeMap<String, Output> 
     requests.iter().map(|request| (request.name.clone(), output(work, request))).collect()
 }
 
-/// Fetches one output. The kernel itself sees to it that no link leads out of the working folder.
+/// Reads one output. The kernel ensures that no link leads out of the working folder.
 fn output(work: &Path, request: &OutputRequest) -> Output {
     match open_below(work, request.path.as_path()) {
         Ok(file) => {
@@ -189,8 +191,8 @@ fn output(work: &Path, request: &OutputRequest) -> Output {
 fn open_below(work: &Path, path: &Path) -> Result<File, Errno> {
     let work =
         rustix::fs::openat(CWD, work, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-    // A pipe that nobody writes to must not make us wait; what a device does when it is opened is its own affair,
-    // so that it is looked at first.
+    // A pipe without a writer must not block this process, and opening a device can have side effects. So the
+    // file type is checked before the file is opened.
     let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     let at = openat2(&work, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), beneath)?;
     if !rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&at)?.st_mode).is_file() {
@@ -211,7 +213,7 @@ fn read_output(mut file: File, max_bytes: u64) -> io::Result<Output> {
     read_range(&mut file, 0, max_bytes).map(Output::Content)
 }
 
-/// Returns when a job was put into place, as nearly as its folder tells.
+/// Returns the time when a job was put into place, as precisely as its folder shows it.
 pub(crate) fn placed(folder: &JobFolder) -> io::Result<Timestamp> {
     let found = fs::metadata(folder.record())?;
     let millis = found.mtime() * 1000 + found.mtime_nsec() / 1_000_000;
@@ -223,7 +225,7 @@ mod tests {
     use super::*;
     use crate::captured::tests::CUTS;
 
-    /// A stream `0123…`, of which `stored` bytes are in the file and `rest` remembered.
+    /// Captures a stream `0123…`, of which `stored` bytes are in the file and `rest` is in the tail file.
     fn stream(stored: &str, rest: &str, total: u64, keep: u64) -> Captured {
         let dir = tempfile::tempdir().unwrap();
         let folder = JobFolder::at(dir.path().to_owned());

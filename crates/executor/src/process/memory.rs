@@ -1,14 +1,16 @@
-//! Where what a job writes is kept while it is little: in memory, since it may hold secrets.
+//! Storage in memory for short output of jobs, which may hold secrets.
 //!
 //! ```text
 //! /dev/shm/windlass-<user>/<device>-<inode>-<digest of the path of the state folder>/<supervisor>-<number>
 //! ```
 //!
-//! In the folder of the job is a link to that file, so that whoever reads a stream needs not know. A stream that becomes too
-//! long, or finds no room, moves to the disk; what nobody has taken when the supervisor ends moves there too, since a host
-//! that starts again has forgotten its memory. Files that no link leads to any more belong to jobs that are gone. (A path alone
-//! is not enough of a name where two containers share the memory, an inode not where a folder is removed and the next gets
-//! its number.)
+//! The folder of the job has a link to that file, so that readers of a stream need not distinguish. A stream
+//! that becomes too long, or finds no space, moves to the disk. When the supervisor exits, the output of jobs
+//! that were not removed moves to the disk too, since memory is lost at a reboot. Files without a link belong
+//! to removed jobs.
+//!
+//! The folder's name needs both path and inode. The path alone is ambiguous when two containers share the
+//! memory. The inode alone is ambiguous when a folder is removed and the next one reuses its number.
 
 use std::{
     collections::BTreeSet,
@@ -32,25 +34,25 @@ use crate::{
     },
 };
 
-/// The file system of the host that has no disk.
+/// Mount point of the host's file system in memory.
 const ROOT: &str = "/dev/shm";
 
-/// By which the kernel tells such a file system.
+/// Magic number of a tmpfs.
 const TMPFS: u64 = 0x0102_1994;
 
-/// The most bytes of a stream that are kept there.
+/// Maximum bytes of a stream that are kept in memory.
 pub(crate) const FITS: u64 = 1 << 20;
 
 const STREAMS: [Stream; 2] = [Stream::Stdout, Stream::Stderr];
 
-/// The memory of one state folder.
+/// The storage in memory of one state folder.
 #[derive(Debug, Clone)]
 pub(crate) struct Memory {
-    /// Where it is; nothing where the host has none, or the state is in memory itself.
+    /// Folder in memory; `None` where the host has none, or the state itself is in memory.
     folder: Option<PathBuf>,
 }
 
-/// A file in memory that a link leads to.
+/// A file in memory that a link refers to.
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(crate) file: File,
@@ -66,14 +68,14 @@ impl Memory {
         Self { folder: folder.filter(|_| is_tmpfs(Path::new(ROOT)) && !is_tmpfs(state.path())) }
     }
 
-    /// Makes a file and the link to it; `None` where it can't be had.
+    /// Creates a file and the link to it; `None` where that fails.
     pub(crate) fn create(&self, link: &Path) -> Option<Kept> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let folder = self.folder.as_ref()?;
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let target = folder.join(format!("{}-{number}", std::process::id()));
         make(folder).ok()?;
-        // The link first: a file without one is swept away.
+        // The link comes first, since a file without a link is swept.
         symlink(&target, link).ok()?;
         let no_link = OFlags::NOFOLLOW.bits().cast_signed();
         let mut options = OpenOptions::new();
@@ -85,7 +87,7 @@ impl Memory {
         Some(Kept { file, target })
     }
 
-    /// Moves what a job has in memory to the disk.
+    /// Moves the output of a job from memory to the disk.
     pub(crate) fn settle(job: &JobFolder) -> io::Result<()> {
         for link in STREAMS.map(|stream| job.spill(stream)) {
             if let Some(target) = target(&link) {
@@ -97,7 +99,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Removes what a job has in memory, also in that of a state folder that was removed and made anew since.
+    /// Removes the output of a job from memory. It may be in the memory folder of a former state folder at
+    /// the same path.
     pub(crate) fn forget(&self, job: &JobFolder) {
         for target in STREAMS.iter().filter_map(|stream| target(&job.spill(*stream))) {
             let _gone = fs::remove_file(&target);
@@ -106,10 +109,11 @@ impl Memory {
         }
     }
 
-    /// Removes what no link leads to, and the folder when it is empty.
+    /// Removes the files without a link, and the folder when it is empty.
     pub(crate) fn sweep(&self, state: &StateDir) -> io::Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
-        // What is there had its link before. Jobs go from their place to the staging folder, and are looked for in that order.
+        // A file always has its link first. Jobs move from their place to the staging folder, so they are
+        // searched in that order.
         let files = entries(folder)?;
         if !files.is_empty() {
             let mut jobs: Vec<PathBuf> =
@@ -127,25 +131,25 @@ impl Memory {
         Ok(())
     }
 
-    /// Removes the folder if nothing is in it.
+    /// Removes the folder if it is empty.
     pub(crate) fn leave(&self) {
         let folders = self.folder.iter().flat_map(|folder| folder.ancestors().take(2));
         let _in_use = folders.map(fs::remove_dir).all(|removed| removed.is_ok());
     }
 }
 
-/// The folder of all that its user has in memory.
+/// Returns the folder of all files that the user has in memory.
 fn of_user() -> PathBuf {
     Path::new(ROOT).join(format!("windlass-{}", geteuid().as_raw()))
 }
 
-/// Returns the files that jobs in these folders have in memory.
+/// Returns the files in memory of the jobs in these folders.
 fn linked(jobs: &[PathBuf]) -> BTreeSet<PathBuf> {
     let links = jobs.iter().flat_map(|job| STREAMS.map(|stream| JobFolder::at(job.clone()).spill(stream)));
     links.filter_map(|link| target(&link)).collect()
 }
 
-/// Returns where a link leads, if that is one of our files.
+/// Returns the target of a link, if it is a file of this module.
 fn target(link: &Path) -> Option<PathBuf> {
     let target = fs::read_link(link).ok()?;
     let is_ours = target.parent().and_then(Path::parent) == Some(&of_user());
@@ -154,7 +158,8 @@ fn target(link: &Path) -> Option<PathBuf> {
 }
 
 impl Kept {
-    /// Puts the first bytes of a file into the place of the link to it, and returns the new file, at its end.
+    /// Replaces the link by a file on disk with the first bytes of the file in memory. Returns the new file,
+    /// positioned at its end.
     pub(crate) fn move_to_disk(&mut self, link: &Path, length: u64) -> io::Result<File> {
         let fresh = link.with_extension("moved");
         let copied = self.file.rewind().and_then(|()| create(&fresh, 0o600)).and_then(|mut disk| {
@@ -170,10 +175,10 @@ impl Kept {
     }
 }
 
-/// Opens the file of a stream, which may be on its way to the disk.
+/// Opens the file of a stream, which may just be moving to the disk.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     match File::open(path) {
-        // The link was read before it was replaced, and followed after.
+        // The link was read before it was replaced, and resolved afterwards.
         Err(error) if error.kind() == ErrorKind::NotFound && path.symlink_metadata().is_ok() => {
             File::open(path)
         }
@@ -181,7 +186,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Makes a folder that is its user's alone: everybody may write beside it.
+/// Creates a folder that only its user can access, since all users can write to its parent.
 fn make(folder: &Path) -> io::Result<()> {
     for path in folder.parent().into_iter().chain([folder]) {
         match DirBuilder::new().mode(0o700).create(path) {

@@ -1,19 +1,20 @@
 //! Jobs as processes of this host.
 //!
-//! The jobs of a [`ProcessRuntime`] are not its children but those of one **supervisor**, a process that is started
-//! with the first job and lives as long as its owner, or as long as it takes to finish what must be finished. So the
-//! embedding process never forks; exit codes are collected whatever becomes of it; and orphans find a parent that
-//! knows them. The supervisor is the embedding program itself, started with a hidden argument
-//! ([`SupervisorCommand`]), or the program `windlass-supervisor` of this crate.
+//! The jobs of a [`ProcessRuntime`] are children of one **supervisor**, not of the runtime's own process. The
+//! supervisor is a process that starts with the first job. It lives as long as its owner, or until all jobs
+//! that must finish have finished. So the embedding process never forks, exit codes are collected even when
+//! it dies, and orphans get a parent that knows their job. The supervisor is the embedding program itself,
+//! started with a hidden argument ([`SupervisorCommand`]), or the program `windlass-supervisor` of this
+//! crate.
 //!
-//! Everything that must outlast a process is in the job's folder, in its final form before anybody can see it. A
-//! running job's folder is locked by its supervisor; that is how another process tells a job that runs from one that
-//! was lost.
+//! All state that must survive a process is in the job's folder, complete before it becomes visible. The
+//! supervisor locks the folder of a running job. By this lock other processes distinguish a running job from
+//! a lost one.
 //!
-//! # What it can't do
-//! A process is no container: a job sees the host's files and network with the rights of whoever started the
-//! embedding program, and is held to its time and its output only, and to the limits of control groups where such may be
-//! made ([`ControlGroups`]). Jobs that ask for more
+//! # Limitations
+//! A process is no container: a job can access the host's files and network with the rights of the user that
+//! started the embedding program. Only its time and its output are limited. Where control groups can be
+//! created, their limits apply too ([`ControlGroups`]). Jobs that need more
 //! ([`Capability`](crate::Capability)) are refused.
 
 mod connection;

@@ -1,4 +1,4 @@
-//! What a process runtime is told when it is opened.
+//! Options of a process runtime.
 
 use std::{
     num::NonZeroUsize,
@@ -8,10 +8,11 @@ use std::{
 
 use crate::{confine::Confinement, process::SupervisorCommand};
 
-/// How many jobs run at a time for each processor: more only makes each of them slower.
+/// Maximum number of concurrent jobs per processor; more would only slow each of them down.
 const PER_PROCESSOR: NonZeroUsize = NonZeroUsize::new(4).expect("it is not zero");
 
-/// Where a [`ProcessRuntime`](crate::process::ProcessRuntime) keeps its jobs, and how many run at a time.
+/// The options of a [`ProcessRuntime`](crate::process::ProcessRuntime): the folders of its jobs, and the
+/// number of concurrent jobs.
 #[derive(Debug, Clone)]
 #[must_use = "options do nothing until a runtime is opened with them"]
 pub struct ProcessOptions {
@@ -23,8 +24,9 @@ pub struct ProcessOptions {
 }
 
 impl ProcessOptions {
-    /// Takes the folder for the jobs, which is made if needed (mode 0700), and how to start a supervisor. Volumes are
-    /// in a folder `volumes` beside it, and four jobs a processor run at a time.
+    /// Creates options from the folder for the jobs, which is created if needed (mode 0700), and the command
+    /// that starts a supervisor. By default volumes are in a folder `volumes` beside it, and four jobs per
+    /// processor run at a time.
     pub fn new(state_dir: impl Into<PathBuf>, supervisor: SupervisorCommand) -> Self {
         let state_dir = state_dir.into();
         let volumes_dir = state_dir.parent().unwrap_or(Path::new("")).join("volumes");
@@ -32,19 +34,19 @@ impl ProcessOptions {
         Self { state_dir, volumes_dir, supervisor, at_once, confinement: Confinement::none() }
     }
 
-    /// Keeps volumes in this folder.
+    /// Sets the folder for volumes.
     pub fn volumes_dir(mut self, volumes_dir: impl Into<PathBuf>) -> Self {
         self.volumes_dir = volumes_dir.into();
         self
     }
 
-    /// Holds all jobs to this. A runtime that can't do it on this host does not open.
+    /// Sets the confinement of all jobs. A runtime does not open where the host can't enforce it.
     pub fn confinement(mut self, confinement: Confinement) -> Self {
         self.confinement = confinement;
         self
     }
 
-    /// Runs this many jobs at a time; the others wait for their turn.
+    /// Sets the maximum number of concurrent jobs; further jobs are queued.
     pub fn at_once(mut self, at_once: NonZeroUsize) -> Self {
         self.at_once = at_once;
         self

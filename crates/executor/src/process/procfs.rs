@@ -1,4 +1,4 @@
-//! The processes of this host, as `/proc` tells, and signals that hit the one that was meant.
+//! Reads the processes of this host from `/proc`, and signals them without races on reused ids.
 
 use std::{fs, io, os::unix::ffi::OsStrExt, path::Path, thread, time::Duration};
 
@@ -7,35 +7,37 @@ use rustix::{
     process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal, test_kill_process},
 };
 
-/// The variable that marks every process of a job with the job's folder.
+/// Variable that marks every process of a job with the job's folder.
 pub(crate) const MARK: &str = "WINDLASS_JOB";
 
-/// One living process. Those that have ended and only wait to be reaped don't count.
+/// One living process. Processes that have ended and wait to be reaped are excluded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Process {
     pub(crate) pid: i32,
     pub(crate) parent: i32,
     pub(crate) session: i32,
-    /// The name of what it executes, cut by the kernel to 15 bytes.
+    /// Name of the executable, truncated by the kernel to 15 bytes.
     pub(crate) name: String,
-    /// When it started, in ticks since boot: tells it from a later one with the same number.
+    /// Start time in ticks since boot. It distinguishes the process from a later one with the same id.
     start: u64,
 }
 
-/// How long an environment may be empty because its process is being replaced by another program.
+/// Number of reads of an empty environment, which a process has for an instant while it executes another
+/// program.
 const ENVIRONMENT_TRIES: u32 = 5;
 const ENVIRONMENT_PAUSE: Duration = Duration::from_micros(200);
 
-/// Up to this many numbers are tried one by one before `/proc` is listed as a whole.
+/// Maximum number of ids that are probed one by one before `/proc` is listed as a whole.
 const FEW: i32 = 512;
 
-/// Lists the living processes, or only those with numbers from `oldest` on where that is cheaper.
+/// Lists the living processes, or only those with ids from `oldest` on where that is cheaper.
 ///
-/// Numbers are given out in order, so that descendants of a process are above it and not above the number given out
-/// last. For a short job these are a handful, and asking for each costs less than listing `/proc`.
+/// Ids are assigned in order. So the ids of a process's descendants are between its own and the last assigned
+/// one. For a short job this is a handful, and probing each costs less than listing `/proc`.
 ///
-/// Whoever lives throughout, or has a living ancestor in the list, is not missed: numbers are visited in order, to the
-/// last one given out until then, so that a child is visited after its parent; was it not there yet, its parent was.
+/// A process that lives during the whole scan, or has a living ancestor in the list, is not missed. Ids are
+/// visited in order, up to the last id assigned by then, so a child is visited after its parent. If the child
+/// did not exist yet, its parent did.
 pub(crate) fn processes_since(oldest: i32) -> io::Result<Vec<Process>> {
     let mut found = Vec::new();
     let mut next = oldest;
@@ -49,7 +51,7 @@ pub(crate) fn processes_since(oldest: i32) -> io::Result<Vec<Process>> {
     processes()
 }
 
-/// Lists all living processes, in order.
+/// Lists all living processes, sorted by id.
 pub(crate) fn processes() -> io::Result<Vec<Process>> {
     let numbers =
         fs::read_dir("/proc")?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -57,11 +59,11 @@ pub(crate) fn processes() -> io::Result<Vec<Process>> {
 }
 
 impl Process {
-    /// Sends a signal to this process and to no other that got its number since.
+    /// Sends a signal to this process and to no later one with the same id.
     pub(crate) fn signal(&self, signal: Signal) {
         let Some(pid) = Pid::from_raw(self.pid) else { return };
-        // The descriptor holds on to whoever has the number now; if that is who we saw, it can't change any more.
-        // That it has ended meanwhile is as good.
+        // The descriptor pins the process that has this id now. If the start time matches, it is the intended
+        // process. A process that has ended is no error.
         if let Ok(descriptor) = pidfd_open(pid, PidfdFlags::empty())
             && read(self.pid).is_some_and(|now| now.start == self.start)
         {
@@ -71,7 +73,7 @@ impl Process {
 
     /// Tells whether the process was started with the mark of the job in this folder.
     pub(crate) fn is_marked(&self, folder: &Path) -> bool {
-        // Threads of the kernel have no session, and no environment to wait for.
+        // Kernel threads have no session and no environment.
         self.session != 0
             && self.environment().split(|byte| *byte == 0).any(|variable| {
                 variable.strip_prefix(MARK.as_bytes()).and_then(|rest| rest.strip_prefix(b"="))
@@ -79,11 +81,12 @@ impl Process {
             })
     }
 
-    /// Reads the environment the process was started with; empty if it may not be read.
+    /// Reads the environment that the process was started with; empty if it can't be read.
     fn environment(&self) -> Vec<u8> {
         for _ in 0..ENVIRONMENT_TRIES {
             match fs::read(format!("/proc/{}/environ", self.pid)) {
-                // It has none, or it is just about to execute something: then it has none for an instant.
+                // The process has no environment, or it is just executing a program and has none for an
+                // instant.
                 Ok(environment) if environment.is_empty() => thread::sleep(ENVIRONMENT_PAUSE),
                 environment => return environment.unwrap_or_default(),
             }
@@ -92,24 +95,24 @@ impl Process {
     }
 }
 
-/// Tells whether there is a process, or a thread, with this number.
+/// Tells whether a process or a thread has this id.
 fn exists(pid: i32) -> bool {
-    // Not `getsid`: for a session outside our pid namespace it answers 0, which rustix takes for impossible.
+    // `getsid` is unusable: for a session outside of this PID namespace it returns 0, which rustix rejects.
     Pid::from_raw(pid).is_some_and(|pid| !matches!(test_kill_process(pid), Err(Errno::SRCH)))
 }
 
-/// The number that was given out last: the end of `0.00 0.01 0.05 1/90 4430`.
+/// Returns the id that was assigned last: the end of `0.00 0.01 0.05 1/90 4430`.
 fn last_pid() -> Option<i32> {
     fs::read_to_string("/proc/loadavg").ok()?.rsplit(' ').next()?.trim().parse().ok()
 }
 
-/// Reads one; `None` if it has ended.
+/// Reads a process; `None` if it has ended.
 pub(crate) fn read(pid: i32) -> Option<Process> {
     parse(pid, &String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?))
 }
 
-/// Reads `/proc/<pid>/stat` (proc_pid_stat(5)): `pid (name) state ppid pgrp session …`, start is field 22. The name
-/// may be any text.
+/// Parses `/proc/<pid>/stat` (proc_pid_stat(5)): `pid (name) state ppid pgrp session …`; the start time is
+/// field 22. The name may be any text.
 fn parse(pid: i32, stat: &str) -> Option<Process> {
     let (name, fields) = stat.split_once(" (")?.1.rsplit_once(") ")?;
     let fields: Vec<&str> = fields.split(' ').collect();

@@ -1,4 +1,4 @@
-//! The record in a job's folder: a line that says what is run, and a line that says how it ended.
+//! The record in a job's folder: one line with the description of the job, and one line with its end.
 
 use std::{
     collections::BTreeMap,
@@ -18,35 +18,35 @@ use crate::{
     sandbox::plan::RoomPlan,
 };
 
-/// What `job.json` says.
+/// The content of `job.json`.
 #[derive(Debug)]
 pub(crate) struct Record {
     pub(crate) job: JobRecord,
-    /// Where the second line begins.
+    /// Offset of the second line.
     pub(crate) end_at: u64,
     pub(crate) ending: Option<Ending>,
 }
 
 /// Reads a job's record; `None` if there is none.
 ///
-/// The second line counts when it ends: as long as it doesn't, it is still being written, or never will be.
+/// The second line counts only when it is complete: otherwise it is still being written, or its writer died.
 ///
 /// # Errors
-/// Also [`io::ErrorKind::InvalidData`] when it is no record, of which a power cut may leave a part.
+/// Also [`io::ErrorKind::InvalidData`] when the record is malformed; a power cut may truncate it.
 pub(crate) fn read(folder: &JobFolder) -> io::Result<Option<Record>> {
     let Some(bytes) = read_if_there(&folder.record())? else { return Ok(None) };
     let first = bytes.iter().position(|byte| *byte == b'\n');
     let (job, rest) = first.map_or((&bytes[..], None), |end| (&bytes[..end], Some(&bytes[end + 1..])));
     let ending = match rest.and_then(|rest| rest.strip_suffix(b"\n")) {
         Some(line) => Some(from_json(line)?),
-        // Before there was a second line there was a second file.
+        // Earlier versions wrote a second file instead of a second line.
         None => read_if_there(&folder.former_ending())?.map(|bytes| from_json(&bytes)).transpose()?,
     };
     Ok(Some(Record { job: from_json(job)?, end_at: job.len() as u64 + 1, ending }))
 }
 
-/// The first line of `job.json`: all that the supervisor needs to run a job, and an owner to find it again. It holds the whole
-/// environment, so that what a job saw can be read afterwards, and nothing secret.
+/// The first line of `job.json`: everything that the supervisor needs to run a job, and an owner to find it
+/// again. It contains the whole environment, so that it can be read afterwards, but no secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JobRecord {
@@ -61,15 +61,15 @@ pub(crate) struct JobRecord {
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) owner: Owner,
     pub(crate) on_owner_death: OnOwnerDeath,
-    /// To what it is held.
+    /// Confinement of the job.
     #[serde(default, skip_serializing_if = "Confinement::is_none")]
     pub(crate) confinement: Confinement,
-    /// The room it runs in, for sandboxes.
+    /// Room of the job, for sandboxes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) room: Option<RoomPlan>,
 }
 
-/// The second line of `job.json`: how a job ended. What it wrote and left is in the files beside it.
+/// The second line of `job.json`: the end of a job. Its output is in the files beside it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ending {
@@ -77,16 +77,16 @@ pub(crate) struct Ending {
     pub(crate) end: End,
     pub(crate) started: Option<Timestamp>,
     pub(crate) ended: Timestamp,
-    /// How many bytes the job wrote to each stream.
+    /// Number of bytes that the job wrote to each stream.
     pub(crate) stdout: u64,
     pub(crate) stderr: u64,
-    /// The names of processes that it had left running.
+    /// Names of the processes that it left running.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) left_behind: Vec<String>,
 }
 
 impl Ending {
-    /// The ending of a job that never ran.
+    /// Returns the ending of a job that never ran.
     pub(crate) fn unstarted(end: End) -> Self {
         Self {
             version: Version,
@@ -106,11 +106,11 @@ impl Ending {
         }
     }
 
-    /// Writes the line that begins at `end_at`, so that it is there as a whole or not at all; with `durable`, so that it
-    /// outlasts a power cut too. May be tried again.
+    /// Writes the line that begins at `end_at` in one call. With `durable` it also survives a power cut. It
+    /// can be repeated after an error.
     ///
-    /// A process that dies, however it dies, loses nothing that it has written: the kernel has it. Only a power
-    /// cut does, and only a job that must not run twice ([`OnOwnerDeath::Finish`]) is worth the disk's time.
+    /// Written data survives the death of the process, since the kernel has it. Only a power cut loses it, so
+    /// only a job that must not run twice ([`OnOwnerDeath::Finish`]) justifies the time of a disk flush.
     pub(crate) fn write(&self, folder: &JobFolder, end_at: u64, durable: bool) -> io::Result<()> {
         let file = File::options().write(true).open(folder.record())?;
         file.write_all_at(&line(self)?, end_at)?;
@@ -118,7 +118,7 @@ impl Ending {
     }
 }
 
-/// Makes a line of a record.
+/// Serialises a line of a record.
 pub(crate) fn line<T: Serialize>(value: &T) -> io::Result<Vec<u8>> {
     let mut line = to_json(value)?;
     line.push(b'\n');
@@ -133,12 +133,12 @@ pub(crate) fn from_json<T: for<'a> Deserialize<'a>>(bytes: &[u8]) -> io::Result<
     serde_json::from_slice(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// Creates a file, emptied if it was there, that only we can read.
+/// Creates or truncates a file. Its `mode` defines who can read it.
 pub(crate) fn create(path: &Path, mode: u32) -> io::Result<File> {
     File::options().write(true).create(true).truncate(true).mode(mode).open(path)
 }
 
-/// Makes the names in a folder outlast a power cut.
+/// Flushes the names in a folder, so that they survive a power cut.
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }

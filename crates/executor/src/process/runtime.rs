@@ -1,4 +1,4 @@
-//! The process runtime, as its callers see it.
+//! The process runtime.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -28,33 +28,33 @@ use crate::{
     },
 };
 
-/// Between two looks at a job of another owner.
+/// First pause between two polls of a job of another owner.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LAST_PAUSE: Duration = Duration::from_millis(250);
 
-/// How many folders may be on their way out at a time; who removes more, waits.
+/// Maximum number of concurrent removals; further removals wait.
 const REMOVALS: u32 = 32;
 
-/// How many events may wait for their reader.
+/// Maximum number of buffered events.
 const EVENTS: usize = 16;
 
-/// A job with no more files and bytes than this is made without the help of another thread: that is a matter of
-/// microseconds in the kernel's cache, and to hand it over and back is one of tens.
+/// Maximum number of files of a job that is staged on the calling thread. That takes microseconds in the
+/// kernel's cache, and a change of threads takes tens of microseconds.
 const FEW_FILES: usize = 8;
 const FEW_BYTES: usize = 64 * 1024;
 
-/// Runs jobs as processes of this host.
+/// A runtime that runs jobs as processes of this host.
 ///
-/// Several processes may share one state folder: each finds, waits for, cancels and removes the jobs of all. It
-/// belongs to the tokio runtime on which its first job is submitted. Dropping it is, for the jobs, the death of their
-/// owner; [`close`](Self::close) is the orderly way.
+/// Several processes may share one state folder: each can find, wait for, cancel and remove the jobs of all.
+/// The runtime belongs to the tokio runtime on which its first job is submitted. For the jobs, dropping it is
+/// the death of their owner; [`close`](Self::close) is the graceful way.
 #[derive(Debug)]
 pub struct ProcessRuntime {
     disk: Arc<Disk>,
     settings: Settings,
-    /// There from the first submission on.
+    /// Sender to the dispatcher, set by the first submission.
     orders: OnceLock<Orders>,
-    /// One permit a folder that is being removed.
+    /// One permit for each folder that is being removed.
     removals: Arc<Semaphore>,
     confinement: Confinement,
 }
@@ -71,13 +71,13 @@ impl ProcessRuntime {
         Self::open_with(ProcessOptions::new(state_dir, supervisor))
     }
 
-    /// Opens a runtime. Jobs that another process submitted are there; what dead ones left half-made is removed.
-    /// No process is started yet.
+    /// Opens a runtime. It includes the jobs that other processes submitted, and removes the incomplete jobs
+    /// of dead ones. It starts no process yet.
     ///
     /// # Errors
-    /// [`RuntimeError::Unavailable`] when the kernel can't [confine](ProcessOptions::confinement) as it shall;
-    /// [`RuntimeError::Storage`] when the folders can't be made, or when their paths are not UTF-8, as the variables
-    /// of a job have to be.
+    /// [`RuntimeError::Unavailable`] when the kernel can't enforce the
+    /// [confinement](ProcessOptions::confinement). [`RuntimeError::Storage`] when the folders can't be
+    /// created, or when their paths are not UTF-8, which the variables of a job require.
     pub fn open_with(options: ProcessOptions) -> Result<Self, RuntimeError> {
         options.confinement.check().map_err(|missing| unavailable(&missing.to_string()))?;
         let disk = Disk::open(&options)?;
@@ -87,9 +87,9 @@ impl ProcessRuntime {
         Ok(Self { disk: Arc::new(disk), settings, orders: OnceLock::new(), removals, confinement })
     }
 
-    /// Parts with the supervisor: jobs with [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill) are ended, which is
-    /// waited for, those with [`Finish`](crate::OnOwnerDeath::Finish) go on alone, those in the queue are forgotten.
-    /// Then [tidies up](Self::tidy). The runtime can be used again afterwards.
+    /// Disconnects from the supervisor. Jobs with [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill) are
+    /// ended, and their end is awaited. Jobs with [`Finish`](crate::OnOwnerDeath::Finish) continue alone, and
+    /// queued jobs are dropped. Then [tidies up](Self::tidy). The runtime can be used again afterwards.
     ///
     /// # Errors
     /// [`RuntimeError::Storage`] when the folders can't be read.
@@ -100,7 +100,7 @@ impl ProcessRuntime {
         self.tidy().await
     }
 
-    /// Removes empty volumes, and what dead supervisors left.
+    /// Removes empty volumes, and the leftovers of dead supervisors.
     ///
     /// # Errors
     /// [`RuntimeError::Storage`] when the folders can't be read.
@@ -108,14 +108,14 @@ impl ProcessRuntime {
         self.on_disk(Disk::tidy).await
     }
 
-    /// Asks the dispatcher; `None` if there is none, or none any more.
+    /// Sends an order to the dispatcher; `None` if it does not run.
     async fn ask<T>(&self, order: impl FnOnce(oneshot::Sender<T>) -> Order) -> Option<T> {
         let (reply, answer) = oneshot::channel();
         self.orders.get()?.send(order(reply)).await.ok()?;
         answer.await.ok()
     }
 
-    /// Hands over a job that was found to be one that we can run.
+    /// Submits a job whose needs were already checked.
     pub(crate) async fn submit_in(
         &self,
         id: &JobId,
@@ -138,7 +138,7 @@ impl ProcessRuntime {
         submitted.unwrap_or_else(|| Err(unavailable("the tokio runtime it was used on first is gone")))
     }
 
-    /// Takes a job that can't be started.
+    /// Accepts a job that can't be started.
     pub(crate) async fn submit_unstarted(
         &self,
         id: &JobId,
@@ -149,21 +149,21 @@ impl ProcessRuntime {
         self.on_disk(move |disk| disk.put_unstarted(&id, &job, why)).await
     }
 
-    /// Takes a job out of sight, which is what matters, and goes on to remove it behind the caller's back. `false` if
-    /// there was none.
+    /// Moves a job's folder away, so that the job is gone for all callers, and deletes it in the background.
+    /// Returns `false` if there was none.
     async fn put_away(&self, id: &JobId) -> Result<bool, RuntimeError> {
         let gone = || unavailable("the tokio runtime is shutting down");
         let permit = self.removals.clone().acquire_owned().await.map_err(|_| gone())?;
         let mut away = self.disk.put_away_ended(id)?;
         if away.is_none() {
-            // What there may be to do first can take its time.
+            // The job may have leftovers to end first, which takes longer.
             let id = id.clone();
             away = self.on_disk(move |disk| disk.put_away(&id)).await?;
         }
         let Some(path) = away else { return Ok(false) };
         let disk = self.disk.clone();
         spawn_blocking(move || {
-            // What can't be removed now is swept by the next who opens the folder.
+            // Files that can't be removed now are swept when the folder is opened next.
             let _left = remove_tree(&path);
             disk.make_ahead();
             drop(permit);
@@ -171,12 +171,12 @@ impl ProcessRuntime {
         Ok(true)
     }
 
-    /// Waits until everything that was removed is gone from the disk too.
+    /// Waits until all removed jobs are deleted from the disk too.
     async fn removed_all(&self) {
         let _all = self.removals.acquire_many(REMOVALS).await;
     }
 
-    /// Does something that may wait for the disk.
+    /// Runs a disk operation on a blocking thread.
     async fn on_disk<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Disk) -> Result<T, RuntimeError> + Send + 'static,
@@ -215,7 +215,7 @@ impl Runtime for ProcessRuntime {
     }
 
     async fn find(&self, id: &JobId) -> Result<Found, RuntimeError> {
-        // In this order: a job leaves the dispatcher only when its folder tells the rest.
+        // In this order, because a job leaves the dispatcher only when its folder is complete.
         if self.has(id).await {
             return Ok(Found::Running);
         }

@@ -1,4 +1,4 @@
-//! Where jobs are made, and unmade: beside their place, so that a folder in place is always whole.
+//! Builds and deletes job folders in a staging folder, so that a folder in place is always complete.
 
 use std::{
     collections::BTreeMap,
@@ -28,62 +28,62 @@ use crate::{
     sandbox::plan::{RoomPlan, TMP, WORK},
 };
 
-/// What every job's `PATH` is, unless it says otherwise.
+/// Default `PATH` of every job.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// A stdin up to this long is told to the supervisor, a longer one is a file.
+/// Maximum bytes of a stdin that is sent to the supervisor; a longer one is written to a file.
 const SHORT: usize = 16 * 1024;
 
-/// How many folders are made ahead. As many jobs may be submitted at the same moment without making one.
+/// Number of folders that are created in advance, for a burst of submissions.
 const AHEAD: usize = 8;
 
-/// How often a folder of our own is made again when others remove it.
+/// Number of attempts to create the own folder while other processes remove it.
 const TRIES: u32 = 10;
 
-/// The folder in which one owner makes its jobs. Who opens the state folder later removes it with all that is in it,
-/// unless it is locked: then its owner is alive.
+/// The folder in which one owner stages its jobs. A process that later opens the state folder removes it with
+/// all its content, unless its owner is alive and so holds the lock.
 #[derive(Debug)]
 pub(crate) struct Staging {
     path: PathBuf,
     next: AtomicU64,
-    /// Folders for jobs, with nothing in them but the folders of every job.
+    /// Folders created in advance, which contain only the folders that every job has.
     ahead: Mutex<Vec<JobFolder>>,
     memory: Memory,
     _lock: File,
 }
 
-/// What is around a job, beside what the job asks for: nothing, on the host.
+/// The environment that a runtime adds to a job; nothing on the host.
 #[derive(Debug, Default)]
 pub(crate) struct Surroundings {
-    /// The room it runs in. Volumes are added to it.
+    /// Room of the job. Volumes are added to it.
     pub(crate) room: Option<RoomPlan>,
-    /// Variables of its image.
+    /// Variables of the job's image.
     pub(crate) env: BTreeMap<String, String>,
-    /// To what it is held.
+    /// Confinement of the job.
     pub(crate) confinement: Confinement,
 }
 
-/// A job that is made and not in place. It is removed when nobody takes it.
+/// A job that is staged but not in place. It is removed when dropped, unless it was taken.
 #[derive(Debug)]
 pub(crate) struct Staged {
     folder: JobFolder,
     name: String,
-    /// What the job reads, if that is short.
+    /// Stdin of the job, if it is short.
     stdin: Content,
     taken: bool,
 }
 
 impl Staging {
-    /// Makes the folder, after removing those that dead owners left.
+    /// Creates the staging folder, after removing those of dead owners.
     pub(crate) fn open(state: &StateDir) -> Result<Self, RuntimeError> {
         let root = state.staging();
         sweep(&root).map_err(storage("clean up", &root))?;
         let own =
             |attempt| root.join(format!("{}-{}-{attempt}", std::process::id(), Timestamp::now().as_millis()));
         for path in (0..TRIES).map(own) {
-            // Others may sweep it away between its making and its locking.
+            // Another process may sweep the folder between its creation and its lock.
             if let Some(lock) = locked(&path).map_err(storage("make", &path))? {
-                // Only now is the state folder held: it may have been removed and made anew before.
+                // Only the lock keeps the state folder: it may have been removed and re-created before.
                 let memory = Memory::of(state);
                 memory.sweep(state).map_err(storage("clean up what is in memory of", state.path()))?;
                 let (next, ahead) = (AtomicU64::new(0), Mutex::default());
@@ -94,7 +94,7 @@ impl Staging {
         Err(storage("make", &root)(swept))
     }
 
-    /// Makes the folder of a job, with all that it is given.
+    /// Creates the folder of a job, with all its input.
     pub(crate) fn stage(
         &self,
         id: &JobId,
@@ -114,7 +114,7 @@ impl Staging {
         Ok(staged)
     }
 
-    /// Makes a folder for a job to come, if there are few.
+    /// Creates a folder for a future job, if fewer than `AHEAD` exist.
     pub(crate) fn make_ahead(&self) {
         let there = self.ahead().len();
         if there < AHEAD
@@ -124,7 +124,7 @@ impl Staging {
         }
     }
 
-    /// Removes what was made for jobs to come.
+    /// Removes the folders for future jobs.
     pub(crate) fn forget_ahead(&self) {
         for folder in self.ahead().drain(..) {
             let _left_for_the_next = remove_tree(folder.path());
@@ -143,21 +143,21 @@ impl Staging {
         Ok(folder)
     }
 
-    /// Takes a folder out of sight, and what its job has in memory with it.
+    /// Moves a folder away, and removes its job's output from memory.
     pub(crate) fn take_away(&self, folder: &JobFolder) -> io::Result<PathBuf> {
         let away = self.fresh();
-        // First: in between we may die, and the links would go with the folder.
+        // First the memory: if this process died in between, the links would be gone with the folder.
         self.memory.forget(folder);
         fs::rename(folder.path(), &away)?;
         Ok(away)
     }
 
-    /// Returns a path that nobody else uses, for something that is going away.
+    /// Returns an unused path for a folder that is being removed.
     pub(crate) fn fresh(&self) -> PathBuf {
         self.path.join(self.next.fetch_add(1, Ordering::Relaxed).to_string())
     }
 
-    /// The path below the folder of all owners.
+    /// Returns the path relative to the folder of all owners.
     fn name_of(&self, path: &Path) -> String {
         let parts = [self.path.file_name(), path.file_name()];
         parts.into_iter().flatten().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
@@ -167,11 +167,11 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         self.forget_ahead();
-        // What a dead owner left may have been held a little longer than it lived itself: by a child that had not begun
-        // its own program yet.
+        // A child that had not executed its program yet may have held the lock of a dead owner longer than
+        // the owner lived.
         let _left_for_the_next = self.path.parent().map(sweep);
-        // Jobs that the supervisor has not taken yet may still be there; the next owner sweeps them. Who comes last
-        // removes what is above as well.
+        // Jobs that the supervisor has not taken yet may still be there; the next owner sweeps them. The last
+        // owner also removes the parent folders.
         self.memory.leave();
         let empty = |path: &Path| fs::remove_dir(path).is_ok();
         let _last = self.path.ancestors().take(3).all(empty);
@@ -179,31 +179,31 @@ impl Drop for Staging {
 }
 
 impl Staged {
-    /// Its name, as the supervisor is told.
+    /// Returns the name that the supervisor receives.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// What the job reads, unless it is in the folder.
+    /// Returns the job's stdin, unless it is in the folder.
     pub(crate) fn stdin(&self) -> Option<Input> {
         (!self.stdin.is_empty()).then(|| Input(self.stdin.expose().to_vec()))
     }
 
-    /// Moves it into place, where there must be nothing yet.
+    /// Moves the job into place, where no folder may exist.
     pub(crate) fn put(self, place: &JobFolder) -> io::Result<()> {
         renameat_with(CWD, self.folder.path(), CWD, place.path(), RenameFlags::NOREPLACE)?;
         self.give();
         Ok(())
     }
 
-    /// Puts a job into place that never ran.
+    /// Puts a job that never ran into place.
     pub(crate) fn end_unstarted(self, end: End, place: &JobFolder) -> io::Result<()> {
         let end_at = fs::metadata(self.folder.record())?.len();
         Ending::unstarted(end).write(&self.folder, end_at, false)?;
         self.put(place)
     }
 
-    /// Gives it away: from now on somebody else moves or removes it.
+    /// Transfers the responsibility: another process moves or removes the folder.
     pub(crate) fn give(mut self) {
         self.taken = true;
     }
@@ -232,7 +232,7 @@ fn sweep(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes and locks a folder; `None` if somebody else was faster to lock or remove it.
+/// Creates and locks a folder; `None` if another process locked or removed it first.
 fn locked(path: &Path) -> io::Result<Option<File>> {
     folder_builder().recursive(true).create(path)?;
     let lock = match File::open(path) {
@@ -243,7 +243,8 @@ fn locked(path: &Path) -> io::Result<Option<File>> {
     Ok(is_ours.then_some(lock))
 }
 
-/// Removes a folder with everything in it, also what a job made unwritable for itself. That it is gone is fine.
+/// Removes a folder with all its content, including folders that the job made unwritable. A missing folder is
+/// no error.
 pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
     let removed = match fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -331,7 +332,7 @@ fn place(file: &InputFile, path: &Path) -> io::Result<()> {
     write(path, file.mode, file.content.expose())
 }
 
-/// Writes a file whose mode is this one, whatever our umask.
+/// Writes a file with exactly this mode, independent of the umask.
 fn write(path: &Path, mode: u32, bytes: &[u8]) -> io::Result<()> {
     let mut file = create(path, mode)?;
     if mode & 0o077 != 0 {

@@ -1,8 +1,9 @@
-//! What owner and supervisor say to each other: one JSON document a line.
+//! The protocol between owner and supervisor: one JSON document on each line.
 //!
-//! The owner speaks on the supervisor's stdin, the supervisor answers on its stdout. The owner opens with the folder of the
-//! jobs, which is so in nobody's sight, and the supervisor answers with its hello. The end of the supervisor's stdin is the
-//! death of its owner; the end of its stdout is its own.
+//! The owner writes to the supervisor's stdin; the supervisor answers on its stdout. The owner first sends
+//! the folder of the jobs, which is thus not visible to other users, and the supervisor answers with its
+//! greeting. The supervisor treats the end of its stdin as the death of its owner. The owner treats the end
+//! of the supervisor's stdout as the supervisor's death.
 
 use std::{fmt, path::PathBuf, time::Duration};
 
@@ -10,22 +11,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::{JobId, Stream, Timestamp, process::record::Ending};
 
-/// The version of this language. Both sides are mostly the same file; they differ when the owner's program was
+/// Version of the protocol. Both sides are mostly the same file; they differ when the owner's program was
 /// replaced on disk while it ran.
 pub(crate) const VERSION: u32 = 3;
 
-/// What an owner asks.
+/// A request of the owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Request {
-    /// The folder of the jobs: the first request, and no other.
+    /// The folder of the jobs. It is the first request, and only the first.
     Open { state: PathBuf },
-    /// Move this staged folder into place and run the job in it. What it reads comes along if that is short, else it is
+    /// Moves this staged folder into place and runs the job in it. A short stdin is included; a longer one is
     /// in the folder.
     Start { id: JobId, staged: String, stdin: Option<Input> },
-    /// End this job.
+    /// Ends a job.
     Cancel { id: JobId, grace_ms: u64 },
-    /// Tell from now on what this job writes.
+    /// Reports the output of a job from now on.
     Watch { id: JobId },
 }
 
@@ -35,7 +36,7 @@ impl Request {
     }
 }
 
-/// Bytes that a job reads, on their way. They may be secret: not shown.
+/// The stdin of a job in a message. It may be secret, so `Debug` masks it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Input(#[serde(with = "crate::bytes")] pub(crate) Vec<u8>);
@@ -46,25 +47,26 @@ impl fmt::Debug for Input {
     }
 }
 
-/// What a supervisor answers.
+/// A reply of the supervisor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Reply {
-    /// It is there, and speaks this version.
+    /// Greeting with the protocol version.
     Hello { version: u32 },
-    /// The job is in place; it was started then, if it could be started.
+    /// The job is in place. `at` is the time of its start, if it could be started.
     Accepted { id: JobId, at: Option<Timestamp> },
     /// A job of this id is in place already.
     Exists { id: JobId },
     /// The folder could not be moved into place; nothing was started.
     Refused { id: JobId, why: String },
-    /// A watched job has written to its stream, which is now this long. Some of these may be left out.
+    /// A watched job has written to its stream, which now has this length. Some of these replies may be
+    /// dropped.
     Output { id: JobId, stream: Stream, at: Timestamp, length: u64 },
-    /// The job has ended and its outcome is written: this one. What it wrote comes along if that is short.
+    /// The job has ended and this ending is written. Short output is included.
     Ended { id: JobId, ending: Ending, written: Option<[Written; 2]> },
 }
 
-/// All that a job wrote to one stream.
+/// The whole output of a job on one stream.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Written(#[serde(with = "crate::bytes")] pub(crate) Vec<u8>);
@@ -75,7 +77,7 @@ impl fmt::Debug for Written {
     }
 }
 
-/// Makes the line of a message.
+/// Serialises a message as a line.
 pub(crate) fn line<T: Serialize>(message: &T) -> Vec<u8> {
     let mut line = serde_json::to_vec(message).expect("names, numbers and texts always have a JSON form");
     line.push(b'\n');

@@ -1,14 +1,19 @@
-//! The runner: a program of ours that runs jobs inside containers.
+//! The runner: a program of this crate that runs jobs inside containers.
 //!
-//! To start a process through an engine's `exec` costs tens of milliseconds, to start a container a hundred. A process
-//! of ours that is in the container already does it for the price of fork and exec. It also does what an engine can't:
-//! end a job with all its processes and leave the container as it was, tell a missing program from an exit code of 127,
-//! bound what is kept of a flood, and write an outcome down where a broken connection can't lose it.
+//! To start a process through an engine's `exec` costs tens of milliseconds; to start a container costs a
+//! hundred. A runner that is already in the container only needs fork and exec. It also does what an engine
+//! can't:
 //!
-//! It is one static file for this host's kind of processor, [`program`], compiled by this crate's build script, copied into a
-//! container and started as its first process: `windlass-runner serve FOLDER [SCRUB…]` runs the jobs that an owner sends it on its
-//! stdin, several at a time, and answers on its stdout, in frames that the module `protocol` describes. `FOLDER` is where the jobs'
-//! folders are made; the folders `SCRUB` are emptied whenever no job is left, if the runner is the first process of its namespace.
+//! - It kills a job with all its processes and leaves the container clean.
+//! - It distinguishes a missing program from an exit code of 127.
+//! - It bounds the kept output.
+//! - It records an outcome where a broken connection can't lose it.
+//!
+//! The runner is one static file for this host's processor architecture, [`program`], compiled by this
+//! crate's build script. It is copied into a container and started as its first process: `windlass-runner
+//! serve FOLDER [SCRUB…]`. It reads jobs from its stdin, runs several at a time, and answers on its stdout,
+//! in frames that the module `protocol` describes. `FOLDER` holds the jobs' folders. The folders `SCRUB` are
+//! emptied whenever no job is left, if the runner is the first process of its namespace.
 //!
 //! The same program works outside of a container, as the child of a test.
 
@@ -18,11 +23,11 @@
 )]
 pub(crate) mod protocol;
 
-/// The program, empty where it could not be built.
+/// The program; empty if it could not be built.
 static PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/windlass-runner"));
 
-/// Returns the runner, an executable file for Linux on the processor that this crate was compiled for. `None` where
-/// there was no static C library to build it with; then warm containers work by exec.
+/// Returns the runner, a Linux executable for the processor architecture that this crate was compiled for.
+/// `None` if the build had no static C library; warm containers then use the engine's exec.
 pub fn program() -> Option<&'static [u8]> {
     if PROGRAM.is_empty() { None } else { Some(PROGRAM) }
 }

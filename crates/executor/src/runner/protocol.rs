@@ -1,224 +1,225 @@
-//! What owner and runner say to each other: frames, each a length, a kind and fields.
+//! The protocol between owner and runner: frames, each with a length, a kind and fields.
 //!
-//! This file is compiled twice, into this crate and into the runner, which has nothing but the standard library. All
-//! numbers are little-endian. A frame is `u32` length of the rest, `u8` kind, fields; a text or a list starts with its
-//! length as `u32`. What is longer than [`MAX_FRAME`] is not a frame but an error, so that neither side can be made to
-//! keep more; contents of any length go in pieces of [`CHUNK`].
+//! This file is compiled twice, into this crate and into the runner, which has only the standard library. All
+//! numbers are little-endian. A frame is a `u32` length of the rest, a `u8` kind, and the fields. A text or a
+//! list starts with its length as `u32`. A frame longer than [`MAX_FRAME`] is an error, so neither side can
+//! be made to buffer more. Contents of any length are sent in pieces of [`CHUNK`].
 //!
-//! # The order
-//! Both say `Hello`, the owner first, and part if the versions differ. Then for each job, which has a number that the
-//! owner chooses: `Start`, then `Data` until all files and the stdin are there (their lengths are in the
-//! [`Spec`]); back come `Started` unless it could not be, `Output`, and when all of the job's processes are gone `Tail`, `File`, `Ended`.
-//! `Ended` is the last of a job; its number may be used again after it. Jobs don't wait for each other.
+//! # Message order
+//! Both sides send `Hello`, the owner first, and disconnect if the versions differ. The owner chooses a
+//! number for each job. It sends `Start`, then `Data` until all files and the stdin are sent (their lengths
+//! are in the [`Spec`]). The runner sends `Started` if the job could be started, then `Output`. When all of
+//! the job's processes are gone it sends `Tail`, `File`, `Ended`. `Ended` is the last message of a job; its
+//! number may be reused after it. Jobs don't wait for each other.
 
-/// The version of this language.
+/// Version of the protocol.
 pub(crate) const VERSION: u16 = 1;
 
-/// The longest frame there is, without its length.
+/// Maximum length of a frame in bytes, without its length field.
 pub(crate) const MAX_FRAME: usize = 4 << 20;
 
-/// How much of a content goes into one frame.
+/// Maximum bytes of a content in one frame.
 pub(crate) const CHUNK: usize = 64 << 10;
 
-/// What an owner says.
+/// A message from the owner to the runner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// The first frame.
+    /// First frame of the owner.
     Hello {
-        /// The version that the owner speaks.
+        /// Protocol version of the owner.
         version: u16,
-        /// Whoever hears nothing for this many milliseconds takes the owner for dead.
+        /// Lease in milliseconds: a runner that receives nothing for this long considers the owner dead.
         lease_ms: u64,
     },
-    /// A job.
+    /// Starts a job.
     Start {
-        /// Its number.
+        /// Number of the job.
         job: u32,
-        /// What it is.
+        /// Description of the job.
         spec: Box<Spec>,
     },
-    /// The next piece of what a job is given: its files in their order, then its stdin.
+    /// Next piece of a job's input: its files in their order, then its stdin.
     Data {
-        /// The job.
+        /// Number of the job.
         job: u32,
-        /// The piece.
+        /// Bytes of the piece.
         bytes: Vec<u8>,
     },
-    /// A job shall end. Of several wishes the most impatient counts.
+    /// Cancels a job. Of several requests the earliest deadline counts.
     Cancel {
-        /// The job.
+        /// Number of the job.
         job: u32,
-        /// How long it may take to do so by itself.
+        /// Grace period in milliseconds.
         grace_ms: u64,
     },
-    /// Are you there?
+    /// Asks for a `Pong`.
     Ping {
-        /// Comes back.
+        /// Number that the answer repeats.
         number: u32,
     },
 }
 
-/// What a runner says.
+/// A message from the runner to the owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reply {
-    /// The first frame.
+    /// First frame of the runner.
     Hello {
-        /// The version that the runner speaks.
+        /// Protocol version of the runner.
         version: u16,
-        /// Its process, as its own namespace counts: 1 where it rules alone.
+        /// Process id of the runner in its own namespace; 1 if it is the namespace's first process.
         pid: u32,
     },
-    /// A job's main process runs.
+    /// The main process of a job was started.
     Started {
-        /// The job.
+        /// Number of the job.
         job: u32,
-        /// When, in milliseconds since 1970.
+        /// Start time, in milliseconds since 1970.
         at_ms: u64,
     },
-    /// A job wrote something; comes for the first [`Spec::spill`] bytes of a stream.
+    /// A job wrote output. Sent for the first [`Spec::spill`] bytes of a stream.
     Output {
-        /// The job.
+        /// Number of the job.
         job: u32,
         /// 0 for stdout, 1 for stderr.
         stream: u8,
-        /// What.
+        /// Bytes written.
         bytes: Vec<u8>,
     },
-    /// The next piece of a stream's end, of that what did not come as `Output`.
+    /// Next piece of the end of a stream, without the bytes sent as `Output`.
     Tail {
-        /// The job.
+        /// Number of the job.
         job: u32,
         /// 0 for stdout, 1 for stderr.
         stream: u8,
-        /// The piece.
+        /// Bytes of the piece.
         bytes: Vec<u8>,
     },
-    /// The next piece of an output file.
+    /// Next piece of an output file.
     File {
-        /// The job.
+        /// Number of the job.
         job: u32,
-        /// Which of [`Spec::outputs`].
+        /// Index into [`Spec::outputs`].
         index: u32,
-        /// The piece.
+        /// Bytes of the piece.
         bytes: Vec<u8>,
     },
-    /// A job is over: no process of it is left, nor any file.
+    /// A job has ended: none of its processes is left, and all its files were sent.
     Ended {
-        /// The job.
+        /// Number of the job.
         job: u32,
-        /// How.
+        /// Description of the end.
         ending: Box<Ending>,
     },
-    /// The answer to `Ping`.
+    /// Answer to `Ping`.
     Pong {
-        /// What the ping had.
+        /// Number of the ping.
         number: u32,
     },
 }
 
-/// A job as a runner sees it.
+/// A job in the form that a runner receives.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Spec {
-    /// What its processes are marked with, in `WINDLASS_JOB`: its id.
+    /// Id of the job. Its processes carry it in `WINDLASS_JOB`.
     pub(crate) mark: String,
-    /// What is run: a path, or a name that is looked up in the `PATH` of `env`.
+    /// Program to run: a path, or a name that is looked up in the `PATH` of `env`.
     pub(crate) program: String,
-    /// The arguments after the program's name.
+    /// Arguments after the program's name.
     pub(crate) args: Vec<String>,
-    /// The variables. `HOME` and `TMPDIR` are set by the runner where they are not given.
+    /// Environment variables. The runner sets `HOME` and `TMPDIR` if they are missing.
     pub(crate) env: Vec<(String, String)>,
-    /// The files that are placed.
+    /// Files to place in the working folder.
     pub(crate) files: Vec<FileSpec>,
-    /// How many bytes of stdin there are.
+    /// Number of bytes of stdin.
     pub(crate) stdin: u64,
-    /// The files that are brought back.
+    /// Files to bring back.
     pub(crate) outputs: Vec<OutputSpec>,
-    /// How long it may run.
+    /// Maximum run time in milliseconds.
     pub(crate) timeout_ms: u64,
-    /// How long it may take to end when its time is over.
+    /// Grace period after the maximum run time, in milliseconds.
     pub(crate) grace_ms: u64,
-    /// How many of the first bytes of stdout and stderr are passed on.
+    /// Number of first bytes of stdout and stderr that are forwarded.
     pub(crate) spill: [u64; 2],
-    /// How many of the last bytes of stdout and stderr are kept, if they are not among the first.
+    /// Number of last bytes of stdout and stderr that are kept beyond the forwarded ones.
     pub(crate) keep: [u64; 2],
 }
 
-/// A file that is placed in the working folder.
+/// A file to place in the working folder.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct FileSpec {
-    /// Its path there.
+    /// Path relative to the working folder.
     pub(crate) path: String,
-    /// Its permission bits.
+    /// Permission bits.
     pub(crate) mode: u32,
-    /// How many bytes it has.
+    /// Length in bytes.
     pub(crate) length: u64,
 }
 
-/// A file that is brought back.
+/// A file to bring back.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct OutputSpec {
-    /// Its path in the working folder.
+    /// Path relative to the working folder.
     pub(crate) path: String,
-    /// The most bytes it may have.
+    /// Maximum size in bytes.
     pub(crate) max_bytes: u64,
 }
 
-/// How a job ended and what there is of it.
+/// The end of a job: how it ended, and its results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ending {
-    /// How it ended.
+    /// How the job ended.
     pub(crate) how: How,
-    /// When its main process started, in milliseconds since 1970.
+    /// Start of the main process, in milliseconds since 1970; `None` if it never started.
     pub(crate) started_ms: Option<u64>,
-    /// When it was over.
+    /// End of the job, in milliseconds since 1970.
     pub(crate) ended_ms: u64,
-    /// How many bytes it wrote on stdout and stderr.
+    /// Total bytes written to stdout and stderr.
     pub(crate) totals: [u64; 2],
-    /// What became of each of [`Spec::outputs`].
+    /// Result of each of [`Spec::outputs`].
     pub(crate) outputs: Vec<OutputState>,
 }
 
-/// How a job ended.
+/// The way a job ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum How {
-    /// Its main process exited.
+    /// The main process exited with this code.
     Exited(i32),
-    /// A signal ended its main process, and not by the runner's doing.
+    /// The main process was killed by a signal that the runner did not send.
     Signalled(i32),
-    /// Its time was over.
+    /// The job exceeded its run time.
     TimedOut,
-    /// Somebody wished for it.
+    /// The job was cancelled.
     Cancelled,
-    /// It needed more memory than there is.
+    /// The job exceeded the available memory.
     OutOfMemory,
-    /// The program is not there.
+    /// The program does not exist.
     NotFound,
-    /// The program is there, its interpreter, which this names, is not.
+    /// The program exists, but this interpreter does not.
     InterpreterNotFound(String),
-    /// The program is no program; this says why.
+    /// The program can't be executed, for this reason.
     NotExecutable(String),
-    /// It could not be started for a reason that is none of its own.
+    /// The job could not be started for a reason outside of the program.
     NotStarted(String),
 }
 
-/// What became of an output.
+/// The result of an output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OutputState {
-    /// It was there, with this many bytes.
+    /// The file exists and has this many bytes.
     Content(u64),
-    /// It was not there.
+    /// The file does not exist.
     Missing,
-    /// It had this many bytes.
+    /// The file has this many bytes, which is more than allowed.
     TooLarge(u64),
-    /// It was a link to the outside.
+    /// The file is a link that leads out of the working folder.
     Outside,
-    /// It was a folder, device, pipe or socket.
+    /// The path is a folder, device, pipe or socket.
     NotAFile,
-    /// It could not be read; this says why.
+    /// The file could not be read, for this reason.
     Unreadable(String),
 }
 
-/// Why bytes are no frame.
+/// The reason why bytes are not a valid frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Malformed(pub(crate) &'static str);
 
@@ -230,7 +231,7 @@ impl std::fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// Puts pieces of a stream together to frames.
+/// A buffer that assembles frames from the pieces of a byte stream.
 #[derive(Debug, Default)]
 pub(crate) struct Frames {
     bytes: Vec<u8>,
@@ -238,7 +239,7 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// Takes what was read.
+    /// Appends received bytes.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         if self.from == self.bytes.len() {
             self.bytes.clear();
@@ -250,10 +251,10 @@ impl Frames {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Returns the next frame without its length, if it is there as a whole.
+    /// Returns the next frame without its length field, if it is complete.
     ///
     /// # Errors
-    /// When it is longer than [`MAX_FRAME`], or empty.
+    /// When the frame is longer than [`MAX_FRAME`], or empty.
     pub(crate) fn next_frame(&mut self) -> Result<Option<&[u8]>, Malformed> {
         let Some((length, rest)) = self.bytes[self.from..].split_first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;
@@ -270,7 +271,7 @@ impl Frames {
 }
 
 impl Request {
-    /// Appends the frame.
+    /// Appends the encoded frame.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Hello { version, lease_ms } => {
@@ -296,10 +297,10 @@ impl Request {
         }
     }
 
-    /// Reads a frame.
+    /// Decodes a frame.
     ///
     /// # Errors
-    /// When it is none that an owner sends.
+    /// When it is no valid frame of an owner.
     pub(crate) fn decode(frame: &[u8]) -> Result<Self, Malformed> {
         let mut from = Reader(frame);
         let request = match from.u8()? {
@@ -315,7 +316,7 @@ impl Request {
     }
 }
 
-/// Appends the frame of a `Data` without copying its bytes twice.
+/// Appends a `Data` frame and copies the bytes only once.
 pub(crate) fn encode_data(out: &mut Vec<u8>, job: u32, bytes: &[u8]) {
     frame(out, 2, |out| {
         put_u32(out, job);
@@ -333,7 +334,7 @@ fn encode_piece(out: &mut Vec<u8>, kind: u8, job: u32, which: u32, bytes: &[u8])
 }
 
 impl Reply {
-    /// Appends the frame.
+    /// Appends the encoded frame.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Hello { version, pid } => {
@@ -361,10 +362,10 @@ impl Reply {
         }
     }
 
-    /// Reads a frame.
+    /// Decodes a frame.
     ///
     /// # Errors
-    /// When it is none that a runner sends.
+    /// When it is no valid frame of a runner.
     pub(crate) fn decode(frame: &[u8]) -> Result<Self, Malformed> {
         let mut from = Reader(frame);
         let reply = match from.u8()? {
@@ -383,7 +384,7 @@ impl Reply {
 }
 
 impl Spec {
-    /// Returns how many bytes of a frame it takes.
+    /// Returns the number of bytes that the spec takes in a frame.
     pub(crate) fn encoded_length(&self) -> usize {
         let mut out = Vec::new();
         self.encode(&mut out);
@@ -523,7 +524,7 @@ fn frame(out: &mut Vec<u8>, kind: u8, fields: impl FnOnce(&mut Vec<u8>)) {
     out.extend_from_slice(&[0; 4]);
     out.push(kind);
     fields(out);
-    // A longer one is refused by whoever reads it; that it fits is the caller's to see to.
+    // The caller keeps the frame short enough; the receiver refuses a longer one.
     let length = u32::try_from(out.len() - start - 4).unwrap_or(u32::MAX);
     out[start..start + 4].copy_from_slice(&length.to_le_bytes());
 }
@@ -552,7 +553,7 @@ fn put_list<T>(out: &mut Vec<u8>, items: &[T], put: impl Fn(&mut Vec<u8>, &T)) {
     }
 }
 
-/// Takes fields off the front of a frame.
+/// A reader that takes fields from the front of a frame.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
@@ -598,7 +599,8 @@ impl Reader<'_> {
 
     fn list<T>(&mut self, item: impl Fn(&mut Self) -> Result<T, Malformed>) -> Result<Vec<T>, Malformed> {
         let length = self.u32()? as usize;
-        // Every item takes a byte at the least, so that no length makes us ask for more memory than was sent.
+        // Every item takes at least a byte, so a forged length can't make the reader allocate more memory
+        // than was sent.
         if length > self.0.len() {
             return Err(Malformed("a list is longer than its frame"));
         }

@@ -1,4 +1,4 @@
-//! The protocol as such: what is written is read, and what is no frame is an error and never more.
+//! Tests of the protocol: frames survive encoding and decoding, and invalid bytes only cause errors.
 
 use super::protocol::{
     CHUNK, Ending, FileSpec, Frames, How, MAX_FRAME, Malformed, OutputSpec, OutputState, Reply, Request,
@@ -72,7 +72,7 @@ fn replies() -> Vec<Reply> {
     replies
 }
 
-/// All requests, all replies.
+/// Encodes all requests and all replies.
 fn encoded() -> (Vec<u8>, Vec<u8>) {
     let (mut asked, mut answered) = (Vec::new(), Vec::new());
     for request in requests() {
@@ -108,7 +108,7 @@ fn what_is_said_is_heard_however_it_is_cut() {
     }
 }
 
-/// The frames of version 1, byte by byte, which other programs are written to.
+/// The frames of version 1, byte by byte. Other programs depend on them.
 #[test]
 fn version_1_is_this() {
     let spec = Spec { mark: "m".into(), program: "p".into(), stdin: 1, ..Spec::default() };
@@ -150,7 +150,7 @@ fn every_frame_that_is_cut_or_longer_is_an_error() {
     assert!(Request::decode(&[9]).is_err() && Reply::decode(&[9]).is_err());
 }
 
-/// No bytes make either side panic or ask for more memory than it was sent.
+/// Random bytes never cause a panic or an allocation larger than the input.
 #[test]
 fn noise_is_an_error() {
     let mut state = 1_u64;

@@ -1,8 +1,8 @@
-//! What to do when a sandbox can't be made.
+//! Advice for hosts where a sandbox can't be created.
 
 use std::path::Path;
 
-/// The program isn't there.
+/// Returns the advice for a missing program.
 pub(crate) fn missing(bwrap: &Path) -> String {
     format!(
         "there is no `{}`: install bubblewrap 0.8 or later (`apt-get install bubblewrap`), or use the runtime `docker` \
@@ -11,7 +11,7 @@ pub(crate) fn missing(bwrap: &Path) -> String {
     )
 }
 
-/// The program said why it couldn't.
+/// Returns the advice for an error message of the program.
 pub(crate) fn unmade(words: &str) -> String {
     let what_to_do = if words.contains("No permissions to create") || words.contains("user namespace") {
         ": allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces above 0, \

@@ -1,32 +1,34 @@
 //! Jobs in images, without an engine: a daemonless container for one machine.
 //!
-//! A job gets a sandbox, which the modules here call its *room*: an image of a [`Store`](crate::image::Store) as its root, which it can't change, namespaces of
-//! its own for users, processes, mounts, network, host name and System V IPC, no capability, a system-call filter, and
-//! its working folder at `/work`. The room is made by [bubblewrap](https://github.com/containers/bubblewrap); the job
-//! is started into it by the supervisor of the [process runtime](crate::process), as its own child, so that all that is
-//! true of a process is true of a job in a room: exit codes, signals, typed failures to start, outcomes that outlast
-//! every death, jobs that finish without their owner.
+//! A job gets a sandbox, which the modules here call its *room*. Its root is an image of a
+//! [`Store`](crate::image::Store), read-only. It has namespaces of its own for users, processes, mounts,
+//! network, host name and System V IPC. It has no capabilities. It has a system-call filter, and its working
+//! folder is `/work`. [bubblewrap](https://github.com/containers/bubblewrap) creates the room. The supervisor of the
+//! [process runtime](crate::process) starts the job in the room, as its own child. So a job in a room has all
+//! guarantees of a process: exit codes, signals, typed start failures. Its outcome survives every crash, and
+//! it can finish without its owner.
 //!
-//! It needs no root where user namespaces are allowed, and no daemon. A job without an image is refused: what it would
-//! run in is what the process runtime is for.
+//! It needs no root where user namespaces are allowed, and no daemon. A job without an image is refused: the
+//! process runtime serves such jobs.
 //!
-//! # What a job finds
+//! # The environment of a job
 //!
-//! | path | what |
+//! | path | content |
 //! |---|---|
 //! | `/` | the image, read-only |
 //! | `/work` | its working folder, where it starts; also `HOME` |
 //! | `/tmp`, `/dev/shm` | in memory, of limited size; `TMPDIR` is `/tmp` |
-//! | `/proc` | its own processes; the first of them is ours |
+//! | `/proc` | its own processes; the first of them belongs to this crate |
 //! | `/dev` | `null zero full random urandom` and the standard streams; no terminals |
-//! | volumes | where the job says; an empty folder is made in the image if it has none there |
+//! | volumes | at the path in the job; an empty folder is created in the image if it has none there |
 //!
-//! Its environment is what every job gets, then what the image says, then what the job says. The image's entry point
-//! and command are not used: a job says what it runs. It runs as the user that it names, else the one the image names
-//! by number, else 1000; outside, all of these are the user who started us, without a right that others don't have.
+//! Its variables are those of every job, then those of the image, then those of the job; later ones win. The
+//! image's entry point and command are not used, since a job names its command. The job runs as the user that
+//! it names, else as the one the image names by number, else as 1000. Outside of the sandbox all of these are
+//! the user of the supervisor, without additional rights.
 //!
-//! There is no network but for a job that asks for the host's ([`Network::Host`](crate::Network::Host)); one behind a
-//! bridge is refused, for that needs rights on the host.
+//! The job has no network unless it asks for the host's ([`Network::Host`](crate::Network::Host)). A network
+//! behind a bridge is refused, since it needs privileges on the host.
 
 pub(crate) mod advice;
 mod options;

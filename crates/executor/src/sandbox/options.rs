@@ -1,4 +1,4 @@
-//! What a sandbox runtime is told when it is opened.
+//! Options of a sandbox runtime.
 
 use std::{num::NonZeroUsize, path::PathBuf};
 
@@ -7,11 +7,12 @@ use crate::{
     process::{ProcessOptions, SupervisorCommand},
 };
 
-/// What a job may use that asks for no limit: generous for a script, and less than what takes a machine down.
+/// Default limits of a job that sets none: enough for a script, and too little to exhaust a machine.
 pub const DEFAULT_BOUNDS: Bounds =
     Bounds { memory_bytes: Some(2 << 30), pids: Some(1024), cpu_millis: None, open_files: Some(4096) };
 
-/// Where a [`SandboxRuntime`](crate::sandbox::SandboxRuntime) keeps its jobs and images, and how its sandboxes are made.
+/// The options of a [`SandboxRuntime`](crate::sandbox::SandboxRuntime): folders of its jobs and images, and
+/// settings of its sandboxes.
 #[derive(Debug, Clone)]
 #[must_use = "options do nothing until a runtime is opened with them"]
 pub struct SandboxOptions {
@@ -23,8 +24,9 @@ pub struct SandboxOptions {
 }
 
 impl SandboxOptions {
-    /// Takes the folder for the jobs, the folder of the image store, and how to start a supervisor. The folder for the
-    /// jobs is not to be shared with a process runtime. `bwrap` is looked up in `PATH`, and `/tmp` has 256 MiB.
+    /// Creates options from the folder for the jobs, the folder of the image store, and the command that
+    /// starts a supervisor. The folder for the jobs must not be shared with a process runtime. By default
+    /// `bwrap` is looked up in the system's program folders, and `/tmp` has 256 MiB.
     pub fn new(
         state_dir: impl Into<PathBuf>,
         store: impl Into<PathBuf>,
@@ -39,31 +41,32 @@ impl SandboxOptions {
         }
     }
 
-    /// Holds jobs that ask for no limit of their own to these, as far as this host can enforce them.
+    /// Sets the limits of jobs that set none of their own, as far as this host can enforce them.
     pub fn bounds(mut self, bounds: Bounds) -> Self {
         self.bounds = bounds;
         self
     }
 
-    /// Keeps volumes in this folder.
+    /// Sets the folder for volumes.
     pub fn volumes_dir(mut self, volumes_dir: impl Into<PathBuf>) -> Self {
         self.jobs = self.jobs.volumes_dir(volumes_dir);
         self
     }
 
-    /// Runs this many jobs at a time; the others wait for their turn.
+    /// Sets the maximum number of concurrent jobs; further jobs are queued.
     pub fn at_once(mut self, at_once: NonZeroUsize) -> Self {
         self.jobs = self.jobs.at_once(at_once);
         self
     }
 
-    /// Makes sandboxes with this program (bubblewrap): a path, or a name that is looked up in `PATH`.
+    /// Sets the program that creates sandboxes (bubblewrap): a path, or a name that is looked up in the
+    /// system's program folders.
     pub fn bwrap(mut self, bwrap: impl Into<PathBuf>) -> Self {
         self.bwrap = bwrap.into();
         self
     }
 
-    /// Gives each job this many bytes for temporary files, which are held in memory.
+    /// Sets the size of each job's folder for temporary files in bytes. They are held in memory.
     pub fn tmp_bytes(mut self, bytes: u64) -> Self {
         self.tmp_bytes = bytes;
         self

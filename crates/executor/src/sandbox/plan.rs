@@ -1,4 +1,4 @@
-//! What the room of one job is made of: the part of a job's record that only sandboxes have.
+//! The plan of one job's room: the part of a job's record that only sandboxes have.
 
 use std::{ffi::CStr, path::PathBuf};
 
@@ -6,63 +6,63 @@ use serde::{Deserialize, Serialize};
 
 use crate::image::Digest;
 
-/// Where a job's working folder is in its room.
+/// Path of a job's working folder in its room.
 pub(crate) const WORK_FOLDER: &CStr = c"/work";
 pub(crate) const WORK: &str = match WORK_FOLDER.to_str() {
     Ok(text) => text,
     Err(_) => panic!("it is ASCII"),
 };
 
-/// Where its folder for temporary files is.
+/// Path of its folder for temporary files.
 pub(crate) const TMP: &str = "/tmp";
 
-/// What of `/proc` can only be read.
+/// Read-only paths of `/proc`.
 const READ_ONLY: [&str; 3] = ["/proc/sys", "/proc/irq", "/proc/bus"];
 
-/// What of `/proc` is not there.
+/// Masked paths of `/proc`.
 const HIDDEN: [&str; 4] = ["/proc/sysrq-trigger", "/proc/kcore", "/proc/keys", "/proc/timer_list"];
 
-/// All that the supervisor needs to know to make a room.
+/// The parameters from which the supervisor creates a room.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RoomPlan {
-    /// The program that makes it.
+    /// Program that creates the room.
     pub(crate) bwrap: PathBuf,
-    /// The image's folder in its store, which is locked as long as the job runs.
+    /// Folder of the image in its store, locked as long as the job runs.
     pub(crate) image: PathBuf,
-    /// The image's id.
+    /// Id of the image.
     pub(crate) digest: Digest,
     pub(crate) network: RoomNetwork,
-    /// Who the job is, in its own eyes.
+    /// User id of the job inside the room.
     pub(crate) uid: u32,
     pub(crate) gid: u32,
-    /// The most bytes in its folder for temporary files.
+    /// Size of the folder for temporary files, in bytes.
     pub(crate) tmp_bytes: u64,
     pub(crate) volumes: Vec<RoomVolume>,
 }
 
-/// Which network a room has.
+/// The network of a room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RoomNetwork {
-    /// A loopback of its own and nothing else.
+    /// Only a loopback interface.
     None,
-    /// The host's.
+    /// The host's network.
     Host,
 }
 
-/// A folder of the host in a room.
+/// A folder of the host mounted in a room.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RoomVolume {
     pub(crate) host: PathBuf,
-    /// Where it is in the room: an absolute path.
+    /// Absolute path in the room.
     pub(crate) path: String,
 }
 
 impl RoomPlan {
-    /// What the program that makes the room is told, in order. The program `holder` is run in it as the first process, held
-    /// to the `filters` of system calls.
+    /// Returns the arguments of the program that creates the room. The program `holder` runs in it as the
+    /// first process, restricted by the system-call `filters`.
     pub(crate) fn arguments(
         &self,
         work: &str,
@@ -80,9 +80,9 @@ impl RoomPlan {
         say(&["--uid", &self.uid.to_string(), "--gid", &self.gid.to_string(), "--hostname", "sandbox"]);
         say(&["--as-pid-1", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--info-fd", info_fd]);
         say(&["--ro-bind", &text(&self.image.join("root")), "/", "--proc", "/proc"]);
-        // What the host's root may write to is not for jobs that its root has started: they have no capability, but they
-        // own such files. (`bwrap` covers them only where it could write itself.)
-        // Which of these there are is the kernel's choice, the same inside and out.
+        // A job started by the host's root has no capability, but owns the files that root may write to. So
+        // they are covered here; `bwrap` covers them only where it could write itself. The kernel decides
+        // which of these paths exist, and they are the same inside and outside of the room.
         let there = |path: &&&str| std::path::Path::new(path).exists();
         for path in READ_ONLY.iter().filter(there) {
             say(&["--ro-bind", path, path]);
@@ -90,7 +90,7 @@ impl RoomPlan {
         for path in HIDDEN.iter().filter(there) {
             say(&["--ro-bind", "/dev/null", path]);
         }
-        // Not `--dev`: it makes terminals too, and for these a second user namespace.
+        // Not `--dev`: it also creates terminals, which need a second user namespace.
         say(&["--perms", "0755", "--tmpfs", "/dev"]);
         for device in ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"] {
             say(&["--dev-bind", device, device]);

@@ -1,4 +1,4 @@
-//! Whether sandboxes work on this host, and how well.
+//! Probes whether sandboxes work on this host, and their features.
 
 use std::{
     io,
@@ -8,22 +8,22 @@ use std::{
 
 use crate::{confine::Confinement, sandbox::advice};
 
-/// What sandboxes are on this host, for people who are to rely on them.
+/// The sandbox features of this host, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sandboxes {
-    /// The program that makes rooms.
+    /// Program that creates rooms.
     pub bwrap: PathBuf,
-    /// Its version, as it says itself.
+    /// Version that the program prints.
     pub version: String,
-    /// Whether the system calls of jobs are filtered; else the kernel can't.
+    /// Whether the system calls of jobs are filtered; `false` if the kernel can't filter.
     pub seccomp: bool,
 }
 
-/// Finds out whether a sandbox can be made on this host, by making one.
+/// Probes whether a sandbox can be created on this host, by creating one.
 ///
 /// # Errors
-/// Why not, and what to do, in one sentence.
+/// The reason and the remedy, in one sentence.
 pub fn probe(bwrap: &Path) -> Result<Sandboxes, String> {
     let path = find(bwrap).ok_or_else(|| advice::missing(bwrap))?;
     let said = |args: &[&str]| -> io::Result<std::process::Output> {
@@ -32,7 +32,7 @@ pub fn probe(bwrap: &Path) -> Result<Sandboxes, String> {
     let version = said(&["--version"]).map_err(|error| error.to_string())?;
     let version =
         String::from_utf8_lossy(&version.stdout).trim().trim_start_matches("bubblewrap ").to_owned();
-    // What follows `--` is never there: that it is missed is the room's first sign of life.
+    // The program after `--` never exists. The error that it is missing proves that the room was created.
     let room = ["--unshare-user", "--unshare-pid", "--unshare-net", "--size", "4096", "--tmpfs", "/"];
     let made = said(&[&room[..], &["--", "/windlass-probe"]].concat()).map_err(|error| error.to_string())?;
     let words = String::from_utf8_lossy(&made.stderr).trim().to_owned();
@@ -42,12 +42,12 @@ pub fn probe(bwrap: &Path) -> Result<Sandboxes, String> {
     Err(advice::unmade(&words))
 }
 
-/// Finds a program as a shell does.
+/// Finds a program in the system's program folders. A path with several parts is taken as it is.
 pub(crate) fn find(program: &Path) -> Option<PathBuf> {
     if program.components().count() > 1 {
         return program.is_file().then(|| program.to_owned());
     }
-    // Not the environment of whoever embeds us: it is no matter of taste which `bwrap` is run.
+    // `PATH` is not used: the environment of the embedding program must not decide which `bwrap` runs.
     let folders = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"];
     folders.iter().map(|folder| Path::new(folder).join(program)).find(|path| path.is_file())
 }

@@ -1,4 +1,4 @@
-//! The sandbox runtime, as its callers see it.
+//! The sandbox runtime.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -19,27 +19,28 @@ use crate::{
     },
 };
 
-/// Who a job is in its own eyes, if neither it nor its image says so.
+/// User id of a job if neither it nor its image names one.
 const NOBODY_IN_PARTICULAR: u32 = 1000;
 
-/// Runs jobs in images on this host, each in a sandbox of its own (see [the module](crate::sandbox)).
+/// A runtime that runs jobs in images on this host, each in a sandbox of its own (see [the
+/// module](crate::sandbox)).
 #[derive(Debug)]
 pub struct SandboxRuntime {
     jobs: ProcessRuntime,
     store: Arc<Store>,
     bwrap: PathBuf,
     tmp_bytes: u64,
-    /// The limits of jobs that ask for none.
+    /// Limits of jobs that set none.
     bounds: Bounds,
 }
 
 impl SandboxRuntime {
-    /// Opens a runtime. Jobs that another process submitted are there.
+    /// Opens a runtime. It includes the jobs that other processes submitted.
     ///
     /// # Errors
-    /// [`RuntimeError::Unavailable`] when there is no `bwrap`, or no store can be made;
-    /// [`RuntimeError::Storage`] when the folder of the jobs can't be made. Whether the host allows rooms is found out by
-    /// [`probe`](crate::sandbox::probe), and by the first job.
+    /// [`RuntimeError::Unavailable`] when there is no `bwrap`, or the store can't be created;
+    /// [`RuntimeError::Storage`] when the folder of the jobs can't be created. This does not check whether
+    /// the host allows rooms; [`probe`](crate::sandbox::probe) and the first job do.
     pub fn open(options: SandboxOptions) -> Result<Self, RuntimeError> {
         let SandboxOptions { jobs, store, bwrap, tmp_bytes, bounds } = options;
         let bwrap = find(&bwrap).ok_or_else(|| unavailable(advice::missing(&bwrap)))?;
@@ -48,12 +49,12 @@ impl SandboxRuntime {
         Ok(Self { jobs, store: Arc::new(store), bwrap, tmp_bytes, bounds })
     }
 
-    /// Returns the store with the images.
+    /// Returns the image store.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// Parts with the supervisor, as [`ProcessRuntime::close`] does.
+    /// Disconnects from the supervisor, as [`ProcessRuntime::close`] does.
     ///
     /// # Errors
     /// [`RuntimeError::Storage`] when the folders can't be read.
@@ -61,7 +62,7 @@ impl SandboxRuntime {
         self.jobs.close().await.map_err(ours)
     }
 
-    /// Makes the plan of a job's room, with the variables of its image.
+    /// Creates the plan of a job's room, with the variables of its image.
     fn surroundings(&self, job: &Job, image: &Image) -> Result<Surroundings, RuntimeError> {
         let network = match &job.network {
             Network::Default | Network::None => RoomNetwork::None,
@@ -97,7 +98,7 @@ impl SandboxRuntime {
         Ok(Surroundings { room: Some(room), env: image.config.env.clone(), confinement })
     }
 
-    /// Gives a job the limits that it doesn't ask for, as far as they can be enforced here.
+    /// Adds the default limits that the job doesn't set, as far as this host can enforce them.
     fn bounded(&self, job: &Job) -> Job {
         let can = self.capabilities();
         let (mut job, bounds) = (job.clone(), self.bounds);
@@ -129,7 +130,7 @@ impl SandboxRuntime {
             Err(error @ ImageError::Io { .. }) if !name.starts_with(['/', '.']) => {
                 Err(unavailable(error.to_string()))
             }
-            // Whose name it is has been said.
+            // The caller adds the name to the message.
             Err(ImageError::Unknown { .. }) => Ok(Err(missing(
                 "the store hasn't it; bring it in with `windlass image import FILE`".to_owned(),
             ))),
@@ -201,7 +202,7 @@ fn unavailable(problem: String) -> RuntimeError {
     RuntimeError::Unavailable { runtime: KIND.to_owned(), problem }
 }
 
-/// What went wrong below is told as ours.
+/// Names this runtime in an error of the process runtime below.
 fn ours(error: RuntimeError) -> RuntimeError {
     match error {
         RuntimeError::Unavailable { problem, .. } => unavailable(problem),

@@ -1,4 +1,4 @@
-//! How jobs end.
+//! Conformance cases: the ends of jobs.
 #![expect(clippy::missing_panics_doc, reason = "a case panics when it fails")]
 
 use std::time::{Duration, Instant};
@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use super::{LONG_ENOUGH_TO_BEGIN, PATIENCE, Subject, path};
 use crate::{Capability, End, Limits, RuntimeError, StartFailure};
 
-/// Every exit code is handed on as it is, also those that shells and engines give a meaning.
+/// Every exit code is reported unchanged, including those with a special meaning for shells and engines.
 pub async fn exit_codes(subject: &Subject) {
     for code in [0, 1, 2, 77, 125, 126, 127, 128, 137, 143, 255] {
         assert_eq!(subject.run(subject.sh(&format!("exit {code}"))).await.end, End::Exited(code));
     }
 }
 
-/// There is no exit code that is taken for something else.
+/// No exit code is reported as another kind of end.
 pub async fn every_exit_code(subject: &Subject) {
     let mut ids = Vec::new();
     for code in 0..=255 {
@@ -25,9 +25,9 @@ pub async fn every_exit_code(subject: &Subject) {
     }
 }
 
-/// An image that isn't there is no exit code, and the error names it.
+/// A missing image is a start failure that names the image, and not an exit code.
 pub async fn missing_image(subject: &Subject) {
-    // `.invalid` is a domain that never is (RFC 6761), so that nobody can be asked for it.
+    // The domain `.invalid` never exists (RFC 6761), so no registry answers.
     let image = "registry.invalid/windlass/no-such-image:1";
     let job = subject.sh("exit 0").image(image);
     if !subject.can(Capability::Image, job.clone()).await {
@@ -39,7 +39,7 @@ pub async fn missing_image(subject: &Subject) {
     }
 }
 
-/// A job that a signal ended says so, which is not the same as an exit code above 128.
+/// A job that was killed by a signal is reported as such, and not as an exit code above 128.
 pub async fn signalled(subject: &Subject) {
     for signal in [9, 11, 15] {
         let outcome = subject.run(subject.sh(&format!("kill -{signal} $$; sleep 60"))).await;
@@ -47,7 +47,7 @@ pub async fn signalled(subject: &Subject) {
     }
 }
 
-/// A command that isn't there is no exit code, and the error names it.
+/// A missing command is a start failure that names the command, and not an exit code.
 pub async fn missing_command(subject: &Subject) {
     for program in ["no-such-command", "./no/such/file", "/no/such/file"] {
         let outcome = subject.run(subject.command(program)).await;
@@ -56,7 +56,7 @@ pub async fn missing_command(subject: &Subject) {
     }
 }
 
-/// A script whose interpreter isn't there is not confused with a missing script.
+/// A missing interpreter of a script is distinguished from a missing script.
 pub async fn missing_interpreter(subject: &Subject) {
     let job = subject.command("./run").script(path("run"), "#!/no/such/python3 -u\n");
     let expected = StartFailure::InterpreterNotFound {
@@ -66,7 +66,7 @@ pub async fn missing_interpreter(subject: &Subject) {
     assert_eq!(subject.run(job).await.end, End::NotStarted(expected));
 }
 
-/// A file that may not be run, and a folder, are no commands.
+/// A file that is not executable, and a folder, can't be run.
 pub async fn not_executable(subject: &Subject) {
     let file = subject.command("./run").file(path("run"), "#!/bin/sh\n");
     let folder = subject.command("./dir").file(path("dir/file"), "");
@@ -76,13 +76,14 @@ pub async fn not_executable(subject: &Subject) {
     }
 }
 
-/// A script without a `#!` line is not run by a shell that happens to be there.
+/// A script without a `#!` line is not run by a shell.
 pub async fn no_format(subject: &Subject) {
     let end = subject.run(subject.command("./run").script(path("run"), "echo surprise\n")).await.end;
     assert!(matches!(end, End::NotStarted(StartFailure::NotExecutable { .. })), "{end:?}");
 }
 
-/// When its time is over a job is ended with everybody in it: who ignores SIGTERM, and who has left its session.
+/// At its time limit a job is killed with all its processes, including those that ignore SIGTERM or have left
+/// the session.
 pub async fn timeout_ends_all_processes(subject: &Subject) {
     let script = "
         setsid sh -c 'trap \"\" TERM; sleep 600' &
@@ -99,7 +100,7 @@ pub async fn timeout_ends_all_processes(subject: &Subject) {
     assert!(begun.elapsed() < PATIENCE, "it took {:?}", begun.elapsed());
 }
 
-/// A job that runs out of time is asked to end first, and what it then says is kept.
+/// A job at its time limit first gets SIGTERM, and its output after that is kept.
 pub async fn timeout_is_graceful(subject: &Subject) {
     let script = "trap 'echo cleaned up; exit 0' TERM; echo ready; while :; do sleep 600 & wait; done";
     let limits = Limits { timeout: LONG_ENOUGH_TO_BEGIN, ..Limits::default() };
@@ -108,7 +109,7 @@ pub async fn timeout_is_graceful(subject: &Subject) {
     assert_eq!(outcome.stdout.text(), "ready\ncleaned up\n");
 }
 
-/// What a runtime can't do is refused before anything is done.
+/// A job that needs a missing capability is refused before anything is done.
 pub async fn unsupported_is_refused(subject: &Subject) {
     let runtime = subject.runtime();
     let can = runtime.capabilities();

@@ -1,4 +1,4 @@
-//! Jobs that take all they can get.
+//! Conformance cases: jobs that use as many resources as they can.
 #![expect(clippy::missing_panics_doc, reason = "a case panics when it fails")]
 
 use std::time::{Duration, Instant};
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use super::{LONG_ENOUGH_TO_BEGIN, PATIENCE, Subject};
 use crate::{Capability, End, Limits, Outcome};
 
-/// Megabytes.
+/// One mebibyte in bytes.
 const MB: u64 = 1 << 20;
 
-/// A job that never stops writing is ended when its time is over; what is kept of it is bounded.
+/// A job that never stops writing is ended at its time limit, and its kept output is bounded.
 pub async fn endless_output(subject: &Subject) {
     let mut limits = Limits { timeout: LONG_ENOUGH_TO_BEGIN, grace: Duration::ZERO, ..Limits::default() };
     (limits.stdout_bytes, limits.spill_bytes) = (64 << 10, MB);
@@ -21,7 +21,7 @@ pub async fn endless_output(subject: &Subject) {
     assert!(begun.elapsed() < PATIENCE, "it took {:?}", begun.elapsed());
 }
 
-/// A flood on the standard error is bounded by itself, and stdout is not touched by it.
+/// A flood on stderr is bounded separately and does not affect stdout.
 pub async fn stderr_flood(subject: &Subject) {
     let script = "echo before; head -c 20000000 /dev/zero | tr '\\000' e >&2; echo after; exit 4";
     let limits = Limits { stderr_bytes: 1000, spill_bytes: MB, ..Limits::default() };
@@ -31,7 +31,7 @@ pub async fn stderr_flood(subject: &Subject) {
     assert_eq!(outcome.stderr.head().len() + outcome.stderr.tail().len(), 1000);
 }
 
-/// A fork bomb meets its limit, ends in time, and others can run after it.
+/// A fork bomb is limited and ends in time, and other jobs can run after it.
 pub async fn fork_bomb(subject: &Subject) {
     let mut limits = Limits { timeout: Duration::from_secs(2), grace: Duration::ZERO, ..Limits::default() };
     limits.pids = Some(32);
@@ -47,7 +47,7 @@ pub async fn fork_bomb(subject: &Subject) {
     assert_eq!(subject.printed(subject.sh("echo next")).await, "next\n");
 }
 
-/// As many processes as it may have a job can start, and not many more.
+/// A job can start about as many processes as its limit allows, and no more.
 pub async fn processes_are_limited(subject: &Subject) {
     let script = "n=0; while [ $n -lt 100 ]; do sleep 600 & n=$((n+1)); echo $n; done";
     let limits = Limits { pids: Some(20), timeout: Duration::from_secs(10), ..Limits::default() };
@@ -57,13 +57,13 @@ pub async fn processes_are_limited(subject: &Subject) {
     }
     let printed = subject.run(job).await.stdout.text();
     let started = printed.lines().count();
-    // The shell is one, and a runtime's own process may be another.
+    // The shell counts as one, and a process of the runtime may count as another.
     assert!((15..=20).contains(&started), "{started} processes were started");
 }
 
-/// A job that needs more memory than it may is ended, and that is said to be the reason.
+/// A job that exceeds its memory limit is killed, and its end says so.
 pub async fn memory_is_limited(subject: &Subject) {
-    // A shell's variable grows in the shell itself, which is the main process.
+    // A shell variable grows in the shell itself, which is the main process.
     let script = "x=0123456789abcdef; while :; do x=$x$x; done";
     let limits =
         Limits { memory_bytes: Some(32 * MB), timeout: Duration::from_secs(60), ..Limits::default() };
@@ -75,8 +75,9 @@ pub async fn memory_is_limited(subject: &Subject) {
     assert_eq!(subject.printed(subject.sh("echo next")).await, "next\n");
 }
 
-/// A job's memory is that of all its processes. When it is not the main process that has to go, the main process decides:
-/// an end with 137, as of a shell that passes it on, is one for want of memory; any other code is its own.
+/// The memory limit covers all processes of a job. If another process than the main one is killed, the main
+/// process decides the end. Exit code 137, which a shell passes on, counts as out of memory; any other code
+/// is reported unchanged.
 pub async fn memory_of_all_is_limited(subject: &Subject) {
     let limits = Limits { memory_bytes: Some(32 * MB), grace: Duration::ZERO, ..Limits::default() };
     let job = |holders, code| subject.sh(&hold(holders, code)).limits(limits.clone());
@@ -87,13 +88,14 @@ pub async fn memory_of_all_is_limited(subject: &Subject) {
     let outcome = subject.run(job(8, 137)).await;
     assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::OutOfMemory, ""));
     let outcome = subject.run(job(8, 3)).await;
-    // Where the kernel ends a job as a whole, its main process decides nothing.
+    // Where the kernel kills a job as a whole, its main process can't decide.
     assert!(matches!(outcome.end, End::Exited(3) | End::OutOfMemory), "{:?}", outcome.end);
     assert_eq!(outcome.stdout.text(), "");
 }
 
-/// A script that prints `all` when so many processes hold five megabytes each at the same time, and fails with `code`
-/// when one of them has to go. They come one after the other, so that few have to. What a shell reads it has twice for a moment; it would become what it calls last.
+/// Returns a script that prints `all` when this many processes hold five megabytes each at the same time. It
+/// fails with `code` when one of them is killed. They start one after the other, so that few are killed. A
+/// shell holds the text that it reads twice for a moment, and would be replaced by its last command.
 fn hold(holders: u32, code: u8) -> String {
     let holder = "x=$(head -c 5000000 /dev/zero | tr \"\\000\" x); echo full >&3; sleep 600; :";
     format!(
@@ -106,7 +108,7 @@ fn hold(holders: u32, code: u8) -> String {
     )
 }
 
-/// A job gets no more processor time than it may.
+/// A job gets no more processor time than its limit.
 pub async fn processor_time_is_limited(subject: &Subject) {
     let limits = Limits {
         cpu_millis: Some(100),
@@ -120,7 +122,7 @@ pub async fn processor_time_is_limited(subject: &Subject) {
     }
     let outcome = subject.run(job).await;
     assert_eq!(outcome.end, End::TimedOut);
-    // `0m0.21s 0m0.03s`: its own, then what the kernel did for it.
+    // `0m0.21s 0m0.03s`: user time, then system time.
     let printed = outcome.stdout.text();
     let used: f64 = printed.split_whitespace().take(2).filter_map(seconds).sum();
     assert!(
@@ -134,8 +136,8 @@ fn seconds(text: &str) -> Option<f64> {
     Some(minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
 }
 
-/// A job that fills its folder for temporary files harms itself only. Where the runtime bounds that folder it ends with
-/// a full disk, or out of memory where files are held there.
+/// A job that fills its folder for temporary files affects only itself. Where the runtime bounds that folder,
+/// the job ends with a full disk, or out of memory if the files are kept in memory.
 pub async fn temporary_folder_is_flooded(subject: &Subject) {
     let flood = |megabytes: u32| {
         subject.sh(&format!("dd if=/dev/zero of=\"$TMPDIR/flood\" bs=1048576 count={megabytes} 2>/dev/null"))

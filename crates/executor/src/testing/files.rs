@@ -1,4 +1,4 @@
-//! What a job is given, and what is brought back.
+//! Conformance cases: input and output files.
 #![expect(clippy::missing_panics_doc, reason = "a case panics when it fails")]
 
 use std::{collections::BTreeSet, fmt::Write as _};
@@ -6,11 +6,11 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use super::{Subject, path};
 use crate::{End, Output, VolumeName};
 
-/// What every job has, and what shells and images add by themselves.
+/// Variables that every job has, and those that shells and images add.
 const USUAL: [&str; 11] =
     ["PATH", "HOME", "TMPDIR", "LANG", "WINDLASS_JOB", "PWD", "OLDPWD", "SHLVL", "_", "HOSTNAME", "TERM"];
 
-/// A job sees no variable of the process that submitted it, and those that it is given.
+/// A job sees only the variables that it is given, and none of the submitting process.
 pub async fn environment_is_cleared(subject: &Subject) {
     let job = subject.sh("env").env("GIVEN", "by the job").env("LANG", "C");
     let printed = subject.printed(job).await;
@@ -23,13 +23,13 @@ pub async fn environment_is_cleared(subject: &Subject) {
     }
 }
 
-/// A job starts in its home, which it may write, and has a folder for temporary files.
+/// A job starts in its home folder, which is writable, and has a folder for temporary files.
 pub async fn folders_of_a_job(subject: &Subject) {
     let script = r#"[ "$(pwd)" = "$HOME" ] && : > file && : > "$TMPDIR/file" && ls"#;
     assert_eq!(subject.printed(subject.sh(script)).await, "file\n");
 }
 
-/// Files are there when the job starts, where and as they should be.
+/// Files exist when the job starts, at the right path and with the right mode.
 pub async fn files_are_placed(subject: &Subject) {
     let job = subject
         .sh("ls -l run data/deep/a.bin open | cut -c1-10; ./run; wc -c < data/deep/a.bin")
@@ -43,7 +43,7 @@ pub async fn files_are_placed(subject: &Subject) {
     );
 }
 
-/// Every output that was asked for is answered for by name: what it is, or why there is none.
+/// Every requested output has a result by its name: its content, or the reason why there is none.
 pub async fn outputs_are_brought_back(subject: &Subject) {
     let script = r"
         mkdir -p out folder && printf '\000\377' > out/data && : > empty && printf 12345 > large
@@ -88,14 +88,14 @@ pub async fn outputs_are_brought_back(subject: &Subject) {
     }
 }
 
-/// A job that failed leaves its outputs too.
+/// The outputs of a failed job are brought back too.
 pub async fn outputs_of_a_failed_job(subject: &Subject) {
     let outcome = subject.run(subject.sh("echo why > log; exit 3").output("log", path("log"), 100)).await;
     assert_eq!(outcome.end, End::Exited(3));
     assert_eq!(outcome.outputs.get("log"), Some(&Output::Content(b"why\n".to_vec())));
 }
 
-/// A volume is the same folder for each job of one owner that names it.
+/// A volume is the same folder for all jobs of one owner that name it.
 pub async fn volumes_outlive_jobs(subject: &Subject) {
     let name: VolumeName = subject.name.parse().expect("the name of a case makes a volume name");
     let variable = format!("WINDLASS_VOLUME_{}", subject.name.to_uppercase().replace('-', "_"));
@@ -104,7 +104,7 @@ pub async fn volumes_outlive_jobs(subject: &Subject) {
     assert_eq!(subject.printed(job("cat kept && rm kept")).await, "42\n");
 }
 
-/// Fifty megabytes are placed and brought back as a file.
+/// A file of fifty megabytes is placed and brought back.
 pub async fn large_files(subject: &Subject) {
     let content: Vec<u8> = (0..50_000_000_u32).map(|at| (at ^ (at >> 9)).to_le_bytes()[0]).collect();
     let job = subject.sh("cp in out").file(path("in"), content.clone()).output("out", path("out"), 64 << 20);
@@ -114,7 +114,7 @@ pub async fn large_files(subject: &Subject) {
     assert!(whole, "{:?}", outcome.outputs);
 }
 
-/// Names that only look dangerous are names: options, dots, spaces, quotes, a line break, letters of other alphabets.
+/// Unusual file names work: options, dots, spaces, quotes, a line break, non-ASCII letters.
 pub async fn odd_names(subject: &Subject) {
     let names = ["-rf", "..data", "...", "a b", "it's \"$HOME\"", "line\nbreak", "größe/名", "*", "%s\\n"];
     let mut job = subject
@@ -140,8 +140,8 @@ pub async fn odd_names(subject: &Subject) {
     assert_eq!(found, expected);
 }
 
-/// A device in the place of an output is not read, which could do anything or never end. A job that can't make one says
-/// so, and then there is nothing.
+/// A device at the path of an output is not read, since reading could have side effects or never end. A job
+/// that can't create a device reports it, and then the output is missing.
 pub async fn device_node(subject: &Subject) {
     let job = subject.sh("mknod zero c 1 5 2>/dev/null && echo made").output("zero", path("zero"), 1 << 20);
     let outcome = subject.run(job).await;
@@ -149,7 +149,8 @@ pub async fn device_node(subject: &Subject) {
     assert_eq!(outcome.outputs.get("zero"), Some(&expected));
 }
 
-/// An output of just the size that is allowed comes back, one byte more does not; a sparse terabyte is a number.
+/// An output of exactly the maximum size is brought back, a larger one is not. A sparse terabyte is reported
+/// by its size.
 pub async fn output_limits(subject: &Subject) {
     let script = "printf 1234 > fits; printf 12345 > more; dd of=sparse bs=1 count=0 seek=1000000000000 2>/dev/null; :";
     let job = ["fits", "more", "sparse"]
@@ -159,7 +160,7 @@ pub async fn output_limits(subject: &Subject) {
     let output = |name| outcome.outputs.get(name).cloned();
     assert_eq!(output("fits"), Some(Output::Content(b"1234".to_vec())));
     assert_eq!(output("more"), Some(Output::TooLarge { bytes: 5 }));
-    // Some file systems have no files as large as that.
+    // Some file systems don't support files of this size.
     let sparse = output("sparse");
     let is_told = matches!(sparse, Some(Output::TooLarge { bytes: 1_000_000_000_000 } | Output::Missing))
         || sparse == Some(Output::Content(Vec::new()));

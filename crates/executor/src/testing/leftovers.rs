@@ -1,4 +1,5 @@
-//! A look at what a runtime leaves on its host: containers, networks, volumes, mounts, processes, control groups, files.
+//! Detects leftovers of a runtime on its host: containers, networks, volumes, mounts, processes, control
+//! groups, files.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -6,10 +7,10 @@ use tokio::time::{Instant, sleep};
 
 use super::PATIENCE;
 
-/// What is there before a case, to be compared with what is there after it.
+/// The objects that exist before a case, to be compared with those after it.
 ///
-/// What a look sees is the runtime's own: a line for each thing, such as `container 4f5a…` or `process 4711`. Cases run
-/// at the same time, so that it has to tell its own from those of others.
+/// A runtime provides the function that lists its objects: one line for each, such as `container 4f5a…` or
+/// `process 4711`. Cases run concurrently, so the function must list only the objects of its own case.
 ///
 /// ```
 /// # use std::collections::BTreeSet;
@@ -29,15 +30,16 @@ use super::PATIENCE;
 pub struct Leftovers(BTreeSet<String>);
 
 impl Leftovers {
-    /// Looks before a case.
+    /// Lists the objects before a case.
     pub async fn before(look: impl AsyncFn() -> BTreeSet<String>) -> Self {
         Self(look().await)
     }
 
-    /// Looks after a case, again and again for a while, since what was ended may take a moment to go.
+    /// Lists the objects after a case, repeatedly for a while, since ended objects may take a moment to
+    /// disappear.
     ///
     /// # Panics
-    /// When something is left that was not there before.
+    /// When an object is left that did not exist before.
     pub async fn after(self, look: impl AsyncFn() -> BTreeSet<String>) {
         let limit = Instant::now() + PATIENCE;
         loop {
@@ -52,13 +54,13 @@ impl Leftovers {
     }
 }
 
-/// Lists the file systems that are mounted on this host, as this process sees them, whose line has `mark` in it.
+/// Lists the mounts of this host, as this process sees them, whose line contains `mark`.
 pub fn mounts(mark: &str) -> BTreeSet<String> {
     let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     table.lines().filter(|line| line.contains(mark)).map(|line| format!("mount {line}")).collect()
 }
 
-/// Lists the processes of this host whose command line or environment has `mark` in it.
+/// Lists the processes of this host whose command line or environment contains `mark`.
 pub fn processes(mark: &str) -> BTreeSet<String> {
     let numbers = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -83,8 +85,8 @@ pub fn files(folder: &std::path::Path) -> BTreeSet<String> {
     found
 }
 
-/// Lists the control groups that were made for the jobs of a [process](crate::process) or [sandbox](crate::sandbox) runtime
-/// whose folder this is, in all hierarchies that are mounted.
+/// Lists the control groups for the jobs of a [process](crate::process) or [sandbox](crate::sandbox) runtime
+/// with this state folder, in all mounted hierarchies.
 pub fn groups(state: &std::path::Path) -> BTreeSet<String> {
     let name = crate::process::groups::name_of(state);
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A job's life as its caller sees it: submitted, found, cancelled, removed.
+//! Conformance cases: the life of a job for its caller: submitted, found, cancelled, removed.
 #![expect(clippy::missing_panics_doc, reason = "a case panics when it fails")]
 
 use std::time::{Duration, Instant};
@@ -8,7 +8,8 @@ use crate::{End, Found, JobId, Owner, RuntimeError};
 
 const LONG: Duration = Duration::from_secs(600);
 
-/// Of several submissions with one id the first runs, once, also when it has ended long before the last.
+/// Of several submissions with one id the first one's job runs, once, even when it has ended long before the
+/// last submission.
 pub async fn submitted_twice_runs_once(subject: &Subject) {
     let (runtime, id) = (subject.runtime(), subject.id());
     let (first, second) = (subject.sh("echo first"), subject.sh("echo second"));
@@ -20,7 +21,7 @@ pub async fn submitted_twice_runs_once(subject: &Subject) {
     subject.remove(&id).await;
 }
 
-/// A job is found as what it is: not there, running, ended with its outcome, and not there again.
+/// A job is found in its actual state: unknown, running, ended with its outcome, and unknown again.
 pub async fn found_at_each_stage(subject: &Subject) {
     let runtime = subject.runtime();
     let find = async |id: &JobId| runtime.find(id).await.expect("find answers");
@@ -35,7 +36,7 @@ pub async fn found_at_each_stage(subject: &Subject) {
     assert_eq!(find(&id).await, Found::Never);
 }
 
-/// After a job was removed there is no trace of it, and removing it again is fine.
+/// A removed job leaves no trace, and removing it again is no error.
 pub async fn removed_leaves_nothing(subject: &Subject) {
     let runtime = subject.runtime();
     let id = subject.submit(subject.sh("mkdir -p a/b; chmod 500 a; echo out; echo err >&2")).await;
@@ -48,7 +49,7 @@ pub async fn removed_leaves_nothing(subject: &Subject) {
     assert!(matches!(again, Err(RuntimeError::UnknownJob { .. })), "{again:?}");
 }
 
-/// A job that runs is not removed.
+/// A running job can't be removed.
 pub async fn running_is_not_removed(subject: &Subject) {
     let runtime = subject.runtime();
     let id = subject.submit_and_see(subject.sh("echo ready; sleep 600")).await;
@@ -59,7 +60,8 @@ pub async fn running_is_not_removed(subject: &Subject) {
     subject.remove(&id).await;
 }
 
-/// A cancelled job is asked to end, and made to when it doesn't. A second, less patient wish counts.
+/// A cancelled job first gets SIGTERM, and is killed if it does not end. A second request with an earlier
+/// deadline counts.
 pub async fn cancelled_while_running(subject: &Subject) {
     let runtime = subject.runtime();
     let polite = "trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 600 & wait; done";
@@ -77,7 +79,7 @@ pub async fn cancelled_while_running(subject: &Subject) {
     subject.remove(&id).await;
 }
 
-/// A job that is cancelled before anybody knows whether it has started ends all the same.
+/// A job that is cancelled before its start is known ends nevertheless.
 pub async fn cancelled_at_once(subject: &Subject) {
     let id = subject.submit(subject.sh("sleep 600")).await;
     subject.runtime().cancel(&id, Duration::ZERO).await.expect("it can be cancelled");
@@ -85,7 +87,7 @@ pub async fn cancelled_at_once(subject: &Subject) {
     subject.remove(&id).await;
 }
 
-/// Cancelling a job that has ended changes nothing.
+/// Cancelling an ended job changes nothing.
 pub async fn cancelled_when_over(subject: &Subject) {
     let id = subject.submit(subject.sh("exit 4")).await;
     let outcome = subject.wait(&id).await;
@@ -95,7 +97,7 @@ pub async fn cancelled_when_over(subject: &Subject) {
     subject.remove(&id).await;
 }
 
-/// A list has the jobs of its owner that were not removed, whatever their state, in order.
+/// A list contains the jobs of its owner that were not removed, in any state, sorted.
 pub async fn listed_by_owner(subject: &Subject) {
     let runtime = subject.runtime();
     let other: Owner = format!("{}/other", subject.owner()).parse().expect("it is an owner");
@@ -113,7 +115,7 @@ pub async fn listed_by_owner(subject: &Subject) {
     }
 }
 
-/// Many jobs at once each get their own input and give their own output.
+/// Many concurrent jobs each get their own input and produce their own output.
 pub async fn many_at_once(subject: &Subject) {
     let mut ids = Vec::new();
     for number in 0..64 {
@@ -131,7 +133,7 @@ pub async fn many_at_once(subject: &Subject) {
     }
 }
 
-/// Asking for a job that isn't there is an error that says so, at once.
+/// A request for an unknown job fails at once with the right error.
 pub async fn unknown_is_said(subject: &Subject) {
     let (runtime, id, begun) = (subject.runtime(), subject.id(), Instant::now());
     let answers = [
@@ -146,7 +148,7 @@ pub async fn unknown_is_said(subject: &Subject) {
     assert!(begun.elapsed() < PATIENCE, "it took {:?}", begun.elapsed());
 }
 
-/// Whenever the wish comes, a job ends as cancelled or by itself, and nothing in between.
+/// A job that is cancelled at any moment ends either as cancelled or by itself.
 pub async fn cancelled_at_any_moment(subject: &Subject) {
     let runtime = subject.runtime();
     for after in [0, 1, 2, 4, 8, 16, 32, 64, 128, 256] {
@@ -164,7 +166,7 @@ pub async fn cancelled_at_any_moment(subject: &Subject) {
     }
 }
 
-/// Of many jobs, some of which wait for their turn, all can be cancelled.
+/// All of many jobs can be cancelled, including queued ones.
 pub async fn cancelled_in_a_crowd(subject: &Subject) {
     let mut ids = Vec::new();
     for _ in 0..24 {

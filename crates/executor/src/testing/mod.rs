@@ -1,4 +1,4 @@
-//! The conformance suite: what a [`Runtime`] must do, as tests that any implementation can be put to.
+//! The conformance suite: the requirements on a [`Runtime`], as tests for any implementation.
 //!
 //! A runtime's own tests call [`conformance_tests!`](crate::conformance_tests) with a function that makes a
 //! [`Subject`]; each case becomes a test of its own:
@@ -30,10 +30,10 @@
 //! windlass_executor::conformance_tests!(check);
 //! ```
 //!
-//! The cases need no more of a job's world than a POSIX shell with the usual small tools, and `setsid`. Where a case
-//! needs what not every runtime [can](crate::Capability), it holds those that can't to a typed refusal.
+//! The cases need only a POSIX shell with the usual small tools, and `setsid`. If a case needs an optional
+//! [capability](crate::Capability), a runtime without it must refuse the job with a typed error.
 //!
-//! [`Leftovers`](leftovers::Leftovers) looks before and after a case for what a runtime leaves on its host.
+//! [`Leftovers`](leftovers::Leftovers) compares the objects on the host before and after a case.
 
 pub mod ends;
 pub mod extremes;
@@ -54,17 +54,18 @@ use tokio::time::timeout;
 
 use crate::{Capability, End, Events, Job, JobEvent, JobId, Outcome, Owner, Runtime, RuntimeError, WorkPath};
 
-/// The longest a case may take: far more than any needs, also where a job takes a quarter of a second and the host is
-/// busy, far less than what it would take if the runtime waited for the sleepers in the cases.
+/// Maximum time of a case. It is far more than any case needs, even where a job takes a quarter of a second
+/// and the host is busy. It is far less than the sleeping processes in the cases would take if the runtime
+/// waited for them.
 pub const CASE_LIMIT: Duration = Duration::from_secs(300);
 
-/// What would take ten minutes if nobody ended it takes less than this, however busy the machine is.
+/// Maximum time of an operation that would take ten minutes if the runtime waited for a sleeping process.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A time limit that a job is ended by, and that is long enough for its first line on a busy machine.
+/// Time limit for jobs that are to exceed it. It leaves enough time for the first output on a busy machine.
 const LONG_ENOUGH_TO_BEGIN: Duration = Duration::from_millis(1500);
 
-/// A runtime under test, and how jobs look on it.
+/// A runtime under test, and the template of its jobs.
 pub struct Subject {
     runtime: Arc<dyn Runtime>,
     name: String,
@@ -73,14 +74,14 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Takes a runtime, a name from which all job ids and the owner are made (of letters a job id may have, and
-    /// different for cases that run at the same time), and a job that has what every job needs there, such as an
-    /// image.
+    /// Creates a subject from a runtime, a name, and a template job. All job ids and the owner are derived
+    /// from the name. It must consist of characters that a job id may have, and be unique among concurrent
+    /// cases. The template has everything that each job needs on this runtime, such as an image.
     pub fn new(runtime: Arc<dyn Runtime>, name: &str, template: Job) -> Self {
         Self { runtime, name: name.replace('_', "-"), template, next: AtomicU64::new(0) }
     }
 
-    /// Runs a case within its time.
+    /// Runs a case within the time limit.
     ///
     /// # Panics
     /// When the case fails, or takes too long.
@@ -93,7 +94,7 @@ impl Subject {
         &*self.runtime
     }
 
-    /// Makes up an id that was not used before.
+    /// Returns an unused id.
     fn id(&self) -> JobId {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let name: String = self.name.chars().take(50).collect();
@@ -110,7 +111,7 @@ impl Subject {
         job
     }
 
-    /// Makes a job out of a shell script.
+    /// Creates a job from a shell script.
     fn sh(&self, script: &str) -> Job {
         self.command("sh").arg("-c").arg(script)
     }
@@ -120,14 +121,15 @@ impl Subject {
         self.runtime().run(&self.id(), &job).await.expect("the job runs")
     }
 
-    /// Runs a job that must succeed, and returns what it printed.
+    /// Runs a job that must succeed, and returns its output.
     async fn printed(&self, job: Job) -> String {
         let outcome = self.run(job).await;
         assert_eq!(outcome.end, End::Exited(0), "stderr: {}", outcome.stderr.text());
         outcome.stdout.text()
     }
 
-    /// Tells whether the runtime can do this. If not, a job that needs it must be refused as a whole, by name.
+    /// Tells whether the runtime has this capability. If not, it must refuse a job that needs it, and name
+    /// the capability.
     async fn can(&self, capability: Capability, job: Job) -> bool {
         if self.runtime().capabilities().has(capability) {
             return true;
@@ -149,7 +151,7 @@ impl Subject {
         id
     }
 
-    /// Submits a job and waits until it has printed something.
+    /// Submits a job and waits for its first output.
     async fn submit_and_see(&self, job: Job) -> JobId {
         let id = self.submit(job).await;
         let mut events = self.events(&id).await;
@@ -174,13 +176,13 @@ impl Subject {
     }
 }
 
-/// A path inside the working folder.
+/// Parses a path inside the working folder.
 fn path(text: &str) -> WorkPath {
     text.parse().expect("the suite's own paths are well-formed")
 }
 
-/// Makes a test of every case of the suite, for a function that is called with a case's name and the case itself (see
-/// [`testing`](crate::testing)). The calling crate needs tokio with its macros.
+/// Generates a test for every case of the suite. `$check` is a function that takes a case's name and the case
+/// itself (see [`testing`](crate::testing)). The calling crate needs tokio with its macros.
 #[macro_export]
 macro_rules! conformance_tests {
     ($check:path) => {

@@ -1,4 +1,4 @@
-//! What a job reads and writes.
+//! Conformance cases: the streams of a job.
 #![expect(clippy::missing_panics_doc, reason = "a case panics when it fails")]
 
 use std::time::Instant;
@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::{PATIENCE, Subject};
 use crate::{End, JobEvent, Limits, Stream};
 
-/// What goes in comes out, with the end of it.
+/// Stdin reaches the job unchanged, including its end.
 pub async fn echo(subject: &Subject) {
     let outcome = subject.run(subject.sh("cat").stdin("hello\nno newline")).await;
     assert_eq!(outcome.end, End::Exited(0));
@@ -20,7 +20,7 @@ pub async fn unread_input(subject: &Subject) {
     assert_eq!(subject.printed(job).await, "done\n");
 }
 
-/// A job that leaves its input where it is doesn't keep whoever gives it: eight megabytes are more than any pipe holds.
+/// A job that ignores its input doesn't block the runtime; eight megabytes exceed the capacity of any pipe.
 pub async fn ignored_input(subject: &Subject) {
     let begun = Instant::now();
     let job = subject.sh("sleep 0.1; echo done; exit 3").stdin(vec![b'x'; 8 << 20]);
@@ -29,7 +29,7 @@ pub async fn ignored_input(subject: &Subject) {
     assert!(begun.elapsed() < PATIENCE, "it took {:?}", begun.elapsed());
 }
 
-/// Fifty megabytes go in and come out as they were.
+/// Fifty megabytes pass through a job unchanged.
 pub async fn large_echo(subject: &Subject) {
     let input: Vec<u8> = (0..50_000_000_u32).map(|at| (at ^ (at >> 7)).to_le_bytes()[0]).collect();
     let mut limits = Limits { stdout_bytes: 64 << 20, ..Limits::default() };
@@ -39,19 +39,19 @@ pub async fn large_echo(subject: &Subject) {
     assert!(outcome.stdout.complete().as_deref() == Some(&*input), "what came back is not what was given");
 }
 
-/// A job that closes its streams has not ended.
+/// A job that closes its streams is still running.
 pub async fn closed_early(subject: &Subject) {
     let outcome = subject.run(subject.sh("echo said; exec >&- 2>&-; sleep 0.3; exit 3")).await;
     assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::Exited(3), "said\n"));
 }
 
-/// A large input arrives as a whole.
+/// A large input arrives completely.
 pub async fn large_input(subject: &Subject) {
     let printed = subject.printed(subject.sh("wc -c").stdin(vec![b'x'; (5 << 20) + 1])).await;
     assert_eq!(printed.trim(), "5242881");
 }
 
-/// Of 50 MB the beginning, the end and the length are kept, and no more than was asked for.
+/// Of 50 MB the start, the end and the length are kept, within the limit.
 pub async fn flood(subject: &Subject) {
     let script = "printf first; head -c 50000000 /dev/zero | tr '\\000' x; printf last";
     let mut limits = Limits { stdout_bytes: 64 << 10, ..Limits::default() };
@@ -63,28 +63,28 @@ pub async fn flood(subject: &Subject) {
     assert_eq!(stdout.complete(), None);
 }
 
-/// A job that says nothing has said nothing.
+/// A job without output has empty streams.
 pub async fn silent(subject: &Subject) {
     let outcome = subject.run(subject.sh(":")).await;
     assert_eq!((outcome.stdout.total(), outcome.stderr.total()), (0, 0));
     assert_eq!(outcome.stdout.complete().as_deref(), Some(&b""[..]));
 }
 
-/// Bytes that are no text come back as they are.
+/// Bytes that are not UTF-8 are reported unchanged.
 pub async fn garbage(subject: &Subject) {
     let outcome = subject.run(subject.sh("printf 'a\\000\\377\\376\\r\\n\\033['")).await;
     assert_eq!(outcome.stdout.complete().as_deref(), Some(&b"a\0\xff\xfe\r\n\x1b["[..]));
     assert_eq!(outcome.stdout.text(), "a\0\u{fffd}\u{fffd}\r\n\u{1b}[");
 }
 
-/// The two streams are kept apart.
+/// The two streams are separate.
 pub async fn stderr_apart(subject: &Subject) {
     let outcome = subject.run(subject.sh("echo one; echo two >&2; echo three")).await;
     assert_eq!([outcome.stdout.text(), outcome.stderr.text()], ["one\nthree\n", "two\n"]);
 }
 
-/// A process that is left behind with the job's output in hand doesn't keep the job from ending, and what the job
-/// itself wrote is all there.
+/// A leftover process that holds the job's output open doesn't delay the end of the job, and the job's own
+/// output is complete.
 pub async fn leftover_holds_output(subject: &Subject) {
     let begun = Instant::now();
     let printed = subject.printed(subject.sh("sleep 600 & setsid sleep 600 & echo done")).await;
@@ -92,7 +92,7 @@ pub async fn leftover_holds_output(subject: &Subject) {
     assert!(begun.elapsed() < PATIENCE, "it took {:?}", begun.elapsed());
 }
 
-/// Events come in order, and together they are all that the job wrote.
+/// Events come in order and contain the whole output.
 pub async fn events_in_order(subject: &Subject) {
     let id = subject.submit(subject.sh("echo one; echo two >&2; echo three")).await;
     let seen = watch(subject, &id).await;
@@ -100,7 +100,7 @@ pub async fn events_in_order(subject: &Subject) {
     subject.remove(&id).await;
 }
 
-/// A job that has ended is followed as if it ran now.
+/// The events of an ended job are the same as those of a running one.
 pub async fn events_of_the_past(subject: &Subject) {
     let mut limits = Limits { stdout_bytes: 1000, stderr_bytes: 1000, ..Limits::default() };
     limits.spill_bytes = 1000;
@@ -112,7 +112,7 @@ pub async fn events_of_the_past(subject: &Subject) {
     subject.remove(&id).await;
 }
 
-/// A listener that doesn't listen keeps neither the job nor other listeners waiting.
+/// A reader that doesn't read its events blocks neither the job nor other readers.
 pub async fn unread_events_stall_nobody(subject: &Subject) {
     let script = "head -c 20000000 /dev/zero | tr '\\000' x";
     let id = subject.submit(subject.sh(script)).await;
@@ -124,7 +124,7 @@ pub async fn unread_events_stall_nobody(subject: &Subject) {
     subject.remove(&id).await;
 }
 
-/// Reads all events, with the pieces of each stream put together.
+/// Reads all events, and joins the chunks of each stream.
 async fn watch(subject: &Subject, id: &crate::JobId) -> Vec<String> {
     let (mut events, mut seen) = (subject.events(id).await, Vec::new());
     let (mut stdout, mut stderr, mut omitted) = (Vec::new(), Vec::new(), 0);

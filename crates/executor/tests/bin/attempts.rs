@@ -1,9 +1,14 @@
-//! A job that tries what a job must not be able to do. It is compiled by the tests as a static program, since an image may
-//! have nothing but it, and prints one line an attempt: `held NAME: WHY`, or `BROKEN NAME: WHAT IT GOT`.
+//! A job that attempts everything a job must not be able to do. The tests compile it statically, since an
+//! image may hold nothing else. It prints one line an attempt: `held NAME: WHY`, or `BROKEN NAME: WHAT IT
+//! GOT`.
 //!
-//! Arguments: the folder of the test on the host, a process of the host, a port of the host's loopback device on which
-//! somebody listens, the name of an abstract socket of the host, the description of a key in the session keyring of the host's
-//! user.
+//! Arguments:
+//!
+//! - the folder of the test on the host,
+//! - a process of the host,
+//! - a port on the host's loopback device on which a test listens,
+//! - the name of an abstract socket of the host,
+//! - the description of a key in the session keyring of the host's user.
 
 use std::{
     ffi::CString,
@@ -85,7 +90,7 @@ mod numbers {
     pub const USERFAULTFD: c_long = 282;
 }
 
-// The same on both.
+// The numbers are the same on both architectures.
 const MOVE_MOUNT: c_long = 429;
 const FSOPEN: c_long = 430;
 const OPEN_TREE: c_long = 428;
@@ -103,7 +108,7 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [folder, process, port, socket, key, only @ ..] = args.as_slice() else { panic!("{args:?}") };
     let attempt = |name: &str, action: &dyn Fn() -> Tried| match only {
-        // One that gets somewhere may change what the others see.
+        // Each attempt has its own process, since a successful one may affect the others.
         [] => in_a_process(name, &args),
         [only] if only == name => report(name, action()),
         _ => {}
@@ -120,7 +125,7 @@ fn main() {
         }
         if open.is_empty() { Err("none is open".to_owned()) } else { Ok(open.join(" ")) }
     });
-    // The first process of the job's namespace: what it holds would open the rest.
+    // The first process of the job's namespace: its resources would open the rest.
     attempt("write-first-memory", &write_memory);
     attempt("read-first-memory", &|| read("/proc/1/mem"));
     attempt("read-first-environment", &|| read("/proc/1/environ"));
@@ -131,7 +136,7 @@ fn main() {
     });
     attempt("copy-first-memory", &copy_memory);
     attempt("take-first-file", &take_file);
-    // Rights.
+    // Privileges.
     attempt("new-user-namespace", &|| call(|| unsafe { syscall(numbers::UNSHARE, NEW_USER) }));
     attempt("new-user-namespace-by-clone", &clone_user);
     attempt("new-user-namespace-by-clone3", &clone3_user);
@@ -269,7 +274,7 @@ fn main() {
     });
     attempt("signal-first", &|| {
         call(|| unsafe { syscall(numbers::KILL, 1 as c_long, 9 as c_long) })?;
-        // The first process of a namespace does not die of what comes from inside.
+        // The first process of a namespace ignores signals from inside it.
         std::thread::sleep(Duration::from_millis(50));
         Err("it is still there, or this would not be printed".to_owned())
     });
@@ -320,7 +325,7 @@ fn read(path: &str) -> Tried {
     use io::Read;
     let mut byte = [0; 1];
     let got = fs::File::open(path).and_then(|mut file| file.read(&mut byte)).map_err(in_words)?;
-    // What stands in for a hidden file is empty.
+    // The file that replaces a hidden file is empty.
     if got == 0 { Err("it is empty".to_owned()) } else { Ok("it can be read".to_owned()) }
 }
 
@@ -334,7 +339,7 @@ fn list(path: &str) -> Tried {
 }
 
 fn open_to_write(path: &str) -> Tried {
-    // `/dev/null` stands in for what is hidden.
+    // `/dev/null` replaces a hidden file.
     use std::os::unix::fs::FileTypeExt;
     if fs::metadata(path).is_ok_and(|found| found.file_type().is_char_device()) {
         return Err("it is hidden".to_owned());
@@ -349,7 +354,7 @@ fn write_memory() -> Tried {
 }
 
 fn open_first_files() -> Tried {
-    // Their numbers may be seen by whoever is its user; what they are may not.
+    // A process of the same user may list the descriptors, but must not see their targets.
     let numbers = fs::read_dir("/proc/1/fd").map_err(in_words)?;
     let mut why = "it has none".to_owned();
     for entry in numbers.flatten() {
@@ -364,7 +369,7 @@ fn open_first_files() -> Tried {
 fn copy_memory() -> Tried {
     let mut into = [0u8; 8];
     let ours = [into.as_mut_ptr() as usize, into.len()];
-    // Where static programs begin, ours and the sandbox's.
+    // The start address of static programs, ours and the sandbox's.
     let theirs = [0x40_0000usize, into.len()];
     call(|| unsafe {
         syscall(
@@ -387,7 +392,7 @@ fn take_file() -> Tried {
     call(|| unsafe { syscall(PIDFD_GETFD, process, 0 as c_long, 0 as c_long) })
 }
 
-/// A child by fork ends at once, so that there is one program that goes on.
+/// The child of a successful fork ends at once, so that only one program continues.
 fn ended(child: c_long) -> Tried {
     if child == 0 {
         std::process::exit(0);
@@ -411,7 +416,7 @@ fn clone3_user() -> Tried {
 
 fn become_root() -> Tried {
     call(|| unsafe { syscall(numbers::SETUID, 0 as c_long) })?;
-    // Root in a namespace of its own without capabilities is a name.
+    // Root in a namespace of its own without capabilities has no privileges.
     let status = fs::read_to_string("/proc/self/status").map_err(in_words)?;
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:")).unwrap_or_default();
     if effective.trim().chars().all(|c| c == '0') {
@@ -433,13 +438,13 @@ fn make_device(mode: c_long, number: c_long) -> Tried {
 }
 
 fn load_bpf() -> Tried {
-    // A map of one entry: kind, size of keys, of values, number of entries.
+    // A map of one entry: kind, size of keys, size of values, number of entries.
     let map = [2u32, 4, 4, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     call(|| unsafe { syscall(numbers::BPF, 0 as c_long, map.as_ptr(), size_of_val(&map) as c_long) })
 }
 
 fn measure_kernel() -> Tried {
-    // Software, the clock of the processor, the whole machine.
+    // A software event: the clock of the processor, for the whole machine.
     let mut attributes = [0u64; 16];
     attributes[0] = 1 | (128 << 32);
     call(|| unsafe {
@@ -460,7 +465,7 @@ fn io_uring() -> Tried {
 }
 
 fn open_by_handle() -> Tried {
-    // The root of a file system, as everybody could guess it.
+    // A guessable handle of the root of a file system.
     let mut handle = [0u8; 32];
     handle[..4].copy_from_slice(&8u32.to_ne_bytes());
     handle[4..8].copy_from_slice(&1i32.to_ne_bytes());
@@ -497,7 +502,7 @@ fn key_content(key: c_long) -> Tried {
     Ok(String::from_utf8_lossy(&content[..length.min(64)]).into_owned())
 }
 
-/// Reads what the job's session keyring holds: that it has one of its own is fine.
+/// Reads the keys of the job's session keyring. It is allowed to have a keyring of its own.
 fn session_keyring(name: &str) -> Tried {
     const DESCRIBE: c_long = 6;
     const READ: c_long = 11;

@@ -1,7 +1,7 @@
-//! A client of an engine that dies: it submits one job and then waits to be killed.
+//! A client of an engine that submits one job and then waits to be killed.
 //!
-//! Its arguments are the engine's address, the image, the client's name, the job's id, `kill` or `finish`, and a shell
-//! script. It prints a line when the job has printed one.
+//! Arguments: the engine's address, the image, the client's name, the job's id, `kill` or `finish`, and a
+//! shell script. The program prints a line when the job has printed one.
 
 use std::{env, io::Write};
 

@@ -1,7 +1,7 @@
-//! An owner that dies: it submits one job and then waits to be killed.
+//! An owner of a process runtime that submits one job and then waits to be killed.
 //!
-//! Its arguments are the state folder, the supervisor's program, the job's id, `kill` or `finish`, and a shell script.
-//! It prints a line when the job has printed one.
+//! Arguments: the state folder, the supervisor's program, the job's id, `kill` or `finish`, and a shell
+//! script. The program prints a line when the job has printed one.
 
 use std::{env, io::Write};
 

@@ -1,6 +1,7 @@
-//! An owner of a pool that dies: it submits one job and then waits to be killed.
+//! An owner of a pool that submits one job and then waits to be killed.
 //!
-//! Its arguments are the pool's folder, the job's id and an image. It prints a line when the job has printed one.
+//! Arguments: the pool's folder, the job's id and an image. The program prints a line when the job has
+//! printed one.
 
 use std::{env, io::Write, sync::Arc};
 

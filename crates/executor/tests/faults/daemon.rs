@@ -1,4 +1,4 @@
-//! An engine that a test may harm: its own data, its own network, its own control group.
+//! An engine that a test may damage, with its own data, network and control group.
 
 use std::{
     fs::{self, File},
@@ -20,14 +20,14 @@ pub(crate) const IMAGE: &str = "windlass-test/busybox:1";
 /// The longest a test waits for a fact.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What is special about an engine.
+/// Settings in which an engine differs from the default.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Settings {
-    /// Whether containers survive its death.
+    /// Whether containers survive the engine's death.
     pub(crate) live_restore: bool,
-    /// How much room its data has, as `mount` says it.
+    /// Size of the file system for the engine's data, in the notation of `mount`.
     pub(crate) room: Option<&'static str>,
-    /// Whether it is reached over a network that can be cut.
+    /// Whether the engine is reached over a network that can be cut.
     pub(crate) remote: bool,
 }
 
@@ -39,13 +39,13 @@ pub(crate) struct Daemon {
 }
 
 impl Daemon {
-    /// Starts an engine; `None` is a test that can't run.
+    /// Starts an engine. Reports the test as skipped and returns `None` where it can't run.
     pub(crate) async fn start(test: &str, settings: Settings) -> Option<Self> {
         if let Some(why) = missing() {
             skipped(test, why);
             return None;
         }
-        // Short: the paths of sockets below it have a limit of 108 bytes.
+        // A short path: the paths of sockets below it have a limit of 108 bytes.
         let dir = tempfile::Builder::new().prefix("wl").rand_bytes(5).tempdir_in("/tmp").unwrap();
         let name = dir.path().file_name().unwrap().to_str().unwrap().to_owned();
         run("ip", &["netns", "add", &name]);
@@ -77,7 +77,7 @@ impl Daemon {
         Endpoint::resolve(&choice, &Environment::default()).unwrap()
     }
 
-    /// A connection, as soon as it answers.
+    /// Returns a connection as soon as the engine answers.
     pub(crate) async fn engine(&self) -> Engine {
         let begun = Instant::now();
         loop {
@@ -96,12 +96,12 @@ impl Daemon {
         self.dir.path().join("sock")
     }
 
-    /// Where a line to it may listen.
+    /// Path of the socket at which a `Line` to the engine may listen.
     pub(crate) fn near_socket(&self) -> PathBuf {
         self.dir.path().join("line")
     }
 
-    /// A connection by that line.
+    /// Returns a connection through that line.
     pub(crate) async fn engine_at_the_line(&self) -> Engine {
         let choice: EngineChoice = format!("unix://{}", self.near_socket().display()).parse().unwrap();
         let endpoint = Endpoint::resolve(&choice, &Environment::default()).unwrap();
@@ -116,14 +116,14 @@ impl Daemon {
         self.dir.path().join("data")
     }
 
-    /// SIGKILL, and nothing else.
+    /// Sends SIGKILL to `dockerd` alone.
     pub(crate) fn kill(&mut self) {
         self.dockerd.kill().unwrap();
         self.dockerd.wait().unwrap();
     }
 
-    /// Starts it again, as whoever looks after it would: until it stays. The part of it that is called containerd would die
-    /// with it, but not at once, and while it does a new one can't start.
+    /// Starts the engine again, and repeats it until it stays up, as a service manager would. Its containerd
+    /// dies with it, but not at once, and until then a new one can't start.
     pub(crate) async fn start_again(&mut self) {
         let begun = Instant::now();
         let is_containerd = |pid: &Pid| {
@@ -136,8 +136,8 @@ impl Daemon {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         loop {
-            // These files name processes that are dead, or somebody else by now. A dead one that nobody has collected yet
-            // would be waited for.
+            // These files name processes that are dead, or process ids that are in use again. The engine
+            // would wait for a dead process that was not reaped yet.
             for file in ["pid", "exec/containerd/containerd.pid"] {
                 let _or_it_was_not_written = fs::remove_file(self.dir.path().join(file));
             }
@@ -157,8 +157,8 @@ impl Daemon {
         kill_process(Pid::from_child(&self.dockerd), signal).unwrap();
     }
 
-    /// Takes the network between us and the engine away. Nobody is told: what is sent is lost. It is the far end that goes,
-    /// as without our own there would be another way, to who knows whom.
+    /// Cuts the network between the test and the engine. Neither is notified; packets are lost. The far end
+    /// is taken down, as without the near end packets would take another route.
     pub(crate) fn cut(&self) {
         run("ip", &["-n", &self.name, "link", "set", &far_device(&self.name), "down"]);
     }
@@ -167,13 +167,13 @@ impl Daemon {
         run("ip", &["-n", &self.name, "link", "set", &far_device(&self.name), "up"]);
     }
 
-    /// Nothing of ours is left but the volume that the tests keep their count in.
+    /// Asserts that nothing is left but the volume in which the tests count.
     pub(crate) async fn is_left_clean(&self) {
         self.is_left_clean_but_for(0).await;
     }
 
-    /// The same where so many times an engine was killed while it made a container: it may have made the volume already, and
-    /// not know for whom.
+    /// Asserts the same, but permits volumes without a name, one for each time the engine was killed while it
+    /// created a container. The engine may have created the volume already and not know its container.
     pub(crate) async fn is_left_clean_but_for(&self, volumes_without_a_name: usize) {
         let begun = Instant::now();
         loop {
@@ -198,7 +198,7 @@ impl Daemon {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// The processes of this engine: those whose command line names its folder.
+    /// Returns the processes of this engine: those whose command line names its folder.
     fn processes(&self) -> Vec<Pid> {
         let mark = self.dir.path().to_str().unwrap().as_bytes().to_vec();
         let numbers = fs::read_dir("/proc").unwrap().flatten();
@@ -212,7 +212,7 @@ impl Daemon {
 }
 
 impl Drop for Daemon {
-    /// Takes all of it away, also after a test that failed in the middle.
+    /// Removes everything of the engine, also after a failed test.
     fn drop(&mut self) {
         let _continued = kill_process(Pid::from_child(&self.dockerd), Signal::CONT);
         let _ended = kill_process(Pid::from_child(&self.dockerd), Signal::TERM);
@@ -245,7 +245,7 @@ impl Drop for Daemon {
     }
 }
 
-/// Ends what runs in the control groups of this name, wherever they are, and removes them.
+/// Ends the processes in the control groups of this name, wherever they are, and removes the groups.
 fn end_groups(below: &Path, name: &str) {
     for folder in fs::read_dir(below).into_iter().flatten().flatten().filter(|entry| entry.path().is_dir()) {
         let path = folder.path();
@@ -265,7 +265,7 @@ fn empty_group(path: &Path) {
     for pid in members.lines().filter_map(|line| line.parse().ok()).filter_map(Pid::from_raw) {
         let _gone = kill_process(pid, Signal::KILL);
     }
-    // What was killed takes a moment to go.
+    // Killed processes take a moment to end.
     for _ in 0..100 {
         if fs::remove_dir(path).is_ok() || !path.exists() {
             return;
@@ -303,7 +303,7 @@ fn skipped(test: &str, why: &str) {
     stderr.write_all(format!("SKIPPED an engine that is {test}: {why}\n").as_bytes()).unwrap();
 }
 
-/// Joins a network of the engine's and ours by a cable of two ends.
+/// Connects the network of the engine and ours with a veth pair.
 fn connect(name: &str) {
     let (near, far) = (near_device(name), far_device(name));
     run("ip", &["link", "add", &near, "type", "veth", "peer", "name", &far]);
@@ -322,7 +322,8 @@ fn near_device(name: &str) -> String {
     format!("{name}n")
 }
 
-/// A network of four addresses out of 198.18.0.0/15, which is set aside for tests (RFC 2544).
+/// Returns two octets of a network of four addresses in 198.18.0.0/15, which is reserved for tests (RFC
+/// 2544).
 fn subnet(name: &str) -> [u8; 2] {
     let sum = name.bytes().fold(7_u16, |sum, byte| sum.wrapping_mul(31).wrapping_add(u16::from(byte)));
     let [high, low] = sum.to_be_bytes();
@@ -339,12 +340,12 @@ fn far_address(name: &str) -> String {
     format!("198.18.{high}.{}", low + 2)
 }
 
-/// Starts `dockerd` in a network that is its own, so that nothing it does there concerns the host.
+/// Starts `dockerd` in a network namespace of its own, so that nothing it does there affects the host.
 fn spawn(dir: &Path, name: &str, settings: Settings) -> Child {
     let path = |part: &str| dir.join(part).display().to_string();
     let log = File::options().create(true).append(true).open(dir.join("log")).unwrap();
     let mut command = Command::new("nsenter");
-    // It replaces itself, so that its number is the engine's.
+    // `nsenter` replaces itself, so that its process id is the engine's.
     command.arg(format!("--net=/run/netns/{name}")).args(["dockerd", "--bridge=none", "--iptables=false"]);
     command.args(["--ip-forward=false", "--ip-masq=false", "--host", &format!("unix://{}", path("sock"))]);
     command.args(["--data-root", &path("data"), "--exec-root", &path("exec"), "--pidfile", &path("pid")]);

@@ -1,4 +1,4 @@
-//! A line to an engine that is watched: at a chosen call it kills the engine, before the call arrives or after.
+//! A proxy to an engine. At a chosen call it kills the engine, before or after the call arrives.
 
 use std::{
     path::Path,
@@ -13,20 +13,20 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// When an engine is killed.
+/// The moment at which an engine is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moment {
-    /// At this call, which never arrives: its method, and how its path ends.
+    /// At this call, before it arrives: its method, and the end of its path.
     Before(&'static str, &'static str),
-    /// At this call, which arrives, and nobody hears the answer.
+    /// At this call, after it arrives and before its answer: its method, and the end of its path.
     After(&'static str, &'static str),
-    /// When so many bytes were sent by one connection.
+    /// When one connection has sent this many bytes.
     Sent(usize),
-    /// When so many bytes were heard by one connection.
+    /// When one connection has received this many bytes.
     Heard(usize),
 }
 
-/// Tells whether a piece of what a client sends begins with this call about a container.
+/// Returns whether data that a client sends begins with this call about a container.
 fn begins_with(sent: &[u8], method: &str, end: &str) -> bool {
     let line = String::from_utf8_lossy(sent.split(|byte| *byte == b'\r').next().unwrap_or_default());
     let mut words = line.split(' ');
@@ -35,7 +35,7 @@ fn begins_with(sent: &[u8], method: &str, end: &str) -> bool {
     sent == Some(method) && path.split('/').any(|part| part == "containers") && path.ends_with(end)
 }
 
-/// Who is killed when.
+/// The engine to kill and the moment.
 #[derive(Default)]
 struct Trap {
     set: Mutex<Option<(Moment, Pid)>>,
@@ -43,7 +43,7 @@ struct Trap {
 }
 
 impl Trap {
-    /// Kills the engine if this is the moment; tells whether it was.
+    /// Kills the engine if this is the moment, and returns whether it did.
     fn spring_if(&self, is_now: impl Fn(Moment) -> bool) -> bool {
         let taken = self.set.lock().unwrap().take_if(|(moment, _)| is_now(*moment));
         let Some((_, engine)) = taken else { return false };
@@ -53,14 +53,14 @@ impl Trap {
     }
 }
 
-/// The line.
+/// The proxy.
 pub(crate) struct Line {
     trap: Arc<Trap>,
     listening: JoinHandle<()>,
 }
 
 impl Line {
-    /// Listens at `near` and hands on to `far`.
+    /// Listens at `near` and forwards connections to `far`.
     pub(crate) fn open(near: &Path, far: &Path) -> Self {
         let listener = UnixListener::bind(near).unwrap();
         let (trap, far) = (Arc::new(Trap::default()), far.to_owned());
@@ -68,7 +68,7 @@ impl Line {
             let trap = trap.clone();
             async move {
                 while let Ok((client, _)) = listener.accept().await {
-                    // As long as nobody listens there, who asks is hung up on.
+                    // While nobody listens at `far`, connections are closed.
                     let Ok(engine) = UnixStream::connect(&far).await else { continue };
                     tokio::spawn(hand_on(client, engine, trap.clone()));
                 }

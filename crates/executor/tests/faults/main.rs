@@ -1,7 +1,8 @@
-//! What becomes of jobs when it is the engine that fails: killed, stopped, without room, out of reach.
+//! Tests jobs under failures of the engine: killed, stopped, out of disk space, unreachable.
 //!
-//! Each test has an engine of its own, in a network of its own, which it may harm. It takes root, `dockerd` and a static
-//! busybox; where these are not the tests say `SKIPPED` and pass, unless `WINDLASS_REQUIRE_DOCKER=1` demands them.
+//! Each test has its own engine in its own network, which it may damage. It needs root, `dockerd` and a
+//! static busybox. Without them the tests print `SKIPPED` and pass, unless `WINDLASS_REQUIRE_DOCKER=1`
+//! demands them.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -25,7 +26,7 @@ fn sh(script: &str) -> Job {
     Job::command("sh").args(["-c", script])
 }
 
-/// A job that must not run twice, and counts how often it does.
+/// A job that must not run twice, and counts how often it runs.
 fn once(script: &str) -> Job {
     sh(&format!("echo ran >> /count/times; {script}"))
         .volume("count".parse().unwrap(), "/count")
@@ -41,12 +42,13 @@ fn options() -> DockerOptions {
     options.patience(Duration::from_secs(3))
 }
 
-/// Reads until the job has written something.
+/// Reads events until the job has written output.
 async fn seen(events: &mut Events) {
     while !matches!(events.next().await.expect("the job writes something"), JobEvent::Output { .. }) {}
 }
 
-/// Submits a job, in doubt again: on a busy machine a call takes longer than it has here. It runs once all the same.
+/// Submits a job, and repeats it after an error. On a busy machine a call takes longer than its limit here.
+/// The job runs once in any case.
 async fn submit(runtime: &DockerRuntime, name: &str, job: &Job) {
     let limit = Instant::now() + Duration::from_secs(60);
     while let Err(error) = runtime.submit(&id(name), job).await {
@@ -55,7 +57,7 @@ async fn submit(runtime: &DockerRuntime, name: &str, job: &Job) {
     seen(&mut runtime.events(&id(name)).await.unwrap()).await;
 }
 
-/// Waits for a job, over errors that say that the engine doesn't answer.
+/// Waits for the end of a job, despite errors that report an engine that doesn't answer.
 async fn end(runtime: &DockerRuntime, name: &str) -> windlass_executor::Outcome {
     let limit = Instant::now() + Duration::from_secs(60);
     loop {
@@ -67,7 +69,7 @@ async fn end(runtime: &DockerRuntime, name: &str) -> windlass_executor::Outcome 
     }
 }
 
-/// How often jobs made by [`once`] have run.
+/// Returns how often jobs made by [`once`] have run.
 async fn times(runtime: &DockerRuntime) -> usize {
     let count = sh("cat /count/times").volume("count".parse().unwrap(), "/count");
     runtime.run(&id("count"), &count).await.unwrap().stdout.text().lines().count()
@@ -93,7 +95,7 @@ async fn an_engine_that_is_killed_loses_no_job_that_survives_it() {
     assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::Exited(7), "before\nafter\n"));
     let outcome = end(&runtime, "short").await;
     assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::Exited(5), "before\nafter\n"));
-    // Its owner lives, and so does it.
+    // The job's owner lives, so the job runs on.
     assert_eq!(runtime.find(&id("repeatable")).await.unwrap(), Found::Running);
     runtime.cancel(&id("repeatable"), Duration::ZERO).await.unwrap();
     let outcome = end(&runtime, "repeatable").await;
@@ -101,7 +103,7 @@ async fn an_engine_that_is_killed_loses_no_job_that_survives_it() {
     for name in ["once", "short", "repeatable"] {
         runtime.remove(&id(name)).await.unwrap();
     }
-    // A client of another life sees the same, and jobs run as before.
+    // A client that was started anew sees the same, and jobs run as before.
     assert_eq!(runtime.find(&id("refused")).await.unwrap(), Found::Never);
     assert_eq!(times(&runtime).await, 2);
     runtime.close().await;
@@ -147,7 +149,7 @@ async fn a_network_that_an_engine_has_not_is_refused() {
     daemon.is_left_clean().await;
 }
 
-/// How long an engine stands still.
+/// Duration for which an engine is stopped.
 const STILL: Duration = Duration::from_secs(30);
 
 #[tokio::test]
@@ -170,7 +172,7 @@ async fn an_engine_that_stands_still_is_waited_for() {
     let outcome = end(&runtime, "once").await;
     assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::Exited(7), "before\nafter\n"));
     runtime.remove(&id("once")).await.unwrap();
-    // What was refused may have been half done since. It never ran, and is gone when it is asked for.
+    // A refused job may have been half created since. It never ran, and is removed when it is looked up.
     assert_eq!(runtime.find(&id("late")).await.unwrap(), Found::Never);
     assert_eq!(times(&runtime).await, 1);
     runtime.close().await;
@@ -198,7 +200,7 @@ async fn an_engine_without_room_refuses_and_recovers() {
         Err(RuntimeError::Unavailable { problem, .. }) => assert!(problem.contains("space"), "{problem}"),
         other => panic!("expected to be refused for want of space: {other:?}"),
     }
-    // What it writes can't be logged any more, but is heard as long as we are connected.
+    // The engine can't log the output any more, but a connected client receives it.
     let outcome = end(&runtime, "once").await;
     assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::Exited(7), "before\nafter\n"));
     std::fs::remove_file(flood).unwrap();
@@ -235,8 +237,8 @@ async fn an_engine_out_of_reach_is_waited_for() {
     daemon.is_left_clean().await;
 }
 
-/// When engines die on a job's way through them: as its container is made, listened to, started, told the job, as it runs, as
-/// it tells what it wrote, and as it is removed.
+/// Moments at which engines are killed. The engine is creating, attaching, starting or removing the
+/// container, reading the job's input, or sending its output.
 const MOMENTS: [Moment; 11] = [
     Moment::Before("POST", "/create"),
     Moment::After("POST", "/create"),
@@ -251,7 +253,7 @@ const MOMENTS: [Moment; 11] = [
     Moment::After("DELETE", ""),
 ];
 
-/// The longest one of these lives takes, on a busy machine.
+/// Maximum duration of one such case on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
 #[tokio::test]
@@ -263,7 +265,7 @@ async fn an_engine_may_be_killed_at_any_moment() {
     };
     let line = Line::open(&daemon.near_socket(), &daemon.socket());
     let runtime = DockerRuntime::open(daemon.engine_at_the_line().await, options()).await.unwrap();
-    // What is made once is there, so that it is the job's own calls that are hit.
+    // Resources that are created once exist, so that the kill hits the job's own calls.
     runtime.run(&id("first"), &once("true")).await.unwrap();
     let bytes = vec![b'x'; 2 << 20];
     let job = once("echo before; sleep 0.3; cat given; echo after; exit 7");
@@ -334,7 +336,7 @@ async fn a_volume_that_is_there_may_be_written_whenever_the_engine_was_killed() 
     runtime.close().await;
 }
 
-/// Submits a job, waits for it and removes it, each of it as often as it takes.
+/// Submits a job, waits for it and removes it. Repeats each step until it succeeds.
 async fn whole(runtime: &DockerRuntime, id: &JobId, job: &Job) -> windlass_executor::Outcome {
     let limit = Instant::now() + Duration::from_secs(90);
     let is_in_time = |error: &RuntimeError| {

@@ -1,6 +1,7 @@
-//! What a job tries and must not achieve: one program (`tests/bin/attempts.rs`), put into each runtime that isolates.
+//! Runs attempts to break isolation, which must fail, as one program (`tests/bin/attempts.rs`) in each
+//! isolating runtime.
 //!
-//! `docs/security.md` has the list of attempts, as the promise; a test holds the two together.
+//! `docs/security.md` promises the list of attempts; a test keeps the two in sync.
 
 use std::{
     collections::BTreeSet,
@@ -18,7 +19,7 @@ use std::{
 
 use windlass_executor::{End, Job, JobId, Runtime};
 
-/// The program, compiled as static.
+/// The program, compiled statically.
 pub(crate) static PROGRAM: LazyLock<Vec<u8>> = LazyLock::new(|| {
     if let Some(folder) = given() {
         return fs::read(folder.join("attempts")).unwrap();
@@ -36,13 +37,14 @@ pub(crate) static PROGRAM: LazyLock<Vec<u8>> = LazyLock::new(|| {
     fs::read(program).unwrap()
 });
 
-/// Returns the folder with the programs of tests that were started once more as another user, who has no compiler.
+/// Returns the folder with the test programs, for tests that were restarted as another user. That user has no
+/// compiler.
 pub(crate) fn given() -> Option<PathBuf> {
     #[expect(clippy::disallowed_methods, reason = "tests that start themselves have no other way to tell")]
     std::env::var_os("WINDLASS_TEST_FOLDER").map(PathBuf::from)
 }
 
-/// What is on the host for a job to get at.
+/// The things on the host that a job tries to reach.
 pub(crate) struct Host {
     folder: tempfile::TempDir,
     port: TcpListener,
@@ -62,7 +64,7 @@ impl Host {
         Self { folder, port, _socket: socket, name }
     }
 
-    /// The job that tries.
+    /// Returns the job that runs the attempts.
     pub(crate) fn job(&self) -> Job {
         let port = self.port.local_addr().unwrap().port().to_string();
         let socket = format!("{}-{port}", self.name);
@@ -77,12 +79,12 @@ impl Host {
     }
 }
 
-/// Puts a key into the session keyring of whoever runs the tests.
+/// Adds a key to the session keyring of the user who runs the tests.
 fn add_key(name: &str) {
     const SESSION: libc::c_int = -3;
     let name = CString::new(name).unwrap();
     #[expect(unsafe_code, reason = "there are no safe keyrings")]
-    // SAFETY: two C strings and bytes of the length that is said.
+    // SAFETY: the arguments are two C strings, and bytes with their length.
     let key = unsafe {
         libc::syscall(
             libc::SYS_add_key,
@@ -96,10 +98,11 @@ fn add_key(name: &str) {
     assert!(key > 0, "a key can't be added: {}", std::io::Error::last_os_error());
 }
 
-/// What the profile of an engine may let a job do.
+/// Attempts that the profile of an engine may allow.
 pub(crate) const OF_ENGINES: [&str; 4] = ["socket-vsock", "socket-ciphers", "socket-qualcomm", "io-uring"];
 
-/// What Podman's lets it do beyond that: what is the kernel's to hold in a namespace of the job's own.
+/// Attempts that Podman's profile may allow. The kernel confines the additional ones to a namespace of the
+/// job's own.
 pub(crate) const OF_PODMAN: [&str; 8] = [
     "socket-vsock",
     "socket-ciphers",
@@ -111,7 +114,7 @@ pub(crate) const OF_PODMAN: [&str; 8] = [
     "mount-by-parts",
 ];
 
-/// Runs the program, and returns the names of all attempts and of those that got somewhere.
+/// Runs the program. Returns the names of all attempts, and of those that succeeded.
 async fn tried(runtime: &dyn Runtime, host: &Host, id: &JobId, of: &Job) -> (BTreeSet<String>, Vec<String>) {
     let mut job = host.job();
     job.image.clone_from(&of.image);
@@ -126,7 +129,7 @@ async fn tried(runtime: &dyn Runtime, host: &Host, id: &JobId, of: &Job) -> (BTr
     (all, broken)
 }
 
-/// Fails unless all attempts are held but for these.
+/// Fails unless all attempts fail except these.
 pub(crate) async fn are_held(runtime: &dyn Runtime, id: &JobId, of: &Job, but_for: &[&str]) {
     let host = Host::new();
     let (all, broken) = tried(runtime, &host, id, of).await;
@@ -139,7 +142,7 @@ pub(crate) async fn are_held(runtime: &dyn Runtime, id: &JobId, of: &Job, but_fo
     assert!(unexpected.is_empty(), "{unexpected:#?}");
 }
 
-/// The page lists what is tried, and nothing else.
+/// Asserts that the page lists exactly the attempts of the program.
 fn are_promised(all: &BTreeSet<String>) {
     let page = include_str!("../../../../docs/security.md");
     let table = page.split("## What a job tries").nth(1).unwrap().split("\n## ").next().unwrap();

@@ -1,4 +1,4 @@
-//! The suite that every runtime passes.
+//! Runs the process runtime through the suite that every runtime passes.
 
 use std::sync::Arc;
 

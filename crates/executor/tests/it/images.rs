@@ -1,4 +1,4 @@
-//! Images in all their forms, made here, brought into a store.
+//! Tests images in all formats: they are created here and imported into a store.
 
 use std::{
     fs,
@@ -10,14 +10,14 @@ use std::{
 use serde_json::{Value, json};
 use windlass_executor::image::{Digest, ImageError, Prune, Reference, Store};
 
-/// A file system of one layer, and a config for it.
+/// A file system of one layer with its config.
 pub(crate) struct Made {
     layer: Vec<u8>,
     config: Vec<u8>,
 }
 
 impl Made {
-    /// Files `(name, mode, content)`; a content of `-> x` is a link to x.
+    /// Creates an image from files `(name, mode, content)`. The content `-> x` makes a link to x.
     pub(crate) fn new(files: &[(&str, u32, &[u8])], run: &Value) -> Self {
         let mut tar = tar::Builder::new(Vec::new());
         for (name, mode, content) in files {
@@ -41,7 +41,7 @@ impl Made {
         Self { config: serde_json::to_vec(&config).unwrap(), layer }
     }
 
-    /// The static busybox of this host with its usual names; `None` when it isn't installed.
+    /// Returns the static busybox of this host with its usual names, or `None` when it isn't installed.
     pub(crate) fn busybox() -> Option<Self> {
         let path = ["/bin/busybox", "/usr/bin/busybox"].iter().map(Path::new).find(|path| path.exists())?;
         let binary = fs::read(path).unwrap();
@@ -59,7 +59,7 @@ impl Made {
         Digest::of(&self.config)
     }
 
-    /// As `docker save` writes it.
+    /// Writes the image in the format of `docker save`.
     pub(crate) fn docker_archive(&self, path: &Path, name: &str) {
         let config = format!("{}.json", self.id().hex());
         let manifest = json!([{"Config": config, "RepoTags": [name], "Layers": ["layer/layer.tar"]}]);
@@ -69,7 +69,8 @@ impl Made {
         fs::write(path, tar_of(&files)).unwrap();
     }
 
-    /// The files of an OCI layout or artifact set, whose blobs are named by `blob`, the layer as it is stored.
+    /// Returns the files of an OCI layout or artifact set. `blob` gives the names of blobs; `stored` is the
+    /// layer as stored.
     fn layout(&self, stored: &[u8], blob: fn(&Digest) -> String, extra: &Value) -> Vec<(String, Vec<u8>)> {
         let manifest = json!({
             "schemaVersion": 2,
@@ -249,7 +250,7 @@ fn many_unpack_one_image_at_a_time() {
     let threads: Vec<_> = (0..8)
         .map(|number| {
             let (path, name) = (path.clone(), format!("name-{number}").parse().unwrap());
-            // Each as another process has it: by the folder alone.
+            // Each thread opens the store anew, as another process does.
             let store = Store::open(store.path()).unwrap();
             std::thread::spawn(move || store.import(&path, Some(&name)).unwrap())
         })

@@ -1,4 +1,4 @@
-//! The process runtime, put to the conformance suite and to what is its own.
+//! Runs the process runtime through the conformance suite, and tests the properties that only it has.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -12,7 +12,7 @@ mod processes;
 mod sandbox;
 mod survival;
 
-/// Says loudly that a test has shown nothing.
+/// Prints that a test was skipped.
 #[expect(clippy::print_stdout, reason = "a test that is skipped in silence is a defect")]
 fn skipped(why: &dyn std::fmt::Display) {
     println!("SKIPPED: {why}");

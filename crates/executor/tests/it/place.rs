@@ -1,4 +1,4 @@
-//! A folder for one test, and a look at what the test left.
+//! A folder for one test, and a check of what the test left.
 
 use std::{
     collections::BTreeSet,
@@ -18,10 +18,10 @@ use windlass_executor::{
 
 use crate::attempts::given;
 
-/// The longest a test waits for a fact.
+/// Maximum time for which a test waits for a condition.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A folder with nothing but the folders of runtimes in it.
+/// A folder that contains only the folders of runtimes.
 pub(crate) struct Place(TempDir);
 
 impl Place {
@@ -45,7 +45,8 @@ impl Place {
         ProcessRuntime::open_with(self.options()).unwrap()
     }
 
-    /// The numbers of all processes whose environment names this place: jobs, and what they left behind.
+    /// Returns the process ids of all processes whose environment names this place: jobs, and what they left
+    /// behind.
     pub(crate) fn processes(&self) -> Vec<i32> {
         let numbers =
             fs::read_dir("/proc").unwrap().flatten().filter_map(|it| it.file_name().to_str()?.parse().ok());
@@ -57,7 +58,7 @@ impl Place {
         numbers.filter(is_here).collect()
     }
 
-    /// Where what jobs of this place write is in memory, if the host has one for that.
+    /// Returns the folder in memory for the output of this place's jobs, if the host has one.
     pub(crate) fn memory(&self) -> Option<PathBuf> {
         let is_tmpfs = |path: &Path| rustix::fs::statfs(path).is_ok_and(|found| found.f_type == 0x0102_1994);
         let found = fs::metadata(self.state()).ok()?;
@@ -68,7 +69,7 @@ impl Place {
         (is_tmpfs(Path::new("/dev/shm")) && !is_tmpfs(&self.state())).then_some(folder)
     }
 
-    /// All that is on the host because of this place.
+    /// Returns everything on the host that this place has created.
     pub(crate) fn host(&self) -> BTreeSet<String> {
         let mark = self.0.path().to_str().unwrap();
         let seen = [
@@ -80,13 +81,13 @@ impl Place {
         seen.into_iter().flatten().collect()
     }
 
-    /// Closes the runtime, and fails if then there is a process, a folder or a file.
+    /// Closes the runtime. Fails if a process, a folder or a file is left.
     pub(crate) async fn is_left_clean(&self, runtime: Arc<ProcessRuntime>) {
         assert_eq!(self.processes(), [0; 0], "processes are left");
         let memory = self.memory();
         runtime.close().await.unwrap();
         drop(runtime);
-        // The supervisor of an owner that died goes by itself, a moment after its last job has ended.
+        // The supervisor of a dead owner ends by itself, a moment after its last job.
         let begun = Instant::now();
         while !files(self.0.path()).is_empty() && begun.elapsed() < LIMIT {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -101,7 +102,7 @@ pub(crate) fn supervisor() -> SupervisorCommand {
     SupervisorCommand::new(given().map_or_else(usual, |folder| folder.join("supervisor")), [""; 0])
 }
 
-/// Everything below a folder.
+/// Returns the paths of everything below a folder.
 pub(crate) fn files(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -111,7 +112,7 @@ pub(crate) fn files(folder: &Path) -> Vec<String> {
     found
 }
 
-/// Waits for a fact that nobody tells of.
+/// Polls until a condition holds that no event reports.
 pub(crate) async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
     let begun = Instant::now();
     while !is_so().await {

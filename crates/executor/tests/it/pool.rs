@@ -1,4 +1,5 @@
-//! The pool and its runner, without containers: runners as children of the test, put to the same suite.
+//! Tests the pool and its runner without containers: runners are children of the test. They run through the
+//! same suite.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -14,7 +15,7 @@ use windlass_executor::{
 
 use crate::place::Place;
 
-/// A pool of runners that are children of this process, before a process runtime.
+/// A pool of runners that are children of this process, in front of a process runtime.
 struct World {
     place: Place,
     fresh: Arc<windlass_executor::process::ProcessRuntime>,
@@ -72,7 +73,7 @@ async fn printed(world: &World, name: &str, job: &Job) -> String {
 #[tokio::test]
 async fn jobs_follow_each_other_in_one_container_until_one_is_ended_by_force() {
     let world = World::new(1);
-    // Who started it: the runner.
+    // The parent of the job is the runner.
     let parent = sh("echo $PPID");
     let first = printed(&world, "first", &parent).await;
     assert_eq!(printed(&world, "second", &parent).await, first);

@@ -1,4 +1,4 @@
-//! What the processes of a job may, and what becomes of them.
+//! Tests the rights of a job's processes, and their end.
 
 use std::{
     collections::BTreeMap,
@@ -54,7 +54,7 @@ async fn the_environment_is_exactly_this() {
 async fn a_job_gets_no_descriptor_of_its_owner() {
     let place = Place::new();
     let runtime = Arc::new(place.runtime());
-    // `ls` itself opens the fourth.
+    // `ls` itself opens the fourth descriptor.
     let printed = runtime.run(&id("fds"), &sh("ls /proc/self/fd")).await.unwrap().stdout.text();
     assert_eq!(printed, "0\n1\n2\n3\n");
     place.is_left_clean(runtime).await;
@@ -90,7 +90,7 @@ async fn input_does_not_stay_on_the_disk() {
 async fn a_daemon_does_not_outlive_its_job() {
     let place = Place::new();
     let runtime = Arc::new(place.runtime());
-    // It has forked twice, left session and group, closed the streams: all that a daemon does.
+    // The process has forked twice, left its session and group, and closed the streams, as a daemon does.
     let script = "(setsid sh -c 'sleep 600 <&- >&- 2>&- & setsid sleep 600 <&- >&- 2>&- &' &) ; echo done";
     runtime.submit(&id("other"), &sh("sleep 600")).await.unwrap();
     let outcome = runtime.run(&id("daemon"), &sh(script)).await.unwrap();
@@ -108,7 +108,7 @@ async fn a_daemon_does_not_outlive_its_job() {
 async fn who_hides_from_us_is_ended_with_the_last_job() {
     let place = Place::new();
     let runtime = Arc::new(place.runtime());
-    // Without its mark, its session and its parent nobody can tell whose it is.
+    // Without its mark, its session and its parent, nothing shows which job the process belongs to.
     let script = "(setsid env -i sh -c 'sleep 601' >&- 2>&- &); echo done";
     runtime.run(&id("hides"), &sh(script)).await.unwrap();
     let sleeps = || {
@@ -263,7 +263,7 @@ async fn closing_ends_what_may_end_and_leaves_what_must_finish() {
     assert_eq!(runtime.find(&id("finish")).await.unwrap(), Found::Running);
     fs::write(gate(&place, "finish"), "on\n").unwrap();
     assert_eq!(runtime.wait(&id("finish")).await.unwrap().stdout.text(), "ready\non\n");
-    // And it can be used again.
+    // The runtime can be used again.
     assert!(runtime.run(&id("again"), &sh("exit 0")).await.unwrap().success());
     for job in ["kill", "finish"] {
         runtime.remove(&id(job)).await.unwrap();
@@ -284,7 +284,7 @@ async fn a_dropped_runtime_leaves_nothing() {
     place.is_left_clean(runtime).await;
 }
 
-/// Submits a job and waits until it has written something.
+/// Submits a job, waits for its first output and returns it.
 pub(crate) async fn seen(runtime: &ProcessRuntime, id: &JobId, job: &Job) -> String {
     runtime.submit(id, job).await.unwrap();
     let mut events = runtime.events(id).await.unwrap();
@@ -302,12 +302,12 @@ pub(crate) async fn end(runtime: &ProcessRuntime, id: &JobId) {
     runtime.remove(id).await.unwrap();
 }
 
-/// The named pipe that a job of these tests makes to wait at.
+/// Path of the named pipe that a job of these tests creates and waits at.
 pub(crate) fn gate(place: &Place, job: &str) -> PathBuf {
     place.state().join(job).join("work/gate")
 }
 
-/// The number of the process that jobs of this runtime are children of.
+/// Returns the process id of the supervisor, the parent of the runtime's jobs.
 pub(crate) async fn supervisor_of(runtime: &ProcessRuntime) -> i32 {
     let printed = runtime.run(&id("who"), &sh("echo $PPID")).await.unwrap().stdout.text();
     printed.trim().parse().unwrap()
@@ -341,16 +341,17 @@ async fn a_confined_job_writes_to_its_own_folders_only() {
     place.is_left_clean(runtime).await;
 }
 
-/// Starts a process that leaves its session, loses its parent and clears its environment, and prints its number.
+/// Script that starts a process that leaves its session, loses its parent and clears its environment. It
+/// prints the process id.
 pub(crate) const HIDE: &str = "(setsid env -i sleep 4321 </dev/null >/dev/null 2>&1 & echo $!)";
 
-/// Tells whether the process of [`HIDE`] is there.
+/// Returns whether the process of [`HIDE`] exists.
 pub(crate) fn hides(pid: &str) -> bool {
     pid.parse::<u32>().unwrap();
     fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with(b"sleep\x004321"))
 }
 
-/// What is not seen by its session, its parent or its environment is seen by its control group.
+/// The control group finds a process that session, parent and environment don't.
 #[tokio::test]
 async fn a_process_that_hides_ends_with_its_job() {
     if !ControlGroups::probe().ends_all {
@@ -359,7 +360,7 @@ async fn a_process_that_hides_ends_with_its_job() {
     }
     let place = Place::new();
     let runtime = Arc::new(place.runtime());
-    // As long as another job runs, an orphan could be that one's.
+    // While another job runs, an orphan could belong to that job.
     runtime.submit(&id("other"), &sh("sleep 600")).await.unwrap();
     let outcome = runtime.run(&id("hides"), &sh(HIDE)).await.unwrap();
     let hidden = outcome.stdout.text().trim().to_owned();
@@ -370,17 +371,18 @@ async fn a_process_that_hides_ends_with_its_job() {
     place.is_left_clean(runtime).await;
 }
 
-/// The supervisor is the parent of jobs, which are the same user: nothing of what its owner was told stands in it.
+/// The supervisor is the parent of jobs and has the same user. It holds nothing of its owner's environment or
+/// arguments.
 #[tokio::test]
 async fn a_job_reads_nothing_of_its_supervisor() {
     let place = Place::new();
     let runtime = Arc::new(place.runtime());
-    // Cargo gives tests an environment, and so has whoever starts them.
+    // Cargo and the caller of the tests give them an environment.
     assert!(std::env::vars_os().count() > 0);
     let job = sh("tr '\\0' '\\n' < /proc/$PPID/environ; tr '\\0' ' ' < /proc/$PPID/cmdline");
     let outcome = runtime.run(&id("look"), &job).await.unwrap();
     assert_eq!(outcome.stdout.text().trim_end(), "windlass-supervisor");
-    // Root may all the same: it is asked as somebody else.
+    // Root may access the memory in any case, so the job tries it without capabilities.
     if rustix::process::geteuid().is_root() {
         let job = sh("exec 2>&1; setpriv --bounding-set=-all --inh-caps=-all --ambient-caps=-all sh -c \
                       'test -r /proc/$0/mem || echo closed; cat /proc/$0/environ; : > /proc/$0/mem' $PPID");
@@ -390,7 +392,7 @@ async fn a_job_reads_nothing_of_its_supervisor() {
     place.is_left_clean(runtime).await;
 }
 
-/// What `windlass` was given for its session is not the jobs'.
+/// Jobs have no access to the keys of the session keyring of `windlass`.
 #[tokio::test]
 async fn a_process_has_no_key_of_its_owners_session() {
     let place = Place::new();
@@ -409,14 +411,14 @@ async fn what_a_job_leaves_running_is_named() {
     let runtime = Arc::new(place.runtime());
     let outcome = runtime.run(&id("job"), &sh("setsid sleep 600 & sleep 600 & exit 3")).await.unwrap();
     assert_eq!((outcome.end, outcome.left_behind), (End::Exited(3), vec!["sleep".to_owned()]));
-    // Found, it is the same.
+    // `find` returns the same outcome.
     runtime.submit(&id("job"), &sh("setsid sleep 600 & exit 0")).await.unwrap();
     let outcome = runtime.wait(&id("job")).await.unwrap();
     assert_eq!(runtime.find(&id("job")).await.unwrap(), Found::Ended(Box::new(outcome)));
     runtime.remove(&id("job")).await.unwrap();
     let outcome = runtime.run(&id("job"), &sh("sleep 0 & wait")).await.unwrap();
     assert_eq!(outcome.left_behind, [""; 0]);
-    // Whoever is told to end is expected to leave some.
+    // A job that is ended from outside is expected to leave processes behind, so they are not reported.
     let job = sh("sleep 600 & sleep 600").timeout(Duration::from_millis(200));
     let outcome = runtime.run(&id("job"), &job).await.unwrap();
     assert_eq!((outcome.end, outcome.left_behind), (End::TimedOut, vec![]));
@@ -437,7 +439,7 @@ async fn a_job_that_removes_its_own_folder_is_told_at_once() {
         assert!(why.contains("it removed its own folder") && why.contains("exited with code 0"), "{why}");
         assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
         assert_eq!(runtime.find(&id("job")).await.unwrap(), Found::Never);
-        // It may have ended before anybody waits for it.
+        // The job may end before `wait` is called.
         runtime.submit(&id("job"), &job).await.unwrap();
         while runtime.find(&id("job")).await.unwrap() != Found::Never {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -448,7 +450,7 @@ async fn a_job_that_removes_its_own_folder_is_told_at_once() {
     place.is_left_clean(runtime).await;
 }
 
-/// What it writes may be secret, and nobody but its user is to read it, also where it is more than is kept.
+/// Output may be secret. Only the job's user may read it, also where it exceeds the kept bytes.
 #[tokio::test]
 async fn files_of_a_running_job_are_its_users_alone() {
     use std::os::unix::fs::PermissionsExt;
@@ -470,7 +472,7 @@ async fn files_of_a_running_job_are_its_users_alone() {
     place.is_left_clean(runtime).await;
 }
 
-/// What it writes may be secret: it is in memory and on no disk, as long as it is short.
+/// Output may be secret. While it is short, it is kept in memory and never on a disk.
 #[tokio::test]
 async fn what_a_job_writes_is_in_memory_while_it_is_short() {
     use std::os::unix::fs::PermissionsExt;
@@ -500,7 +502,7 @@ async fn what_a_job_writes_is_in_memory_while_it_is_short() {
         assert!(!found.is_file() || !fs::read_to_string(file).unwrap().contains("hunter2, too"), "{file:?}");
         assert!(!found.is_file() || file != stdout && file != stderr, "{file:?}");
     }
-    // What gets long moves to the disk.
+    // Output that gets long moves to the disk.
     fs::write(gate(&place, "job"), "on\n").unwrap();
     until("it has moved", async || fs::metadata(&stdout).is_ok_and(|found| found.len() == 2_000_007)).await;
     assert!(fs::read_link(&stdout).is_err() && mode(&stdout) == 0o600);
@@ -510,7 +512,7 @@ async fn what_a_job_writes_is_in_memory_while_it_is_short() {
     let text = outcome.stdout.text();
     assert_eq!((text.len(), outcome.stderr.text(), outcome.end), (2_000_007, "err".into(), End::Exited(0)));
     assert!(text.starts_with("hunter2xxx"));
-    // It goes with the job, also with one that has removed the way there.
+    // The output is removed with the job, also when the job has removed its own folder.
     runtime.remove(&id("job")).await.unwrap();
     assert!(!memory.exists() || fs::read_dir(&memory).unwrap().count() == 0);
     runtime.run(&id("job"), &sh("echo hunter2; sleep 0.1; rm -rf \"${HOME%/work}\"; cd /")).await.unwrap();
@@ -525,7 +527,7 @@ async fn open_files_are_limited() {
     limits.open_files = Some(64);
     let job = sh("ulimit -n; ulimit -Hn").limits(limits.clone());
     assert_eq!(runtime.run(&id("job"), &job).await.unwrap().stdout.text(), "64\n64\n");
-    // More than there may be can't be given, and is not pretended.
+    // A limit above the maximum can't be set, and the job reports it.
     limits.open_files = Some(u64::MAX - 1);
     let outcome = runtime.run(&id("job"), &sh("true").limits(limits)).await.unwrap();
     assert!(matches!(outcome.end, End::NotStarted(_)), "{:?}", outcome.end);

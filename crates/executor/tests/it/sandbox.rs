@@ -1,4 +1,4 @@
-//! Sandboxes, put to the conformance suite and to what is their own.
+//! Runs sandboxes through the conformance suite, and tests the properties that only sandboxes have.
 
 use std::{
     collections::BTreeSet,
@@ -26,10 +26,10 @@ use crate::{
     place::{supervisor, until},
 };
 
-/// The name of the image that all of these tests run in.
+/// Name of the image that all of these tests run in.
 const IMAGE: &str = "windlass-test/busybox:1";
 
-/// A store with that image, which stays for the next run; or why there can't be sandboxes here.
+/// A store with that image, which stays for the next run, or the reason why sandboxes can't run here.
 static STORE: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
     probe(Path::new("bwrap"))?;
     let made = Made::busybox().ok_or("there is no static busybox (package busybox-static)")?;
@@ -42,7 +42,7 @@ static STORE: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
     Ok(place)
 });
 
-/// Where the image is, or a loud line and nothing.
+/// Returns the path of the store. Reports the test as skipped and returns `None` where sandboxes can't run.
 fn store() -> Option<PathBuf> {
     match &*STORE {
         Ok(place) => Some(place.clone()),
@@ -132,7 +132,7 @@ async fn a_job_sees_its_image_and_nothing_of_the_host() {
     let Some(place) = Place::new() else { return };
     let runtime = place.runtime();
     let dir = tempfile::tempdir().unwrap();
-    // Others have volumes mounted in the image that all share.
+    // Other tests mount volumes in the shared image.
     let runtime = {
         drop(runtime);
         Made::busybox().unwrap().docker_archive(&dir.path().join("busybox.tar"), IMAGE);
@@ -143,7 +143,7 @@ async fn a_job_sees_its_image_and_nothing_of_the_host() {
     };
     let seen = printed(&runtime, &sh("ls /; ls /work /tmp; pwd; hostname; echo $PATH $FROM_IMAGE")).await;
     assert_eq!(seen, "bin\ndev\netc\nproc\ntmp\nwork\n/tmp:\n\n/work:\n/work\nsandbox\n/bin yes\n");
-    // Us, the shell and the one who asks.
+    // The first process, the shell, `ls` and `wc`.
     assert_eq!(printed(&runtime, &sh("ls -d /proc/[0-9]* | wc -l")).await, "4\n");
     assert_eq!(printed(&runtime, &sh("ip -o link | cut -d: -f2")).await, " lo\n");
     place.is_left_clean(runtime).await;
@@ -223,7 +223,7 @@ async fn the_outcome_names_the_image_by_its_digest() {
     runtime.submit(&id("job"), &sh("exit 3")).await.unwrap();
     let outcome = runtime.wait(&id("job")).await.unwrap();
     assert_eq!((outcome.end.clone(), outcome.image_digest.clone()), (End::Exited(3), digest));
-    // Told and read, it is the same.
+    // `find` returns the same outcome after it was reported and read.
     assert_eq!(runtime.find(&id("job")).await.unwrap(), Found::Ended(Box::new(outcome)));
     runtime.remove(&id("job")).await.unwrap();
     place.is_left_clean(runtime).await;
@@ -276,7 +276,7 @@ async fn an_image_in_use_is_not_pruned() {
 fn kill_supervisors(place: &Place) {
     let control = fs::read_dir(place.folder.path().join("jobs/.control")).unwrap();
     for name in control.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
-        // A note of control groups has another name.
+        // The file of a control group has another form of name.
         let Some(pid) = name.split('-').next().and_then(|pid| pid.parse().ok()) else { continue };
         let _gone = rustix::process::kill_process(
             rustix::process::Pid::from_raw(pid).unwrap(),
@@ -311,7 +311,7 @@ async fn it_finishes_without_its_owner_and_dies_with_its_supervisor() {
     place.is_left_clean(runtime).await;
 }
 
-/// Tells whether a job has a room that was made ahead.
+/// Returns whether a job has a room that was made ahead.
 fn has_room_made_ahead(place: &Place, id: &JobId) -> bool {
     place.folder.path().join("jobs").join(id.as_str()).join("room").is_symlink()
 }
@@ -337,7 +337,7 @@ async fn a_series_of_jobs_gets_rooms_that_were_made_ahead() {
         runtime.remove(&id).await.unwrap();
     }
     assert!(ahead > 20, "only {ahead} rooms were made ahead");
-    // Another user is another room.
+    // Another user needs another room.
     assert_eq!(printed(&runtime, &sh("id -u").user(User::new(7, None))).await, "7\n");
     place.is_left_clean(runtime).await;
 }
@@ -385,7 +385,7 @@ async fn what_cant_make_a_room_is_said() {
     let expected =
         "the runtime `sandbox` is not available: there is no `/no/such/bwrap`: install bubblewrap 0.8";
     assert!(error.to_string().starts_with(expected), "{error}");
-    // A program that does what `bwrap` does where namespaces are forbidden.
+    // A program that fails as `bwrap` does where namespaces are forbidden.
     let refuses = place.folder.path().join("refuses");
     let script = "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n";
     fs::write(&refuses, script).unwrap();
@@ -409,10 +409,10 @@ async fn a_store_is_needed() {
     assert!(matches!(SandboxRuntime::open(options), Err(RuntimeError::Unavailable { .. })));
 }
 
-/// The user as whom tests are started that must not be root's. Tests make no users; `.ci/run` does.
+/// User that runs the tests that must not run as root. Tests create no users; `.ci/run` does.
 const USER: &str = "windlass-test";
 
-/// Who runs windlass is an ordinary user mostly, and sandboxes are made another way then.
+/// Windlass mostly runs as an ordinary user, and sandboxes are set up differently then.
 #[test]
 fn whatever_a_job_tries_it_stays_in_the_room_of_an_ordinary_user() {
     if store().is_none() || given().is_some() {
@@ -421,7 +421,7 @@ fn whatever_a_job_tries_it_stays_in_the_room_of_an_ordinary_user() {
     let passwd = fs::read_to_string("/etc/passwd").unwrap();
     let line = passwd.lines().find(|line| line.starts_with(&format!("{USER}:")));
     let user: Option<u32> = line.and_then(|line| line.split(':').nth(2)?.parse().ok());
-    // Who is no root is tested by the test of all.
+    // Without root, the general test covers this case.
     let (true, Some(user)) = (rustix::process::geteuid().is_root(), user) else {
         assert!(!is_required() || !rustix::process::geteuid().is_root(), "there is no user `{USER}`");
         return crate::skipped(&format!("it is root who becomes the user `{USER}`, where there is one"));
@@ -455,7 +455,7 @@ fn whatever_a_job_tries_it_stays_in_the_room_of_an_ordinary_user() {
 async fn whatever_a_job_tries_it_stays_in_its_room() {
     let Some(place) = Place::new() else { return };
     let runtime = place.runtime();
-    // Whoever it is in its own eyes, and whether its room is made for it or was made ahead.
+    // The result does not depend on the job's user, nor on whether its room was made ahead.
     for user in [None, Some(User::new(0, None))] {
         for _ in 0..4 {
             let mut job = sh("true");
@@ -498,7 +498,7 @@ async fn a_sandbox_is_limited_where_nothing_is_asked_for() {
             let outcome = runtime.run(&id("job"), &memory).await.unwrap();
             assert!(outcome.stdout.text() != "200000000\n", "{:?}", outcome.end);
         }
-        // What befell another job does not befall the next in its group.
+        // A failure of one job does not affect the next in its group.
         assert_eq!(printed(&runtime, &sh("echo well")).await, "well\n");
     }
     // A job may ask for more than the default, not only for less.

@@ -1,4 +1,5 @@
-//! Deaths: of the owner, of the supervisor, in the middle of making a job; and owners that share a folder.
+//! Tests deaths of the owner, of the supervisor and during the creation of a job, and owners that share a
+//! folder.
 
 use std::{
     fs,
@@ -68,8 +69,8 @@ async fn a_job_that_must_finish_does_so_without_its_owner() {
     place.is_left_clean(runtime).await;
 }
 
-/// What a job wrote is in memory. It comes to the disk when the supervisor ends with nobody there to take it, and goes with the
-/// job where the supervisor was killed.
+/// Output is in memory. It moves to the disk when the supervisor ends and no owner has read it. It is removed
+/// with the job when the supervisor was killed.
 #[tokio::test]
 async fn what_a_job_wrote_outlasts_its_owner_and_goes_with_it() {
     let place = Place::new();
@@ -132,7 +133,7 @@ async fn without_its_supervisor_a_job_is_lost_and_ended() {
     assert_eq!(outcome.stdout.text(), "ready\n");
     assert_eq!(runtime.find(&id("job")).await.unwrap(), Found::Gone);
     assert_eq!(place.processes(), [0; 0]);
-    // The next job gets a new one.
+    // The next job gets a new supervisor.
     assert!(runtime.run(&id("next"), &sh("exit 0")).await.unwrap().success());
     runtime.remove(&id("job")).await.unwrap();
     place.is_left_clean(runtime).await;
@@ -170,7 +171,7 @@ async fn without_owner_and_supervisor_a_job_is_found_to_be_gone() {
     kill(owner);
     kill_supervisor(printed.trim().parse().unwrap());
     let runtime = Arc::new(place.runtime());
-    // A killed process takes a moment to let go of what it holds.
+    // A killed process takes a moment to release its resources.
     until("its folder shows it", async || runtime.find(&id("job")).await.unwrap() != Found::Running).await;
     assert_eq!(runtime.find(&id("job")).await.unwrap(), Found::Gone);
     assert_eq!(place.processes(), [0; 0]);
@@ -247,7 +248,7 @@ async fn an_owner_cancels_the_job_of_another() {
     let place = Place::new();
     let (first, second) = (place.runtime(), Arc::new(place.runtime()));
     seen(&first, &id("job"), &sh("echo ready; sleep 600")).await;
-    // It has a supervisor too, which must not be confused.
+    // The second owner has a supervisor too. The two must not be confused.
     assert!(second.run(&id("other"), &sh("exit 0")).await.unwrap().success());
     second.cancel(&id("job"), Duration::from_secs(600)).await.unwrap();
     assert_eq!(second.wait(&id("job")).await.unwrap().end, End::Cancelled);

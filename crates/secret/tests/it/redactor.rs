@@ -1,4 +1,4 @@
-//! No spelling of a secret survives, wherever the stream is cut.
+//! Tests that no spelling of a secret survives, wherever the stream is split.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -34,7 +34,7 @@ fn base64_is_masked_at_every_alignment() {
             let text = format!("{before}s3cr3t-pass{after}");
             for encoded in [STANDARD.encode(&text), URL_SAFE_NO_PAD.encode(&text)] {
                 let masked = mask(&["s3cr3t-pass"], &format!("Basic {encoded}."));
-                // At most the characters that hold bits of a neighbour are left.
+                // At most the characters that share bits with a neighbour are left.
                 assert!(masked.contains("***"), "{encoded} -> {masked}");
                 let left = masked.len() - "Basic ***.".len();
                 assert!(left <= (before.len() + after.len()) * 8 / 6 + 6, "{encoded} -> {masked}");
@@ -84,7 +84,7 @@ fn hexadecimal_digits_are_masked() {
     assert_eq!(mask(&["hunter22"], "68756e7465723232 68756E7465723232"), "*** ***");
 }
 
-/// Returns which bytes belong to an occurrence of a value.
+/// Returns for each byte whether it belongs to an occurrence of a value.
 fn covered(secrets: &[Vec<u8>], text: &[u8]) -> Vec<bool> {
     let mut covered = vec![false; text.len()];
     for secret in secrets.iter().filter(|secret| secret.len() >= 4) {
@@ -109,7 +109,7 @@ fn by_definition(secrets: &[Vec<u8>], text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Few letters make many overlaps; none of them is changed by escaping.
+/// A small alphabet makes many overlaps. Escaping changes none of its characters.
 fn letters(length: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(prop::sample::select(vec![b'a', b'b', b'-']), length)
 }
@@ -148,7 +148,7 @@ proptest! {
             range.filter(|&at| !shown[at]).map(|at| text[at]).collect()
         };
         let kept = |masked: &[u8]| -> Vec<u8> { masked.iter().copied().filter(|byte| *byte != b'*').collect() };
-        // More may be masked beside the cut, and nothing less anywhere.
+        // Near the split more may be masked. Nothing else may be masked less.
         prop_assert!(plain(0..start).starts_with(&kept(&head)), "{:?}", String::from_utf8_lossy(&head));
         prop_assert!(plain(end..text.len()).ends_with(&kept(&tail)), "{:?}", String::from_utf8_lossy(&tail));
     }

@@ -1,4 +1,4 @@
-//! Ids of secrets, and their marker in JSON data.
+//! Tests ids of secrets, and their marker in JSON data.
 
 use serde_json::json;
 use windlass_secret::{SecretRef, SecretRefError};

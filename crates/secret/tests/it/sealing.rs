@@ -1,11 +1,11 @@
-//! Sealed values open with their key and under their name only, for ever.
+//! Tests that sealed values open only with their key and under their name, also in later versions.
 
 use std::convert::Infallible;
 
 use proptest::prelude::*;
 use windlass_secret::{Nonce, SealError, Sealed, SealingKey, SealingKeyError, SecretRef};
 
-/// Randomness of one repeated byte, so that results can be written down.
+/// Randomness of one repeated byte, so that results are constant.
 fn fill(byte: u8) -> impl FnOnce(&mut [u8]) -> Result<(), Infallible> {
     move |bytes| {
         bytes.fill(byte);
@@ -27,7 +27,7 @@ fn id(id: &str) -> SecretRef {
     id.parse().expect("a valid id")
 }
 
-/// Version 1 as it is in stores out there: never change this test.
+/// Existing stores contain version 1: never change this test.
 #[test]
 fn version_1_stays_readable() {
     let stored =

@@ -1,4 +1,4 @@
-//! A `Sensitive` tells nothing by itself.
+//! Tests that a `Sensitive` does not reveal its value by itself.
 
 use windlass_secret::Sensitive;
 

@@ -1,16 +1,16 @@
-//! The text under repair, and the way back to the original offsets.
+//! The text under repair, with a mapping to the original offsets.
 
 use std::borrow::Cow;
 
 use crate::{Edit, Source, Span};
 
-/// A text with edits, and what each of its offsets was before them.
+/// A text with edits, and a mapping from its offsets to the original ones.
 pub(super) struct Draft<'s> {
     original: &'s str,
     text: Cow<'s, str>,
-    /// Edits in original offsets, in order, apart from one another.
+    /// Disjoint edits in original offsets, in order.
     edits: Vec<Edit>,
-    /// For each edit: where the text after it starts in the draft, and in the original.
+    /// For each edit, the offset after it in the draft and in the original.
     behind: Vec<(usize, usize)>,
 }
 
@@ -20,13 +20,13 @@ impl<'s> Draft<'s> {
         Self { original, text: Cow::Borrowed(original), edits: Vec::new(), behind: Vec::new() }
     }
 
-    /// The text as repaired so far.
+    /// Returns the text as repaired so far.
     pub(super) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Makes repairs, given in offsets of the draft. Says whether the text has changed, without which reading
-    /// it again would lead to the same error.
+    /// Applies repairs, given in offsets of the draft. Returns whether the text has changed; otherwise the
+    /// next round would hit the same error.
     pub(super) fn apply(&mut self, repairs: Vec<Edit>) -> bool {
         let new = repairs.into_iter().map(|edit| self.mapped(edit)).collect();
         let before = std::mem::take(&mut self.text);
@@ -35,7 +35,7 @@ impl<'s> Draft<'s> {
         self.text != before
     }
 
-    /// Whether a repair, in offsets of the draft, would change what was repaired before.
+    /// Tells whether a repair, in offsets of the draft, would change an earlier repair.
     pub(super) fn repairs_again(&self, repair: &[Edit]) -> bool {
         let mapped = repair.iter().map(|edit| self.span(edit.span.range()));
         mapped.into_iter().any(|span| self.edits.iter().any(|old| meet(old.span, span)))
@@ -45,7 +45,7 @@ impl<'s> Draft<'s> {
         Edit { span: self.span(edit.span.range()), ..edit }
     }
 
-    /// Adds edits; earlier ones that a new one covers or cuts are replaced by it.
+    /// Adds edits. A new edit replaces the earlier ones that it covers or overlaps.
     fn insert(&mut self, new: Vec<Edit>) {
         let mut new = apart(new);
         for old in std::mem::take(&mut self.edits) {
@@ -75,12 +75,13 @@ impl<'s> Draft<'s> {
         self.text = Cow::Owned(text);
     }
 
-    /// A range of the draft as a span of the original.
+    /// Converts a range of the draft to a span of the original.
     pub(super) fn span(&self, range: std::ops::Range<usize>) -> Span {
         Span::from(self.back(range.start)..self.back(range.end))
     }
 
-    /// An offset of the draft in the original; one inside a replacement is where the replaced text starts.
+    /// Converts an offset of the draft to one of the original. An offset inside a replacement becomes the
+    /// start of the replaced text.
     fn back(&self, at: usize) -> usize {
         let passed = self.behind.partition_point(|&(draft, _)| draft <= at);
         let (draft, original) = match passed.checked_sub(1) {
@@ -95,14 +96,15 @@ impl<'s> Draft<'s> {
     }
 }
 
-/// The edits in order, apart from one another: of two that cut each other the first counts, or the wider one.
+/// Sorts the edits and makes them disjoint. Of two that overlap, the first is kept, or the wider one if they
+/// start together.
 fn apart(mut edits: Vec<Edit>) -> Vec<Edit> {
     edits.sort_by_key(|edit| (edit.span.start, std::cmp::Reverse(edit.span.end)));
     edits.dedup_by(|later, earlier| later.span.start < earlier.span.end || later.span == earlier.span);
     edits
 }
 
-/// Whether a new edit covers or cuts an earlier one.
+/// Tells whether a new edit covers or overlaps an earlier one.
 fn meet(old: Span, new: Span) -> bool {
     let cuts = old.start < new.end && new.start < old.end;
     cuts || new.start <= old.start && old.end <= new.end

@@ -1,4 +1,4 @@
-//! What becomes of the entries of a mapping: keys given twice, and merge keys.
+//! Processes the entries of a mapping: duplicate keys and merge keys.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use super::{DuplicateKeys, LoadOptions, MergeKeys};
 use crate::node::by_key;
 use crate::{Diagnostic, Entry, Key, Kind, Mapping, Node, Severity, Source, Style, codes};
 
-/// Makes a mapping of entries as they were read.
+/// Creates a mapping from the entries as they were read.
 pub(super) fn settle(entries: Vec<Entry>, options: &LoadOptions, report: &mut Report) -> Mapping {
     let mut settler = Settler { options, report };
     let entries = settler.without_duplicates(entries);
     Mapping::new(settler.merged(entries))
 }
 
-/// Whether a key means a merge.
+/// Tells whether a key is a merge key.
 pub(super) fn is_merge(key: &Key, options: &LoadOptions) -> bool {
     options.merge_keys != MergeKeys::Keep && key.style() == Style::Plain && key.text() == "<<"
 }
@@ -45,7 +45,7 @@ impl Settler<'_> {
         kept.map(|(_, entry)| entry).collect()
     }
 
-    /// Takes over the entries of a plain `<<`, as the options have it.
+    /// Adds the entries of a plain `<<`, according to the options.
     fn merged(&mut self, entries: Vec<Entry>) -> Vec<Entry> {
         let options = self.options;
         let is_merge = |entry: &Entry| is_merge(&entry.key, options);
@@ -69,7 +69,7 @@ impl Settler<'_> {
         out
     }
 
-    /// The entries that a merge key brings.
+    /// Returns the entries that a merge key adds.
     fn merge(&mut self, merge: Entry) -> Vec<Entry> {
         let span = merge.key.span();
         if self.options.merge_keys == MergeKeys::Refuse {
@@ -110,7 +110,8 @@ fn duplicate(source: &Arc<Source>, severity: Severity, first: &Entry, second: &E
         .help("remove or rename one of the two")
 }
 
-/// Pairs of entries with equal keys: the first of each key, and each later one, in order of the later ones.
+/// Returns the pairs of entries with equal keys: the first of each key with each later one, ordered by the
+/// later one.
 fn duplicates(entries: &[Entry]) -> Vec<(usize, usize)> {
     let index = by_key(entries);
     let mut found = Vec::new();

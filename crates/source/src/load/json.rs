@@ -1,5 +1,5 @@
-//! Strict JSON with places. `serde_json` gives no offsets of values, and a YAML parser takes more than JSON;
-//! hence written by hand.
+//! Reads strict JSON with spans. It is a parser of its own because `serde_json` reports no offsets of values,
+//! and a YAML parser accepts more than JSON.
 
 use std::sync::Arc;
 
@@ -31,12 +31,12 @@ struct Reader<'t> {
     text: &'t str,
     at: usize,
     tree: Tree<'t>,
-    /// The brackets that are open, to come back from any depth without recursion.
+    /// Open brackets, which replace recursion.
     brackets: Vec<u8>,
 }
 
 enum Halt {
-    /// A limit was met; the tree has the diagnostic.
+    /// A limit was exceeded; the tree has the diagnostic.
     Limit,
     Syntax(Mistake),
 }
@@ -84,7 +84,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Opens a collection; says whether a value follows.
+    /// Opens a collection. Returns whether a value follows.
     fn open(&mut self, open: u8) -> Result<bool, Halt> {
         let span = Span::from(self.at..self.at + 1);
         self.at += 1;
@@ -105,7 +105,7 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    /// After a value: a comma and the next value, or the end of the collection.
+    /// Reads what follows a value: a comma and the next value, or the end of the collection.
     fn after_value(&mut self, open: u8) -> Result<(), Halt> {
         self.blanks();
         match self.peek() {
@@ -136,7 +136,7 @@ impl Reader<'_> {
         Ok(self.tree.close(Span::from(self.at - 1..self.at))?)
     }
 
-    /// A key with its colon.
+    /// Reads a key with its colon.
     fn key(&mut self) -> Result<(), Halt> {
         if self.peek() != Some(b'"') {
             return Err(self.mistake("expected a key in double quotes, found {}", self.hint()));
@@ -173,7 +173,8 @@ impl Reader<'_> {
                 }
             }
         }
-        // Escapes are the same for every JSON reader; only where the string is matters here.
+        // All JSON readers agree on escapes, so `serde_json` decodes the string; only its range is determined
+        // here.
         match serde_json::from_str::<String>(&self.text[start..=end]) {
             Ok(text) => self.scalar(start..end + 1, &text, Style::DoubleQuoted),
             Err(_) => Err(mistake_at(start..end + 1, "a string with an invalid escape".to_owned(), None)),
@@ -183,7 +184,7 @@ impl Reader<'_> {
     fn number(&mut self) -> Result<(), Halt> {
         let end = self.end_of(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'+' | b'-'));
         let text = &self.text[self.at..end];
-        // Checks the grammar alone: a number too large for every type is still JSON.
+        // Only checks the grammar: a number that is too large for every type is still JSON.
         if serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() {
             return self.scalar(self.at..end, text, Style::Plain);
         }
@@ -217,7 +218,7 @@ impl Reader<'_> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// What people mean by a character that JSON doesn't know.
+    /// Returns advice for a character that JSON doesn't allow.
     fn hint(&self) -> Option<&'static str> {
         match self.peek()? {
             b'\'' => Some("JSON takes double quotes only"),
@@ -227,7 +228,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A mistake at the next character or word; `{}` in the message stands for it.
+    /// Reports a mistake at the next character or word, which replaces `{}` in the message.
     fn mistake(&self, message: &str, help: Option<&'static str>) -> Halt {
         let rest = &self.text[self.at..];
         let word = self.end_of(|b| b.is_ascii_alphanumeric() || b == b'_');

@@ -1,9 +1,9 @@
-//! From text to [`Node`]s: bounded, recovering, in one or more rounds.
+//! Loads text into [`Node`]s: with limits and error recovery, in one or more rounds.
 //!
-//! A parser stops at its first error. Here that error is given its true cause ([`cause`]), the text is
-//! repaired in memory where the cause is certain, else the offending line is blanked ([`draft`]), and it is
-//! read again ([`yaml`]). So one pass of the user sees all problems, and what could be read is there with the
-//! places of the original text.
+//! A parser stops at its first error. The loader determines the actual cause of that error ([`cause`]). It
+//! repairs the text in memory where the repair is certain, else it removes the offending line ([`draft`]),
+//! and reads the text again ([`yaml`]). So one run reports all problems, and the readable parts are returned
+//! with their places in the original text.
 
 mod cause;
 mod draft;
@@ -25,57 +25,58 @@ use yaml::Outcome;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
-    /// YAML 1.2, as tolerant of layout as the readers in use.
+    /// YAML 1.2, with the tolerance for layout that common readers have.
     #[default]
     Yaml,
-    /// JSON as RFC 8259 has it: what is YAML only (comments, bare words, trailing commas) is an error.
+    /// JSON as in RFC 8259: YAML-only syntax (comments, bare words, trailing commas) is an error.
     StrictJson,
 }
 
-/// What a key given twice is.
+/// The treatment of duplicate keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DuplicateKeys {
-    /// An error; the first value counts for what is read.
+    /// An error; the first value is kept.
     #[default]
     Refuse,
-    /// A warning; the last value counts.
+    /// A warning; the last value is kept.
     LastWins,
 }
 
-/// What a plain key `<<` is.
+/// The treatment of a plain key `<<`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MergeKeys {
-    /// The entries of its value, an alias to a mapping or a list of those, are taken over where they aren't
-    /// given.
+    /// Its value is an alias to a mapping or a list of those. Their entries are added, except for keys that
+    /// the mapping itself has.
     #[default]
     Merge,
-    /// A key like any other.
+    /// It is an ordinary key.
     Keep,
-    /// An error.
+    /// It is an error.
     Refuse,
 }
 
-/// Bounds on what is read, so that no document can take the machine down.
+/// Limits on documents, so that no document can exhaust the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of text; the default is 16 MiB. A source that [may be longer](Source::with_limit) is taken as far as it may,
-    /// and the bound on nodes grows with it.
+    /// Bytes of text. Default: 16 MiB. A source that [may be longer](Source::with_limit) is read up to its
+    /// own limit, and the limit on nodes grows in proportion.
     pub bytes: usize,
-    /// Collections inside one another; the default is 128, more than [`Limits::MAX_DEPTH`] is taken as that.
+    /// Nesting depth of collections. Default: 128; values above [`Limits::MAX_DEPTH`] are reduced to it.
     pub depth: usize,
-    /// Nodes of all documents, aliases expanded; the default is 1.5 million. By what it takes in memory a sequence counts
-    /// twice and a mapping three times.
+    /// Number of nodes in all documents, with aliases expanded. Default: 1.5 million. According to their
+    /// memory use, a sequence counts twice and a mapping three times.
     pub nodes: usize,
-    /// Documents in one text; the default is 10 000.
+    /// Number of documents in one text. Default: 10 000.
     pub documents: usize,
-    /// What aliases and merge keys may add: bytes of text, and 64 for each node; the default is 16 MiB.
+    /// Size of the data that aliases and merge keys may add: bytes of text, and 64 for each node. Default: 16
+    /// MiB.
     pub expansion: usize,
 }
 
 impl Limits {
-    /// The deepest nesting that can be allowed: what a thread's stack surely holds.
+    /// Maximum nesting depth that can be allowed, given the stack size of a thread.
     pub const MAX_DEPTH: usize = 512;
 }
 
@@ -86,7 +87,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The limits for a source: whoever has allowed it to be longer has allowed more nodes as well.
+    /// Returns the limits for a source. A source that may be longer also gets more nodes.
     fn of(self, source: &Source) -> Self {
         let times = source.limit() / MAX_SIZE;
         if source.limit() <= self.bytes.max(MAX_SIZE) {
@@ -96,7 +97,7 @@ impl Limits {
     }
 }
 
-/// How a document is read.
+/// The options for loading a document.
 ///
 /// ```
 /// use windlass_source::{Dialect, DuplicateKeys, LoadOptions};
@@ -106,23 +107,23 @@ impl Limits {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadOptions {
-    /// The syntax.
+    /// Syntax.
     pub dialect: Dialect,
-    /// What a key given twice is.
+    /// Treatment of duplicate keys.
     pub duplicate_keys: DuplicateKeys,
-    /// What a plain key `<<` is.
+    /// Treatment of a plain key `<<`.
     pub merge_keys: MergeKeys,
-    /// Bounds.
+    /// Limits.
     pub limits: Limits,
 }
 
 impl LoadOptions {
-    /// Strict JSON.
+    /// Returns the options for strict JSON.
     pub fn json() -> Self {
         Self { dialect: Dialect::StrictJson, ..Self::default() }
     }
 
-    /// With the last of equal keys counting, and a warning.
+    /// Makes the last of equal keys win, with a warning.
     #[must_use]
     pub fn last_key_wins(mut self) -> Self {
         self.duplicate_keys = DuplicateKeys::LastWins;
@@ -130,29 +131,29 @@ impl LoadOptions {
     }
 }
 
-/// What [`load`] could read, and what it has to say about it.
+/// The result of [`load`].
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct Loaded {
-    /// The documents; incomplete where `diagnostics` has errors. Empty for a text of spaces and comments.
+    /// Documents; incomplete if `diagnostics` has errors. Empty for a text of only spaces and comments.
     pub documents: Vec<Node>,
-    /// All that was noticed, in the order of the text.
+    /// Diagnostics, in the order of the text.
     pub diagnostics: Diagnostics,
 }
 
-/// What [`load_one`] could read, and what it has to say about it.
+/// The result of [`load_one`].
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct LoadedOne {
-    /// The document; incomplete where `diagnostics` has errors. Absent when the text has none, which is no
-    /// error here.
+    /// Document; incomplete if `diagnostics` has errors. Absent when the text has none, which is no error
+    /// here.
     pub root: Option<Node>,
-    /// All that was noticed, in the order of the text.
+    /// Diagnostics, in the order of the text.
     pub diagnostics: Diagnostics,
 }
 
 impl LoadedOne {
-    /// The document and the warnings, or all diagnostics if one of them is an error.
+    /// Returns the document and the warnings, or all diagnostics if one of them is an error.
     ///
     /// # Errors
     /// The diagnostics, when they have errors.
@@ -161,7 +162,7 @@ impl LoadedOne {
     }
 }
 
-/// Reads a text that should have one document.
+/// Loads a text that should have one document.
 ///
 /// A second document is [`codes::EXTRA_DOCUMENT`], at the place where it starts.
 ///
@@ -194,10 +195,10 @@ pub fn load_one(source: &Arc<Source>, options: &LoadOptions) -> LoadedOne {
     LoadedOne { root, diagnostics }
 }
 
-/// Reads all documents of a text, recovering from errors.
+/// Loads all documents of a text, recovering from errors.
 pub fn load(source: &Arc<Source>, options: &LoadOptions) -> Loaded {
     let options = &LoadOptions { limits: options.limits.of(source), ..options.clone() };
-    // Spans hold 32 bits.
+    // Spans have 32 bits.
     let bytes = options.limits.bytes.min(u32::MAX as usize);
     if source.text().len() > bytes {
         return too_long(source, bytes);
@@ -216,7 +217,7 @@ fn too_long(source: &Arc<Source>, limit: usize) -> Loaded {
     Loaded { documents: Vec::new(), diagnostics: vec![diagnostic].into() }
 }
 
-/// How many bytes may be read again after errors, and how often at most.
+/// Maximum bytes that are read again after errors, and maximum number of rounds.
 const REREAD_BYTES: usize = 8 << 20;
 const ROUNDS: usize = 64;
 
@@ -225,14 +226,14 @@ fn load_yaml(source: &Arc<Source>, options: &LoadOptions) -> Loaded {
     let mut draft = Draft::new(source);
     let mut outcome = yaml::read(source, &draft, options);
     let mut found = Diagnostics::new();
-    // In quotes they are the author's; elsewhere they are taken out before anything else is judged.
+    // Inside quotes they are intended; elsewhere they are removed before other errors are analysed.
     if outcome.invisible || outcome.error.is_some() {
         found = cause::invisible(source, &mut draft, &outcome.quoted);
     }
     if !found.is_empty() && rounds > 0 {
         outcome = yaml::read(source, &draft, options);
     }
-    // What is wrong is said in any case; what is repaired is read again as long as that is soon done.
+    // All problems are reported in any case. The repaired text is read again while the effort is limited.
     let mut left = rounds;
     while repair(source, &mut draft, &outcome, &mut found) && left > 0 {
         left -= 1;
@@ -242,16 +243,16 @@ fn load_yaml(source: &Arc<Source>, options: &LoadOptions) -> Loaded {
     Loaded { documents: outcome.documents, diagnostics: found }
 }
 
-/// Reports what is wrong with the syntax, as far as one round could see, and repairs it. Says whether there
-/// is something new to read.
+/// Reports the syntax errors of one round and repairs them. Returns whether the text has changed, so that it
+/// is to be read again.
 fn repair(source: &Arc<Source>, draft: &mut Draft<'_>, outcome: &Outcome, found: &mut Diagnostics) -> bool {
     let causes = causes(source, draft, outcome).into_iter();
     let repairs: Option<Vec<Vec<Edit>>> = causes.map(|cause| settle(draft, cause, found)).collect();
     repairs.is_some_and(|repairs| draft.apply(repairs.concat()))
 }
 
-/// Reports a cause and gives its repair. What was repaired before and is still wrong is left out without a
-/// word: its diagnostic would speak of our text, not of the author's.
+/// Reports a cause and returns its repair. If an earlier repair still fails, it is removed without a report:
+/// the diagnostic would be about the repaired text, not the author's.
 fn settle(draft: &Draft<'_>, cause: Cause, found: &mut Diagnostics) -> Option<Vec<Edit>> {
     let Some(repair) = cause.repair else {
         found.push(cause.diagnostic);
@@ -264,10 +265,10 @@ fn settle(draft: &Draft<'_>, cause: Cause, found: &mut Diagnostics) -> Option<Ve
     Some(repair)
 }
 
-/// What is wrong with the syntax, as far as one round could see.
+/// Returns the causes of the syntax errors of one round.
 fn causes(source: &Arc<Source>, draft: &Draft<'_>, outcome: &Outcome) -> Vec<Cause> {
     let error = outcome.error.as_ref().map(|error| cause::of(source, draft, error));
-    // Those around the error are named by its cause; the others are met again.
+    // The cause already names the comments around the error; later rounds find the others.
     let named = error.as_ref().is_some_and(|cause| cause.diagnostic.code == codes::ESCAPED_COMMENT);
     let comments = cause::comments_as_text(source, draft, &outcome.escaped_comments);
     comments.filter(|_| !named).into_iter().chain(error).collect()

@@ -1,10 +1,10 @@
-//! What is wrong with a document, made only as far as it is kept.
+//! Collects the diagnostics of a document, and creates only those that are kept.
 
 use std::sync::Arc;
 
 use crate::{Diagnostic, Diagnostics, Severity, Source};
 
-/// Collects diagnostics; makes those only that are kept.
+/// A collector that creates only the diagnostics that are kept.
 pub(super) struct Report {
     pub(super) source: Arc<Source>,
     diagnostics: Diagnostics,
@@ -16,7 +16,7 @@ impl Report {
         Self { source: Arc::clone(source), diagnostics: Diagnostics::new(), ended: false }
     }
 
-    /// Adds a diagnostic of this severity, unless there are enough of them.
+    /// Adds a diagnostic of this severity, unless the limit is reached.
     pub(super) fn add(&mut self, severity: Severity, make: impl FnOnce(&Arc<Source>) -> Diagnostic) {
         if !self.diagnostics.leaves_out(severity) {
             self.diagnostics.push(make(&self.source));
@@ -27,8 +27,8 @@ impl Report {
         self.add(Severity::Error, make);
     }
 
-    /// Keeps the error that tells why reading has ended, however many there are; the first one, as what is cut off may
-    /// meet other limits.
+    /// Adds the error that explains why reading has ended, regardless of the limit. Only the first call has
+    /// an effect, since the truncated rest may exceed further limits.
     pub(super) fn last(&mut self, diagnostic: Diagnostic) {
         if !std::mem::replace(&mut self.ended, true) {
             self.diagnostics.keep(diagnostic);

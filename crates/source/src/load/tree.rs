@@ -1,4 +1,4 @@
-//! Builds [`Node`]s from events, within limits; anchors and aliases are settled here.
+//! Builds [`Node`]s from events, within limits; also resolves anchors and aliases.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use super::report::Report;
 use super::{Limits, LoadOptions, entries};
 use crate::{Diagnostic, Diagnostics, Entry, Key, Kind, Node, Scalar, Severity, Source, Span, Style, codes};
 
-/// A limit was met: nothing more is to be read. The diagnostic is already noted.
+/// A signal that a limit was exceeded and reading must stop. The diagnostic is already recorded.
 pub(super) struct Stop;
 
-/// What a node counts besides its text when it is copied.
+/// Weight of a copied node in addition to its text.
 const NODE_WEIGHT: usize = 64;
 
 /// The documents under construction.
@@ -25,7 +25,7 @@ pub(super) struct Tree<'o> {
     report: Report,
 }
 
-/// A collection that is not complete.
+/// An incomplete collection.
 struct Frame {
     span: Span,
     flow: bool,
@@ -41,14 +41,14 @@ enum Body {
     Mapping { entries: Vec<Entry>, key: Option<PendingKey> },
 }
 
-/// A key whose value is to come.
+/// A key whose value is not read yet.
 enum PendingKey {
     Text(Key),
-    /// A collection, already reported; its value is dropped.
+    /// A collection, which was already reported; its value is dropped.
     Unusable,
 }
 
-/// A complete node with what it costs to copy it, and how deep it is.
+/// A complete node with the cost of copying it, and its depth.
 #[derive(Clone)]
 struct Built {
     node: Node,
@@ -70,10 +70,10 @@ impl<'o> Tree<'o> {
         }
     }
 
-    /// Forgets the anchors of the document before.
+    /// Starts a document without the anchors of the one before.
     ///
     /// # Errors
-    /// When there are too many.
+    /// When there are too many documents.
     pub(super) fn start_document(&mut self, span: Span) -> Result<(), Stop> {
         self.anchors.clear();
         self.anchor_names.clear();
@@ -98,7 +98,7 @@ impl<'o> Tree<'o> {
         self.complete(Built { node, weight, height: 0 }, anchor)
     }
 
-    /// A block scalar's span without the line breaks after it.
+    /// Returns a block scalar's span without the line breaks after it.
     fn trimmed(&self, span: Span, style: Style) -> Span {
         if !matches!(style, Style::Literal | Style::Folded) {
             return span;
@@ -142,7 +142,7 @@ impl<'o> Tree<'o> {
         self.check_depth(span, 0)
     }
 
-    /// Closes the innermost collection; `end` is where its bracket stands, if it has one.
+    /// Closes the innermost collection; `end` is the span of its bracket, if it has one.
     pub(super) fn close(&mut self, end: Span) -> Result<(), Stop> {
         let Some(frame) = self.open.pop() else { return Ok(()) };
         let span = match (frame.flow, frame.end()) {
@@ -160,7 +160,7 @@ impl<'o> Tree<'o> {
         self.complete(Built { node, weight: frame.weight, height: frame.height + 1 }, frame.anchor)
     }
 
-    /// Copies what an alias stands for.
+    /// Copies the node that an alias refers to.
     pub(super) fn alias(&mut self, span: Span, anchor: usize) -> Result<(), Stop> {
         let Some(built) = self.anchors.get(&anchor) else {
             self.report.error(|source| {
@@ -177,7 +177,7 @@ impl<'o> Tree<'o> {
         self.complete(copy, 0)
     }
 
-    /// Reports an alias without an anchor; it reads as null.
+    /// Reports an alias without an anchor, which is read as null.
     pub(super) fn unknown_alias(&mut self, span: Span, name: &str) -> Result<(), Stop> {
         let names = &self.anchor_names;
         self.report.error(|source| {
@@ -197,7 +197,7 @@ impl<'o> Tree<'o> {
         self.null(span)
     }
 
-    /// Notes an anchor's name; a second one of the same name is allowed by YAML, and seldom meant.
+    /// Records an anchor's name. YAML allows a second anchor of the same name, but it is seldom intended.
     pub(super) fn anchor_name(&mut self, span: Span, name: &str) {
         let Some(first) = self.anchor_names.insert(name.into(), span) else { return };
         self.report.add(Severity::Warning, |source| {
@@ -208,11 +208,11 @@ impl<'o> Tree<'o> {
         });
     }
 
-    /// Closes what is open and gives what was read.
+    /// Closes the open collections and returns the documents.
     pub(super) fn finish(mut self) -> (Vec<Node>, Diagnostics) {
         while let Some(frame) = self.open.last() {
             let end = Span::empty(frame.end().unwrap_or(frame.span.end));
-            // A limit that is met now has nothing left to stop.
+            // A limit that is exceeded now has no effect any more.
             let _ = self.close(end);
         }
         (self.documents, self.report.finish())
@@ -222,7 +222,7 @@ impl<'o> Tree<'o> {
         self.scalar(span, Scalar::new("", Style::Plain), 0, None)
     }
 
-    /// Puts a complete node where it belongs.
+    /// Adds a complete node to its parent.
     fn complete(&mut self, built: Built, anchor: usize) -> Result<(), Stop> {
         if anchor != 0 && !self.open.is_empty() {
             self.expand(built.node.span(), built.weight)?;
@@ -279,7 +279,7 @@ impl<'o> Tree<'o> {
 }
 
 impl Frame {
-    /// How many levels of the next value disappear, as it is the value of a merge key.
+    /// Returns how many levels of the next value disappear because it is the value of a merge key.
     fn merged_levels(&self, value: &Node, options: &LoadOptions) -> usize {
         let merge = match &self.body {
             Body::Mapping { key: Some(PendingKey::Text(key)), .. } => entries::is_merge(key, options),
@@ -294,7 +294,7 @@ impl Frame {
         }
     }
 
-    /// The end of what it holds.
+    /// Returns the end of its last content.
     fn end(&self) -> Option<u32> {
         match &self.body {
             Body::Sequence(items) => items.last().map(|item| item.span().end.max(self.span.end)),
@@ -305,7 +305,7 @@ impl Frame {
     }
 }
 
-/// A node as a key; a collection is reported.
+/// Converts a node to a key; a collection is reported.
 fn pending(report: &mut Report, node: Node) -> PendingKey {
     let (span, what) = (node.span(), node.describe());
     if let Kind::Scalar(scalar) = node.into_kind() {

@@ -1,5 +1,5 @@
-//! The only module that knows `granit-parser`: its events become [`tree`](super::tree) calls, its errors
-//! [`Failure`]s.
+//! The only module that uses `granit-parser`: converts its events to [`tree`](super::tree) calls, its errors
+//! to [`Failure`]s.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,23 +14,23 @@ use super::tree::{Stop, Tree};
 use crate::invisible::{is_false_blank, is_invisible};
 use crate::{Diagnostics, Limits, Node, Scalar, Source, Span, Style};
 
-/// What one round of reading came to.
+/// The result of one round of reading.
 #[derive(Default)]
 pub(super) struct Outcome {
     pub(super) documents: Vec<Node>,
-    /// What is wrong with what was read.
+    /// Diagnostics of the tree.
     pub(super) diagnostics: Diagnostics,
-    /// Ranges of the draft that hold text in quotes or blocks, if it isn't ASCII.
+    /// Ranges of the draft with non-ASCII text in quotes or blocks.
     pub(super) quoted: Vec<Range<usize>>,
-    /// Whether text without quotes has characters that can't be seen.
+    /// Whether unquoted text contains invisible characters.
     pub(super) invisible: bool,
     /// Offsets in the draft of text that was meant as a comment.
     pub(super) escaped_comments: Vec<usize>,
-    /// Why it wasn't read to the end.
+    /// Syntax error that ended the round, if any.
     pub(super) error: Option<Failure>,
 }
 
-/// A syntax error: where the parser stood, and what it missed.
+/// A syntax error: the position of the parser, and its message.
 pub(super) struct Failure {
     /// Offset in the draft.
     pub(super) at: usize,
@@ -44,7 +44,7 @@ impl From<ScanError> for Failure {
 }
 
 impl Outcome {
-    /// Notes what the search for causes will ask for.
+    /// Records the information that the search for causes needs.
     fn note(&mut self, text: &str, event: &Event<'_>, mark: &Mark) {
         let (Event::Scalar(scalar, style, ..), Some(range)) = (event, mark.byte_range()) else { return };
         if *style == ScalarStyle::Plain {
@@ -86,7 +86,7 @@ pub(super) fn read(source: &Arc<Source>, draft: &Draft<'_>, options: &LoadOption
     outcome
 }
 
-/// The offset of a plain scalar that starts its line with `\#`.
+/// Returns the offset of a plain scalar that starts its line with `\#`.
 fn escaped_comment(text: &str, scalar: &str, at: usize) -> Option<usize> {
     let first = || text[..at].trim_end_matches([' ', '\t']).bytes().next_back().is_none_or(|b| b == b'\n');
     (scalar.starts_with("\\#") && first()).then_some(at)
@@ -123,7 +123,7 @@ fn feed(tree: &mut Tree<'_>, draft: &Draft<'_>, event: Event<'_>, mark: &Mark) -
     }
 }
 
-/// The span of a value that is left out: the parser writes `~` for it, and places it before the colon.
+/// Returns the span of an omitted value: the parser reports it as `~`, and places it before the colon.
 fn left_out(draft: &Draft<'_>, at: usize) -> Span {
     let behind = at + usize::from(draft.text()[at..].starts_with(':'));
     draft.span(behind..behind)

@@ -1,18 +1,18 @@
-//! Random cases until a budget of time is spent.
+//! Runs random cases until a time budget is spent.
 //!
-//! `WINDLASS_FUZZ_SECONDS` is the budget of each target, 2 if it isn't set. `WINDLASS_FUZZ_SEED` is a number that other
-//! cases follow from; a run says which it had, and the same seed gives the same cases in the same order.
+//! `WINDLASS_FUZZ_SECONDS` is the budget of each target in seconds, 2 by default. `WINDLASS_FUZZ_SEED` is the
+//! seed. A run prints its seed, and the same seed gives the same cases in the same order.
 
 use std::time::{Duration, Instant};
 
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 
-/// How many cases are run before the clock is looked at.
+/// Number of cases between two checks of the clock.
 const BATCH: u32 = 32;
 
 #[expect(clippy::print_stdout, reason = "a campaign says how much it has tried")]
-/// Runs cases until the budget is spent; fails with the smallest one that was found to fail.
+/// Runs cases until the budget is spent. Fails with the smallest failing case that was found.
 pub(crate) fn fuzz<S: Strategy>(
     name: &str,
     cases: &S,
@@ -32,7 +32,7 @@ pub(crate) fn fuzz<S: Strategy>(
     let mut seeds = TestRunner::new_with_rng(config.clone(), seeded);
     let (start, mut count) = (Instant::now(), 0);
     while count == 0 || start.elapsed() < budget {
-        // A runner stops for good once it has had its number of cases.
+        // A runner stops for good after its number of cases, so each batch has its own.
         match TestRunner::new_with_rng(config.clone(), seeds.new_rng()).run(cases, &check) {
             Ok(()) => count += BATCH,
             Err(TestError::Fail(why, case)) => panic!("fuzz {name}: seed {seed}: {why}\n{case:?}"),

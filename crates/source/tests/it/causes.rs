@@ -1,4 +1,5 @@
-//! The true cause of what YAML refuses: what, where, what to do, what could be read nevertheless.
+//! Tests the true cause of what YAML refuses: the cause, its place, the fix, and the data that could still be
+//! read.
 
 use insta::assert_snapshot;
 

@@ -1,4 +1,4 @@
-//! Documents that others wrote, read in place.
+//! Tests documents that others wrote, read in place.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use crate::render::print;
 use serde_json::{Value, json};
 use windlass_source::{EmitStyle, LoadOptions, Node, Reading, Source, codes, emit, load, load_one};
 
-/// The folder of the corpus, if it is there; says loudly that it isn't.
+/// Returns the folder of the corpus. Prints that the test was skipped and returns `None` where it is missing.
 fn corpus(test: &str, folder: &str) -> Option<PathBuf> {
     #[expect(clippy::disallowed_methods, reason = "tests alone read the corpus")]
     let root = std::env::var_os("WINDLASS_CORPUS").map(PathBuf::from);
@@ -21,7 +21,7 @@ fn corpus(test: &str, folder: &str) -> Option<PathBuf> {
     None
 }
 
-/// Prints the count that every corpus test prints, and fails on failures.
+/// Prints the counts that every corpus test prints, and fails on failures.
 fn conclude(test: &str, passed: usize, failures: &[String], excluded: &[String]) {
     print(&format!("{test}: {passed} passed, {} failed, {} excluded", failures.len(), excluded.len()));
     for why in excluded {
@@ -30,7 +30,7 @@ fn conclude(test: &str, passed: usize, failures: &[String], excluded: &[String])
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// The YAML files of a folder, in order.
+/// Returns the YAML files of a folder, in order.
 fn yaml_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -45,7 +45,7 @@ fn yaml_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The notes of the manifest, by file.
+/// Returns the notes of the manifest by file.
 fn notes(folder: &Path) -> BTreeMap<String, String> {
     let manifest = std::fs::read_to_string(folder.join("manifest.tsv")).unwrap_or_default();
     let row = |line: &str| {
@@ -73,15 +73,16 @@ fn corpus_assemblies() {
     conclude(NAME, passed, &failures, &excluded);
 }
 
-/// How a file was judged that is no failure.
+/// Verdict on a file that is not a failure.
 enum Verdict {
     Right,
-    /// The manifest's reader takes the last of equal keys in silence; we refuse them, as others do.
+    /// The manifest's reader silently takes the last of equal keys. This crate refuses them, as other readers
+    /// do.
     OnlyDuplicates,
 }
 
-/// What the manifest says is YAML loads and survives writing and reading; all else is refused with its true
-/// cause.
+/// Checks a file against its note. A file that the manifest calls YAML loads, and survives writing and
+/// reading. Every other file is refused with its true cause.
 fn judge(path: &Path, note: &str) -> Result<Verdict, String> {
     let bytes = std::fs::read(path).map_err(|e| e.to_string())?;
     let source = Source::from_bytes("f", bytes).map_err(|e| e.to_string())?;
@@ -102,7 +103,7 @@ fn judge(path: &Path, note: &str) -> Result<Verdict, String> {
     }
 }
 
-/// Writing and reading changes nothing.
+/// Asserts that writing and reading changes nothing.
 fn survives(document: &Node) -> Result<(), String> {
     let data = document.to_value(Reading::Script);
     let again = load_one(&Source::new("emitted", emit(&data, EmitStyle::Block)), &LoadOptions::default());
@@ -110,7 +111,7 @@ fn survives(document: &Node) -> Result<(), String> {
     same.then_some(()).ok_or_else(|| "changed by writing and reading".to_owned())
 }
 
-/// Strings that YAML readers take for something else.
+/// Strings that YAML readers may read as another type.
 #[test]
 fn corpus_yaml_interop() {
     const NAME: &str = "corpus_yaml_interop";
@@ -124,7 +125,8 @@ fn corpus_yaml_interop() {
             Err(why) => failures.push(format!("{string:?}: {why}")),
         }
     }
-    // What PyYAML wrote is read as PyYAML meant it: quoted where it is not a string for one of the two.
+    // Output of PyYAML is read with PyYAML's types. A scalar that is no string for one of the two readers is
+    // quoted.
     let theirs = Source::new("py.yaml", std::fs::read_to_string(folder.join("py.yaml")).expect("py.yaml"));
     let theirs = load_one(&theirs, &LoadOptions::default());
     let theirs = theirs.root.map(|root| root.to_value(Reading::Script)).unwrap_or_default();
@@ -144,7 +146,7 @@ fn corpus_yaml_interop() {
     conclude(NAME, passed, &failures, &[]);
 }
 
-/// As key and as value: read back by us and by another reader.
+/// Checks that this crate and another reader read the string back, as a key and as a value.
 fn interop(string: &str) -> Result<(), String> {
     let data = json!({ string: string, "list": [string] });
     let text = emit(&data, EmitStyle::Block);

@@ -1,4 +1,4 @@
-//! Diagnostics as data, their order, codes and fixes.
+//! Tests diagnostics as data: their order, codes and fixes.
 
 use insta::{assert_json_snapshot, assert_snapshot};
 use rstest::rstest;

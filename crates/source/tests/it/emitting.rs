@@ -1,11 +1,11 @@
-//! What is written reads the same everywhere.
+//! Tests that all readers read emitted text the same.
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde_json::{Map, Number, Value, json};
 use windlass_source::{EmitStyle, LoadOptions, Reading, Source, emit, load_one};
 
-/// Any data: texts that look like something else, numbers of all kinds, nested and empty collections.
+/// Any data: strings that look like another type, numbers of all kinds, nested and empty collections.
 pub(crate) fn data() -> impl Strategy<Value = Value> {
     let text = prop_oneof![
         "\\PC{0,12}",
@@ -86,7 +86,7 @@ proptest! {
         prop_assert_eq!(read_back(&emit(&data, EmitStyle::Block)), data);
     }
 
-    /// A second opinion on what was written.
+    /// Another reader reads the same data from emitted text.
     #[test]
     fn another_reader_agrees(data in data()) {
         let text = emit(&data, EmitStyle::Block);

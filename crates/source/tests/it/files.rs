@@ -1,4 +1,4 @@
-//! The door to files: what has an end that can be known, up to a size, without waiting.
+//! Tests the reading of files: regular files and the process's own pipes, up to a size, without blocking.
 
 use std::io::Write as _;
 use std::os::unix::fs::symlink;
@@ -12,7 +12,7 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("there is room")
 }
 
-/// Makes a named pipe, which nobody writes to.
+/// Creates a named pipe without a writer.
 fn pipe(folder: &Path) -> PathBuf {
     let path = folder.join("pipe");
     assert!(Command::new("mkfifo").arg(&path).status().expect("it is there").success());
@@ -38,7 +38,7 @@ fn what_is_no_file_is_not_opened() {
     assert_eq!(why(folder.path()), "it is a folder, and a file is needed");
     assert_eq!(why("/dev/zero".as_ref()), "it is a device, and a regular file is needed");
     assert_eq!(why("/dev/null".as_ref()), "it is a device, and a regular file is needed");
-    // Nobody writes to it: opened as a file is, it would wait for ever.
+    // The pipe has no writer: a plain open would block forever.
     assert_eq!(why(&pipe(folder.path())), "it is a named pipe, and a regular file is needed");
     let socket = folder.path().join("socket");
     let _listener = UnixListener::bind(&socket).unwrap();
@@ -55,7 +55,7 @@ fn links_are_followed_and_those_that_lead_nowhere_are_told() {
     assert!(read(&file, 9).unwrap_err().is_missing());
     std::fs::write(&file, "x").unwrap();
     assert_eq!(read(&link, 9).unwrap(), b"x");
-    // A link to a named pipe is one.
+    // A link to a named pipe counts as a named pipe.
     let (pipe, other) = (pipe(folder.path()), folder.path().join("other"));
     symlink(&pipe, &other).unwrap();
     assert!(matches!(read(&other, 9), Err(ReadError::NotAFile("a named pipe"))));
@@ -67,10 +67,10 @@ fn a_pipe_that_the_program_was_started_with_is_read() {
     let (reader, mut writer) = std::io::pipe().unwrap();
     let path = PathBuf::from(format!("/dev/fd/{}", reader.as_raw_fd()));
     writer.write_all(b"from a shell").unwrap();
-    // Both ends of it are here: it ends with the last writer.
+    // Both ends of the pipe are in this process. The pipe ends when its last writer is dropped.
     drop(writer);
     assert_eq!(read(&path, 99).unwrap(), b"from a shell");
-    // Under another name it is as strange as any other pipe.
+    // Under another name it is refused as any other pipe.
     let named = PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), reader.as_raw_fd()));
     assert!(matches!(read(&named, 99), Err(ReadError::NotAFile("a named pipe"))));
 }

@@ -1,4 +1,4 @@
-//! Arbitrary input: no panic, places inside the text, fixes that apply.
+//! Arbitrary input: no panic, places are inside the text, fixes apply.
 
 use proptest::prelude::*;
 use windlass_source::{Diagnostics, Kind, LoadOptions, Node, Reading, Source, apply_fixes, load};
@@ -47,7 +47,7 @@ fn places(text: &str, diagnostics: &Diagnostics) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Pieces that YAML, and the search for causes, make something of.
+/// Fragments that have a meaning in YAML or in the search for causes.
 const PIECES: [&str; 50] = [
     "a", "b: ", "key:", ": ", ":", "- ", "-", "? ", "\n", "\n", "\n  ", "\n    ", "\n\t", "\t", " ", "[",
     "]", "{", "}", ",", "\"", "'", "''", "\\", "\\#", "\\q", "\\u00e9", "# c", "#", "&x ", "*x", "!t ",
@@ -62,7 +62,7 @@ const DOCUMENTS: [&str; 3] = [
     include_str!("../../../../fixtures/negative/streamer_cluster_as_printed.yaml"),
 ];
 
-/// A document with some pieces put in, or in the place of what stood there.
+/// Generates a document in which fragments are inserted or replace other text.
 fn damaged() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(&PIECES[..]);
     let edits = prop::collection::vec((any::<prop::sample::Index>(), 0..30_usize, piece), 1..8);

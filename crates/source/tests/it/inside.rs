@@ -1,4 +1,4 @@
-//! Places inside a scalar, in every notation.
+//! Tests places inside a scalar, in every notation.
 
 use proptest::prelude::*;
 use rstest::rstest;
@@ -6,7 +6,7 @@ use windlass_source::{LoadOptions, Node, Source, load_one};
 
 use crate::render::document;
 
-/// What the source has where the text has `${x}`.
+/// A span inside a scalar covers `${x}` in the source where the text has `${x}`.
 #[rstest]
 #[case::plain("a: pre ${x} post")]
 #[case::plain_lines("a: pre\n  more\n\n  ${x} post\n  end")]
@@ -47,7 +47,7 @@ fn a_collection_has_its_own_span_for_each_part() {
 }
 
 proptest! {
-    /// Whatever was read, every character of it is where its span says, or escaped there.
+    /// Every character of a scalar is at its span in the source, or is escaped there.
     #[test]
     fn spans_inside_are_in_order_and_in_the_scalar(
         lines in prop::collection::vec("[a-z'\"\\\\$é ]{0,6}", 1..6),
@@ -57,7 +57,7 @@ proptest! {
         let close = ["", "'", "\"", "\n", "\n"][style];
         let source = Source::new("f.yaml", format!("a: {open}{}{close}", lines.join("\n  ")));
         let loaded = load_one(&source, &LoadOptions::default());
-        // After a repair the text is not that of the source.
+        // After a repair the text differs from the source.
         if loaded.diagnostics.has_errors() {
             return Ok(());
         }

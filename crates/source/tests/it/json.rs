@@ -1,4 +1,4 @@
-//! Strict JSON: what is YAML only is refused.
+//! Tests strict JSON: documents that are only YAML are refused.
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -111,8 +111,8 @@ fn depth_is_limited() {
 }
 
 proptest! {
-    /// Any text: accepted or refused as `serde_json` does, and with the same data. Without exponents: numbers
-    /// beyond every type are text here, and an error there.
+    /// Any text is accepted or refused as `serde_json` does, with the same data. The texts have no exponents:
+    /// numbers beyond every type are text here, and an error in `serde_json`.
     #[test]
     fn agrees_with_serde_json(text in "[\\[\\]{}:,\"ab\\\\/u0-9.+\\- \n]{0,24}") {
         let loaded = load_one(&Source::new("f", text.clone()), &LoadOptions::json());
@@ -128,7 +128,7 @@ proptest! {
     }
 }
 
-/// Equal but for numbers that are text here, since no type holds them exactly.
+/// Compares two values. Numbers that no type holds exactly are text here.
 fn same(ours: &Value, theirs: &Value) -> bool {
     match (ours, theirs) {
         (Value::String(_), Value::Number(_)) => true,

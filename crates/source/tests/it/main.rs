@@ -1,4 +1,4 @@
-//! What a stranger can rely on, seen from outside.
+//! Tests of the public API.
 
 mod campaign;
 mod causes;

@@ -1,4 +1,4 @@
-//! Trees: places, notations, duplicate and merge keys, anchors, several documents.
+//! Tests trees: places, notations, duplicate and merge keys, anchors, several documents.
 
 use std::fmt::Write as _;
 

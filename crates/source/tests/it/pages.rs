@@ -1,11 +1,11 @@
-//! The page of every code: its example gets exactly that code, and what a fix repairs is clean of it.
+//! Tests the page of every code. Its example gets exactly that code, and a fixed example is free of it.
 
 use serde::Deserialize;
 use windlass_source::{
     CodeInfo, Diagnostics, LoadOptions, Reading, Source, apply_fixes, code_problems, codes, load_one,
 };
 
-/// The document that the pages of typed reading are about.
+/// The document type for the pages of typed reading.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "only reading it is tested")]
@@ -14,7 +14,7 @@ struct Service {
     port: Option<u16>,
 }
 
-/// Pages without a text: of bytes that are no text, and of documents that are too large to print.
+/// Pages without an example: of bytes that are not text, and of documents that are too large to print.
 const WITHOUT_TEXT: [&str; 2] = ["WL0002", "WL0003"];
 
 fn example(info: &CodeInfo) -> Option<&'static str> {
@@ -69,7 +69,7 @@ fn every_fix_of_an_example_repairs_it() {
         assert_eq!(said(code, &repaired).to_string(), "", "{code}: {repaired}");
         fixed.push(code);
     }
-    // A fix that is no longer offered is missed here.
+    // A missing entry shows that a fix is no longer offered.
     assert_eq!(
         fixed,
         [

@@ -1,4 +1,4 @@
-//! Typed documents, and errors at their place.
+//! Tests typed documents, and errors at their place.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! The YAML 1.1 reader that scripts use, asked directly; skipped loudly where Python or PyYAML is missing.
+//! Compares with PyYAML, the YAML 1.1 reader that scripts use. The tests are skipped where Python or PyYAML
+//! is missing.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -12,7 +13,7 @@ use windlass_source::{EmitStyle, Reading, emit};
 use crate::emitting::data;
 use crate::render::{document, print};
 
-/// Reads a JSON list of YAML documents, answers with a JSON list of what they are, told apart by type.
+/// Reads a JSON list of YAML documents, and answers with a JSON list of their values with types.
 const ASK: &str = r"
 import json, sys, yaml
 
@@ -32,7 +33,7 @@ def read(text):
 json.dump([read(text) for text in json.load(sys.stdin)], sys.stdout)
 ";
 
-/// What PyYAML has for each document; `None` without PyYAML.
+/// Returns PyYAML's value of each document, or `None` without PyYAML.
 fn ask(test: &str, documents: &[String]) -> Option<Vec<Value>> {
     let probe = Command::new("python3").args(["-c", "import yaml"]).stderr(Stdio::null()).status();
     if !probe.is_ok_and(|status| status.success()) {
@@ -52,7 +53,7 @@ fn ask(test: &str, documents: &[String]) -> Option<Vec<Value>> {
     Some(serde_json::from_slice(&output.stdout).expect("a list"))
 }
 
-/// The same telling of our data.
+/// Returns a value with its types, in the form of the script.
 fn tell(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -67,7 +68,7 @@ fn tell(value: &Value) -> Value {
     }
 }
 
-/// Equal; floats by value, as both sides write them differently.
+/// Compares two values with types. Floats are compared by value, as both sides write them differently.
 fn same(ours: &Value, theirs: &Value) -> bool {
     match (ours, theirs) {
         (Value::Object(a), Value::Object(b)) if a.contains_key("float") => {
@@ -103,7 +104,7 @@ fn a_script_scalar_that_is_no_text_is_the_same_for_pyyaml() {
         5000,
         &"[-+]?[0-9.:_eExob]{1,8}|[+-]?[0-9]{1,4}\\.[0-9]{0,3}(e[+-][0-9]{1,2})?|[a-zA-Z]{1,4}",
     );
-    // A colon at the end would make a mapping of it.
+    // A colon at the end would make the scalar a mapping.
     let scalars = scalars.iter().filter(|scalar| !scalar.ends_with(':'));
     let documents: Vec<String> = scalars.map(|scalar| format!("[{scalar}]")).collect();
     let Some(answers) = ask("a_script_scalar_that_is_no_text_is_the_same_for_pyyaml", &documents) else {

@@ -1,4 +1,4 @@
-//! What plain scalars mean.
+//! Tests the meaning of plain scalars.
 
 use proptest::prelude::*;
 use rstest::rstest;
@@ -101,7 +101,7 @@ fn keys_are_text_in_every_reading() {
 }
 
 proptest! {
-    /// A number is held exactly or not at all.
+    /// A number is represented exactly, or not as a number.
     #[test]
     fn a_number_is_written_as_it_was_read(text in "-?[0-9]{1,25}(\\.[0-9]{1,25})?") {
         let value = read(&text, Reading::Script);
@@ -115,7 +115,7 @@ fn count(digits: &str) -> i64 {
     i64::try_from(digits.len()).expect("few digits")
 }
 
-/// A decimal number without zeros that mean nothing.
+/// Returns a decimal number without insignificant zeros.
 fn normal(text: &str) -> String {
     let (sign, digits) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
     let (mantissa, power) = digits.split_once('e').unwrap_or((digits, "0"));

@@ -7,7 +7,7 @@ use windlass_source::{
     Diagnostic, Diagnostics, LoadOptions, Loaded, Node, Place, Reading, Source, apply_fixes, load,
 };
 
-/// Prints a line past the capture of the test harness: a skipped test must be seen.
+/// Prints a line past the capture of the test harness: a skipped test must be visible.
 pub(crate) fn print(line: &str) {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{line}\n").as_bytes());
 }
@@ -19,12 +19,12 @@ pub(crate) fn read(text: &str) -> (Arc<Source>, Loaded) {
     (source, loaded)
 }
 
-/// A text of some lines, made by number.
+/// Returns a text of `count` lines, each made from its number.
 pub(crate) fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
     (0..count).map(|i| line(i) + "\n").collect()
 }
 
-/// The one document of a text without problems.
+/// Returns the only document of a text without diagnostics.
 pub(crate) fn document(text: &str) -> (Arc<Source>, Node) {
     let (source, mut loaded) = read(text);
     assert!(loaded.diagnostics.is_empty(), "{}", loaded.diagnostics);
@@ -32,7 +32,8 @@ pub(crate) fn document(text: &str) -> (Arc<Source>, Node) {
     (source, loaded.documents.remove(0))
 }
 
-/// Diagnostics with everything they carry, the data that was read, and the text after the fixes.
+/// Returns the diagnostics of a text with all their parts, the data that was read, and the text after the
+/// fixes.
 pub(crate) fn report(text: &str) -> String {
     let (_, loaded) = read(text);
     let mut out = full(&loaded.diagnostics);

@@ -1,4 +1,4 @@
-//! "did you mean".
+//! Tests the suggestions of "did you mean".
 
 use rstest::rstest;
 use windlass_source::{suggest, suggest_unique};
@@ -21,12 +21,12 @@ fn nearest_name(#[case] name: &str, #[case] candidates: &[&str], #[case] expecte
 
 #[test]
 fn a_search_ends() {
-    // Anagrams: each must be compared in full.
+    // Anagrams can't be told apart by their characters: each must be compared in full.
     let all: Vec<String> = (0..200_000).map(|n| format!("{}{n}", "ab".repeat(60))).collect();
     let start = std::time::Instant::now();
     let _ = windlass_source::nearest(&"ba".repeat(62), all.iter().map(String::as_str));
     assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
-    // What is longer than any name is near to nothing.
+    // A text longer than any name is similar to nothing.
     let long = "x".repeat(1_000_000);
     assert_eq!(windlass_source::nearest(&long, [format!("{long}y").as_str()]), None);
 }
@@ -39,7 +39,7 @@ fn a_unique_suggestion_has_no_rival() {
     assert_eq!(suggest_unique("porp", ["port", "port"]), Some("port"));
 }
 
-/// What is told apart cheaply is what the distance tells apart: names are compared one by one, with no filter.
+/// The cheap filters change no result: it equals that of comparing all names by distance.
 #[test]
 fn the_nearest_is_the_one_that_the_distance_says() {
     let fold = |name: &str| {

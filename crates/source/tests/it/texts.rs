@@ -1,4 +1,4 @@
-//! Sources from bytes, positions, places.
+//! Tests sources from bytes, positions and places.
 
 use insta::{assert_json_snapshot, assert_snapshot};
 use rstest::rstest;

@@ -1,4 +1,4 @@
-//! Calls: of functions by name, of lambdas by value.
+//! Evaluates calls: of functions by name, of lambdas by value.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::limits::cost;
 use crate::syntax::ast::{Argument, Call, Child, Expr, Lambda, Parameter, Reference};
 use crate::value::{Issue, Node, Value};
 
-/// The name of the function that a call means, if it is one by name.
+/// Returns the name of the called function, if it is called by name.
 fn function_name(call: &Call) -> Option<&str> {
     match &*call.function {
         Expr::Reference(Reference { tag: None, path }) if path.len() == 1 => {
@@ -61,7 +61,7 @@ fn by_name(expr: &Child, name: &str, call: &Call, env: &Env, locally: bool) -> E
         return parts.error(format!("unknown function '{name}'"));
     };
     for value in &values {
-        // An argument that is larger than a result may be ends the processing, whatever the function does with it.
+        // An argument that exceeds the size limit of a result ends the processing, for any function.
         env.state().is_resolved(value);
     }
     if let Some(limit) = env.state().exhausted() {
@@ -76,7 +76,7 @@ fn by_name(expr: &Child, name: &str, call: &Call, env: &Env, locally: bool) -> E
     finish(expr, result, info, env)
 }
 
-/// The outcome of a function call, for the node.
+/// Converts the result of a function call to an outcome of the node.
 fn finish(expr: &Child, result: Result<Node, FunctionError>, info: Info, env: &Env) -> Eval {
     match result {
         Ok(node) => {
@@ -114,7 +114,7 @@ pub(super) fn failure(expr: &Child, error: FunctionError, info: Info, env: &Env)
                 Nested::Nodes(lines) => (false, lines),
             };
             let nested = if chain { links(nested) } else { nested.into_iter().map(Issue::new).collect() };
-            // A problem that arguments have noted is what is reported.
+            // A problem that was recorded for the arguments takes precedence.
             let known = info.issue.clone().filter(|issue| !issue.message.is_empty());
             let mut info = info.with_error("");
             let own = || Arc::new(Issue { message, nested, chain, path: None });
@@ -124,7 +124,7 @@ pub(super) fn failure(expr: &Child, error: FunctionError, info: Info, env: &Env)
     }
 }
 
-/// A chain of messages: each is led to by the next.
+/// Creates a chain of issues from messages, each caused by the next one.
 fn links(chain: Vec<String>) -> Vec<Issue> {
     chain.into_iter().rev().fold(Vec::new(), |nested, message| {
         let chain = !nested.is_empty();
@@ -170,7 +170,7 @@ fn pushed_call(call: &Call, function: Child, pushed: &mut Parts) -> Expr {
     })
 }
 
-/// A lambda that calls a function with these arguments and all further ones.
+/// Creates a lambda that calls a function with these arguments and all further ones.
 fn curried(call: &Call, values: &[Node], env: &Env) -> Value {
     const REST: &str = "__args";
     let mut arguments: Vec<Argument> = values
@@ -196,7 +196,7 @@ fn by_value(expr: &Child, call: &Call, env: &Env) -> Eval {
         return parts
             .error(format!("function call '{}' requires function name or lambda value", call.function));
     }
-    // Facts about the function itself don't count, also where it is waited for.
+    // Information about the function itself is dropped, also while it is pending.
     parts.info = Info::default();
     let (named, values) = match arguments(&mut parts, call, env) {
         Ok(found) => found,
@@ -221,7 +221,7 @@ fn by_value(expr: &Child, call: &Call, env: &Env) -> Eval {
     result
 }
 
-/// `eval(text)`
+/// Evaluates `eval(text)`.
 fn evaluated(expr: &Child, values: &[Node], parts: Parts, env: &Env, locally: bool) -> Eval {
     let [value] = values else { return parts.error("one argument required for 'eval'") };
     let Value::String(text) = value.value() else {

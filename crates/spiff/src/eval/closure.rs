@@ -1,4 +1,4 @@
-//! Values that remember where they were made: lambdas, templates, and expressions that wait.
+//! Values that capture a scope: lambdas, templates, and pending expressions.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::syntax::too_deep::with_stack;
 use crate::value::number::float_text;
 use crate::value::{Callable, Map, Node, Pending, TemplateValue, Value};
 
-/// A lambda with the scope it was made in.
+/// A lambda with its captured scope.
 #[derive(Clone, Debug)]
 pub(crate) struct Closure {
     pub(crate) lambda: Arc<Lambda>,
@@ -26,7 +26,7 @@ impl Closure {
         lambda.as_any().downcast_ref()
     }
 
-    /// How many parameters may be left out.
+    /// Returns the number of optional parameters.
     pub(crate) fn optional(&self) -> usize {
         let parameters = &self.lambda.parameters;
         match parameters.iter().position(|parameter| parameter.default.is_some()) {
@@ -41,7 +41,7 @@ impl Closure {
     }
 }
 
-/// A lambda can hold a lambda that holds a lambda, and so on: freeing them needs a stack of that depth.
+/// Frees nested lambdas with enough stack, since a lambda can hold a lambda that holds a lambda, and so on.
 impl Drop for Closure {
     fn drop(&mut self) {
         let held = (self.env.scope.take(), self.env.statics.take(), self.statics.take());
@@ -75,11 +75,11 @@ impl Callable for Closure {
     }
 }
 
-/// A template with the scope it was made in.
+/// A template with its captured scope.
 #[derive(Clone, Debug)]
 pub(crate) struct Template {
     pub(crate) path: String,
-    /// The node that is processed when the template is instantiated.
+    /// Node that is processed when the template is instantiated.
     pub(crate) prepared: Node,
     pub(crate) original: Node,
     pub(crate) env: Env,
@@ -106,11 +106,11 @@ impl TemplateValue for Template {
     }
 }
 
-/// An expression of a document.
+/// A parsed expression of a document.
 #[derive(Clone, Debug)]
 pub(crate) struct Expression {
     expr: Child,
-    /// The nodes that it referred to when it was last found to wait.
+    /// Nodes that it referred to when it was last found pending.
     seen: Option<Seen>,
 }
 
@@ -123,13 +123,13 @@ impl Expression {
         Value::Expression(Arc::new(Self { expr, seen: None }))
     }
 
-    /// An expression that was found to wait at a place.
+    /// Creates an expression that was found pending at a place.
     pub(crate) fn waiting(expr: Child, env: &Env) -> Value {
         let seen = waiting::references(&expr).map(|references| waiting::seen(&references, env));
         Value::Expression(Arc::new(Self { expr, seen }))
     }
 
-    /// Whether an expression waits, and another try would find the same.
+    /// Tells whether an expression is pending and a retry would have the same result.
     pub(crate) fn still_waits(pending: &Arc<dyn Pending>, env: &Env) -> bool {
         let Some(Self { expr, seen: Some(seen) }) = pending.as_any().downcast_ref() else { return false };
         waiting::references(expr).is_some_and(|references| waiting::sees(&references, seen, env))
@@ -153,7 +153,7 @@ impl Pending for Expression {
     }
 }
 
-/// Values in short, for messages: `{x: 1, y: ["a"]}`; `_` is left out.
+/// Formats the values of a map in short form, for messages: `{x: 1, y: ["a"]}`; `_` is omitted.
 pub(crate) fn short_map(map: &Map) -> String {
     let fields: Vec<String> = map
         .iter()
@@ -163,7 +163,7 @@ pub(crate) fn short_map(map: &Map) -> String {
     format!("{{{}}}", fields.join(", "))
 }
 
-/// A value in short.
+/// Formats a value in short form.
 pub(crate) fn short(value: &Value) -> String {
     match value {
         Value::List(list) => {
@@ -182,7 +182,7 @@ pub(crate) fn short(value: &Value) -> String {
     }
 }
 
-/// Long text with its middle left out.
+/// Shortens a long text by omitting its middle.
 pub(crate) fn shorten(text: &str) -> String {
     const WHOLE: usize = 40;
     const PART: usize = 17;

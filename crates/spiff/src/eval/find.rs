@@ -1,4 +1,4 @@
-//! Paths: from a node to those below it, to names, to stubs.
+//! Resolves paths: to nodes below a node, to names in scope, to nodes of stubs.
 
 use std::collections::HashSet;
 use std::path::Path as FilePath;
@@ -9,27 +9,28 @@ use super::scope::{Env, LevelKind, Scope, Steps};
 use crate::syntax::embedded;
 use crate::value::{Map, Node, Value};
 
-/// The key field of a list that doesn't name another.
+/// Default key field of a list.
 pub(crate) const KEY: &str = "name";
-/// The current lambda or template.
+/// Name of the current lambda or template.
 pub(crate) const SELF: &str = "_";
-/// The innermost map of the document.
+/// Name of the innermost map of the document.
 const DOCUMENT: &str = "__";
-/// The bindings, or the outermost document.
+/// Name of the bindings, or of the outermost document.
 const ROOT: &str = "___";
-/// Where an expression stands.
+/// Name of the expression's place.
 const CONTEXT: &str = "__ctx";
-/// The version of the original whose behaviour this is.
+/// Version of the original with this behaviour.
 const VERSION: &str = "v1.7.0-beta-8";
 
-/// Whether a key is one of the two merge keys.
+/// Tells whether a key is one of the two merge keys.
 pub(crate) fn is_merge_key(key: &str) -> bool {
     matches!(key, "<<" | "<<<")
 }
 
-/// Whether a map has no merge key left and, with control structures, none of those.
+/// Tells whether a map has no merge key left. With control structures enabled, it must have none of their
+/// keys either.
 pub(crate) fn is_map_complete(map: &Map, control: bool) -> bool {
-    // Keys are in byte order: all that begin with `<<` are neighbours.
+    // Keys are sorted by byte, so all that begin with `<<` are adjacent.
     let from = std::ops::Bound::Included("<<");
     let mut keys = map.range::<str, _>((from, std::ops::Bound::Unbounded)).map(|(key, _)| key);
     if control {
@@ -38,7 +39,7 @@ pub(crate) fn is_map_complete(map: &Map, control: bool) -> bool {
     !keys.by_ref().take_while(|key| key.starts_with("<<")).any(|key| is_merge_key(key))
 }
 
-/// The expression of an entry that stands for others: a map of a merge key alone.
+/// Returns the merge key and the expression of an insertion: an entry that is a map with only a merge key.
 pub(crate) fn insert(entry: &Node) -> Option<(&Arc<str>, &Node)> {
     let map = entry.as_map()?;
     if map.len() != 1 {
@@ -47,12 +48,12 @@ pub(crate) fn insert(entry: &Node) -> Option<(&Arc<str>, &Node)> {
     map.iter().next().filter(|(key, _)| is_merge_key(key))
 }
 
-/// Whether a list has no entries left that stand for others.
+/// Tells whether a list has no insertions left.
 pub(crate) fn is_list_complete(list: &[Node]) -> bool {
     !list.iter().any(|entry| insert(entry).is_some())
 }
 
-/// Whether a value is no expression and has no pending insertion itself; what is below doesn't count.
+/// Tells whether a value is no expression and has no pending insertion itself; nodes below it are ignored.
 pub(crate) fn is_locally_resolved(value: &Value, control: bool) -> bool {
     match value {
         Value::Expression(_) => false,
@@ -62,21 +63,21 @@ pub(crate) fn is_locally_resolved(value: &Value, control: bool) -> bool {
     }
 }
 
-/// Whether nothing is left to be evaluated in a value.
+/// Tells whether a value is completely evaluated.
 pub(crate) fn is_resolved(value: &Value, control: bool) -> bool {
     is_resolved_or_failed(value, false, control)
 }
 
-/// Whether nothing is left to be evaluated, or nothing can be.
+/// Tells whether a value is completely evaluated, or its remaining parts have failed.
 pub(crate) fn is_resolved_or_failed(value: &Value, accept_failed: bool, control: bool) -> bool {
     Settled { accept_failed, control, seen: HashSet::new() }.is(value)
 }
 
-/// A look through a value for what is left to be evaluated.
+/// A search for unevaluated parts of a value.
 struct Settled {
     accept_failed: bool,
     control: bool,
-    /// Where lists and maps are that stand in several places: each is looked through once.
+    /// Addresses of shared lists and maps, each of which is visited once.
     seen: HashSet<usize>,
 }
 
@@ -104,14 +105,14 @@ impl Settled {
     }
 }
 
-/// Whether a node is there, has a value, and nothing is left to be evaluated in it.
+/// Tells whether a node is defined, has a value, and is completely evaluated.
 pub(crate) fn is_resolved_node(node: &Node, control: bool) -> bool {
     let annotations = node.annotations();
     !annotations.failed && !annotations.undefined && is_resolved(node, control)
 }
 
-/// One step down. `complete`: maps and lists with pending insertions are refused; it says whether control
-/// structures count.
+/// Makes one step down. With `complete`, maps and lists with pending insertions are refused; its value tells
+/// whether control structures are enabled.
 pub(crate) fn step(here: &Node, step: &str, complete: Option<bool>) -> Option<Node> {
     match here.value() {
         Value::Map(map) => {
@@ -152,7 +153,7 @@ fn entry(list: &[Node], step: &str, key: Option<&str>, complete: Option<bool>) -
         .cloned()
 }
 
-/// All steps down, through complete maps and lists only.
+/// Makes all steps down, only through complete maps and lists.
 pub(crate) fn path<'p>(root: &Node, path: impl IntoIterator<Item = &'p str>, control: bool) -> Option<Node> {
     let mut here = root.clone();
     for name in path {
@@ -161,13 +162,13 @@ pub(crate) fn path<'p>(root: &Node, path: impl IntoIterator<Item = &'p str>, con
     Some(here)
 }
 
-/// The meaning of a name, and how the search goes on below it.
+/// The meaning of a name, which determines the next step.
 pub(crate) enum Found {
     /// A node: the next step is below it.
     Node(Node),
-    /// `_`: the next step is a name of its own scope.
+    /// `_`: the next step is a name in its captured scope.
     Own(Node, Env),
-    /// `__`: the next step is a name from that scope on.
+    /// `__`: the next step is a name, searched from that scope outwards.
     Scope(Arc<Scope>),
 }
 
@@ -179,7 +180,7 @@ impl Found {
         }
     }
 
-    /// The next step.
+    /// Makes the next step.
     pub(crate) fn step(&self, name: &str) -> Option<Found> {
         match self {
             Self::Node(node) => step(node, name, None).map(Found::Node),
@@ -199,7 +200,7 @@ impl Found {
 }
 
 impl Env {
-    /// The meaning of a name.
+    /// Returns the meaning of a name.
     pub(crate) fn name(&self, name: &str) -> Option<Found> {
         if name == CONTEXT {
             return Some(Found::Node(self.context()));
@@ -237,7 +238,7 @@ impl Env {
         self.level.outer.as_ref()?.name(name)
     }
 
-    /// A step from the root of the document.
+    /// Makes a step from the root of the document.
     pub(crate) fn root_name(&self, name: &str) -> Option<Found> {
         let root = self.root()?;
         match root.items() {
@@ -257,13 +258,13 @@ impl Env {
         }
     }
 
-    /// The document.
+    /// Returns the document.
     pub(crate) fn root_node(&self) -> Option<Node> {
         let root = self.root()?;
         Some(Node::new(root.items().map_or_else(|| Value::Map(root.fields()), Value::List)))
     }
 
-    /// The first stub's node at a path; parts of defaults don't count.
+    /// Returns the node of the first stub that has one at a path; parts of defaults are ignored.
     pub(crate) fn in_stubs(&self, path: &[Arc<str>]) -> Option<Node> {
         let control = self.state().features.control;
         self.level.stubs.iter().find_map(|stub| {
@@ -272,7 +273,7 @@ impl Env {
         })
     }
 
-    /// The first stub's node at this place.
+    /// Returns the node of the first stub that has one at this place.
     pub(crate) fn here_in_stubs(&self) -> Option<Node> {
         if self.level.stubs.is_empty() {
             return None;
@@ -299,7 +300,7 @@ impl Env {
             ("PATH", steps(&self.path)),
             ("STUBPATH", steps(&self.stub_path)),
         ];
-        // Without bindings it is a list, as in the original.
+        // As in the original, it is a list if there are no bindings.
         let mut bindings = Value::list([]);
         let mut outers = Vec::new();
         let mut outer = self.level.outer.as_ref();
@@ -324,7 +325,7 @@ impl Env {
     }
 }
 
-/// The scope in which a lambda or template was made.
+/// Returns the captured scope of a lambda or template.
 fn own_env(node: &Node) -> Option<Env> {
     match node.value() {
         Value::Lambda(lambda) => Closure::of(lambda).map(|closure| closure.env.clone()),

@@ -10,10 +10,10 @@ use crate::functions::{Denied, FunctionError, Host, Nested};
 use crate::report::Unresolved;
 use crate::value::{Callable, Issue, Node, Value};
 
-/// The world of a function that is called at one place.
+/// The host for a function that is called at one place.
 pub(crate) struct HostOf<'e> {
     env: &'e Env,
-    /// A message about the value that a function waits for.
+    /// Message about the value that a function waits for.
     pub(crate) waiting: Option<Info>,
 }
 
@@ -51,7 +51,7 @@ impl<'e> HostOf<'e> {
     }
 }
 
-/// A problem as functions know it.
+/// Converts a problem to a function error.
 fn function_error(issue: Option<&Issue>) -> FunctionError {
     let Some(issue) = issue else { return FunctionError::failed("") };
     let causes = match (&issue.nested[..], issue.chain) {

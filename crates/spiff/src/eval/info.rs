@@ -1,29 +1,29 @@
-//! The results of an evaluation beside a value.
+//! The result of an evaluation, with information for the node.
 
 use std::sync::Arc;
 
 use crate::syntax::ast::Child;
 use crate::value::{Flags, Issue, Redirect, Value};
 
-/// How an evaluation ended.
+/// The outcome of an evaluation.
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
-    /// With a value.
+    /// A value.
     Value(Value),
-    /// It must be tried again in the next pass, with this expression.
+    /// The evaluation must be repeated in the next pass, with this expression.
     Later(Child),
-    /// It failed.
+    /// The evaluation failed.
     Failed,
 }
 
-/// An outcome, and what is to be noted at the node.
+/// An outcome with the information for the node.
 #[derive(Clone, Debug)]
 pub(crate) struct Eval {
     pub(crate) outcome: Outcome,
     pub(crate) info: Info,
 }
 
-/// Facts for the annotations of the node that an expression belongs to.
+/// Information for the annotations of the expression's node.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about a node")]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Info {
@@ -34,7 +34,7 @@ pub(crate) struct Info {
     pub(crate) undefined: bool,
     pub(crate) error: bool,
     pub(crate) failed: bool,
-    /// Nodes below the value may be unresolved; it counts for paths that follow only.
+    /// Whether nodes below the value may be unresolved, which matters only for a path that follows.
     pub(crate) raw: bool,
     pub(crate) flags: Flags,
     pub(crate) key_name: Option<Arc<str>>,
@@ -43,12 +43,12 @@ pub(crate) struct Info {
 }
 
 impl Info {
-    /// Adds the facts of another part's evaluation.
+    /// Adds the information of another part's evaluation.
     pub(crate) fn join(mut self, other: Self) -> Self {
         if other.redirect != Redirect::None {
             self.redirect = other.redirect;
         }
-        // Only a merge expression that stands alone replaces.
+        // Only a merge expression that is the whole expression replaces.
         self.replace = other.replace;
         self.preferred |= other.preferred;
         self.merged |= other.merged;
@@ -65,7 +65,7 @@ impl Info {
         self
     }
 
-    /// The same without its problem.
+    /// Removes the problem.
     pub(crate) fn without_problem(mut self) -> Self {
         self.issue = None;
         self.error = false;
@@ -74,21 +74,21 @@ impl Info {
         self
     }
 
-    /// The same with a problem of its own.
+    /// Sets a problem of its own.
     pub(crate) fn with_error(mut self, message: impl Into<String>) -> Self {
         self.error = true;
         self.issue = Some(Arc::new(Issue::new(message)));
         self
     }
 
-    /// The same with what it waits for.
+    /// Sets the message about the awaited value.
     pub(crate) fn waiting(mut self, message: impl Into<String>, failed: bool) -> Self {
         self.issue = Some(Arc::new(Issue::new(message)));
         self.failed = failed;
         self
     }
 
-    /// The message of the problem; empty without one.
+    /// Returns the message of the problem; empty without one.
     pub(crate) fn message(&self) -> &str {
         self.issue.as_deref().map_or("", |issue| &issue.message)
     }
@@ -119,7 +119,7 @@ impl Eval {
         Self::with(Value::Null, Info { undefined: true, ..Info::default() })
     }
 
-    /// The same outcome with more noted.
+    /// Changes the information of the outcome.
     pub(crate) fn noting(mut self, change: impl FnOnce(&mut Info)) -> Self {
         change(&mut self.info);
         self

@@ -1,4 +1,4 @@
-//! Functions that see their arguments before they are evaluated.
+//! Functions that receive their arguments unevaluated.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(super) fn call(expr: &Child, name: &str, call: &Call, env: &Env) -> Eval {
         "optional" => optional(expr, arguments, env),
         "stub" => stub(expr, arguments, env),
         "catch" => match arguments {
-            // A value that may still appear gets one more pass.
+            // A value that may still become available gets one more pass.
             [argument] => Eval::later(Arc::new(Expr::Catch(argument.expr.clone(), None)), Info::default()),
             _ => Eval::error("catch requires a single argument"),
         },
@@ -34,7 +34,7 @@ pub(super) fn call(expr: &Child, name: &str, call: &Call, env: &Env) -> Eval {
     }
 }
 
-/// Whether all arguments have a value; with `valid` one that isn't null.
+/// Tells whether all arguments have a value; with `valid`, whether none of them is null either.
 fn defined(expr: &Child, arguments: &[Argument], env: &Env, valid: bool) -> Eval {
     let mut waiting = false;
     let mut all = true;
@@ -79,7 +79,7 @@ fn optional(expr: &Child, arguments: &[Argument], env: &Env) -> Eval {
     }
 }
 
-/// The value of the stubs at this or another path.
+/// Returns the stubs' value at this path or another one.
 fn stub(expr: &Child, arguments: &[Argument], env: &Env) -> Eval {
     let path: Vec<Arc<str>> = match arguments {
         [] => env.path.to_vec(),
@@ -123,7 +123,7 @@ fn sync(arguments: &[Argument]) -> Eval {
     Eval::later(Arc::new(Expr::Sync(Arc::new(sync))), Info::default())
 }
 
-/// `catch[e|value,error|->r]`, and `catch(e)` without a lambda.
+/// Evaluates `catch[e|value,error|->r]`, and `catch(e)` without a lambda.
 pub(super) fn catch(expr: &Child, source: &Child, lambda: Option<&Child>, env: &Env) -> Eval {
     let mut closure = None;
     if let Some(lambda) = lambda {

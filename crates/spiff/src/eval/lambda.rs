@@ -1,4 +1,4 @@
-//! Lambdas: made, referred to, called.
+//! Creates, references and calls lambdas.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use super::{Env, Eval, Info, Outcome, Parts};
 use crate::syntax::ast::{Child, Expr, Lambda, Place};
 use crate::value::{Callable, Issue, Map, Node, Value};
 
-/// The scope that `_` refers to in lambdas made here: the one around the current lambda, if there is one.
+/// Returns the scope that `_` refers to in lambdas created here: that of the enclosing lambda, if there is
+/// one.
 fn static_scope(env: &Env) -> Env {
     match env.name(SELF) {
         Some(super::find::Found::Own(_, own)) => own,
@@ -17,7 +18,7 @@ fn static_scope(env: &Env) -> Env {
     }
 }
 
-/// `|x|->e`: defaults are evaluated at once, and are from then on what the lambda is printed with.
+/// Evaluates `|x|->e`. Defaults are evaluated at once, and the lambda is printed with their values.
 pub(super) fn make(lambda: &Arc<Lambda>, env: &Env, locally: bool) -> Eval {
     let mut defaults = Vec::with_capacity(lambda.parameters.len());
     let mut made = lambda.clone();
@@ -49,7 +50,7 @@ pub(super) fn make(lambda: &Arc<Lambda>, env: &Env, locally: bool) -> Eval {
     Eval::value(Closure { lambda: made, defaults, statics, env }.into_value())
 }
 
-/// A problem that another one led to, in a chain of calls.
+/// Wraps a problem as the cause of another one, in a chain of calls.
 pub(super) fn chained(mut info: Info, message: String) -> Info {
     let nested = info.issue.take().map(|issue| (*issue).clone()).unwrap_or_default();
     info.error = true;
@@ -57,9 +58,9 @@ pub(super) fn chained(mut info: Info, message: String) -> Info {
     info
 }
 
-/// `lambda e`: a lambda value, or the text of a lambda.
+/// Evaluates `lambda e`: a lambda value, or the text of a lambda.
 pub(super) fn refer(source: &Child, place: &Place, env: &Env, locally: bool) -> Eval {
-    // As in the original, what is not known yet fails, and is tried again nevertheless.
+    // As in the original, a value that is not known yet fails, but is retried nevertheless.
     let (value, parts) = match Parts::only(source, env) {
         Ok(known) => known,
         Err(failed) => return failed,
@@ -77,16 +78,16 @@ pub(super) fn refer(source: &Child, place: &Place, env: &Env, locally: bool) -> 
     }
 }
 
-/// How a lambda is called.
+/// The way a lambda is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
-    /// By a call: with `_`, and too few arguments give a lambda that takes the rest.
+    /// By a call: `_` is set, and a call with too few arguments returns a lambda that takes the rest.
     Call,
-    /// By `f*(…)`: gives a lambda that takes the rest.
+    /// By `f*(…)`: returns a lambda that takes the rest.
     Curry,
-    /// By a function or a mapping: with `_`.
+    /// By a function or a mapping: `_` is set.
     Function,
-    /// As the inline lambda of a mapping: without `_`.
+    /// As the inline lambda of a mapping: `_` is not set.
     Inline,
 }
 
@@ -125,7 +126,7 @@ pub(super) fn call(
     let inner = env.with_locals(locals);
     let Eval { outcome, info } = super::eval(&closure.lambda.body, &inner, locally);
     if let Outcome::Value(value) = &outcome {
-        // Calls within each other must not make a value that is too deep.
+        // Nested calls must not create a value that is too deep.
         env.state().is_resolved(value);
     }
     if !matches!(outcome, Outcome::Failed) || env.state().exhausted().is_some() {
@@ -137,7 +138,7 @@ pub(super) fn call(
     Eval::failed(chained(info, message))
 }
 
-/// Parameters with values.
+/// Parameters with their values.
 struct Bound {
     locals: Map,
     named: BTreeMap<Arc<str>, Value>,
@@ -191,7 +192,7 @@ fn bind(
     Ok(Bound { locals, named })
 }
 
-/// A name, or the position of a parameter from 1.
+/// Resolves a parameter name, or the position of a parameter from 1.
 fn parameter_name(closure: &Closure, name: &Arc<str>) -> Result<Arc<str>, String> {
     let Ok(index) = name.parse::<i32>() else { return Ok(name.clone()) };
     let parameters = &closure.lambda.parameters;
@@ -204,7 +205,7 @@ fn parameter_name(closure: &Closure, name: &Arc<str>) -> Result<Arc<str>, String
     }
 }
 
-/// A lambda that takes the parameters that have no value yet.
+/// Creates a lambda that takes the parameters without a value.
 fn curried(closure: &Closure, bound: Bound, given: usize, _env: &Env) -> Eval {
     let parameters = &closure.lambda.parameters;
     let mut rest = Vec::new();
@@ -224,7 +225,7 @@ fn curried(closure: &Closure, bound: Bound, given: usize, _env: &Env) -> Eval {
     )
 }
 
-/// Gives parameters without argument their defaults.
+/// Assigns defaults to the parameters without an argument.
 fn complete(
     closure: &Closure,
     locals: &mut Map,

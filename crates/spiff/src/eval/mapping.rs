@@ -1,4 +1,4 @@
-//! `map`, `select`, `filter` and `sum` over lists and maps.
+//! Evaluates `map`, `select`, `filter` and `sum` over lists and maps.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::limits::{ENTRY, MAP};
 use crate::syntax::ast::{Child, Expr, Mapping};
 use crate::value::{Callable, Map, Node, Value};
 
-/// The keys and nodes of a list or map, in order.
+/// Returns the keys and nodes of a list or map, in order.
 fn entries(source: &Value) -> Box<dyn Iterator<Item = (Value, &Node)> + '_> {
     match source {
         Value::List(list) => Box::new((0..).map(Value::Int).zip(list.iter())),
@@ -18,12 +18,12 @@ fn entries(source: &Value) -> Box<dyn Iterator<Item = (Value, &Node)> + '_> {
     }
 }
 
-/// An inline lambda has no `_` of its own.
+/// Returns the call style of a mapping's lambda: an inline lambda has no `_` of its own.
 pub(super) fn style(lambda: &Child) -> Style {
     if matches!(**lambda, Expr::Lambda(_)) { Style::Inline } else { Style::Function }
 }
 
-/// Source and lambda of a mapping.
+/// Evaluates the source and the lambda of a mapping.
 fn operands(
     parts: &mut Parts,
     source: &Child,

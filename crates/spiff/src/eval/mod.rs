@@ -1,7 +1,7 @@
-//! Expressions to values.
+//! Evaluates expressions.
 //!
-//! An evaluation ends with a value, with a failure, or *later*: something it needs isn't known yet, and the
-//! expression to try again in the next pass is what is left of it.
+//! An evaluation ends with a value, with a failure, or *later*: a required value isn't known yet. In the last
+//! case it returns the remaining expression, which the next pass evaluates.
 
 pub(crate) mod call;
 pub(crate) mod closure;
@@ -31,7 +31,7 @@ use crate::syntax::ast::{Argument, Child, Expr, Marker, Operator};
 use crate::syntax::too_deep;
 use crate::value::{Map, Node, Redirect, Value};
 
-/// Evaluates an expression. `locally`: what is below the value needn't be known.
+/// Evaluates an expression. With `locally`, nodes below the value may be unknown.
 pub(crate) fn eval(expr: &Child, env: &Env, locally: bool) -> Eval {
     if let Err(limit) = env.state().step() {
         return Eval::error(limit);
@@ -98,13 +98,13 @@ fn evaluate(expr: &Child, env: &Env, locally: bool) -> Eval {
     }
 }
 
-/// The parts of an expression as they are evaluated one after the other. A part that must be tried again leaves
-/// what is left of it, so that what it decided stays decided.
+/// The parts of an expression that are evaluated one after the other. A part that must be retried keeps its
+/// remaining expression, so that its decisions are final.
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) info: Info,
     pub(crate) resolved: bool,
-    /// The key field of the list that the last part gave.
+    /// Key field of the list that the last part returned.
     pub(crate) key_name: Option<Arc<str>>,
     pushed: Vec<Child>,
     taken: usize,
@@ -117,7 +117,7 @@ impl Default for Parts {
 }
 
 impl Parts {
-    /// The value of the next part; null if it must be tried again.
+    /// Evaluates the next part; null if it must be retried.
     pub(crate) fn value(&mut self, expr: &Child, env: &Env, locally: bool) -> Result<Value, Eval> {
         let Eval { outcome, info } = eval(expr, env, locally);
         self.key_name.clone_from(&info.key_name);
@@ -136,20 +136,20 @@ impl Parts {
         }
     }
 
-    /// The value of an only part. What must be tried again is a failure here.
+    /// Evaluates a single part. It is a failure if the part must be retried.
     pub(crate) fn only(expr: &Child, env: &Env) -> Result<(Value, Self), Eval> {
         let mut parts = Self::default();
         let value = parts.value(expr, env, false)?;
         if parts.resolved { Ok((value, parts)) } else { Err(Eval::failed(parts.info)) }
     }
 
-    /// The whole, to be tried again with what is left of the parts.
+    /// Creates the outcome that retries the whole expression with the remaining parts.
     pub(crate) fn later(mut self, rebuild: impl FnOnce(&mut Self) -> Expr) -> Eval {
         let info = std::mem::take(&mut self.info);
         Eval::later(Arc::new(rebuild(&mut self)), info)
     }
 
-    /// The rest of the next part.
+    /// Returns the remaining expression of the next part.
     pub(crate) fn next(&mut self) -> Child {
         self.taken += 1;
         self.pushed[self.taken - 1].clone()
@@ -160,7 +160,7 @@ impl Parts {
     }
 }
 
-/// The left side unless it fails; null counts.
+/// Returns the left side unless it fails; null counts as a value.
 fn or(expr: &Child, left: &Child, right: &Child, env: &Env) -> Eval {
     let first = eval(left, env, false);
     match first.outcome {
@@ -171,7 +171,7 @@ fn or(expr: &Child, left: &Child, right: &Child, env: &Env) -> Eval {
     instead(first.info.without_problem(), eval(right, env, false))
 }
 
-/// The left side unless it fails or is null.
+/// Returns the left side unless it fails or is null.
 fn valid_or(expr: &Child, left: &Child, right: &Child, env: &Env) -> Eval {
     let first = eval(left, env, false);
     match &first.outcome {
@@ -180,11 +180,11 @@ fn valid_or(expr: &Child, left: &Child, right: &Child, env: &Env) -> Eval {
         Outcome::Value(value) if !matches!(value, Value::Null | Value::Undefined) => return first,
         _ => {}
     }
-    // The problem of the first stays, and is what is reported if something around it fails.
+    // The problem of the first side is kept, and is reported if an enclosing expression fails.
     instead(first.info, eval(right, env, false))
 }
 
-/// The second outcome, with the facts of the first.
+/// Returns the second outcome with the information of the first.
 fn instead(first: Info, second: Eval) -> Eval {
     let undefined = second.info.undefined;
     let mut info = first.join(second.info);
@@ -206,7 +206,7 @@ fn conditional(condition: &Child, yes: &Child, no: &Child, env: &Env) -> Eval {
     Eval { outcome, info: info.join(parts.info) }
 }
 
-/// Expands arguments `e...` among values.
+/// Expands arguments `e...` among the values.
 pub(crate) fn expand(
     arguments: &[Argument],
     values: Vec<Value>,
@@ -227,7 +227,7 @@ pub(crate) fn expand(
     Ok(nodes)
 }
 
-/// Arguments with what is left of each.
+/// Returns the arguments with the remaining expression of each.
 pub(crate) fn pushed_arguments(arguments: &[Argument], pushed: &mut Parts) -> Vec<Argument> {
     arguments.iter().map(|argument| Argument { expr: pushed.next(), expand: argument.expand }).collect()
 }
@@ -253,7 +253,7 @@ fn list(items: &[Argument], env: &Env) -> Eval {
     }
 }
 
-/// The map of a map literal or a scope.
+/// Evaluates the map of a map literal or a scope.
 fn assignments(expr: &Child, entries: &[(Child, Child)], env: &Env, locally: bool) -> Result<Map, Eval> {
     env.state().spend(MAP).map_err(Eval::error)?;
     let mut map = Map::new();
@@ -306,7 +306,7 @@ fn marker(marker: &Marker, env: &Env, locally: bool) -> Eval {
     let flags = template::flags(marker);
     match &marker.expr {
         None => Eval::value(Value::Null).noting(|info| info.flags = flags),
-        // Only a merge expression that stands alone replaces.
+        // Only a merge expression that is the whole expression replaces.
         Some((_, inner)) => eval(inner, env, locally).noting(|info| {
             info.flags |= flags;
             info.replace = false;
@@ -314,7 +314,7 @@ fn marker(marker: &Marker, env: &Env, locally: bool) -> Eval {
     }
 }
 
-/// Calls a lambda as a function does.
+/// Calls a lambda in the style of a function.
 pub(crate) fn call_lambda(closure: &closure::Closure, arguments: &[Node], env: &Env) -> Eval {
     lambda::call(closure, lambda::Style::Function, &[], arguments, env, false)
 }

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::value::Value;
 
-/// An address, and the length of its prefix if it is a network.
+/// An address, with the length of its prefix if it is a network.
 #[derive(Clone, Copy, Debug)]
 struct Address {
     ip: IpAddr,
@@ -29,7 +29,7 @@ impl Address {
         (prefix <= bits(ip)).then_some(Self { ip, prefix: Some(prefix) })
     }
 
-    /// The address so many behind it, wrapping around.
+    /// Returns the address at an offset, wrapping around.
     fn offset(self, by: i128) -> Self {
         let ip = match self.ip {
             IpAddr::V4(ip) => Ipv4Addr::from(shifted(ip.octets(), by)).into(),
@@ -58,8 +58,8 @@ impl Address {
     }
 }
 
-/// Adds to a number of bytes. As in the original, each byte that comes out at zero or below borrows: one too many where
-/// it is a multiple of 256, so that `"10.0.0.0/24" * -1` is `9.255.254.0/24`.
+/// Adds an offset to a big-endian number. As in the original, a negative sum that is a multiple of 256
+/// borrows one too many. So `"10.0.0.0/24" * -1` is `9.255.254.0/24`.
 fn shifted<const N: usize>(mut bytes: [u8; N], by: i128) -> [u8; N] {
     let mut carry = by;
     for byte in bytes.iter_mut().rev() {

@@ -35,7 +35,7 @@ pub(super) fn eval(expr: &Child, operator: Operator, left: &Child, right: &Child
     let ordered =
         matches!(operator, Operator::Less | Operator::LessEqual | Operator::Greater | Operator::GreaterEqual);
     if ordered && !matches!(a, Value::Int(_) | Value::String(_)) {
-        // All else compares as nothing, without a word; what was noted about it is lost.
+        // All other operands silently compare as false, and the information about them is dropped.
         return Eval::value(false);
     }
     let result = match operator {
@@ -55,8 +55,8 @@ pub(super) fn eval(expr: &Child, operator: Operator, left: &Child, right: &Child
     }
 }
 
-/// Both sides are evaluated. A second one that fails doesn't matter where the first decides; a first one that fails does so
-/// without a word.
+/// Evaluates a logical operator. Both sides are evaluated. A failure of the second side is ignored if the
+/// first decides; a failure of the first side has no message.
 fn logic(expr: &Child, operator: Operator, left: &Child, right: &Child, env: &Env) -> Eval {
     let first = super::eval(left, env, false);
     let a = match first.outcome {
@@ -155,7 +155,7 @@ fn compare(operator: Operator, a: &Value, b: &Value) -> Result<bool, String> {
     })
 }
 
-/// Two numbers of one type.
+/// Two numbers of the same type.
 enum Numbers {
     Ints(i64, i64),
     Floats(f64, f64),
@@ -172,7 +172,7 @@ fn numbers(a: &Value, b: &Value) -> Option<Numbers> {
     })
 }
 
-/// The result of an operation that all numbers have.
+/// Applies an operation that is defined for both types of numbers.
 fn calculate(a: &Value, b: &Value, ints: fn(i64, i64) -> i64, floats: fn(f64, f64) -> f64) -> Option<Value> {
     Some(match numbers(a, b)? {
         Numbers::Ints(a, b) => ints(a, b).into(),
@@ -219,7 +219,7 @@ fn divide(a: &Value, b: &Value) -> Result<Value, String> {
 
 const NO_INTEGER: &str = "integer operand required";
 
-/// An integer; null counts as none, which is zero.
+/// Returns the integer of a value; null counts as zero.
 fn integer(value: &Value) -> Option<i64> {
     match value {
         Value::Int(value) => Some(*value),

@@ -1,4 +1,4 @@
-//! References, and what can follow a value: paths, indices, slices, projections.
+//! Evaluates references and postfix operations: paths, indices, slices, projections.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ fn from_root(expr: &Child, reference: &Reference, env: &Env, locally: bool) -> E
     })
 }
 
-/// Walks a path step by step; each must be there and be complete enough to go on.
+/// Follows a path step by step; each node must exist and be complete enough for the next step.
 fn walk(
     expr: &Child,
     reference: &Reference,
@@ -151,7 +151,7 @@ fn below_tag(expr: &Child, tag: &Tag, reference: &Reference, env: &Env, locally:
     }
 }
 
-/// `[a..b]`
+/// Evaluates `[a..b]`.
 pub(super) fn range(expr: &Child, start: Option<&Child>, end: Option<&Child>, env: &Env) -> Eval {
     let (Some(start), Some(end)) = (start, end) else {
         return Eval::error("range expression requires start and end index");
@@ -182,16 +182,16 @@ fn integer(parts: &mut Parts, expr: &Child, env: &Env) -> Result<i64, Eval> {
     let resolved = parts.resolved;
     match parts.value(expr, env, false)? {
         Value::Int(value) => Ok(value),
-        // Null stands for what isn't known yet, and counts as zero otherwise, too.
+        // Null is the placeholder of a value that isn't known yet; otherwise it counts as zero.
         Value::Null => Ok(0),
         _ if resolved != parts.resolved => Ok(0),
         _ => Err(Eval::failed(parts.info.clone().with_error("integer operand required"))),
     }
 }
 
-/// The value of what a path, index or slice follows, or why it isn't there.
+/// Evaluates the base of a path, index or slice; the error is the outcome without it.
 ///
-/// The rest of an expression that waits is kept, and the next pass evaluates only that.
+/// The remaining expression of a pending base is kept, and the next pass evaluates only that.
 fn base(
     expr: &Child,
     base: &Child,
@@ -215,7 +215,7 @@ fn base(
     }
 }
 
-/// The node at a path below a value.
+/// Returns the node at a path below a value.
 fn below(expr: &Child, root: Value, path: &[Arc<str>], env: &Env, locally: bool) -> Eval {
     let control = env.state().features.control;
     let reference = Reference { tag: None, path: path.into() };
@@ -273,7 +273,7 @@ pub(super) fn index(expr: &Child, on: &Child, index: &[Argument], env: &Env) -> 
     }
 }
 
-/// `a.[1..2]`
+/// Evaluates `a.[1..2]`.
 pub(super) fn slice(
     expr: &Child,
     on: &Child,
@@ -290,7 +290,7 @@ pub(super) fn slice(
         return Eval::failed(info.with_error("slice requires array expression"));
     };
     let length = i64::try_from(items.len()).unwrap_or(i64::MAX);
-    // The message doesn't name the problem of the range.
+    // The message doesn't include the problem of the range.
     let mut operands = Parts { info: info.clone(), ..Parts::default() };
     let (mut from, mut until) = (0, length - 1);
     if let Some(begin) = start {
@@ -340,9 +340,9 @@ pub(super) fn slice(
     }
 }
 
-/// `a.[*].b`
+/// Evaluates `a.[*].b`.
 pub(super) fn projection(expr: &Child, source: &Child, rest: &Child, env: &Env, locally: bool) -> Eval {
-    // As in the original, what is not known yet fails, so that `||` takes its other side.
+    // As in the original, a value that is not known yet fails, so that `||` takes its other side.
     let (value, parts) = match Parts::only(source, env) {
         Ok(known) => known,
         Err(failed) => return failed,
@@ -358,7 +358,7 @@ pub(super) fn projection(expr: &Child, source: &Child, rest: &Child, env: &Env, 
         let outer = env.state().set_item(entry);
         let Eval { outcome, .. } = super::eval(rest, env, locally);
         env.state().set_item(outer);
-        // The message doesn't name the problem of an entry.
+        // The message doesn't include the problem of an entry.
         match outcome {
             Outcome::Value(value) => nodes.push(Node::new(value).with_source(env.source.clone())),
             Outcome::Later(_) => return Eval::later(expr.clone(), parts.info),
@@ -368,7 +368,7 @@ pub(super) fn projection(expr: &Child, source: &Child, rest: &Child, env: &Env, 
     Eval::with(nodes, parts.info)
 }
 
-/// `auto`: how many instances the jobs of a resource pool have.
+/// Evaluates `auto`: the number of instances of the jobs in a resource pool.
 pub(super) fn auto(expr: &Child, path: &Path, env: &Env) -> Eval {
     let pool = match &path[..] {
         [pools, pool, size] if &**pools == "resource_pools" && &**size == "size" => pool,

@@ -1,4 +1,4 @@
-//! Names: where an expression stands, and what it can see from there.
+//! The place of an expression, and the names in its scope.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use super::State;
 use crate::value::{Map, Node};
 
-/// A path that shares its beginning with others.
+/// A path that shares its first steps with other paths.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Steps(Option<Arc<Step>>);
 
@@ -41,12 +41,12 @@ impl Steps {
         path
     }
 
-    /// As it is shown: `a.b`.
+    /// Formats the path: `a.b`.
     pub(crate) fn text(&self) -> String {
         self.to_vec().join(".")
     }
 
-    /// Whether both are the same in memory.
+    /// Tells whether both are the same in memory.
     fn is(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (None, None) => true,
@@ -70,21 +70,21 @@ impl PartialEq for Steps {
     }
 }
 
-/// A map whose fields are names.
+/// A map whose fields are visible as names.
 #[derive(Debug)]
 pub(crate) struct Scope {
-    /// The fields; those of a map of the document change with every pass.
+    /// Fields; those of a map of the document change with every pass.
     fields: RwLock<Arc<Map>>,
-    /// The document, if it is a list.
+    /// Entries of the document, if it is a list.
     items: RwLock<Option<Arc<Vec<Node>>>>,
     next: Option<Arc<Scope>>,
-    /// The outermost scope, unless this is it.
+    /// Outermost scope, unless this is it.
     root: Option<Arc<Scope>>,
-    /// Where in the document it is; bindings and parameters are nowhere.
+    /// Path in the document; `None` for bindings and parameters.
     pub(crate) path: Option<Steps>,
-    /// The flow that it belongs to.
+    /// Id of the flow that it belongs to.
     flow: u64,
-    /// It is kept up to date already.
+    /// Whether it is already updated after each pass.
     watched: AtomicBool,
 }
 
@@ -123,13 +123,13 @@ impl Scope {
     }
 }
 
-/// One processing of a document to the end: a template, a stub, an instantiated template.
+/// The complete processing of one document: a template, a stub, an instantiated template.
 #[derive(Debug)]
 pub(crate) struct Flow {
     id: u64,
-    /// How long the path is where it began.
+    /// Length of the path at which it began.
     base: usize,
-    /// Scopes that lambdas and templates hold.
+    /// Scopes that lambdas and templates have captured.
     watched: Mutex<Vec<Arc<Scope>>>,
 }
 
@@ -139,7 +139,7 @@ impl Flow {
         Self { id: NEXT.fetch_add(1, Ordering::Relaxed), base, watched: Mutex::new(Vec::new()) }
     }
 
-    /// Gives the scopes that are held the maps that a pass has made of theirs.
+    /// Updates the captured scopes with the maps that a pass has created.
     pub(crate) fn update(&self, root: &Node) {
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         for scope in watched.iter() {
@@ -156,15 +156,15 @@ impl Flow {
     }
 }
 
-/// The facts that all expressions of a document share.
+/// The state that all expressions of a document share.
 #[derive(Debug)]
 pub(crate) struct Level {
     pub(crate) state: Arc<State>,
-    /// The stubs, those that win first.
+    /// Stubs, by descending precedence.
     pub(crate) stubs: Vec<Node>,
-    /// The document around it, or the bindings.
+    /// Environment of the enclosing document, or of the bindings.
     pub(crate) outer: Option<Env>,
-    /// The name of the document.
+    /// Name of the document.
     pub(crate) source: Arc<str>,
     pub(crate) kind: LevelKind,
 }
@@ -174,14 +174,14 @@ pub(crate) struct Level {
 pub(crate) enum LevelKind {
     /// A document.
     Document,
-    /// Names that the caller has given values.
+    /// Bindings that the caller has set.
     Bindings,
-    /// The place of bindings, where there are none.
+    /// The place of bindings, if there are none.
     Nothing,
 }
 
 impl Level {
-    /// A document without stubs around which there is another scope.
+    /// Creates a level for a document without stubs in an enclosing scope.
     pub(crate) fn nested(outer: &Env, source: &str) -> Self {
         let state = outer.state().clone();
         Self {
@@ -194,7 +194,7 @@ impl Level {
     }
 }
 
-/// Where an expression stands.
+/// The environment of an expression.
 #[derive(Clone, Debug)]
 pub(crate) struct Env {
     pub(crate) level: Arc<Level>,
@@ -204,7 +204,7 @@ pub(crate) struct Env {
     pub(crate) stub_path: Steps,
     pub(crate) no_merge: bool,
     pub(crate) source: Arc<str>,
-    /// Parameters and local values, which lambdas take with them.
+    /// Parameters and local values, which lambdas capture.
     pub(crate) statics: Option<Arc<Map>>,
 }
 
@@ -229,25 +229,25 @@ impl Env {
 
     pub(crate) fn with_step(&self, step: Arc<str>) -> Self {
         let path = self.path.then(step.clone());
-        // Mostly they are one.
+        // The two paths are mostly the same.
         let stub_path = if self.stub_path.is(&self.path) { path.clone() } else { self.stub_path.then(step) };
         Self { path, stub_path, ..self.clone() }
     }
 
-    /// Inside a map of the document.
+    /// Returns the environment inside a map of the document.
     pub(crate) fn with_fields(&self, fields: Arc<Map>) -> Self {
         let scope = Scope::new(self.scope.clone(), Some(self.path.clone()), self.flow.id, fields);
         Self { scope: Some(Arc::new(scope)), ..self.clone() }
     }
 
-    /// Inside a document that is a list.
+    /// Returns the environment inside a document that is a list.
     pub(crate) fn with_items(&self, items: Arc<Vec<Node>>) -> Self {
         let scope = Scope::new(self.scope.clone(), Some(self.path.clone()), self.flow.id, Arc::default());
         *scope.items.write().unwrap_or_else(PoisonError::into_inner) = Some(items);
         Self { scope: Some(Arc::new(scope)), ..self.clone() }
     }
 
-    /// With names of its own: parameters, bindings.
+    /// Returns the environment with additional names: parameters, bindings.
     pub(crate) fn with_locals(&self, locals: Map) -> Self {
         let statics = match &self.statics {
             Some(statics) if !statics.is_empty() => {
@@ -261,19 +261,19 @@ impl Env {
         Self { scope: Some(Arc::new(scope)), statics: Some(statics), ..self.clone() }
     }
 
-    /// From where leading dots don't see what is around.
+    /// Returns the environment with a new root, beyond which leading dots don't look.
     pub(crate) fn with_new_root(&self) -> Self {
         let mut scope = Scope::new(self.scope.clone(), None, self.flow.id, Arc::default());
         scope.root = None;
         Self { scope: Some(Arc::new(scope)), ..self.clone() }
     }
 
-    /// With the names that another place has bound.
+    /// Returns the environment with the bound names of another one.
     pub(crate) fn with_statics_of(self, other: &Self) -> Self {
         Self { statics: other.statics.clone(), ..self }
     }
 
-    /// At the beginning of a processing of its own.
+    /// Returns the environment at the start of a separate flow.
     pub(crate) fn with_flow(&self) -> Self {
         Self { flow: Arc::new(Flow::new(self.path.len())), ..self.clone() }
     }
@@ -288,10 +288,11 @@ impl Env {
         }
     }
 
-    /// Keeps the scopes up to date that a lambda or template holds, as long as its document is processed.
+    /// Registers the scopes that a lambda or template captures, so that they are updated while the document
+    /// is processed.
     pub(crate) fn watch(&self) {
-        // As in the original, the fields of the document itself stay those of this pass, and what an instantiated template
-        // or a merged map makes stays as it is.
+        // As in the original, the fields of the document itself stay those of this pass. Those created by an
+        // instantiated template or a merged map never change.
         if self.flow.base > 0 {
             return;
         }
@@ -312,7 +313,7 @@ impl Env {
         Some(scope.root.clone().unwrap_or_else(|| scope.clone()))
     }
 
-    /// The fields of the outermost map.
+    /// Returns the fields of the outermost map.
     pub(crate) fn root_fields(&self) -> Arc<Map> {
         self.root().map(|root| root.fields()).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! The state that all documents of a session share: settings, tags, spent steps.
+//! The state that all documents of a session share: settings, tags, used steps.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -16,11 +16,11 @@ use crate::syntax::{SyntaxError, parse_placed};
 use crate::trace::Trace;
 use crate::value::{Node, Value};
 
-/// How often the clock is looked at: every so many steps.
+/// Number of steps between two checks of the clock.
 const CLOCK: u64 = 1024;
-/// How many values are known to be resolved at once: they are kept in memory.
+/// Maximum number of cached values that are known to be resolved.
 const KNOWN: usize = 1024;
-/// How long `sync` waits before the next pass, if nothing else changes.
+/// Pause of `sync` before the next pass, if nothing else changes.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// A tagged node.
@@ -30,12 +30,12 @@ pub(crate) struct Tag {
     pub(crate) node: Node,
     path: Steps,
     global: bool,
-    /// It belongs to the document that is processed now.
+    /// Whether it belongs to the document being processed.
     current: bool,
 }
 
 impl Tag {
-    /// The number of its parts.
+    /// Returns the number of its components.
     pub(crate) fn level(&self) -> usize {
         self.name.split('.').count()
     }
@@ -63,9 +63,10 @@ pub(crate) struct State {
     item: Mutex<Value>,
     pass: AtomicU32,
     waiting: AtomicBool,
-    /// Since when what is waited for, and whether it is given up.
+    /// Start of the wait for each condition, and whether it was given up.
     syncs: Mutex<HashMap<String, (Instant, bool)>>,
-    /// Values that are known to be resolved and their weights, kept so that their place in memory stays theirs.
+    /// Values that are known to be resolved, with their weights. They are kept so that their addresses are
+    /// not reused.
     resolved: Mutex<HashMap<usize, (Value, Weight)>>,
 }
 
@@ -76,16 +77,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The size of a value.
 #[derive(Clone, Copy, Debug)]
 struct Weight {
-    /// About how many bytes it has as text, written out.
+    /// Approximate size as text in bytes, with all parts written out.
     bytes: u64,
-    /// How many lists and maps contain each other.
+    /// Nesting depth of lists and maps.
     levels: u32,
 }
 
 impl Weight {
-    /// A node without those below it, whose text has a length.
+    /// Returns the weight of a node with this text length, without the nodes below it.
     fn of(length: usize) -> Self {
-        /// The weight of each node, as its size in memory.
+        /// The weight of each node, about its size in memory.
         const NODE: u64 = 64;
         Self { bytes: NODE + length as u64, levels: 0 }
     }
@@ -97,7 +98,7 @@ impl Weight {
     }
 }
 
-/// A call within others, until it is dropped.
+/// A guard for a nested call, until it is dropped.
 pub(crate) struct Depth<'s>(&'s AtomicU32);
 
 impl Drop for Depth<'_> {
@@ -145,7 +146,7 @@ impl State {
         self.spend(1)
     }
 
-    /// Accounts for work.
+    /// Accounts for work in steps.
     pub(crate) fn spend(&self, steps: u64) -> Result<(), String> {
         if self.is_exhausted.load(Ordering::Relaxed) {
             return Err(self.exhausted().unwrap_or_default());
@@ -161,14 +162,14 @@ impl State {
         Ok(())
     }
 
-    /// Notes that a limit is exceeded: everything ends.
+    /// Records that a limit was exceeded, which ends all processing.
     pub(crate) fn exhaust(&self, limit: &str) -> String {
         lock(&self.exhausted).get_or_insert_with(|| limit.to_owned());
         self.is_exhausted.store(true, Ordering::Relaxed);
         limit.to_owned()
     }
 
-    /// The limit that is exceeded.
+    /// Returns the exceeded limit.
     pub(crate) fn exhausted(&self) -> Option<String> {
         if !self.is_exhausted.load(Ordering::Relaxed) {
             return None;
@@ -176,7 +177,7 @@ impl State {
         lock(&self.exhausted).clone()
     }
 
-    /// Goes one call deeper.
+    /// Enters a nested call.
     pub(crate) fn enter(&self) -> Result<Depth<'_>, String> {
         let depth = self.depth.fetch_add(1, Ordering::Relaxed);
         let guard = Depth(&self.depth);
@@ -190,7 +191,7 @@ impl State {
 
     // ---- expressions -------------------------------------------------------------------------------------------
 
-    /// Parses an expression; those that don't depend on their place only once.
+    /// Parses an expression. Expressions that don't depend on their place are parsed only once.
     pub(crate) fn parse(&self, text: &str, place: &Place) -> Result<Child, SyntaxError> {
         if let Some(known) = lock(&self.parsed).get(text) {
             return known.clone();
@@ -211,8 +212,8 @@ impl State {
         }
     }
 
-    /// Whether nothing is left to be evaluated in a value. Large values are weighed once, and so are those that stand in
-    /// several places. A value that is larger than a result may be, or too deep, ends everything.
+    /// Tells whether a value is completely evaluated. Large and shared values are weighed once. A value that
+    /// is too deep or exceeds the size limit of a result ends all processing.
     pub(crate) fn is_resolved(&self, value: &Value) -> bool {
         if !matches!(value, Value::List(_) | Value::Map(_)) {
             return super::find::is_resolved(value, self.features.control);
@@ -224,7 +225,7 @@ impl State {
         weight.is_some()
     }
 
-    /// The weight of a value at a level; nothing if something in it is left to be evaluated.
+    /// Returns the weight of a value at a nesting level; `None` if a part of it is unevaluated.
     fn weigh(&self, value: &Value, level: u32, seen: &mut HashMap<usize, Weight>) -> Option<Weight> {
         const LARGE: usize = 16;
         let (place, length, shared) = match value {
@@ -283,7 +284,7 @@ impl State {
         Some(weight)
     }
 
-    /// The entry that a projection is about.
+    /// Returns the current entry of a projection.
     pub(crate) fn item(&self) -> Value {
         lock(&self.item).clone()
     }
@@ -292,7 +293,7 @@ impl State {
         std::mem::replace(&mut *lock(&self.item), item)
     }
 
-    /// Which time the document is gone through.
+    /// Returns the number of the current pass.
     pub(crate) fn pass(&self) -> u32 {
         self.pass.load(Ordering::Relaxed)
     }
@@ -303,14 +304,14 @@ impl State {
 
     // ---- sync --------------------------------------------------------------------------------------------------
 
-    /// Whether to try again what isn't as it should be. Where nothing from outside can change it, there is no use in
-    /// waiting longer than the document changes.
+    /// Tells whether a condition that doesn't hold is to be retried. If nothing from outside can change it,
+    /// it is retried only while the document changes.
     pub(crate) fn wait_for(&self, what: &str, seconds: i64) -> bool {
         let mut syncs = lock(&self.syncs);
         let (since, given_up) = syncs.entry(what.to_owned()).or_insert_with(|| (Instant::now(), false));
         let seconds = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
         let in_vain = self.waiting.load(Ordering::Relaxed) && self.host.is_closed();
-        // Once given up it stays so: else its failure would be a change that is worth another try.
+        // A condition stays given up; otherwise its failure would be a change that causes another pass.
         *given_up |= in_vain || since.elapsed() >= seconds;
         if *given_up {
             return false;
@@ -319,7 +320,7 @@ impl State {
         true
     }
 
-    /// Whether something waits, although nothing changes; it is waited a little.
+    /// Tells whether a condition is awaited although nothing changes, and pauses briefly.
     pub(crate) fn pause(&self) -> bool {
         if !self.waiting.load(Ordering::Relaxed) {
             return false;
@@ -333,7 +334,7 @@ impl State {
         true
     }
 
-    /// Something changed: what waits is worth another try.
+    /// Records a change, after which awaited conditions are worth a retry.
     pub(crate) fn changed(&self) {
         self.waiting.store(false, Ordering::Relaxed);
     }
@@ -362,7 +363,7 @@ impl State {
         Ok(())
     }
 
-    /// The tags of a name and those below it: the short ones first, then by name.
+    /// Returns the tags with a name and those below it, sorted by number of components, then by name.
     pub(crate) fn tags(&self, name: &str) -> Vec<Tag> {
         let mut name = name.replace(':', ".");
         if let Some(number) = name.strip_prefix("doc.").and_then(|number| number.parse::<i64>().ok()) {
@@ -382,13 +383,13 @@ impl State {
         found
     }
 
-    /// A stub is finished: its own tags go, and the global ones stay if tags are shared between levels.
+    /// Finishes a stub: removes its own tags. The global ones stay if tags are shared between levels.
     pub(crate) fn next_level(&self, shared: bool) {
         lock(&self.tags).retain(|_, tag| shared && tag.global);
         self.next_document();
     }
 
-    /// A document of a stream is finished: its tags are now those of another document.
+    /// Finishes a document of a stream: its tags now belong to another document.
     pub(crate) fn next_document(&self) {
         for tag in lock(&self.tags).values_mut() {
             tag.current = false;
@@ -410,7 +411,7 @@ impl State {
     }
 }
 
-/// A document whose nodes have no tags: they name the nodes of the document only.
+/// Returns a document without tags on its nodes, since tags only name nodes of their own document.
 fn without_any_tag(node: &Node) -> Node {
     crate::flow::rebuilt(&without_tags(node), &|node| Some(without_tags(node)))
 }
@@ -423,7 +424,7 @@ fn without_tags(node: &Node) -> Node {
 }
 
 impl Env {
-    /// Where an expression stands, for those that remember it.
+    /// Returns the place of an expression, for expressions that store it.
     pub(crate) fn place(&self) -> Place {
         Place { path: self.path.to_vec(), stub_path: self.stub_path.to_vec() }
     }

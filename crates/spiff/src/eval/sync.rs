@@ -1,4 +1,4 @@
-//! `sync`: trying again until something is as it should be.
+//! Evaluates `sync`: repeats an expression until a condition holds.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::{Env, Eval, Info, Outcome, Parts};
 use crate::syntax::ast::{Child, Sync};
 use crate::value::{Map, Node, Value};
 
-/// How long it is tried where nothing else is said.
+/// Default timeout in seconds.
 const SECONDS: i64 = 300;
 
 pub(super) fn eval(expr: &Child, sync: &Arc<Sync>, env: &Env, locally: bool) -> Eval {
@@ -74,7 +74,7 @@ fn attempt(expr: &Child, sync: &Arc<Sync>, env: &Env, locally: bool) -> Result<E
     }
 }
 
-/// Whether the condition holds; nothing if that isn't known yet.
+/// Tells whether the condition holds; `None` if it isn't known yet.
 fn condition(
     sync: &Arc<Sync>,
     names: &Map,

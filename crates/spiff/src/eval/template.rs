@@ -10,7 +10,7 @@ use crate::report::Unresolved;
 use crate::syntax::ast::{Child, Marker};
 use crate::value::{Flags, Issue, Map, Node, Value};
 
-/// The flags that markers set.
+/// Returns the flags that a marker sets.
 pub(crate) fn flags(marker: &Marker) -> Flags {
     marker.names.iter().fold(Flags::NONE, |flags, name| {
         flags
@@ -26,15 +26,15 @@ pub(crate) fn flags(marker: &Marker) -> Flags {
     })
 }
 
-/// The content of a template that a marker declares: its expression as text, with the flags of the marker. Nothing if
-/// there is no expression.
+/// Returns the content of a template that a marker declares: its expression as text, with the flags of the
+/// marker. `None` if there is no expression.
 pub(crate) fn content(marker: &Marker, flags: Flags, declared: &Node) -> Option<Node> {
     let (text, _) = marker.expr.as_ref()?;
     let content = declared.with_value(format!("(( {text} ))"));
     Some(if flags.is_empty() { content } else { content.annotate(|annotations| annotations.flags |= flags) })
 }
 
-/// `*e`
+/// Evaluates `*e`.
 pub(super) fn substitution(expr: &Child, template: &Child, env: &Env) -> Eval {
     let Eval { outcome, info } = super::eval(template, env, false);
     let value = match outcome {
@@ -82,7 +82,7 @@ pub(crate) fn instantiate(expr: &Child, value: &Value, template: &Template, env:
     failed(&unresolved, &template.path)
 }
 
-/// The cost of a value that a template made, without the parts that it shares with other values.
+/// Returns the cost of a value that a template created, without the parts that it shares with other values.
 fn made(value: &Value) -> u64 {
     crate::syntax::too_deep::with_stack(|| match value {
         Value::List(list) if Arc::strong_count(list) == 1 => {
@@ -106,7 +106,7 @@ fn failed(unresolved: &Unresolved, path: &str) -> Eval {
     Eval::failed(Info { error, failed, issue: Some(Arc::new(issue)), ..Info::default() })
 }
 
-/// A node without annotations, all the way down.
+/// Removes the annotations of a node and all nodes below it.
 pub(crate) fn bare(node: &Node) -> Node {
     let value = match node.value() {
         Value::List(items) if items.iter().any(is_dressed) => {

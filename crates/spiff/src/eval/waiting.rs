@@ -1,7 +1,7 @@
-//! Expressions that wait for others: whether another try can give anything else.
+//! Determines whether a retry of a pending expression can have a different result.
 //!
-//! An expression that waits for an unchanged node would only wait again. It remembers the nodes that it referred to, and a
-//! pass compares those instead of evaluating it.
+//! An expression that waits for an unchanged node would only wait again. So it stores the nodes that it
+//! referred to, and a pass compares those instead of evaluating it.
 
 use std::ptr::addr_eq;
 use std::sync::{Arc, Weak};
@@ -11,12 +11,13 @@ use super::find::{self, Found};
 use crate::syntax::ast::{Child, Expr, Reference};
 use crate::value::{Annotations, Map, Node, Pending, Value};
 
-/// The nodes at which the search for each reference ended when an expression was last evaluated.
+/// The nodes at which the search for each reference ended in the last evaluation.
 pub(crate) type Seen = Box<[Option<Sight>]>;
 
-/// A node as an expression saw it.
+/// A node as an expression has seen it.
 ///
-/// It keeps no list, map or expression: those hold sights of the pass before, which would hold those of the pass before that.
+/// It must not hold a list, map or expression. Those hold sights of the previous pass, which would hold those
+/// of the pass before, and so on.
 #[derive(Clone, Debug)]
 pub(crate) struct Sight {
     value: SeenValue,
@@ -29,7 +30,7 @@ enum SeenValue {
     List(Weak<Vec<Node>>),
     Map(Weak<Map>),
     Expression(Weak<dyn Pending>),
-    /// A value that holds a scope. It is never taken for the same.
+    /// A value that holds a scope. It never counts as unchanged.
     Scoped,
 }
 
@@ -47,7 +48,7 @@ impl Sight {
         Self { value, annotations }
     }
 
-    /// Whether a node is the one that was seen: the same list, map or expression in memory, or an equal scalar.
+    /// Tells whether a node is unchanged: the same list, map or expression in memory, or an equal scalar.
     fn is(&self, node: &Node) -> bool {
         let same_value = match (&self.value, node.value()) {
             (SeenValue::Scalar(before), now) => before == now,
@@ -67,13 +68,14 @@ impl Sight {
     }
 }
 
-/// The references of an expression whose value depends on nothing else; nothing if it may depend on other things.
+/// Returns the references of an expression whose value depends on nothing else; `None` if it may depend on
+/// other things.
 pub(crate) fn references(expr: &Child) -> Option<Vec<&Reference>> {
     let mut found = Vec::new();
     collect(expr, &mut found).then_some(found)
 }
 
-/// Most that is kept: more is rather evaluated.
+/// Maximum number of stored references; an expression with more is evaluated again.
 const MOST: usize = 8;
 
 fn collect<'e>(expr: &'e Child, found: &mut Vec<&'e Reference>) -> bool {
@@ -81,7 +83,7 @@ fn collect<'e>(expr: &'e Child, found: &mut Vec<&'e Reference>) -> bool {
         Expr::Int(_) | Expr::Float(_) | Expr::Str(_) | Expr::Bool(_) | Expr::Nil | Expr::Undefined => true,
         Expr::Reference(reference) => {
             found.push(reference);
-            // Those that begin with an underscore are about the place of the expression.
+            // References that begin with an underscore depend on the place of the expression.
             reference.tag.is_none() && !reference.path[0].starts_with('_') && found.len() <= MOST
         }
         Expr::Binary(_, left, right) => collect(left, found) && collect(right, found),
@@ -94,12 +96,12 @@ fn collect<'e>(expr: &'e Child, found: &mut Vec<&'e Reference>) -> bool {
     }
 }
 
-/// The nodes that an expression sees from a place.
+/// Returns the nodes that an expression sees from a place.
 pub(crate) fn seen(references: &[&Reference], env: &Env) -> Seen {
     references.iter().map(|reference| end(reference, env).as_ref().map(Sight::of)).collect()
 }
 
-/// Whether an expression sees the same as before.
+/// Tells whether an expression sees the same nodes as before.
 pub(crate) fn sees(references: &[&Reference], seen: &Seen, env: &Env) -> bool {
     references.len() == seen.len()
         && references.iter().zip(seen).all(|(reference, before)| match (end(reference, env), before) {
@@ -109,7 +111,7 @@ pub(crate) fn sees(references: &[&Reference], seen: &Seen, env: &Env) -> bool {
         })
 }
 
-/// Where the search for a reference ends: at what it is about, or at what it can't go beyond.
+/// Returns the node at which the search for a reference ends: its target, or the last node that it reaches.
 fn end(reference: &Reference, env: &Env) -> Option<Node> {
     let control = env.state().features.control;
     let from_root = reference.path[0].is_empty();

@@ -1,4 +1,4 @@
-//! Control structures: maps that stand for something else.
+//! Evaluates control structures: maps that are replaced by their result.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::limits::ENTRY;
 use crate::syntax::ast::Expr;
 use crate::value::{Issue, Map, Node, Value};
 
-/// Controls and their options.
+/// The controls with their options.
 const CONTROLS: [(&str, &[&str]); 5] = [
     ("if", &["then", "else"]),
     ("switch", &["default", "cases"]),
@@ -34,18 +34,19 @@ struct Control<'n> {
 /// The result of a control structure, and whether it is final.
 type Given = (Node, bool);
 
-/// Whether a key is an option whose value is a template. As in the original that holds without the feature, too.
+/// Tells whether a key is an option whose value is a template. As in the original, this applies without the
+/// feature too.
 pub(super) fn is_template_option(key: &str) -> bool {
     matches!(key, "<<do" | "<<mapkey")
 }
 
-/// The name of a control or option that a key is; escaped keys and merge keys are none.
+/// Returns the name of a control or option; `None` for other keys, escaped keys and merge keys.
 fn keyword(key: &str) -> Option<&str> {
     let name = key.strip_prefix("<<")?;
     (!name.is_empty() && name != "<" && !name.starts_with('!')).then_some(name)
 }
 
-/// Whether a node is a control structure, or what is wrong with it as one.
+/// Tells whether a node is a control structure; the error is a message about a malformed one.
 pub(super) fn is_one(node: &Node, env: &Env) -> Result<bool, String> {
     if !env.state().features.control {
         return Ok(false);
@@ -59,7 +60,7 @@ pub(super) fn is_one(node: &Node, env: &Env) -> Result<bool, String> {
     parts(node, &Map::new(), env).map(|control| control.is_some())
 }
 
-/// Takes a map apart: nothing if it is no control structure, a message if it is a wrong one.
+/// Splits a map into the parts of a control structure; `None` if it is none, a message if it is malformed.
 fn parts<'n>(node: &'n Node, undefined: &'n Map, env: &'n Env) -> Result<Option<Control<'n>>, String> {
     let Some(map) = node.as_map() else { return Ok(None) };
     let mut control: Option<(&'static str, &'static [&'static str], &'n Node)> = None;
@@ -92,14 +93,14 @@ fn parts<'n>(node: &'n Node, undefined: &'n Map, env: &'n Env) -> Result<Option<
     if let Some(option) = options.keys().find(|option| !allowed.contains(option)) {
         return Err(format!("invalid option \"{option}\" for control \"{name}\""));
     }
-    // Undefined parts are parts as long as it isn't final.
+    // Undefined parts count as parts until the structure is final.
     let mut all = map.clone();
     all.extend(undefined.iter().map(|(key, node)| (key.clone(), node.clone())));
     let node = if undefined.is_empty() { node.clone() } else { node.with_value(Value::from(all)) };
     Ok(Some(Control { name, value, options, fields, node, env }))
 }
 
-/// Runs the control structure that a map is.
+/// Evaluates a map as a control structure; `None` if it is none.
 pub(super) fn run(node: &Node, undefined: &Map, env: &Env) -> Option<Given> {
     if !env.state().features.control {
         return None;
@@ -138,7 +139,7 @@ impl Control<'_> {
         crate::eval::find::is_resolved_node(node, control)
     }
 
-    /// Whether all parts are known, or an answer that ends it here.
+    /// Checks that all parts are known; the error is the result that ends the evaluation.
     fn ready(&self, accept_fields: bool) -> Result<(), Given> {
         if !accept_fields && !self.fields.is_empty() {
             let names: Vec<&str> = self.fields.keys().map(|name| &***name).collect();
@@ -156,7 +157,7 @@ impl Control<'_> {
         Err((self.node.clone(), false))
     }
 
-    /// A part as the result, which is final if it is known.
+    /// Returns a part as the result, which is final if it is known.
     fn result(&self, node: &Node) -> Given {
         (node.clone(), node.annotations().undefined || self.resolved(node))
     }
@@ -262,7 +263,8 @@ impl Control<'_> {
         }
     }
 
-    /// Whether a lambda takes the value; nothing if that isn't known yet, or the type of a wrong answer.
+    /// Tells whether a lambda accepts the value. The error is `None` if that isn't known yet, else the type
+    /// of an invalid result.
     fn matches(&self, node: &Node) -> Result<bool, Option<&'static str>> {
         let Value::Lambda(lambda) = node.value() else { return Ok(true) };
         let Some(closure) = Closure::of(lambda) else { return Ok(false) };
@@ -294,7 +296,7 @@ impl Control<'_> {
                     match entry.value() {
                         Value::Null => {}
                         Value::Map(map) => add(map),
-                        // The type is that of the list, as in the original.
+                        // As in the original, the message has the type of the list.
                         _ => return self.issue(format!("entry {at}: invalid entry type: list")),
                     }
                 }
@@ -349,7 +351,7 @@ impl Control<'_> {
         (self.made(value), true)
     }
 
-    /// One combination of the variables.
+    /// Evaluates one combination of the variables.
     fn turn(
         &self,
         number: usize,
@@ -361,7 +363,7 @@ impl Control<'_> {
         let mut locals = Map::new();
         let mut shown = Vec::new();
         let mut rest = number;
-        // The last range turns fastest.
+        // The last range varies fastest.
         for range in ranges.iter().rev() {
             let (index, node) = &range.entries[rest % range.entries.len()];
             rest /= range.entries.len();
@@ -377,7 +379,7 @@ impl Control<'_> {
             issue
         };
         let env = self.env.with_locals(locals);
-        // A body is evaluated, and its problems are reported, also where the key is missing.
+        // A body is evaluated and its problems are reported, even if the key is undefined.
         let (mut name, mut skip) = (None, false);
         if let Some(key) = key {
             let Eval { outcome, info } = evaluate(&Value::Template(key.clone()), &env);
@@ -415,7 +417,8 @@ impl Control<'_> {
                 Outcome::Value(value) => self.made(value),
             }
         } else {
-            // A value that needs no variables is taken as it is; without a key it is the field of an empty name.
+            // A value without variables is taken unchanged; without a key it becomes the field with an empty
+            // name.
             skip = false;
             name = name.or_else(|| key.map(|_| "".into()));
             body.clone()
@@ -429,7 +432,7 @@ impl Control<'_> {
         }
     }
 
-    /// The ranges, outermost first.
+    /// Returns the ranges, outermost first.
     fn ranges(&self) -> Result<Vec<Range>, String> {
         match self.value.value() {
             Value::Map(map) => {
@@ -459,7 +462,7 @@ struct Results {
     done: bool,
 }
 
-/// A variable and what it goes through.
+/// A variable with its values.
 struct Range {
     name: Arc<str>,
     index: Arc<str>,

@@ -1,9 +1,9 @@
-//! Passes that evaluate only what the pass before can have affected.
+//! Passes that evaluate only the nodes that the previous pass may have affected.
 //!
-//! Each pass gives one more value of a chain of references, and a whole pass visits every node for it. Often the open
-//! nodes are expressions in plain maps, and no other node can change. Then a pass evaluates three kinds of them: those that changed, those whose
-//! references changed, and those that depend on more than references. Each node gets its value in the same pass as by
-//! whole passes, so that the answers are the same.
+//! Each pass yields one more value of a chain of references, and a whole pass visits every node for it. Often
+//! the open nodes are expressions in plain maps, and no other node can change. Then a pass evaluates three
+//! kinds of them: those that changed, those whose references changed, and those that depend on more than
+//! references. Each node gets its value in the same pass as with whole passes, so the results are the same.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Bound;
@@ -18,14 +18,14 @@ use crate::value::{Map, Node, Pending, Value};
 
 type Path = Vec<Arc<str>>;
 
-/// The open nodes of a document, in its order.
+/// The open nodes of a document, in document order.
 pub(super) struct Incremental<'e> {
     env: &'e Env,
-    /// Where they are; they stay in the list when they have values.
+    /// Paths of the nodes; they stay in the list when the nodes have values.
     open: Vec<Path>,
-    /// The open nodes that the next pass evaluates.
+    /// Open nodes that the next pass evaluates.
     due: BTreeSet<usize>,
-    /// The open nodes whose references end at a place.
+    /// Open nodes by the paths at which their references end.
     readers: HashMap<Path, Vec<usize>>,
 }
 
@@ -33,15 +33,15 @@ pub(super) struct Incremental<'e> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
     Unchanged,
-    /// The next pass can be one of these, too.
+    /// The document changed, and the next pass can be incremental too.
     Changed,
-    /// Only a whole pass can go on.
+    /// The document changed, and the next pass must be a whole one.
     Last,
 }
 
 impl<'e> Incremental<'e> {
-    /// The open nodes of a document after a pass; nothing if the next pass could change any other node. `before` is the
-    /// document before that pass.
+    /// Returns the open nodes of a document after a pass; `None` if the next pass could change any other
+    /// node. `before` is the document before that pass.
     pub(super) fn of(before: &Node, document: &Node, env: &'e Env) -> Option<Self> {
         if env.scope.is_some() || env.state().trace.is_some() {
             return None;
@@ -74,7 +74,7 @@ impl<'e> Incremental<'e> {
             for end in 0..=path.len() {
                 self.due.extend(self.readers.remove(&path[..end]).into_iter().flatten());
             }
-            // The rest of an expression is tried again.
+            // The remaining expression is evaluated again.
             self.due.insert(at);
             if !is_open(&result) && !is_plain(&result) {
                 progress = Progress::Last;
@@ -84,7 +84,7 @@ impl<'e> Incremental<'e> {
         progress
     }
 
-    /// A node of the document, and its environment.
+    /// Returns a node of the document with its environment.
     fn place(&self, document: &Node, path: &[Arc<str>]) -> Option<(Node, Env)> {
         let mut env = self.env.clone();
         let mut node = document;
@@ -96,7 +96,7 @@ impl<'e> Incremental<'e> {
         Some((node.clone(), env))
     }
 
-    /// Notes what an expression refers to; tells whether it depends on nothing else.
+    /// Registers the references of an expression. Returns whether it depends on nothing else.
     fn watch(&mut self, at: usize, expression: &Arc<dyn Pending>, document: &Node) -> bool {
         let Some(references) = Expression::of(expression).and_then(waiting::references) else { return false };
         for reference in references {
@@ -110,8 +110,8 @@ impl<'e> Incremental<'e> {
     }
 }
 
-/// Where the search for a reference ends: at the node itself, or at one that it can't go beyond. Nothing if it is outside of
-/// the document.
+/// Returns the path at which the search for a reference ends: that of its target, or of the last node that it
+/// reaches. `None` if it is outside of the document.
 fn end(reference: &Reference, document: &Node, from: &[Arc<str>]) -> Option<Path> {
     let (name, rest) = reference.path.split_first()?;
     let mut place;
@@ -142,14 +142,14 @@ fn end(reference: &Reference, document: &Node, from: &[Arc<str>]) -> Option<Path
     Some(place)
 }
 
-/// A look through a document for its open nodes.
+/// A search through a document for its open nodes.
 struct Survey {
     open: Vec<Path>,
     path: Path,
 }
 
 impl Survey {
-    /// Notes the open nodes; tells whether the next pass can't change any other.
+    /// Records the open nodes. Returns whether the next pass can't change any other node.
     fn visit(&mut self, before: &Node, now: &Node) -> bool {
         match (before.value(), now.value()) {
             (_, Value::Expression(_)) => {
@@ -182,12 +182,12 @@ impl Survey {
     }
 }
 
-/// Whether a node is an expression, and nothing is known about it but a problem.
+/// Tells whether a node is an expression without annotations other than a problem.
 fn is_open(node: &Node) -> bool {
     matches!(node.value(), Value::Expression(_)) && node::is_bare(node)
 }
 
-/// Whether a node is a scalar, and no later pass evaluates or overrides it.
+/// Tells whether a node is a scalar that no later pass evaluates or overrides.
 fn is_plain(node: &Node) -> bool {
     !node.has_annotations()
         && match node.value() {
@@ -197,7 +197,7 @@ fn is_plain(node: &Node) -> bool {
         }
 }
 
-/// Whether there are no expressions in a node.
+/// Tells whether a node has no expressions.
 fn is_closed(node: &Node) -> bool {
     match node.value() {
         Value::Expression(_) => false,
@@ -207,7 +207,7 @@ fn is_closed(node: &Node) -> bool {
     }
 }
 
-/// Whether a map has a merge key or a control structure's.
+/// Tells whether a map has a merge key or a key of a control structure.
 fn has_merge_key(map: &Map) -> bool {
     map.range::<str, _>((Bound::Included("<<"), Bound::Unbounded))
         .next()

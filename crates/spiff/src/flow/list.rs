@@ -1,4 +1,4 @@
-//! A list in one pass.
+//! Processes a list in one pass.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,25 +11,25 @@ use crate::syntax::ast::Expr;
 use crate::syntax::embedded;
 use crate::value::{Annotations, Flags, Map, Node, Redirect, Value};
 
-/// A list on its way to the next pass.
+/// The state of a list during a pass.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about a list")]
 struct Work {
     entries: Vec<Node>,
     flags: Flags,
     tag: Option<Arc<str>>,
     key_name: Option<Arc<str>>,
-    /// Entries contradict each other about the key: there is none.
+    /// Whether the list has no key, because its entries declare contradicting ones.
     keyless: bool,
     redirect: Redirect,
     replaced: bool,
     merged: bool,
     processed: bool,
     is_template: bool,
-    /// Entries without a key merge by their position, unless others are inserted between them.
+    /// Whether entries without a key merge by their position. They don't if others are inserted between them.
     by_position: bool,
 }
 
-/// Processes a list. It becomes a template if one is required.
+/// Processes a list. With `template_required`, it becomes a template.
 pub(super) fn flow(node: &Node, env: &Env, template_required: bool) -> Node {
     let Value::List(list) = node.value() else { return node.clone() };
     let annotations = node.annotations();
@@ -69,7 +69,7 @@ pub(super) fn flow(node: &Node, env: &Env, template_required: bool) -> Node {
     finish(node, list, work)
 }
 
-/// Puts inserted entries in place, and finds the key field.
+/// Replaces insertions by their entries, and determines the key field.
 fn splice(work: &mut Work, list: &Arc<Vec<Node>>, node: &Node, env: &Env) {
     for entry in list.iter() {
         let entry = match find::insert(entry) {
@@ -87,7 +87,7 @@ fn splice(work: &mut Work, list: &Arc<Vec<Node>>, node: &Node, env: &Env) {
 
 enum Inserted {
     Done,
-    /// Nothing but what was inserted.
+    /// The insertion replaces the whole list.
     Only,
     Stay(Node),
 }
@@ -108,7 +108,7 @@ fn insertion(
     }
     let stay = |value: Node| {
         let map: Map = [(qualifier.clone(), value)].into_iter().collect();
-        // It has the flags of the list.
+        // The node has the flags of the list.
         Inserted::Stay(whole.with_value(Value::from(map)))
     };
     let expr = match result.value() {
@@ -173,8 +173,9 @@ fn insertion(
     }
 }
 
-/// Runs the control structures among the entries. What one gives takes its place, a list entry by entry; the list goes
-/// on when none is left. Where they stand in the list is no part of their paths, as in the original.
+/// Evaluates the control structures among the entries. The result of each takes its place, that of a list
+/// entry by entry. The list is processed further when none is left. As in the original, their positions are
+/// not part of the paths.
 fn controls(work: &mut Work, env: &Env) {
     if !env.state().features.control {
         return;
@@ -197,7 +198,7 @@ fn controls(work: &mut Work, env: &Env) {
     }
 }
 
-/// The inserted entries that the list doesn't have by their key.
+/// Returns the inserted entries whose keys the list doesn't have.
 fn new_entries(inserted: &[Node], list: &[Node], key_name: Option<&str>, keyless: bool) -> Vec<Node> {
     let key = key_name.unwrap_or(KEY);
     let names = |node: &Node| {
@@ -213,7 +214,7 @@ fn new_entries(inserted: &[Node], list: &[Node], key_name: Option<&str>, keyless
         .collect()
 }
 
-/// An entry without `key:` in front of its key field, which is noted.
+/// Removes the prefix `key:` from the key field of an entry, and records the key field.
 fn declared(work: &mut Work, entry: Node) -> Node {
     let Some(map) = entry.as_map() else { return entry };
     if !map.keys().any(|key| key.starts_with("key:")) {
@@ -240,12 +241,13 @@ fn declared(work: &mut Work, entry: Node) -> Node {
 /// The key of an entry.
 enum Key {
     Name(Arc<str>),
-    /// It is evaluated later, and the entry with it.
+    /// The key is not evaluated yet, so the entry is processed later.
     Pending,
     None,
 }
 
-/// The steps of the entries: by their keys if all have one and all differ. Those whose key isn't known yet have none.
+/// Returns the path steps of the entries: their keys if all have one and all differ. Entries whose key isn't
+/// known yet have none.
 fn steps(work: &Work, env: &Env) -> Vec<Option<Arc<str>>> {
     let by_index = |at: usize| Arc::from(format!("[{at}]"));
     if work.keyless {

@@ -1,4 +1,4 @@
-//! A map in one pass.
+//! Processes a map in one pass.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use crate::syntax::ast::Expr;
 use crate::syntax::embedded;
 use crate::value::{Annotations, Flags, Map, Node, Redirect, Value};
 
-/// A map on its way to the next pass.
+/// The state of a map during a pass.
 struct Work {
-    /// The fields that a merge key gave; at the end all fields, if they differ from those of the pass before.
+    /// Fields from a merge key; at the end all fields, if they differ from those of the previous pass.
     fields: Map,
-    /// The fields of the map itself, in order.
+    /// Fields of the map itself, in order.
     kept: Vec<(Arc<str>, Node)>,
-    /// Fields that are undefined, which control structures still see.
+    /// Undefined fields, which control structures can still see.
     undefined: Map,
     flags: Flags,
     tag: Option<Arc<str>>,
@@ -31,9 +31,9 @@ struct Work {
 enum Base {
     /// The map is undefined as a whole.
     Undefined,
-    /// The key goes.
+    /// The key is removed.
     Gone,
-    /// The key goes, and so do all fields.
+    /// The key and all other fields are removed.
     Only,
     /// The key stays, with this value; the fields wait for it.
     Pending(Node),
@@ -43,7 +43,8 @@ enum Base {
     Template(Option<Node>),
 }
 
-/// Processes a map. Stubs may override its fields if `overriding`. It becomes a template if one is required.
+/// Processes a map. With `overriding`, stubs may override its fields. With `template_required`, it becomes a
+/// template.
 pub(super) fn flow(node: &Node, env: &Env, overriding: bool, template_required: bool) -> Node {
     let Value::Map(map) = node.value() else { return node.clone() };
     if map.contains_key("<<") && map.contains_key("<<<") {
@@ -119,7 +120,7 @@ fn keep(work: &mut Work, key: &Arc<str>, child: Node) {
         work.undefined.insert(key.clone(), child);
         return;
     }
-    // Those of the pass in which the marker is read: what is below the entries is not part of the default.
+    // Only in the pass in which the marker is read: nodes below the entries are not part of the default.
     let implied = work.flags.has(Flags::DEFAULT) || work.flags.has(Flags::IMPLIED);
     let child = if implied && !child.annotations().flags.has(Flags::IMPLIED) {
         child.annotate(|annotations| annotations.flags |= Flags::IMPLIED)
@@ -129,7 +130,7 @@ fn keep(work: &mut Work, key: &Arc<str>, child: Node) {
     work.kept.push((key.clone(), child));
 }
 
-/// Handles a merge key.
+/// Evaluates a merge key.
 fn base(work: &mut Work, child: &Node, whole: &Node, template_required: bool, env: &mut Env) -> Base {
     let initial = matches!(child.value(), Value::String(_));
     let base = node::flow_untagged(child, env, false, false);
@@ -156,7 +157,7 @@ fn base(work: &mut Work, child: &Node, whole: &Node, template_required: bool, en
                 }
             }
             _ if template_required => Base::Template(Some(whole.with_value(format!("(( {expr} ))")))),
-            // A plain merge that found nothing is no problem.
+            // An optional merge without a match is no problem.
             Expr::Merge(merge) if !initial && !merge.required => Base::Gone,
             _ => Base::Pending(base),
         };
@@ -182,7 +183,7 @@ fn base(work: &mut Work, child: &Node, whole: &Node, template_required: bool, en
     if work.replace { Base::Only } else { Base::Gone }
 }
 
-/// Whether fields are those of a map.
+/// Tells whether fields equal those of a map.
 fn is_same(map: &Map, fields: &[(Arc<str>, Node)]) -> bool {
     map.len() == fields.len()
         && map
@@ -191,12 +192,13 @@ fn is_same(map: &Map, fields: &[(Arc<str>, Node)]) -> bool {
             .all(|((ka, a), (kb, b))| (Arc::ptr_eq(ka, kb) || ka == kb) && identical(a, b))
 }
 
-/// Whether two maps have the same fields.
+/// Tells whether two maps have the same fields.
 fn is_same_map(a: &Map, b: &Map) -> bool {
     a.iter().zip(b).all(|((ka, a), (kb, b))| ka == kb && identical(a, b))
 }
 
-/// Adds what the stub injects, and tells whether there was anything. `same`: the fields, if they are still those.
+/// Adds the fields that the stub injects. Returns whether there were any. `same` has the fields, if they are
+/// unchanged.
 fn inject(work: &mut Work, same: Option<&Arc<Map>>, stub: Option<&Node>) -> bool {
     if work.merged {
         work.flags |= Flags::INJECTED;
@@ -212,7 +214,7 @@ fn inject(work: &mut Work, same: Option<&Arc<Map>>, stub: Option<&Node>) -> bool
             work.fields = (**same).clone();
         }
         if !work.fields.contains_key(key) {
-            // At the next level it is a value like others, also if it was a default here.
+            // At the next level it is an ordinary value, even if it was a default here.
             let node = node::instantiated(node.clone())
                 .annotate(|annotations| annotations.flags |= Flags::INJECT | Flags::INJECTED);
             work.fields.insert(key.clone(), node);
@@ -222,7 +224,7 @@ fn inject(work: &mut Work, same: Option<&Arc<Map>>, stub: Option<&Node>) -> bool
     injected
 }
 
-/// The map of this pass.
+/// Returns the map after this pass.
 fn finish(node: &Node, work: Work, same: bool, is_template: bool, env: &Env, inner: &Env) -> Node {
     let before = node.annotations();
     let Work { fields, undefined, flags, tag, redirect, replace, problem, .. } = work;
@@ -255,7 +257,7 @@ fn finish(node: &Node, work: Work, same: bool, is_template: bool, env: &Env, inn
     updated(result, flags, tag)
 }
 
-/// A node with more flags and a tag.
+/// Adds flags and a tag to a node.
 pub(super) fn updated(node: Node, flags: Flags, tag: Option<Arc<str>>) -> Node {
     let known = node.annotations();
     let node = if known.flags.has(flags) { node } else { node.annotate(|known| known.flags |= flags) };

@@ -1,8 +1,7 @@
-//! Documents to documents: passes until nothing changes.
+//! Processes documents: repeats passes until nothing changes.
 //!
-//! A pass goes through a document once and evaluates what can be evaluated with what the pass before it left. What
-//! didn't change stays the same in memory, so that whether a pass changed anything is known without comparing
-//! documents.
+//! A pass visits a document once, and evaluates the nodes whose inputs are known from the previous pass.
+//! Unchanged parts stay the same in memory, so a change is detected without comparing documents.
 
 mod control;
 mod incremental;
@@ -67,19 +66,19 @@ pub(crate) fn prepare(stubs: &[Node], outer: &Env, keep: Keep) -> Result<Vec<Nod
     Ok(prepared)
 }
 
-/// Processes stubs, then the template with them.
+/// Processes the stubs, then the template with them.
 pub(crate) fn cascade(template: &Node, stubs: &[Node], outer: &Env, keep: Keep) -> Result<Node, Unresolved> {
     let prepared = prepare(stubs, outer, keep)?;
     apply(template, &prepared, outer, keep)
 }
 
-/// Processes a template with stubs that are prepared.
+/// Processes a template with prepared stubs.
 pub(crate) fn apply(template: &Node, prepared: &[Node], outer: &Env, keep: Keep) -> Result<Node, Unresolved> {
     let (result, complete) = process(template, prepared, outer, keep)?;
     Ok(if complete { tidied(&result, outer, keep) } else { result })
 }
 
-/// As [`apply`], with everything in the result, and whether all nodes have values.
+/// As [`apply`], but keeps everything in the result, and tells whether all nodes have values.
 pub(crate) fn process(
     template: &Node,
     prepared: &[Node],
@@ -93,13 +92,13 @@ pub(crate) fn process(
     Ok((result, unresolved.is_empty()))
 }
 
-/// Without what doesn't belong into a result.
+/// Removes the nodes that are not part of a final result, and resolves escapes.
 pub(crate) fn tidied(result: &Node, env: &Env, keep: Keep) -> Node {
     let result = if keep.temporary { result.clone() } else { discard_temporary(result) };
     if keep.escapes { result } else { tidy::unescape(&result, env.state().features) }
 }
 
-/// Processes a single document with stubs that are taken as they are, as the tests of the original do.
+/// Processes a single document with unprocessed stubs, as the tests of the original do.
 pub(crate) fn single(document: &Node, stubs: &[Node], outer: &Env) -> Result<Node, Unresolved> {
     let (result, unresolved) = flow_document(document, stubs, outer);
     if unresolved.is_empty() { Ok(result) } else { Err(unresolved) }

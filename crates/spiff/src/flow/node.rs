@@ -1,4 +1,4 @@
-//! One node in one pass.
+//! Processes one node in one pass.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::syntax::{embedded, too_deep};
 use crate::trace::TraceStep;
 use crate::value::{Annotations, Flags, Issue, Node, Redirect, TemplateValue, Value};
 
-/// Processes a node and, if it is complete then, names it by its tag. `overriding`: the stubs' values win.
-/// `as_template`: the content is kept for later.
+/// Processes a node and, if it is then complete, adds its tag. With `overriding`, values of stubs take
+/// precedence. With `as_template`, the content is kept for later.
 pub(super) fn flow(node: &Node, env: &Env, overriding: bool, as_template: bool) -> Node {
     let result = too_deep::with_stack(|| flow_untagged(node, env, overriding, as_template));
     if let Some(trace) = &env.state().trace {
@@ -24,7 +24,7 @@ pub(super) fn flow(node: &Node, env: &Env, overriding: bool, as_template: bool) 
     match env.state().tag(&tag, &result, &env.path) {
         Ok(()) => result,
         Err(message) => {
-            // The report names the expression that gave the tag.
+            // The report shows the expression that set the tag.
             let shown = if matches!(result.value(), Value::Null) {
                 result.with_value(node.value().clone())
             } else {
@@ -35,7 +35,7 @@ pub(super) fn flow(node: &Node, env: &Env, overriding: bool, as_template: bool) 
     }
 }
 
-/// Whether nothing can happen to a node: it is plain data, and there are no stubs that could override it.
+/// Tells whether a node can't change: it is plain data, and no stub could override it.
 pub(super) fn stays(node: &Node, env: &Env) -> bool {
     if !env.level.stubs.is_empty() || node.has_annotations() {
         return false;
@@ -47,13 +47,13 @@ pub(super) fn stays(node: &Node, env: &Env) -> bool {
     }
 }
 
-/// Whether a node waits for others that are the same as when it was found to wait.
+/// Tells whether a node waits for others that are unchanged since it was found pending.
 pub(super) fn waits(node: &Node, env: &Env) -> bool {
     let Value::Expression(expression) = node.value() else { return false };
     is_bare(node) && env.state().step().is_ok() && Expression::still_waits(expression, env)
 }
 
-/// Whether nothing is known about a node but a problem.
+/// Tells whether a node has no annotations other than a problem.
 pub(super) fn is_bare(node: &Node) -> bool {
     let known = node.annotations();
     known.flags.is_empty()
@@ -89,7 +89,7 @@ fn note(trace: &crate::trace::Trace, before: &Node, after: &Node, env: &Env) {
     });
 }
 
-/// Adds what is wrong with a node. Where it happened is here, unless the node has a place from an earlier problem.
+/// Adds a problem to a node. Its origin is this node, unless an earlier problem has set one.
 pub(super) fn with_issue(
     node: Node,
     error: bool,
@@ -105,7 +105,7 @@ pub(super) fn with_issue(
     with_issue_here(node, error, failed, issue)
 }
 
-/// Adds what is wrong with a node that is reported at its own place.
+/// Adds a problem to a node that is reported at its own path.
 pub(super) fn with_issue_here(node: Node, error: bool, failed: bool, issue: Option<Arc<Issue>>) -> Node {
     node.annotate(|annotations| {
         annotations.error = error;
@@ -116,12 +116,12 @@ pub(super) fn with_issue_here(node: Node, error: bool, failed: bool, issue: Opti
     })
 }
 
-/// A node that a message is about.
+/// Creates a failed node with a message.
 pub(super) fn wrong(node: Node, message: impl Into<String>) -> Node {
     with_issue_here(node, true, true, Some(Arc::new(Issue::new(message))))
 }
 
-/// The annotations of a node that carry over to its result.
+/// The annotations of a node that its result inherits.
 struct Carried {
     flags: Flags,
     redirect: Redirect,
@@ -189,28 +189,28 @@ pub(super) fn flow_untagged(node: &Node, env: &Env, overriding: bool, as_templat
     overridden(node, env, overriding, carried)
 }
 
-/// The expression that a string is.
+/// Parses the expression in a string, if it is one.
 pub(super) fn parse(text: &str, env: &Env) -> Option<Child> {
     let inner = embedded::expression(text, env.state().features.interpolation)?;
-    // Text that doesn't parse stays text, and is reported if it is there in the end.
+    // Text that doesn't parse stays text, and is reported if it remains in the result.
     env.state().parse(&inner, &env.place()).ok()
 }
 
-/// A node whose value is a template.
+/// Creates a node whose value is a template.
 pub(super) fn as_template(node: &Node, prepared: Node, env: &Env) -> Node {
     let template = Template { path: env.path.text(), prepared, original: node.clone(), env: env.clone() };
     node.with_value(template.into_value())
 }
 
-/// The value template that an expression declares, or stands for where one is required; nothing if it is none, and an
-/// error if it is empty.
+/// Returns the value template that an expression declares, or that it becomes if one is required. `None` if
+/// it is none, an error if it is empty.
 fn declared_template(node: &Node, expr: &Child, required: bool, env: &Env) -> Option<Result<Eval, Eval>> {
     let (content, flags) = match &**expr {
         Expr::Marker(marker) if marker.has("&template") => {
             let flags = template::flags(marker);
             (template::content(marker, flags, node), flags)
         }
-        // A marker keeps what it marks from being a template of its own.
+        // A marked expression is not a template itself.
         Expr::Marker(_) => return None,
         _ if required => {
             let text = format!("(( {expr} ))");
@@ -225,7 +225,8 @@ fn declared_template(node: &Node, expr: &Child, required: bool, env: &Env) -> Op
     })
 }
 
-/// An expression in this pass: what it became if that is final, or what the stubs may still override.
+/// Evaluates an expression in this pass: returns its final value, or a node that the stubs may still
+/// override.
 fn evaluated(
     node: Node,
     expr: &Child,
@@ -288,7 +289,7 @@ fn evaluated(
     Err(result)
 }
 
-/// The node of a value, with all that is known about it.
+/// Creates the node of a value with all its annotations.
 fn noted(
     value: Value,
     node: &Node,
@@ -327,7 +328,7 @@ fn noted(
     }
 }
 
-/// The value of the first stub at this place, if it may override the node.
+/// Returns the value of the first stub at this path, if it may override the node.
 fn overridden(node: Node, env: &Env, overriding: bool, carried: Carried) -> Node {
     let annotations = node.annotations();
     let redirects = matches!(annotations.redirect, Redirect::To(_));
@@ -357,12 +358,12 @@ fn overridden(node: Node, env: &Env, overriding: bool, carried: Carried) -> Node
     })
 }
 
-/// The expression that instantiates a template.
+/// Creates the expression that instantiates a template.
 fn substitution(template: &Arc<dyn TemplateValue>) -> Child {
     Arc::new(Expr::Substitution(Arc::new(Expr::Known(Value::Template(template.clone())))))
 }
 
-/// A stub's node as the next level has it: what a dynamic template made there is made anew.
+/// Returns a stub's node for the next level: the value of a dynamic template is created again there.
 pub(super) fn instantiated(stub: Node) -> Node {
     let annotations = stub.annotations();
     if !annotations.flags.has(Flags::DYNAMIC) {
@@ -382,7 +383,7 @@ pub(super) fn instantiated(stub: Node) -> Node {
         .with_annotations(annotations)
 }
 
-/// Whether two nodes are the same, with all that is known about them. What is the same in memory isn't looked into.
+/// Tells whether two nodes and their annotations are equal. Shared parts are not compared.
 pub(super) fn identical(a: &Node, b: &Node) -> bool {
     if a.same(b) {
         return a.source() == b.source();

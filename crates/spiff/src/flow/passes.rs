@@ -1,4 +1,4 @@
-//! Passes over a document until nothing changes.
+//! Repeats passes over a document until nothing changes.
 
 use super::incremental::{Incremental, Progress};
 use super::node::{self, identical};
@@ -22,19 +22,20 @@ pub(crate) fn run(document: &Node, env: &Env, overriding: bool) -> (Node, Unreso
     (current, unresolved)
 }
 
-/// A document between two passes.
+/// The state of a document between two passes.
 struct Passes<'e> {
     env: &'e Env,
     current: Node,
     count: u32,
-    /// A pass left nothing of the document.
+    /// Whether a pass has left the whole document undefined.
     undefined: bool,
 }
 
 impl Passes<'_> {
     /// Makes passes until one changes nothing, or a limit is exceeded.
     fn all(&mut self, overriding: bool) {
-        // A survey costs about as much as a pass over plain data, so those that find nothing become rare.
+        // A survey costs about as much as a pass over plain data, so it is repeated less often after it found
+        // nothing.
         let (mut interval, mut until_survey) = (1_u32, 1_u32);
         loop {
             let before = self.current.clone();
@@ -60,7 +61,7 @@ impl Passes<'_> {
         }
     }
 
-    /// Makes one pass over all nodes, and tells whether it changed any.
+    /// Makes one pass over all nodes. Returns whether it changed any.
     fn whole(&mut self, overriding: bool) -> bool {
         self.env.state().set_pass(self.count + 1);
         let mut next = node::flow(&self.current, self.env, overriding, false);
@@ -74,10 +75,11 @@ impl Passes<'_> {
         changed
     }
 
-    /// Makes passes over open nodes alone, and tells whether there were any. `before` is the document before the last pass.
+    /// Makes passes over open nodes only. Returns whether there were any. `before` is the document before the
+    /// last pass.
     fn incremental(&mut self, before: Node) -> bool {
         let Some(mut open) = Incremental::of(&before, &self.current, self.env) else { return false };
-        // Maps that nothing else holds are changed in place.
+        // Dropped, so that maps without other owners are changed in place.
         drop(before);
         let mut any = false;
         loop {

@@ -1,4 +1,4 @@
-//! Nodes that are removed before a document is handed on.
+//! Removes nodes before a document is returned.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use crate::eval::find::is_merge_key;
 use crate::syntax::embedded;
 use crate::value::{Flags, Map, Node, Value};
 
-/// Rebuilds what is below a node; those for which `change` gives nothing go. What doesn't change stays the same in
-/// memory.
+/// Rebuilds the nodes below a node, and removes those for which `change` returns `None`. Unchanged parts stay
+/// the same in memory.
 pub(crate) fn rebuilt(node: &Node, change: &dyn Fn(&Node) -> Option<Node>) -> Node {
     crate::syntax::too_deep::with_stack(|| match node.value() {
         Value::List(list) => {
@@ -36,17 +36,17 @@ fn without(node: &Node, flags: &[Flags]) -> Node {
     })
 }
 
-/// A document without its temporary and local nodes.
+/// Removes the temporary and local nodes of a document.
 pub fn discard_temporary(node: &Node) -> Node {
     without(node, &[Flags::TEMPORARY, Flags::LOCAL])
 }
 
-/// Without local nodes.
+/// Removes the local nodes.
 pub(super) fn discard_local(node: &Node) -> Node {
     without(node, &[Flags::LOCAL])
 }
 
-/// Only nodes that are part of the state, and what is around them.
+/// Keeps only the nodes that are part of the state, and their parents.
 pub(crate) fn state_only(node: &Node) -> Node {
     let keep = |node: &Node| node.annotations().flags.has(Flags::STATE).then(|| node.clone());
     let below = |node: &Node| keep(node).or_else(|| Some(state_only(node)).filter(has_content));
@@ -69,7 +69,7 @@ fn has_content(node: &Node) -> bool {
     }
 }
 
-/// With one level of escapes removed.
+/// Removes one level of escapes.
 pub(super) fn unescape(node: &Node, features: Features) -> Node {
     match node.value() {
         Value::String(text) => match embedded::unescape(text, features.interpolation) {
@@ -92,7 +92,7 @@ pub(super) fn unescape(node: &Node, features: Features) -> Node {
     }
 }
 
-/// `<<!` and `<<<!` at the beginning of a key lose one `!`.
+/// Removes one `!` of a key that begins with `<<!` or `<<<!`.
 fn unescaped_key(key: &Arc<str>) -> Arc<str> {
     for merge_key in ["<<<", "<<"] {
         if let Some(rest) = key.strip_prefix(merge_key).and_then(|rest| rest.strip_prefix('!')) {

@@ -1,4 +1,4 @@
-//! URLs and paths: `basename`, `dirname`, `parseurl`.
+//! Functions of URLs and paths: `basename`, `dirname`, `parseurl`.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ fn part(name: &str, part: fn(&str) -> String, arguments: &[Node]) -> Outcome {
     }
 }
 
-/// The last part of a path.
+/// Returns the last component of a path.
 fn base(path: &str) -> String {
     if path.is_empty() {
         return ".".into();
@@ -31,7 +31,7 @@ fn base(path: &str) -> String {
     if trimmed.is_empty() { "/".into() } else { trimmed.rsplit('/').next().unwrap_or_default().to_owned() }
 }
 
-/// All but the last part of a path, without `.` and `..` where they can be resolved.
+/// Returns a path without its last component; `.` and `..` are resolved where possible.
 fn directory(path: &str) -> String {
     clean(&path[..path.rfind('/').map_or(0, |at| at + 1)])
 }
@@ -65,7 +65,7 @@ fn parseurl(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(url.into_map())
 }
 
-/// The parts of a URL, as Go's `net/url` takes them apart.
+/// The components of a URL, split as in Go's `net/url`.
 #[derive(Debug, Default, PartialEq)]
 struct Url {
     scheme: String,
@@ -154,7 +154,7 @@ impl Url {
     }
 }
 
-/// The scheme before the first colon, if there is one, and what follows it.
+/// Returns the scheme before the first colon, if there is one, and the rest.
 fn scheme(text: &str) -> Result<(&str, &str), String> {
     for (at, character) in text.char_indices() {
         match character {
@@ -168,7 +168,7 @@ fn scheme(text: &str) -> Result<(&str, &str), String> {
     Ok(("", text))
 }
 
-/// The parameters of a query, each with all of its values.
+/// Parses the parameters of a query, each with all its values.
 fn values(query: &str) -> Value {
     let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';')) {

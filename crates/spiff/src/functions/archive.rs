@@ -1,4 +1,4 @@
-//! `archive`: files as a tar archive, as text.
+//! The function `archive`: files as a tar archive in text form.
 
 use std::io::Write as _;
 
@@ -11,7 +11,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.add("archive", archive);
 }
 
-/// The width of the lines of the result.
+/// Line width of the result.
 const WIDTH: usize = 60;
 
 /// A file of the archive.
@@ -52,7 +52,7 @@ fn archive(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(convert::encode(&bytes, WIDTH))
 }
 
-/// A file of its key and content, or of a description; nothing if there is neither.
+/// Creates a file from its key and its content or description; `None` if it has neither.
 fn named(key: &str, node: &Node) -> Result<Option<File>, FunctionError> {
     let signs = Signs::of(key);
     let mut file = match node.value() {
@@ -71,7 +71,7 @@ fn named(key: &str, node: &Node) -> Result<Option<File>, FunctionError> {
     Ok(Some(file))
 }
 
-/// An entry of a list of files.
+/// Creates a file from an entry of a list.
 fn unnamed(node: &Node) -> Result<File, FunctionError> {
     match node.value() {
         Value::Map(fields) => described(None, fields),
@@ -79,7 +79,7 @@ fn unnamed(node: &Node) -> Result<File, FunctionError> {
     }
 }
 
-/// A file of its description: `path`, `mode`, and `data` or `base64`.
+/// Creates a file from its description: `path`, `mode`, and `data` or `base64`.
 fn described(name: Option<&str>, fields: &Map) -> Result<File, FunctionError> {
     let field = |key: &str| match fields.get(key) {
         Some(node) if is_nil(node) => Err(FunctionError::failed(format!("{key} field must not be nil"))),

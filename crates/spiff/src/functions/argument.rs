@@ -1,4 +1,4 @@
-//! Arguments of a type, and values as Go names and prints them.
+//! Typed arguments, and values in Go's names and formats.
 
 use super::{FunctionError, Host};
 use crate::value::{Node, Value, number};
@@ -14,33 +14,33 @@ macro_rules! fail {
 }
 pub(super) use fail;
 
-/// A value as the result.
+/// Returns a value as the result.
 #[expect(clippy::unnecessary_wraps, reason = "it stands where a function ends")]
 pub(super) fn done(value: impl Into<Value>) -> Outcome {
     Ok(Node::new(value))
 }
 
-/// A list of texts as the result.
+/// Creates a list of texts.
 pub(super) fn texts<S: AsRef<str>>(texts: impl IntoIterator<Item = S>) -> Value {
     Value::list(texts.into_iter().map(|text| Value::string(text)))
 }
 
-/// The text of an argument, or a failure with the message.
+/// Returns the text of an argument, or fails with the message.
 pub(super) fn text<'a>(node: &'a Node, message: &str) -> Result<&'a str, FunctionError> {
     node.as_str().ok_or_else(|| FunctionError::failed(message))
 }
 
-/// The integer of an argument, or a failure with the message.
+/// Returns the integer of an argument, or fails with the message.
 pub(super) fn int(node: &Node, message: &str) -> Result<i64, FunctionError> {
     node.as_int().ok_or_else(|| FunctionError::failed(message))
 }
 
-/// The entries of a list argument, or a failure with the message.
+/// Returns the entries of a list argument, or fails with the message.
 pub(super) fn list<'a>(node: &'a Node, message: &str) -> Result<&'a [Node], FunctionError> {
     node.as_list().ok_or_else(|| FunctionError::failed(message))
 }
 
-/// A text, integer or boolean as text.
+/// Converts a text, integer or boolean to text.
 pub(super) fn simple(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.to_string()),
@@ -50,12 +50,12 @@ pub(super) fn simple(value: &Value) -> Option<String> {
     }
 }
 
-/// Whether there is nothing: null or undefined.
+/// Tells whether a value is null or undefined.
 pub(super) fn is_nil(value: &Value) -> bool {
     matches!(value, Value::Null | Value::Undefined)
 }
 
-/// The type of a value as messages of the original name it in places.
+/// Returns the type of a value as some messages of the original name it.
 pub(super) fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Undefined | Value::Null => "<nil>",
@@ -72,7 +72,7 @@ pub(super) fn go_type(value: &Value) -> &'static str {
     }
 }
 
-/// A value in a message.
+/// Formats a value for a message.
 pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::Undefined | Value::Null => "<nil>".into(),
@@ -82,8 +82,8 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
-/// Fills bytes by lot. A key or password from a source that always gives the same would be known to everybody, and a
-/// search for primes in it would not end.
+/// Fills a buffer with random bytes. It fails for a constant source: a key or password from it would be
+/// predictable, and a search for primes would not end.
 pub(super) fn draw(host: &mut dyn Host, bytes: &mut [u8]) -> Result<(), FunctionError> {
     let (mut first, mut second) = ([0; 16], [0; 16]);
     host.random(&mut first);
@@ -95,7 +95,7 @@ pub(super) fn draw(host: &mut dyn Host, bytes: &mut [u8]) -> Result<(), Function
     Ok(())
 }
 
-/// A text in quotes, as Go quotes it.
+/// Quotes a text as Go does.
 pub(super) fn quoted(text: &str) -> String {
     crate::syntax::quote::go_quote(text)
 }

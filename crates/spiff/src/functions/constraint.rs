@@ -13,14 +13,14 @@ pub(super) struct Constraint(Vec<Vec<Condition>>);
 #[derive(Clone, Debug)]
 struct Condition {
     operator: String,
-    /// The version with zeros for what is left open.
+    /// Version, with zeros for omitted components.
     version: Version,
-    /// The version as it was written.
+    /// Version as written.
     written: String,
     open: Open,
 }
 
-/// From where on a version is left open, by `x`, `*` or by not being there.
+/// The first omitted component of a version, written as `x`, `*` or not at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Open {
     All,
@@ -43,12 +43,12 @@ impl Constraint {
         Ok(Self(alternatives?))
     }
 
-    /// Whether a version fits.
+    /// Tells whether a version matches.
     pub(super) fn matches(&self, version: &Version) -> bool {
         self.0.iter().any(|all| all.iter().all(|condition| condition.check(version).is_ok()))
     }
 
-    /// Why a version doesn't fit; nothing if it does.
+    /// Returns the reasons why a version doesn't match; none if it does.
     pub(super) fn problems(&self, version: &Version) -> Vec<String> {
         let mut problems = Vec::new();
         let mut told = false;
@@ -58,7 +58,7 @@ impl Constraint {
             for condition in all {
                 match condition.check(version) {
                     Ok(()) => continue,
-                    // Told once for all conditions.
+                    // Reported once for all conditions.
                     Err(problem) if condition.forbids_prerelease(version) => {
                         if !told {
                             problems.push(problem);
@@ -77,7 +77,7 @@ impl Constraint {
     }
 }
 
-/// `1.0 - 2.0` is `>=1.0, <=2.0`.
+/// Converts `1.0 - 2.0` to `>=1.0, <=2.0`.
 fn ranges(text: &str) -> String {
     let Some(range) = pattern(&format!("\\s*({VERSION})\\s+-\\s+({VERSION})\\s*")) else {
         return text.to_owned();
@@ -109,7 +109,7 @@ fn conditions(text: &str) -> Result<Vec<Condition>, String> {
 }
 
 impl Condition {
-    /// From the groups: all, operator, version, major, minor, patch, prerelease, metadata.
+    /// Parses the groups: all, operator, version, major, minor, patch, prerelease, metadata.
     fn parse(groups: &[&str]) -> Option<Self> {
         let [_, operator, written, major, minor, patch, prerelease, _] = groups else { return None };
         let open = |part: &str| matches!(part.trim_start_matches('.'), "" | "x" | "X" | "*");
@@ -126,7 +126,7 @@ impl Condition {
         Some(Self { operator: (*operator).to_owned(), version, written: (*written).to_owned(), open })
     }
 
-    /// A prerelease fits only where one is asked for.
+    /// Tells whether a prerelease is refused, since the condition names a release.
     fn forbids_prerelease(&self, version: &Version) -> bool {
         !version.prerelease.is_empty() && self.version.prerelease.is_empty()
     }

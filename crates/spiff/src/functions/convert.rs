@@ -1,4 +1,4 @@
-//! From one type to another: `string`, `integer`, `asjson`, `parse`, `base64` and their like.
+//! Conversions between types: `string`, `integer`, `asjson`, `parse`, `base64` and similar functions.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD as ALPHABET;
@@ -18,7 +18,7 @@ pub(super) fn register(registry: &mut Registry) {
 
 fn type_name(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     match arguments.iter().map(Node::value).collect::<Vec<_>>()[..] {
-        // The original knows no name for bytes.
+        // The original has no type name for bytes.
         [Value::Bytes(bytes)] => {
             let shown: Vec<String> = bytes.iter().take(1000).map(ToString::to_string).collect();
             fail!("unknown type for [{}]", shown.join(" "))
@@ -28,7 +28,7 @@ fn type_name(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     }
 }
 
-/// The type of a value in a message of a failed conversion.
+/// Creates the error of a failed conversion.
 fn convert_error(value: &Value, to: &str) -> FunctionError {
     FunctionError::failed(format!("cannot convert {} to {to}", super::argument::go_type(value)))
 }
@@ -58,7 +58,7 @@ fn string(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     }
 }
 
-/// An integer in a base of up to 36.
+/// Formats an integer in a base of up to 36.
 fn in_base(value: i64, base: u32) -> String {
     let mut digits = Vec::new();
     let mut rest = value.unsigned_abs();
@@ -154,7 +154,7 @@ fn parse(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     parse_as(host, &name, content.as_bytes(), mode)
 }
 
-/// The value of a text or a file's content in one of the modes of `parse` and `read`.
+/// Parses a text or a file's content in one of the modes of `parse` and `read`.
 pub(super) fn parse_as(host: &mut dyn Host, name: &str, content: &[u8], mode: &str) -> Outcome {
     let (own_root, mode) = mode.strip_prefix('.').map_or((false, mode), |mode| (true, mode));
     host.spend(content.len() as u64)?;
@@ -191,7 +191,7 @@ pub(super) fn parse_as(host: &mut dyn Host, name: &str, content: &[u8], mode: &s
     }
 }
 
-/// A document with the marker that makes a template of it, unless it has one.
+/// Adds the marker to a document that makes it a template, unless it has one.
 fn as_template(document: Node) -> Node {
     let marker = || Node::new("(( &template ))").with_source(document.source());
     match document.value() {
@@ -209,7 +209,7 @@ fn as_template(document: Node) -> Node {
     }
 }
 
-/// Whether an entry of a list is the marker `&template`.
+/// Tells whether a list entry is the marker `&template`.
 fn marks_template(item: &Node) -> bool {
     let inserted = item.get("<<").or_else(|| item.get("<<<"));
     inserted.and_then(|node| node.as_str()).is_some_and(|text| text.contains("&template"))
@@ -233,7 +233,7 @@ fn base64(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(encode(content.as_bytes(), usize::try_from(width).unwrap_or(0)))
 }
 
-/// Base64 in lines of a width, zero for a single one.
+/// Encodes base64 in lines of a width; zero means a single line.
 pub(super) fn encode(content: &[u8], width: usize) -> String {
     let text = STANDARD.encode(content);
     if width == 0 {
@@ -244,7 +244,7 @@ pub(super) fn encode(content: &[u8], width: usize) -> String {
     lines.join("\n")
 }
 
-/// Decodes base64 as Go does: line breaks don't count, and the last character's spare bits neither.
+/// Decodes base64 as Go does: line breaks and the unused bits of the last character are ignored.
 pub(super) fn decode(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
     const TOLERANT: GeneralPurpose =
         GeneralPurpose::new(&ALPHABET, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));

@@ -1,4 +1,4 @@
-//! Hashes: of content, and of passwords.
+//! Hashes of content and of passwords.
 
 use md5::Md5;
 use sha1::Sha1;
@@ -32,7 +32,7 @@ fn hash(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     };
     host.spend(content.len() as u64)?;
     let digest = match kind {
-        // The original's `md4` is the content followed by the MD4 of nothing.
+        // The original's `md4` is the content followed by the MD4 of an empty input.
         "md4" => hex::encode(content) + "31d6cfe0d16ae931b73c59d7e0c089c0",
         "md5" => hex::encode(Md5::digest(content)),
         "sha1" => hex::encode(Sha1::digest(content)),
@@ -62,7 +62,7 @@ fn bcrypt(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     if password.len() > 72 {
         fail!("bcrypt error: bcrypt: password length exceeds 72 bytes");
     }
-    // Go takes a cost that is too small as the default.
+    // As in Go, a cost that is too small becomes the default.
     let cost = if cost < 4 { 10 } else { cost };
     let Some(cost) = u32::try_from(cost).ok().filter(|cost| *cost <= 31) else {
         fail!("bcrypt error: crypto/bcrypt: cost {cost} is outside allowed inclusive range 4..31");
@@ -110,9 +110,9 @@ fn md5crypt_check(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
 
 const ALPHABET: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// The password hash of FreeBSD and Apache: a thousand rounds of MD5.
+/// Computes the password hash of FreeBSD and Apache: a thousand rounds of MD5.
 ///
-/// Kept for what is stored already; nobody should make new ones.
+/// It is kept for stored hashes; new ones should not be created.
 fn crypt(password: &str, salt: &str, magic: &str) -> String {
     let password = password.as_bytes();
     let salt = &salt.as_bytes()[..salt.len().min(8)];
@@ -143,7 +143,7 @@ fn crypt(password: &str, salt: &str, magic: &str) -> String {
     format!("{magic}{}${}", String::from_utf8_lossy(salt), spelled(&digest))
 }
 
-/// A digest in the alphabet of password files, in their order of bytes.
+/// Encodes a digest in the alphabet and byte order of password files.
 fn spelled(digest: &[u8; 16]) -> String {
     let group = |a: usize, b: usize, c: usize| {
         u32::from(digest[a]) << 16 | u32::from(digest[b]) << 8 | u32::from(digest[c])

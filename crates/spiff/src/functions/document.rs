@@ -1,4 +1,4 @@
-//! Functions that know the document they stand in: `eval`, `tagdef`, `features`.
+//! Functions that access their document: `eval`, `tagdef`, `features`.
 
 use super::argument::{Outcome, done, fail, quoted, text, texts};
 use super::{Host, Registry};
@@ -13,7 +13,7 @@ fn eval(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     host.evaluate(text(expression, "string argument required for 'eval'")?)
 }
 
-/// The problem of a tag's name, if there is one.
+/// Returns the problem of a tag's name, if there is one.
 fn tag_problem(name: &str) -> Option<String> {
     let mut length = 0;
     for character in name.chars() {

@@ -1,8 +1,8 @@
-//! `encrypt` and `decrypt`, with the bytes of the original: triple DES in CBC mode, and a checksum that is keyed with
-//! a word that everybody knows.
+//! The functions `encrypt` and `decrypt`, in the format of the original: triple DES in CBC mode, and a
+//! checksum with a publicly known key.
 //!
-//! It hides a value from a glance and is kept because documents with it exist. Nobody should protect anything with it:
-//! the key is the first 16 bytes of the password.
+//! It is not secure, and is kept only because documents with it exist. New values should not be protected by
+//! it: the key is the first 16 bytes of the password.
 
 use cbc::cipher::block_padding::NoPadding;
 use cbc::cipher::{BlockModeDecrypt as _, BlockModeEncrypt as _, KeyIvInit as _};
@@ -17,7 +17,7 @@ use super::{FunctionError, Host, Registry};
 use crate::value::Node;
 use crate::yaml::{read_document, to_yaml};
 
-/// The word that the checksum is keyed with.
+/// The key of the checksum.
 const WORD: &[u8] = b"spiff is a cool tool";
 const METHOD: &str = "3DES";
 const BLOCK: usize = 8;
@@ -46,7 +46,7 @@ pub(super) fn register(registry: &mut Registry) {
     });
 }
 
-/// The key: an argument, else the caller's. A second argument can name the method instead.
+/// Returns the key: an argument, else the caller's. A second argument can name the method instead.
 fn key(name: &str, host: &dyn Host, arguments: &[Node]) -> Result<String, FunctionError> {
     if !(1..=3).contains(&arguments.len()) {
         fail!("{name} expects one, two or three arguments");
@@ -72,7 +72,8 @@ fn key(name: &str, host: &dyn Host, arguments: &[Node]) -> Result<String, Functi
     Ok(key)
 }
 
-/// The key of the cipher: sixteen bytes of the password, filled up with the MD5 of nothing, and eight of them again.
+/// Derives the key of the cipher: 16 bytes of the password, padded with the MD5 of an empty input, then the
+/// first eight of them again.
 fn cipher_key(key: &str) -> [u8; 24] {
     let filled: Vec<u8> = key.bytes().chain(Md5::digest(b"")).collect();
     let mut bytes = [0; 24];
@@ -90,7 +91,8 @@ fn checksum(message: &[u8]) -> Vec<u8> {
 fn encrypt(plain: &[u8], key: &str, iv: [u8; BLOCK]) -> String {
     let mut content = plain.to_vec();
     content.extend(checksum(plain));
-    // As TLS pads: the number of bytes before the last one, which is that number too.
+    // Padding as in TLS: the last byte has the number of padding bytes before it, each of which has the same
+    // value.
     let padding = (BLOCK - (content.len() + 1) % BLOCK) % BLOCK;
     content.resize(content.len() + padding + 1, u8::try_from(padding).unwrap_or(0));
     let cipher = cbc::Encryptor::<TdesEde3>::new(&cipher_key(key).into(), &iv.into());

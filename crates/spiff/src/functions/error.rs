@@ -1,44 +1,44 @@
-//! Why a call has no result.
+//! Errors of function calls.
 
-/// Why a call has no result.
+/// The reason why a call has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FunctionError {
-    /// It failed, and another try would fail, too.
+    /// The call failed, and a retry would fail too.
     #[error("{message}")]
     Failed {
-        /// The message, as the report shows it.
+        /// Message, as the report shows it.
         message: String,
-        /// The causes.
+        /// Causes.
         causes: Nested,
     },
-    /// A value that the function needs isn't known yet. It is called again in the next pass.
+    /// A required value isn't known yet. The function is called again in the next pass.
     #[error("not known yet")]
     Pending,
-    /// A limit is exceeded: the whole evaluation ends.
+    /// A limit was exceeded, which ends the whole evaluation.
     #[error("{0}")]
     Limit(String),
 }
 
-/// A cause of a failure, as it is shown below the message.
+/// The causes of a failure, which are shown below the message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Nested {
-    /// Nothing more is known.
+    /// No further cause is known.
     #[default]
     None,
-    /// A chain of messages, outermost first: calls of lambdas.
+    /// A chain of messages, outermost first, from calls of lambdas.
     Chain(Vec<String>),
-    /// Lines of a report of their own: nodes of an inner document.
+    /// Lines of a separate report, about nodes of an inner document.
     Nodes(Vec<String>),
 }
 
 impl FunctionError {
-    /// A failure with this message.
+    /// Creates a failure with this message.
     pub fn failed(message: impl Into<String>) -> Self {
         Self::Failed { message: message.into(), causes: Nested::None }
     }
 
-    /// The same with words before its message; what isn't a failure stays what it is.
+    /// Adds a prefix to the message of a failure; other errors are unchanged.
     pub fn prefixed(self, words: &str) -> Self {
         match self {
             Self::Failed { message, causes } => Self::Failed { message: format!("{words}{message}"), causes },
@@ -46,7 +46,7 @@ impl FunctionError {
         }
     }
 
-    /// The same without what led to it.
+    /// Removes the causes of a failure.
     #[must_use]
     pub fn without_causes(self) -> Self {
         match self {
@@ -55,7 +55,7 @@ impl FunctionError {
         }
     }
 
-    /// A failure that another one led to; what isn't a failure stays what it is.
+    /// Creates a failure that another one caused; other errors are unchanged.
     pub fn because(message: impl Into<String>, cause: Self) -> Self {
         match cause {
             Self::Failed { message: inner, causes } => {

@@ -1,4 +1,4 @@
-//! The access of functions to the evaluator and the outside world.
+//! The interface through which functions access the evaluator and the outside world.
 
 use std::fmt;
 use std::path::Path;
@@ -11,15 +11,15 @@ use crate::value::{Callable, Node, Value};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Capability {
-    /// Read files below given folders.
+    /// Reading files below granted folders.
     Read,
-    /// Write files below given folders.
+    /// Writing files below granted folders.
     Write,
-    /// Run commands.
+    /// Running commands.
     Exec,
-    /// Read from `http:` and `https:` addresses.
+    /// Fetching `http:` and `https:` URLs.
     Http,
-    /// Read environment variables.
+    /// Reading environment variables.
     Env,
 }
 
@@ -35,134 +35,135 @@ impl fmt::Display for Capability {
     }
 }
 
-/// An access that isn't granted, or that failed.
+/// An access that was not granted, or that failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Denied {
-    /// The capability isn't granted at all.
+    /// The capability is not granted.
     #[error("no OS operations supported in this execution environment")]
     NotGranted(Capability),
-    /// The capability is granted, but not for this.
+    /// The capability is granted, but not for this object.
     #[error("`{path}` is outside of the folders granted for {capability}")]
     Outside {
         /// The capability.
         capability: Capability,
-        /// The file, command, address or variable.
+        /// File, command, URL or variable.
         path: String,
     },
-    /// The operating system refused.
+    /// The operating system reported an error.
     #[error("{0}")]
     Io(#[from] std::io::Error),
 }
 
-/// The evaluator's side of a call: everything that a function may use beyond its arguments.
+/// The evaluator's side of a call: everything that a function can access besides its arguments.
 pub trait Host {
     /// Calls a lambda with positional arguments.
     ///
     /// # Errors
-    /// As the lambda's body, or [`FunctionError::Pending`] if that needs another pass.
+    /// The error of the lambda's body, or [`FunctionError::Pending`] if it needs another pass.
     fn call(&mut self, lambda: &dyn Callable, arguments: &[Node]) -> Result<Node, FunctionError>;
 
     /// Parses and evaluates an expression in the scope of the call.
     ///
     /// # Errors
-    /// As the expression.
+    /// The error of the expression.
     fn evaluate(&mut self, expression: &str) -> Result<Node, FunctionError>;
 
-    /// Processes maps and map templates, the first as template and the others as its stubs: a cascade of its own.
+    /// Processes maps and map templates as a separate cascade: the first is the template, the others are its
+    /// stubs.
     ///
     /// # Errors
-    /// With the report of the inner documents.
+    /// The report of the inner documents.
     fn merge(&mut self, documents: &[Node]) -> Result<Node, FunctionError>;
 
     /// Processes a document in the scope of the call, or with a root of its own.
     ///
     /// # Errors
-    /// With the report of the document.
+    /// The report of the document.
     fn process(&mut self, document: Node, own_root: bool) -> Result<Node, FunctionError>;
 
-    /// Makes a template value of a document.
+    /// Creates a template value from a document.
     fn template(&mut self, document: Node) -> Value;
 
-    /// Names a value, as `&tag:` does; a leading `*` makes the tag global.
+    /// Tags a value, as `&tag:` does; a leading `*` makes the tag global.
     ///
     /// # Errors
-    /// If the tag names something else already.
+    /// When the tag is already used for another value.
     fn tag(&mut self, name: &str, value: &Node) -> Result<(), FunctionError>;
 
-    /// The path of the node whose expression is evaluated.
+    /// Returns the path of the node whose expression is evaluated.
     fn path(&self) -> Vec<String>;
 
-    /// The value at a path from the root of the document, if it is there and complete.
+    /// Returns the value at a path from the root of the document, if it exists and is complete.
     ///
     /// # Errors
-    /// [`FunctionError::Pending`] if it isn't complete yet.
+    /// [`FunctionError::Pending`] if the value isn't complete yet.
     fn lookup(&mut self, path: &[&str]) -> Result<Option<Node>, FunctionError>;
 
-    /// The features that are switched on, by name and in order.
+    /// Returns the names of the enabled features, sorted.
     fn features(&self) -> Vec<String>;
 
-    /// Accounts for work: about one step for each thing looked at or byte made. Functions whose work can be much
-    /// larger than their arguments must ask before they do it.
+    /// Accounts for work: about one step for each inspected element or created byte. A function whose work
+    /// can be much larger than its arguments must call this before the work.
     ///
     /// # Errors
     /// [`FunctionError::Limit`] if the limit of steps, size or time is exceeded.
     fn spend(&mut self, steps: u64) -> Result<(), FunctionError>;
 
-    /// Seconds and nanoseconds since 1970.
+    /// Returns the time since 1970.
     fn now(&self) -> Duration;
 
-    /// Fills bytes with randomness.
+    /// Fills a buffer with random bytes.
     fn random(&mut self, bytes: &mut [u8]);
 
-    /// Reads a file, or an address.
+    /// Reads a file or a URL.
     ///
     /// # Errors
-    /// If that isn't granted, or fails.
+    /// When the access is not granted, or fails.
     fn read(&mut self, path: &str) -> Result<Vec<u8>, Denied>;
 
-    /// Writes a file, with the mode of the file if it is created.
+    /// Writes a file; `mode` is used if the file is created.
     ///
     /// # Errors
-    /// If that isn't granted, or fails.
+    /// When the access is not granted, or fails.
     fn write(&mut self, path: &str, content: &[u8], mode: u32) -> Result<(), Denied>;
 
-    /// Makes a folder and those above it.
+    /// Creates a folder and its parents.
     ///
     /// # Errors
-    /// If that isn't granted, or fails.
+    /// When the access is not granted, or fails.
     fn make_folder(&mut self, path: &str, mode: u32) -> Result<(), Denied>;
 
-    /// Makes a file with this content that is removed at the end, and gives its path.
+    /// Creates a temporary file with this content, which is removed at the end, and returns its path.
     ///
     /// # Errors
-    /// If that isn't granted, or fails.
+    /// When the access is not granted, or fails.
     fn temporary_file(&mut self, content: &[u8], mode: u32) -> Result<String, Denied>;
 
-    /// The entries of a folder: names, and whether each is a folder; sorted by name.
+    /// Returns the entries of a folder, sorted by name: the names, and whether each is a folder.
     ///
     /// # Errors
-    /// If that isn't granted, or fails.
+    /// When the access is not granted, or fails.
     fn list(&mut self, folder: &str) -> Result<Vec<(String, bool)>, Denied>;
 
-    /// Whether something is there, and whether it is a folder.
+    /// Tells whether a path exists, and whether it is a folder.
     ///
     /// # Errors
-    /// If that isn't granted.
+    /// When the access is not granted.
     fn exists(&mut self, path: &Path) -> Result<Option<bool>, Denied>;
 
-    /// Runs a command with this standard input, and gives its standard output.
+    /// Runs a command with this standard input, and returns its standard output.
     ///
     /// # Errors
-    /// If that isn't granted, or fails.
+    /// When the access is not granted, or fails.
     fn run(&mut self, command: &[String], input: Option<&[u8]>, cached: bool) -> Result<Vec<u8>, Denied>;
 
-    /// The value of an environment variable.
+    /// Returns the value of an environment variable.
     ///
     /// # Errors
-    /// If that isn't granted.
+    /// When the access is not granted.
     fn variable(&mut self, name: &str) -> Result<Option<String>, Denied>;
 
-    /// The key that `encrypt` and `decrypt` use where none is given.
+    /// Returns the default key of `encrypt` and `decrypt`.
     fn encryption_key(&self) -> Option<String>;
 }

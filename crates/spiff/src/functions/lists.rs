@@ -1,4 +1,4 @@
-//! Lists and maps. Nothing is sorted or reversed in place: the result is a list of its own.
+//! Functions of lists and maps. None sorts or reverses in place: the result is a new list.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn length(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(i64::try_from(length).unwrap_or(i64::MAX))
 }
 
-/// Whether two values are equal; what can't be compared isn't.
+/// Tells whether two values are equal; values that can't be compared are not.
 fn same(a: &Value, b: &Value) -> bool {
     equals(a, b).unwrap_or(false)
 }
@@ -165,8 +165,8 @@ fn by_value(a: &Node, b: &Node) -> Result<bool, FunctionError> {
     }
 }
 
-/// Sorts by merging: stable, and the comparison may fail or be inconsistent, which the standard library's sort does
-/// not allow for.
+/// Sorts by merging. The sort is stable, and unlike the standard library's it tolerates a comparison that
+/// fails or is inconsistent.
 pub(super) fn sorted<T: Clone, E>(
     items: &[T],
     mut less: impl FnMut(&T, &T) -> Result<bool, E>,
@@ -275,7 +275,7 @@ fn list_to_map(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(map)
 }
 
-/// The maps and map templates of a call: the arguments, or the entries of a single list.
+/// Returns the maps and map templates of a call: the arguments, or the entries of a single list.
 fn maps(name: &str, arguments: &[Node]) -> Result<Vec<Node>, FunctionError> {
     let check = |at: usize, node: &Node| {
         let at = at + 1;
@@ -331,7 +331,7 @@ fn deepmerge(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(result)
 }
 
-/// Puts the fields of a map over those of another, maps field by field.
+/// Overlays the fields of a map on those of another; nested maps are merged.
 fn overlay(below: &mut Map, above: &Map) {
     for (key, node) in above {
         let merged = match (below.get(key).and_then(|node| node.as_map()), node.as_map()) {

@@ -1,8 +1,9 @@
-//! Functions that expressions call by name (`join(",", list)`), and how a caller adds its own.
+//! Functions that expressions call by name (`join(",", list)`), and the registry to which a caller adds its
+//! own.
 //!
-//! A function gets evaluated arguments and a [`Host`], through which alone it can ask for anything beyond its
-//! arguments: to have a lambda called, for a file, for the time. It changes nothing that it is given. The page
-//! `docs/functions.md` has all of them, with forms and examples.
+//! A function gets evaluated arguments and a [`Host`]. Only through the host can it access anything else:
+//! call a lambda, read a file, read the clock. It never changes its arguments. The page `docs/functions.md`
+//! describes all functions, with forms and examples.
 
 mod address;
 mod archive;
@@ -57,7 +58,7 @@ fn register(registry: &mut Registry) {
     x509::register(registry);
 }
 
-/// The page's examples, kept right.
+/// The page's examples, as doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/functions.md")]
 mod page {}

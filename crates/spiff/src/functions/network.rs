@@ -1,4 +1,4 @@
-//! Addresses: ranges and nets.
+//! Functions of address ranges and networks.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -14,16 +14,16 @@ pub(super) fn register(registry: &mut Registry) {
     registry.add("contains_ip", contains_ip).add("ipset", ipset).add("static_ips", static_ips);
 }
 
-/// A net: an address and how many of its bits are fixed.
+/// A network: an address with a prefix length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Net {
-    /// The address as it was written, its free bits included.
+    /// Address as written, including its free bits.
     pub(crate) address: IpAddr,
-    /// The number of fixed bits.
+    /// Number of fixed bits.
     pub(crate) prefix: u32,
 }
 
-/// An address; one that is written as IPv6 but means IPv4 is IPv4.
+/// Parses an address; an IPv4-mapped IPv6 address becomes IPv4.
 pub(crate) fn parse_address(text: &str) -> Option<IpAddr> {
     match text.parse::<IpAddr>().ok()? {
         IpAddr::V6(address) => Some(address.to_ipv4_mapped().map_or(IpAddr::V6(address), IpAddr::V4)),
@@ -31,7 +31,7 @@ pub(crate) fn parse_address(text: &str) -> Option<IpAddr> {
     }
 }
 
-/// The number that an address is.
+/// Converts an address to a number.
 pub(crate) fn to_number(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(address) => u128::from(u32::from(address)),
@@ -39,7 +39,7 @@ pub(crate) fn to_number(address: IpAddr) -> u128 {
     }
 }
 
-/// The address of a number, of the kind of another.
+/// Converts a number to an address of the same family as another.
 pub(crate) fn from_number(number: u128, like: IpAddr) -> IpAddr {
     match like {
         #[expect(clippy::cast_possible_truncation, reason = "addresses wrap around, as in the original")]
@@ -48,13 +48,13 @@ pub(crate) fn from_number(number: u128, like: IpAddr) -> IpAddr {
     }
 }
 
-/// An address some steps further, or back.
+/// Returns the address at an offset.
 pub(crate) fn step(address: IpAddr, steps: i64) -> IpAddr {
     from_number(to_number(address).wrapping_add_signed(i128::from(steps)), address)
 }
 
 impl Net {
-    /// `10.0.0.1/24`
+    /// Parses `10.0.0.1/24`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (address, prefix) = text.split_once('/')?;
         let address: IpAddr = address.parse().ok()?;
@@ -68,7 +68,7 @@ impl Net {
         if self.address.is_ipv4() { 32 } else { 128 }
     }
 
-    /// The bits that are free, as a number.
+    /// Returns the mask of the free bits.
     fn free(self) -> u128 {
         let free = self.bits() - self.prefix;
         1_u128.checked_shl(free).map_or(u128::MAX, |size| size - 1)
@@ -82,7 +82,7 @@ impl Net {
         from_number(to_number(self.address) | self.free(), self.address)
     }
 
-    /// The number of addresses, as far as it can be counted.
+    /// Returns the number of addresses, saturating.
     pub(crate) fn size(self) -> i64 {
         i64::try_from(self.free().saturating_add(1)).unwrap_or(i64::MAX)
     }
@@ -112,7 +112,7 @@ fn contains_ip(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     }
 }
 
-/// Addresses that follow one another.
+/// A range of consecutive addresses.
 #[derive(Clone, Copy)]
 struct Range {
     first: IpAddr,
@@ -120,7 +120,7 @@ struct Range {
 }
 
 impl Range {
-    /// `10.0.0.1`, `10.0.0.1 - 10.0.0.9`, `10.0.0.0/24`.
+    /// Parses `10.0.0.1`, `10.0.0.1 - 10.0.0.9`, `10.0.0.0/24`.
     fn parse(text: &str) -> Result<Self, FunctionError> {
         let address = |text: &str| match parse_address(text.trim_matches(' ')) {
             Some(address) => Ok(address),
@@ -144,7 +144,7 @@ impl Range {
     }
 }
 
-/// The address of an index in ranges that follow one another, or how many there are.
+/// Returns the address with an index in consecutive ranges; the error is the number of addresses.
 fn pick(ranges: &[Range], index: i64) -> Result<IpAddr, i64> {
     let mut offset: i64 = 0;
     for range in ranges {
@@ -156,7 +156,7 @@ fn pick(ranges: &[Range], index: i64) -> Result<IpAddr, i64> {
     Err(offset)
 }
 
-/// Adds the indices of an argument: an integer, or lists of them.
+/// Collects the indices of an argument: an integer, or lists of integers.
 fn indices(into: &mut Vec<i64>, argument: &Value) -> Result<(), FunctionError> {
     match argument {
         Value::Int(index) if *index < 0 => fail!("negative ip indices are not allowed: {index}"),
@@ -200,7 +200,7 @@ fn ipset(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     if arguments.len() > 2 && i64::try_from(available).unwrap_or(i64::MAX) < count {
         fail!("too many required entries ({count} > {available} available indices)");
     }
-    // Each is a text, an entry, and what both take while they are made.
+    // Each result costs a text, a list entry, and the same again during creation.
     host.spend(count.unsigned_abs().saturating_mul(2 * ENTRY))?;
     let mut addresses = Vec::new();
     for at in 0..count {
@@ -214,8 +214,8 @@ fn ipset(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(texts(addresses))
 }
 
-/// The static addresses of a BOSH job: from the nets of `networks.<name>`, where `name` and `instances` are the
-/// nearest ones.
+/// Returns the static addresses of a BOSH job, from the networks of `networks.<name>`. `name` and `instances`
+/// are looked up from the nearest scope.
 fn static_ips(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     let mut chosen = Vec::new();
     for argument in arguments {

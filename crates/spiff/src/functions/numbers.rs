@@ -6,7 +6,7 @@ use crate::value::{Node, Value};
 
 type Function = fn(f64) -> f64;
 
-/// Functions that give an integer.
+/// Functions that return an integer.
 const ROUNDING: [(&str, Function); 4] = [
     ("floor", f64::floor),
     ("ceil", f64::ceil),
@@ -14,7 +14,7 @@ const ROUNDING: [(&str, Function); 4] = [
     ("roundtoeven", f64::round_ties_even),
 ];
 
-/// Functions that give a float.
+/// Functions that return a float.
 const REAL: [(&str, Function); 12] = [
     ("sin", f64::sin),
     ("cos", f64::cos),
@@ -61,7 +61,7 @@ pub(super) fn register(registry: &mut Registry) {
     });
 }
 
-/// The only argument as a float.
+/// Returns the only argument as a float.
 fn number(name: &str, arguments: &[Node]) -> Result<f64, FunctionError> {
     let [argument] = arguments else { fail!("{name} requires one argument") };
     match argument.value() {

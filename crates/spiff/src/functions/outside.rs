@@ -1,4 +1,4 @@
-//! Functions that reach beyond the document: files, commands, the environment. Each asks the host, which refuses what
+//! Functions that access files, commands and the environment through the host, which refuses everything that
 //! the caller hasn't granted.
 
 use std::path::Path;
@@ -24,13 +24,14 @@ pub(super) fn register(registry: &mut Registry) {
     registry.add("env", env);
 }
 
-/// A refusal, under the name that the original has for the function.
+/// Creates the error of a refused access, with the original's name of the function.
 fn denied(name: &str) -> impl Fn(Denied) -> FunctionError {
     let name = name.to_owned();
     move |error| FunctionError::failed(format!("{name}: {error}"))
 }
 
-/// The text of a value for a command or a file: simple values as text, all others as a YAML document, null as nothing.
+/// Converts a value to text for a command or a file: simple values to text, null to `None`, all others to a
+/// YAML document.
 pub(super) fn written(node: &Node) -> Option<String> {
     match node.value() {
         Value::Null | Value::Undefined => None,
@@ -42,7 +43,7 @@ pub(super) fn written(node: &Node) -> Option<String> {
     }
 }
 
-/// A float with 64 digits and an exponent, as the original hands it to commands.
+/// Formats a float with 64 digits and an exponent, as the original passes it to commands.
 fn exponential(value: f64) -> String {
     let text = format!("{value:.64e}");
     match text.split_once('e') {
@@ -54,7 +55,7 @@ fn exponential(value: f64) -> String {
     }
 }
 
-/// The command that arguments spell: one after the other, or as a single list.
+/// Returns the command in the arguments: either separate arguments, or a single list.
 fn command(arguments: &[Node]) -> Result<Vec<String>, FunctionError> {
     let parts = match arguments {
         [only] if only.as_list().is_some_and(|items| !items.is_empty()) => only.as_list().unwrap_or_default(),
@@ -70,7 +71,8 @@ fn command(arguments: &[Node]) -> Result<Vec<String>, FunctionError> {
     }
 }
 
-/// The value of a command's output: a document if it begins with `---` or is a map, else an integer or text.
+/// Converts a command's output: to a document if it begins with `---` or is a map, else to an integer or
+/// text.
 fn output(bytes: &[u8]) -> Outcome {
     let text = String::from_utf8_lossy(bytes);
     if let Ok(node) = read_document(&Source::new("exec", text.as_ref()))
@@ -130,16 +132,16 @@ fn read(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     convert::parse_as(host, path, &content, mode)
 }
 
-/// How something is written.
+/// The options for writing a file.
 pub(super) struct Options {
     pub(super) mode: u32,
-    /// The content is base64.
+    /// Whether the content is base64.
     pub(super) binary: bool,
-    /// The content is a list of documents.
+    /// Whether the content is a list of documents.
     multi: bool,
 }
 
-/// Permissions and kind of the content, from an option such as `0600`, `binary` or both.
+/// Parses the mode and the kind of content from an option such as `0600`, `binary` or both.
 pub(super) fn options(node: Option<&Node>, mut mode: i64) -> Result<Options, FunctionError> {
     let (mut binary, mut multi) = (false, false);
     match node.map(Node::value) {
@@ -178,7 +180,8 @@ pub(super) fn options(node: Option<&Node>, mut mode: i64) -> Result<Options, Fun
     }
 }
 
-/// Signs before the name of a file: `*` makes it executable, `#` says that the content is base64, and `-` ends them.
+/// A file name with its prefix characters: `*` makes the file executable, `#` marks base64 content, and `-`
+/// ends the prefix.
 pub(super) struct Signs<'a> {
     pub(super) name: &'a str,
     pub(super) executable: bool,
@@ -200,7 +203,7 @@ impl<'a> Signs<'a> {
     }
 }
 
-/// Content as text, and as the bytes to write; nothing is none.
+/// Returns the content as text and as the bytes to write; null is empty.
 pub(super) fn content(node: &Node, options: &Options, encoded: bool) -> (String, Vec<u8>) {
     let text = match node.value() {
         Value::Bytes(bytes) => return (String::new(), bytes.to_vec()),

@@ -1,7 +1,8 @@
-//! Regular expressions as Go's `regexp` reads them.
+//! Regular expressions in the syntax of Go's `regexp`.
 //!
-//! The crate `regex` has the same matching rules and the same linear time. What differs is translated: `\d`, `\w`,
-//! `\s` and `\b` know ASCII only, `\Q…\E` quotes, and a class has neither inner classes nor set operations.
+//! The crate `regex` has the same matching rules and the same linear time. The differences are translated:
+//! `\d`, `\w`, `\s` and `\b` match ASCII only, `\Q…\E` quotes, and a class has neither nested classes nor set
+//! operations.
 
 use std::fmt;
 use std::ops::Range;
@@ -14,7 +15,7 @@ pub(super) struct Pattern {
     empty: bool,
 }
 
-/// Why a text is no regular expression, in Go's words.
+/// The reason why a text is no regular expression, in Go's words.
 pub(super) struct BadPattern(String);
 
 impl fmt::Display for BadPattern {
@@ -29,7 +30,7 @@ impl Pattern {
         Ok(Self { regex, empty: pattern.is_empty() })
     }
 
-    /// Whether the pattern is the empty text.
+    /// Tells whether the pattern is the empty text.
     pub(super) fn is_empty(&self) -> bool {
         self.empty
     }
@@ -42,23 +43,23 @@ impl Pattern {
         self.regex.find_iter(text).map(|found| found.range())
     }
 
-    /// The first match and its groups.
+    /// Returns the first match with its groups.
     pub(super) fn groups<'t>(&self, text: &'t str) -> Option<Vec<&'t str>> {
         self.regex.captures(text).map(|captures| groups(&captures))
     }
 
-    /// Every match with its groups.
+    /// Returns all matches with their groups.
     pub(super) fn all_groups<'t>(&'t self, text: &'t str) -> impl Iterator<Item = Vec<&'t str>> + 't {
         self.regex.captures_iter(text).map(|captures| groups(&captures))
     }
 
-    /// The places of the first match and its groups.
+    /// Returns the spans of the first match and its groups.
     pub(super) fn spans(&self, text: &str) -> Option<Vec<Option<(usize, usize)>>> {
         let captures = self.regex.captures(text)?;
         Some(captures.iter().map(|group| group.map(|group| (group.start(), group.end()))).collect())
     }
 
-    /// `$1`, `${1}` and `${name}` in a template by their groups; `$$` is a dollar.
+    /// Replaces `$1`, `${1}` and `${name}` in a template by the groups; `$$` is a dollar sign.
     pub(super) fn expand(&self, template: &str, text: &str, spans: &[Option<(usize, usize)>]) -> String {
         let group = |at: usize| spans.get(at).copied().flatten().map_or("", |(start, end)| &text[start..end]);
         let mut out = String::new();
@@ -89,7 +90,7 @@ fn groups<'t>(captures: &Captures<'t>) -> Vec<&'t str> {
     captures.iter().map(|group| group.map_or("", |group| group.as_str())).collect()
 }
 
-/// `1`, `{1}`, `name`, `{name}` at the start of a text, and what follows.
+/// Parses `1`, `{1}`, `name`, `{name}` at the start of a text, and returns the rest.
 fn group_name(text: &str) -> Option<(&str, &str)> {
     let (inner, braced) = text.strip_prefix('{').map_or((text, false), |inner| (inner, true));
     let length = inner.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(inner.len());
@@ -100,7 +101,7 @@ fn group_name(text: &str) -> Option<(&str, &str)> {
     if braced { rest.strip_prefix('}').map(|rest| (name, rest)) } else { Some((name, rest)) }
 }
 
-/// The pattern as the crate `regex` reads it.
+/// Translates the pattern to the syntax of the crate `regex`.
 fn translate(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len() + 8);
     let mut in_class = false;
@@ -136,7 +137,7 @@ fn translate(pattern: &str) -> String {
     out
 }
 
-/// `[:alpha:]` inside of a class.
+/// Copies `[:alpha:]` inside a class.
 fn named_class(out: &mut String, characters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     out.push('[');
     for character in characters.by_ref() {
@@ -180,7 +181,7 @@ fn escape(out: &mut String, characters: &mut std::iter::Peekable<std::str::Chars
     }
 }
 
-/// The problem of a pattern. Common ones have Go's words.
+/// Returns the error message of a pattern; common ones are in Go's words.
 fn explain(pattern: &str, error: &regex::Error) -> String {
     use regex_syntax::ast::ErrorKind;
     let Err(syntax) = regex_syntax::ast::parse::Parser::new().parse(pattern) else {

@@ -1,4 +1,4 @@
-//! `format` and `error`: Go's `Printf`, for the values that there are.
+//! The functions `format` and `error`: Go's `Printf`, for the available types of values.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,8 @@ fn format(host: &mut dyn Host, name: &str, arguments: &[Node]) -> Result<String,
     Ok(sprintf(template, &arguments))
 }
 
-/// About how many bytes can be made at most: a directive gives its argument, or as much as its width says.
+/// Returns the approximate maximum size of the output in bytes: a directive yields its argument, or its
+/// width.
 fn most(template: &str, arguments: &[Argument]) -> u64 {
     let is_wide = |number: &str| number.bytes().take_while(u8::is_ascii_digit).count() > 3;
     let longest = arguments.iter().map(|argument| match argument {
@@ -40,7 +41,7 @@ fn most(template: &str, arguments: &[Argument]) -> u64 {
     most
 }
 
-/// A value that can be printed.
+/// A printable value.
 #[derive(Clone, Debug, PartialEq)]
 enum Argument {
     Nil,
@@ -88,15 +89,15 @@ struct Spec {
     precision: Option<usize>,
 }
 
-/// The widest that a directive may ask for, as in Go.
+/// Maximum width of a directive, as in Go.
 const WIDEST: usize = 1_000_000;
 
-/// A directive as far as it has been read.
+/// The state of parsing the directives.
 struct Reader<'a> {
     rest: &'a str,
     arguments: &'a [Argument],
     next: usize,
-    /// Arguments were chosen by number, so that none are left over.
+    /// Whether arguments were selected by number, so that unused ones are not reported.
     reordered: bool,
 }
 
@@ -116,7 +117,7 @@ fn sprintf(template: &str, arguments: &[Argument]) -> String {
     out
 }
 
-/// `int64=1`, `<nil>`.
+/// Formats an argument with its type: `int64=1`, `<nil>`.
 fn described(argument: &Argument) -> String {
     match argument {
         Argument::Nil => "<nil>".into(),
@@ -170,7 +171,7 @@ impl Reader<'_> {
         spec
     }
 
-    /// `[2]`: the argument to take next. False if it is no good.
+    /// Parses `[2]`, the number of the next argument. Returns `false` if it is invalid.
     fn index(&mut self) -> bool {
         let Some(behind) = self.rest.strip_prefix('[') else { return true };
         self.reordered = true;
@@ -188,7 +189,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A width or precision: digits, or `*` and an argument.
+    /// Parses a width or precision: digits, or `*` with an argument.
     fn number(&mut self, negative: &mut bool, out: &mut String, bad: &str) -> Option<usize> {
         if let Some(behind) = self.rest.strip_prefix('*') {
             self.rest = behind;
@@ -228,7 +229,7 @@ fn print(argument: &Argument, verb: char, spec: Spec) -> String {
     })
 }
 
-/// Fills up to the width.
+/// Pads a text to the width.
 fn pad(text: &str, spec: Spec) -> String {
     let fill = spec.width.unwrap_or(0).saturating_sub(text.chars().count());
     match (spec.minus, spec.zero) {
@@ -238,7 +239,7 @@ fn pad(text: &str, spec: Spec) -> String {
     }
 }
 
-/// Fills up a number, with zeros behind its sign if asked for.
+/// Pads a number, with zeros after its sign if requested.
 fn pad_number(sign: &str, digits: &str, spec: Spec) -> String {
     let length = sign.len() + digits.chars().count();
     let fill = spec.width.unwrap_or(0).saturating_sub(length);
@@ -268,7 +269,7 @@ fn int(value: i64, verb: char, spec: Spec) -> Option<String> {
         'X' => (if spec.sharp { "0X" } else { "" }, format!("{size:X}")),
         'c' => return Some(pad(&character(value).to_string(), spec)),
         'q' => {
-            // As in a string, but for the quotes.
+            // As in a string, except for the quotes.
             let quoted = match character(value) {
                 '\'' => "\\'".to_owned(),
                 '"' => "\"".to_owned(),
@@ -316,7 +317,7 @@ fn float(value: f64, verb: char, spec: Spec) -> Option<String> {
     Some(pad_number(sign(negative, spec), &digits, spec))
 }
 
-/// `1.500000e+06`.
+/// Formats as `1.500000e+06`.
 fn exponent(size: f64, precision: usize) -> String {
     let text = format!("{size:.precision$e}");
     let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
@@ -324,7 +325,8 @@ fn exponent(size: f64, precision: usize) -> String {
     format!("{digits}e{}{:02}", if power < 0 { '-' } else { '+' }, power.unsigned_abs())
 }
 
-/// `%g` with a precision: that many digits, without zeros at the end, with an exponent if it is small or large.
+/// Formats as `%g` with a precision: that many digits, without trailing zeros, with an exponent if the number
+/// is small or large.
 fn general(size: f64, precision: usize) -> String {
     let precision = precision.max(1);
     let rounded = format!("{size:.*e}", precision - 1);

@@ -1,4 +1,5 @@
-//! `rand`, and the keys of WireGuard: what is drawn by lot. The lot is the host's, so that a caller can fix it.
+//! The function `rand`, and WireGuard keys. The host is the source of randomness, so that a caller can fix
+//! it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,9 +14,9 @@ pub(super) fn register(registry: &mut Registry) {
     registry.add("rand", rand).add("wggenkey", wggenkey).add("wgpublickey", wgpublickey);
 }
 
-/// A number from zero to one less than `limit`, each equally likely.
+/// Draws a number from zero to `limit - 1`, uniformly distributed.
 fn below(host: &mut dyn Host, limit: u64) -> Result<u64, FunctionError> {
-    // Numbers above the last multiple of the limit would favour the small ones.
+    // Numbers above the last multiple of the limit would make small ones more likely.
     let last = u64::MAX - u64::MAX % limit.max(1);
     loop {
         let mut bytes = [0; 8];
@@ -62,13 +63,13 @@ fn rand(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     }
 }
 
-/// Characters of a class as regular expressions have it, such as `a-z0-9`.
+/// Draws characters of a class in the syntax of regular expressions, such as `a-z0-9`.
 fn characters(host: &mut dyn Host, class: &str, length: i64) -> Outcome {
     let pattern = Pattern::new(&format!("^[{class}]")).map_err(|error| {
         FunctionError::failed(format!("invalid rand character set specification {}: {error}", quoted(class)))
     })?;
-    // The original draws four bytes and takes a character that they begin with, so those of one byte are the likely
-    // ones. Here they are looked through once, and only if there is none the others are.
+    // The original draws four bytes and takes a character that they begin with, so single-byte characters are
+    // the most likely. Here those are searched once, and the others only if none of them matches.
     let fits = |character: &char| pattern.is_match(character.encode_utf8(&mut [0; 4]));
     let mut choice: Vec<char> = ('\0'..'\u{80}').filter(fits).collect();
     if choice.is_empty() {
@@ -97,7 +98,7 @@ fn wggenkey(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     draw(host, &mut key)?;
     match kind {
         "private" => {
-            // The bits that every private key of Curve25519 has.
+            // The fixed bits of every Curve25519 private key.
             key[0] &= 0xf8;
             key[31] = key[31] & 0x7f | 0x40;
         }
@@ -120,12 +121,12 @@ fn wgpublickey(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(STANDARD.encode(PublicKey::from(&StaticSecret::from(bytes)).as_bytes()))
 }
 
-/// The problem of a base64 text and its place, in Go's words.
+/// Returns the error of a base64 text with its position, in Go's words.
 fn illegal(text: &str, error: &base64::DecodeError) -> String {
     let at = match error {
         base64::DecodeError::InvalidByte(at, _)
         | base64::DecodeError::InvalidLastSymbol { offset: at, .. } => *at,
-        // Where the last group of four begins.
+        // Start of the last group of four.
         _ => text.len() / 4 * 4,
     };
     format!("illegal base64 data at input byte {at}")

@@ -1,4 +1,4 @@
-//! Functions by name.
+//! The registry of functions by name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,10 +6,11 @@ use std::sync::Arc;
 use super::{FunctionError, Host};
 use crate::value::Node;
 
-/// A function: arguments in, a node out. The node's annotations (the key field of a list, flags) are passed on.
+/// A function: takes arguments and returns a node. The node's annotations (the key field of a list, flags)
+/// are passed on.
 pub type Builtin = Arc<dyn Fn(&mut dyn Host, &[Node]) -> Result<Node, FunctionError> + Send + Sync>;
 
-/// Functions by name.
+/// A registry of functions by name.
 ///
 /// ```
 /// use windlass_spiff::functions::Registry;
@@ -21,18 +22,19 @@ pub type Builtin = Arc<dyn Fn(&mut dyn Host, &[Node]) -> Result<Node, FunctionEr
 /// ```
 #[derive(Clone, Default)]
 pub struct Registry {
-    /// Shared: an engine and each of its sessions hold the same functions.
+    /// Shared by an engine and all its sessions.
     functions: Arc<BTreeMap<String, Builtin>>,
 }
 
 impl Registry {
-    /// No functions.
+    /// Creates an empty registry.
     pub fn empty() -> Self {
         Self::default()
     }
 
-    /// All functions of the language but those that need their arguments unevaluated (`defined`, `valid`, `require`,
-    /// `optional`, `stub`, `catch`, `sync`), which are the evaluator's.
+    /// Creates a registry of all functions of the language, except those that need their arguments
+    /// unevaluated (`defined`, `valid`, `require`, `optional`, `stub`, `catch`, `sync`), which the evaluator
+    /// implements.
     ///
     /// ```
     /// use windlass_spiff::functions::Registry;
@@ -55,12 +57,12 @@ impl Registry {
         self
     }
 
-    /// The function of a name.
+    /// Returns the function of a name.
     pub fn get(&self, name: &str) -> Option<&Builtin> {
         self.functions.get(name)
     }
 
-    /// All names, in order.
+    /// Returns all names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.functions.keys().map(String::as_str)
     }

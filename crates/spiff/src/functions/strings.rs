@@ -1,4 +1,4 @@
-//! Texts: joining, splitting, cutting, finding and replacing.
+//! Functions of texts: joining, splitting, trimming, searching and replacing.
 
 use super::argument::{Outcome, done, fail, int, simple, text, texts};
 use super::pattern::Pattern;
@@ -44,7 +44,7 @@ fn join(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     }
 }
 
-/// The optional third argument: into how many parts at most, where a negative number means all.
+/// Returns the optional third argument: the maximum number of parts, where a negative number means no limit.
 fn count(arguments: &[Node]) -> Result<i64, FunctionError> {
     arguments.get(2).map_or(Ok(-1), |node| int(node, "third argument for split must be an integer"))
 }
@@ -60,7 +60,7 @@ fn split(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
         Value::Int(length) => subject.len() / usize::try_from(*length).unwrap_or(1).max(1),
         _ => 0,
     };
-    // Each is a text, an entry, and what both take while they are made.
+    // Each part costs a text, a list entry, and the same again during creation.
     host.spend((2 * ENTRY).saturating_mul(pieces as u64))?;
     match arguments[0].value() {
         Value::String(separator) => done(texts(split_text(subject, separator, count))),
@@ -70,7 +70,7 @@ fn split(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     }
 }
 
-/// Splits at a text; an empty one splits into characters.
+/// Splits at a separator; an empty one splits into characters.
 fn split_text(subject: &str, separator: &str, count: i64) -> Vec<String> {
     let limit = usize::try_from(count).unwrap_or(usize::MAX);
     if limit == 0 {
@@ -84,7 +84,7 @@ fn split_text(subject: &str, separator: &str, count: i64) -> Vec<String> {
     starts.windows(2).map(|pair| subject[pair[0]..pair[1]].to_owned()).collect()
 }
 
-/// Splits into parts of so many characters; the last one of `count` takes the rest.
+/// Splits into parts of a length; the last one of `count` takes the rest.
 fn chunks(subject: &str, length: i64, mut count: i64) -> Vec<String> {
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     let mut parts = Vec::new();
@@ -261,7 +261,7 @@ fn replace_match(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     call.run(host, |text| pattern.spans(text), |text, spans| Some(pattern.expand(template?, text, spans)))
 }
 
-/// The places of a match and of its groups.
+/// The spans of a match and its groups.
 type Spans = Vec<Option<(usize, usize)>>;
 
 /// A call of `replace` or `replace_match`.
@@ -293,7 +293,7 @@ impl<'a> Replace<'a> {
         Ok(Self { name, subject, what, with: &arguments[2], count })
     }
 
-    /// Looks for matches in what is left after the one before, and at least one character further.
+    /// Searches for matches after the previous one, at least one character further.
     fn run(
         &self,
         host: &mut dyn Host,
@@ -308,7 +308,7 @@ impl<'a> Replace<'a> {
             let (start, end) = spans.first().copied().flatten().unwrap_or_default();
             left = if left > 0 { left - 1 } else { left };
             out.push_str(&rest[..start]);
-            // An empty match right behind another one is none.
+            // An empty match directly after another one is skipped.
             if after_empty || end > 0 {
                 match expand(rest, &spans) {
                     Some(text) => {
@@ -330,7 +330,7 @@ impl<'a> Replace<'a> {
         done(out)
     }
 
-    /// The lambda's result for a match and its groups.
+    /// Returns the lambda's result for a match and its groups.
     fn call(&self, host: &mut dyn Host, subject: &str, spans: &Spans) -> Result<String, FunctionError> {
         let Value::Lambda(lambda) = self.with.value() else { return Ok(String::new()) };
         let groups = texts(spans.iter().map(|span| span.map_or("", |(start, end)| &subject[start..end])));

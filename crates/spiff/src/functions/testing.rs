@@ -1,4 +1,5 @@
-//! A host for tests of functions: nothing is granted, the lot is a counter, and lambdas are functions of the test.
+//! A host for tests of functions: it grants nothing, its randomness is a counter, and lambdas are functions
+//! of the test.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use super::{Capability, Denied, FunctionError, Host, Registry};
 use crate::value::{Callable, Node, Value};
 use crate::yaml::{read_document, value_to_yaml};
 
-/// A lambda that is a function of the test.
+/// A lambda that is implemented by a function of the test.
 pub(super) struct Native {
     name: &'static str,
     parameters: usize,
@@ -41,12 +42,12 @@ impl Callable for Native {
     }
 }
 
-/// A lambda of the test.
+/// Creates a lambda of the test.
 pub(super) fn lambda(name: &'static str, parameters: usize, function: fn(&[Node]) -> Value) -> Node {
     Node::new(Value::Lambda(Arc::new(Native { name, parameters, function })))
 }
 
-/// Grants nothing; draws 0, 1, 2 and so on.
+/// A host that grants nothing, and draws 0, 1, 2 and so on.
 #[derive(Default)]
 pub(super) struct TestHost {
     drawn: u8,
@@ -150,17 +151,17 @@ impl Host for TestHost {
     }
 }
 
-/// A value as YAML.
+/// Parses a value from YAML.
 pub(super) fn yaml(text: &str) -> Node {
     read_document(&Source::new("test", text)).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Calls a function; gives the result as YAML, or `error: message`.
+/// Calls a function; returns the result as YAML, or `error: message`.
 pub(super) fn call(name: &str, arguments: &[Node]) -> String {
     call_on(TestHost::default(), name, arguments)
 }
 
-/// The same where every byte that is drawn is zero.
+/// The same with a source of randomness that returns only zeros.
 pub(super) fn call_without_randomness(name: &str, arguments: &[Node]) -> String {
     call_on(TestHost { constant: true, ..TestHost::default() }, name, arguments)
 }

@@ -1,4 +1,5 @@
-//! Every function by tables: its name, its arguments as a YAML list, and what comes of it, as YAML or as an error.
+//! Table tests of every function: its name, its arguments as a YAML list, and its result as YAML or as an
+//! error.
 
 use super::testing::{call, lambda, yaml};
 use crate::value::Value;
@@ -357,7 +358,7 @@ fn archives() {
     assert_eq!(archived("[]"), []);
 }
 
-/// The files of the archive that a document makes: name, mode, content.
+/// Returns the files of the archive from a document: name, mode, content.
 fn archived(document: &str) -> Vec<(String, u32, String)> {
     let text = yaml(&call("archive", &[yaml(document)]));
     let bytes = super::convert::decode(text.as_str().expect("text")).unwrap();

@@ -1,4 +1,4 @@
-//! `validate` and `check`: conditions that a value must meet, by name or as lambdas.
+//! The functions `validate` and `check`: conditions on a value, by name or as lambdas.
 
 use std::cmp::Ordering;
 
@@ -30,7 +30,7 @@ pub(super) fn register(registry: &mut Registry) {
     });
 }
 
-/// The number and message of the first condition that isn't met.
+/// Returns the index and message of the first condition that fails.
 fn first_failure(
     host: &mut dyn Host,
     value: &Node,
@@ -49,7 +49,7 @@ fn first_failure(
     Ok(None)
 }
 
-/// Whether a condition holds, and what to say about it.
+/// The result of a condition, with its message.
 struct Verdict {
     holds: bool,
     message: String,
@@ -173,7 +173,7 @@ fn validator(host: &mut dyn Host, value: &Node, name: &str, arguments: &[Node]) 
     }
 }
 
-/// The text that a validator needs.
+/// Returns the text that a validator requires.
 fn text<'a>(value: &'a Value, name: &str) -> Result<&'a str, FunctionError> {
     match value.as_str() {
         Some(text) => Ok(text),
@@ -258,7 +258,7 @@ fn field(host: &mut dyn Host, value: &Node, name: &str, arguments: &[Node]) -> J
     verdict(judged.holds, format!("map entry {shown} {}", judged.message))
 }
 
-/// Messages of several conditions.
+/// Joins the messages of several conditions.
 fn reasons(messages: &[String]) -> String {
     match messages {
         [one] => one.clone(),
@@ -293,7 +293,7 @@ fn any(host: &mut dyn Host, value: &Node, conditions: &[Node]) -> Judged {
         }
         messages.push(judged.message);
     }
-    // A single alternative always holds in the original.
+    // As in the original, a single alternative always holds.
     verdict(conditions.len() == 1, reasons(&messages))
 }
 

@@ -1,12 +1,12 @@
-//! Semantic versions and constraints on them, as lax as the original's library takes them.
+//! Semantic versions and constraints on them, as lenient as in the original's library.
 //!
-//! `v1.2` is a version, and `>=1.0, <2.0 || ~3.1` a constraint. The crate `semver` is strict where this is lax, and
-//! has other rules for releases to come; hence written by hand.
+//! `v1.2` is a version, and `>=1.0, <2.0 || ~3.1` a constraint. The crate `semver` is stricter and has
+//! different rules for prereleases, so this is an implementation of its own.
 
 use std::cmp::Ordering;
 use std::fmt;
 
-/// A version, with the text it was made from.
+/// A version, with its original text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Version {
     pub(super) major: u64,
@@ -30,11 +30,11 @@ impl fmt::Display for Version {
     }
 }
 
-/// The problem of a version.
+/// The error message of an invalid version.
 pub(super) const INVALID: &str = "invalid semantic version";
 
 impl Version {
-    /// Reads `1`, `v1.2`, `1.2.3-rc.1+build`.
+    /// Parses `1`, `v1.2`, `1.2.3-rc.1+build`.
     pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
         let rest = text.strip_prefix('v').unwrap_or(text);
         let (rest, metadata) = rest.split_once('+').map_or((rest, None), |(rest, meta)| (rest, Some(meta)));
@@ -63,12 +63,12 @@ impl Version {
         })
     }
 
-    /// The text it was made from.
+    /// Returns the original text.
     pub(super) fn original(&self) -> &str {
         &self.original
     }
 
-    /// The same with its text made anew, a leading `v` kept.
+    /// Updates its text, and keeps a leading `v`.
     fn renewed(mut self) -> Self {
         let prefix = if self.original.starts_with('v') { "v" } else { "" };
         self.original = format!("{prefix}{self}");
@@ -94,7 +94,7 @@ impl Version {
         Ok(self.renewed())
     }
 
-    /// The release without prerelease and metadata.
+    /// Removes prerelease and metadata.
     pub(super) fn release(mut self) -> Self {
         self.prerelease.clear();
         self.metadata.clear();
@@ -111,7 +111,7 @@ impl Version {
         self.release()
     }
 
-    /// The next patch; of a prerelease it is the release.
+    /// Returns the next patch; for a prerelease its release.
     pub(super) fn next_patch(mut self) -> Self {
         if self.prerelease.is_empty() {
             self.patch = self.patch.saturating_add(1);
@@ -127,20 +127,20 @@ impl Version {
     }
 }
 
-/// `rc.1`: letters, digits and `-`, in parts that aren't empty.
+/// Tells whether a text has the form of `rc.1`: non-empty parts of letters, digits and `-`.
 fn is_identifiers(text: &str) -> bool {
     text.split('.')
         .all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'))
 }
 
-/// Whether a part of a prerelease is a number with a zero before it.
+/// Tells whether a part of a prerelease is a number with a leading zero.
 fn has_leading_zero(prerelease: &str) -> bool {
     prerelease
         .split('.')
         .any(|part| part.len() > 1 && part.starts_with('0') && part.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Part by part; none at all is the latest, numbers are before words.
+/// Compares part by part; a release is later than its prereleases, and numbers precede words.
 fn compare_prerelease(a: &str, b: &str) -> Ordering {
     match (a.is_empty(), b.is_empty()) {
         (true, true) => return Ordering::Equal,

@@ -1,4 +1,4 @@
-//! The functions of semantic versions.
+//! Functions of semantic versions.
 
 use super::argument::{Outcome, done, fail, quoted, texts};
 use super::constraint::Constraint;
@@ -8,7 +8,7 @@ use super::{FunctionError, Host, Registry};
 use crate::value::{Node, Value};
 
 pub(super) fn register(registry: &mut Registry) {
-    // The original's message has another function's name here.
+    // The original's message has the wrong function name here.
     get(registry, "semver", "semverprerelease", |version| version.to_string().into());
     get(registry, "semvermajor", "semvermajor", |version| number(version.major));
     get(registry, "semverminor", "semverminor", |version| number(version.minor));
@@ -34,7 +34,7 @@ fn number(number: u64) -> Value {
     Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
-/// The version that an argument is.
+/// Parses an argument as a version.
 pub(super) fn version(name: &str, argument: &Value) -> Result<Version, FunctionError> {
     let Some(text) = argument.as_str() else {
         fail!("{name} requires one string argument, but got {}", argument.type_name());
@@ -86,7 +86,7 @@ fn sort(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(texts(sorted.iter().map(Version::original)))
 }
 
-/// The constraints after the version.
+/// Parses an argument as a constraint.
 fn constraint(name: &str, at: usize, argument: &Value) -> Result<Constraint, FunctionError> {
     let Some(text) = argument.as_str() else { fail!("{name}: constraint argument {at} must be string") };
     Constraint::parse(text).map_err(|error| {
@@ -117,7 +117,7 @@ fn validate(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     Ok(first.clone())
 }
 
-/// Whether a version fits all constraints, or why it doesn't.
+/// Tells whether a version matches all constraints, with the reasons if it doesn't.
 pub(super) fn fits(
     name: &str,
     version: &Version,

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use crate::value::Value;
 
-/// The steps of a path: `a.[0].b` is `a`, `[0]`, `b`; a leading empty step means "from the root".
+/// The steps of a path: `a.[0].b` has the steps `a`, `[0]`, `b`. A leading empty step means "from the root".
 pub type Path = Arc<[Arc<str>]>;
 
-/// A part of an expression, shared by all who hold it.
+/// A shared subexpression.
 pub type Child = Arc<Expr>;
 
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Expr {
-    /// A value that is known already: a bound argument, a template to instantiate.
+    /// A known value: a bound argument, a template to instantiate.
     Known(Value),
     /// `12`
     Int(i64),
@@ -48,27 +48,27 @@ pub enum Expr {
     Scope(Vec<(Child, Child)>, Child),
     /// `[a..b]`
     Range(Option<Child>, Option<Child>),
-    /// `(a).b.c`: a path below what an expression gives.
+    /// `(a).b.c`: a path below the value of an expression.
     Qualified(Child, Path),
     /// `a.[i]`
     Index(Child, Vec<Argument>),
-    /// `a.[1..2]`, whose result is what the projection around it works on.
+    /// `a.[1..2]`; the enclosing projection is applied to its result.
     Slice(Child, Option<Child>, Option<Child>),
     /// `a.[*].b`: the inner expression is evaluated for each [`Expr::Item`].
     Projection(Child, Child),
-    /// The entry that a projection is about.
+    /// The current entry of a projection.
     Item,
     /// `*template`
     Substitution(Child),
-    /// `auto`, and the path of the document where it stands.
+    /// `auto`, with the path of its node in the document.
     Auto(Path),
     /// `merge …`
     Merge(Merge),
     /// `|x|->e`
     Lambda(Arc<Lambda>),
-    /// `lambda e`, and where it stands in the document.
+    /// `lambda e`, with its place in the document.
     LambdaRef(Child, Place),
-    /// `map[a|x|->e]` and its kin.
+    /// `map[a|x|->e]` and similar forms.
     Mapping(Mapping, Child, Child),
     /// `sum[a|i|s,x|->e]`
     Sum(Child, Child, Child),
@@ -85,9 +85,9 @@ pub enum Expr {
 /// A reference by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// The tag it starts from.
+    /// Tag from which it starts.
     pub tag: Option<Arc<str>>,
-    /// The path; a single empty step is the whole.
+    /// Path; a single empty step means the whole document.
     pub path: Path,
 }
 
@@ -130,7 +130,7 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// How it is written; concatenation has no sign.
+    /// Returns the sign of the operator; concatenation has none.
     pub const fn sign(self) -> &'static str {
         match self {
             Self::Concat => "",
@@ -156,36 +156,36 @@ impl Operator {
 /// A call of a function or a lambda.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// The function or lambda.
+    /// Function or lambda.
     pub function: Child,
-    /// Named arguments, first as they are evaluated first.
+    /// Named arguments, which are evaluated first.
     pub named: Vec<(Arc<str>, Child)>,
     /// Positional arguments.
     pub arguments: Vec<Argument>,
-    /// `f*(…)`: the result is a lambda that takes the remaining arguments.
+    /// Whether the result is a lambda that takes the remaining arguments: `f*(…)`.
     pub curry: bool,
 }
 
 /// An element of a list or an argument.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Argument {
-    /// The expression.
+    /// Expression.
     pub expr: Child,
-    /// `e...`: the entries of the list that the expression gives.
+    /// Whether the entries of the resulting list are inserted: `e...`.
     pub expand: bool,
 }
 
-/// `merge` in its forms.
+/// `merge` in all its forms.
 #[expect(clippy::struct_excessive_bools, reason = "four independent words of the language")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merge {
-    /// Where in the stubs; empty for `merge none`.
+    /// Path in the stubs; empty for `merge none`.
     pub path: Path,
-    /// The content below is looked for at that path, too.
+    /// Whether the content below is also looked up at that path.
     pub redirect: bool,
     /// `merge replace`
     pub replace: bool,
-    /// The stubs must have it.
+    /// Whether the stubs must have a value.
     pub required: bool,
     /// `merge none`
     pub none: bool,
@@ -196,33 +196,33 @@ pub struct Merge {
 /// A lambda expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lambda {
-    /// Its parameters.
+    /// Parameters.
     pub parameters: Vec<Parameter>,
-    /// The last parameter takes all further arguments.
+    /// Whether the last parameter takes all further arguments.
     pub varargs: bool,
-    /// Its body.
+    /// Body.
     pub body: Child,
 }
 
 /// A parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
-    /// Its name.
+    /// Name.
     pub name: Arc<str>,
-    /// Its value where no argument is given.
+    /// Default value.
     pub default: Option<Child>,
 }
 
-/// Where in the document an expression stands, as far as some expressions depend on it.
+/// The place of an expression in the document, for expressions that depend on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// The path in the document.
+    /// Path in the document.
     pub path: Vec<Arc<str>>,
-    /// The path in the stubs.
+    /// Path in the stubs.
     pub stub_path: Vec<Arc<str>>,
 }
 
-/// The kind of result that a mapping makes of its source.
+/// The kind of result that a mapping creates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Mapping {
@@ -230,9 +230,9 @@ pub enum Mapping {
     List,
     /// `map{…}`: a map of the results.
     Map,
-    /// `select[…]`: a list of those for which it holds.
+    /// `select[…]`: a list of the entries for which the condition holds.
     SelectList,
-    /// `select{…}`: a map of those for which it holds.
+    /// `select{…}`: a map of the entries for which the condition holds.
     SelectMap,
     /// `filter[…]`
     FilterList,
@@ -241,7 +241,7 @@ pub enum Mapping {
 }
 
 impl Mapping {
-    /// Its keyword and brackets.
+    /// Returns the keyword and the brackets.
     pub const fn parts(self) -> (&'static str, &'static str) {
         match self {
             Self::List => ("map", "[]"),
@@ -257,41 +257,42 @@ impl Mapping {
 /// `sync[e|condition|value|timeout]`, `sync(e, condition, value, timeout)`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sync {
-    /// The expression that is tried.
+    /// Expression that is tried.
     pub source: Child,
-    /// Whether it is as it should be.
+    /// Condition on the value.
     pub condition: Child,
-    /// The lambda that makes the result.
+    /// Lambda that creates the result.
     pub value: Option<Child>,
-    /// Seconds until it is given up.
+    /// Timeout in seconds.
     pub timeout: Option<Child>,
-    /// The form of a function, whose condition and value are no lambdas but see `value`, `error` and `valid`.
+    /// Whether it has the form of a function. Condition and value are then no lambdas, but can refer to
+    /// `value`, `error` and `valid`.
     pub function: bool,
 }
 
-/// Markers and the expression they mark.
+/// Markers with the marked expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Marker {
-    /// As written: `&temporary`, `&tag:name`.
+    /// Markers as written: `&temporary`, `&tag:name`.
     pub names: Vec<Arc<str>>,
-    /// The expression with its parentheses as text, and parsed.
+    /// Expression with its parentheses, as text and parsed.
     pub expr: Option<(Arc<str>, Child)>,
 }
 
 impl Marker {
-    /// The name given by `&tag:`.
+    /// Returns the name given by `&tag:`.
     pub fn tag(&self) -> Option<&str> {
         self.names.iter().find_map(|name| name.strip_prefix("&tag:"))
     }
 
-    /// Whether a marker is among them.
+    /// Tells whether it contains a marker.
     pub fn has(&self, name: &str) -> bool {
         self.names.iter().any(|marker| &**marker == name)
     }
 }
 
 impl Expr {
-    /// Whether a merge without path is an operand at the top of the expression.
+    /// Tells whether a merge without a path is an operand at the top of the expression.
     pub fn includes_direct_merge(&self) -> bool {
         match self {
             Self::Merge(merge) => !merge.redirect,
@@ -306,7 +307,8 @@ impl Expr {
     }
 }
 
-/// Splits the text of a reference at its dots and before its brackets. `leading`: a leading dot gives an empty step.
+/// Splits the text of a reference at its dots and before its brackets. With `leading`, a leading dot yields
+/// an empty step.
 pub(crate) fn steps(text: &str, leading: bool) -> Vec<Arc<str>> {
     let mut path: Vec<Arc<str>> = Vec::new();
     let mut start = 0;

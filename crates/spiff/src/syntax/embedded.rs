@@ -1,12 +1,13 @@
-//! Expressions in strings: which strings are some, and how others are kept from being some.
+//! Recognises expressions in strings, and resolves their escapes.
 
 use std::borrow::Cow;
 
 use super::quote::json_quote;
 
-/// The expression that a string is, if it is one.
+/// Returns the expression in a string, if it is one.
 ///
-/// `(( a ))` is, `((! a ))` is not. With interpolation `x (( a )) y` is the concatenation `"x " ( a ) " y"`.
+/// `(( a ))` is an expression, `((! a ))` is not. With interpolation, `x (( a )) y` is the concatenation `"x
+/// " ( a ) " y"`.
 ///
 /// ```
 /// use windlass_spiff::syntax::embedded::expression;
@@ -25,12 +26,12 @@ pub fn expression(text: &str, interpolation: bool) -> Option<Cow<'_, str>> {
     self::interpolation(text).map(Cow::Owned)
 }
 
-/// Whether a string has the form of an expression as a whole.
+/// Tells whether the whole string has the form of an expression.
 pub fn is_expression(text: &str) -> bool {
     enclosed(text).is_some_and(|inner| !inner.starts_with('!'))
 }
 
-/// The string with one level of escapes removed.
+/// Returns the string with one level of escapes removed.
 ///
 /// ```
 /// use windlass_spiff::syntax::embedded::unescape;
@@ -58,7 +59,7 @@ pub fn unescape(text: &str, interpolation: bool) -> Cow<'_, str> {
                     out.push_str(rest);
                     out.push_str("))");
                 }
-                // Text with expressions that stayed text is left as it is.
+                // Text that still contains expressions is not unescaped.
                 None => return Cow::Borrowed(text),
             },
         }
@@ -78,7 +79,8 @@ enum Part<'a> {
     Inside(&'a str),
 }
 
-/// A text with expressions inside as one expression: literals in quotes, and the parts in parentheses.
+/// Converts a text with embedded expressions to one expression: quoted literals, and the embedded parts in
+/// parentheses.
 pub fn interpolation(text: &str) -> Option<String> {
     let parts = parts(text);
     let escaped = |inside: &str| inside.starts_with('!');
@@ -121,8 +123,8 @@ fn push_literal(out: &mut String, literal: &mut String) {
     literal.clear();
 }
 
-/// Splits text at its expressions. Two opening parentheses, the last two of several, open one; it ends at two closing
-/// ones that are not balanced inside. What doesn't end is text.
+/// Splits text at its expressions. Two opening parentheses (the last two of several) start an expression. It
+/// ends at two closing ones that are not balanced inside. An expression without an end is text.
 fn parts(text: &str) -> Vec<Part<'_>> {
     let bytes = text.as_bytes();
     let mut parts = Vec::new();
@@ -151,7 +153,7 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// Where the closing parentheses of an expression stand whose inside begins at `at`.
+/// Returns the offset of the closing parentheses of an expression whose content begins at `begin`.
 fn end_of_expression(bytes: &[u8], begin: usize) -> Option<usize> {
     let (mut level, mut closing, mut quoted, mut masked) = (0_usize, 0, false, false);
     for (at, byte) in bytes.iter().enumerate().skip(begin) {

@@ -1,4 +1,4 @@
-//! Expressions: text to tree and back.
+//! Parses and prints expressions.
 //!
 //! ```
 //! use windlass_spiff::syntax::{Place, parse};
@@ -22,29 +22,29 @@ use std::sync::Arc;
 
 pub use ast::{Expr, Path, Place};
 
-/// How deep an expression may be: nested, or as a chain of operators.
+/// Maximum depth of an expression, in nesting or as a chain of operators.
 pub const MAX_DEPTH: u32 = 1000;
 
-/// Why a text is not an expression.
+/// The reason why a text is not an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SyntaxError {
-    /// It doesn't follow the grammar.
+    /// The text violates the grammar.
     Unexpected(Unexpected),
-    /// It is deeper than [`MAX_DEPTH`].
+    /// The expression is deeper than [`MAX_DEPTH`].
     TooDeep,
 }
 
-/// The last thing that could be read, which is where the problem is.
+/// The last part that was parsed, after which the error is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unexpected {
-    /// Line and symbol in the line of the begin, both from 1; the end, behind the last symbol.
+    /// Line and column of the start, both from 1, and of the end, after the last character.
     pub span: [(usize, usize); 2],
-    /// The text there.
+    /// Text of the span.
     pub text: String,
-    /// The expression has more than one line.
+    /// Whether the expression has more than one line.
     pub lines: bool,
-    /// The problem, if more is known.
+    /// Further details, if known.
     pub reason: Option<String>,
 }
 
@@ -92,12 +92,13 @@ impl std::error::Error for SyntaxError {}
 /// Parses an expression, without the `((` and `))` around it.
 ///
 /// # Errors
-/// With the last thing that could be read.
+/// The last part that was parsed.
 pub fn parse(text: &str, place: &Place) -> Result<Arc<Expr>, SyntaxError> {
     parser::Parser::new(text, place).run().map(|parsed| parsed.expr)
 }
 
-/// As [`parse`], and whether the expression depends on where it stands: others can be kept by their text.
+/// As [`parse`], and also tells whether the expression depends on its place. Other expressions can be cached
+/// by their text.
 ///
 /// # Errors
 /// As [`parse`].
@@ -106,7 +107,7 @@ pub fn parse_placed(text: &str, place: &Place) -> Result<(Arc<Expr>, bool), Synt
 }
 
 impl SyntaxError {
-    /// As the original, which can't read characters beyond ASCII in expressions.
+    /// Creates the error of the original, which can't read non-ASCII characters in expressions.
     pub(crate) fn not_ascii(text: &str) -> Self {
         let chars: Vec<char> = text.chars().collect();
         let literal = chars.iter().position(|c| *c == '"').unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Expressions as text: the canonical form that reports and lambda values show.
+//! Prints expressions in the canonical form that reports and lambda values show.
 
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -90,7 +90,7 @@ fn print(expr: &Expr, f: &mut Formatter<'_>) -> fmt::Result {
     }
 }
 
-/// A value that stands for an expression. Texts have no escapes, as in the original.
+/// Formats a value as an expression. As in the original, text is not escaped.
 fn known(value: &Value) -> String {
     let text = |text: &str| format!("\"{text}\"");
     match value {
@@ -113,7 +113,7 @@ fn known(value: &Value) -> String {
     }
 }
 
-/// The part of a mapping behind its source: an inline lambda, or an expression that gives one.
+/// Writes the part of a mapping after its source: an inline lambda, or an expression that yields one.
 fn body(f: &mut Formatter<'_>, lambda: &Child) -> fmt::Result {
     match &**lambda {
         Expr::Lambda(lambda) => signature(f, lambda),
@@ -159,7 +159,7 @@ fn assignments(f: &mut Formatter<'_>, entries: &[(Child, Child)]) -> fmt::Result
 }
 
 fn range(f: &mut Formatter<'_>, start: Option<&Child>, end: Option<&Child>) -> fmt::Result {
-    // A missing end is printed as the original does, for the sake of equal reports.
+    // A missing end is printed as in the original, so that reports are equal.
     const MISSING: &str = "%!s(<nil>)";
     f.write_char('[')?;
     match start {

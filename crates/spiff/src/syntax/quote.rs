@@ -1,8 +1,8 @@
-//! String literals: read as JSON, written as Go quotes them.
+//! String literals: read as JSON, written in Go's quoting.
 
 use std::fmt::Write;
 
-/// Text in double quotes with the escapes of Go's `strconv.Quote`.
+/// Quotes text with the escapes of Go's `strconv.Quote`.
 pub(crate) fn go_quote(text: &str) -> String {
     quoted(text, |c, out| match c {
         '\u{7}' => out.write_str("\\a"),
@@ -14,7 +14,7 @@ pub(crate) fn go_quote(text: &str) -> String {
     })
 }
 
-/// Text in double quotes as Go writes it in JSON.
+/// Quotes text as Go writes it in JSON.
 pub(super) fn json_quote(text: &str) -> String {
     quoted(text, |c, out| match c {
         '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\u{0}'..='\u{1f}' => write!(out, "\\u{:04x}", c as u32),
@@ -22,7 +22,7 @@ pub(super) fn json_quote(text: &str) -> String {
     })
 }
 
-/// Text in double quotes with the escapes that Go and JSON share. `other` writes all other characters.
+/// Quotes text with the escapes that Go and JSON share. `other` writes all other characters.
 fn quoted(text: &str, other: impl Fn(char, &mut String) -> std::fmt::Result) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -55,7 +55,7 @@ fn is_printable(c: char) -> bool {
     }
 }
 
-/// The content of a literal with its quotes, or what is wrong with it in the words of Go's JSON reader.
+/// Returns the content of a quoted literal, or the error message of Go's JSON reader.
 pub(crate) fn unquote(literal: &[char]) -> Result<String, String> {
     let inner = &literal[1..literal.len() - 1];
     let mut out = String::with_capacity(inner.len());

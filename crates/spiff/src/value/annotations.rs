@@ -1,4 +1,4 @@
-//! Facts about a node beside its value.
+//! Information about a node in addition to its value.
 
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
@@ -7,33 +7,33 @@ use std::sync::Arc;
 use super::TemplateValue;
 use crate::syntax::Path;
 
-/// Facts that processing needs about a node; they are dropped before the document is written.
+/// The information that processing needs about a node. It is dropped before the document is written.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about a node")]
 #[derive(Clone, Debug, Default)]
 pub struct Annotations {
-    /// The markers.
+    /// Markers.
     pub flags: Flags,
-    /// Where in the stubs the fields below it are looked for.
+    /// Path in the stubs at which its fields are looked up.
     pub redirect: Redirect,
-    /// The result of `merge replace`: taken as it is.
+    /// Whether it is the result of `merge replace`, which is taken unchanged.
     pub replace: bool,
-    /// The value came from a stub by a merge expression; it is not overridden again.
+    /// Whether a merge expression took the value from a stub, so that it is not overridden again.
     pub merged: bool,
-    /// From `prefer`.
+    /// Whether it was marked by `prefer`.
     pub preferred: bool,
-    /// The key field of a list (`key:id` of its entries).
+    /// Key field of a list (`key:id` of its entries).
     pub key_name: Option<Arc<str>>,
-    /// The name given by `&tag:`; a leading `*` makes it global.
+    /// Name given by `&tag:`; a leading `*` makes it global.
     pub tag: Option<Arc<str>>,
-    /// The value is `~~`: the node is removed from its map or list.
+    /// Whether the value is `~~`, so that the node is removed from its map or list.
     pub undefined: bool,
-    /// The problem is the node's own, not that of a node it depends on.
+    /// Whether the problem is the node's own, not that of a node it depends on.
     pub error: bool,
-    /// The problem is final.
+    /// Whether the problem is final.
     pub failed: bool,
-    /// The problem, if there is one.
+    /// Problem, if there is one.
     pub issue: Option<Arc<Issue>>,
-    /// The template that made the value of a `&dynamic` node; the next level makes its own value with it.
+    /// Template that created the value of a `&dynamic` node; the next level creates a new value from it.
     pub template: Option<Arc<dyn TemplateValue>>,
 }
 
@@ -58,25 +58,25 @@ impl PartialEq for Annotations {
 /// A problem of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Issue {
-    /// The problem.
+    /// Message.
     pub message: String,
-    /// The problems that caused it.
+    /// Problems that caused it.
     pub nested: Vec<Issue>,
-    /// The nested ones are a chain of calls, not nodes of an inner document.
+    /// Whether the nested problems are a chain of calls, not nodes of an inner document.
     pub chain: bool,
-    /// Where it happened.
+    /// Path at which it occurred.
     pub path: Option<Path>,
 }
 
 impl Issue {
-    /// A problem without more.
+    /// Creates a problem with only a message.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), ..Self::default() }
     }
 }
 
 impl Annotations {
-    /// Nothing is known.
+    /// The annotations of a plain node.
     pub const NONE: Self = Self {
         flags: Flags::NONE,
         redirect: Redirect::None,
@@ -93,13 +93,13 @@ impl Annotations {
     };
 }
 
-/// Where in the stubs the content of a node is looked for.
+/// The place in the stubs at which the content of a node is looked up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Redirect {
     /// At the node's own path.
     #[default]
     None,
-    /// Nowhere: there is no merging below here.
+    /// Nowhere: there is no merging below the node.
     Nowhere,
     /// At this path.
     To(Arc<[Arc<str>]>),
@@ -146,37 +146,37 @@ impl Flags {
         (Self::NO_POSITION, "noposition"),
     ];
 
-    /// Whether all flags of `other` are set.
+    /// Tells whether all flags of `other` are set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// This set without the flags of `other`.
+    /// Returns this set without the flags of `other`.
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// Only those that are in both.
+    /// Returns the flags that are in both sets.
     pub const fn only(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// Whether no flag is set.
+    /// Tells whether no flag is set.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Injected into the next level, be it as a default.
+    /// Tells whether the node is injected into the next level, also as a default.
     pub const fn is_inject(self) -> bool {
         self.has(Self::INJECT) || self.has(Self::DEFAULT)
     }
 
-    /// A default that never overrides.
+    /// Tells whether the node is a default that never overrides.
     pub const fn is_default(self) -> bool {
         self.has(Self::DEFAULT) && !self.has(Self::INJECT)
     }
 
-    /// Part of a default, not one itself.
+    /// Tells whether the node is part of a default, but not one itself.
     pub const fn is_implied(self) -> bool {
         self.has(Self::IMPLIED) && !self.has(Self::DEFAULT)
     }

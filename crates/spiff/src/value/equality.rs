@@ -1,20 +1,20 @@
-//! Two kinds of equality: of data (`PartialEq`), and of the operator `==` ([`equals`]).
+//! The two kinds of equality: of data (`PartialEq`), and of the operator `==` ([`equals`]).
 
 use super::{Node, Value, number};
 
-/// The operator `==` has no answer for these two.
+/// An error for two values that the operator `==` can't compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotComparable {
-    /// Null and something else. The original says nothing about it.
+    /// Null and another value. The original has no message for it.
     #[error("")]
     Null,
-    /// A string and something that has no text.
+    /// A string and a value that has no text form.
     #[error("types uncomparable")]
     Types,
 }
 
-/// Equality of data: annotations don't count, `1` and `1.0` differ, NaN is NaN. Lambdas are equal by their
+/// Equality of data: annotations are ignored, `1` and `1.0` differ, NaN equals NaN. Lambdas are compared by
 /// syntax, templates by their original text.
 impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
@@ -43,13 +43,13 @@ fn same_list(a: &[Node], b: &[Node]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| **a == **b)
 }
 
-/// Whether two values are equal as the operator `==` has it, which converts the right one to the left one's type.
+/// Compares two values as the operator `==` does, which converts the right one to the left one's type.
 ///
-/// `1 == "1"` and `"true" == true` and `1 == true` hold, `true == 1` does not. Floats are never equal. Null equals
-/// null only. Inside of lists and maps what can't be compared differs.
+/// `1 == "1"` and `"true" == true` and `1 == true` are true, `true == 1` is false. Floats are never equal.
+/// Null equals only null. Inside lists and maps, values that can't be compared count as different.
 ///
 /// # Errors
-/// Strings and null can't be compared with everything.
+/// When a string or null is compared with a value that it can't be compared with.
 pub fn equals(left: &Value, right: &Value) -> Result<bool, NotComparable> {
     Ok(match (left, right) {
         (Value::Null, Value::Null) => true,

@@ -1,7 +1,7 @@
-//! The data model: a [`Node`] is a [`Value`] with its [`Annotations`] and the name of the document it is from.
+//! The data model: a [`Node`] is a [`Value`] with its [`Annotations`] and the name of its document.
 //!
-//! Nodes are shared, never changed: a clone copies a pointer, and what looks like a change makes a new node. That
-//! is why two results of the same list can't influence each other.
+//! Nodes are shared and immutable: a clone copies a pointer, and every change creates a new node. So two
+//! results that contain the same list can't affect each other.
 
 mod annotations;
 mod equality;
@@ -16,14 +16,15 @@ pub use annotations::{Annotations, Flags, Issue, Redirect};
 pub use equality::{NotComparable, equals};
 pub use node::Node;
 
-/// The entries of a map, in byte order of the keys: the order of every traversal and of what is written.
+/// The entries of a map, sorted by the bytes of the keys, which is the order of every traversal and of the
+/// output.
 pub type Map = BTreeMap<Arc<str>, Node>;
 
-/// A value of a document, or of an expression in the course of being evaluated.
+/// A value of a document, or of an expression that is being evaluated.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Value {
-    /// `~~`: nothing at all; a field of this value is removed.
+    /// `~~`: no value; a field with this value is removed.
     Undefined,
     /// `~`
     #[default]
@@ -32,84 +33,84 @@ pub enum Value {
     Bool(bool),
     /// An integer.
     Int(i64),
-    /// A floating point number; not equal to the integer of the same size.
+    /// A floating point number; it does not equal an integer of the same value.
     Float(f64),
     /// Text.
     String(Arc<str>),
-    /// Bytes: what `!!binary` gives, and nothing else.
+    /// Bytes, which only `!!binary` produces.
     Bytes(Arc<[u8]>),
     /// A list.
     List(Arc<Vec<Node>>),
     /// A map.
     Map(Arc<Map>),
-    /// A function made by an expression (`|x|->x + 1`).
+    /// A function created by an expression (`|x|->x + 1`).
     Lambda(Arc<dyn Callable>),
     /// A template: the result of `&template`.
     Template(Arc<dyn TemplateValue>),
-    /// An expression that has been parsed and not been evaluated.
+    /// A parsed expression that is not evaluated yet.
     Expression(Arc<dyn Pending>),
 }
 
-/// A lambda value, as far as those need to know it who don't call it.
+/// The interface of a lambda value for code that doesn't call it.
 ///
-/// It is called by [`Host::call`](crate::functions::Host::call).
+/// [`Host::call`](crate::functions::Host::call) calls it.
 pub trait Callable: std::any::Any + std::fmt::Debug + Send + Sync {
-    /// The text it is printed as, with its static bindings: `{x: 1}lambda|y|->x + y`.
+    /// Returns the printed text, with its static bindings: `{x: 1}lambda|y|->x + y`.
     fn text(&self) -> String;
-    /// The text it is written to a document as, without static bindings.
+    /// Returns the text for documents, without static bindings.
     fn source(&self) -> String {
         self.text()
     }
-    /// The number of its parameters.
+    /// Returns the number of parameters.
     fn parameters(&self) -> usize;
-    /// Whether it is the same by its syntax.
+    /// Tells whether the syntax is the same.
     fn equivalent(&self, other: &dyn Callable) -> bool;
-    /// For the evaluator, which knows what is inside.
+    /// Returns itself for a downcast by the evaluator.
     fn as_any(&self) -> &dyn std::any::Any;
 }
 
-/// A template value, as far as those need to know it who don't instantiate it.
+/// The interface of a template value for code that doesn't instantiate it.
 pub trait TemplateValue: std::any::Any + std::fmt::Debug + Send + Sync {
-    /// The content as it stands in the document: what is written, and what decides equality.
+    /// Returns the content in its original form, which is written and compared.
     fn original(&self) -> &Node;
-    /// For the evaluator, which knows what is inside.
+    /// Returns itself for a downcast by the evaluator.
     fn as_any(&self) -> &dyn std::any::Any;
 }
 
-/// A parsed expression, as far as those need to know it who don't evaluate it.
+/// The interface of a parsed expression for code that doesn't evaluate it.
 pub trait Pending: std::any::Any + std::fmt::Debug + Send + Sync {
-    /// The text it is printed as, without `((` and `))`.
+    /// Returns the printed text, without `((` and `))`.
     fn text(&self) -> String;
-    /// Whether it is the same by its syntax.
+    /// Tells whether the syntax is the same.
     fn equivalent(&self, other: &dyn Pending) -> bool;
-    /// For the evaluator, which knows what is inside.
+    /// Returns itself for a downcast by the evaluator.
     fn as_any(&self) -> &dyn std::any::Any;
 }
 
 impl Value {
-    /// Text.
+    /// Creates a text value.
     pub fn string(text: impl AsRef<str>) -> Self {
         Self::String(Arc::from(text.as_ref()))
     }
 
-    /// A list of values without annotations.
+    /// Creates a list of values without annotations.
     pub fn list(items: impl IntoIterator<Item = Value>) -> Self {
         Self::nodes(items.into_iter().map(Node::from))
     }
 
-    /// A list of nodes.
+    /// Creates a list of nodes.
     pub fn nodes(items: impl IntoIterator<Item = Node>) -> Self {
         Self::List(Arc::new(items.into_iter().collect()))
     }
 
-    /// A map of values without annotations.
+    /// Creates a map of values without annotations.
     pub fn map<K: AsRef<str>>(entries: impl IntoIterator<Item = (K, Value)>) -> Self {
         Self::Map(Arc::new(
             entries.into_iter().map(|(k, v)| (Arc::from(k.as_ref()), Node::from(v))).collect(),
         ))
     }
 
-    /// The name of the type, as the function `type` gives it.
+    /// Returns the name of the type, as the function `type` does.
     ///
     /// ```
     /// use windlass_spiff::value::Value;
@@ -134,7 +135,7 @@ impl Value {
         }
     }
 
-    /// The text of a string.
+    /// Returns the text of a string.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::String(text) => Some(text),
@@ -142,7 +143,7 @@ impl Value {
         }
     }
 
-    /// The integer.
+    /// Returns the integer.
     pub fn as_int(&self) -> Option<i64> {
         match self {
             Self::Int(int) => Some(*int),
@@ -150,7 +151,7 @@ impl Value {
         }
     }
 
-    /// The entries of a list.
+    /// Returns the entries of a list.
     pub fn as_list(&self) -> Option<&[Node]> {
         match self {
             Self::List(items) => Some(items),
@@ -158,7 +159,7 @@ impl Value {
         }
     }
 
-    /// The entries of a map.
+    /// Returns the entries of a map.
     pub fn as_map(&self) -> Option<&Map> {
         match self {
             Self::Map(map) => Some(map),

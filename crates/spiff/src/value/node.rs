@@ -1,91 +1,91 @@
-//! A value with what is known about it.
+//! A value with its annotations.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
 use super::{Annotations, Map, Value};
 
-/// A [`Value`], its [`Annotations`], and the name of the document it is from.
+/// A [`Value`], its [`Annotations`], and the name of its document.
 #[derive(Clone, Debug, Default)]
 pub struct Node {
     value: Value,
-    /// Rare, hence a pointer: most nodes are plain data.
+    /// A pointer because they are rare: most nodes are plain data.
     annotations: Option<Arc<Annotations>>,
     source: Option<Arc<str>>,
 }
 
 impl Node {
-    /// A node without annotations.
+    /// Creates a node without annotations.
     pub fn new(value: impl Into<Value>) -> Self {
         Self { value: value.into(), annotations: None, source: None }
     }
 
-    /// The value.
+    /// Returns the value.
     pub fn value(&self) -> &Value {
         &self.value
     }
 
-    /// The value, for taking apart.
+    /// Converts the node into its value.
     pub fn into_value(self) -> Value {
         self.value
     }
 
-    /// Its annotations.
+    /// Returns the annotations.
     pub fn annotations(&self) -> &Annotations {
         static NONE: Annotations = Annotations::NONE;
         self.annotations.as_deref().unwrap_or(&NONE)
     }
 
-    /// Its annotations as other nodes may share them; nothing if there are none.
+    /// Returns the annotations in shared form; `None` if there are none.
     pub(crate) fn shared_annotations(&self) -> Option<&Arc<Annotations>> {
         self.annotations.as_ref()
     }
 
-    /// Whether anything is known about it.
+    /// Tells whether it has annotations.
     pub(crate) fn has_annotations(&self) -> bool {
         self.annotations.is_some()
     }
 
-    /// The name of the document it is from; empty for what an expression made.
+    /// Returns the name of its document; empty for the result of an expression.
     pub fn source(&self) -> &str {
         self.source.as_deref().unwrap_or("")
     }
 
-    /// That name, for another node.
+    /// Returns the name of its document in shared form.
     pub fn source_name(&self) -> Option<&Arc<str>> {
         self.source.as_ref()
     }
 
-    /// The same with another value.
+    /// Returns the node with another value.
     pub fn with_value(&self, value: impl Into<Value>) -> Self {
         Self { value: value.into(), annotations: self.annotations.clone(), source: self.source.clone() }
     }
 
-    /// The same with other annotations.
+    /// Returns the node with other annotations.
     pub fn with_annotations(mut self, annotations: Annotations) -> Self {
         self.annotations = (annotations != Annotations::NONE).then(|| Arc::new(annotations));
         self
     }
 
-    /// The same with its annotations changed by `change`.
+    /// Returns the node with its annotations changed by `change`.
     pub fn annotate(self, change: impl FnOnce(&mut Annotations)) -> Self {
         let mut annotations = self.annotations().clone();
         change(&mut annotations);
         self.with_annotations(annotations)
     }
 
-    /// The same from a document of that name.
+    /// Returns the node with another document name.
     pub fn with_source(mut self, source: impl Into<Arc<str>>) -> Self {
         self.source = Some(source.into());
         self
     }
 
-    /// A field of a map.
+    /// Returns a field of a map.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.value.as_map()?.get(key)
     }
 
-    /// The node at a path below: `a.b.[0]`, `a.x` for the entry of a list whose key field is `x`.
+    /// Returns the node at a path: `a.b.[0]`, or `a.x` for the list entry whose key field is `x`.
     ///
     /// ```
     /// use windlass_source::Source;
@@ -101,7 +101,7 @@ impl Node {
         steps.iter().try_fold(self.clone(), |node, name| crate::eval::find::step(&node, name, None))
     }
 
-    /// Puts a node in the place of another that is below maps; one that is undefined removes it.
+    /// Replaces a node that is below maps; an undefined node removes it.
     pub(crate) fn replace(&mut self, path: &[Arc<str>], node: Self) {
         let (Some((key, rest)), Value::Map(map)) = (path.split_first(), &mut self.value) else { return };
         let map = Arc::make_mut(map);
@@ -116,7 +116,8 @@ impl Node {
         }
     }
 
-    /// Whether both have the same lists and maps in memory, or equal scalars, and the same annotations.
+    /// Tells whether both share their lists and maps in memory, or have equal scalars, and have equal
+    /// annotations.
     pub(crate) fn same_place(&self, other: &Self) -> bool {
         self.same(other)
             || (self.annotations() == other.annotations()
@@ -124,7 +125,7 @@ impl Node {
                 && self.value == other.value)
     }
 
-    /// Whether both are the same node in memory, which is a fast way to see that nothing changed.
+    /// Tells whether both are the same node in memory, a fast test for an unchanged node.
     pub fn same(&self, other: &Self) -> bool {
         let annotations = match (&self.annotations, &other.annotations) {
             (None, None) => true,

@@ -1,6 +1,7 @@
-//! Numbers as text, and back: the forms that Go's `strconv` has, which documents and messages depend on.
+//! Formats and parses numbers as Go's `strconv` does, on which documents and messages depend.
 
-/// A float in its shortest form: plain between `1e-4` and `1e6`, else with an exponent of at least two digits.
+/// Formats a float in its shortest form: plain between `1e-4` and `1e6`, else with an exponent of at least
+/// two digits.
 ///
 /// ```
 /// use windlass_spiff::value::number::float_text;
@@ -14,7 +15,7 @@ pub fn float_text(value: f64) -> String {
     shortest(value, -4, 6, 2)
 }
 
-/// A float as JSON has it: with an exponent below `1e-6` and from `1e21`.
+/// Formats a float as in JSON: with an exponent below `1e-6` and from `1e21`.
 pub fn float_json(value: f64) -> String {
     shortest(value, -6, 21, 1)
 }
@@ -37,12 +38,12 @@ fn shortest(value: f64, low: i32, high: i32, exponent_digits: usize) -> String {
     format!("{value}")
 }
 
-/// A decimal integer with an optional sign.
+/// Parses a decimal integer with an optional sign.
 pub fn parse_int(text: &str) -> Option<i64> {
     text.parse().ok()
 }
 
-/// A boolean as Go's `ParseBool` takes it: `1`, `t`, `T`, `true`, `TRUE`, `True` and their opposites.
+/// Parses a boolean as Go's `ParseBool` does: `1`, `t`, `T`, `true`, `TRUE`, `True` and their opposites.
 pub fn parse_bool(text: &str) -> Option<bool> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),

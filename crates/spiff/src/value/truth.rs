@@ -1,10 +1,10 @@
-//! Truth: which values count as true.
+//! The truth of values.
 
 use super::Value;
 
 impl Value {
-    /// Whether a condition of this value holds: null, `false`, `""`, `0`, `[]` and `{}` don't, all else does, also
-    /// `0.0`.
+    /// Tells whether a value counts as true. Null, `false`, `""`, `0`, `[]` and `{}` don't; all others do,
+    /// including `0.0`.
     pub fn is_true(&self) -> bool {
         match self {
             Self::Undefined | Self::Null => false,

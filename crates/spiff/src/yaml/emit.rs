@@ -1,17 +1,17 @@
-//! From nodes to YAML, byte for byte as the original writes it.
+//! Writes nodes as YAML, byte for byte as the original does.
 //!
-//! The layout is that of libyaml: entries indented by two, lists not indented below their key, lines folded at
-//! blanks behind column 80. No emitter at hand has this layout together with the original's choice of notation and
-//! its escapes for all that isn't ASCII; hence written by hand.
+//! The layout is that of libyaml: entries are indented by two, lists are not indented below their key, and
+//! lines are folded at spaces after column 80. No available emitter combines this layout with the original's
+//! choice of notation and its escapes for all non-ASCII characters, so this is an emitter of its own.
 
 use base64::Engine as _;
 use windlass_source::SpiffScalar;
 
 use crate::value::{Node, Value, number};
 
-/// Where lines are folded.
+/// Column after which lines are folded.
 const WIDTH: usize = 80;
-/// The longest key that stands before its colon without a `? `.
+/// Maximum length of a key without the `? ` notation.
 const SIMPLE_KEY: usize = 128;
 
 /// Writes a node, with a line break at the end.
@@ -37,7 +37,7 @@ pub fn value_to_yaml(value: &Value) -> String {
     writer.out
 }
 
-/// Where a node stands.
+/// The context of a node.
 #[derive(Clone, Copy, PartialEq)]
 enum Context {
     Root,
@@ -50,9 +50,9 @@ struct Writer {
     out: String,
     column: usize,
     indent: Option<usize>,
-    /// The last thing written needs no blank behind it.
+    /// Whether the last output needs no space after it.
     after_blank: bool,
-    /// Only indentation and indicators are on this line.
+    /// Whether the line has only indentation and indicators.
     at_indent: bool,
 }
 
@@ -80,7 +80,7 @@ impl Writer {
 
     fn list(&mut self, items: &[Node], context: Context) {
         let outer = self.indent;
-        // Below a key on a line of its own a list is not indented.
+        // A list below a key is not indented.
         if context != Context::Field || self.at_indent {
             self.deeper();
         }
@@ -117,7 +117,7 @@ impl Writer {
         self.indent = Some(self.indent.map_or(0, |indent| indent + 2));
     }
 
-    /// The text of a scalar that needs no quotes.
+    /// Writes a scalar without quotes.
     fn bare(&mut self, text: &str) {
         self.separate();
         self.write(text);
@@ -249,14 +249,14 @@ impl Writer {
         self.at_indent = self.at_indent && at_indent;
     }
 
-    /// A blank, if the last thing needs one.
+    /// Writes a space, if the last output needs one.
     fn separate(&mut self) {
         if !self.after_blank {
             self.put(' ');
         }
     }
 
-    /// Goes to the indentation, on a new line unless this one has nothing else yet.
+    /// Moves to the indentation, on a new line unless this one is still empty.
     fn new_line(&mut self) {
         let indent = self.indent.unwrap_or(0);
         if !self.at_indent || self.column > indent || (self.column == indent && !self.after_blank) {
@@ -285,7 +285,7 @@ impl Writer {
     }
 }
 
-/// How a text is written.
+/// The notation of a text.
 #[derive(Clone, Copy, PartialEq)]
 enum Notation {
     Plain,
@@ -295,7 +295,7 @@ enum Notation {
 }
 
 fn notation(text: &str, traits: Traits, key: bool) -> Notation {
-    // Text that reads back as another value, dates included.
+    // The text would be read as another value, such as a date.
     if !matches!(SpiffScalar::plain(text), SpiffScalar::Text(read) if read == text) {
         return Notation::Double;
     }
@@ -309,12 +309,12 @@ fn notation(text: &str, traits: Traits, key: bool) -> Notation {
     }
 }
 
-/// Whether a key can stand before its colon.
+/// Tells whether a key needs no `? ` notation.
 fn simple(key: &str) -> bool {
     key.len() <= SIMPLE_KEY && !key.contains('\n')
 }
 
-/// In which notations a text can be written.
+/// The notations in which a text can be written.
 #[derive(Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "four independent facts about one text")]
 struct Traits {
@@ -343,7 +343,7 @@ impl Traits {
     }
 }
 
-/// Whether there are characters that mean something outside of quotes.
+/// Tells whether a text contains characters that have a meaning outside of quotes.
 fn has_indicators(text: &str) -> bool {
     let blank = |c: Option<char>| c.is_none_or(|c| matches!(c, ' ' | '\t' | '\n' | '\r'));
     let mut before = None;
@@ -368,7 +368,7 @@ fn has_indicators(text: &str) -> bool {
     false
 }
 
-/// Whether a character must be escaped in double quotes.
+/// Tells whether a character must be escaped in double quotes.
 fn escaped(character: char) -> bool {
     !matches!(character, ' '..='~') || matches!(character, '"' | '\\')
 }

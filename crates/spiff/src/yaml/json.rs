@@ -1,4 +1,4 @@
-//! From values to JSON, as Go's encoder writes it.
+//! Writes values as JSON, as Go's encoder does.
 
 use std::fmt::Write as _;
 
@@ -6,12 +6,12 @@ use base64::Engine as _;
 
 use crate::value::{Value, number};
 
-/// A value has no JSON form.
+/// A value without a JSON form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("json: unsupported value: {0}")]
 pub struct NotJson(String);
 
-/// Writes a value without blanks, keys in order, with `<`, `>`, `&` and the line separators of Unicode as escapes.
+/// Writes a value without whitespace, keys sorted. `<`, `>`, `&` and the Unicode line separators are escaped.
 ///
 /// ```
 /// use windlass_spiff::value::Value;
@@ -22,7 +22,7 @@ pub struct NotJson(String);
 /// ```
 ///
 /// # Errors
-/// Infinities and NaN have no JSON form.
+/// For infinities and NaN, which have no JSON form.
 pub fn to_json(value: &Value) -> Result<String, NotJson> {
     let mut out = String::new();
     write(&mut out, value)?;
@@ -67,7 +67,7 @@ fn write(out: &mut String, value: &Value) -> Result<(), NotJson> {
     Ok(())
 }
 
-/// A JSON string.
+/// Writes a JSON string.
 pub(crate) fn string(out: &mut String, text: &str) {
     out.push('"');
     for character in text.chars() {

@@ -1,17 +1,19 @@
-//! Text to [`Node`](crate::value::Node)s and back, as the original reads and writes YAML and JSON.
+//! Reads and writes [`Node`](crate::value::Node)s as YAML and JSON, as the original does.
 //!
-//! Text is read by [`windlass_source`], the only reader of windlass; here its tree becomes values, with scalars
-//! as [`SpiffScalar`](windlass_source::SpiffScalar) has them. What is written has the bytes of the original.
+//! [`windlass_source`], the only reader of windlass, reads the text. This module converts its tree to values,
+//! with scalars in the reading of [`SpiffScalar`](windlass_source::SpiffScalar). The output has the same
+//! bytes as the original's.
 //!
 //! # Differences from windlass's own documents
 //!
-//! `y`, `no` and `ON` are booleans and so can't be keys; `017` is octal; `1_000` is a number; dates become text in
-//! an order of digits that only the original knows; tags other than `!!binary` are ignored, but give quoted text
-//! a type; `<<` is a key like any other; of equal keys the last one counts.
+//! `y`, `no` and `ON` are booleans, so they can't be keys. `017` is octal, and `1_000` is a number. Dates
+//! become text with a digit order specific to the original. Tags other than `!!binary` have no meaning, but
+//! make quoted text typed. `<<` is an ordinary key. Of equal keys the last one wins.
 //!
 //! # Deviations from the original
 //!
-//! Errors of syntax have windlass's wording and place. A list or map as a key is an error; the original crashes.
+//! Syntax errors have windlass's wording and places. A list or map as a key is an error; the original
+//! crashes.
 
 mod emit;
 mod json;

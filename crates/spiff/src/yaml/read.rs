@@ -1,4 +1,4 @@
-//! From text to nodes.
+//! Reads text as nodes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,53 +11,53 @@ use windlass_source::{
 
 use crate::value::{Map, Node, Value, number};
 
-/// Why a text is no document.
+/// The reason why a text is no valid document.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// It is no YAML.
+    /// The text is not valid YAML.
     #[error("yaml: {}", .0.message())]
     Syntax(Box<Problem>),
-    /// It has a key that isn't text.
+    /// The text has a key that isn't text.
     #[error("map key must be a string: {key}")]
     Key {
-        /// The key as it is read.
+        /// The key as it was read.
         key: String,
-        /// Where it stands.
+        /// Place of the key.
         place: Place,
     },
-    /// It has nothing but comments.
+    /// The text has only comments.
     #[error("Expected document start at line 1, column 0")]
     OnlyComments,
-    /// There is a second document where there should be one.
+    /// The text has a second document where one is expected.
     #[error("multi document not possible")]
     MultipleDocuments,
-    /// A line of block notation is indented with a tab.
+    /// A line in block notation is indented with a tab.
     #[error("yaml: a tab can't indent at {place}")]
     Tab {
-        /// The character behind the tab.
+        /// Place of the character after the tab.
         place: Place,
     },
     /// A character beyond the basic plane is written as two escapes.
     #[error("yaml: two escapes for one character at {place}: write the character, or `\\U` and eight digits")]
     Surrogates {
-        /// The text with the escapes.
+        /// Place of the text with the escapes.
         place: Place,
     },
-    /// A `!!binary` is no base64.
+    /// A `!!binary` value is not valid base64.
     #[error("{place}: invalid base64 in a binary value")]
     Binary {
-        /// Where it stands.
+        /// Place of the value.
         place: Place,
     },
 }
 
-/// All that is wrong with the syntax of a text.
+/// All syntax errors of a text.
 #[derive(Clone, Debug)]
 pub struct Problem(Diagnostics);
 
 impl Problem {
-    /// The diagnostics, with their places.
+    /// Returns the diagnostics, with their places.
     pub fn diagnostics(&self) -> &Diagnostics {
         &self.0
     }
@@ -70,7 +70,7 @@ impl Problem {
     }
 }
 
-/// `file:1:2: message`.
+/// Formats a diagnostic in one line, with line and column.
 fn one_line(diagnostic: &Diagnostic) -> String {
     match diagnostic.place() {
         Some(place) => {
@@ -80,7 +80,7 @@ fn one_line(diagnostic: &Diagnostic) -> String {
     }
 }
 
-/// Reads a text that has one document; a text of white space is null.
+/// Reads a text that has one document; a text of whitespace is null.
 ///
 /// ```
 /// use windlass_source::Source;
@@ -166,7 +166,7 @@ impl Reader<'_> {
         Ok(self.node(value))
     }
 
-    /// Block notation can't be indented with tabs, which our own reader takes.
+    /// Refuses tabs as indentation in block notation, which the windlass reader accepts.
     fn refuse_tab(&self, tree: &Tree) -> Result<(), ReadError> {
         if matches!(tree.as_scalar().map(Scalar::style), Some(Style::Literal | Style::Folded))
             || tree.span().is_empty()
@@ -183,7 +183,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The original takes no surrogate pairs, so that a document with them means nothing there.
+    /// Refuses surrogate pairs, which the original doesn't support.
     fn refuse_surrogates(&self, tree: &Tree) -> Result<(), ReadError> {
         let Some(scalar) = tree.as_scalar().filter(|scalar| scalar.style() == Style::DoubleQuoted) else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! YAML as the original reads and writes it: every probe of YAML text and of strings.
+//! Compares YAML with the original's reader and writer: every probe of YAML text and of strings.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ fn corpus(file: &str) -> Option<PathBuf> {
     file.is_file().then_some(file)
 }
 
-/// The problem of one probe.
+/// Checks one probe and returns its problem.
 fn probe(case: &Json) -> Result<(), String> {
     let input = case["input"].as_str().expect("a probe has an input");
     if case["kind"] == "yaml_out" {
@@ -72,7 +72,7 @@ fn corpus_of_yaml_probes() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// The original's text reads as the value it had, and is written again as it was.
+/// The original's text is read with the value it had, and is written in the same form.
 #[test]
 fn corpus_of_written_documents() {
     let (mut passed, mut excluded, mut failed) = (0, 0, Vec::new());
@@ -89,7 +89,7 @@ fn corpus_of_written_documents() {
         for line in std::fs::read_to_string(file).unwrap().lines() {
             let case: Json = serde_json::from_str(line).unwrap();
             let (Some(text), value) = (case[text_field].as_str(), &case[value_field]) else { continue };
-            // Text can't say that a number was a float, and what a lambda or template was.
+            // Text doesn't show that a number was a float, nor the content of a lambda or template.
             if value.to_string().contains("\"$") {
                 excluded += 1;
                 continue;

@@ -1,4 +1,4 @@
-//! The folder of examples: each gives its result.
+//! Tests that each example in the folder of examples gives its result.
 
 use std::fs;
 use std::path::Path;

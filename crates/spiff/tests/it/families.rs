@@ -1,5 +1,5 @@
-//! Random documents by family: templates, markers, merges, lists by key, control structures, lambdas, scopes. Their evaluation
-//! ends, gives the same each time, and its result is a fixed point.
+//! Random documents by family: templates, markers, merges, lists by key, control structures, lambdas, scopes.
+//! Their evaluation ends and is deterministic, and its result is a fixed point.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use windlass_source::Source;
 use windlass_spiff::{Engine, Features, Limits, Preserve};
 
-/// Choices that a number decides.
+/// A pseudo-random generator; the number is its state.
 struct Dice(u64);
 
 impl Dice {
@@ -30,7 +30,7 @@ impl Dice {
 const KEYS: [&str; 6] = ["a", "b", "c", "d", "foo", "bar"];
 const SCALARS: [&str; 8] = ["1", "-4", "true", "~", "x", "2.5", "\"5\"", "10.0.0.1"];
 
-/// An expression that stands for a value.
+/// Generates an expression for a value.
 fn expression(dice: &mut Dice, depth: usize) -> String {
     let inner = |dice: &mut Dice| expression(dice, depth.saturating_sub(1));
     match dice.roll(if depth == 0 { 4 } else { 16 }) {
@@ -92,7 +92,7 @@ fn markers(dice: &mut Dice) -> String {
     }
 }
 
-/// The expression of a merge key.
+/// Generates the expression of a merge key.
 fn insertion(dice: &mut Dice) -> String {
     match dice.roll(4) {
         0 => markers(dice),
@@ -102,7 +102,7 @@ fn insertion(dice: &mut Dice) -> String {
     }
 }
 
-/// A document in YAML's flow form.
+/// Generates a document in YAML's flow form.
 fn node(dice: &mut Dice, depth: usize, control: bool) -> String {
     match dice.roll(if depth == 0 { 3 } else { 9 }) {
         0 | 1 => dice.one(&SCALARS).to_owned(),
@@ -141,7 +141,7 @@ fn list(dice: &mut Dice, depth: usize, control: bool) -> String {
     text + "]"
 }
 
-/// A control structure.
+/// Generates a control structure.
 fn structure(dice: &mut Dice, depth: usize) -> String {
     let value = node(dice, 0, true);
     let part = |dice: &mut Dice| node(dice, depth, true);
@@ -154,7 +154,7 @@ fn structure(dice: &mut Dice, depth: usize) -> String {
     }
 }
 
-/// A document with a lambda and a template that others refer to, and stubs.
+/// Generates a document with a lambda and a template that other fields refer to, and with stubs.
 fn document(dice: &mut Dice, control: bool) -> String {
     let mut text = "v: 5\nw: {x: foo, v: 7}\nl: [1, 2]\n".to_owned();
     for key in KEYS {
@@ -177,13 +177,14 @@ fn run(engine: &Engine, template: &str, stubs: &[String]) -> Result<String, Stri
     Ok(result.to_yaml())
 }
 
-/// Maps of fields that refer to each other, with a few that see more than values: failures, passes, stubs.
+/// Generates maps of fields that refer to each other. A few depend on more than values: failures, passes,
+/// stubs.
 fn chains(dice: &mut Dice) -> String {
     let count = 3 + dice.roll(12);
     let mut text = String::new();
     let mut maps = Vec::new();
     for at in 0..count {
-        // Chains in the order of the names, and against it.
+        // Chains follow the order of the names, or any order.
         let before = if dice.roll(2) == 0 { at.saturating_sub(1) } else { dice.roll(count) };
         let owner =
             |at: usize| if at.is_multiple_of(3) { format!("n{at:02}") } else { format!("m.n{at:02}") };
@@ -222,7 +223,7 @@ fn many_of_the_documents_have_results() {
     assert!(found > 30, "{found} of 300");
 }
 
-/// 400 cases, or more by `PROPTEST_CASES`.
+/// Returns a configuration of 400 cases, or more with `PROPTEST_CASES`.
 fn config() -> ProptestConfig {
     let default = ProptestConfig::default();
     ProptestConfig { cases: default.cases.max(400), failure_persistence: None, ..default }
@@ -244,14 +245,14 @@ proptest! {
         let first = run(&engine, &template, &stubs);
         prop_assert_eq!(&first, &run(&engine, &template, &stubs), "{}\n{:?}", template, stubs);
         match first {
-            // Recursion without end is the only way in which such a document exceeds a limit.
+            // Only endless recursion makes such a document exceed a limit.
             Err(message) if message.contains("limit of ") => {
                 prop_assert!(
                     message.contains("within each other") || message.contains("steps"),
                     "{}\n{}\n{:?}", message, template, stubs
                 );
             }
-            // A result without expressions has nothing left to be evaluated.
+            // A result without expressions has nothing left to evaluate.
             Ok(result) if !result.contains("((") && !result.contains("<<") && !result.contains("key:") => {
                 prop_assert_eq!(run(&engine, &result, &[]), Ok(result), "{}\n{:?}", template, stubs);
             }
@@ -259,7 +260,8 @@ proptest! {
         }
     }
 
-    /// A trace is of whole passes. Without one, passes visit only what can change, and give the same.
+    /// A trace covers whole passes. Without a trace, passes visit only nodes that can change, and the result
+    /// is the same.
     #[test]
     fn passes_that_visit_less_give_the_same(seed: u64) {
         let mut dice = Dice(seed);

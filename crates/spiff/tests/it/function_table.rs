@@ -1,4 +1,4 @@
-//! The page of functions is complete. That its examples are true is a doc test of the page itself.
+//! Tests that the page of functions is complete. A doc test of the page checks its examples.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use windlass_spiff::functions::Registry;
 
 const PAGE: &str = include_str!("../../docs/functions.md");
 
-/// The names of functions in the first column of the tables that have examples.
+/// Returns the names of functions in the first column of the tables with examples.
 fn described() -> BTreeSet<&'static str> {
     let rows = PAGE.lines().filter(|line| line.starts_with("| `") && line.ends_with("` |"));
     let examples = rows.filter(|line| line.contains("` → `"));

@@ -1,4 +1,5 @@
-//! Any input: no panic, no hang, no more memory than [`crate::memory::LIMIT`]. `WINDLASS_FUZZ_SECONDS` says how long a target runs; without it, a few hundred cases.
+//! Any input: no panic, no hang, no more memory than [`crate::memory::LIMIT`]. `WINDLASS_FUZZ_SECONDS` sets
+//! the duration of a target in seconds; without it, a few hundred cases run.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use windlass_spiff::{Engine, Features, Limits, yaml};
 
 use crate::memory;
 
-/// Small limits, so that what would take long is an error soon.
+/// Returns an engine with small limits, so that long evaluations fail early.
 fn engine() -> Engine {
     let limits =
         Limits { steps: 200_000, depth: 100, passes: 200, time: Duration::from_secs(5), output: 1024 * 1024 };
@@ -28,7 +29,7 @@ fn seed() -> u64 {
     std::env::var("WINDLASS_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1)
 }
 
-/// Runs a property for the time that is set, or some cases. `WINDLASS_FUZZ_SEED` says with which it begins.
+/// Runs a property for the duration that is set, or for some cases. `WINDLASS_FUZZ_SEED` is the first seed.
 fn fuzz<S: Strategy>(name: &str, strategy: &S, test: impl Fn(S::Value)) {
     let until = seconds().map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let seed = seed();
@@ -178,7 +179,7 @@ fn fuzz_expressions() {
     fuzz("expressions", &expression(), |text| {
         if let Ok(expr) = parse(&text, &Place::default()) {
             let printed = expr.to_string();
-            // A printed expression can be read again, apart from forms for people only.
+            // A printed expression parses again, except forms that only people read.
             let _ = parse(&printed, &Place::default());
         }
     });

@@ -1,4 +1,4 @@
-//! The crate through its public interface.
+//! Tests of the public API.
 
 mod corpus;
 mod corpus_yaml;

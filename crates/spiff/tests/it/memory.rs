@@ -1,17 +1,18 @@
-//! Tests that have little memory: each runs again in a process of its own, whose address space is limited.
+//! Tests with little memory. Each runs again in a process of its own with a limited address space.
 
 use std::process::Command;
 
 use windlass_source::Source;
 use windlass_spiff::{Engine, Features, Limits};
 
-/// How much address space such a process has, in KiB: 256 MiB.
+/// Address space of such a process in KiB: 256 MiB.
 const LIMIT: u32 = 256 * 1024;
 
-/// The variable that such a process knows itself by.
+/// Variable that marks such a process.
 const INSIDE: &str = "WINDLASS_TEST_CONFINED";
 
-/// Whether this is the process with little memory. Elsewhere that one is started, and has to end well.
+/// Returns whether this is the process with little memory. Otherwise starts that process and asserts that it
+/// succeeds.
 #[expect(clippy::disallowed_methods, reason = "the test starts itself again, and has to know that it did")]
 pub(crate) fn confined(name: &str) -> bool {
     if std::env::var_os(INSIDE).is_some() {
@@ -21,20 +22,20 @@ pub(crate) fn confined(name: &str) -> bool {
     let script = format!("ulimit -v {LIMIT} && exec \"$0\" --exact \"$1\" --nocapture --test-threads=1");
     let mut shell = Command::new("sh");
     shell.args(["-c", &script]).arg(program).arg(name);
-    // An arena a thread would reserve more than is there.
+    // An arena per thread would reserve more than the limit.
     shell.env(INSIDE, "1").env("MALLOC_ARENA_MAX", "1").env("RUST_MIN_STACK", "8388608");
     let status = shell.status().expect("a shell starts");
     assert!(status.success(), "{name} with {LIMIT} KiB: {status}");
     false
 }
 
-/// Templates that would grow without end: each is refused by a limit.
+/// Templates that would grow without end are refused by a limit.
 #[test]
 fn what_grows_is_refused_before_it_is_there() {
     if !confined("memory::what_grows_is_refused_before_it_is_there") {
         return;
     }
-    // Ten times the same, ten times over: a few hundred bytes that would be 10^20.
+    // Each row repeats the one before ten times: a few hundred bytes would become 10^20 values.
     let again = |first: &str, form: &str| -> String {
         let rows = (1..20).map(|at| format!("a{at}: (( {} ))\n", form.replace('P', &format!("a{}", at - 1))));
         format!("a0: {first}\n{}", rows.collect::<String>())
@@ -64,7 +65,7 @@ fn what_grows_is_refused_before_it_is_there() {
         "l: (( [1..1000] ))\nv:\n  <<for:\n    a: (( l ))\n    b: (( l ))\n    c: (( l ))\n  <<do: (( { $x=a } ))\n".to_owned(),
         "t:\n  <<: (( &template ))\n  a: 1\n  b: {c: 2}\nv: (( map[[1..1000000]|x|->*t] ))\n".to_owned(),
     ];
-    // Less than by default, so that the largest that is allowed is soon gone through.
+    // Limits below the defaults, so that the largest permitted result takes little time.
     let limits = Limits { steps: 10_000_000, output: 8 * 1024 * 1024, ..Limits::default() };
     let engine = Engine::new().with_features(Features::ALL).with_limits(limits);
     for (at, text) in cases.iter().enumerate() {
@@ -85,7 +86,7 @@ fn what_grows_is_refused_before_it_is_there() {
     }
 }
 
-/// The most that the default limits allow, made, processed and written in that memory.
+/// The largest document that the default limits permit is created, processed and written in that memory.
 #[test]
 fn what_is_allowed_fits() {
     if !confined("memory::what_is_allowed_fits") {

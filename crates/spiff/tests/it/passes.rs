@@ -1,11 +1,11 @@
-//! How much of a document a pass visits.
+//! Tests how many nodes of a document a pass visits.
 
 use std::fmt::Write as _;
 
 use windlass_source::Source;
 use windlass_spiff::{Engine, Limits};
 
-/// Processes a template with so many steps at most.
+/// Processes a template with at most `steps` steps.
 fn within(steps: u64, template: &str) -> Result<String, String> {
     let engine = Engine::new().with_limits(Limits { steps, ..Limits::default() });
     let result = engine.process_texts(&Source::new("t.yml", template), &[]);

@@ -1,4 +1,4 @@
-//! Templates can't run forever, exhaust the machine or reach outside.
+//! Tests that templates can't run forever, exhaust the machine or access the outside.
 
 use std::time::{Duration, Instant};
 
@@ -46,7 +46,7 @@ fn doubling_text_ends() {
 
 #[test]
 fn a_growing_document_ends() {
-    // Each pass makes a longer expression.
+    // Each pass makes the expression longer.
     let limits = Limits { passes: 200, ..Limits::default() };
     let text = "a: (( \"(( \\\"\" \"x\" \"\\\" ))\" ))\nb: (( a \"y\" ))\n";
     assert!(run(&engine().with_limits(limits), text).is_ok());
@@ -190,7 +190,7 @@ fn an_expression_that_waits_through_many_passes_keeps_nothing_of_them() {
 fn values_are_no_deeper_than_functions_can_recurse() {
     let expected = "limit of 2000 levels of a value exceeded";
     fails_with(&engine(), "v: (( sum[[1..100000]|[]|s,e|->[s]] ))\n", expected);
-    // Each call adds a hundred levels without referring to a value.
+    // Each call adds a hundred levels without a reference to a value.
     let (open, close) = ("[ ".repeat(100), " ]".repeat(100));
     let text = format!("f: (( |n|->n < 1 ? [] :{open}_(n - 1){close} ))\nv: (( .f(1000) ))\n");
     fails_with(&engine(), &text, expected);

@@ -1,10 +1,10 @@
-//! Values as the corpus writes them down: floats, bytes, lambdas and templates as maps with one `$` key.
+//! Values in the notation of the corpus: floats, bytes, lambdas and templates are maps with one `$` key.
 
 use base64::Engine as _;
 use serde_json::{Value as Json, json};
 use windlass_spiff::value::{Value, number};
 
-/// A value in the notation of the corpus.
+/// Returns a value in the notation of the corpus.
 pub(crate) fn typed(value: &Value) -> Json {
     match value {
         Value::Undefined => json!({"$undefined": true}),

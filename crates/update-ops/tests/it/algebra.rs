@@ -1,4 +1,4 @@
-//! The algebra, case by case; `laws` has the general statements.
+//! Tests the algebra case by case; `laws` has the general statements.
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -66,7 +66,8 @@ fn composes(#[case] first: Value, #[case] later: Value, #[case] both: Value) {
     assert_eq!(trusted(&first).then(&trusted(&later)), Ok(trusted(&both)));
 }
 
-/// Why updates are composed under a shape: no normal form removes `b.a` and then finds a list at `b`.
+/// The reason why updates are composed with a shape: no normal form removes `b.a` and then finds a list at
+/// `b`.
 #[rstest]
 #[case(json!({"$unset": {"b.a": null}}), json!({"$pushAll": {"b": [1]}}), "`b` can't be written: `b` is a map, not a list")]
 #[case(json!({"b": 1}), json!({"$set": {"b.a": 1}}), "`b.a` can't be written: `b` is a number, not a map")]
@@ -143,7 +144,7 @@ fn what_was_appended_stays() {
     assert_eq!(error.to_string(), "`activityLog` was appended to, and what was appended can't be taken back");
 }
 
-/// A health check that began before a reconfiguration ended reports values from before it.
+/// A health check that began before the end of a reconfiguration reports values from before it.
 #[test]
 fn stale_operations_are_split_off() {
     let reconfigured = trusted(&json!({"interfaces": {"info": {"signals": {"login": "yes"}}}}));

@@ -1,4 +1,4 @@
-//! Updates that others wrote, and what other implementations make of updates.
+//! Tests updates that others wrote, and compares with other implementations.
 //!
 //! The folder is `$WINDLASS_CORPUS`, or `../shared/corpus` beside the workspace. Each test prints
 //! `name: N passed, N failed, N excluded (reason)`.
@@ -13,7 +13,7 @@ use windlass_update_ops::{Keys, NotViable, Path, Problem, Shape, Update};
 
 use crate::table::instance;
 
-/// What became of a case.
+/// Result of a case.
 enum Outcome {
     Passed,
     Failed(String),
@@ -49,13 +49,13 @@ impl Tally {
     }
 }
 
-/// Prints, also from a test that passes.
+/// Prints a line, also from a test that passes.
 #[expect(clippy::explicit_write, reason = "the harness captures `eprintln!` of tests that pass")]
 fn say(line: &str) {
     writeln!(std::io::stderr(), "{line}").unwrap();
 }
 
-/// A folder of the corpus, or a loud word that it was skipped.
+/// Returns a folder of the corpus. Prints that the test was skipped and returns `None` where it is missing.
 #[expect(clippy::disallowed_methods, reason = "the tests' own setting: where the corpus is")]
 fn folder(name: &str) -> Option<PathBuf> {
     let given = std::env::var_os("WINDLASS_CORPUS").map(PathBuf::from);
@@ -77,7 +77,8 @@ fn files(folder: &FilePath, ending: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Two emulators of MongoDB: where they find a conflict, so do we; where they agree on a result, so do we.
+/// Compares with two emulators of MongoDB. Where both report a conflict or agree on a result, this crate must
+/// do the same.
 #[test]
 fn corpus_mongo_updates() {
     let Some(folder) = folder("tonomi/updates") else { return };
@@ -123,7 +124,8 @@ fn mongo_result(case: &Value, update: &Update) -> Outcome {
         Some(_) if document != case["before"] => Outcome::Failed(format!("refused by half: {case}")),
         Some(NotViable { obstacle, .. }) => match at(&case["before"], &obstacle) {
             Some(Value::Object(_) | Value::Null) | None => Outcome::Failed(format!("{obstacle}: {case}")),
-            // The server and we refuse what the emulators pass over. Where that was all there was to do, all agree.
+            // The server and this crate refuse paths that the emulators skip. All agree where the update has
+            // no other operation.
             Some(_) if agreed => Outcome::Passed,
             Some(_) => Outcome::Excluded(
                 "in which the emulators pass over a path through a scalar, which the server refuses, and do the rest",
@@ -132,7 +134,7 @@ fn mongo_result(case: &Value, update: &Update) -> Outcome {
     }
 }
 
-/// `$push` of MongoDB as our `$pushAll`.
+/// Replaces `$push` of MongoDB with the equivalent `$pushAll`.
 fn in_our_words(update: &Value) -> Value {
     let mut update = update.as_object().cloned().unwrap_or_default();
     if let Some(Value::Object(pushed)) = update.remove("$push") {
@@ -157,7 +159,7 @@ fn leads_into_a_list(document: &Value, path: &Path) -> bool {
     })
 }
 
-/// What real scripts printed: every update of an instance is read under the worked example's table.
+/// Output of real scripts: every update of an instance is read with the shape of the worked example.
 #[test]
 fn corpus_traffic() {
     let Some(folder) = folder("tonomi/traffic") else { return };
@@ -175,7 +177,7 @@ fn corpus_traffic() {
     tally.report("traffic");
 }
 
-/// The instances of a recorded output. The crate knows nothing of YAML outside this function.
+/// Returns the instances of a recorded output. Only this function of the crate reads YAML.
 fn instances(output: &str) -> Option<Map<String, Value>> {
     #[expect(clippy::disallowed_methods, reason = "a row below `source`, and a test")]
     let document: Value = serde_yaml::from_str(output).ok()?;
@@ -206,7 +208,7 @@ fn traffic(wire: &Value) -> Outcome {
     }
 }
 
-/// Real output replaces: what a script leaves out of a plain field is gone.
+/// Real output replaces a plain field: keys that a script omits are gone.
 #[test]
 fn replacing_is_not_merging() {
     let shape = Shape::new([(

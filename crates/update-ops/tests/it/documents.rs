@@ -1,9 +1,10 @@
-//! Looking at documents from outside the algebra.
+//! Inspects documents from outside the algebra.
 
 use serde_json::Value;
 use windlass_update_ops::{Path, Shape};
 
-/// The leaves of a canonical document: every path of the shape at which no map is to be descended into.
+/// Returns the leaves of a canonical document: every path of the shape at which no map is to be descended
+/// into.
 pub(crate) fn leaves(document: &Value, shape: &Shape) -> Vec<(Path, Value)> {
     let mut found = vec![];
     walk(document, &mut vec![], shape, &mut found);

@@ -1,4 +1,4 @@
-//! What an author reads when an update is wrong.
+//! Tests the messages that an author reads when an update is wrong.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use windlass_update_ops::{Keys, Node, Place, Problem, Shape, Step, Update};
 
 use crate::table::instance;
 
-/// Every error and warning on a line: place, message, help.
+/// Returns every error and warning on a line: place, message, help.
 fn report(wire: &Value) -> String {
     lines(Update::parse(wire, &instance(&["cmd-1", "cmd-2"])))
 }

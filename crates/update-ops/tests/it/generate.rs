@@ -1,4 +1,4 @@
-//! Random documents and updates of the worked example, with few names, so that paths meet often.
+//! Generates documents and updates of the worked example. There are few names, so that paths often coincide.
 
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -16,7 +16,7 @@ fn name() -> impl Strategy<Value = String> {
     prop_oneof![Just("a".to_owned()), Just("b".to_owned()), Just("10.0".to_owned())]
 }
 
-/// Anything, as deep as signals go.
+/// Generates any value, as nested as signals are.
 fn opaque() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(json!(null)),
@@ -27,7 +27,7 @@ fn opaque() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// A map of some of the fields; absent, null and empty ones included.
+/// Generates a map of some of the fields, including absent, null and empty ones.
 fn fields<const N: usize>(fields: [(&'static str, BoxedStrategy<Value>); N]) -> BoxedStrategy<Value> {
     let pairs: Vec<_> = fields
         .into_iter()
@@ -75,7 +75,7 @@ fn entries() -> impl Strategy<Value = Vec<Value>> {
     vec((0..3_u8).prop_map(|n| json!({"message": n.to_string()})), 0..3)
 }
 
-/// Valid documents, canonical.
+/// Generates valid, canonical documents.
 pub(crate) fn document() -> impl Strategy<Value = Value> {
     let raw = fields([
         ("name", text()),
@@ -88,7 +88,7 @@ pub(crate) fn document() -> impl Strategy<Value = Value> {
     raw.prop_map(|document| shape().canonical(document))
 }
 
-/// An operation at a path of the table, with a value of the path's sort.
+/// Generates an operation at a path of the table, with a value of the path's type.
 fn operation(appends: bool) -> impl Strategy<Value = (Path, Op)> {
     let at = |keys: &'static [&'static str], value: BoxedStrategy<Value>| {
         let names = vec(name(), keys.len());
@@ -130,12 +130,12 @@ fn operation(appends: bool) -> impl Strategy<Value = (Path, Op)> {
     prop_oneof![4 => values, u32::from(appends) => lists]
 }
 
-/// Updates of any kind; of those operations that conflict, the first stays.
+/// Generates updates of any kind. Of conflicting operations, the first stays.
 pub(crate) fn update() -> impl Strategy<Value = Update> {
     vec(operation(true), 0..6).prop_map(build)
 }
 
-/// Updates that append nothing.
+/// Generates updates that append nothing.
 pub(crate) fn append_free() -> impl Strategy<Value = Update> {
     vec(operation(false), 0..6).prop_map(build)
 }
@@ -150,7 +150,7 @@ fn build(ops: Vec<(Path, Op)>) -> Update {
     Update::from_ops(kept, &shape()).unwrap()
 }
 
-/// Any JSON, with the words of the wire form in it.
+/// Generates any JSON, including keywords of the wire form.
 pub(crate) fn anything() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(json!(null)),

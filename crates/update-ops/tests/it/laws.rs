@@ -1,4 +1,4 @@
-//! The laws, as the documentation of `Update` states them, on random documents and updates.
+//! Tests the laws that the documentation of `Update` states, on random documents and updates.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn applied(update: &Update, document: &Value) -> Value {
     document
 }
 
-/// The operations as updates of their own.
+/// Splits an update into updates of one operation.
 fn singles(update: &Update) -> Vec<Update> {
     update
         .iter()
@@ -50,7 +50,7 @@ proptest! {
         prop_assert_eq!(applied(&both, &d), applied(&v, &applied(&u, &d)));
     }
 
-    /// What composing makes is a normal form: no two comparable paths, canonical values of the right sorts.
+    /// Composition returns a normal form: no two comparable paths, canonical values of the right types.
     #[test]
     fn closure(u in update(), v in update()) {
         let both = u.then(&v).unwrap();
@@ -128,7 +128,7 @@ proptest! {
         prop_assert_eq!(shape().canonical(d.clone()), d);
     }
 
-    /// Reading takes any JSON; what it lets through is as good as any other update.
+    /// Parsing accepts any JSON. An update that it returns is valid as any other.
     #[test]
     fn reading_never_panics(wire in anything(), d in document()) {
         for shape in [shape(), shape().trusting(), Shape::untyped()] {
@@ -142,7 +142,7 @@ proptest! {
         }
     }
 
-    /// A refused update leaves the document alone, whatever the document.
+    /// A refused update leaves any document unchanged.
     #[test]
     fn all_or_nothing(wire in anything(), before in anything()) {
         if let Ok(parsed) = Update::parse(&wire, &Shape::untyped()) {
@@ -154,7 +154,7 @@ proptest! {
     }
 }
 
-/// An update that may append is not idempotent: what delivers twice must know it.
+/// An update that may append is not idempotent, which matters where an update is delivered twice.
 #[test]
 fn appends_repeat() {
     let u =

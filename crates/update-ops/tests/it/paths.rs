@@ -1,4 +1,4 @@
-//! Paths: their text form, their escapes, their order.
+//! Tests paths: their text form, their escapes, their order.
 
 use proptest::prelude::*;
 use rstest::rstest;
@@ -64,7 +64,7 @@ proptest! {
         }
     }
 
-    /// The order that finding conflicts and ancestors relies on.
+    /// The search for conflicts and ancestors relies on this order.
     #[test]
     fn what_lies_between_an_ancestor_and_a_path_lies_below_the_ancestor(
         a in "[ab.]{1,6}", b in "[ab.]{1,6}", c in "[ab.]{1,6}"

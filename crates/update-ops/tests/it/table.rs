@@ -22,7 +22,7 @@ use windlass_update_ops::{Keys, Node, Operator, Shape};
 
 use Operator::{PushAll, Set, Unset};
 
-/// The table, for an instance that has these commands open.
+/// Returns the shape of the table, for an instance with these open commands.
 pub(crate) fn instance(open_commands: &[&str]) -> Shape {
     let results = Node::list().deny(Set, "use `$pushAll`").deny(Unset, "results stay");
     let commands = Node::map(Keys::one_of(open_commands.iter().copied()), results);

@@ -1,4 +1,4 @@
-//! Reading and writing the wire form.
+//! Tests reading and writing the wire form.
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ fn reads_one_operation(#[case] at: &str, #[case] wire: Value, #[case] op: Op) {
     assert_eq!(update.get(&path(at)), Some(&op));
 }
 
-/// As a health check writes it: plain fields and operators side by side.
+/// A health check writes plain fields and operators side by side.
 #[test]
 fn mixes_fields_and_operators() {
     let wire = json!({

@@ -1,4 +1,4 @@
-//! From the start of a job's main process to the moment when none of its processes is left.
+//! The life of a job, from the start of its main process until none of its processes is left.
 
 use std::{
     collections::BTreeSet,
@@ -12,19 +12,19 @@ use crate::{
     spec::Spec,
 };
 
-/// How long somebody else may hold on to the output once the main process has ended.
+/// Maximum time that other processes may hold the output open after the main process has ended.
 const DRAIN: Duration = Duration::from_millis(250);
 
-/// How long killed processes may take to go.
+/// Maximum time for killed processes to disappear.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
 
-/// How many names of processes that were left are told.
+/// Maximum number of reported names of leftover processes.
 const NAMES: usize = 8;
 
-/// Between two looks for processes that were not asked to end.
+/// Pause between two searches for processes that were not signalled yet.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What the threads tell the main one.
+/// The events that the threads send to the main one.
 pub(crate) enum Event {
     /// A process has ended, with this status.
     Reaped { pid: i32, status: i32 },
@@ -32,28 +32,28 @@ pub(crate) enum Event {
     Alone,
     /// A stream has ended.
     Drained,
-    /// Somebody wishes the job to end within this time.
+    /// A caller requests the end of the job within this time.
     Cancel(Duration),
     /// The engine stops the container.
     Stopped,
-    /// Nobody is connected any more.
+    /// The owner's connection was closed.
     OwnerGone,
 }
 
-/// How the job ended, as the last line says it.
+/// The end of the job, in the form of the last line.
 pub(crate) enum End {
-    /// The status of its main process, as `waitpid` has it.
+    /// Status of the main process, as `waitpid` returns it.
     Status(i32),
     TimedOut,
     Cancelled,
     Orphaned,
     Stopped,
-    /// The words that say why.
+    /// The reason, in the words of the last line.
     NotStarted(String),
 }
 
-/// Waits for the end of the main process, brings it about when its time is over or somebody wishes it, and sees to it that
-/// nobody is left. Tells the names of those that were, where it had ended by itself.
+/// Waits for the end of the main process, and ends it at its time limit or on request. Then kills all
+/// remaining processes. If the main process ended by itself, it reports the names of the remaining ones.
 pub(crate) fn run_to_end(spec: &Spec, main: i32, events: &Receiver<Event>, report: &Report) -> End {
     let over = Instant::now().checked_add(spec.timeout);
     let mut drained = 0;
@@ -66,7 +66,8 @@ pub(crate) fn run_to_end(spec: &Spec, main: i32, events: &Receiver<Event>, repor
             Ok(Event::OwnerGone) => break (End::Orphaned, Some(spec.grace)),
             Ok(Event::Reaped { .. }) => {}
             Err(RecvTimeoutError::Timeout) => break (End::TimedOut, Some(spec.grace)),
-            // The end of the main process was missed, and with everybody gone there is no other to tell.
+            // The end of the main process was missed, and no process is left that could provide another
+            // status.
             Ok(Event::Alone) | Err(RecvTimeoutError::Disconnected) => break (End::Status(0), None),
         }
     };
@@ -92,7 +93,7 @@ fn next(events: &Receiver<Event>, until: Option<Instant>) -> Result<Event, RecvT
     }
 }
 
-/// Waits a moment for output that is still on its way. `true` when nobody is left.
+/// Waits briefly for output that is still in the pipes. Returns `true` when no process is left.
 fn drain(events: &Receiver<Event>, mut drained: u32) -> bool {
     let until = Some(Instant::now() + DRAIN);
     while drained < 2 {
@@ -106,7 +107,7 @@ fn drain(events: &Receiver<Event>, mut drained: u32) -> bool {
     false
 }
 
-/// Asks all to end and waits for it. `true` when nobody is left.
+/// Sends SIGTERM to all processes and waits. Returns `true` when no process is left.
 fn terminate(events: &Receiver<Event>, grace: Duration) -> bool {
     let mut until = Instant::now().checked_add(grace);
     let mut asked = Asked::default();
@@ -115,7 +116,7 @@ fn terminate(events: &Receiver<Event>, grace: Duration) -> bool {
         let look = Instant::now() + LOOK;
         match next(events, Some(until.map_or(look, |until| until.min(look)))) {
             Ok(Event::Alone) => return true,
-            // The least patient of all wishes counts.
+            // Of several requests the earliest deadline counts.
             Ok(Event::Cancel(grace)) => until = earlier(until, Instant::now().checked_add(grace)),
             Err(RecvTimeoutError::Disconnected) => return false,
             _ => {}
@@ -127,12 +128,12 @@ fn terminate(events: &Receiver<Event>, grace: Duration) -> bool {
     }
 }
 
-/// The earlier of two moments; `None` is never.
+/// Returns the earlier of two times; `None` is never.
 fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     one.into_iter().chain(other).min()
 }
 
-/// Kills everybody else in this container until nobody is left.
+/// Kills all other processes of this container until none is left.
 fn kill(events: &Receiver<Event>) {
     let limit = Instant::now() + KILL_LIMIT;
     loop {

@@ -1,50 +1,53 @@
-//! The first process of a container: takes one job from its standard input, runs it, and tells of it on its standard
-//! output, line by line.
+//! The first process of a container: reads one job from its standard input, runs it, and reports on it line
+//! by line on its standard output.
 //!
-//! It is compiled by the crate's build script into one static program with nothing but the standard library, and is
-//! mounted read-only into every container, so that it runs in any image. What a container alone can't tell, it does:
-//! a signal from an exit code above 128, a missing program from a missing interpreter, how much was written beyond what
-//! is kept; and it holds the time limit and ends what is left when nobody is connected any more.
+//! The crate's build script compiles it into one static program that uses the standard library only. It is
+//! mounted read-only into every container, so it runs in any image. It provides what a container alone can't.
+//! It distinguishes a signal from an exit code above 128, and a missing program from a missing interpreter.
+//! It counts the output beyond the kept part. It enforces the time limit, and it ends the job when its
+//! owner's connection closes.
 //!
-//! # What it reads
-//! Records: a letter, a length (`u64`, little-endian), that many bytes. The end of the input tells that the owner has gone.
+//! # Input
+//! Records: a letter, a length (`u64`, little-endian), that many bytes. The end of the input means that the
+//! owner has gone.
 //!
-//! | record | is |
+//! | record | content |
 //! |---|---|
 //! | `a` | an argument, the program first |
 //! | `e` | a variable, `NAME=value` |
-//! | `n` | the limits in words: time limit and grace in ms, bytes kept of stdout and of stderr, bytes stored, `kill` or `finish` |
-//! | `d` | the most files that a process of the job may have open |
+//! | `n` | the limits, separated by spaces: time limit and grace in ms, bytes kept of stdout and of stderr, bytes stored, `kill` or `finish` |
+//! | `d` | the maximum number of open files of each process of the job |
 //! | `f` | a file: its mode in octal and its path; the next `c` is its content |
-//! | `i` | what the job reads |
-//! | `o` | an output: its greatest size and its path |
-//! | `.` | the end of the job; what comes after it is not read |
+//! | `i` | the job's stdin |
+//! | `o` | an output: its maximum size and its path |
+//! | `.` | the end of the job; further input is not parsed |
 //!
-//! # What it writes
-//! Lines of ASCII of less than 16 KiB, a letter and words; bytes are base64. Who reads them later from the engine's log
-//! reads the same.
+//! # Output
+//! Lines of ASCII of less than 16 KiB: a letter and fields; bytes are base64. The engine's log keeps them for
+//! later readers.
 //!
-//! | line | is |
+//! | line | meaning |
 //! |---|---|
-//! | `A` | everything has been stored |
-//! | `R why` | it could not be |
-//! | `S time` | the job runs |
-//! | `o bytes`, `e bytes` | it wrote this to stdout, to stderr |
-//! | `O bytes`, `E bytes` | the last it wrote of what is too much to be stored |
-//! | `F number state` | what became of an output; lines `f bytes` with its content follow |
-//! | `L bytes` | the names of processes that it has left running, a line each |
-//! | `X started ended stdout stderr end` | how it ended, when, and how many bytes it wrote; the last line |
+//! | `A` | all input was stored |
+//! | `R why` | the input could not be stored |
+//! | `S time` | the job was started |
+//! | `o bytes`, `e bytes` | output on stdout, on stderr |
+//! | `O bytes`, `E bytes` | the last bytes of the output that exceeds the storage limit |
+//! | `F number state` | the result of an output; lines `f bytes` with its content follow |
+//! | `L bytes` | the names of the processes that the job left running, one on each line |
+//! | `X started ended stdout stderr end` | the times, the number of bytes written, and the end; the last line |
 //!
-//! A job that must finish keeps a copy in the file `told` of its volume: what is told while the engine is dead is in no log.
+//! A job that must finish keeps a copy in the file `told` of its volume, since lines written while the engine
+//! is down are in no log.
 //!
 //! # Signals
-//! The real-time signal 34 + n asks the job to end, and ends it after 50 ms × 2^(n-1), at once for n = 0. SIGTERM is not
-//! sent by us: it means that the engine stops the container.
+//! The real-time signal 34 + n asks the job to end, and kills it after 50 ms × 2^(n-1), at once for n = 0.
+//! The client never sends SIGTERM: it means that the engine stops the container.
 //!
-//! # The modules, in the order of a job's life
-//! `spec` reads it, `start` starts it, `streams` takes what it writes, `signals` and `processes` tell what happens to it,
-//! `life` decides when it is over, `outputs` brings back its files. `report` writes the lines, `sys` has the system calls. `refusal`,
-//! why a program can't be run, is shared.
+//! # Modules, in the order of a job's life
+//! `spec` reads the job, `start` starts it, `streams` reads its output, `signals` and `processes` send
+//! events, `life` decides when it is over, `outputs` collects its files. `report` writes the lines, `sys` has
+//! the system calls. `refusal`, the reasons why a program can't be run, is shared.
 
 #[path = "../../refusal.rs"]
 mod refusal;
@@ -73,13 +76,13 @@ use crate::{
     spec::Spec,
 };
 
-/// Where the job's volume is mounted.
+/// Mount point of the job's volume.
 const ROOT: &str = "/windlass";
 
-/// Where the job runs.
+/// Working folder of the job.
 const WORK: &str = "/windlass/work";
 
-/// What this program exits with when no process of the job says otherwise.
+/// Exit code of this program when the job has none.
 const NO_EXIT_CODE: i32 = 125;
 
 fn main() {
@@ -92,11 +95,11 @@ fn main() {
     let mut report = Report::to_stdout();
     let spec = match Spec::read(&mut input) {
         Ok(Some(spec)) => spec,
-        // Whoever began to describe the job has gone before the end: it was never there.
+        // The owner disconnected before the description was complete, so the job never existed.
         Ok(None) => process::exit(NO_EXIT_CODE),
         Err(error) => {
             report.say_bytes("R", error.to_string().as_bytes());
-            // The rest is taken, so that who writes it comes to read why it was refused.
+            // The rest of the input is read, so that the writer gets to read the reason of the refusal.
             let _gone = io::copy(&mut input, &mut io::sink());
             process::exit(NO_EXIT_CODE);
         }
@@ -113,7 +116,8 @@ fn main() {
     process::exit(run(&spec, &report, sender, &events));
 }
 
-/// Stays as long as somebody is connected: others share its network, in which there is nothing, and what it has mounted.
+/// Waits until the owner disconnects. Jobs share its network, which has only the loopback device, and its
+/// mounted program.
 fn anchor(signals: sys::SigSet) {
     thread::spawn(move || {
         signals.wait();
@@ -122,7 +126,7 @@ fn anchor(signals: sys::SigSet) {
     let _gone = io::copy(&mut io::stdin(), &mut io::sink());
 }
 
-/// Tells when the input ends, and with it the owner.
+/// Sends an event when the input ends, which means that the owner has gone.
 fn watch_owner(mut input: impl io::Read + Send + 'static, events: Sender<Event>) {
     thread::spawn(move || {
         let _gone = io::copy(&mut input, &mut io::sink());
@@ -130,9 +134,9 @@ fn watch_owner(mut input: impl io::Read + Send + 'static, events: Sender<Event>)
     });
 }
 
-/// Runs the job and tells of it; returns what this program exits with.
+/// Runs the job and reports on it. Returns the exit code of this program.
 fn run(spec: &Spec, report: &Report, sender: Sender<Event>, events: &Receiver<Event>) -> i32 {
-    // All threads are there before the job is: it may leave no room for any.
+    // All threads start before the job, which may leave no process slots.
     let stdout = streams::pump('o', spec.keep[0], spec, report, &sender);
     let stderr = streams::pump('e', spec.keep[1], spec, report, &sender);
     let (started, is_started) = channel::<()>();
@@ -148,7 +152,7 @@ fn run(spec: &Spec, report: &Report, sender: Sender<Event>, events: &Receiver<Ev
     stderr.begin(child.stderr.take());
     let _it_waits = started.send(());
     let end = life::run_to_end(spec, main, events, report);
-    // All who could write are gone, so both streams have ended.
+    // All writers are gone, so both streams have ended.
     let totals = [stdout.end('O', report), stderr.end('E', report)];
     outputs::bring_back(spec, report);
     report.say_end(&end, Some(started_at), totals)

@@ -1,4 +1,4 @@
-//! The files that a job leaves behind, brought back from its working folder.
+//! Reports the output files of a job from its working folder.
 
 use std::{
     ffi::CString,
@@ -15,7 +15,7 @@ use crate::{
     sys::{self, Open},
 };
 
-/// Tells what became of each output, with its content.
+/// Reports the result of each output, with its content.
 pub(crate) fn bring_back(spec: &Spec, report: &Report) {
     for (number, (max, path)) in spec.outputs.iter().enumerate() {
         match open(path, *max) {
@@ -31,10 +31,10 @@ pub(crate) fn bring_back(spec: &Spec, report: &Report) {
     }
 }
 
-/// Opens an output; what is in its place else is said in the words of the line `F`.
+/// Opens an output. The error is the state in the words of the line `F`.
 fn open(path: &Path, max: u64) -> Result<io::Take<File>, String> {
     let unreadable = |error: io::Error| format!("unreadable {}", base64(error.to_string().as_bytes()));
-    // What a device does when it is opened is its own affair, so that it is looked at first.
+    // Opening a device can have side effects, so the file type is checked before it is opened.
     let found = open_below_work(path, Open::Named).and_then(|file| file.metadata());
     let kind = found.map(|found| found.file_type()).map_err(|error| match error.raw_os_error() {
         Some(sys::ENOENT | sys::ENOTDIR) => "missing".to_owned(),

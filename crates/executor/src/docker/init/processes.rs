@@ -1,4 +1,4 @@
-//! The other processes of the container: asked to end, killed, collected when they have ended.
+//! Signals, kills and reaps the other processes of the container.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -8,18 +8,18 @@ use std::{
 
 use crate::{life::Event, sys};
 
-/// Who was asked to end, by number and by name: a number may be given to somebody else meanwhile.
+/// The processes that were sent SIGTERM, by id and name, since an id may be reused.
 #[derive(Default)]
 pub(crate) struct Asked(HashSet<(i32, String)>);
 
 impl Asked {
-    /// Sends SIGTERM to everybody who has not had it.
+    /// Sends SIGTERM to every process that has not received it.
     pub(crate) fn ask_all(&mut self) {
         self.ask(|_parent| true);
     }
 
-    /// Sends SIGTERM to orphans who have not had it, and to nobody else: what a process starts after it was asked is left
-    /// alone, since it may be what it needs to clean up.
+    /// Sends SIGTERM to orphans that have not received it. A process that was started after its parent was
+    /// signalled is spared, since it may do the cleanup.
     pub(crate) fn ask_orphans(&mut self) {
         self.ask(|parent| parent == Some("1"));
     }
@@ -30,7 +30,7 @@ impl Asked {
                 continue;
             };
             let Ok(stat) = fs::read_to_string(process.path().join("stat")) else { continue };
-            // `PID (NAME) STATE PARENT …`, and a name may have parentheses and spaces.
+            // `PID (NAME) STATE PARENT …`, where a name may contain parentheses and spaces.
             let Some((name, rest)) = stat.rsplit_once(") ") else { continue };
             if pid != 1 && wanted(rest.split(' ').nth(1)) && self.0.insert((pid, name.to_owned())) {
                 sys::send(pid, sys::SIGTERM);
@@ -39,7 +39,7 @@ impl Asked {
     }
 }
 
-/// Returns the names of the others in this container that have not ended, each once.
+/// Returns the names of all other living processes of this container, each once.
 pub(crate) fn names() -> BTreeSet<String> {
     let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
@@ -52,12 +52,12 @@ pub(crate) fn names() -> BTreeSet<String> {
     named.collect()
 }
 
-/// Kills everybody else in this container: for its first process, -1 is all but itself.
+/// Kills all other processes of this container: for its first process, -1 means all but itself.
 pub(crate) fn kill_all_others() {
     sys::send(-1, sys::SIGKILL);
 }
 
-/// Collects whoever ends: orphans of this container come to its first process.
+/// Reaps all ended processes, including orphans, which the first process inherits.
 pub(crate) fn reap(events: &Sender<Event>) {
     loop {
         let told = match sys::wait_for_any() {

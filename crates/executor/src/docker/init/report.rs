@@ -1,4 +1,4 @@
-//! The lines that this program writes.
+//! Writes the output lines of this program.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -11,27 +11,27 @@ use std::{
 
 use crate::{NO_EXIT_CODE, life::End};
 
-/// How many bytes become one line: 16 000 of base64, less than what an engine's log keeps together.
+/// Maximum bytes of one line: 16 000 characters of base64, less than an engine's log splits.
 pub(crate) const PIECE: usize = 12_000;
 
-/// Where lines go, from all threads.
+/// The writer of lines, shared by all threads.
 #[derive(Clone)]
 pub(crate) struct Report(Arc<Mutex<Out>>);
 
 struct Out {
     stdout: io::Stdout,
-    /// A file in the job's volume, for a job that must not be lost.
+    /// Copy in the job's volume, for a job that must not be lost.
     copy: Option<File>,
 }
 
 impl Report {
-    /// Returns one whose lines the engine reads.
+    /// Creates a report whose lines the engine reads.
     pub(crate) fn to_stdout() -> Self {
         Self(Arc::new(Mutex::new(Out { stdout: io::stdout(), copy: None })))
     }
 
-    /// Writes all lines from now on to a file too. What is told while there is no engine to hear it, and this ends before
-    /// there is one again, nobody has heard.
+    /// Writes all further lines to a file too. Otherwise lines written while the engine is down would be
+    /// lost.
     pub(crate) fn copy_to(&mut self, path: &Path) {
         let copy = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         self.0.lock().unwrap_or_else(PoisonError::into_inner).copy = copy.ok();
@@ -44,7 +44,7 @@ impl Report {
         if let Some(copy) = &mut out.copy {
             let _full = copy.write_all(line.as_bytes());
         }
-        // When nobody can hear it, the engine's end of it is gone; then there is nobody to be told.
+        // A write error means that the engine's end of the pipe is closed, so no reader is left.
         let _nobody = out.stdout.write_all(line.as_bytes()).and_then(|()| out.stdout.flush());
     }
 
@@ -53,7 +53,7 @@ impl Report {
         self.say(&format!("{letter} {}", base64(bytes)));
     }
 
-    /// Writes the last line, and returns what this program exits with.
+    /// Writes the last line, and returns the exit code of this program.
     pub(crate) fn say_end(&self, end: &End, started: Option<u64>, totals: [u64; 2]) -> i32 {
         let (words, code) = match end {
             End::Status(status) => status_words(*status),
@@ -64,7 +64,7 @@ impl Report {
             End::NotStarted(why) => (why.clone(), NO_EXIT_CODE),
         };
         let started = started.map_or_else(|| "-".to_owned(), |at| at.to_string());
-        // The end comes last, so that the number of its words may differ.
+        // The end is the last field, so its number of words may vary.
         self.say(&format!("X {started} {} {} {} {words}", now(), totals[0], totals[1]));
         code
     }
@@ -72,14 +72,15 @@ impl Report {
 
 fn status_words(status: i32) -> (String, i32) {
     let (signal, code) = (status & 0x7f, (status >> 8) & 0xff);
-    // A shell tells by 137 that a child was killed.
+    // A shell exits with 137 when its child was killed.
     if matches!((signal, code), (9, _) | (0, 137)) && was_out_of_memory() {
         return ("memory".to_owned(), 137);
     }
     if signal == 0 { (format!("exit {code}"), code) } else { (format!("signal {signal}"), 128 + signal) }
 }
 
-/// Tells whether the kernel has killed anybody in this container for want of memory: in control groups of version 1 and 2.
+/// Tells whether the kernel has killed a process of this container for lack of memory, in control groups of
+/// version 1 and 2.
 fn was_out_of_memory() -> bool {
     ["/sys/fs/cgroup/memory/memory.oom_control", "/sys/fs/cgroup/memory.events"].iter().any(|path| {
         let counts = fs::read_to_string(path).unwrap_or_default();

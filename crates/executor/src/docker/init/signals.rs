@@ -1,4 +1,4 @@
-//! The signals that this program is sent: somebody wishes the job to end, or the engine stops the container.
+//! Receives the signals to this program: a request to end the job, or a stop by the engine.
 
 use std::{sync::mpsc::Sender, thread, time::Duration};
 
@@ -10,14 +10,14 @@ use crate::{
 const FIRST_REALTIME: i32 = 34;
 const LAST_REALTIME: i32 = 64;
 
-/// Keeps the signals from interrupting this thread, and those it starts, so that [`SigSet::wait`] takes them.
+/// Blocks the signals in this thread and those that it starts, so that [`SigSet::wait`] receives them.
 pub(crate) fn block() -> SigSet {
     let set = SigSet::of([SIGHUP, SIGINT, SIGTERM].into_iter().chain(FIRST_REALTIME..=LAST_REALTIME));
     set.block();
     set
 }
 
-/// Tells of each signal that comes.
+/// Sends an event for each signal.
 pub(crate) fn watch(signals: SigSet, events: Sender<Event>) {
     thread::spawn(move || {
         loop {

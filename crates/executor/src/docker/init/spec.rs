@@ -1,4 +1,4 @@
-//! The job as it is described on the input, and storing what it is given.
+//! Parses the description of the job on the input, and stores its files and stdin.
 
 use std::{
     fs::{DirBuilder, OpenOptions, Permissions},
@@ -10,7 +10,7 @@ use std::{
 
 use crate::{ROOT, WORK, sys};
 
-/// A job, but for its files, which are stored while it is read.
+/// A job without its files, which are stored while it is read.
 #[derive(Default)]
 pub(crate) struct Spec {
     /// The program and its arguments.
@@ -18,33 +18,34 @@ pub(crate) struct Spec {
     /// Variables, `NAME=value`.
     pub(crate) env: Vec<Vec<u8>>,
     pub(crate) timeout: Duration,
-    /// Between asking a process to end and killing it.
+    /// Time between SIGTERM and SIGKILL.
     pub(crate) grace: Duration,
-    /// How many bytes of stdout and of stderr the outcome keeps.
+    /// Number of bytes of stdout and of stderr that the outcome keeps.
     pub(crate) keep: [u64; 2],
-    /// How many bytes of each are told while the job runs.
+    /// Number of bytes of each stream that are reported while the job runs.
     pub(crate) spill: u64,
-    /// The job goes on when its owner has gone.
+    /// Whether the job continues when its owner has gone.
     pub(crate) must_finish: bool,
-    /// There is something to read, in the file that [`stdin_path`] names.
+    /// Whether there is a stdin, in the file that [`stdin_path`] names.
     pub(crate) has_stdin: bool,
-    /// The most files that a process of it may have open.
+    /// Maximum number of open files of each process of the job.
     pub(crate) open_files: Option<u64>,
-    /// The greatest size and the path of each output.
+    /// Maximum size and path of each output.
     pub(crate) outputs: Vec<(u64, PathBuf)>,
 }
 
-/// Returns where what the job reads is stored until it starts.
+/// Returns the path where stdin is stored until the job starts.
 pub(crate) fn stdin_path() -> PathBuf {
     Path::new(ROOT).join("stdin")
 }
 
 impl Spec {
-    /// Reads a job, and stores what it is given; `None` when the input ends before the job does.
+    /// Reads a job, and stores its files and stdin. Returns `None` when the input ends before the job is
+    /// complete.
     pub(crate) fn read(input: &mut impl Read) -> io::Result<Option<Self>> {
         sys::set_umask();
         let mut spec = Self::default();
-        // That the folder could not be made is told when all has been read, like a file that could not be written.
+        // An error of creating the folder is reported after all input was read, like one of writing a file.
         let work = make_folder(Path::new(WORK)).map_err(|error| at(Path::new(WORK), &error));
         let mut next_file: Option<(u32, PathBuf)> = None;
         loop {
@@ -81,7 +82,7 @@ impl Spec {
         }
     }
 
-    /// Reads the record `n`.
+    /// Parses the record `n`.
     fn limits(&mut self, line: &str) -> io::Result<()> {
         let words: Vec<&str> = line.split(' ').collect();
         let [timeout, grace, stdout, stderr, spill, fate] = words[..] else {
@@ -97,13 +98,13 @@ impl Spec {
     }
 }
 
-/// Reads the record `f`.
+/// Parses the record `f`.
 fn file(line: &str) -> io::Result<(u32, PathBuf)> {
     let (mode, path) = line.split_once(' ').ok_or_else(|| odd("a file without a path"))?;
     Ok((u32::from_str_radix(mode, 8).map_err(io::Error::other)?, Path::new(WORK).join(path)))
 }
 
-/// Reads the record `o`.
+/// Parses the record `o`.
 fn output(line: &str) -> io::Result<(u64, PathBuf)> {
     let (max, path) = line.split_once(' ').ok_or_else(|| odd("an output without a path"))?;
     Ok((max.parse().map_err(io::Error::other)?, path.into()))
@@ -121,7 +122,7 @@ fn at(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("can't write `{}`: {error}", path.display()))
 }
 
-/// Writes a file, in folders that are made for it.
+/// Writes a file, and creates its parent folders.
 fn store(path: &Path, mode: u32, content: impl Read) -> io::Result<()> {
     write(path, mode, content).map_err(|error| at(path, &error))
 }

@@ -1,4 +1,4 @@
-//! Starts the main process of the job, or says why it can't be started.
+//! Starts the main process of the job, or reports why it can't be started.
 
 use std::{
     ffi::CString,
@@ -17,7 +17,7 @@ use crate::{
     sys::{self, Image},
 };
 
-/// Starts the job; an error is in the words of the last line.
+/// Starts the job. The error is in the words of the last line.
 pub(crate) fn start(spec: &Spec) -> Result<Child, String> {
     let stdin = stdin(spec).map_err(|error| other(&error.to_string()))?;
     let program = find(spec)?;
@@ -28,7 +28,7 @@ pub(crate) fn start(spec: &Spec) -> Result<Child, String> {
     let open_files = spec.open_files;
     let mut command = Command::new("job");
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).current_dir(WORK);
-    // SAFETY: between fork and exec only system calls are made, on values that were made before.
+    // SAFETY: between fork and exec it makes system calls only, on values that were allocated before.
     unsafe {
         command.pre_exec(move || {
             open_files.map_or(Ok(()), sys::limit_open_files)?;
@@ -38,7 +38,7 @@ pub(crate) fn start(spec: &Spec) -> Result<Child, String> {
     command.spawn().map_err(|error| why_not(&program, &error))
 }
 
-/// Opens what the job reads; nobody can find it afterwards.
+/// Opens the job's stdin, and deletes its name, so that no process can find it.
 fn stdin(spec: &Spec) -> io::Result<Stdio> {
     if !spec.has_stdin {
         return Ok(Stdio::null());
@@ -62,7 +62,7 @@ fn find(spec: &Spec) -> Result<PathBuf, String> {
     candidates().find(|file| sys::may_execute(file)).or_else(|| candidates().next()).ok_or_else(not_found)
 }
 
-/// Says why a program could not be run, from what the kernel said and what is there.
+/// Returns why a program could not be started, from the kernel's error and the file.
 fn why_not(program: &Path, error: &io::Error) -> String {
     let path = Path::new(WORK).join(program);
     let file = path.is_file().then(|| File::open(&path).ok()).flatten();

@@ -1,4 +1,5 @@
-//! What the job writes to its stdout and stderr: told while there is room, and the last of the rest kept.
+//! Reads stdout and stderr of the job: reports the first bytes up to the storage limit, and keeps the last of
+//! the rest.
 
 use std::{
     collections::VecDeque,
@@ -13,23 +14,23 @@ use crate::{
     spec::Spec,
 };
 
-/// A thread that takes what comes from one stream.
+/// A thread that reads one stream.
 pub(crate) struct Pump<R> {
     stream: Sender<Option<R>>,
     thread: JoinHandle<Tail>,
 }
 
-/// What is left of a stream when it has ended.
+/// The state of a stream at its end.
 #[derive(Default)]
 struct Tail {
-    /// How many bytes there were.
+    /// Total number of bytes.
     total: u64,
-    /// The last of those that were not told.
+    /// Last bytes of the part that was not reported.
     rest: VecDeque<u8>,
 }
 
-/// Makes the thread for a stream, which waits until there is one. `keep` is how many bytes of it the outcome has: what is
-/// too much to be told leaves half of that, the last of it, for the end.
+/// Creates the thread for a stream, which waits for the stream. The outcome has `keep` bytes of it. Half of
+/// them are kept from the end of the output that exceeds the limit.
 pub(crate) fn pump<R: Read + Send + 'static>(
     letter: char,
     keep: u64,
@@ -50,12 +51,12 @@ pub(crate) fn pump<R: Read + Send + 'static>(
 }
 
 impl<R> Pump<R> {
-    /// Hands over the stream.
+    /// Passes the stream to the thread.
     pub(crate) fn begin(&self, stream: Option<R>) {
         let _it_waits = self.stream.send(stream);
     }
 
-    /// Waits for the end of the stream, tells the last of what was not told, and returns how many bytes there were.
+    /// Waits for the end of the stream, reports its last bytes, and returns the total number of bytes.
     pub(crate) fn end(self, letter: char, report: &Report) -> u64 {
         let tail = self.thread.join().unwrap_or_default();
         for piece in Vec::from(tail.rest).chunks(PIECE) {
@@ -65,7 +66,7 @@ impl<R> Pump<R> {
     }
 }
 
-/// Tells the first `room` bytes, and keeps the last `keep` of the others.
+/// Reports the first `room` bytes, and keeps the last `keep` of the others.
 fn take_all(mut stream: impl Read, letter: char, room: u64, keep: usize, report: &Report) -> Tail {
     let mut tail = Tail::default();
     let mut chunk = vec![0; PIECE * 4];

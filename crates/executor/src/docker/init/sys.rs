@@ -1,7 +1,7 @@
-//! The few calls of the system that the standard library has no name for.
+//! The system calls that the standard library doesn't wrap.
 //!
-//! Declared here and not taken from the crate `libc`: this program is compiled by `rustc` alone. Numbers are those of
-//! Linux with 64-bit words, the same on all its architectures.
+//! They are declared here and not taken from the crate `libc`, since `rustc` compiles this program alone.
+//! Numbers are those of 64-bit Linux, the same on all its architectures.
 
 use std::{
     ffi::{CStr, CString, c_char, c_int, c_long, c_uint, c_ulong, c_void},
@@ -56,8 +56,9 @@ const OPENAT2: c_long = 437;
 const RESOLVE_NO_MAGICLINKS: u64 = 2;
 const RESOLVE_BENEATH: u64 = 8;
 
-/// Shuts this process off from what runs in the container as the same user: nobody can trace it or open what it has open.
-/// And no job of ours leaves a core; Podman drops its own defaults when it is asked for that.
+/// Protects this process from processes of the same user in the container: they can't trace it or open its
+/// descriptors. It also disables core files, since Podman drops its own default limits when a request sets
+/// that limit.
 pub(crate) fn shut_off() {
     // SAFETY: plain system calls, which read two numbers.
     unsafe {
@@ -66,7 +67,7 @@ pub(crate) fn shut_off() {
     }
 }
 
-/// Lets this process, and those that it starts, have no more files open than this.
+/// Limits the number of open files of this process and its children.
 pub(crate) fn limit_open_files(files: u64) -> io::Result<()> {
     // SAFETY: a plain system call, which reads two numbers.
     if unsafe { setrlimit(RLIMIT_NOFILE, &[files, files]) } == 0 {
@@ -75,36 +76,36 @@ pub(crate) fn limit_open_files(files: u64) -> io::Result<()> {
     Err(io::Error::last_os_error())
 }
 
-/// Lets new files be read by all and written by their owner.
+/// Sets the umask: new files are readable by all and writable by their owner.
 pub(crate) fn set_umask() {
     // SAFETY: a plain system call.
     unsafe { umask(0o022) };
 }
 
-/// Sends a signal to a process, or with -1 to everybody else. That it is gone is as good.
+/// Sends a signal to a process, or with -1 to all others. A process that is gone is no error.
 pub(crate) fn send(pid: i32, signal: i32) {
     // SAFETY: a plain system call.
     unsafe { kill(pid, signal) };
 }
 
-/// Waits until a child ends, and returns its number and its status.
+/// Waits until a child ends, and returns its process id and status.
 pub(crate) fn wait_for_any() -> io::Result<(i32, i32)> {
     let mut status = 0;
-    // SAFETY: `status` is there for the call.
+    // SAFETY: `status` lives as long as the call.
     match unsafe { waitpid(-1, &raw mut status, 0) } {
         pid @ 1.. => Ok((pid, status)),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// Tells whether we may execute a file.
+/// Tells whether this process may execute a file.
 pub(crate) fn may_execute(path: &Path) -> bool {
     CString::new(path.as_os_str().as_encoded_bytes())
-        // SAFETY: the path is there for the call.
+        // SAFETY: the path lives as long as the call.
         .is_ok_and(|path| unsafe { access(path.as_ptr(), X_OK) } == 0)
 }
 
-/// A set of signals, as large as any C library's.
+/// A signal set, at least as large as that of any C library.
 #[repr(C, align(16))]
 pub(crate) struct SigSet([u64; 16]);
 
@@ -123,32 +124,32 @@ impl SigSet {
         set
     }
 
-    /// Keeps exactly these from interrupting this thread, and those that it starts.
+    /// Blocks exactly these signals in this thread and those that it starts.
     pub(crate) fn block(&self) {
-        // SAFETY: the set is there for the call.
+        // SAFETY: the set lives as long as the call.
         unsafe { pthread_sigmask(SIG_SETMASK, self, ptr::null_mut()) };
     }
 
-    /// Waits for one of them.
+    /// Waits for one of the signals.
     pub(crate) fn wait(&self) -> i32 {
         let mut signal = 0;
-        // SAFETY: both are there for the call.
+        // SAFETY: both values live as long as the call.
         unsafe { sigwait(self, &raw mut signal) };
         signal
     }
 }
 
-/// What `execve` takes, made before the fork.
+/// The arguments of `execve`, allocated before the fork.
 pub(crate) struct Image {
     path: CString,
-    /// Ends with a null pointer, as the next.
+    /// Ends with a null pointer, as does the next.
     argv: Vec<*const c_char>,
     envp: Vec<*const c_char>,
-    /// What the pointers lead into.
+    /// Texts that the pointers refer to.
     _texts: [Vec<CString>; 2],
 }
 
-// SAFETY: the pointers lead into the texts beside them, which nobody changes.
+// SAFETY: the pointers refer to the texts beside them, which never change.
 unsafe impl Send for Image {}
 // SAFETY: as above.
 unsafe impl Sync for Image {}
@@ -159,7 +160,8 @@ impl Image {
         Self { path, argv: table(&argv), envp: table(&envp), _texts: [argv, envp] }
     }
 
-    /// Becomes the job; returns only with the reason why not. For a fresh child: it makes system calls only.
+    /// Executes the job's program; returns only on an error. Call it in a new child: it makes system calls
+    /// only.
     pub(crate) fn execute(&self) -> io::Error {
         // SAFETY: system calls on values that outlive them; `argv` and `envp` end with a null pointer.
         unsafe {
@@ -168,7 +170,7 @@ impl Image {
             signal(SIGPIPE, SIG_DFL);
             SigSet::EMPTY.block();
             prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-            // Of two that need memory, the job is the one to be killed, and not who tells of it.
+            // If memory runs out, the kernel should kill the job and not the process that reports on it.
             let score = open(c"/proc/self/oom_score_adj".as_ptr(), O_WRONLY);
             if score >= 0 {
                 write(score, c"200".as_ptr().cast(), 3);
@@ -180,14 +182,14 @@ impl Image {
     }
 }
 
-/// Whether what is opened is only named, or read.
+/// The way to open a path: as a mere handle, or for reading.
 #[derive(Clone, Copy)]
 pub(crate) enum Open {
     Named,
     ForReading,
 }
 
-/// What `openat2` takes.
+/// The arguments of `openat2`.
 #[repr(C)]
 struct OpenHow {
     flags: u64,
@@ -195,21 +197,21 @@ struct OpenHow {
     resolve: u64,
 }
 
-/// Opens something below a folder; the kernel sees to it that no link leads out.
+/// Opens a path below a folder. The kernel ensures that no link leads out.
 pub(crate) fn open_below(folder: BorrowedFd<'_>, path: &CStr, how: Open) -> io::Result<OwnedFd> {
     let flags = match how {
         Open::Named => O_PATH,
-        // A pipe that nobody writes to must not make us wait.
+        // A pipe without a writer must not block this process.
         Open::ForReading => O_NONBLOCK,
     };
     let how = OpenHow { flags: flags | O_CLOEXEC, mode: 0, resolve: RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
-    // SAFETY: all that is pointed to is there for the call, and the kernel is told how large it is.
+    // SAFETY: all pointers are valid for the call, and the kernel gets the size of the structure.
     let fd =
         unsafe { syscall(OPENAT2, folder.as_raw_fd(), path.as_ptr(), &raw const how, size_of::<OpenHow>()) };
     let fd = c_int::try_from(fd).map_err(io::Error::other)?;
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just given it to us.
+    // SAFETY: the kernel has just returned this descriptor, and no other value owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }

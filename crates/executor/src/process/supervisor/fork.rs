@@ -1,9 +1,9 @@
-//! A child that shares our memory until it executes its program, as `vfork` has it.
+//! Starts a child that shares its parent's memory until it executes its program, like `vfork`.
 //!
-//! `fork` copies the page tables of the supervisor for a child that throws them away at once; that is a fifth of the
-//! time of a short job. `posix_spawn` doesn't, but can't set a death signal, enter namespaces or load a filter. So this
-//! is `posix_spawn` by hand: `clone` with `CLONE_VM | CLONE_VFORK` on a stack of its own, with all signals blocked, and
-//! with the rule of signal handlers for what the child may do.
+//! `fork` copies the supervisor's page tables for a child that discards them at once; that takes a fifth of
+//! the time of a short job. `posix_spawn` avoids the copy, but can't set a death signal, enter namespaces or
+//! load a filter. So this module implements the equivalent: `clone` with `CLONE_VM | CLONE_VFORK` on a
+//! separate stack, with all signals blocked. The child may only do what a signal handler may do.
 
 use std::{
     io,
@@ -16,24 +16,27 @@ use rustix::io::Errno;
 
 use crate::cgroup::Entrance;
 
-/// More than the few calls in a child need; no guard page is needed for calls whose depth is known.
+/// Stack size in bytes: more than the few calls in a child need. Their depth is known, so there is no guard
+/// page.
 const STACK: usize = 64 * 1024;
 
-/// What a child does.
+/// The code that a child runs.
 ///
 /// # Safety
-/// `run` is called in a child that shares our memory while we stand still: it may make system calls and read what was made
-/// before, and must not allocate, lock, panic, or change what we rely on.
+/// `run` is called in a child that shares the parent's memory while the parent is suspended. It may make
+/// system calls and read values that were prepared before. It must not allocate, lock, panic, or change any
+/// state that the parent relies on.
 #[expect(unsafe_code, reason = "what an implementation does can't be checked")]
 pub(crate) unsafe trait Child {
-    /// Becomes something else, or does what it was made for and returns.
+    /// Executes a program, or does its task and returns.
     ///
     /// # Errors
-    /// The reason why it couldn't.
+    /// The error of the failed call.
     fn run(&self) -> Result<(), Errno>;
 }
 
-/// Where the child runs until it executes its program. Reused: we stand still as long as it is needed.
+/// The stack of a child until it executes its program. It is reused, since the parent is suspended as long as
+/// it is needed.
 #[derive(Debug)]
 pub(crate) struct Stack(Box<[MaybeUninit<u128>]>);
 
@@ -45,18 +48,18 @@ impl Default for Stack {
 
 struct Start<'a, C> {
     child: &'a C,
-    /// The groups that it enters first.
+    /// Groups that the child enters first.
     entrance: &'a Entrance,
-    /// Why it failed; 0 if it has not.
+    /// Error number of the failed call; 0 if there is none.
     failed: AtomicI32,
 }
 
-/// Why a child could not be started.
+/// The reason why a child could not be started.
 #[derive(Debug)]
 pub(crate) enum Failed {
-    /// The kernel makes no child in this group.
+    /// The kernel can't create a child in this group.
     Group(io::Error),
-    /// Anything else.
+    /// Any other error.
     Other(io::Error),
 }
 
@@ -71,7 +74,7 @@ impl From<Failed> for io::Error {
 /// Starts a child in its groups and returns when it has executed its program.
 ///
 /// # Errors
-/// Why it could not be made, or what [`Child::run`] returned.
+/// The error of creating the child, or of [`Child::run`].
 pub(crate) fn start<C: Child>(child: &C, entrance: &Entrance, stack: &mut Stack) -> Result<i32, Failed> {
     let start = Start { child, entrance, failed: AtomicI32::new(0) };
     let plain = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
@@ -88,13 +91,13 @@ pub(crate) fn start<C: Child>(child: &C, entrance: &Entrance, stack: &mut Stack)
     }
 }
 
-/// The same for a child that needs a child itself. Signals are blocked already.
+/// The same for a child that starts a child itself. Signals are blocked already.
 pub(crate) fn start_in_child<C: Child>(
     child: &C,
     flags: libc::c_int,
     stack: &mut Stack,
 ) -> Result<i32, Errno> {
-    // It is where its parent is.
+    // The child is in the groups of its parent.
     let start = Start { child, entrance: &Entrance::default(), failed: AtomicI32::new(0) };
     let flags = flags | libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
     let pid =
@@ -108,9 +111,9 @@ pub(crate) fn start_in_child<C: Child>(
 fn clone<C: Child>(start: &Start<'_, C>, flags: libc::c_int, stack: &mut Stack) -> io::Result<i32> {
     let argument: *const Start<'_, C> = start;
     #[expect(unsafe_code, reason = "there is no safe way to make a child that shares memory")]
-    // SAFETY: the stack is ours alone until the call returns, since CLONE_VFORK holds us until the child has executed
-    // its program or exited; its end is aligned as u128 is; `start` lives as long. What the child does is
-    // `Child::run`, whose implementations promise what is needed.
+    // SAFETY: the stack belongs to the child alone until the call returns, since CLONE_VFORK suspends this
+    // thread until the child has executed its program or exited. Its end is aligned as u128 is, and `start`
+    // lives as long. The child runs `Child::run`, whose implementations promise the required safety.
     let pid = unsafe {
         let top = stack.0.as_mut_ptr().add(stack.0.len());
         libc::clone(entry::<C>, top.cast(), flags, argument.cast_mut().cast())
@@ -118,11 +121,11 @@ fn clone<C: Child>(start: &Start<'_, C>, flags: libc::c_int, stack: &mut Stack) 
     if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) }
 }
 
-/// The same in a group of version 2, which only the newer call can do (linux/sched.h, `struct clone_args`). The C library
-/// has no function for it.
+/// The same in a group of version 2, which only `clone3` supports (linux/sched.h, `struct clone_args`). The C
+/// library has no function for it.
 fn clone_into<C: Child>(start: &Start<'_, C>, group: u64, stack: &mut Stack) -> io::Result<i32> {
     const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
-    /// What a child is, in eleven numbers.
+    /// The arguments of `clone3`, eleven numbers.
     #[repr(C)]
     struct Args {
         flags: u64,
@@ -148,9 +151,10 @@ fn clone_into<C: Child>(start: &Start<'_, C>, group: u64, stack: &mut Stack) -> 
     let entry: extern "C" fn(*mut libc::c_void) -> libc::c_int = entry::<C>;
     let argument: *const Start<'_, C> = start;
     #[expect(unsafe_code, reason = "there is no safe way to make a child that shares memory")]
-    // SAFETY: as for `clone`: the stack is ours alone, and we stand still until the child is another program. The
-    // child begins behind the call, with our registers and at the end of that stack, which is aligned for a call; it
-    // calls `entry`, which does not return. We go on behind it.
+    // SAFETY: as for `clone`: the child has the stack to itself, and this thread is suspended until the child
+    // has executed another program. The child starts after the call with the parent's registers, at the end
+    // of that stack, which is aligned for a call. It calls `entry`, which does not return. The parent
+    // continues after the call.
     let result = unsafe { clone3(&raw const args, size_of::<Args>(), entry, argument.cast_mut().cast()) };
     i32::try_from(result)
         .ok()
@@ -158,7 +162,8 @@ fn clone_into<C: Child>(start: &Start<'_, C>, group: u64, stack: &mut Stack) -> 
         .ok_or_else(|| io::Error::from_raw_os_error(i32::try_from(-result).unwrap_or(libc::EINVAL)))
 }
 
-/// Makes the call `clone3`, and in the child calls `entry`. Returns the child's number, or the negative number of an error.
+/// Makes the system call `clone3`, and calls `entry` in the child. Returns the child's process id, or a
+/// negative error number.
 #[expect(unsafe_code, reason = "registers and stacks are the business of assembly")]
 #[cfg(target_arch = "x86_64")]
 unsafe fn clone3<A>(
@@ -168,7 +173,7 @@ unsafe fn clone3<A>(
     argument: *mut libc::c_void,
 ) -> i64 {
     let result;
-    // SAFETY: the caller's promise. In us nothing changes but what is named.
+    // SAFETY: the caller's promise. In the parent only the named registers change.
     unsafe {
         std::arch::asm!(
             "syscall",
@@ -191,7 +196,7 @@ unsafe fn clone3<A>(
     result
 }
 
-/// The same for the other processor. It was written and never run.
+/// The same for aarch64. It was never run.
 #[expect(unsafe_code, reason = "registers and stacks are the business of assembly")]
 #[cfg(target_arch = "aarch64")]
 unsafe fn clone3<A>(
@@ -201,7 +206,7 @@ unsafe fn clone3<A>(
     argument: *mut libc::c_void,
 ) -> i64 {
     let result;
-    // SAFETY: the caller's promise. In us nothing changes but what is named.
+    // SAFETY: the caller's promise. In the parent only the named registers change.
     unsafe {
         std::arch::asm!(
             "svc #0",
@@ -224,7 +229,7 @@ unsafe fn clone3<A>(
 
 extern "C" fn entry<C: Child>(argument: *mut libc::c_void) -> libc::c_int {
     #[expect(unsafe_code, reason = "the argument of a child is a bare pointer")]
-    // SAFETY: it is the reference that `clone` was given, and its owner stands still.
+    // SAFETY: it is the reference that `clone` was given, and the thread that owns it is suspended.
     let start = unsafe { &*argument.cast::<Start<'_, C>>() };
     let failed = start.entrance.enter().and_then(|()| start.child.run()).err().map_or(0, Errno::raw_os_error);
     start.failed.store(failed, Ordering::Release);
@@ -235,7 +240,8 @@ extern "C" fn entry<C: Child>(argument: *mut libc::c_void) -> libc::c_int {
     }
 }
 
-/// Keeps our handlers from running in the child, where they would believe to be us.
+/// Blocks all signals during `action`: a handler of this process that ran in the child would act on the
+/// parent's state.
 fn with_signals_blocked<T>(action: impl FnOnce() -> T) -> T {
     #[expect(unsafe_code, reason = "neither `std` nor rustix has signal masks")]
     // SAFETY: both sets are written before they are read: one by sigfillset, one by pthread_sigmask.
@@ -255,8 +261,9 @@ fn with_signals_blocked<T>(action: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Gives the child the dispositions and the mask of a fresh process: handlers of ours must not run in it, and what Rust's
-/// runtime ignores is not for jobs to ignore. To be called in the child only.
+/// Resets the child's signal dispositions and mask to those of a new process. The parent's handlers must not
+/// run in it, and signals that the Rust runtime ignores must not be ignored in jobs. Call it in the child
+/// only.
 pub(crate) fn reset_signals() {
     #[expect(unsafe_code, reason = "neither `std` nor rustix has signal dispositions")]
     // SAFETY: an all-zero action is the default one without flags; both calls are safe in a signal handler. The
@@ -264,7 +271,7 @@ pub(crate) fn reset_signals() {
     unsafe {
         let default: libc::sigaction = MaybeUninit::zeroed().assume_init();
         for signal in 1..=64 {
-            // Those that can't be changed answer with an error, which is fine.
+            // Signals that can't be changed return an error, which is ignored.
             libc::sigaction(signal, &raw const default, ptr::null_mut());
         }
         let mut none = MaybeUninit::uninit();

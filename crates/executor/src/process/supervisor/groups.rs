@@ -1,4 +1,4 @@
-//! The control groups of a supervisor's jobs.
+//! Creates and reuses the control groups of a supervisor's jobs.
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
@@ -24,41 +24,41 @@ use crate::{
     },
 };
 
-/// How many groups that limit are kept for the next job.
+/// Maximum number of idle groups with limits.
 const IDLE_LIMITS: usize = 16;
 
-/// What is around the jobs that a group is for.
+/// The environment of a group's jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Around {
-    /// Nothing: only the group holds its processes together.
+    /// The host: the group alone keeps track of the job's processes.
     Host,
-    /// A room, which ends them all with its first process.
+    /// A room, which kills all processes together with its first process.
     Room,
 }
 
-/// Makes groups, one a job, and removes them.
+/// The control groups of one supervisor, one for each running job.
 ///
-/// A group that only held processes together can be used again: to make and remove one takes longer than all else that is
-/// done with it.
+/// A group that only tracks processes is reused, since creating and removing one takes longer than all other
+/// steps.
 #[derive(Debug)]
 pub(crate) struct Groups {
-    /// The name of our own folder in each hierarchy.
+    /// Name of the supervisor's folder in each hierarchy.
     name: String,
     note: PathBuf,
-    /// Our own folders, with all that is ever made in them.
+    /// Folders of the supervisor, which contain all its groups.
     made: RefCell<BTreeSet<PathBuf>>,
     idle: RefCell<Vec<Group>>,
-    /// Groups that limit, each with what it limits to and what is around its jobs.
+    /// Idle groups with limits, each with its limits and its environment.
     idle_limits: RefCell<Vec<(Bounds, Around, Group)>>,
     next: Cell<u64>,
-    /// That the kernel would not make a child in a group. Then there are no more groups that only hold together.
+    /// Whether the kernel failed to create a child in a group. Then no more tracking groups are used.
     gave_up: Cell<bool>,
-    /// Whether a child was seen to live in a group, once that was tried.
+    /// Whether a test child survived in a group; unset before the test.
     tried: OnceCell<bool>,
 }
 
 impl Groups {
-    /// `supervisor` is the name of our pipe.
+    /// Creates the state. `supervisor` is the name of the supervisor's named pipe.
     pub(crate) fn new(state: &StateDir, supervisor: &str) -> Self {
         Self {
             name: format!("{}-{supervisor}", groups::name_of(state.path())),
@@ -72,10 +72,11 @@ impl Groups {
         }
     }
 
-    /// Gives a job its group; `None` where it needs none, or may have none and has no limits.
+    /// Returns the group of a job. `None` if the job needs none, or has no limits and no group can be
+    /// created.
     ///
     /// # Errors
-    /// Its limits can't be enforced.
+    /// When its limits can't be enforced.
     pub(crate) fn of(&self, limits: &Limits, around: Around) -> io::Result<Option<Group>> {
         let needed = Controller::needed(limits);
         if needed.is_empty() {
@@ -104,8 +105,9 @@ impl Groups {
         None
     }
 
-    /// Tries it, the first time. Where our own group was once killed as a whole and lived on, the kernel kills every child
-    /// that is made in another one, and no job must die of that.
+    /// Tests once whether children survive in a group. If this process's own group was once killed as a whole
+    /// and the process survived, the kernel kills every child that is created in another group. No job may
+    /// die of that.
     fn lets_children_live(&self, group: &Group) -> bool {
         *self.tried.get_or_init(|| group.entrance().is_ok_and(|entrance| lives(&entrance)))
     }
@@ -125,7 +127,7 @@ impl Groups {
             of.insert(*controller, folder);
         }
         let mut folders: BTreeMap<_, _> = made.into_values().collect();
-        // One group of version 2 is enough, and all that a process can be in.
+        // One group of version 2 is enough, and a process can be in only one.
         if around == Around::Host
             && !folders.values().any(|version| *version == Version::V2)
             && let Some(place) = &places.track
@@ -137,7 +139,7 @@ impl Groups {
             group.remove();
             return Err(io::Error::other("the kernel ends what is started in a control group of ours"));
         }
-        // Who walks into a room is two for a moment.
+        // A process that enters a room counts twice for a moment.
         let besides = u32::from(around == Around::Room);
         if let Err(error) = group.limit(limits, besides, |controller| of.get(&controller).cloned()) {
             group.remove();
@@ -146,7 +148,7 @@ impl Groups {
         Ok(group)
     }
 
-    /// Makes a folder for one job in this place.
+    /// Creates a folder for one job in this place.
     fn folder(
         &self,
         place: &std::path::Path,
@@ -155,7 +157,7 @@ impl Groups {
     ) -> io::Result<PathBuf> {
         let own = place.join(&self.name);
         if self.made.borrow_mut().insert(own.clone()) {
-            // Noted before it is there: it is found whatever happens.
+            // The path is recorded before the folder exists, so that it can always be found.
             let mut note = File::options().append(true).create(true).mode(0o600).open(&self.note)?;
             note.write_all(format!("{}\n", own.display()).as_bytes())?;
             fs::create_dir(&own)?;
@@ -169,7 +171,7 @@ impl Groups {
         Ok(folder)
     }
 
-    /// Takes a group back in which nobody is any more.
+    /// Takes an empty group back, and removes it or keeps it for reuse.
     pub(crate) fn give_back(&self, group: Group, limits: &Limits, around: Around) {
         let is_limiting = !Controller::needed(limits).is_empty();
         if self.gave_up.get() && !is_limiting || !group.is_as_new() {
@@ -180,19 +182,19 @@ impl Groups {
         }
         let mut idle = self.idle_limits.borrow_mut();
         if idle.len() >= IDLE_LIMITS {
-            // The one that was unused for longest makes room for another kind.
+            // The group that was idle for longest is evicted.
             idle.remove(0).2.remove();
         }
         idle.push((bounds(limits), around, group));
     }
 
-    /// Goes on without groups that only hold together.
+    /// Disables tracking groups.
     pub(crate) fn give_up(&self, group: Group) {
         self.gave_up.set(true);
         group.remove();
     }
 
-    /// Removes everything that was made.
+    /// Removes all groups.
     pub(crate) fn close(&self) {
         let made = std::mem::take(&mut *self.made.borrow_mut());
         let all_gone = made.iter().all(|own| end_all(own).is_ok());
@@ -202,13 +204,13 @@ impl Groups {
     }
 }
 
-/// What of a job's limits its group enforces.
+/// Returns the limits that a job's group enforces.
 fn bounds(limits: &Limits) -> Bounds {
     let Limits { memory_bytes, pids, cpu_millis, .. } = *limits;
     Bounds { memory_bytes, pids, cpu_millis, open_files: None }
 }
 
-/// A child that does nothing.
+/// A child that exits at once.
 struct Nothing;
 
 #[expect(unsafe_code, reason = "see the trait")]
@@ -219,10 +221,10 @@ unsafe impl Child for Nothing {
     }
 }
 
-/// Makes a child and looks whether it ends by itself.
+/// Starts a child and tells whether it exits by itself.
 fn lives(entrance: &Entrance) -> bool {
     let Ok(pid) = fork::start(&Nothing, entrance, &mut Stack::default()) else { return false };
-    // It has ended already, as nothing executes a program; nobody else reaps as long as we don't let others run.
+    // The child has already ended, since it executes no program. No other task reaps before the next await.
     let ended = Pid::from_raw(pid).map(|pid| waitpid(Some(pid), WaitOptions::empty()));
     matches!(ended, Some(Ok(Some((_, status)))) if status.exited())
 }

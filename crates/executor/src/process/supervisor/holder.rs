@@ -1,16 +1,17 @@
-//! The first process of a room: it says that the room is ready, and keeps it until it is told otherwise.
+//! The first process of a room: it reports that the room is ready, and keeps the room alive until the
+//! supervisor closes it.
 //!
-//! It has to be executed inside the image, where there may be nothing to execute, so it brings everything along: a
-//! program of a few system calls, assembled below, in an executable file (elf(5)) of one segment that exists in
-//! memory only. What it does:
+//! It is executed inside the image, which may contain no executable file, so it is self-contained. It is a
+//! program of a few system calls, assembled below, in an executable file (elf(5)) of one segment that exists
+//! in memory only. Its steps:
 //!
-//! 1. it is not dumpable any more, so that jobs, which are the same user, can't look into it or write to its memory,
-//! 2. it ignores SIGCHLD, so that the kernel reaps the orphans that come to it as the first process,
-//! 3. it writes a byte to its stdout and closes it: the room is ready,
-//! 4. it reads from its stdin until that ends, which is when the supervisor lets go or dies,
-//! 5. it exits, and with it, as it is the first, all that is left in the room.
+//! 1. It makes itself non-dumpable. Jobs run as the same user, and could otherwise access its memory.
+//! 2. It ignores SIGCHLD, so that the kernel reaps the orphans that it inherits as the first process.
+//! 3. It writes a byte to its stdout and closes it: the room is ready.
+//! 4. It reads from its stdin until the end, which comes when the supervisor closes the pipe or dies.
+//! 5. It exits. Since it is the first process, the kernel then kills all others in the room.
 //!
-//! It is held to the same system calls as jobs are: `bwrap` loads the filter before it executes this program.
+//! It has the same system-call filter as jobs: `bwrap` loads the filter before it executes this program.
 
 #![expect(unsafe_code, reason = "the program is assembled, and read as the data it is here")]
 
@@ -18,10 +19,10 @@ use std::{fs::File, io, io::Write, os::fd::OwnedFd};
 
 use rustix::fs::{MemfdFlags, memfd_create};
 
-/// Where the program is in memory; any place does that no kernel forbids.
+/// Load address of the program; any address that the kernel permits would do.
 const ADDRESS: u64 = 0x40_0000;
 
-/// The sizes of the two headers.
+/// Sizes of the two headers in bytes.
 const FILE_HEADER: u16 = 64;
 const SEGMENT_HEADER: u16 = 56;
 
@@ -118,17 +119,18 @@ std::arch::global_asm!(
     ".popsection",
 );
 
-/// Makes the file.
+/// Creates the executable file in memory.
 ///
 /// # Errors
-/// What the kernel says, or that there is no such program for this processor.
+/// The error of the kernel, or that there is no such program for this processor.
 pub(crate) fn file() -> io::Result<OwnedFd> {
     let mut file = File::from(memfd_create("windlass-holder", MemfdFlags::CLOEXEC)?);
     file.write_all(&program())?;
     Ok(file.into())
 }
 
-/// Returns the program. On another processor this does not compile: the program is to be written first.
+/// Returns the program. It does not compile for other processors, for which the program must be written
+/// first.
 fn program() -> Vec<u8> {
     // SAFETY: both symbols are defined above, in this order, in one section of constants.
     let code = unsafe {
@@ -142,7 +144,7 @@ fn program() -> Vec<u8> {
     executable(MACHINE, code)
 }
 
-/// Puts a program into an executable file of one segment.
+/// Builds an executable file of one segment.
 fn executable(machine: u16, code: &[u8]) -> Vec<u8> {
     let headers = u64::from(FILE_HEADER + SEGMENT_HEADER);
     let size = headers + code.len() as u64;
@@ -160,7 +162,7 @@ fn executable(machine: u16, code: &[u8]) -> Vec<u8> {
     for short in [FILE_HEADER, SEGMENT_HEADER, 1, 0, 0, 0] {
         file.extend(short.to_le_bytes());
     }
-    // Loaded as a whole, to be read and executed.
+    // A loadable segment, readable and executable.
     for int in [1u32, 5] {
         file.extend(int.to_le_bytes());
     }

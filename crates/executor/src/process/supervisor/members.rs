@@ -1,11 +1,12 @@
-//! Which processes are a job's, and how they are ended.
+//! Finds the processes of a job, and ends them.
 //!
-//! A job's processes are its main process, all of that one's session, and all their descendants. When a process
-//! dies, its children become ours (the supervisor is a *subreaper*), so that also those that left the session
-//! stay in sight: such an orphan is the job's if it carries its mark in the environment, or if no other job runs
-//! that it could belong to. What is missed is a process that left its session, lost its parent *and* cleared its
-//! environment, for as long as other jobs run; it is ended when the last of them does. Where there are control groups,
-//! the job's has it.
+//! A job's processes are its main process, the session of that process, and all their descendants. When a
+//! process dies, the supervisor inherits its children (it is a *subreaper*), so processes that left the
+//! session stay visible. Such an orphan belongs to the job if its environment carries the job's mark, or if
+//! no other job runs.
+//!
+//! One kind of process is missed while other jobs run: it left its session, lost its parent *and* cleared its
+//! environment. It is killed when the last job ends. A control group, where available, catches it too.
 
 use std::{
     cell::RefCell,
@@ -25,10 +26,11 @@ use crate::{
     process::procfs::{self, Process, processes_since},
 };
 
-/// How long a killed process may take to go: one that waits for a broken disk can't be ended by anybody.
+/// Maximum time for a killed process to disappear. A process that waits for a broken disk can't be killed.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
 
-/// Between two looks at who is left: the kernel tells of the end of our own children only.
+/// First pause between two checks for remaining processes: the kernel reports only the end of the
+/// supervisor's own children.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LAST_PAUSE: Duration = Duration::from_millis(20);
 
@@ -44,12 +46,13 @@ pub(crate) struct Members {
     mains: Mains,
 }
 
-/// How processes of a job are known whose parent has died.
+/// The rule that identifies orphaned processes of a job.
 #[derive(Debug, Clone)]
 pub(crate) enum Orphans {
-    /// They come to us, among those of others; they carry the folder of their job in their environment.
+    /// The supervisor inherits them, with those of other jobs. Their environment contains the folder of their
+    /// job.
     Marked(PathBuf),
-    /// They come to the first process of the job's room.
+    /// The first process of the job's room inherits them.
     In(i32),
 }
 
@@ -59,21 +62,22 @@ impl Members {
         Self { main, orphans, group, mains }
     }
 
-    /// Tells whether the kernel has killed one of them for want of memory.
+    /// Tells whether the kernel has killed one of them for lack of memory.
     pub(crate) fn were_out_of_memory(&self) -> bool {
         self.group.as_ref().is_some_and(Group::was_out_of_memory)
     }
 
-    /// Gives the group back, when nobody is left.
+    /// Returns the group, when no process is left.
     pub(crate) fn into_group(mut self) -> Option<Group> {
         self.group.take()
     }
 
-    /// Asks all to end and waits until none is left, at the longest until `deadline`, which may come closer meanwhile.
+    /// Sends SIGTERM to all processes and waits until none is left, at most until `deadline`. The deadline
+    /// may move closer during the wait.
     ///
-    /// What a process starts after it was asked is left alone: it may be what it needs to clean up. If its parent is
-    /// gone, it is not: then it was started at the very moment, and was not asked, or was asked when it had not yet
-    /// become what it is: a shell's child forgets a signal that comes before it executes its program.
+    /// A process that is started after the first signal is not signalled: it may do the cleanup. But once its
+    /// parent is gone, it is signalled. It was then either started at the moment of the signal, or signalled
+    /// before it executed its program. A shell's child loses a signal of that moment.
     pub(crate) async fn leave_by(&self, deadline: impl Fn() -> Option<Instant>) -> bool {
         let mut asked = HashSet::new();
         let mut pause = FIRST_PAUSE;
@@ -99,16 +103,17 @@ impl Members {
         }
     }
 
-    /// Tells whether none is left.
+    /// Tells whether no process is left.
     fn are_gone(&self) -> bool {
-        // The cheap answer first: without any child, running or not yet reaped, there is nobody.
+        // The cheap test first: a supervisor without any child, running or not yet reaped, has no processes
+        // left.
         has_no_child()
             || self.group.as_ref().is_none_or(Group::is_empty)
                 && self.alive().is_ok_and(|alive| alive.is_empty())
     }
 
-    /// Ends all that are left, again and again, since some may start others in the meantime. Returns the names of those that
-    /// there were first.
+    /// Kills all remaining processes repeatedly, since some may start others in the meantime. Returns the
+    /// names of those found first.
     pub(crate) async fn kill(&self) -> Vec<String> {
         let limit = Instant::now() + KILL_LIMIT;
         let mut pause = FIRST_PAUSE;
@@ -128,12 +133,12 @@ impl Members {
         first.unwrap_or_default()
     }
 
-    /// Returns the names of those that are there.
+    /// Returns the names of the living processes.
     pub(crate) fn names(&self) -> Vec<String> {
         names(&self.alive().unwrap_or_default())
     }
 
-    /// Who becomes the parent of those whose parent has died.
+    /// Returns the process that inherits orphans.
     fn adopter(&self) -> i32 {
         match self.orphans {
             Orphans::Marked(_) => supervisor(),
@@ -143,7 +148,7 @@ impl Members {
 
     fn alive(&self) -> io::Result<Vec<Process>> {
         let mut alive = self.seen()?;
-        // Those that have hidden from all else.
+        // Adds processes that only the group reveals.
         for pid in self.group.iter().flat_map(Group::processes) {
             if !alive.iter().any(|process| process.pid == pid) {
                 alive.extend(procfs::read(pid));
@@ -183,7 +188,7 @@ fn names(of: &[Process]) -> Vec<String> {
     names.into_iter().take(LEFT_BEHIND).cloned().collect()
 }
 
-/// Picks a job's processes: its main process, its session, the orphans that are its own, and all below these.
+/// Selects a job's processes: its main process, its session, its orphans, and all their descendants.
 fn members(all: Vec<Process>, main: i32, is_own_orphan: impl Fn(&Process) -> bool) -> Vec<Process> {
     let is_root =
         |process: &Process| process.pid == main || process.session == main || is_own_orphan(process);
@@ -217,7 +222,7 @@ mod tests {
         Process::new(pid, parent, session)
     }
 
-    /// The supervisor is 1, the job 10.
+    /// Selects from these processes. The supervisor is 1, the job 10.
     fn picked(all: Vec<Process>, is_own_orphan: impl Fn(&Process) -> bool) -> Vec<i32> {
         let mut picked: Vec<_> = members(all, 10, is_own_orphan).iter().map(|process| process.pid).collect();
         picked.sort_unstable();

@@ -1,8 +1,8 @@
-//! The supervisor: the process whose children the jobs are.
+//! The supervisor: the process whose children are the jobs.
 //!
-//! One thread, one loop: requests of the owner come in on stdin, cancellations by others through a named pipe, and
-//! each job is a task of its own ([`run`]). It has no state that isn't in the jobs' folders too, but for who waits
-//! for whom.
+//! It has one thread and one loop. Requests of the owner come in on stdin, cancellations by others through a
+//! named pipe, and each job is a task of its own ([`run`]). All its state is in the jobs' folders too, except
+//! the registrations of waiting tasks.
 
 mod fork;
 mod groups;
@@ -60,23 +60,24 @@ use crate::{
     },
 };
 
-/// How many replies may wait for the owner to read them. Beyond that, jobs that have to say more wait with saying it
-/// (not with running), and mentions of output are left out.
+/// Maximum number of unread replies. Beyond it, jobs delay their replies (not their execution), and replies
+/// about output are dropped.
 const REPLIES: usize = 1024;
 
-/// How often the folder for named pipes is made again when others remove it.
+/// Number of attempts to create the folder for named pipes while other processes remove it.
 const CONTROL_TRIES: u32 = 10;
 
-/// The longest grace there is: a day.
+/// Maximum grace period: a day.
 const LONGEST_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Runs the supervisor, until its owner and all its jobs are gone.
+/// Runs the supervisor until its owner and all its jobs are gone.
 ///
-/// This is what the program named by a [`SupervisorCommand`](super::SupervisorCommand) has to call, and nothing
-/// else, as the first thing in its `main`: before it starts threads, opens files or prints. Its owner tells it the rest on
-/// stdin, since everybody can read arguments.
+/// The program named by a [`SupervisorCommand`](super::SupervisorCommand) must call this, and nothing else,
+/// as the first thing in its `main`: before it starts threads, opens files or prints. The owner sends all
+/// parameters on stdin, since every user can read arguments.
 ///
-/// It leaves the terminal's session, speaks on stdin and stdout, and writes to stderr only why it can't go on.
+/// It leaves the terminal's session, communicates on stdin and stdout, and writes only fatal errors to
+/// stderr.
 pub fn supervise() -> ExitCode {
     match serve() {
         Ok(()) => ExitCode::SUCCESS,
@@ -89,21 +90,21 @@ pub fn supervise() -> ExitCode {
 
 fn serve() -> io::Result<()> {
     die_of_any_panic();
-    // Jobs are the same user: none of them shall look into us or write to our memory.
+    // Jobs run as the same user: they must not read or write the supervisor's memory.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     confine::leave_keyring();
     keep_files_from_jobs()?;
-    // Not of the terminal's session: an interrupt typed there is for the owner, who decides.
+    // A new session, since an interrupt typed at the terminal is for the owner, who decides.
     setsid()?;
     set_child_subreaper(Some(getpid()))?;
-    // Nor of its working folder: it may be removed or unmounted while we run.
+    // Another working folder, since the owner's may be removed or unmounted.
     std::env::set_current_dir("/")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     LocalSet::new().block_on(&runtime, Supervisor::run())
 }
 
-/// A panic in one task would leave a job that nobody looks after. Our death is something that everybody is prepared for:
-/// jobs end with us, and their owner reads the reason on stderr.
+/// Aborts on any panic. A panic in one task would leave a job without supervision, while the death of the
+/// supervisor is handled everywhere. Its jobs end with it, and the owner reads the reason on stderr.
 fn die_of_any_panic() {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -112,13 +113,14 @@ fn die_of_any_panic() {
     }));
 }
 
-/// Marks everything that the owner's program left open as not for jobs.
+/// Marks all inherited descriptors as close-on-exec, so that jobs don't get them.
 fn keep_files_from_jobs() -> io::Result<()> {
     #[expect(unsafe_code, reason = "neither `std` nor rustix has close_range")]
     // SAFETY: it closes nothing now; it sets a flag of descriptors, which has no effect in this process.
     let result = unsafe { libc::close_range(3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC.cast_signed()) };
     match io::Error::last_os_error() {
-        // A kernel before 5.11 can't; programs of today open nothing that a child would get.
+        // Kernels before 5.11 don't support it; present-day programs open descriptors as close-on-exec
+        // anyway.
         _ if result == 0 => Ok(()),
         error if matches!(Errno::from_io_error(&error), Some(Errno::INVAL | Errno::NOSYS | Errno::PERM)) => {
             Ok(())
@@ -127,23 +129,23 @@ fn keep_files_from_jobs() -> io::Result<()> {
     }
 }
 
-/// What every job has to do with.
+/// The state that all jobs share.
 #[derive(Debug)]
 pub(crate) struct Context {
     reaper: Reaper,
     mains: Mains,
     jobs: RefCell<HashMap<JobId, Handle>>,
-    /// Told whenever a job is over.
+    /// Notified when a job has ended.
     over: Notify,
     replies: mpsc::Sender<Reply>,
-    /// Where pumps read to, one at a time.
+    /// Read buffer, which pumps use one at a time.
     buffer: RefCell<Vec<u8>>,
-    /// The first process of rooms, made with the first room.
+    /// Program of the first process of rooms, created with the first room.
     holder: OnceCell<OwnedFd>,
-    /// Rooms made ahead.
+    /// Rooms created in advance.
     spares: Spares,
     groups: Groups,
-    /// Where the streams of jobs are while they are short.
+    /// Storage in memory for short streams of jobs.
     memory: Memory,
 }
 
@@ -157,12 +159,12 @@ impl Context {
         self.holder.get_or_init(|| made).try_clone()
     }
 
-    /// Tells the owner, if there still is one.
+    /// Sends a reply to the owner, if there still is one.
     async fn tell(&self, reply: Reply) {
         let _gone = self.replies.send(reply).await;
     }
 
-    /// Tells the owner if it keeps up.
+    /// Sends a reply, or drops it if the owner is slow.
     fn mention(&self, reply: Reply) {
         let _gone_or_slow = self.replies.try_send(reply);
     }
@@ -173,7 +175,7 @@ struct Supervisor {
     context: Rc<Context>,
 }
 
-/// What is known of a running job outside its task.
+/// The view of a running job outside of its task.
 #[derive(Debug)]
 struct Handle {
     wishes: watch::Sender<Wishes>,
@@ -207,7 +209,7 @@ impl Supervisor {
         context.spares.close().await;
         context.groups.close();
         put_on_disk(&state, &context.memory);
-        // Who comes last puts out the light.
+        // The last supervisor removes the folders.
         let _swept = fs::remove_file(path);
         let _in_use = fs::remove_dir(state.control()).and_then(|()| fs::remove_dir(state.path()));
         served
@@ -228,7 +230,8 @@ impl Supervisor {
                 }
                 Ok(Some(request)) = others.next_line() => self.handle(&request).await,
                 _ = terminated.recv() => {
-                    // The host goes down, or somebody cleans up by hand: rather an end that is written down.
+                    // The host shuts down, or an operator cleans up: a recorded end is better than a lost
+                    // job.
                     orphaned = true;
                     self.cancel_where(|_| true);
                 }
@@ -243,7 +246,7 @@ impl Supervisor {
             Ok(Request::Start { id, staged, stdin }) => self.start(id, &staged, stdin).await,
             Ok(Request::Cancel { id, grace_ms }) => self.cancel(&id, Duration::from_millis(grace_ms)),
             Ok(Request::Watch { id }) => self.watch(&id),
-            // The hello told the owner which language is spoken here; what anybody else writes to the pipe is noise.
+            // The protocol version was agreed in the greeting; other input from the pipe is ignored.
             Ok(Request::Open { .. }) | Err(_) => {}
         }
     }
@@ -269,7 +272,7 @@ impl Supervisor {
         }
     }
 
-    /// Moves a staged folder into place, locked from before anybody could see it.
+    /// Moves a staged folder into place. It is locked before it becomes visible.
     fn place(&self, id: &JobId, staged: &str) -> io::Result<(JobFolder, Record, OwnedFd)> {
         let staged = self.state.staging().join(staged);
         let lock = OwnedFd::from(File::open(&staged)?);
@@ -279,7 +282,7 @@ impl Supervisor {
         let folder = self.state.job(id);
         renameat_with(CWD, &staged, CWD, folder.path(), RenameFlags::NOREPLACE)?;
         if record.job.on_owner_death == OnOwnerDeath::Finish {
-            // A job that must not run twice is found after a power cut too.
+            // Flushed, so that a job that must not run twice is found after a power cut too.
             record::sync_folder(self.state.path())?;
         }
         Ok((folder, record, lock))
@@ -303,7 +306,7 @@ impl Supervisor {
     fn watch(&self, id: &JobId) {
         if let Some(job) = self.context.jobs.borrow().get(id) {
             job.wishes.send_modify(|wishes| wishes.watched = true);
-            // What it has written before, it will not mention again.
+            // Earlier output is reported now, since it was not reported while nobody watched.
             for (stream, length) in job.lengths.seen() {
                 self.context.mention(Reply::Output { id: id.clone(), stream, at: Timestamp::now(), length });
             }
@@ -318,7 +321,7 @@ impl Supervisor {
 }
 
 impl Handle {
-    /// Wishes for an end; of several wishes the most impatient counts.
+    /// Requests the end of the job; of several requests the earliest deadline counts.
     fn cancel(&self, grace: Duration) {
         let until = Instant::now() + grace.min(LONGEST_GRACE);
         self.wishes.send_modify(|wishes| {
@@ -327,7 +330,7 @@ impl Handle {
     }
 }
 
-/// Moves what nobody has taken yet out of memory: the host may be about to go down.
+/// Moves the output of ended jobs from memory to disk, since the host may be about to shut down.
 fn put_on_disk(state: &StateDir, memory: &Memory) {
     for folder in state.jobs().unwrap_or_default().iter().map(|id| state.job(id)) {
         if matches!(look::look(&folder), Ok(Look::Ended(_))) {
@@ -337,7 +340,7 @@ fn put_on_disk(state: &StateDir, memory: &Memory) {
     let _by_the_next = memory.sweep(state);
 }
 
-/// Hears from the owner where the jobs are.
+/// Reads the folder of the jobs from the owner's first request.
 async fn opened(owner: &mut Requests) -> io::Result<StateDir> {
     let first = owner.next_line().await?.unwrap_or_default();
     match serde_json::from_str(&first) {
@@ -350,7 +353,7 @@ fn requests(pipe: Receiver) -> Requests {
     BufReader::new(pipe).lines()
 }
 
-/// Starts to write replies, many at a time; once the owner is gone they are only taken.
+/// Starts the task that writes replies in batches. When the owner is gone, it discards them.
 fn replies(mut pipe: Sender) -> mpsc::Sender<Reply> {
     let (sender, mut receiver) = mpsc::channel(REPLIES);
     spawn_local(async move {
@@ -364,21 +367,22 @@ fn replies(mut pipe: Sender) -> mpsc::Sender<Reply> {
     sender
 }
 
-/// The named pipe through which other owners reach us, and its place.
+/// The named pipe through which other owners send requests, and its path.
 struct Control {
     path: PathBuf,
     pipe: Receiver,
 }
 
 impl Control {
-    /// Makes the pipe. It gets its name when it is open already: one that nobody reads is swept away by others.
+    /// Creates the pipe. It gets its final name when it is open, since other processes sweep pipes without a
+    /// reader.
     fn open(state: &StateDir) -> io::Result<Self> {
         let name = format!("{}-{}", std::process::id(), Timestamp::now().as_millis());
         let (path, fresh) = (state.control().join(&name), state.control().join(format!(".{name}")));
         for _ in 0..CONTROL_TRIES {
             fs::create_dir_all(state.control())?;
             match mknodat(CWD, &fresh, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0) {
-                // Somebody tidied up between the two lines.
+                // Another process removed the folder between the two calls.
                 Err(Errno::NOENT) => {}
                 made => {
                     made?;
@@ -386,7 +390,7 @@ impl Control {
                 }
             }
         }
-        // For both, so that it doesn't end whenever the last writer has gone.
+        // Opened for reading and writing, so that it doesn't end when the last writer closes it.
         let pipe = OpenOptions::new().read_write(true).open_receiver(&fresh)?;
         fs::rename(&fresh, &path)?;
         Ok(Self { path, pipe })

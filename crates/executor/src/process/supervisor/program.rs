@@ -1,4 +1,4 @@
-//! Finds the program of a job, and says why it can't be run.
+//! Finds the program of a job, and reports why it can't be executed.
 
 use std::{
     fs::File,
@@ -16,11 +16,11 @@ use crate::{
     sandbox::plan::WORK,
 };
 
-/// The files a job sees.
+/// The file system in the view of a job.
 pub(crate) struct View<'a> {
-    /// Its working folder, as it sees that itself.
+    /// Working folder, as the job sees it.
     work: PathBuf,
-    /// The root of its file system, if that isn't ours. Links in it lead nowhere else.
+    /// Root of the job's file system, if it is not the host's. Links don't lead out of it.
     root: Option<&'a OwnedFd>,
 }
 
@@ -59,14 +59,14 @@ impl<'a> View<'a> {
     fn may_be_run(&self, path: &Path) -> bool {
         match self.root {
             None => access(self.work.join(path), Access::EXEC_OK).is_ok(),
-            // All files there are ours, whoever we are there.
+            // In a room, all files belong to the job's user, so the owner's permission counts.
             Some(_) => self.mode(path).is_some_and(|mode| mode & 0o100 != 0),
         }
     }
 }
 
-/// Finds the file to run, as seen from the working folder: a path stays as the job spells it, so that a script finds the
-/// same in `$0`; a name without `/` is looked up in the job's own `PATH`, as `execvp` does.
+/// Finds the file to run, relative to the working folder. A path stays as the job spells it, so that a script
+/// sees the same in `$0`. A name without `/` is looked up in the job's own `PATH`, as `execvp` does.
 pub(crate) fn find(view: &View<'_>, record: &JobRecord) -> Result<PathBuf, StartFailure> {
     if record.program.contains('/') {
         return Ok(PathBuf::from(&record.program));
@@ -82,7 +82,7 @@ pub(crate) fn find(view: &View<'_>, record: &JobRecord) -> Result<PathBuf, Start
         .ok_or_else(|| StartFailure::NotFound { program: record.program.clone() })
 }
 
-/// Says why a program could not be run, from what the kernel said and what is there.
+/// Returns why a program could not be started, from the kernel's error and the file.
 pub(crate) fn why_not(view: &View<'_>, record: &JobRecord, path: &Path, error: &io::Error) -> StartFailure {
     let program = record.program.clone();
     let file = view.is_file(path).then(|| view.open(path, OFlags::RDONLY)).flatten();

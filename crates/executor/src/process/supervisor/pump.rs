@@ -1,4 +1,5 @@
-//! Takes what a job writes: to the file, which is in memory while it is short, to the count, and the end of it to our own memory.
+//! Reads the output of a job. Stores the first bytes in a file (in memory while it is short), counts all
+//! bytes, and keeps the last ones in a buffer.
 
 use std::{
     collections::VecDeque,
@@ -22,29 +23,29 @@ use crate::{
     },
 };
 
-/// As much as a pipe holds.
+/// Capacity of a pipe in bytes.
 pub(crate) const CHUNK: usize = 64 * 1024;
 
-/// How long somebody else may hold on to a stream once the main process has ended.
+/// Maximum time that other processes may hold a stream open after the main process has ended.
 const DRAIN: Duration = Duration::from_millis(250);
 
-/// What is this short is remembered as a whole, so that the owner can be told without a look at the disk.
+/// Maximum bytes of a stream that the reply to the owner includes, which saves the owner a disk read.
 const SHORT: usize = 4 * 1024;
 
-/// A stream that has ended.
+/// The result of a stream that has ended.
 #[derive(Debug, Default)]
 pub(crate) struct Pumped {
-    /// How long it was.
+    /// Total number of bytes.
     pub(crate) total: u64,
-    /// All of it, if it was short.
+    /// Content, if it was short.
     pub(crate) short: Option<Vec<u8>>,
 }
 
-/// Where a stream goes.
+/// The state of reading one stream.
 #[derive(Debug)]
 pub(crate) struct Pump {
     spill: Spill,
-    /// The bytes that did not go to the file, the last of them.
+    /// Last bytes of the part that was not stored in the file.
     tail: VecDeque<u8>,
     keep: usize,
     tail_path: PathBuf,
@@ -53,8 +54,8 @@ pub(crate) struct Pump {
 }
 
 impl Pump {
-    /// Makes a pump that stores the first `spill_bytes` of a stream in a file and remembers the last `keep` of the
-    /// rest.
+    /// Creates a pump that stores the first `spill_bytes` of a stream in a file and keeps the last `keep`
+    /// bytes of the rest.
     pub(crate) fn new(
         folder: &JobFolder,
         stream: Stream,
@@ -67,8 +68,8 @@ impl Pump {
         Self { spill, tail: VecDeque::new(), keep, tail_path, total: 0, short: Some(Vec::new()) }
     }
 
-    /// Pumps until the stream ends, or for a moment longer than the main process lives, which `ended` tells. `seen`
-    /// is told the length of the stream after each piece.
+    /// Reads until the stream ends, or until a short time after the main process has ended, which `ended`
+    /// signals. Calls `seen` with the length of the stream after each piece.
     pub(crate) async fn run(
         mut self,
         pipe: Receiver,
@@ -113,7 +114,7 @@ impl Pump {
 
     fn finish(mut self) -> Pumped {
         if !self.tail.is_empty() {
-            // On a full disk the end of a flood is lost, and nothing else.
+            // On a full disk only the last bytes of a long stream are lost.
             let tail = self.tail.make_contiguous();
             let _full = create(&self.tail_path, 0o600).and_then(|mut file| file.write_all(tail));
         }
@@ -121,7 +122,7 @@ impl Pump {
     }
 }
 
-/// The file with the beginning of a stream, made when there is something to put into it.
+/// The file with the first bytes of a stream, created with its first bytes.
 #[derive(Debug)]
 struct Spill {
     path: PathBuf,
@@ -132,7 +133,7 @@ struct Spill {
 }
 
 impl Spill {
-    /// Stores what there is room for and returns the rest.
+    /// Stores as much as the limit allows, and returns the rest.
     fn take<'a>(&mut self, chunk: &'a [u8]) -> &'a [u8] {
         let room = usize::try_from(self.limit - self.stored).unwrap_or(usize::MAX);
         let (fits, rest) = chunk.split_at(room.min(chunk.len()));
@@ -168,7 +169,7 @@ impl Spill {
         }
     }
 
-    /// Ends the file where the last whole piece ended: a full disk is a limit like the other.
+    /// Truncates the file to the last complete piece. A full disk acts like the other limit.
     fn close(&mut self) {
         self.limit = self.stored;
         if let Some(Store::Memory(Kept { file, .. }) | Store::Disk(file)) = self.file.take() {
@@ -177,7 +178,7 @@ impl Spill {
     }
 }
 
-/// Where the file is.
+/// The location of the file.
 #[derive(Debug)]
 enum Store {
     Memory(Kept),

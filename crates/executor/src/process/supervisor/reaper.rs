@@ -1,4 +1,5 @@
-//! Reaps every child: the main processes of jobs, whose status is handed on, and orphans, whose is of no interest.
+//! Reaps all children: main processes of jobs, whose status is forwarded, and orphans, whose status is
+//! ignored.
 
 use std::{cell::RefCell, collections::HashMap, io, rc::Rc};
 
@@ -8,20 +9,20 @@ use tokio::{
     sync::oneshot,
 };
 
-/// Who waits for which process. No number is forgotten and no number is used twice: a child keeps its number until
-/// it is reaped, that is here.
+/// The waiters for the status of children, by process id. Ids are unambiguous: a child keeps its id until it
+/// is reaped, which happens only here.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reaper(Rc<RefCell<HashMap<i32, oneshot::Sender<WaitStatus>>>>);
 
 impl Reaper {
-    /// Asks for the status of a child. To be called before anything is awaited after its start.
+    /// Registers for the status of a child. Call it before anything is awaited after the start of the child.
     pub(crate) fn status_of(&self, pid: i32) -> oneshot::Receiver<WaitStatus> {
         let (sender, receiver) = oneshot::channel();
         self.0.borrow_mut().insert(pid, sender);
         receiver
     }
 
-    /// Reaps for ever.
+    /// Reaps forever.
     pub(crate) async fn run(self, mut children: Signal) {
         while children.recv().await.is_some() {
             self.reap();
@@ -37,7 +38,7 @@ impl Reaper {
     }
 }
 
-/// Starts to listen for the end of children. To be called before the first is started.
+/// Starts to listen for the end of children. Call it before the first child is started.
 pub(crate) fn children() -> io::Result<Signal> {
     signal(SignalKind::child())
 }

@@ -1,9 +1,10 @@
-//! The room of one job: namespaces and mounts that `bwrap` has made, which the job is started into.
+//! The room of one job: namespaces and mounts created by `bwrap`, in which the job is started.
 //!
-//! `bwrap` is not between us and the job. It makes the room, with a first process of ours in it ([`holder`]) and nobody
-//! else, and then the job's main process walks in (`setns`) as our own child: so its exit code and its signal are its
-//! own, a missing program is what the kernel says of it, and signals reach it and not somebody on its behalf. When the
-//! job has ended the first process is killed, and with it, by the kernel, whoever is still in the room.
+//! `bwrap` is not between the supervisor and the job. It creates the room with only a first process of this
+//! crate in it ([`holder`]). Then the job's main process enters the room (`setns`) as a child of the
+//! supervisor. So its exit code and signal are its own, the kernel itself reports a missing program, and
+//! signals reach it directly. When the job has ended, the supervisor kills the first process, and the kernel
+//! kills all others in the room.
 
 use std::{
     cell::{Cell, RefCell},
@@ -46,48 +47,48 @@ use crate::{
     },
 };
 
-/// How long making a room may take, and how long its end.
+/// Maximum time to create a room, and to close it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How much of what `bwrap` says is quoted.
+/// Maximum bytes of `bwrap`'s error output that are quoted.
 const LAST_WORDS: u64 = 2048;
 
-/// The descriptors that `bwrap` gets: the first process's program, where to tell its number, and from here on filters of
-/// system calls.
+/// Descriptors that `bwrap` inherits: the first process's program, the pipe for its process id, and from here
+/// on the system-call filters.
 const HOLDER: &str = "/proc/self/fd/3";
 const INFO: &str = "4";
 const FILTERS: usize = 5;
 
-/// What becomes a descriptor of `bwrap` has a number above all of these before.
+/// Lowest number for a descriptor before it is renumbered for `bwrap`, above all final numbers.
 const ABOVE: i32 = 16;
 
 /// A room that is ready.
 #[derive(Debug)]
 pub(crate) struct Room {
-    /// The number of its first process.
+    /// Process id of the first process.
     pub(crate) first: i32,
-    /// Its file system.
+    /// Root of the room's file system.
     pub(crate) root: OwnedFd,
     process: OwnedFd,
     network: RoomNetwork,
-    /// Tells when whoever made the room, and waits for its first process, has ended.
+    /// Receives the end of the `bwrap` process, which waits for the first process.
     maker: oneshot::Receiver<WaitStatus>,
-    /// As long as it is open the first process stays.
+    /// Pipe that keeps the first process alive while it is open.
     lifeline: OwnedFd,
-    /// The image, locked.
+    /// Image, locked.
     image: OwnedFd,
 }
 
-/// Where a room is made.
+/// The folders of a room to be created.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Site<'a> {
-    /// What will be its working folder.
+    /// Folder that becomes the room's working folder.
     pub(crate) work: &'a Path,
-    /// What its processes carry in their environment, to be known by.
+    /// Mark in the environment of the room's processes, by which they are found.
     pub(crate) mark: &'a Path,
 }
 
-/// What `bwrap` tells.
+/// The information that `bwrap` reports.
 #[derive(Debug, Deserialize)]
 struct Info {
     #[serde(rename = "child-pid")]
@@ -95,7 +96,7 @@ struct Info {
 }
 
 impl Room {
-    /// Makes a room.
+    /// Creates a room.
     pub(crate) async fn make(
         plan: &RoomPlan,
         site: Site<'_>,
@@ -120,32 +121,34 @@ impl Room {
         Ok(Self { first, root, process, network, maker, lifeline, image })
     }
 
-    /// Tells whether its first process lives, as far as we know.
+    /// Tells whether the first process lives, as far as the supervisor knows.
     pub(crate) fn is_alive(&self) -> bool {
         self.maker.is_empty()
     }
 
-    /// Tells whether nobody is in the room but its first process. Whoever loses a parent there becomes its child; so once
-    /// the main process has ended, nobody is there if it has none. A kernel that doesn't list children can't tell.
+    /// Tells whether the first process is the only one in the room. It inherits all orphans there. So once
+    /// the main process has ended, the room is empty if the first process has no child. Returns `false` on a
+    /// kernel that doesn't list children.
     pub(crate) fn is_empty(&self) -> bool {
         let children = fs::read(format!("/proc/{0}/task/{0}/children", self.first));
         children.is_ok_and(|children| children.is_empty())
     }
 
-    /// Begins to end whoever is in the room. What is returned is done when nobody is.
+    /// Begins to kill all processes in the room. The returned future resolves when none is left.
     pub(crate) fn close(self) -> impl Future<Output = ()> + 'static {
         let Self { process, maker, lifeline, image, .. } = self;
-        // Nobody will look at it any more: others may remove it.
+        // The image is not needed any more and may be pruned.
         drop(image);
         let _ended = pidfd_send_signal(&process, Signal::KILL);
         async move {
-            // One that hangs in the kernel can't be ended by anybody.
+            // A process that hangs in the kernel can't be killed.
             let _late = timeout(PATIENCE, maker).await;
             drop(lifeline);
         }
     }
 
-    /// Makes a child go in and start its program there. Returns its number as we see it.
+    /// Starts a child that enters the room and executes its program there. Returns its process id outside of
+    /// the room.
     pub(crate) fn start(
         &self,
         launch: &Launch,
@@ -159,7 +162,7 @@ impl Room {
     }
 }
 
-/// A room that is being made.
+/// A room that is being created.
 struct Making {
     maker: oneshot::Receiver<WaitStatus>,
     lifeline: OwnedFd,
@@ -200,7 +203,7 @@ impl Making {
         Ok(Self { maker, lifeline, ready: pipe(ready)?, info: pipe(info)?, words: pipe(words)? })
     }
 
-    /// Waits for the first process; `None` if there won't be one.
+    /// Waits for the first process; `None` if creation failed.
     async fn told(&mut self) -> io::Result<Option<Info>> {
         if self.ready.read(&mut [0; 1]).await? == 0 {
             return Ok(None);
@@ -222,7 +225,7 @@ async fn text(pipe: &mut (impl AsyncRead + Unpin)) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Takes hold of the first process and of the file system it sees.
+/// Opens the first process and its file system root.
 fn enter(pid: i32) -> io::Result<(i32, OwnedFd, OwnedFd)> {
     let number = Pid::from_raw(pid).ok_or_else(|| io::Error::from(ErrorKind::InvalidData))?;
     let process = pidfd_open(number, PidfdFlags::empty())?;
@@ -231,7 +234,7 @@ fn enter(pid: i32) -> io::Result<(i32, OwnedFd, OwnedFd)> {
     Ok((pid, process, root))
 }
 
-/// Keeps the image from being pruned.
+/// Locks the image, so that it is not pruned.
 fn lock(plan: &RoomPlan) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let image = openat(CWD, &plan.image, flags, Mode::empty())?;
@@ -239,22 +242,23 @@ fn lock(plan: &RoomPlan) -> io::Result<OwnedFd> {
     Ok(image)
 }
 
-/// A child that goes in and has a child there, which becomes the job and is ours.
+/// A child that enters the room and starts a child there, which becomes the job and a child of the
+/// supervisor.
 struct Entry<'a> {
     room: &'a Room,
     launch: &'a Launch,
-    /// Where its own child runs.
+    /// Stack of the inner child.
     inner: RefCell<Stack>,
     started: Cell<i32>,
 }
 
 #[expect(unsafe_code, reason = "a child can be set up only between its making and its program")]
-// SAFETY: `run` makes system calls on values that were made before. It writes to `started` and borrows `inner`, both of
-// which nobody else looks at before it has ended.
+// SAFETY: `run` makes system calls on values that were prepared before. It writes to `started` and borrows
+// `inner`, which no other code accesses before it has ended.
 unsafe impl Child for Entry<'_> {
     fn run(&self) -> Result<(), Errno> {
         enter_namespaces(&self.room.process, self.room.network)?;
-        // The number is seen from here, which still is our own namespace of numbers.
+        // The id is valid here, since this child is still in the supervisor's PID namespace.
         let pid = fork::start_in_child(self.launch, libc::CLONE_PARENT, &mut self.inner.borrow_mut())?;
         self.started.set(pid);
         Ok(())
@@ -274,7 +278,7 @@ fn enter_namespaces(process: &OwnedFd, network: RoomNetwork) -> Result<(), Errno
         RoomNetwork::Host => 0,
     };
     #[expect(unsafe_code, reason = "rustix moves threads only, and not by the descriptor of a process")]
-    // SAFETY: this child is a process of one thread; the call changes its namespaces and nothing of ours.
+    // SAFETY: this child is a process of one thread; the call changes only its own namespaces.
     let moved = unsafe { libc::setns(process.as_raw_fd(), own | network) };
     if moved == 0 {
         Ok(())
@@ -283,10 +287,10 @@ fn enter_namespaces(process: &OwnedFd, network: RoomNetwork) -> Result<(), Errno
     }
 }
 
-/// What every process of a room is held to, whoever it is: no capability now or ever, no core dumps. To be called in a
-/// child that is in its room.
+/// Removes all capabilities permanently and disables core dumps, for every process of a room and any user.
+/// Call it in a child that has entered its room.
 pub(crate) fn give_up_rights() -> Result<(), Errno> {
-    /// The newest version of the call, and its two halves of 32 capabilities.
+    /// Latest version of the `capset` call, which takes two halves of 32 capabilities.
     const VERSION: u32 = 0x2008_0522;
     let header = [VERSION, 0];
     let none = [0u32; 6];
@@ -294,7 +298,7 @@ pub(crate) fn give_up_rights() -> Result<(), Errno> {
     // SAFETY: plain numbers and two arrays of the size that the kernel reads.
     unsafe {
         for capability in 0..64 {
-            // It ends with the last one that the kernel knows.
+            // The call fails after the last capability that the kernel knows.
             if libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 {
                 break;
             }

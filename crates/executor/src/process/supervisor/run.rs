@@ -30,23 +30,23 @@ use crate::{
     sandbox::plan::RoomPlan,
 };
 
-/// How often, once a second, it is tried to write an outcome to a disk that is full.
+/// Number of attempts, one per second, to write an outcome to a full disk.
 const WRITE_TRIES: u32 = 60;
 
-/// Why an outcome can't be kept.
+/// The reason why an outcome can't be stored.
 const REMOVED: &str = "it removed its own folder, in which its result is kept: a job may write to its working folder and \
                        to TMPDIR, and must leave what is above them alone";
 
-/// What the outside tells a running job.
+/// The requests to a running job.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Wishes {
-    /// The job shall end, by itself until this moment.
+    /// Deadline until which the job may end by itself.
     pub(crate) cancel: Option<Instant>,
-    /// Somebody wants to hear of what it writes.
+    /// Whether an owner watches the output.
     pub(crate) watched: bool,
 }
 
-/// How much a job has written to each stream until now.
+/// The number of bytes written to each stream so far.
 #[derive(Debug, Default)]
 pub(crate) struct Lengths {
     stdout: Cell<u64>,
@@ -61,22 +61,22 @@ impl Lengths {
         }
     }
 
-    /// Lists the streams that were written to.
+    /// Lists the streams with output, and their lengths.
     pub(crate) fn seen(&self) -> impl Iterator<Item = (Stream, u64)> {
         let all = [Stream::Stdout, Stream::Stderr].map(|stream| (stream, self.of(stream).get()));
         all.into_iter().filter(|(_, length)| *length > 0)
     }
 }
 
-/// One job in place, ready to start.
+/// A job that is in place and ready to start.
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) id: JobId,
     pub(crate) folder: JobFolder,
     pub(crate) record: JobRecord,
-    /// Where in its file the line begins that says how it ended.
+    /// Offset in the record file for the line with the ending.
     pub(crate) end_at: u64,
-    /// What it reads, unless that is in its folder.
+    /// Standard input, unless it is in the folder.
     pub(crate) stdin: Option<Input>,
     pub(crate) wishes: watch::Receiver<Wishes>,
     pub(crate) lengths: Rc<Lengths>,
@@ -84,8 +84,8 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Runs the job and tells its owner. `lock` is its folder, locked: as long as it is open, everybody sees the job
-    /// run.
+    /// Runs the job and reports to its owner. `lock` is the locked folder: while it is open, all processes
+    /// see the job as running.
     pub(crate) async fn run(mut self, lock: OwnedFd) {
         let started = self.start().await;
         let at = started.as_ref().ok().map(|running| running.started);
@@ -101,7 +101,7 @@ impl Job {
         };
         let ending = self.write(ending).await;
         drop(lock);
-        // Forgotten before it is told: the owner may use the id again at once.
+        // Removed before the reply, since the owner may reuse the id at once.
         self.context.jobs.borrow_mut().remove(&self.id);
         self.context.over.notify_one();
         self.context.tell(Reply::Ended { id: self.id, ending, written }).await;
@@ -155,7 +155,7 @@ impl Job {
         }
     }
 
-    /// Takes a room that is there, or makes one.
+    /// Takes a room created in advance, or creates one.
     async fn room(&self, plan: &RoomPlan) -> Result<Room, StartFailure> {
         let taken = self.context.spares.take(plan, &self.folder);
         let moved = |error: io::Error| StartFailure::Other(format!("its files can't be moved: {error}"));
@@ -189,14 +189,14 @@ impl Job {
         Pumping { ended, pumped }
     }
 
-    /// Writes the outcome; when the disk is full it waits for room, since the outcome is what all this is for. Returns what
-    /// the owner is to be told.
+    /// Writes the outcome. On a full disk it retries, because the outcome must not be lost. Returns the
+    /// ending to report to the owner.
     async fn write(&self, ending: Ending) -> Ending {
         let durable = self.record.on_owner_death == OnOwnerDeath::Finish;
         for _ in 0..WRITE_TRIES {
             match ending.write(&self.folder, self.end_at, durable) {
                 Ok(()) => return ending,
-                // Nobody else removes it while it is locked.
+                // Only the job itself could have removed the locked folder.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     let end = End::Lost(format!("{REMOVED} (it {})", ending.end));
                     return Ending { end, ..ending };
@@ -214,15 +214,15 @@ struct Running {
     status: oneshot::Receiver<WaitStatus>,
     members: Members,
     room: Option<Room>,
-    /// stdout, stderr
+    /// Pumps of stdout and stderr.
     pumps: Option<[Pumping; 2]>,
 }
 
-/// A stream on its way.
+/// A running pump.
 struct Pumping {
-    /// Told when the main process has ended.
+    /// Sender that signals the end of the main process.
     ended: oneshot::Sender<()>,
-    /// What there was, when it has ended.
+    /// Result of the pump.
     pumped: JoinHandle<Pumped>,
 }
 
@@ -233,7 +233,7 @@ impl Running {
         let [stdout, stderr] = drained(self.pumps.take()).await;
         let started = self.started;
         let left = self.clear(job).await;
-        // What was told to end is no surprise.
+        // Processes of a job that was killed are expected to be left over, so they are not reported.
         let by_itself = matches!(end, End::Exited(_) | End::Signalled(_));
         let left_behind = if by_itself { left } else { Vec::new() };
         let ending = Ending {
@@ -251,16 +251,16 @@ impl Running {
         (ending, written.map(|(stdout, stderr)| [stdout, stderr]))
     }
 
-    /// Ends all that are left, and returns their names.
+    /// Kills all remaining processes, and returns their names.
     async fn clear(self, job: &Job) -> Vec<String> {
         let around = if self.room.is_some() { Around::Room } else { Around::Host };
         let left = match self.room {
-            // Nobody waits for walls to be torn down.
+            // The empty room is closed in the background.
             Some(room) if room.is_empty() => {
                 drop(spawn_local(room.close()));
                 Vec::new()
             }
-            // The kernel does it.
+            // The kernel kills all processes of the room.
             Some(room) => {
                 let left = self.members.names();
                 room.close().await;
@@ -274,7 +274,7 @@ impl Running {
         left
     }
 
-    /// Waits for the end of the main process, and brings it about when its time is over or somebody wishes it.
+    /// Waits for the end of the main process, and ends it at its time limit or on request.
     async fn main_end(&mut self, job: &mut Job) -> End {
         let Job { record, wishes, .. } = job;
         let end = tokio::select! {
@@ -295,7 +295,7 @@ impl Running {
     }
 }
 
-/// Takes the rest of the output, for a moment also what comes from processes that the main one left behind.
+/// Reads the rest of the output, for a short time also that of leftover processes.
 async fn drained(pumps: Option<[Pumping; 2]>) -> [Pumped; 2] {
     let Some([stdout, stderr]) = pumps else { return [Pumped::default(), Pumped::default()] };
     for ended in [stdout.ended, stderr.ended] {
@@ -306,13 +306,13 @@ async fn drained(pumps: Option<[Pumping; 2]>) -> [Pumped; 2] {
 
 async fn cancelled(wishes: &mut watch::Receiver<Wishes>) {
     if wishes.wait_for(|wishes| wishes.cancel.is_some()).await.is_err() {
-        // Nobody is left who could wish for anything.
+        // The sender is gone, so no request can arrive any more.
         std::future::pending::<()>().await;
     }
 }
 
-/// How a job ended of which the kernel has killed a process for want of memory. A shell tells such an end of its child by
-/// this code.
+/// Returns the end of a job in which the kernel has killed a process for lack of memory. A shell exits with
+/// this code when its child was killed so.
 fn of_memory(end: End) -> End {
     match end {
         End::Signalled(9) | End::Exited(137) => End::OutOfMemory,

@@ -1,11 +1,12 @@
-//! Rooms that are made before their job comes.
+//! Rooms that are created before their job arrives.
 //!
-//! To make a room takes longer than most jobs. Jobs mostly come in series that want the same room, so that from the second
-//! of a series on rooms are made ahead: with an empty working folder of their own, which becomes the job's by a rename when the job comes. A
-//! room is used once, and one that nobody has come for is closed after a while.
+//! Creating a room takes longer than most jobs. Jobs mostly come in series with the same room, so rooms are
+//! created in advance from the second job of a series on. Each has an empty working folder of its own, which
+//! becomes the job's by a rename. A room is used once, and an unused room is closed after a while.
 //!
-//! Not made ahead is what would be old by then: rooms with volumes, whose folders may have been removed since, and those
-//! with the host's network, whose name servers may be others.
+//! Two kinds of rooms are not created in advance, because they could be outdated when used. Rooms with
+//! volumes: their folders may have been removed since. Rooms with the host's network: its name servers may
+//! have changed.
 
 use std::{
     cell::{Cell, RefCell},
@@ -35,36 +36,37 @@ use crate::{
     sandbox::plan::{RoomNetwork, RoomPlan},
 };
 
-/// The name of the link on its way into a job's folder.
+/// Name of the link while it is moved into a job's folder.
 const LINK: &str = "room";
 
-/// How many rooms of one kind are kept or just being made, and how many of all kinds.
+/// Maximum number of rooms of one kind, ready or being created, and of all kinds.
 const OF_A_KIND: usize = 4;
 const ALL: usize = 8;
 
-/// With more jobs than this at a time the processors have enough to do, and rooms made ahead would only be more of it.
+/// Maximum number of concurrent jobs with which rooms are created in advance; with more jobs the processors
+/// are busy anyway.
 const FEW: usize = 2;
 
-/// A series of jobs is over when none has come for this long.
+/// Time without a new job after which a series is over.
 const SERIES: Duration = Duration::from_secs(5);
 
-/// How long it is waited for rooms to be gone when the supervisor goes.
+/// Maximum time to close the rooms when the supervisor exits.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The rooms made ahead, and those on their way out.
+/// The rooms created in advance.
 #[derive(Debug)]
 pub(crate) struct Spares {
     state: StateDir,
-    /// Where their working folders are, locked: made with the first.
+    /// Staging folder of their working folders, locked; created with the first.
     staging: RefCell<Option<Staging>>,
     rooms: RefCell<Vec<Spare>>,
     series: RefCell<Vec<Series>>,
-    /// Told when one was made.
+    /// Notified when a room was created.
     changed: Notify,
     is_watched: Cell<bool>,
 }
 
-/// A room that waits for its job.
+/// A room without a job.
 #[derive(Debug)]
 struct Spare {
     plan: RoomPlan,
@@ -72,12 +74,12 @@ struct Spare {
     site: PathBuf,
 }
 
-/// Jobs that want the same room.
+/// Jobs that need the same room.
 #[derive(Debug)]
 struct Series {
     plan: RoomPlan,
     last: Instant,
-    /// How many rooms are being made for it.
+    /// Number of rooms being created for the series.
     making: usize,
 }
 
@@ -93,13 +95,13 @@ impl Spares {
         }
     }
 
-    /// Takes a room that was made for such a job, and makes its working folder the job's.
+    /// Takes a room that was created for this plan, and makes its working folder the job's.
     ///
     /// # Errors
-    /// The job's files can't be moved there. Then they are neither here nor there.
+    /// When the job's files can't be moved there. They may then be moved in part.
     pub(crate) fn take(&self, plan: &RoomPlan, folder: &JobFolder) -> io::Result<Option<Room>> {
         while let Some(spare) = self.find(plan) {
-            // One that has died meanwhile is not missed.
+            // A room that has died in the meantime is skipped.
             if spare.room.is_alive() {
                 return spare.give_to(folder).map(Some);
             }
@@ -114,7 +116,8 @@ impl Spares {
         Some(rooms.swap_remove(at))
     }
 
-    /// Says that a job of this kind has come. When it is one of a series, a room is made for the next.
+    /// Records that a job of this kind has started. If it belongs to a series, a room is created for the next
+    /// one.
     pub(crate) fn expect_more(context: &Rc<Context>, plan: &RoomPlan) {
         let spares = &context.spares;
         if context.jobs.borrow().len() > FEW {
@@ -130,7 +133,7 @@ impl Spares {
         });
     }
 
-    /// Counts the job, and the room that is made for the next if one is.
+    /// Counts the job, and tells whether a room is to be created for the next one.
     fn is_wanted(&self, plan: &RoomPlan) -> bool {
         let (now, rooms) = (Instant::now(), self.rooms.borrow());
         let mut all = self.series.borrow_mut();
@@ -153,7 +156,8 @@ impl Spares {
         for folder in [&site, &work] {
             DirBuilder::new().mode(0o700).create(folder)?;
         }
-        // Goes with the working folder into the job's folder: there it tells whose processes are in the room.
+        // The link moves with the working folder into the job's folder, and there identifies the processes of
+        // the room.
         symlink(&site, site.join(LINK))?;
         let made = Room::make(plan, Site { work: &work, mark: &site }, context).await;
         match made {
@@ -188,7 +192,7 @@ impl Spares {
         }
     }
 
-    /// Closes rooms whose series are over, as long as there are rooms.
+    /// Closes rooms of finished series, until no rooms are left.
     async fn close_what_is_over(&self) {
         while !self.rooms.borrow().is_empty() {
             sleep(SERIES / 4).await;
@@ -207,7 +211,7 @@ impl Spares {
         self.is_watched.set(false);
     }
 
-    /// Closes all rooms, when there are no more jobs.
+    /// Closes all rooms, when no jobs are left.
     pub(crate) async fn close(&self) {
         let all = async {
             loop {
@@ -230,10 +234,10 @@ impl Spares {
 }
 
 impl Spare {
-    /// Moves its working folder into the place of the job's, with all that was put there for the job.
+    /// Moves its working folder into the place of the job's, with all files that were placed for the job.
     fn give_to(self, folder: &JobFolder) -> io::Result<Room> {
         let (own, work) = (self.site.join("work"), folder.work());
-        // Takes the place of an empty folder only.
+        // A rename replaces an empty folder only.
         if fs::rename(&own, &work).is_err() {
             for entry in fs::read_dir(&work)? {
                 let entry = entry?;

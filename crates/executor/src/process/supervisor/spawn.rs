@@ -1,8 +1,8 @@
 //! Starts the main process of a job.
 //!
-//! The child sets itself up between fork and exec: a session of its own, death with the supervisor, the working
-//! folder. It then calls `execve` itself: what the standard library calls (`execvp`) runs a file of no known format
-//! with `/bin/sh`, which hides from people that their script has no `#!` line, on this host only.
+//! The child sets itself up between fork and exec: a new session, death with the supervisor, the working
+//! folder. It then calls `execve` itself. The standard library calls `execvp`, which runs a file of unknown
+//! format with `/bin/sh`. That would hide a missing `#!` line, on this host only.
 
 use std::{
     ffi::{CString, NulError},
@@ -54,8 +54,8 @@ pub(crate) struct Started {
     pub(crate) stderr: OwnedFd,
 }
 
-/// Starts a job's main process in its group, with its outputs as pipes. `input` is what it reads, unless its folder has
-/// that. The group is gone afterwards if the kernel could not use it and the job needs none.
+/// Starts a job's main process in its group, with pipes for its output. `input` is its stdin, unless that is
+/// in the folder. `group` becomes `None` if the kernel could not use the group and the job needs none.
 pub(crate) async fn start(
     folder: &JobFolder,
     record: &JobRecord,
@@ -99,13 +99,14 @@ pub(crate) async fn start(
     }
 }
 
-/// Where a job may write in any case.
+/// Returns the folders that a job may always write to.
 fn own_folders(folder: &JobFolder, record: &JobRecord) -> Vec<PathBuf> {
     let volumes = record.env.iter().filter(|(name, _)| name.starts_with("WINDLASS_VOLUME_"));
     [folder.work(), folder.tmp()].into_iter().chain(volumes.map(|(_, path)| PathBuf::from(path))).collect()
 }
 
-/// Opens what the job reads. It is taken out of the folder at once: the job may be kept for long, and secrets need not.
+/// Opens the job's stdin. It is deleted from the folder at once, since the folder may be kept for long and
+/// stdin may hold secrets.
 fn stdin(folder: &JobFolder, record: &JobRecord, input: Option<Vec<u8>>) -> io::Result<OwnedFd> {
     if let Some(input) = input {
         let mut file = File::from(memfd_create("stdin", MemfdFlags::CLOEXEC)?);
@@ -122,16 +123,16 @@ fn stdin(folder: &JobFolder, record: &JobRecord, input: Option<Vec<u8>>) -> io::
     Ok(file.into())
 }
 
-/// Starts it, and tries again for a moment while somebody has the program open for writing: a program that embeds
-/// us may start processes of its own, which for an instant hold whatever it had open, such as the script it was
-/// about to hand to us.
+/// Starts the child, and retries for a short time while the program is open for writing. An embedding program
+/// may fork processes of its own. For an instant these hold all its open descriptors, such as that of the
+/// script that it just wrote.
 async fn start_when_written(
     launch: &Launch,
     room: Option<&Room>,
     group: Option<&Group>,
 ) -> Result<i32, Failed> {
     let entrance = group.map_or(Ok(Entrance::default()), Group::entrance).map_err(Failed::Group)?;
-    // Not kept between jobs: it is mapped, not filled, and a job is started once.
+    // Not cached between jobs: the memory is only mapped, and a job is started once.
     let mut stack = Stack::default();
     let mut start = || match room {
         None => fork::start(launch, &entrance, &mut stack),
@@ -148,31 +149,31 @@ async fn start_when_written(
     start()
 }
 
-/// All that a child needs to become the job, made before it is.
+/// The parameters that a child needs to become the job, prepared before the fork.
 pub(crate) struct Launch {
     pub(crate) image: Image,
-    /// stdin, stdout, stderr
+    /// stdin, stdout, stderr.
     pub(crate) stdio: [OwnedFd; 3],
-    /// What is open beside them, from 3 on. Here they have numbers above all that they will have there.
+    /// Further descriptors, numbered from 3 on in the child. Here their numbers are above all of those.
     pub(crate) extra: Vec<OwnedFd>,
     pub(crate) setting: Setting,
     pub(crate) confinement: Prepared,
-    /// The most files that it may have open.
+    /// Maximum number of open files.
     pub(crate) open_files: Option<u64>,
 }
 
-/// Where a child is.
+/// The environment of a child.
 pub(crate) enum Setting {
-    /// On the host, as our child, in this folder.
+    /// On the host, as a child of the supervisor, in this folder.
     Host { folder: Option<OwnedFd>, supervisor: Pid },
-    /// In a room, which it has entered.
+    /// In a room, which the child has entered.
     Room,
 }
 
 #[expect(unsafe_code, reason = "a child can be set up only between its making and its program")]
-// SAFETY: `run` makes system calls on values that were made before, and nothing else.
+// SAFETY: `run` only makes system calls on values that were prepared before.
 unsafe impl Child for Launch {
-    /// Turns the child into the job; returns only with the reason why it couldn't.
+    /// Turns the child into the job; returns only on an error.
     fn run(&self) -> Result<(), Errno> {
         self.prepare()?;
         Err(self.image.execute())
@@ -186,7 +187,7 @@ impl Launch {
         match &self.setting {
             Setting::Host { folder, supervisor } => {
                 set_parent_process_death_signal(Some(Signal::KILL))?;
-                // It may have died before the line above; then nobody would tell.
+                // The supervisor may have died before the line above; then no death signal would come.
                 if getppid() != Some(*supervisor) {
                     return Err(Errno::SRCH);
                 }
@@ -195,11 +196,11 @@ impl Launch {
                 }
             }
             Setting::Room => {
-                // By its path in here: a descriptor from outside would be a way out.
+                // By its path in the room: a descriptor from outside would lead out of the room.
                 rustix::process::chdir(WORK_FOLDER)?;
                 confine::leave_keyring();
                 room::give_up_rights()?;
-                // After what clears it. Should we have died before: the room dies with us.
+                // After the calls that clear it. If the supervisor has died before, the room dies with it.
                 set_parent_process_death_signal(Some(Signal::KILL))?;
             }
         }
@@ -218,19 +219,19 @@ impl Launch {
     }
 }
 
-/// Gives a child a descriptor under this number. Ours are closed when it executes its program.
+/// Gives a child a descriptor under this number. The originals are closed when it executes its program.
 fn hand_over(file: &OwnedFd, number: i32) -> rustix::io::Result<()> {
     #[expect(unsafe_code, reason = "rustix copies descriptors only to numbers that it owns")]
-    // SAFETY: the child has a table of descriptors of its own, and nothing in it is used by that number after this:
-    // what would be is one of `extra`, whose numbers are above those that are given.
+    // SAFETY: the child has a descriptor table of its own, and no code uses the replaced number after this.
+    // All `extra` descriptors have numbers above those that are assigned.
     let copied = unsafe { libc::dup3(file.as_raw_fd(), number, 0) };
     if copied == number { Ok(()) } else { Err(Errno::BADF) }
 }
 
-/// What `execve` takes.
+/// The arguments of `execve`.
 pub(crate) struct Image {
     path: CString,
-    /// The texts that the two tables point into.
+    /// Texts that the two tables point to.
     _texts: Vec<CString>,
     argv: Vec<*const libc::c_char>,
     envp: Vec<*const libc::c_char>,
@@ -244,10 +245,10 @@ impl Image {
             .map_err(|error| StartFailure::Other(error.to_string()))
     }
 
-    /// Takes a path, arguments and an environment.
+    /// Creates the arguments from a path, arguments and an environment.
     ///
     /// # Errors
-    /// One of them has a NUL byte in it.
+    /// When one of them contains a NUL byte.
     pub(crate) fn of(
         path: impl Into<Vec<u8>>,
         argv: impl IntoIterator<Item = String>,
@@ -264,11 +265,11 @@ impl Image {
         })
     }
 
-    /// Replaces this process with the image; returns only with the reason why it couldn't.
+    /// Replaces this process with the image; returns only on an error.
     fn execute(&self) -> Errno {
         #[expect(unsafe_code, reason = "`std` has no plain execve")]
-        // SAFETY: the path is a C string; both tables end with a null pointer, and what they point to lives in
-        // `_texts`, whose buffers stay where they are when the vector that holds them is moved.
+        // SAFETY: the path is a C string; both tables end with a null pointer. They point to buffers owned by
+        // `_texts`, which stay in place when the vector is moved.
         unsafe {
             libc::execve(self.path.as_ptr(), self.argv.as_ptr(), self.envp.as_ptr());
         }

@@ -1,4 +1,4 @@
-//! The folders and files of a job: made, brought back, removed.
+//! Creates, collects and removes the folders and files of a job.
 
 use std::{
     ffi::CString,
@@ -16,10 +16,10 @@ use crate::{
     sys,
 };
 
-/// What a job reads is in memory if it is no longer than this.
+/// Maximum bytes of a stdin that is kept in memory.
 const SHORT: u64 = 64 * 1024;
 
-/// Where a job's files are.
+/// The location of a job's files.
 #[derive(Clone)]
 pub(crate) struct Folders {
     pub(crate) root: PathBuf,
@@ -34,8 +34,8 @@ impl Folders {
         self.root.join("tmp")
     }
 
-    /// Makes a file for what the job reads, of so many bytes, that has no name: the folder may be kept for long, and
-    /// secrets need not.
+    /// Creates an unnamed file for `length` bytes of stdin. It has no name because the folder may be kept for
+    /// long, and stdin may hold secrets.
     pub(crate) fn stdin(&self, length: u64) -> io::Result<File> {
         if length <= SHORT {
             return sys::memory_file();
@@ -46,7 +46,7 @@ impl Folders {
         Ok(file)
     }
 
-    /// Makes the folders.
+    /// Creates the folders.
     pub(crate) fn make(&self) -> io::Result<()> {
         for folder in [&self.root, &self.work(), &self.tmp()] {
             make_folder(folder)?;
@@ -54,8 +54,8 @@ impl Folders {
         Ok(())
     }
 
-    /// Makes a file of the working folder, with the folders above it. A path that leads out of it is refused: whoever
-    /// sends jobs is trusted with this container, but a mistake should not cost more than the job.
+    /// Creates a file in the working folder, with its parent folders. A path that leads out of it is refused.
+    /// The sender of jobs is trusted with this container, but a mistake should harm only its own job.
     pub(crate) fn place(&self, path: &str, mode: u32) -> io::Result<File> {
         if path.is_empty() || path.split('/').any(|part| matches!(part, "" | "." | "..")) {
             return Err(io::Error::other(format!("`{path}` is no path inside the working folder")));
@@ -74,7 +74,7 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).recursive(true).create(folder)
 }
 
-/// Removes a folder with everything in it, also what a job made unwritable for itself.
+/// Removes a folder with all its content, including folders that the job made unwritable.
 pub(crate) fn remove(folder: &Path) {
     if fs::remove_dir_all(folder).is_err() {
         make_writable(folder);
@@ -82,7 +82,7 @@ pub(crate) fn remove(folder: &Path) {
     }
 }
 
-/// Removes everything in a folder, which itself stays.
+/// Removes everything in a folder, but not the folder itself.
 pub(crate) fn scrub(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if fs::remove_file(entry.path()).is_err() {
@@ -100,7 +100,7 @@ fn make_writable(folder: &Path) {
     }
 }
 
-/// Looks at an output, and opens it if it is one.
+/// Checks an output, and opens it if it is a file of allowed size.
 pub(crate) fn output(work: &Path, request: &OutputSpec) -> (OutputState, Option<File>) {
     match open(work, &request.path) {
         Ok(file) => match file.metadata() {
@@ -132,7 +132,7 @@ impl From<io::Error> for Refused {
 fn open(work: &Path, path: &str) -> Result<File, Refused> {
     let folder = File::open(work)?;
     let name = CString::new(path).map_err(io::Error::other)?;
-    // What a device does when it is opened is its own affair, so that it is looked at first.
+    // Opening a device can have side effects, so the file type is checked before it is opened.
     let named = match sys::open_below(folder.as_fd(), &name, sys::Open::Named) {
         Err(error) if matches!(error.raw_os_error(), Some(sys::ENOSYS | sys::EPERM)) => {
             return open_resolved(work, path);
@@ -146,8 +146,8 @@ fn open(work: &Path, path: &str) -> Result<File, Refused> {
     Ok(File::from(sys::open_below(folder.as_fd(), &name, sys::Open::ForReading)?))
 }
 
-/// The same where the kernel, or a filter before it, doesn't know the call: nobody of the job is left who could change
-/// a path between the two looks.
+/// Opens the file without `openat2`, for kernels or seccomp filters that refuse it. No process of the job is
+/// left that could change a path between check and use.
 fn open_resolved(work: &Path, path: &str) -> Result<File, Refused> {
     let (work, path) = (work.canonicalize()?, work.join(path));
     let is_link_to_the_outside = || fs::read_link(&path).is_ok_and(|target| target.is_absolute());

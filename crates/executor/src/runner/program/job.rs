@@ -1,4 +1,4 @@
-//! The life of one job, from its start until nothing of it is left.
+//! The life of one job, from its start until all its processes are gone.
 
 use std::{
     collections::VecDeque,
@@ -16,25 +16,25 @@ use crate::{
     sys,
 };
 
-/// As much as a pipe holds.
+/// Capacity of a pipe in bytes.
 const PIPE: usize = 64 << 10;
 
-/// How long somebody else may hold on to a stream once the main process has ended.
+/// Maximum time that other processes may hold a stream open after the main process has ended.
 const DRAIN: Duration = Duration::from_millis(250);
 
-/// The longest time there is.
+/// Longest supported duration.
 const FOREVER: Duration = Duration::from_secs(1 << 31);
 
-/// Where the output of a job goes.
+/// The receiver of a job's output.
 pub(crate) trait Sink {
-    /// Takes the next bytes among the first of a stream.
+    /// Takes the next of the first bytes of a stream.
     fn take(&mut self, stream: usize, bytes: &[u8]);
 
-    /// Whether there is room for more. If not, the job waits.
+    /// Returns whether the sink accepts more. If not, the job blocks.
     fn has_room(&self) -> bool;
 }
 
-/// A job that runs, or is just being ended.
+/// A job that runs or is ending.
 pub(crate) struct Job {
     spec: Spec,
     folders: Folders,
@@ -45,13 +45,13 @@ pub(crate) struct Job {
     time_over: Instant,
     ooms: u64,
     forced: Option<How>,
-    /// Until when those who were asked may go by themselves.
+    /// Deadline until which processes may end by themselves after SIGTERM.
     patience: Option<Instant>,
     status: Option<i32>,
     drain_until: Option<Instant>,
 }
 
-/// A stream on its way.
+/// An output stream of a job.
 struct Stream {
     pipe: Option<OwnedFd>,
     total: u64,
@@ -61,16 +61,16 @@ struct Stream {
     keep: usize,
 }
 
-/// What is left of a job once all its processes are gone.
+/// The results of a job after all its processes are gone.
 pub(crate) struct Remains {
     pub(crate) ending: Ending,
     pub(crate) tails: [Vec<u8>; 2],
-    /// The output files that were found, in the order of the request.
+    /// The found output files, in the order of the request.
     pub(crate) files: Vec<Option<File>>,
 }
 
 impl Remains {
-    /// What is left of a job that never ran.
+    /// Returns the results of a job that never ran.
     pub(crate) fn unstarted(spec: &Spec, how: How) -> Self {
         let outputs = spec.outputs.iter().map(|_| OutputState::Missing).collect();
         let ending = Ending { how, started_ms: None, ended_ms: now(), totals: [0, 0], outputs };
@@ -78,21 +78,21 @@ impl Remains {
     }
 }
 
-/// Milliseconds since 1970.
+/// Returns the milliseconds since 1970.
 pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(0)
 }
 
-/// A moment from now; far away if there is no such moment.
+/// Returns the instant this many milliseconds from now, limited to `FOREVER`.
 pub(crate) fn from_now(milliseconds: u64) -> Instant {
     Instant::now() + Duration::from_millis(milliseconds).min(FOREVER)
 }
 
 impl Job {
-    /// Starts a job whose files are in place; `stdin` is what it reads, if anything.
+    /// Starts a job whose files are in place; `stdin` is its standard input, if it has any.
     pub(crate) fn start(spec: Spec, folders: Folders, stdin: Option<File>) -> Result<Self, Remains> {
-        // Counted first: a job may run out of memory before this process gets its next turn.
+        // Counted first: a job may run out of memory before this process is scheduled again.
         let ooms = ooms();
         match Self::try_start(&spec, &folders, stdin) {
             Ok((main, pipes)) => {
@@ -117,7 +117,7 @@ impl Job {
             }
             Err(how) => {
                 let mut remains = Remains::unstarted(&spec, how);
-                // What was placed may have been asked back.
+                // A requested output may be one of the placed files.
                 (remains.ending.outputs, remains.files) = outputs(&spec, &folders);
                 Err(remains)
             }
@@ -153,24 +153,24 @@ impl Job {
         &self.folders
     }
 
-    /// The pipes that may have something to read.
+    /// Returns the open pipes, with the index of their stream.
     pub(crate) fn pipes(&self) -> impl Iterator<Item = (usize, RawFd)> + '_ {
         let open = |(at, stream): (usize, &Stream)| Some((at, stream.pipe.as_ref()?.as_raw_fd()));
         self.streams.iter().enumerate().filter_map(open)
     }
 
-    /// Takes what a stream has.
+    /// Reads the available bytes of a stream.
     pub(crate) fn pump(&mut self, stream: usize, sink: &mut dyn Sink) {
         self.streams[stream].pump(|bytes| sink.take(stream, bytes));
     }
 
-    /// Says that the main process has ended.
+    /// Records that the main process has ended.
     pub(crate) fn main_ended(&mut self, status: i32) {
         self.status = Some(status);
         self.drain_until = Some(Instant::now() + DRAIN);
     }
 
-    /// Wishes for an end.
+    /// Cancels the job.
     pub(crate) fn cancel(&mut self, grace_ms: u64) {
         if self.status.is_some() && self.forced.is_none() {
             return;
@@ -180,7 +180,7 @@ impl Job {
         self.patience = Some(self.patience.map_or(until, |patience| patience.min(until)));
     }
 
-    /// When to look again if nothing happens.
+    /// Returns the time of the next check if no event arrives.
     pub(crate) fn look_at(&self) -> Instant {
         if let Some(drained) = self.drain_until {
             let open = self.streams.iter().any(|stream| stream.pipe.is_some());
@@ -192,7 +192,7 @@ impl Job {
         }
     }
 
-    /// Goes on with ending the job as far as it can be. Tells whether nothing of it runs any more.
+    /// Advances the end of the job as far as possible. Returns whether none of its processes is left.
     pub(crate) fn step(&mut self, others: Others<'_>, sink: &mut dyn Sink) -> bool {
         if self.status.is_none() && self.forced.is_none() && Instant::now() >= self.time_over {
             self.forced = Some(How::TimedOut);
@@ -219,7 +219,7 @@ impl Job {
         true
     }
 
-    /// Puts together what is left.
+    /// Collects the results.
     pub(crate) fn remains(self) -> Remains {
         let (outputs, files) = outputs(&self.spec, &self.folders);
         let how = self.forced.unwrap_or_else(|| natural(self.status.unwrap_or(0), ooms() > self.ooms));
@@ -241,7 +241,7 @@ impl Stream {
         Self { pipe: Some(pipe), total: 0, passed: 0, spill, tail: VecDeque::new(), keep }
     }
 
-    /// Reads once, at the most what a pipe holds.
+    /// Reads once, at most the capacity of a pipe.
     fn pump(&mut self, mut pass: impl FnMut(&[u8])) {
         let Some(pipe) = &self.pipe else { return };
         let mut buffer = [0; PIPE];
@@ -270,9 +270,10 @@ fn outputs(spec: &Spec, folders: &Folders) -> (Vec<OutputState>, Vec<Option<File
     spec.outputs.iter().map(|request| files::output(&work, request)).unzip()
 }
 
-/// Reads a wait status. The kernel says nowhere which process of a container it has ended for want of memory. If it has
-/// ended one while this job ran, it is taken for the main process when that was killed, and for a child of it when it ends
-/// as a shell does whose child was killed.
+/// Derives the end from a wait status. The kernel doesn't report which process of a container it has killed
+/// for lack of memory. If it has killed one while this job ran, the following statuses count as out of
+/// memory. Killed by signal 9: the main process was the victim. Exit code 137: a child of a shell was the
+/// victim.
 fn natural(status: i32, out_of_memory: bool) -> How {
     match (status & 0x7f, (status >> 8) & 0xff) {
         (9, _) | (0, 137) if out_of_memory => How::OutOfMemory,
@@ -281,8 +282,8 @@ fn natural(status: i32, out_of_memory: bool) -> How {
     }
 }
 
-/// How often the kernel has ended a process of this container for want of memory. Outside of one it would count those
-/// of everybody.
+/// Returns how many processes of this container the kernel has killed for lack of memory. Returns 0 outside
+/// of a container, where the counter includes all processes of the host.
 fn ooms() -> u64 {
     if std::process::id() != 1 {
         return 0;

@@ -1,4 +1,4 @@
-//! Starts the main process of a job, or says why it can't be started.
+//! Starts the main process of a job, or reports why it can't be started.
 
 use std::{
     ffi::{CString, c_char},
@@ -54,8 +54,8 @@ fn environment(spec: &Spec, work: &Path, tmp: &Path) -> Vec<(String, String)> {
     env
 }
 
-/// Finds the file to run, as seen from the working folder. A path stays as the job spells it, so that a script finds the
-/// same in `$0`; a name without `/` is looked up in the job's own `PATH`.
+/// Finds the file to run, relative to the working folder. A path stays as the job spells it, so that a script
+/// sees the same in `$0`. A name without `/` is looked up in the job's own `PATH`.
 fn find(spec: &Spec, env: &[(String, String)], work: &Path) -> Option<PathBuf> {
     if spec.program.contains('/') {
         return Some(PathBuf::from(&spec.program));
@@ -67,7 +67,7 @@ fn find(spec: &Spec, env: &[(String, String)], work: &Path) -> Option<PathBuf> {
     candidates().find(may_run).or_else(|| candidates().next())
 }
 
-/// Says why a program could not be run, from what the kernel said and what is there.
+/// Returns why a program could not be started, from the kernel's error and the file.
 fn why_not(work: &Path, program: &Path, error: &io::Error) -> How {
     let path = work.join(program);
     let file = path.is_file().then(|| File::open(&path).ok()).flatten();

@@ -1,13 +1,14 @@
-//! The runner: a program that runs jobs inside a container, and can do so in any, since it needs nothing there.
+//! The runner: a program that runs jobs inside a container. It works in any container, since it has no
+//! dependencies.
 //!
 //! ```text
 //! runner serve FOLDER [SCRUB…]   runs jobs that an owner sends on stdin, and answers on stdout
 //! runner version                 prints the version of what it speaks
 //! ```
 //!
-//! It is compiled on its own by this crate's build script, statically, with nothing but the standard library; see the
-//! module `runner` for why. One thread, one loop around `poll`: each job is a small machine (`job`) that is told what
-//! has happened and asked when to look again.
+//! This crate's build script compiles it alone, statically, with the standard library only; the module
+//! `runner` gives the reasons. It is one thread with one loop around `poll`. Each job is a small state
+//! machine (`job`): it receives events and returns the time of its next check.
 
 #[path = "../protocol.rs"]
 mod protocol;

@@ -1,8 +1,9 @@
-//! Which processes are a job's, and how they are ended.
+//! Finds the processes of a job, and ends them.
 //!
-//! A job's processes are its main process, all of that one's session, and all their descendants; orphans come to the
-//! runner, and are the job's if they carry its mark, or if there is no other job. In a namespace of its own with one
-//! job there is nobody else: then all others are ended by one call, and none can hide.
+//! A job's processes are its main process, the session of that process, and all their descendants. The runner
+//! adopts orphans. An orphan belongs to a job if it carries the job's mark, or if there is no other job. In a
+//! namespace of its own with one job, all other processes belong to that job. Then one call ends them all,
+//! and none can escape.
 
 use std::{
     collections::HashSet,
@@ -12,14 +13,14 @@ use std::{
 
 use crate::sys;
 
-/// Between two looks at who is left.
+/// First pause between two checks for remaining processes.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LAST_PAUSE: Duration = Duration::from_millis(20);
 
-/// How long a killed process may take to go: one that waits for a broken disk can't be ended by anybody.
+/// Maximum time for a killed process to disappear. A process that waits for a broken disk can't be killed.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
 
-/// One living process.
+/// A living process.
 struct Process {
     pid: i32,
     parent: i32,
@@ -27,7 +28,7 @@ struct Process {
     name: String,
 }
 
-/// The processes of one job, and how far their ending has come.
+/// The processes of one job, and the progress of ending them.
 pub(crate) struct Processes {
     main: i32,
     mark: String,
@@ -37,12 +38,12 @@ pub(crate) struct Processes {
     pause: Duration,
 }
 
-/// What else there is in this namespace.
+/// The other processes of this namespace.
 #[derive(Clone, Copy)]
 pub(crate) struct Others<'a> {
-    /// The main processes of all jobs.
+    /// Main processes of all jobs.
     pub(crate) mains: &'a [i32],
-    /// There is no child of the runner at all.
+    /// Whether the runner has no children at all.
     pub(crate) childless: bool,
 }
 
@@ -58,15 +59,16 @@ impl Processes {
         }
     }
 
-    /// When to look again at who is left.
+    /// Returns the time of the next check for remaining processes.
     pub(crate) fn look_at(&self) -> Instant {
         self.look_at
     }
 
-    /// Asks all to end; returns whether nobody is left. To be called again at [`look_at`](Self::look_at).
+    /// Sends SIGTERM to all processes. Returns whether none is left. The caller repeats it at
+    /// [`look_at`](Self::look_at).
     ///
-    /// What a process starts after it was asked is left alone: it may be what it needs to clean up. Once its parent is
-    /// gone it is asked too.
+    /// A process that was started after the first signal is not signalled: it may do the cleanup of its
+    /// parent. Once its parent is gone it is signalled too.
     pub(crate) fn ask(&mut self, others: Others<'_>) -> bool {
         if others.childless {
             return true;
@@ -82,8 +84,8 @@ impl Processes {
         alive.is_empty()
     }
 
-    /// Ends all; returns whether nobody is left, or somebody whom nobody can end. To be called again at
-    /// [`look_at`](Self::look_at), since some may start others in the meantime.
+    /// Kills all processes. Returns whether none is left, or only some that can't be killed. The caller
+    /// repeats it at [`look_at`](Self::look_at), since a process may start others in the meantime.
     pub(crate) fn kill(&mut self, others: Others<'_>) -> bool {
         if others.childless {
             return true;
@@ -146,7 +148,8 @@ fn all() -> Vec<Process> {
     numbers.filter(|pid| *pid != me()).filter_map(read).collect()
 }
 
-/// Reads `/proc/<pid>/stat`: `pid (name) state ppid pgrp session …`. Who has ended doesn't count.
+/// Parses `/proc/<pid>/stat`: `pid (name) state ppid pgrp session …`. Returns `None` for a process that has
+/// ended.
 fn read(pid: i32) -> Option<Process> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);

@@ -1,8 +1,9 @@
 //! Runs the jobs that an owner sends.
 //!
-//! All that is sent to the owner goes through one buffer. While that is long, nothing is read of what jobs write, nor of
-//! output files, nor of the owner's requests beyond what is there: so an owner that doesn't listen makes jobs wait, and the runner
-//! stays small. When the owner goes away, or is silent for longer than its lease, all jobs are ended and the runner goes.
+//! All messages to the owner go through one buffer. While that buffer is long, the runner reads no more
+//! output of jobs, no output files and no requests. So an owner that doesn't read makes jobs block, and the
+//! runner's memory stays bounded. When the owner disconnects, or is silent for longer than its lease, the
+//! runner ends all jobs and exits.
 
 use std::{
     collections::BTreeMap,
@@ -21,13 +22,13 @@ use crate::{
     sys::{self, POLLIN, POLLOUT, PollFd},
 };
 
-/// More than this is not collected for the owner.
+/// Buffer size in bytes above which no more output is collected for the owner.
 const ENOUGH: usize = 1 << 20;
 
-/// How long jobs may take to be ended when the owner has gone.
+/// Maximum time to end jobs after the owner has gone.
 const LAST: Duration = Duration::from_secs(5);
 
-/// Serves until the owner is gone.
+/// Serves until the owner disconnects.
 pub(crate) fn serve(folder: &Path, scrub: &[&str]) -> io::Result<()> {
     sys::settle();
     let signals = sys::signals(&[sys::SIGCHLD, sys::SIGTERM])?;
@@ -54,7 +55,7 @@ struct Runner {
     folder: PathBuf,
     scrub: Vec<PathBuf>,
     jobs: BTreeMap<u32, Phase>,
-    /// Made for the next job.
+    /// Folders created in advance for the next job.
     ahead: Option<Folders>,
     out: Out,
     frames: Frames,
@@ -63,18 +64,18 @@ struct Runner {
     childless: bool,
 }
 
-/// How far a job is.
+/// The phase of a job.
 enum Phase {
     Filling(Filling),
     Running(Box<Job>),
     Delivering(Delivering),
 }
 
-/// A job of which not everything is here yet.
+/// A job whose input is not complete yet.
 struct Filling {
     spec: Box<Spec>,
     folders: Folders,
-    /// The next of its files; after these its stdin.
+    /// Index of the next file; after the last file comes the stdin.
     next: usize,
     open: Option<(File, u64)>,
     stdin: Option<File>,
@@ -82,7 +83,7 @@ struct Filling {
     cancelled: bool,
 }
 
-/// A job of which not everything has been sent yet.
+/// A job whose results are not fully sent yet.
 struct Delivering {
     remains: Remains,
     folders: Folders,
@@ -91,7 +92,7 @@ struct Delivering {
     file: usize,
 }
 
-/// What waits to be sent.
+/// The buffer of unsent messages.
 #[derive(Default)]
 struct Out {
     bytes: Vec<u8>,
@@ -107,7 +108,7 @@ impl Out {
         reply.encode(&mut self.bytes);
     }
 
-    /// Sends what there is room for; tells whether that was anything.
+    /// Sends as much as the pipe accepts. Returns whether anything was sent.
     fn write(&mut self) -> io::Result<bool> {
         let before = self.len();
         while self.from < self.bytes.len() {
@@ -129,7 +130,7 @@ impl Out {
     }
 }
 
-/// The output of one job on its way to the owner.
+/// The sink that forwards the output of one job to the owner.
 struct ToOwner<'a> {
     job: u32,
     out: &'a mut Out,
@@ -146,7 +147,7 @@ impl Sink for ToOwner<'_> {
     }
 }
 
-/// What is polled beside the pipes of jobs.
+/// Number of polled file descriptors besides the pipes of jobs.
 const FIXED: usize = 3;
 
 impl Runner {
@@ -158,20 +159,20 @@ impl Runner {
             self.clear(&ended);
             match written {
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
-                // Who reads is alive, also while we don't listen.
+                // An owner that reads is alive, even while the runner doesn't read.
                 Ok(true) => self.heard = Instant::now(),
                 Ok(false) => {}
                 Err(error) => return Err(error),
             }
             let (mut fds, pipes) = self.watched(signals);
             let left = self.next_look().saturating_duration_since(Instant::now());
-            // Rounded up, so as not to wake a moment too early again and again.
+            // Rounded up, to avoid repeated wake-ups slightly too early.
             let left = i32::try_from(left.as_micros().div_ceil(1000)).unwrap_or(i32::MAX);
             sys::wait(&mut fds, left);
             if fds[2].revents != 0 && sys::signals_seen(signals).contains(&sys::SIGTERM) {
                 return Ok(());
             }
-            // In this order: what a process has written is in its pipe when it is known to have ended.
+            // Pipes are read first: the output of an ended process is in its pipe when the end becomes known.
             for (fd, (job, stream)) in fds[FIXED..].iter().zip(pipes) {
                 if fd.revents != 0
                     && let Some(Phase::Running(running)) = self.jobs.get_mut(&job)
@@ -252,7 +253,7 @@ impl Runner {
                 Request::Cancel { job, grace_ms } => match self.jobs.get_mut(&job) {
                     Some(Phase::Filling(filling)) => filling.cancelled = true,
                     Some(Phase::Running(running)) => running.cancel(grace_ms),
-                    // It has ended.
+                    // The job has already ended.
                     _ => {}
                 },
                 Request::Ping { number } => self.out.say(&Reply::Pong { number }),
@@ -262,7 +263,7 @@ impl Runner {
 
     fn start(&mut self, job: u32, spec: Box<Spec>) {
         if self.jobs.contains_key(&job) {
-            // A mistake of the owner, which it notices by the answers that it gets.
+            // A mistake of the owner, which notices it by the answers.
             return;
         }
         let (folders, made) = self.ahead.take().map_or_else(|| self.make_folders(), |ahead| (ahead, Ok(())));
@@ -274,11 +275,11 @@ impl Runner {
         self.launch_if_filled(job);
     }
 
-    /// Makes the folders of a job.
+    /// Creates the folders of a job.
     fn make_folders(&self) -> (Folders, io::Result<()>) {
         let taken = |root: &PathBuf| self.jobs.values().any(|phase| phase.folders().root == *root);
         let places = (0..).map(|number| self.folder.join(format!("job-{number}")));
-        // There are more numbers than jobs.
+        // The numbers are unbounded, so an unused one exists.
         let root = places.into_iter().find(|root| !taken(root)).unwrap_or_default();
         let folders = Folders { root };
         files::remove(&folders.root);
@@ -286,14 +287,16 @@ impl Runner {
         (folders, made)
     }
 
-    /// Removes what jobs have left, and makes room for the next: their owner knows already how they ended.
+    /// Removes the files of ended jobs, and prepares folders for the next job. It runs after the
+    /// outcomes were sent, so the owner doesn't wait for it.
     fn clear(&mut self, ended: &[Folders]) {
         ended.iter().for_each(|folders| files::remove(&folders.root));
         if ended.is_empty() || !self.jobs.is_empty() {
             return;
         }
         if std::process::id() == 1 {
-            // Nobody else is here, so nothing that is left here is anybody's.
+            // The runner is the first process of its namespace and no job is left, so the remaining files
+            // belong to nobody.
             self.scrub.iter().for_each(|folder| files::scrub(folder));
         }
         if self.ahead.is_none()
@@ -334,7 +337,7 @@ impl Runner {
         self.jobs.insert(number, phase);
     }
 
-    /// Collects all children that have ended.
+    /// Reaps all children that have ended.
     fn reap(&mut self) {
         loop {
             match sys::reap() {
@@ -359,7 +362,7 @@ impl Runner {
         }
     }
 
-    /// Goes on with every job that can be gone on with. Returns the folders of those that have come to their end.
+    /// Advances every job. Returns the folders of those that have finished.
     fn step_all(&mut self) -> Vec<Folders> {
         let numbers: Vec<u32> = self.jobs.keys().copied().collect();
         numbers.into_iter().filter_map(|number| self.step(number)).collect()
@@ -389,7 +392,7 @@ impl Runner {
         self.jobs.remove(&number).map(|phase| phase.folders().clone())
     }
 
-    /// Ends all jobs, without telling anybody.
+    /// Ends all jobs without a message to the owner.
     fn end_all(&mut self) {
         let limit = Instant::now() + LAST;
         for phase in self.jobs.values_mut() {
@@ -419,7 +422,7 @@ impl Phase {
 }
 
 impl Filling {
-    /// Opens the next file that has something in it; makes those that have nothing.
+    /// Opens the next file with content; creates empty files on the way.
     fn open_next(&mut self) {
         while let Some(file) = self.spec.files.get(self.next) {
             self.next += 1;
@@ -443,11 +446,11 @@ impl Filling {
         }
     }
 
-    /// Takes a file to be filled; tells whether there is anything to fill it with.
+    /// Takes a file to be filled. Returns whether it has content.
     fn opened(&mut self, made: Result<File, String>, length: u64) -> bool {
         let file = made.or_else(|why| {
             self.failed.get_or_insert(why);
-            // What is sent for it is taken all the same.
+            // The content that arrives for it is discarded.
             File::options().write(true).open("/dev/null")
         });
         match file {
@@ -482,7 +485,7 @@ impl Delivering {
         Self { remains, folders, stream: 0, sent: 0, file: 0 }
     }
 
-    /// Sends as much as there is room for; tells whether that was all.
+    /// Sends as much as fits into the buffer. Returns whether everything was sent.
     fn deliver(&mut self, job: u32, out: &mut Out) -> bool {
         while let Some(tail) = self.remains.tails.get(self.stream) {
             let piece = &tail[self.sent..tail.len().min(self.sent + CHUNK)];
@@ -512,7 +515,7 @@ impl Delivering {
     }
 }
 
-/// Sends the next piece of an output; tells whether there may be more.
+/// Sends the next piece of an output. Returns whether there may be more.
 fn send_piece(
     job: u32,
     index: usize,

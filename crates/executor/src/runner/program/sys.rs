@@ -1,7 +1,7 @@
-//! The few calls of the system that the standard library has no name for.
+//! The system calls that the standard library doesn't wrap.
 //!
-//! Declared here and not taken from the crate `libc`: the runner is compiled by `rustc` alone. Types and numbers are
-//! those of Linux with 64-bit words, the same on all its architectures unless said otherwise.
+//! They are declared here and not taken from the crate `libc`, since `rustc` compiles the runner alone. Types
+//! and numbers are those of 64-bit Linux, the same on all its architectures unless stated otherwise.
 
 use std::{
     ffi::{CStr, c_char, c_int, c_long, c_short, c_uint, c_ulong, c_void},
@@ -26,7 +26,7 @@ pub(crate) struct PollFd {
     pub(crate) revents: c_short,
 }
 
-/// 1024 bits.
+/// A signal set of 1024 bits.
 #[repr(C)]
 struct SignalSet([c_ulong; 16]);
 
@@ -90,41 +90,42 @@ const MFD_CLOEXEC: c_uint = 1;
 const PR_SET_DUMPABLE: c_int = 4;
 const PR_SET_CHILD_SUBREAPER: c_int = 36;
 const SIG_SETMASK: c_int = 2;
-/// The same number everywhere: it came after the tables were made one.
+/// The same number on all architectures, as for all calls since the system call tables were unified.
 const SYS_OPENAT2: c_long = 437;
 const RESOLVE_NO_MAGICLINKS: u64 = 0x02;
 const RESOLVE_BENEATH: u64 = 0x08;
 
-/// What `execve` takes.
+/// The arguments of `execve`.
 pub(crate) struct Image<'a> {
     pub(crate) path: &'a CStr,
-    /// Ends with a null pointer.
+    /// Array of pointers that ends with a null pointer.
     pub(crate) argv: &'a [*const c_char],
-    /// Ends with a null pointer.
+    /// Array of pointers that ends with a null pointer.
     pub(crate) envp: &'a [*const c_char],
 }
 
-/// What the kernel answered, or why it didn't.
+/// Converts a negative result into the last OS error.
 fn answer(result: c_int) -> io::Result<c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Where a child runs until it executes its image: more than a few calls need.
+/// Stack size of a child until it executes its image; its few calls need less.
 const STACK: usize = 64 * 1024;
 
-/// What a child is made of, which shares our memory until it is its image.
+/// The parameters of a child, which shares the parent's memory until it executes its image.
 struct Child<'a> {
     image: &'a Image<'a>,
     folder: BorrowedFd<'a>,
     streams: [BorrowedFd<'a>; 3],
-    /// Why it is not; 0 if it is.
+    /// Error number of the failed start; 0 on success.
     failed: AtomicI32,
 }
 
-/// Starts a process with these three streams, in a session of its own, in this folder. An error tells why the image
-/// can't be executed.
+/// Starts a process with these three streams, in a new session, in this folder. The error is the reason why
+/// the image can't be executed.
 ///
-/// As `vfork` has it: to copy our memory for a child that throws it away at once takes longer than all else here.
+/// It works like `vfork`: copying the memory for a child that discards it at once would take longer than all
+/// other steps.
 pub(crate) fn spawn(
     image: &Image<'_>,
     folder: BorrowedFd<'_>,
@@ -133,10 +134,12 @@ pub(crate) fn spawn(
     let child = Child { image, folder, streams, failed: AtomicI32::new(0) };
     let mut stack: Box<[MaybeUninit<u128>]> = Box::new_uninit_slice(STACK / size_of::<u128>());
     let argument: *const Child<'_> = &child;
-    // When memory runs out it shall be the job that goes; and so it is before it is another program.
+    // If memory runs out, the kernel should kill the job and not the runner. The child inherits the score, so
+    // it applies before the child executes its program.
     score(JOB_SCORE);
-    // SAFETY: we stand still until the child is its image or has ended, so that the stack is its own, and `child` lives. This
-    // program has one thread and no handlers of signals. The end of the stack is aligned as u128 is.
+    // SAFETY: this thread is suspended until the child has executed its image or has ended. So the child has
+    // the stack to itself, and `child` stays alive. This program has one thread and no signal handlers. The
+    // end of the stack is aligned as u128 is.
     let pid = unsafe {
         let top = stack.as_mut_ptr().add(stack.len());
         answer(clone(become_job, top.cast(), CLONE_VM | CLONE_VFORK | SIGCHLD, argument.cast_mut().cast()))
@@ -153,13 +156,13 @@ pub(crate) fn spawn(
 }
 
 extern "C" fn become_job(argument: *mut c_void) -> c_int {
-    // SAFETY: it is what `spawn` passes. Plain calls, which change nothing that is our parent's; pointers are to values
-    // that live until the image is executed.
+    // SAFETY: `argument` is the pointer that `spawn` passes. The calls change no state of the parent;
+    // pointers are to values that live until the image is executed.
     unsafe {
         let child = &*argument.cast::<Child<'_>>();
         setsid();
         umask(0o022);
-        // No cores: they would be left for the next.
+        // No core files: they would remain for the next job.
         setrlimit(RLIMIT_CORE, &[0, 0]);
         // 0 is the default action, which the standard library has changed.
         signal(SIGPIPE, 0);
@@ -178,10 +181,10 @@ extern "C" fn become_job(argument: *mut c_void) -> c_int {
     }
 }
 
-/// How likely the kernel is to end a process for want of memory, from -1000 to 1000.
+/// OOM score adjustment of jobs, from -1000 to 1000: higher values are killed first.
 const JOB_SCORE: i32 = 500;
 
-/// The file with our own, opened while we could, and what was in it.
+/// The file with the runner's own score, opened while that was permitted, and its initial value.
 static SCORE: OnceLock<Option<(File, i32)>> = OnceLock::new();
 
 fn open_score() -> Option<(File, i32)> {
@@ -190,12 +193,13 @@ fn open_score() -> Option<(File, i32)> {
     Some((File::options().write(true).open(path).ok()?, own))
 }
 
-/// What our score is when we start no child; that of jobs if ours can't be changed.
+/// Returns the score of the runner while it starts no child. It is that of jobs if the score can't be
+/// changed.
 fn own_score() -> i32 {
     SCORE.get().and_then(Option::as_ref).map_or(JOB_SCORE, |(_, own)| *own)
 }
 
-/// Sets our score; a child begins with the same.
+/// Sets the runner's score; a child inherits it.
 fn score(score: i32) {
     if let Some(Some((file, own))) = SCORE.get()
         && *own < JOB_SCORE
@@ -204,23 +208,23 @@ fn score(score: i32) {
     }
 }
 
-/// Makes a file without a name, in memory.
+/// Creates an unnamed file in memory.
 pub(crate) fn memory_file() -> io::Result<File> {
-    // SAFETY: the name is a C string; who owns the descriptor is said at once.
+    // SAFETY: the name is a C string; the new descriptor gets its owner at once.
     unsafe { Ok(File::from_raw_fd(answer(memfd_create(c"stdin".as_ptr(), MFD_CLOEXEC))?)) }
 }
 
-/// Makes a pipe that no job inherits: where to read, where to write.
+/// Creates a pipe that no job inherits. Returns the read end and the write end.
 pub(crate) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut fds = [0; 2];
-    // SAFETY: there is room for two; who owns them is said at once.
+    // SAFETY: there is space for two descriptors; both get their owner at once.
     unsafe {
         answer(pipe2(fds.as_mut_ptr(), O_CLOEXEC))?;
         Ok((OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])))
     }
 }
 
-/// Makes reading and writing return at once.
+/// Makes reading and writing non-blocking.
 pub(crate) fn never_wait(fd: RawFd) -> io::Result<()> {
     // SAFETY: only flags are read and set.
     unsafe {
@@ -229,7 +233,7 @@ pub(crate) fn never_wait(fd: RawFd) -> io::Result<()> {
     }
 }
 
-/// Reads what there is.
+/// Reads the available bytes.
 pub(crate) fn read_some(fd: RawFd, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         // SAFETY: the buffer is as long as it says.
@@ -244,7 +248,7 @@ pub(crate) fn read_some(fd: RawFd, buffer: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// Writes what there is room for.
+/// Writes as many bytes as fit.
 pub(crate) fn write_some(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     loop {
         // SAFETY: the buffer is as long as it says.
@@ -259,19 +263,19 @@ pub(crate) fn write_some(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     }
 }
 
-/// Waits until something can be read or written, at the longest this many milliseconds; for ever if it is negative.
+/// Waits until a descriptor is ready, at most this many milliseconds; a negative value waits without limit.
 pub(crate) fn wait(fds: &mut [PollFd], milliseconds: i32) {
-    // SAFETY: the table is as long as it says. An interruption is as good as a reason to look.
+    // SAFETY: the table is as long as it says. The caller checks all descriptors again after an interruption.
     unsafe {
         poll(fds.as_mut_ptr(), fds.len() as c_ulong, milliseconds);
     }
 }
 
-/// Collects one child that has ended: its number and its status. `None` when there is none; an error when there is no
-/// child at all.
+/// Reaps one child that has ended, and returns its process id and status. Returns `None` when no child has
+/// ended, and an error when there is no child.
 pub(crate) fn reap() -> io::Result<Option<(i32, i32)>> {
     let mut status = 0;
-    // SAFETY: there is room for the status.
+    // SAFETY: there is space for the status.
     match answer(unsafe { waitpid(-1, &mut status, WNOHANG) })? {
         0 => Ok(None),
         pid => Ok(Some((pid, status))),
@@ -279,80 +283,81 @@ pub(crate) fn reap() -> io::Result<Option<(i32, i32)>> {
 }
 
 fn wait_for(pid: i32) -> io::Result<i32> {
-    // SAFETY: nothing is written.
+    // SAFETY: the call writes nothing.
     answer(unsafe { waitpid(pid, ptr::null_mut(), 0) })
 }
 
 /// Sends a signal to a process.
 pub(crate) fn send(pid: i32, signal: i32) {
     if pid > 1 {
-        // SAFETY: a plain call; that it is gone is as good.
+        // SAFETY: a plain call; a process that is already gone is no error.
         unsafe {
             kill(pid, signal);
         }
     }
 }
 
-/// Ends everybody else in this namespace. Only for the first process of one, and it makes sure of that itself.
+/// Kills all other processes of this namespace. It acts only if this process is the first of its namespace.
 pub(crate) fn kill_all_others() {
     if std::process::id() == 1 {
-        // SAFETY: a plain call, which in a namespace of our own reaches nobody outside.
+        // SAFETY: a plain call, which in a namespace of its own reaches no process outside.
         unsafe {
             kill(-1, SIGKILL);
         }
     }
 }
 
-/// Keeps these signals to be read from the descriptor.
+/// Blocks these signals and returns a descriptor to read them from.
 pub(crate) fn signals(which: &[i32]) -> io::Result<OwnedFd> {
     let mut set = SignalSet([0; 16]);
     for signal in which {
         set.0[0] |= 1 << (signal - 1);
     }
-    // SAFETY: the set lives as long as the calls; who owns the descriptor is said at once.
+    // SAFETY: the set lives as long as the calls; the new descriptor gets its owner at once.
     unsafe {
         answer(sigprocmask(SIG_SETMASK, &set, ptr::null_mut()))?;
         Ok(OwnedFd::from_raw_fd(answer(signalfd(-1, &set, O_NONBLOCK | O_CLOEXEC))?))
     }
 }
 
-/// Reads the numbers of the signals that have come.
+/// Reads the numbers of the received signals.
 pub(crate) fn signals_seen(fd: RawFd) -> Vec<i32> {
-    // A `signalfd_siginfo` has 128 bytes, the first four of which are the number.
+    // A `signalfd_siginfo` has 128 bytes; the first four are the signal number.
     let mut buffer = [0; 128 * 16];
     let length = read_some(fd, &mut buffer).unwrap_or(0);
     let infos = buffer[..length].chunks_exact(128);
     infos.filter_map(|info| Some(i32::from_le_bytes(*info.first_chunk::<4>()?))).collect()
 }
 
-/// Takes in the children of our children, and lets nobody look into us or change us.
+/// Makes the runner adopt orphaned descendants, and denies other processes access to its memory.
 pub(crate) fn settle() {
-    // Afterwards it can't be opened, as everything of ours in /proc.
+    // Opened first: afterwards the files of this process in /proc can't be opened.
     SCORE.get_or_init(open_score);
-    // SAFETY: plain calls. Without the first, orphans go to who is above us, as without us.
+    // SAFETY: plain calls. If the first fails, the parent of the runner adopts orphans.
     unsafe {
         prctl(PR_SET_CHILD_SUBREAPER, 1 as c_ulong, 0 as c_ulong, 0 as c_ulong, 0 as c_ulong);
         prctl(PR_SET_DUMPABLE, 0 as c_ulong, 0 as c_ulong, 0 as c_ulong, 0 as c_ulong);
     }
 }
 
-/// Whether what is opened below a folder is only named, or read.
+/// The way to open a path below a folder: as a mere handle, or for reading.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Open {
     Named,
     ForReading,
 }
 
-/// Opens something below a folder; the kernel sees to it that no link leads out.
+/// Opens a path below a folder. The kernel ensures that no link leads out.
 pub(crate) fn open_below(folder: BorrowedFd<'_>, path: &CStr, how: Open) -> io::Result<OwnedFd> {
     let flags = match how {
         Open::Named => O_PATH,
-        // A pipe that nobody writes to must not make us wait.
+        // A pipe without a writer must not block the runner.
         Open::ForReading => O_NONBLOCK as u64,
     };
     // `struct open_how`: flags, mode, resolve.
     let how: [u64; 3] = [flags | O_CLOEXEC as u64, 0, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS];
-    // SAFETY: the path is a C string, the struct as long as it says; who owns the descriptor is said at once.
+    // SAFETY: the path is a C string, the struct as long as it says; the new descriptor gets its owner at
+    // once.
     unsafe {
         let size = size_of_val(&how);
         let fd = syscall(SYS_OPENAT2, folder.as_raw_fd(), path.as_ptr(), how.as_ptr(), size);

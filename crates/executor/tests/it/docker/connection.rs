@@ -1,4 +1,4 @@
-//! The ways to reach an engine.
+//! Tests the ways to reach an engine.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ use windlass_executor::docker::{Engine, EngineChoice, EngineError, EngineKind, E
 
 use super::engines::docker;
 
-/// The socket that a test's engine listens on, if it is a local one.
+/// Returns the socket that a test's engine listens on, if it is a local one.
 fn socket(engine: &Engine) -> Option<PathBuf> {
     match &engine.endpoint().host {
         Host::Unix(path) => Some(path.clone()),
@@ -24,7 +24,7 @@ fn socket(engine: &Engine) -> Option<PathBuf> {
     }
 }
 
-/// Serves an engine's socket on a port of this machine, until it is dropped.
+/// Serves an engine's socket on a port of this machine, until the handle is aborted.
 async fn by_tcp(socket: PathBuf) -> (String, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -62,7 +62,7 @@ async fn an_engine_is_reached_by_tcp() {
 async fn an_engine_is_reached_by_a_context() {
     let Some(engine) = docker("an_engine_is_reached_by_a_context").await else { return };
     let home = tempfile::tempdir().unwrap();
-    // As `docker context create` names it: by the SHA-256 of `here`.
+    // `docker context create` names the folder by the SHA-256 of `here`.
     let digest = Command::new("sh").args(["-c", "printf here | sha256sum | cut -c1-64"]).output().unwrap();
     let digest = String::from_utf8(digest.stdout).unwrap();
     let folder = home.path().join(".docker/contexts/meta").join(digest.trim());
@@ -76,7 +76,8 @@ async fn an_engine_is_reached_by_a_context() {
     assert_eq!(engine.endpoint().source, "the context `here`");
 }
 
-/// Makes an authority, an engine's certificate for 127.0.0.1 and a client's, as the usual names in one folder.
+/// Creates an authority and certificates for an engine at 127.0.0.1 and for a client, with the usual names in
+/// one folder.
 fn certificates(dir: &Path) {
     let script = r"
         set -e
@@ -112,7 +113,7 @@ async fn an_engine_is_reached_by_tls_and_by_nobody_else() {
     assert!(far.endpoint().tls.is_some());
     assert_eq!(far.describe().await.unwrap().version, engine.describe().await.unwrap().version);
 
-    // Another authority's certificates are not taken.
+    // Certificates of another authority are refused.
     let other = tempfile::tempdir().unwrap();
     certificates(other.path());
     let refused = Engine::connect(&EngineChoice::Docker, &environment(other.path())).await;
@@ -122,7 +123,7 @@ async fn an_engine_is_reached_by_tls_and_by_nobody_else() {
     served.abort();
 }
 
-/// Serves an engine's socket with TLS that demands a certificate of the client.
+/// Serves an engine's socket with TLS that requires a client certificate.
 async fn by_tls(socket: PathBuf, dir: &Path) -> (String, JoinHandle<()>) {
     use rustls::{RootCertStore, ServerConfig, server::WebPkiClientVerifier};
     use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};

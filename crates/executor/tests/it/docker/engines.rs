@@ -4,7 +4,7 @@ use std::io::Write;
 
 use windlass_executor::docker::{Engine, EngineChoice, Environment};
 
-/// The environment of the tests themselves.
+/// Returns the environment of the tests themselves.
 #[expect(clippy::disallowed_methods, reason = "a test stands for the program that hands the environment in")]
 pub(crate) fn environment() -> Environment {
     Environment::READ.into_iter().filter_map(|name| Some((name, std::env::var(name).ok()?))).collect()
@@ -15,15 +15,16 @@ pub(crate) fn is_required() -> bool {
     std::env::var("WINDLASS_REQUIRE_DOCKER").is_ok_and(|value| value == "1")
 }
 
-/// Says that a test can't run here, or fails if it has to.
+/// Reports that a test can't run here, or fails where it must run.
 pub(crate) fn skipped(what: &str, why: &str) {
     assert!(!is_required(), "{what} can't run here, and WINDLASS_REQUIRE_DOCKER=1 demands it: {why}");
-    // Past the capture of the test harness: a test that isn't run must be seen.
+    // Written past the capture of the test harness: a skipped test must be visible.
     let mut stderr = std::io::stderr().lock();
     stderr.write_all(format!("SKIPPED {what}: {why}\n").as_bytes()).unwrap();
 }
 
-/// The engine that answers here, as the Docker client would find it; `None` is a test that can't run.
+/// Returns the engine that the Docker client would find. Reports the test as skipped and returns `None`
+/// without one.
 pub(crate) async fn docker(test: &str) -> Option<Engine> {
     match Engine::connect(&EngineChoice::Docker, &environment()).await {
         Ok(engine) => Some(engine),

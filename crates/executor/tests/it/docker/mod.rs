@@ -1,6 +1,6 @@
-//! Jobs in containers, against the engines that answer here.
+//! Tests jobs in containers, with the engines that answer here.
 //!
-//! Where none answers these tests say `SKIPPED` and pass, unless `WINDLASS_REQUIRE_DOCKER=1` demands one.
+//! Without an engine the tests print `SKIPPED` and pass, unless `WINDLASS_REQUIRE_DOCKER=1` demands one.
 
 mod conformance;
 mod connection;

@@ -1,4 +1,4 @@
-//! A client of an engine for one test, and a look at what the test left.
+//! A client of an engine for one test, and a check of what the test left.
 
 use std::{collections::BTreeSet, path::Path, process::Command, sync::Arc};
 
@@ -11,10 +11,10 @@ use windlass_executor::{
 
 use super::engines::{docker, skipped};
 
-/// The image of these tests: a static busybox.
+/// Image of these tests: a static busybox.
 pub(crate) const IMAGE: &str = "windlass-test/busybox:1";
 
-/// Tests share the processors with each other; more at once only makes each of them slower.
+/// Limit of concurrent tests. They share the processors, and more at once only makes each of them slower.
 pub(crate) static TURNS: Semaphore = Semaphore::const_new(4);
 
 /// An engine and a client of it.
@@ -24,7 +24,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// A client of the engine that answers here; `None` is a test that can't run.
+    /// Returns a client of the engine that answers here. Reports the test as skipped and returns `None` where
+    /// it can't run.
     pub(crate) async fn new(test: &str) -> Option<Self> {
         static LOADED: OnceCell<()> = OnceCell::const_new();
         let engine = docker(test).await?;
@@ -41,7 +42,7 @@ impl Place {
         Self { engine, runtime }
     }
 
-    /// The containers of this client.
+    /// Returns the containers of this client.
     pub(crate) fn left(&self) -> BTreeSet<String> {
         left(&self.engine, self.runtime.client())
     }
@@ -51,12 +52,12 @@ pub(crate) fn options() -> DockerOptions {
     DockerOptions::new().image(IMAGE)
 }
 
-/// The program that the test image is made of.
+/// Returns the path of the program that the test image contains.
 pub(crate) fn busybox() -> Option<&'static Path> {
     ["/bin/busybox", "/usr/bin/busybox"].map(Path::new).into_iter().find(|path| path.exists())
 }
 
-/// Removes the volumes of a case; they outlive jobs.
+/// Removes the volumes of a case, since they outlive jobs.
 pub(crate) fn left_by(place: &Place) {
     let volumes = ask(&place.engine, &["volume", "ls", "--quiet", "--filter", "name=windlass-volume-"]);
     for volume in volumes.iter().filter(|volume| volume.ends_with(place.runtime.client())) {
@@ -70,7 +71,8 @@ pub(crate) async fn load(engine: &Engine) {
     engine.load_image(image.archive().to_vec()).await.unwrap();
 }
 
-/// What carries a client's label, by the engine's own client program: another pair of eyes.
+/// Returns the containers that carry a client's label. It asks the engine's own client program, for
+/// independence.
 pub(crate) fn left(engine: &Engine, client: &str) -> BTreeSet<String> {
     let label = format!("label=io.windlass.client={client}");
     ask(engine, &["ps", "--all", "--filter", &label, "--format", "container {{.Names}} {{.Status}}"])

@@ -1,4 +1,5 @@
-//! Podman: its service, started by these tests on a socket of their own, put to the suite and to what is its own.
+//! Tests Podman: these tests start its service on a socket of their own and run the suite and cases of
+//! Podman's own.
 
 use std::{
     fs::{self, File},
@@ -24,21 +25,22 @@ use super::{
     place::{IMAGE, Place, TURNS, busybox, left_by, load, options, sh},
 };
 
-/// How long the service may take to answer.
+/// Maximum duration until the service answers.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Where the service listens; or why there is none.
+/// The socket of the service, or the reason why there is none.
 static SERVICE: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| start(&Who::Root));
 
-/// Whose containers they are.
+/// The user of the service.
 pub(super) enum Who {
     Root,
-    /// A user with this name and number.
+    /// A user with this name and user id.
     User(String, u32),
 }
 
-/// Starts the service. It ends with this program: the thread that starts it waits for it, and its death is the service's.
-/// That of a user becomes another process on its way; it ends when nobody has asked it anything for a minute.
+/// Starts the service. It ends with this program: it gets a signal when the thread that waits for it ends.
+/// The service of an ordinary user becomes another process while it starts; it ends after a minute without
+/// requests.
 pub(super) fn start(who: &Who) -> Result<PathBuf, String> {
     if !rustix::process::geteuid().is_root() {
         return Err("its service is started as root".to_owned());
@@ -49,7 +51,7 @@ pub(super) fn start(who: &Who) -> Result<PathBuf, String> {
             return Err(format!("there is no `{program}`: apt-get install podman util-linux docker.io"));
         }
     }
-    // Two engines on one store don't know of each other's containers.
+    // Two engines on one store don't know each other's containers, so each has its own.
     let all = Path::new("/run/windlass-test-podman");
     let pid = std::process::id();
     let run = match who {
@@ -107,7 +109,7 @@ pub(super) fn start(who: &Who) -> Result<PathBuf, String> {
     Ok(socket)
 }
 
-/// Removes what the services of earlier runs of the tests have left: nobody tells us when these tests are over.
+/// Removes files that services of earlier runs have left, as nothing reports the end of a run.
 fn remove_dead(all: &Path) {
     for entry in fs::read_dir(all).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -120,7 +122,7 @@ fn remove_dead(all: &Path) {
     }
 }
 
-/// Ends the process by which Podman without root keeps its namespaces from one command to the next.
+/// Ends the process that keeps the namespaces of rootless Podman between commands.
 fn end_keeper(run: &Path) {
     let noted = fs::read_to_string(run.join("libpod/tmp/pause.pid")).unwrap_or_default();
     let Some(keeper) = noted.trim().parse().ok().and_then(Pid::from_raw) else { return };
@@ -130,7 +132,8 @@ fn end_keeper(run: &Path) {
     }
 }
 
-/// What it needs where it may not raise limits, and where control groups are of both versions.
+/// Returns the configuration that Podman needs where it may not raise limits and control groups of both
+/// versions exist.
 fn configuration() -> String {
     let hard = |resource| getrlimit(resource).maximum.unwrap_or(1 << 20).min(1 << 20);
     let (files, processes) = (hard(Resource::Nofile), hard(Resource::Nproc).min(4096));
@@ -140,13 +143,13 @@ fn configuration() -> String {
     )
 }
 
-/// The engine; `None` is a test that can't run.
+/// Returns the engine. Reports the test as skipped and returns `None` where it can't run.
 async fn podman(test: &str) -> Option<Engine> {
     static LOADED: OnceCell<()> = OnceCell::const_new();
     connected(test, &SERVICE, &LOADED).await
 }
 
-/// The engine of a service, which has the image.
+/// Returns the engine of a service, with the image loaded.
 pub(super) async fn connected(
     test: &str,
     service: &Result<PathBuf, String>,
@@ -180,9 +183,9 @@ async fn check(case: &str, run: impl AsyncFnOnce(&Subject)) {
     check_on(engine, case, run).await;
 }
 
-/// Puts an engine to a case of the suite.
+/// Runs a case of the suite on an engine.
 pub(super) async fn check_on(engine: Engine, case: &str, run: impl AsyncFnOnce(&Subject)) {
-    // It copies the image for each container, which on a busy machine takes longer than an engine is given otherwise.
+    // Podman copies the image for each container. On a busy machine this exceeds the usual limit of a call.
     let _turns = TURNS.acquire_many(2).await.unwrap();
     let place = Place::with(engine, options().call_limit(Duration::from_secs(120))).await;
     let before = Leftovers::before(async || place.left()).await;
@@ -196,8 +199,8 @@ pub(super) async fn check_on(engine: Engine, case: &str, run: impl AsyncFnOnce(&
 mod suite {
     use super::check;
 
-    // Not those that start many containers one after another, of which each takes it some tenths of a second, nor those of
-    // memory, of which it does not tell here, nor the fork bomb, whose end it loses now and then.
+    // Some cases are left out. Those with many containers in sequence take Podman some tenths of a second each.
+    // Those about memory need a report that Podman doesn't give here. It sometimes loses the end of the fork bomb.
     windlass_executor::conformance_tests! { check;
         ends {
             exit_codes signalled missing_command missing_interpreter not_executable no_format

@@ -1,4 +1,4 @@
-//! Podman without root: the service of a user who has numbers of its own for those in containers.
+//! Tests rootless Podman: the service of a user who has subordinate ids for the users of containers.
 
 use std::{fs, path::PathBuf, sync::LazyLock};
 
@@ -15,12 +15,12 @@ use super::{
     podman::{Who, check_on, connected, start},
 };
 
-/// Whose service it is. Tests make no users; `.ci/run` does.
+/// User of the service. Tests create no users; `.ci/run` does.
 const USER: &str = "windlass-test";
 
 static SERVICE: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| start(&user()?));
 
-/// Finds the user, and that he has what he needs.
+/// Returns the user, or the reason why it can't run the service.
 fn user() -> Result<Who, String> {
     let missing = || {
         Err(format!(
@@ -55,7 +55,7 @@ async fn check(case: &str, run: impl AsyncFnOnce(&windlass_executor::testing::Su
 mod suite {
     use super::check;
 
-    // What may be another thing where containers have other users than their host.
+    // Cases that may differ where containers have other users than their host.
     windlass_executor::conformance_tests! { check;
         ends { signalled missing_command timeout_ends_all_processes unsupported_is_refused }
         files { files_are_placed outputs_are_brought_back volumes_outlive_jobs }
@@ -83,7 +83,7 @@ async fn it_is_known_for_what_it_cant() {
     if description.cgroup != "1" {
         return;
     }
-    // It would take the limit, and forget it.
+    // The engine would accept the limit and not enforce it.
     assert!(!description.capabilities.contains(&Capability::MemoryLimit));
     let _turn = TURNS.acquire().await.unwrap();
     let place = Place::with(engine, options()).await;

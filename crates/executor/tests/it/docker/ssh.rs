@@ -1,4 +1,4 @@
-//! An engine behind `ssh`: a server of the tests' own, on this machine, with keys of their own.
+//! Tests an engine behind `ssh`: the tests run a server of their own on this machine, with keys of their own.
 
 use std::{
     fs::{self, Permissions},
@@ -21,10 +21,10 @@ use super::{
 };
 use crate::place::until;
 
-/// Where Debian has the server, which wants to be called by its whole path.
+/// Path of the server in Debian. The server must be called by its absolute path.
 const SSHD: &str = "/usr/sbin/sshd";
 
-/// A server, ended with the test.
+/// A server that ends with the test.
 struct Server(Child);
 
 impl Drop for Server {
@@ -39,7 +39,8 @@ fn run(dir: &Path, script: &str) {
 }
 
 impl Server {
-    /// Starts one that takes the key `key` of this folder, and whose sessions find the engine at this socket.
+    /// Starts a server that accepts the key `key` of this folder. Its sessions find the engine at this
+    /// socket.
     async fn start(dir: &Path, port: u16, socket: &Path) -> Self {
         let keys =
             "ssh-keygen -q -t ed25519 -N '' -f host; ssh-keygen -q -t ed25519 -N '' -f key; cp key.pub known";
@@ -58,8 +59,8 @@ impl Server {
              StrictHostKeyChecking yes\n"
         );
         fs::write(dir.join("config"), config).unwrap();
-        // The client program of whoever runs the tests, with nothing of that user's own. The connection that several
-        // sessions share stays after a client that was killed; here not for ever.
+        // The client program of this machine, without the user's own configuration. The connection that
+        // sessions share stays after a killed client; here it ends after a second.
         let wrapper =
             format!("#!/bin/sh\nexec /usr/bin/ssh -F {dir_text}/config -o ControlPersist=1 \"$@\"\n");
         fs::create_dir(dir.join("bin")).unwrap();
@@ -68,7 +69,7 @@ impl Server {
         fs::create_dir_all("/run/sshd").unwrap();
         let mut command = Command::new(SSHD);
         command.arg("-D").arg("-f").arg(dir.join("sshd_config")).arg("-E").arg(dir.join("log"));
-        // Its sessions may outlive it, and shall not hold the output of the tests open.
+        // Sessions may outlive the server, and must not hold the output of the tests open.
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let server = Self(command.spawn().unwrap());
         until("the server listens", async || {
@@ -113,7 +114,7 @@ async fn an_engine_is_reached_by_ssh() {
     }
     client.kill().unwrap();
     client.wait().unwrap();
-    // It is the engine that we know, and the job goes on without its client.
+    // It is the same engine, and the job has continued without its client.
     let id: JobId = name.parse().unwrap();
     let outcome = place.runtime.wait(&id).await.unwrap();
     assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::Exited(7), "ready\ndone\n"));

@@ -1,4 +1,4 @@
-//! Deaths of clients, and clients that share an engine.
+//! Tests deaths of clients, and clients that share an engine.
 
 use std::{
     io::{BufRead, BufReader},
@@ -14,7 +14,7 @@ use crate::{
     place::until,
 };
 
-/// A name that no other run of the tests has.
+/// Returns a name that no other run of the tests uses.
 fn unique(place: &Place, name: &str) -> String {
     format!("{name}-{}", place.runtime.client())
 }
@@ -23,7 +23,7 @@ fn id(text: &str) -> JobId {
     text.parse().unwrap()
 }
 
-/// Starts another client with one job, and waits until that has printed something.
+/// Starts another client with one job, and waits until that job has printed something.
 fn client(place: &Place, name: &str, fate: &str, script: &str) -> Child {
     let mut owner = Command::new(env!("CARGO_BIN_EXE_windlass-executor-test-docker-owner"))
         .arg(place.engine.endpoint().host.to_string())
@@ -42,7 +42,7 @@ fn kill(mut owner: Child) {
     owner.wait().unwrap();
 }
 
-/// Nothing is left of this client and of that one.
+/// Asserts that nothing is left of this client and of the other one.
 async fn are_left_clean(place: &Place, other: &str) {
     place.runtime.close().await;
     until("nothing is left", async || place.left().is_empty() && left(&place.engine, other).is_empty()).await;
@@ -62,7 +62,7 @@ async fn a_job_that_must_finish_does_so_without_its_client() {
     assert_eq!(outcome.end, End::Exited(7));
     assert_eq!([outcome.stdout.text(), outcome.stderr.text()], ["ready\n", "done\n"]);
     assert_eq!(runtime.find(&id(&name)).await.unwrap(), Found::Ended(Box::new(outcome)));
-    // In doubt, again: it ran once.
+    // A repeated submit after doubt: the job ran once.
     runtime.submit(&id(&name), &sh("exit 1")).await.unwrap();
     assert_eq!(runtime.wait(&id(&name)).await.unwrap().end, End::Exited(7));
     runtime.remove(&id(&name)).await.unwrap();
@@ -131,7 +131,7 @@ async fn what_a_dead_client_left_is_reaped_but_for_what_is_wanted() {
         other.runtime.submit(name, &job).await.unwrap();
     }
     let client = other.runtime.client().to_owned();
-    // As long as that client lives nothing of it is touched.
+    // While that client lives, nothing of it is touched.
     assert_eq!(place.runtime.reap(&owner, |_| false).await.unwrap(), []);
     other.runtime.close().await;
     drop(other);
@@ -223,7 +223,7 @@ async fn a_container_is_limited_where_nothing_is_asked_for() {
     let when = |can, most| if engine.capabilities.contains(&can) { most } else { 0 };
     let memory = when(Capability::MemoryLimit, 512 << 20);
     assert_eq!(found[..2], [memory, memory]);
-    // The first process has threads.
+    // The first process of the container has threads.
     assert_eq!(found[2], when(Capability::PidsLimit, 256 + 6));
     let processors = u64::try_from(engine.processors).unwrap().min(2);
     assert_eq!(found[3], when(Capability::CpuLimit, processors * 1_000_000_000));
@@ -274,7 +274,7 @@ async fn what_no_container_can_be_made_of_is_refused() {
     );
 }
 
-/// Projects share an engine, and what they keep there is their own.
+/// Projects share an engine, and each has its own volumes.
 #[tokio::test]
 async fn volumes_of_two_owners_are_two() {
     let Some(place) = Place::new("volumes_of_two_owners_are_two").await else { return };
@@ -291,11 +291,11 @@ async fn volumes_of_two_owners_are_two() {
     assert_eq!(printed(job("one", "echo mine > /state/file")).await, "");
     assert_eq!(printed(job("other", "ls /state")).await, "");
     assert_eq!(printed(job("one", "cat /state/file")).await, "mine\n");
-    // An owner whose name can't stand in that of a volume.
+    // The name of this owner can't be part of a volume's name.
     assert_eq!(printed(job("a/b", "ls /state")).await, "");
     place.runtime.close().await;
     left_by(&place);
-    // What a version before has left may be anybody's.
+    // A volume of a former version may belong to any owner.
     let former = format!("windlass-volume-{volume}");
     ask(&place.engine, &["volume", "create", &former]);
     let refused = place.runtime.run(&id(&unique(&place, "volumes")), &job("one", "true")).await.unwrap();
@@ -323,7 +323,7 @@ async fn what_a_job_leaves_running_in_its_container_is_named() {
     are_left_clean(&place, "nobody").await;
 }
 
-/// What engines let a job do by their own profiles is told in `docs/security.md`.
+/// `docs/security.md` lists the attempts that profiles of engines allow.
 #[tokio::test]
 async fn whatever_a_job_tries_it_stays_in_its_container() {
     let Some(place) = Place::new("whatever_a_job_tries_it_stays_in_its_container").await else { return };

@@ -1,4 +1,4 @@
-//! Warm containers on the engine that answers here: the suite, and what is a pool's own.
+//! Tests warm containers on the engine that answers here: the suite, and properties that only a pool has.
 
 use std::{
     io::{BufRead, BufReader},
@@ -17,7 +17,7 @@ use windlass_executor::{
 
 use super::place::{IMAGE, Place, TURNS, ask, sh};
 
-/// A pool before the runtime of fresh containers.
+/// A pool in front of the runtime of fresh containers.
 struct World {
     place: Place,
     pool: Arc<PoolRuntime>,
@@ -36,7 +36,7 @@ impl World {
         std::fs::read_to_string(self.folder.path().join("pool/scope")).unwrap()
     }
 
-    /// The warm containers, by the engine's own client program.
+    /// Returns the warm containers. It asks the engine's own client program.
     fn containers(&self, scope: &str) -> std::collections::BTreeSet<String> {
         let label = format!("label=io.windlass.pool={scope}");
         ask(&self.place.engine, &["ps", "--all", "--quiet", "--filter", &label])
@@ -88,7 +88,7 @@ async fn check(case: &str, run: impl AsyncFnOnce(&Subject)) {
 
 windlass_executor::conformance_tests!(check);
 
-/// What a job leaves that isn't in its own folders is gone too: processes, `/tmp`, `/dev/shm`.
+/// Everything a job leaves outside its own folders is removed too: processes, `/tmp`, `/dev/shm`.
 #[tokio::test]
 async fn jobs_follow_each_other_and_see_nothing_of_each_other() {
     let Some(world) = World::new("jobs_follow_each_other", 1).await else { return };
@@ -137,8 +137,8 @@ async fn who_runs_out_of_memory_costs_its_container() {
     world.close().await;
 }
 
-/// A client that is killed leaves no job and no container: its end is that of the runner's stdin. Whoever comes next says
-/// that its jobs never were.
+/// A killed client leaves no job and no container: with its end, the runner's stdin ends. The next client
+/// reports that its jobs never existed.
 #[tokio::test]
 async fn a_killed_client_leaves_nothing() {
     let Some(world) = World::new("a_killed_client", 1).await else { return };

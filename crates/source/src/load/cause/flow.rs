@@ -5,7 +5,7 @@ use super::scalar::quote;
 use super::{Cause, ErrorKind, Site, edit};
 use crate::codes;
 
-/// A `${reference}` without quotes.
+/// Recognises a `${reference}` without quotes.
 pub(super) fn reference(site: &Site<'_>) -> Option<Cause> {
     if !matches!(
         site.kind,
@@ -29,7 +29,7 @@ pub(super) fn reference(site: &Site<'_>) -> Option<Cause> {
     Some(site.fixed(diagnostic, "quote the reference", vec![edit(start..end, quoted)]))
 }
 
-/// The end of the text around a reference: after its closing brace, up to the next separator.
+/// Returns the end of the text around a reference: after its closing brace, up to the next separator.
 fn text_end(text: &str, dollar: usize, line_end: usize) -> Option<usize> {
     let mut depth = 0usize;
     for (at, c) in text[dollar..line_end].char_indices() {
@@ -43,7 +43,7 @@ fn text_end(text: &str, dollar: usize, line_end: usize) -> Option<usize> {
     (depth == 0).then_some(line_end)
 }
 
-/// What the parser says when a bracket is not closed.
+/// Tells whether the parser's error may come from an unclosed bracket.
 fn may_be_unclosed(kind: &ErrorKind) -> bool {
     matches!(
         kind,
@@ -64,7 +64,7 @@ fn may_be_unclosed(kind: &ErrorKind) -> bool {
     )
 }
 
-/// A bracket that is never closed, or closed by one of the other kind.
+/// Recognises a bracket that is never closed, or closed by the wrong bracket.
 pub(super) fn unclosed_bracket(site: &Site<'_>) -> Option<Cause> {
     if let ErrorKind::MismatchedFlowCollectionEnd { open, close } = site.kind {
         let message = format!("`{open}` is closed by `{close}`");
@@ -83,11 +83,11 @@ pub(super) fn unclosed_bracket(site: &Site<'_>) -> Option<Cause> {
     let at_end = opened || site.text[site.at..].trim().is_empty();
     let own = at_end.then_some(here);
     let (line, at, open) = own.into_iter().chain(here.above(site.text)).find_map(opens)?;
-    // The first line that can't be part of it, if any.
+    // The first line that can't be inside the brackets, if any.
     let next = if at_end {
         line.below_all(site.text).find(|below| below.indent() <= line.indent())
     } else {
-        // The parser may have read on for some lines before it met what can't be in brackets.
+        // The parser may have read some further lines before it found one that can't be inside the brackets.
         let mut between = line.below_all(site.text).take_while(|below| below.start <= here.start);
         between.find(|below| below.indent() <= line.indent()).or(Some(here))
     };
@@ -120,13 +120,13 @@ fn opens(line: Line<'_>) -> Option<(Line<'_>, usize, char)> {
     }
 }
 
-/// The end of a line without a comment and spaces.
+/// Returns the end of a line without its comment and trailing spaces.
 fn code_end(line: Line<'_>) -> usize {
     let text = line.text.find(" #").map_or(line.text, |comment| &line.text[..comment]);
     line.start + text.trim_end().len()
 }
 
-/// A colon and a space inside a value in brackets: `{a: b: c}`.
+/// Recognises a colon and a space inside a value in brackets: `{a: b: c}`.
 pub(super) fn colon(site: &Site<'_>) -> Option<Cause> {
     let flow = matches!(
         site.kind,

@@ -1,4 +1,4 @@
-//! Characters that can't be seen, where they hinder.
+//! Invisible characters that cause errors.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,8 +8,8 @@ use super::super::draft::Draft;
 use crate::invisible::{is_false_blank, is_invisible, name};
 use crate::{Diagnostic, Diagnostics, Edit, Fix, Severity, Source, Span, codes};
 
-/// Reports invisible characters outside of some ranges, one diagnostic for each kind, and takes those that
-/// hinder out of the draft, which must be the original text.
+/// Reports invisible characters outside of the given ranges, one diagnostic for each kind. Removes the
+/// harmful ones from the draft, which must be the original text.
 pub(in super::super) fn invisible(
     source: &Arc<Source>,
     draft: &mut Draft<'_>,
@@ -24,13 +24,13 @@ pub(in super::super) fn invisible(
     found.into_iter().map(|((severity, c), edits)| report(source, severity, c, edits)).collect()
 }
 
-/// The most bytes of a line in which they are looked for: what stands around each is looked at.
+/// Maximum bytes of a line that is searched, since the context of each character is inspected.
 const LONGEST_LINE: usize = 16 << 10;
 
-/// The most of them that are taken out.
+/// Maximum number of removed characters.
 const MOST: usize = 10_000;
 
-/// The edits that take them out, by what they do and which character it is.
+/// Returns the edits that remove them, by severity and character.
 fn find(text: &str, quoted: &[Range<usize>]) -> BTreeMap<(Severity, char), Vec<Edit>> {
     let mut found: BTreeMap<_, Vec<Edit>> = BTreeMap::new();
     if text.is_ascii() {
@@ -62,7 +62,7 @@ fn find(text: &str, quoted: &[Range<usize>]) -> BTreeMap<(Severity, char), Vec<E
     found
 }
 
-/// How bad a character of a line is, and what belongs in its place.
+/// Returns the severity of a character in a line, and its replacement; `None` if it is harmless.
 fn judge(line: &str, at: usize, c: char) -> Option<(Severity, &'static str)> {
     let (before, after) = (&line[..at], &line[at + c.len_utf8()..]);
     if is_false_blank(c) {
@@ -74,12 +74,12 @@ fn judge(line: &str, at: usize, c: char) -> Option<(Severity, &'static str)> {
     if opens(before) || ends(after) {
         return Some((Severity::Error, ""));
     }
-    // Joiners and direction marks have their place inside words of many scripts.
+    // Joiners and direction marks are legitimate inside words of many scripts.
     matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}').then_some((Severity::Warning, ""))
 }
 
-/// Whether nothing but indentation, list markers or a key with its colon stands before: a key or a value
-/// begins here.
+/// Tells whether a key or a value starts here: only indentation, list markers or a key with its colon
+/// precede.
 fn opens(before: &str) -> bool {
     let seen = before.chars().filter(|&c| !is_invisible(c)).map(|c| if is_false_blank(c) { ' ' } else { c });
     let seen: String = seen.collect();
@@ -88,7 +88,7 @@ fn opens(before: &str) -> bool {
     content.is_empty() || key.is_some_and(|key| !key.contains(": "))
 }
 
-/// Whether a key or a value ends here.
+/// Tells whether a key or a value ends here.
 fn ends(after: &str) -> bool {
     let rest = after.trim_start_matches(is_invisible);
     rest.trim_end().is_empty() || rest.starts_with(": ") || rest.trim_end() == ":"

@@ -1,10 +1,10 @@
-//! Mistakes of layout: tabs, colons, comments, indentation.
+//! Layout mistakes: tabs, colons, comments, indentation.
 
 use super::line::Line;
 use super::{Cause, ErrorKind, Site, edit};
 use crate::codes;
 
-/// A tab as indentation.
+/// Recognises a tab as indentation.
 pub(super) fn tab(site: &Site<'_>) -> Option<Cause> {
     let line = std::iter::once(site.line())
         .chain(site.line().below(site.text))
@@ -34,7 +34,7 @@ pub(super) fn tab(site: &Site<'_>) -> Option<Cause> {
     });
     let edits = edits.collect();
     let deepest = lines_indent(site.text).max().unwrap_or(0);
-    // With deeper lines that are indented by spaces, which level a tab stands for is a guess.
+    // If lines with spaces are indented deeper, the level that a tab stands for is ambiguous.
     if deepest > unit {
         let help = "put as many spaces as the lines beside it have";
         return Some(Cause { diagnostic: diagnostic.help(help), repair: Some(edits) });
@@ -52,24 +52,24 @@ fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     whole.into_iter()
 }
 
-/// How far lines are indented that are indented by spaces.
+/// Returns the indentation of each line that is not indented by tabs.
 fn lines_indent(text: &str) -> impl Iterator<Item = usize> {
     lines(text)
         .filter(|line| !line.content().is_empty() && !line.text.starts_with('\t'))
         .map(|line| line.indent())
 }
 
-/// The spaces that one level has in this text; 2 where none is indented.
+/// Returns the number of spaces of one level in this text; 2 if no line is indented.
 fn unit(text: &str) -> usize {
     lines_indent(text).filter(|&indent| indent > 0).min().unwrap_or(2)
 }
 
-/// `\#` at the start of a line.
+/// Recognises `\#` at the start of a line.
 pub(super) fn escaped_comment(site: &Site<'_>) -> Option<Cause> {
     let line = site.line();
     let is_comment = |line: &Line<'_>| line.content().starts_with("\\#");
     let mut at: Vec<usize> = match site.kind {
-        // The parser took it for a key that goes on with the next line.
+        // The parser read it as a key that continues on the next line.
         ErrorKind::MappingValueNotAllowed => line.above(site.text).take_while(is_comment).collect::<Vec<_>>(),
         _ => Vec::new(),
     }
@@ -81,7 +81,7 @@ pub(super) fn escaped_comment(site: &Site<'_>) -> Option<Cause> {
     (!at.is_empty()).then(|| escaped_comments(site, &at))
 }
 
-/// The lines that a merge leaves where it found no answer. What both sides say is left out but the first.
+/// Recognises the lines of an unresolved merge conflict. Only the first side of the conflict is read.
 pub(super) fn conflict(site: &Site<'_>) -> Option<Cause> {
     let mut lines = lines(site.text);
     let begin = lines.find(|line| line.text.starts_with("<<<<<<< "))?;
@@ -95,7 +95,7 @@ pub(super) fn conflict(site: &Site<'_>) -> Option<Cause> {
     Some(Cause { diagnostic, repair: Some(repair) })
 }
 
-/// `\#` at some offsets.
+/// Reports `\#` at the given offsets.
 pub(super) fn escaped_comments(site: &Site<'_>, at: &[usize]) -> Cause {
     let more = if at.len() > 1 { format!(", {} times in all", at.len()) } else { String::new() };
     let diagnostic = site
@@ -105,7 +105,7 @@ pub(super) fn escaped_comments(site: &Site<'_>, at: &[usize]) -> Cause {
     site.fixed(diagnostic, "remove the backslash", at.iter().map(|&at| edit(at..at + 1, "")).collect())
 }
 
-/// `...` where something was left out.
+/// Recognises `...` as a placeholder for omitted text.
 pub(super) fn ellipsis(site: &Site<'_>) -> Option<Cause> {
     let line = site.line();
     if !line.content().starts_with("...") || line.key().is_some() {
@@ -118,7 +118,7 @@ pub(super) fn ellipsis(site: &Site<'_>) -> Option<Cause> {
     Some(site.fixed(diagnostic, "make it a comment", vec![edit(range.start..range.start, "# ")]))
 }
 
-/// A key without its colon: `lifecycle`, with its value on the lines below.
+/// Recognises a key without its colon: `lifecycle`, with its value on the lines below.
 pub(super) fn missing_colon(site: &Site<'_>) -> Option<Cause> {
     if *site.kind != ErrorKind::SimpleKeyExpected {
         return None;
@@ -151,7 +151,7 @@ pub(super) fn missing_colon(site: &Site<'_>) -> Option<Cause> {
     Some(site.left_out(diagnostic.label("expected `key: value`").help(help), site.at..site.at))
 }
 
-/// A key and its value without a colon between them: `quantity 2`.
+/// Recognises a key and its value without a colon between them: `quantity 2`.
 fn key_and_value(site: &Site<'_>, line: Line<'_>) -> Option<Cause> {
     let (start, entry) = line.entry();
     let (key, value) = entry.split_once(' ')?;
@@ -173,11 +173,11 @@ fn key_and_value(site: &Site<'_>, line: Line<'_>) -> Option<Cause> {
     Some(site.fixed(diagnostic, "add the colon", vec![edit(end..end, ":")]))
 }
 
-/// A key whose colon has no space after it: `name:web`.
+/// Recognises a key whose colon is not followed by a space: `name:web`.
 pub(super) fn missing_space(site: &Site<'_>) -> Option<Cause> {
     let line = match site.kind {
         ErrorKind::SimpleKeyExpected => site.line(),
-        // The parser took `name:web` for text that goes on with the next line.
+        // The parser read `name:web` as text that continues on the next line.
         ErrorKind::MappingValueNotAllowed => {
             let line = site.line();
             line.above(site.text).next().filter(|above| above.indent() == line.indent())?
@@ -197,7 +197,7 @@ pub(super) fn missing_space(site: &Site<'_>) -> Option<Cause> {
     Some(site.fixed(diagnostic, "add the space", vec![edit(at + 1..at + 1, " ")]))
 }
 
-/// A key without its colon that the parser took for text which goes on below.
+/// Recognises a key without its colon that the parser read as text that continues below.
 pub(super) fn continued_key(site: &Site<'_>) -> Option<Cause> {
     let line = site.line();
     if *site.kind != ErrorKind::MappingValueNotAllowed
@@ -218,7 +218,7 @@ pub(super) fn continued_key(site: &Site<'_>) -> Option<Cause> {
     Some(site.fixed(diagnostic, "add the colon", vec![edit(end..end, ":")]))
 }
 
-/// A line indented below one that has its value already.
+/// Recognises a line that is indented below a line that already has a value.
 pub(super) fn below_a_value(site: &Site<'_>) -> Option<Cause> {
     let block = matches!(site.kind, ErrorKind::MappingValueNotAllowed | ErrorKind::ExpectedBlockMappingKey);
     let line = site.line();
@@ -243,7 +243,7 @@ pub(super) fn below_a_value(site: &Site<'_>) -> Option<Cause> {
     Some(Cause { diagnostic, repair: Some(repair) })
 }
 
-/// A line whose indentation is that of no line above.
+/// Recognises a line whose indentation matches no line above.
 pub(super) fn fits_nowhere(site: &Site<'_>) -> Option<Cause> {
     let line = site.line();
     let levels = levels(site, line);
@@ -268,7 +268,7 @@ pub(super) fn fits_nowhere(site: &Site<'_>) -> Option<Cause> {
     Some(site.left_out(diagnostic, site.at..site.at))
 }
 
-/// The indentations that a line could have to belong to what is above it, smallest first.
+/// Returns the indentations that a line could have to match the lines above, the nearest level first.
 fn levels(site: &Site<'_>, line: Line<'_>) -> Vec<usize> {
     let mut levels: Vec<usize> = Vec::new();
     for above in line.above(site.text) {
@@ -283,7 +283,7 @@ fn levels(site: &Site<'_>, line: Line<'_>) -> Vec<usize> {
     levels
 }
 
-/// A list item where it can't stand.
+/// Recognises a list item at a place where none is allowed.
 pub(super) fn item(site: &Site<'_>) -> Option<Cause> {
     let line = site.line();
     let (message, help, start) = match site.kind {
@@ -301,7 +301,7 @@ pub(super) fn item(site: &Site<'_>) -> Option<Cause> {
     Some(site.left_out(diagnostic, site.at..site.at))
 }
 
-/// Something after the end of the document's only value.
+/// Recognises text after the end of the document's only value.
 pub(super) fn behind_the_end(site: &Site<'_>) -> Option<Cause> {
     if *site.kind != ErrorKind::ExpectedDocumentStart {
         return None;
@@ -313,7 +313,7 @@ pub(super) fn behind_the_end(site: &Site<'_>) -> Option<Cause> {
     Some(site.left_out(diagnostic, site.at..site.at))
 }
 
-/// Whether a text could be a key that someone wrote: a word without spaces, which may be quoted.
+/// Tells whether a text could be a key: a word without spaces, which may be quoted.
 fn is_word(text: &str) -> bool {
     !text.is_empty()
         && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '"' | '\'' | '$'))

@@ -1,4 +1,4 @@
-//! One line of text, and what on it is opened without being closed.
+//! One line of text, and the quotes and brackets that it leaves open.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ pub(super) struct Line<'t> {
 }
 
 impl<'t> Line<'t> {
-    /// The line that an offset is on.
+    /// Returns the line that contains an offset.
     pub(super) fn around(text: &'t str, at: usize) -> Self {
         let start = text[..at].rfind('\n').map_or(0, |found| found + 1);
         let end = text[at..].find('\n').map_or(text.len(), |found| at + found);
@@ -21,34 +21,34 @@ impl<'t> Line<'t> {
         self.start + self.text.len()
     }
 
-    /// Number of leading spaces and tabs.
+    /// Returns the number of leading spaces and tabs.
     pub(super) fn indent(&self) -> usize {
         self.text.len() - self.text.trim_start_matches([' ', '\t']).len()
     }
 
-    /// What is on it, without spaces around.
+    /// Returns the line without surrounding spaces and tabs.
     pub(super) fn content(&self) -> &'t str {
         self.text.trim_matches([' ', '\t'])
     }
 
-    /// Where the content is.
+    /// Returns the byte range of the content.
     pub(super) fn content_range(&self) -> Range<usize> {
         let start = self.start + self.indent();
         start..start + self.content().len()
     }
 
-    /// Whether it has neither data nor a marker.
+    /// Tells whether the line is empty or a comment.
     fn is_blank(&self) -> bool {
         self.content().is_empty() || self.content().starts_with('#')
     }
 
-    /// The lines above with content, nearest first.
+    /// Returns the lines above with content, nearest first.
     pub(super) fn above(self, text: &'t str) -> impl Iterator<Item = Line<'t>> {
         let step = move |line: &Line<'t>| (line.start > 0).then(|| Line::around(text, line.start - 1));
         std::iter::successors(step(&self), step).filter(|line| !line.is_blank())
     }
 
-    /// The lines below with content, nearest first.
+    /// Returns the lines below with content, nearest first.
     pub(super) fn below_all(self, text: &'t str) -> impl Iterator<Item = Line<'t>> {
         let step = move |line: &Line<'t>| {
             let next = line.start + text[line.start..].find('\n')? + 1;
@@ -57,12 +57,12 @@ impl<'t> Line<'t> {
         std::iter::successors(step(&self), step).filter(|line| !line.is_blank())
     }
 
-    /// The next line below with content.
+    /// Returns the next line below with content.
     pub(super) fn below(self, text: &'t str) -> Option<Line<'t>> {
         self.below_all(text).next()
     }
 
-    /// The content after `- ` markers, and where it starts.
+    /// Returns the offset and the content after the `- ` markers.
     pub(super) fn entry(&self) -> (usize, &'t str) {
         let mut rest = self.content();
         while let Some(inner) = rest.strip_prefix("- ") {
@@ -71,7 +71,7 @@ impl<'t> Line<'t> {
         (self.content_range().end - rest.len(), rest)
     }
 
-    /// The key of a line `key: value` or `key:`, if it is one; without its quotes.
+    /// Returns the key of a line `key: value` or `key:`, without its quotes; `None` for other lines.
     pub(super) fn key(&self) -> Option<&'t str> {
         let (_, entry) = self.entry();
         let colon = entry.find(": ").or_else(|| entry.ends_with(':').then(|| entry.len() - 1))?;
@@ -79,21 +79,21 @@ impl<'t> Line<'t> {
     }
 }
 
-/// Something opened on a line and not closed on it.
+/// A quote or bracket that is opened on a line and not closed on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Unclosed {
-    /// A quote, at an offset of the line.
+    /// A quote, at an offset in the line.
     Quote { at: usize, quote: char },
-    /// Brackets: where the outermost is, and what would close all of them.
+    /// Brackets: the offset of the outermost one, and the text that would close all of them.
     Bracket { at: usize, open: char, closers: String },
 }
 
-/// What one or more lines leave open, were they read on their own.
+/// Returns the quote or bracket that one or more lines leave open when read alone.
 pub(super) fn unclosed(lines: &str) -> Option<Unclosed> {
     let bytes = lines.as_bytes();
     let mut brackets: Vec<(usize, char)> = Vec::new();
     let mut at = 0;
-    // Whether a value may begin here; text without quotes runs to the next separator.
+    // Whether a value may start here; unquoted text extends to the next separator.
     let mut fresh = true;
     while let Some(&byte) = bytes.get(at) {
         let next = bytes.get(at + 1).copied();
@@ -135,17 +135,17 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// Length of a comment, without the line break.
+/// Returns the length of a comment, without the line break.
 fn comment(bytes: &[u8]) -> usize {
     bytes.iter().position(|&b| b == b'\n').unwrap_or(bytes.len())
 }
 
-/// The bracket that closes another.
+/// Returns the bracket that closes another.
 pub(super) fn closer(open: char) -> char {
     if open == '[' { ']' } else { '}' }
 }
 
-/// The offset of the quote that ends what begins at `start`.
+/// Returns the offset of the quote that closes the one at `start`.
 fn closing_quote(bytes: &[u8], start: usize) -> Option<usize> {
     let quote = bytes[start];
     let mut at = start + 1;

@@ -1,8 +1,8 @@
-//! The true cause of a syntax error.
+//! Finds the actual cause of a syntax error.
 //!
-//! Where a parser stops says little: an unclosed quote is noticed lines below, a missing colon at the next
-//! one. Each function here knows one mistake that people make, looks at the text around the parser's stop,
-//! and answers if it is that one. The first that answers is believed; they go from the certain to the vague.
+//! The position where a parser stops is often misleading: it notices an unclosed quote some lines later, and
+//! a missing colon at the next one. Each function here recognises one common mistake from the text around
+//! that position. The first match wins, so the functions are sorted from the certain to the vague.
 
 mod flow;
 mod invisible;
@@ -20,10 +20,10 @@ use line::Line;
 
 pub(super) use invisible::invisible;
 
-/// An error with its cause, and how reading can go on.
+/// An error with its cause, and the edits with which reading can continue.
 pub(super) struct Cause {
     pub(super) diagnostic: Diagnostic,
-    /// Edits of the draft; none when reading must stop.
+    /// Edits of the draft; `None` when reading must stop.
     pub(super) repair: Option<Vec<Edit>>,
 }
 
@@ -62,14 +62,14 @@ pub(super) fn of(source: &Arc<Source>, draft: &Draft<'_>, failure: &Failure) -> 
     MISTAKES.iter().find_map(|mistake| mistake(&site)).unwrap_or_else(|| unknown(&site))
 }
 
-/// Lines that begin with `\#` and were read as text; all as one diagnostic.
+/// Reports lines that start with `\#` and were read as text, all in one diagnostic.
 pub(super) fn comments_as_text(source: &Arc<Source>, draft: &Draft<'_>, at: &[usize]) -> Option<Cause> {
     let site =
         Site { source, draft, text: draft.text(), at: *at.first()?, kind: &ErrorKind::SimpleKeyExpected };
     Some(layout::escaped_comments(&site, at))
 }
 
-/// Where the parser stopped, and the text as it was then. All offsets are the draft's.
+/// The position where the parser stopped, and the text at that time. All offsets are those of the draft.
 struct Site<'a> {
     source: &'a Arc<Source>,
     draft: &'a Draft<'a>,
@@ -79,7 +79,7 @@ struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    /// The line of the stop.
+    /// Returns the line of the position.
     fn line(&self) -> Line<'a> {
         Line::around(self.text, self.at)
     }
@@ -92,7 +92,7 @@ impl<'a> Site<'a> {
         Diagnostic::error(code, message).at(self.place(range))
     }
 
-    /// A cause whose repair is certain enough to offer it.
+    /// Creates a cause whose repair is certain enough to be offered as a fix.
     fn fixed(&self, diagnostic: Diagnostic, description: impl Into<String>, edits: Vec<Edit>) -> Cause {
         let map = |edit: &Edit| Edit {
             span: self.draft.span(edit.span.range()),
@@ -102,7 +102,7 @@ impl<'a> Site<'a> {
         Cause { diagnostic: diagnostic.fix(fix), repair: Some(edits) }
     }
 
-    /// A cause that only its author can repair; the lines of `range` are left out.
+    /// Creates a cause that only the author can fix. The lines of `range` are removed from the draft.
     fn left_out(&self, diagnostic: Diagnostic, range: Range<usize>) -> Cause {
         let start = Line::around(self.text, range.start).start;
         let end = Line::around(self.text, range.end.max(range.start)).end();
@@ -110,7 +110,7 @@ impl<'a> Site<'a> {
     }
 }
 
-/// An edit that takes out the lines that another one touches.
+/// Returns an edit that removes the lines that another one touches.
 pub(super) fn without_line(text: &str, touched: &Edit) -> Edit {
     let range = touched.span.range();
     edit(Line::around(text, range.start).start..Line::around(text, range.end).end(), "")
@@ -128,7 +128,7 @@ fn too_deep(site: &Site<'_>) -> Option<Cause> {
     Some(Cause { diagnostic: site.error(codes::LIMIT, message, site.at..site.at), repair: None })
 }
 
-/// The parser's own words.
+/// Reports the parser's own message.
 fn unknown(site: &Site<'_>) -> Cause {
     let line = site.line();
     let end = site.text[site.at..]

@@ -1,10 +1,10 @@
-//! Mistakes inside a scalar: colons, quotes, escapes, characters that need quotes.
+//! Mistakes inside a scalar: colons, quotes, escapes, characters that must be quoted.
 
 use super::line::{Unclosed, unclosed};
 use super::{Cause, ErrorKind, Site, edit};
 use crate::codes;
 
-/// A colon and a space inside text without quotes: `type: resource:: c_streamer::1.0`.
+/// Recognises a colon and a space inside unquoted text: `type: resource:: c_streamer::1.0`.
 pub(super) fn colon_in_text(site: &Site<'_>) -> Option<Cause> {
     let line = site.line();
     let (start, entry) = line.entry();
@@ -39,7 +39,7 @@ pub(super) fn colon_in_text(site: &Site<'_>) -> Option<Cause> {
     Some(site.fixed(diagnostic.help("quote the text"), "quote the text", vec![edit(value..end, quoted)]))
 }
 
-/// Text that begins with a character that YAML keeps for itself.
+/// Recognises unquoted text that starts with a reserved character.
 pub(super) fn reserved_character(site: &Site<'_>) -> Option<Cause> {
     let found = match site.kind {
         ErrorKind::UnexpectedCharacter { character } => *character,
@@ -52,7 +52,7 @@ pub(super) fn reserved_character(site: &Site<'_>) -> Option<Cause> {
         .error(codes::RESERVED_CHARACTER, format!("text can't begin with {}", shown(found)), site.at..end)
         .help("quote the text");
     let text = &site.text[site.at..end];
-    // Inside of brackets, or as a key, where the text ends is a guess.
+    // Inside brackets, or in a key, the end of the text is ambiguous.
     if end == site.at || text.contains([',', ']', '}', '"', '\'']) || text.contains(": ") {
         return Some(site.left_out(diagnostic, site.at..site.at));
     }
@@ -63,7 +63,7 @@ fn shown(c: char) -> String {
     if c == '`' { "a backtick".to_owned() } else { format!("`{c}`") }
 }
 
-/// Text on the line of `|` or `>`.
+/// Recognises text on the line of `|` or `>`.
 pub(super) fn block_header(site: &Site<'_>) -> Option<Cause> {
     if *site.kind != ErrorKind::InvalidBlockScalarHeader {
         return None;
@@ -76,7 +76,7 @@ pub(super) fn block_header(site: &Site<'_>) -> Option<Cause> {
     Some(site.left_out(diagnostic, site.at..site.at))
 }
 
-/// A backslash in double quotes that begins no escape.
+/// Recognises a backslash in double quotes that starts no escape.
 pub(super) fn escape(site: &Site<'_>) -> Option<Cause> {
     if *site.kind != ErrorKind::UnknownQuotedScalarEscape {
         return None;
@@ -101,7 +101,7 @@ fn bad_escape(text: &str, from: usize) -> Option<(usize, char)> {
     None
 }
 
-/// Something after the closing quote, on the same line.
+/// Recognises text after the closing quote, on the same line.
 pub(super) fn trailing_text(site: &Site<'_>) -> Option<Cause> {
     let quote = match site.kind {
         ErrorKind::InvalidTrailingSingleQuotedScalar => '\'',
@@ -135,7 +135,7 @@ pub(super) fn trailing_text(site: &Site<'_>) -> Option<Cause> {
     }
 }
 
-/// A quote that is opened on a line and never closed.
+/// Recognises a quote that is never closed.
 pub(super) fn unclosed_quote(site: &Site<'_>) -> Option<Cause> {
     let quoted = matches!(
         site.kind,
@@ -174,14 +174,14 @@ pub(super) fn unclosed_quote(site: &Site<'_>) -> Option<Cause> {
     Some(site.left_out(diagnostic, at..at))
 }
 
-/// Where text without quotes ends on its line: before a comment, without spaces.
+/// Returns the end of unquoted text on its line: before a comment, without trailing spaces.
 fn plain_end(text: &str, start: usize, end: usize) -> usize {
     let value = &text[start..end];
     let value = value.find(" #").map_or(value, |comment| &value[..comment]);
     start + value.trim_end().len()
 }
 
-/// A text in quotes: single ones where they do, as the author would.
+/// Quotes a text, with single quotes if possible.
 pub(super) fn quote(text: &str) -> String {
     if text.contains('\'') {
         format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))

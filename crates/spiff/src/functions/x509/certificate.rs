@@ -1,4 +1,4 @@
-//! `x509cert`: a certificate from a map of what it says.
+//! The function `x509cert`: creates a certificate from a map of its fields.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -34,7 +34,7 @@ use crate::value::{Map, Node, Value};
 /// The type that a field of the argument must have.
 type Field<T> = Result<T, FunctionError>;
 
-/// The map that `x509cert` gets.
+/// The argument map of `x509cert`.
 struct Fields<'a>(&'a Map);
 
 impl Fields<'_> {
@@ -46,7 +46,7 @@ impl Fields<'_> {
         }
     }
 
-    /// A list of texts, or a single one.
+    /// Returns a list of texts, or a single text as a list.
     fn texts(&self, name: &str) -> Field<Option<Vec<String>>> {
         let wrong =
             || FunctionError::failed(format!("field {} must be a string or a list of strings", quoted(name)));
@@ -100,7 +100,7 @@ struct Authority {
     certificate: Option<Certificate>,
 }
 
-/// The contents of the certificate beside key, number and time.
+/// The content of the certificate besides key, number and time.
 struct Content {
     subject: Name,
     issuer: Name,
@@ -137,7 +137,7 @@ pub(super) fn create(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(pem::write("CERTIFICATE", &der))
 }
 
-/// The authority that signs, or the key itself.
+/// Returns the authority that signs, or the key itself.
 fn authority(fields: &Fields<'_>, own: Option<PrivateKey>) -> Field<Authority> {
     let certificate = match fields.text("caCert")? {
         "" => None,
@@ -201,7 +201,7 @@ fn content(fields: &Fields<'_>, authority: Option<&Certificate>) -> Field<Conten
     Ok(Content { subject, issuer, ca, usages, extended, hosts, authority_key })
 }
 
-/// Country, organisation and name, each kind in a part of its own.
+/// Creates a subject of country, organisation and name, each kind in a separate part.
 fn subject(countries: &[String], organizations: &[String], name: &str) -> x509_cert::der::Result<Name> {
     let common_name: Vec<String> =
         Some(name.to_owned()).filter(|name| !name.is_empty()).into_iter().collect();
@@ -219,7 +219,7 @@ fn subject(countries: &[String], organizations: &[String], name: &str) -> x509_c
     Name::from_der(&sequence.to_der()?)
 }
 
-/// Text in the narrowest type that can hold it.
+/// Encodes text in the narrowest type that can represent it.
 fn directory_text(text: &str) -> x509_cert::der::Result<Any> {
     match PrintableStringRef::new(text) {
         Ok(printable) => Any::encode_from(&printable),
@@ -336,7 +336,7 @@ pub(super) fn read(text: &str) -> Result<Certificate, String> {
     Certificate::from_der(&block.content).map_err(|error| format!("x509: malformed certificate: {error}"))
 }
 
-/// The public key of a certificate.
+/// Returns the public key of a certificate.
 pub(super) fn public_key(text: &str) -> Result<PublicKey, String> {
     key_of(&read(text)?)
 }
@@ -347,18 +347,18 @@ pub(super) fn key_of(certificate: &Certificate) -> Result<PublicKey, String> {
     PublicKey::from_spki(&der).ok_or_else(|| "unknown type of public key".to_owned())
 }
 
-/// Whether a certificate may sign others.
+/// Tells whether a certificate may sign others.
 pub(super) fn may_sign(certificate: &Certificate) -> bool {
     let found = certificate.tbs_certificate().get_extension::<BasicConstraints>();
     found.ok().flatten().is_some_and(|(_, constraints)| constraints.ca)
 }
 
-/// Whether a text is a certificate, or what a validator says if not.
+/// Checks that a text is a certificate; the error is a validator's message.
 pub(crate) fn is_certificate(text: &str) -> Result<(), String> {
     read(text).map(|_| ()).map_err(|error| format!("is no certificate: {error}"))
 }
 
-/// Whether a text is the certificate of an authority, or what a validator says if not.
+/// Checks that a text is the certificate of an authority; the error is a validator's message.
 pub(crate) fn is_ca(text: &str) -> Result<(), String> {
     let certificate = read(text).map_err(|error| format!("is no certificate: {error}"))?;
     if may_sign(&certificate) { Ok(()) } else { Err("is no ca certificate".to_owned()) }

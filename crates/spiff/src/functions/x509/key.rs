@@ -1,4 +1,4 @@
-//! Private and public keys: RSA, and the curves of NIST.
+//! Private and public keys: RSA, and the NIST curves.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -39,7 +39,7 @@ const P256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7
 const P384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.34");
 const P521: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.35");
 
-/// Draws numbers until one is a key; nearly every number is.
+/// Draws numbers until one is a valid key; nearly every number is.
 macro_rules! draw {
     ($lot:expr, $curve:ident, $bytes:literal) => {
         loop {
@@ -56,14 +56,14 @@ macro_rules! draw {
 }
 
 impl PrivateKey {
-    /// A new RSA key.
+    /// Generates an RSA key.
     pub(super) fn rsa<R: CryptoRng>(lot: &mut R, bits: usize) -> Result<Self, String> {
         let key =
             rsa::RsaPrivateKey::new(lot, bits).map_err(|error| format!("failed to generate key: {error}"))?;
         Ok(Self::Rsa(Box::new(key)))
     }
 
-    /// A new key on a curve.
+    /// Generates a key on a curve.
     pub(super) fn on_curve<R: CryptoRng>(lot: &mut R, curve: &str) -> Result<Self, String> {
         Ok(match curve {
             "P224" => Self::P224(draw!(lot, p224, 28)),
@@ -131,7 +131,7 @@ impl PrivateKey {
 }
 
 impl PublicKey {
-    /// The key of a `SubjectPublicKeyInfo`.
+    /// Parses the key of a `SubjectPublicKeyInfo`.
     pub(super) fn from_spki(der: &[u8]) -> Option<Self> {
         let rsa = || rsa::RsaPublicKey::from_public_key_der(der).ok().map(|key| Self::Rsa(Box::new(key)));
         rsa()
@@ -151,7 +151,7 @@ impl PublicKey {
             .map_err(|error| format!("failed to parse DER encoded public key: {error}"))
     }
 
-    /// As `SubjectPublicKeyInfo`.
+    /// Encodes as `SubjectPublicKeyInfo`.
     pub(super) fn to_spki(&self) -> Result<Vec<u8>, String> {
         let document = match self {
             Self::Rsa(key) => key.to_public_key_der(),
@@ -165,7 +165,7 @@ impl PublicKey {
             .map_err(|error| format!("failed to write public key: {error}"))
     }
 
-    /// In the original's own choice of block types.
+    /// Encodes in the PEM block types of the original.
     pub(super) fn to_pem(&self) -> Result<String, String> {
         match self {
             Self::Rsa(key) => key
@@ -176,12 +176,12 @@ impl PublicKey {
         }
     }
 
-    /// In the block type that others expect.
+    /// Encodes in the standard PEM block type.
     pub(super) fn to_pkix(&self) -> Result<String, String> {
         Ok(pem::write("PUBLIC KEY", &self.to_spki()?))
     }
 
-    /// A line of an `authorized_keys` file.
+    /// Formats as a line of an `authorized_keys` file.
     pub(super) fn to_ssh(&self) -> String {
         let point = |curve: &str, point: &[u8]| {
             let name = format!("ecdsa-sha2-{curve}");
@@ -207,7 +207,7 @@ impl PublicKey {
     }
 }
 
-/// A number as SSH has it: without zeros before it, but with one if it would look negative.
+/// Encodes a number for SSH: without leading zeros, except one that keeps it from being negative.
 fn positive(bytes: &[u8]) -> Vec<u8> {
     let start = bytes.iter().position(|byte| *byte != 0).unwrap_or(bytes.len());
     let digits = &bytes[start..];

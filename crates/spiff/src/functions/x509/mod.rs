@@ -1,4 +1,5 @@
-//! Keys and certificates: `x509genkey`, `x509publickey`, `x509cert`, `x509parsecert`, and what validators ask of them.
+//! Functions of keys and certificates: `x509genkey`, `x509publickey`, `x509cert`, `x509parsecert`, and their
+//! validators.
 
 mod certificate;
 mod key;
@@ -24,7 +25,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.add("x509cert", certificate::create).add("x509parsecert", parse::parse);
 }
 
-/// The host's lot as the crates of keys want it.
+/// An adapter of the host's randomness for the key crates.
 struct Lot<'h>(&'h mut dyn Host);
 
 impl TryRng for Lot<'_> {
@@ -50,7 +51,7 @@ impl TryRng for Lot<'_> {
 
 impl TryCryptoRng for Lot<'_> {}
 
-/// The sizes of RSA keys that are made, in bits: smaller ones protect nothing, larger ones take minutes.
+/// Permitted sizes of generated RSA keys in bits: smaller ones are insecure, larger ones take minutes.
 const RSA_BITS: std::ops::RangeInclusive<i64> = 1024..=8192;
 
 fn genkey(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
@@ -105,7 +106,8 @@ fn publickey(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(written.map_err(FunctionError::failed)?)
 }
 
-/// The public key of a private key, a public key or a certificate. What is wrong is told of the private key.
+/// Returns the public key of a private key, a public key or a certificate. The error is that of the private
+/// key.
 fn public_key_of(text: &str) -> Result<PublicKey, String> {
     match PrivateKey::from_pem(text) {
         Ok(key) => Ok(key.public()),
@@ -113,12 +115,12 @@ fn public_key_of(text: &str) -> Result<PublicKey, String> {
     }
 }
 
-/// Whether a text is a private key, or what a validator says if not.
+/// Checks that a text is a private key; the error is a validator's message.
 pub(super) fn is_private_key(text: &str) -> Result<(), String> {
     PrivateKey::from_pem(text).map(|_| ()).map_err(|error| format!("is no private key: {error}"))
 }
 
-/// Whether a text is a public key, or what a validator says if not.
+/// Checks that a text is a public key; the error is a validator's message.
 pub(super) fn is_public_key(text: &str) -> Result<(), String> {
     PublicKey::from_pem(text).map(|_| ()).map_err(|error| format!("is no public key: {error}"))
 }

@@ -1,4 +1,4 @@
-//! `x509parsecert`: what a certificate says, as a map.
+//! The function `x509parsecert`: converts a certificate to a map.
 
 use std::net::IpAddr;
 
@@ -51,7 +51,7 @@ pub(super) fn parse(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     put("validUntil", date(end).into());
     let now = i64::try_from(host.now().as_nanos() / 1_000_000_000).unwrap_or(0);
     let started = i64::from(host.now().subsec_nanos() > 0);
-    // Whole hours that are left, the fraction cut off.
+    // Remaining whole hours, rounded down.
     put("validity", ((end - now - started) / 3600).into());
     put("usage", texts(usages(&certificate)));
     put(
@@ -61,7 +61,7 @@ pub(super) fn parse(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(map)
 }
 
-/// The texts of one kind in the subject.
+/// Returns the texts of one kind in the subject.
 fn subject(certificate: &Certificate, oid: &str) -> Vec<String> {
     let oid = ObjectIdentifier::new_unwrap(oid);
     let name = certificate.tbs_certificate().subject();
@@ -78,7 +78,7 @@ fn subject(certificate: &Certificate, oid: &str) -> Vec<String> {
         .collect()
 }
 
-/// Names and addresses, each in their order.
+/// Returns names and addresses, each in their order.
 fn hosts(certificate: &Certificate) -> (Vec<String>, Vec<String>) {
     let (mut names, mut addresses) = (Vec::new(), Vec::new());
     let found = certificate.tbs_certificate().get_extension::<SubjectAltName>();
@@ -112,7 +112,7 @@ fn seconds(time: Time) -> i64 {
     i64::try_from(time.to_unix_duration().as_secs()).unwrap_or(i64::MAX)
 }
 
-/// `Mar 11 15:34:36 2019`
+/// Formats a time as `Mar 11 15:34:36 2019`.
 fn date(seconds: i64) -> String {
     let time = jiff::Timestamp::from_second(seconds).unwrap_or_default();
     time.strftime("%b %-d %H:%M:%S %Y").to_string()

@@ -1,8 +1,8 @@
-//! Blocks of base64 between `-----BEGIN X-----` and `-----END X-----`.
+//! PEM blocks: base64 between `-----BEGIN X-----` and `-----END X-----`.
 
 use crate::functions::convert;
 
-/// A block: its type and what is in it.
+/// A block: its type and its content.
 pub(super) struct Block {
     pub(super) label: String,
     pub(super) content: Vec<u8>,
@@ -13,7 +13,7 @@ pub(super) fn read(text: &str) -> Option<Block> {
     let (_, behind) = text.split_once("-----BEGIN ")?;
     let (label, behind) = behind.split_once("-----")?;
     let (body, _) = behind.split_once(&format!("-----END {label}-----"))?;
-    // Headers, if any, are before an empty line.
+    // Headers, if any, end with an empty line.
     let body = body.rsplit("\n\n").next().filter(|_| body.contains(':')).unwrap_or(body);
     let compact: String = body.split_ascii_whitespace().collect();
     Some(Block { label: label.to_owned(), content: convert::decode(&compact).ok()? })

@@ -1,4 +1,4 @@
-//! Keys and certificates: what is made is read again, and what `openssl` made is read.
+//! Tests of keys and certificates: generated ones are parsed again, and those from `openssl` are parsed.
 
 use crate::functions::testing::{call, yaml};
 use crate::value::{Node, Value};

@@ -1,17 +1,18 @@
-//! Key usages by the original's names.
+//! Key usages in the original's names.
 
 use x509_cert::der::asn1::ObjectIdentifier;
 use x509_cert::der::flagset::FlagSet;
 use x509_cert::ext::pkix::KeyUsages;
 
-/// A use of a key.
+/// A key usage.
 #[derive(Clone, Copy)]
 pub(super) enum Usage {
     Basic(KeyUsages),
     Extended(ObjectIdentifier),
 }
 
-/// The basic uses: what is read, what is shown, what it is. What is shown can be read but for the second.
+/// Basic usages: the accepted name, the displayed name, the usage. A displayed name is also accepted, in any
+/// case, except the second.
 const BASIC: [(&str, &str, KeyUsages); 9] = [
     ("signature", "Signature", KeyUsages::DigitalSignature),
     ("commitment", "ContentCommitment", KeyUsages::NonRepudiation),
@@ -45,11 +46,11 @@ const EXTENDED: [(&str, ObjectIdentifier); 14] = [
     ("MicrosoftKernelCodeSigning", oid("1.3.6.1.4.1.311.61.1.1")),
 ];
 
-/// The use that every certificate has.
+/// The usage that every certificate has.
 pub(super) const SERVER: ObjectIdentifier = EXTENDED[1].1;
 
 impl Usage {
-    /// Reads a name in any letter case.
+    /// Parses a name in any letter case.
     pub(super) fn parse(name: &str) -> Option<Self> {
         let lower = name.to_lowercase();
         let basic = BASIC.iter().find(|(read, ..)| *read == lower).map(|(.., usage)| Self::Basic(*usage));
@@ -58,12 +59,12 @@ impl Usage {
     }
 }
 
-/// The names of basic uses, in their order.
+/// Returns the displayed names of basic usages, in their order.
 pub(super) fn basic_names(usages: FlagSet<KeyUsages>) -> impl Iterator<Item = &'static str> {
     BASIC.iter().filter(move |(.., usage)| usages.contains(*usage)).map(|(_, shown, _)| *shown)
 }
 
-/// The name of an extended use.
+/// Returns the displayed name of an extended usage.
 pub(super) fn extended_name(usage: &ObjectIdentifier) -> &'static str {
     EXTENDED.iter().find(|(_, oid)| oid == usage).map_or("UnknownExtKeyUsage", |(shown, _)| shown)
 }

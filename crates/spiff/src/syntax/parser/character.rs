@@ -36,14 +36,14 @@ impl Parser<'_> {
         self.text[begin..self.at].iter().collect()
     }
 
-    /// Optional white space.
+    /// Parses optional whitespace.
     pub(super) fn ws(&mut self) {
         let begin = self.at;
         self.skip(is_blank);
         self.note(begin);
     }
 
-    /// White space.
+    /// Parses whitespace.
     pub(super) fn blank(&mut self) -> Option<()> {
         let begin = self.at;
         (self.skip(is_blank) > 0).then(|| self.note(begin))

@@ -1,4 +1,4 @@
-//! Lists, maps, ranges, and the scope that a map before an expression is.
+//! Parses lists, maps, ranges, and the scope that a map before an expression forms.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `[ a, b... ]`; an index is not empty.
+    /// Parses `[ a, b... ]`; with `filled` it must not be empty, as for an index.
     pub(super) fn bracketed(&mut self, filled: bool) -> Option<(Vec<Argument>, u32)> {
         self.rule(|p| {
             p.take('[')?;

@@ -66,7 +66,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `|x|->condition,value`: a lambda whose parameters the value has, too.
+    /// Parses `|x|->condition,value`: two lambdas with the same parameters.
     fn sync_with_value(&mut self) -> Option<(Tree, Tree)> {
         let condition = self.lambda()?;
         let value = self.rule(|p| {
@@ -79,7 +79,7 @@ impl Parser<'_> {
         Some((condition, value))
     }
 
-    /// An inline lambda, or an expression that gives one.
+    /// Parses an inline lambda, or an expression that yields one.
     fn lambda_or(&mut self) -> Option<Tree> {
         self.rule(|p| p.lambda().or_else(|| p.attempt(Self::barred)))
     }

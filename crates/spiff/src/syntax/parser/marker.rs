@@ -54,7 +54,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `a.b:c`
+    /// Parses a tag name: `a.b:c`.
     pub(super) fn tag_name(&mut self) -> Option<()> {
         self.rule(|p| {
             p.tag_part()?;

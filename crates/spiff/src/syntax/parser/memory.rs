@@ -1,9 +1,9 @@
-//! The results of rules by position, and the farthest position that a rule reached.
+//! The memoized results of rules by position, and the farthest position that a rule reached.
 
 use super::super::{MAX_DEPTH, SyntaxError, too_deep};
 use super::{Parser, Tree};
 
-/// Rules whose results are remembered.
+/// The memoized rules.
 #[derive(Clone, Copy)]
 pub(super) enum Rule {
     Expression,
@@ -25,11 +25,11 @@ pub(super) enum Memory {
     Found(Tree, u32),
 }
 
-/// How many remembered rules one level of nesting takes, at most.
+/// Maximum number of memoized rules in one level of nesting.
 const RULES_PER_LEVEL: u32 = 9;
 
 impl Parser<'_> {
-    /// Runs a rule: on failure the position is as before, on success its match is noted.
+    /// Runs a rule. On failure it restores the position, on success it records the match.
     pub(super) fn rule<T>(&mut self, body: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let begin = self.at;
         let found = body(self);
@@ -46,7 +46,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Runs something that leaves the position alone when it fails.
+    /// Runs a parser function, and restores the position if it fails.
     pub(super) fn attempt<T>(&mut self, body: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let begin = self.at;
         let found = body(self);
@@ -89,7 +89,7 @@ impl Parser<'_> {
             return None;
         }
         self.memory[begin][rule as usize] = match &found {
-            // Positions fit: a text is a scalar of a document, whose size is limited.
+            // Positions fit into 32 bits: a text is a scalar of a document, whose size is limited.
             Some(tree) => Memory::Found(tree.clone(), u32::try_from(self.at).unwrap_or(u32::MAX)),
             None => Memory::Failed,
         };

@@ -1,9 +1,9 @@
-//! The parser: ordered choice without tokens, as the language is defined, but with a memory.
+//! The parser: ordered choice without a tokenizer, with memoization.
 //!
-//! The grammar is a parsing expression grammar: alternatives are tried in order, and white space matters around
-//! binary operators. Each rule remembers per position what it found, so that text is read in linear time however
-//! often alternatives start over (`memory`). Rules also note how far they came; the farthest match is what an error
-//! names.
+//! The grammar is a parsing expression grammar: alternatives are tried in order, and whitespace matters
+//! around binary operators. Each rule memoizes its result per position, so parsing takes linear time despite
+//! backtracking (`memory`). Rules also record the farthest position reached; an error reports the farthest
+//! match.
 
 mod chain;
 mod character;
@@ -24,7 +24,7 @@ use memory::{Memory, RULES};
 use super::SyntaxError;
 use super::ast::{Child, Expr, Place};
 
-/// An expression and how deep it is.
+/// An expression with its depth.
 #[derive(Clone, Debug)]
 struct Tree {
     expr: Child,
@@ -42,7 +42,7 @@ impl Tree {
     }
 }
 
-/// A text on its way to become an expression: each rule is a method, kinds of rules are modules.
+/// The state of parsing a text. Each rule is a method, and each module has one kind of rules.
 pub(super) struct Parser<'a> {
     text: Vec<char>,
     at: usize,
@@ -54,10 +54,10 @@ pub(super) struct Parser<'a> {
     fatal: Option<SyntaxError>,
 }
 
-/// The results of a parse beside the expression.
+/// The result of a parse.
 pub(super) struct Parsed {
     pub(super) expr: Child,
-    /// Whether it depends on where it stands.
+    /// Whether the expression depends on its place.
     pub(super) uses_place: bool,
 }
 
@@ -68,7 +68,7 @@ impl<'a> Parser<'a> {
         Self { text, at: 0, farthest: (0, 0), memory, depth: 0, place, uses_place: false, fatal: None }
     }
 
-    /// The whole text as an expression.
+    /// Parses the whole text as an expression.
     pub(super) fn run(mut self) -> Result<Parsed, SyntaxError> {
         let tree = self.prefer().or_else(|| self.marked()).or_else(|| self.expression());
         if let Some(fatal) = self.fatal {

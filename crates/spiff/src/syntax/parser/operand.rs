@@ -1,4 +1,4 @@
-//! Operands that begin with a sign or are a constant.
+//! Operands with a leading sign, and constants.
 
 use super::super::SyntaxError;
 use super::super::ast::Expr;
@@ -55,7 +55,7 @@ impl Parser<'_> {
         match unquote(&self.text[begin..self.at]) {
             Ok(text) => Some(Tree::leaf(Expr::Str(text.into()))),
             Err(reason) => {
-                // The literal may still be part of an alternative that fails: the parse as a whole decides.
+                // The literal may be part of an alternative that fails, so only the whole parse decides.
                 self.fatal.get_or_insert(SyntaxError::at(&self.text, (begin, self.at), Some(reason)));
                 Some(Tree::leaf(Expr::Nil))
             }

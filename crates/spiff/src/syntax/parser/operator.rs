@@ -115,7 +115,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Operands with operators of one level between them, each with white space around it.
+    /// Parses operands separated by operators of one level, each surrounded by whitespace.
     pub(super) fn chain(
         &mut self,
         operand: fn(&mut Self) -> Option<Tree>,

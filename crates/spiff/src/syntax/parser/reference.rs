@@ -1,4 +1,4 @@
-//! References: a path, perhaps below a tag.
+//! References: a path, with an optional tag.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `tag::` and the first step behind it.
+    /// Parses `tag::` and the first step after it.
     fn tagged(&mut self) -> Option<(usize, Arc<str>)> {
         let start = self.at;
         self.rule(|p| {

@@ -1,4 +1,4 @@
-//! The original's answers, case by case.
+//! Compares with the original's results, case by case.
 //!
 //! The folder is `$WINDLASS_CORPUS`, or `../shared/corpus` beside the workspace.
 
@@ -13,12 +13,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 
-/// Prints, also from a test that passes.
+/// Prints a line, also from a test that passes.
 fn say(line: &str) {
     writeln!(std::io::stderr(), "{line}").expect("standard error is open");
 }
 
-/// A file of the corpus, one object a line, or a loud word that it was skipped.
+/// Returns the cases of a corpus file with one object a line. Prints that the test was skipped where it is
+/// missing.
 #[expect(clippy::disallowed_methods, reason = "the tests' own setting: where the corpus is")]
 fn cases(name: &str) -> Vec<Json> {
     let given = std::env::var_os("WINDLASS_CORPUS").map(PathBuf::from);
@@ -33,7 +34,7 @@ fn cases(name: &str) -> Vec<Json> {
     text.lines().map(|line| serde_json::from_str(line).expect("a JSON object a line")).collect()
 }
 
-/// A text of a case.
+/// Returns a string of a case.
 fn text<'c>(case: &'c Json, key: &str) -> Option<&'c str> {
     case.get(key).and_then(Json::as_str)
 }
@@ -42,13 +43,13 @@ fn id(case: &Json) -> &str {
     text(case, "id").unwrap_or("?")
 }
 
-/// How a case ended.
+/// Result of a case.
 enum Outcome {
     Passed,
     Failed(String),
-    /// It agrees apart from this deviation of the design page, and the test has seen that nothing else differs.
+    /// Agrees apart from this deviation of the design page. The test has checked that nothing else differs.
     Deviates(String),
-    /// It can't be asked for, for this reason.
+    /// Excluded for this reason.
     Excluded(String),
 }
 
@@ -62,7 +63,7 @@ impl Outcome {
     }
 }
 
-/// Counts, by feature and in all.
+/// Counts of results, by feature and in total.
 #[derive(Default)]
 struct Tally {
     features: BTreeMap<String, [usize; 4]>,
@@ -95,7 +96,7 @@ impl Tally {
         }
     }
 
-    /// Prints the table and fails on any failure.
+    /// Prints the table, and fails on any failure.
     fn finish(self, name: &str) {
         for (feature, [passed, failed, deviating, excluded]) in &self.features {
             say(&format!(

@@ -1,4 +1,4 @@
-//! Documents: what they become, and why some don't.
+//! Compares documents with the original: their results and their errors.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use windlass_spiff::{Engine, Features, Outside, SpiffError, check, diff, discard
 
 use super::{Outcome, Tally, cases, id, text};
 
-/// A value as the corpus writes it.
+/// Returns a value in the notation of the corpus.
 fn typed(value: &Value) -> Json {
     match value {
         Value::Bool(value) => json!(value),
@@ -31,7 +31,7 @@ fn typed(value: &Value) -> Json {
     }
 }
 
-/// A value of the corpus.
+/// Reads a value in the notation of the corpus.
 fn untyped(json: &Json) -> Value {
     match json {
         Json::Null => Value::Null,
@@ -50,10 +50,10 @@ pub(super) fn strings<'c>(case: &'c Json, key: &str) -> Vec<&'c str> {
     all.map(|all| all.iter().filter_map(Json::as_str).collect()).unwrap_or_default()
 }
 
-/// The access of a case to the outside world, as the original had it.
+/// Returns the access to the outside that the original had in a case.
 pub(super) fn outside(case: &Json) -> Outside {
     static SEED: AtomicU64 = AtomicU64::new(0x2545_f491_4f6c_dd1d);
-    // A second passes whenever somebody looks.
+    // The clock advances by a second at each reading.
     static CLOCK: AtomicU64 = AtomicU64::new(1_795_000_000);
     let now = || Duration::from_secs(CLOCK.fetch_add(1, Ordering::Relaxed));
     let mut outside = Outside::none().with_clock(Arc::new(now)).with_random(Arc::new(|bytes| {
@@ -146,7 +146,7 @@ fn read(name: &str, text: &str) -> Result<Node, SpiffError> {
     Ok(yaml::read_document(&Source::new(name, text))?)
 }
 
-/// Template and stubs of a case.
+/// Returns the template and the stubs of a case.
 fn documents(case: &Json) -> Result<(Node, Vec<Node>), SpiffError> {
     let name = text(case, "source_name").unwrap_or("test");
     let template = read(name, text(case, "source").unwrap_or_default())?;
@@ -159,13 +159,13 @@ fn documents(case: &Json) -> Result<(Node, Vec<Node>), SpiffError> {
     Ok((template, stubs))
 }
 
-/// A cascade.
+/// Processes the template and the stubs of a case as a cascade.
 fn cascade(case: &Json) -> Result<Node, SpiffError> {
     let (template, stubs) = documents(case)?;
     Ok(engine(case).process(&template, &stubs)?.node().clone())
 }
 
-/// A single document with stubs as they are, as most tests of the original.
+/// Processes a single document with unprocessed stubs, as most tests of the original do.
 fn single(case: &Json) -> Result<Node, SpiffError> {
     let (template, stubs) = documents(case)?;
     let session = engine(case).session();
@@ -178,7 +178,7 @@ fn single(case: &Json) -> Result<Node, SpiffError> {
     Ok(discard_temporary(&session.process_bare(&template, &ready)?))
 }
 
-/// The lines of a report, each node with what is below it, in an order that doesn't depend on chance.
+/// Returns the parts of a report, each a node with its subordinate lines, in a deterministic order.
 pub(super) fn blocks(error: &str) -> Vec<String> {
     let mut blocks: Vec<String> = Vec::new();
     for line in error.lines() {
@@ -198,7 +198,7 @@ pub(super) fn blocks(error: &str) -> Vec<String> {
     blocks
 }
 
-/// Compares with the value and text, or with the error, that a case wants.
+/// Compares a result with the value and text, or with the error, that a case expects.
 fn judge(
     result: &Result<Node, SpiffError>,
     value: Option<&Json>,
@@ -228,7 +228,7 @@ fn judge(
             if wanted.contains("multi document") {
                 Outcome::equal(&found.to_string().as_str(), &wanted)
             } else {
-                // Errors of syntax have our own words.
+                // Messages of syntax errors differ from the original's on purpose.
                 Outcome::Passed
             }
         }
@@ -243,7 +243,8 @@ fn judge(
     }
 }
 
-/// Why a case can't be asked for: what the original only does by mistake, by chance or with its language's rests.
+/// Returns the reason why a case is excluded: the original's result is a mistake, random, or depends on its
+/// language.
 fn excluded(case: &Json, error: Option<&str>) -> Option<String> {
     const BY_ID: [(&str, &str); 1] =
         [("doc#sort-mutates", "the original's `sort` and `reverse` change the list that others hold, too")];
@@ -379,8 +380,8 @@ fn eval_case(case: &Json) -> Outcome {
     }
 }
 
-/// A document for a case that has only an expression and what it sees: names with expressions, and values of the stubs. The
-/// expression stands where its `merge` looks.
+/// Returns a document for a case that has only an expression and its surroundings: names with expressions,
+/// and values of the stubs. The expression is placed where its `merge` looks.
 fn made_document(case: &Json) -> Json {
     let expression = |json: &Json| match json.get("$expr").map(|tree| (tree["node"].as_str(), tree)) {
         None => json.clone(),
@@ -409,11 +410,11 @@ fn made_document(case: &Json) -> Json {
         case["ast"]["Path"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
     let path = if path.is_empty() || text(case, "expr") != Some("merge") { vec!["the-result"] } else { path };
     placed(&mut template, &path, json!(format!("(( {} ))", text(case, "expr").unwrap_or_default())));
-    // JSON is YAML.
+    // JSON is valid YAML.
     json!({ "source": template.to_string(), "stubs": [stub.to_string()], "result_path": path })
 }
 
-/// A float as a number: these cases don't tell them from integers.
+/// Converts a float to a number, as these cases don't distinguish floats from integers.
 fn number(json: Json) -> Json {
     match json.get("$float").and_then(Json::as_str).and_then(|text| text.parse::<f64>().ok()) {
         Some(float) => json!(float),
@@ -434,7 +435,7 @@ fn find_case(case: &Json) -> Outcome {
         "find" | "find_from_root" => format!(".{}", path.join(".")),
         _ => path.join("."),
     };
-    // The scopes of the case, innermost last: the reference stands in the last of them.
+    // The scopes of the case, innermost last. The reference is in the last scope.
     let scopes = case.get("scopes").and_then(Json::as_array);
     let place: Vec<&str> = scopes
         .and_then(|scopes| scopes.last())
@@ -471,7 +472,7 @@ fn find_case(case: &Json) -> Outcome {
     }
 }
 
-/// A document with one more field at a place.
+/// Returns a document with one more field at a place.
 fn put(node: &Node, place: &[&str], value: &str) -> Node {
     let mut map = node.as_map().cloned().unwrap_or_default();
     match place {
@@ -546,7 +547,7 @@ fn corpus_documents() {
         for case in cases(name) {
             let error = text(&case, "error");
             let outcome = if case.get("panic").is_some() || case.get("hangs").is_some() {
-                // The original crashes or never ends; that something comes back is what is asked for.
+                // The original crashes or never ends. The test demands only that processing returns.
                 let _ = cascade(&case);
                 Outcome::Passed
             } else if let Some(why) = excluded(&case, error) {
@@ -573,7 +574,7 @@ fn corpus_readme() {
             None => judge(&cascade(&case), case.get("spiff_actual"), text(&case, "spiff_text"), error),
         };
         let outcome = match outcome {
-            // Only what the corpus itself marks so.
+            // Only for cases that the corpus itself marks.
             Outcome::Failed(_) if case.get("deterministic").and_then(Json::as_bool) == Some(false) => {
                 Outcome::Excluded("the result depends on chance or time".into())
             }

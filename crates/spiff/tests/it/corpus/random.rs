@@ -1,4 +1,4 @@
-//! Documents that nobody chose: random ones, and reduced ones on which earlier versions differed.
+//! Compares random documents with the original, and reduced documents on which earlier versions differed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -13,10 +13,10 @@ use windlass_spiff::{Engine, Features, Output, OutputError, Preserve, SpiffError
 use super::process::{blocks, outside, strings};
 use super::{Outcome, Tally, cases, id, text};
 
-/// The printed result, or a message.
+/// Printed result, or error message.
 type Answer = Result<String, String>;
 
-/// The flags of the original's command.
+/// Flags of the original's command.
 #[derive(Default)]
 struct Flags {
     features: Features,
@@ -86,7 +86,7 @@ fn shown(error: &OutputError) -> String {
     error.to_string()
 }
 
-/// The command's answer. `raw_entries`: with the original's mistake of that name.
+/// Returns the command's result. `raw_entries` enables the original's mistake of that name.
 fn merged(case: &Json, raw_entries: bool) -> Answer {
     let flags = Flags::of(case);
     let stubs: Vec<Node> = strings(case, "stubs")
@@ -115,7 +115,7 @@ fn merged(case: &Json, raw_entries: bool) -> Answer {
     flags.output.print(&results).map_err(|error| shown(&error))
 }
 
-/// The lines of a message without what stands around them, in an order that doesn't depend on chance.
+/// Returns the lines of a message without its surroundings, in a deterministic order.
 fn lines(message: &str) -> Vec<String> {
     let message = message.split("\nerror classification:").next().unwrap_or_default();
     let message = match message.split_once("unresolved nodes:") {
@@ -128,7 +128,7 @@ fn lines(message: &str) -> Vec<String> {
     lines
 }
 
-/// Parts of the original's messages that come from Go, and ours in their place.
+/// Parts of the original's messages that come from Go, with our replacements.
 static CORRECTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
         (r"type '(\w+)'\(%!s\(MISSING\)\) cannot be", "type '$1' cannot be"),
@@ -142,14 +142,14 @@ static CORRECTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     .into()
 });
 
-/// A text that was to be a number. The original quotes it twice, and says something about Go.
+/// A text that was to be converted to a number. The original quotes it twice, and adds a message of Go.
 static CONVERSION: LazyLock<Regex> = LazyLock::new(|| {
     let text =
         r#""strconv\.Parse\w+: parsing \\+"(.*?)\\+": [a-z ]+" is no (\w+) value:?(\s*%!s\(MISSING\))?"#;
     Regex::new(text).expect("a pattern")
 });
 
-/// The original's message without Go's words.
+/// Returns the original's message without Go's parts.
 fn corrected(message: &str) -> String {
     let conversion = |found: &Captures<'_>| {
         let text = found[1].replace("\\\\", "\\").replace("\\\\\"", "\\\"");
@@ -159,13 +159,13 @@ fn corrected(message: &str) -> String {
     CORRECTIONS.iter().fold(message, |message, (original, ours)| original.replace_all(&message, *ours).into())
 }
 
-/// The documents of a result.
+/// Returns the documents of a result.
 fn trees(text: &str) -> Option<Vec<Json>> {
     let documents = yaml::read_documents(&Source::new("result", text)).ok()?;
     documents.iter().map(|node| serde_json::from_str(&yaml::to_json(node).ok()?).ok()).collect()
 }
 
-/// A tree without the fields and entries whose paths are left out.
+/// Returns a tree without the fields and entries whose paths are left out.
 fn without(tree: &Json, path: &mut Vec<String>, is_left_out: &dyn Fn(&[String]) -> bool) -> Option<Json> {
     if is_left_out(path) {
         return None;
@@ -190,7 +190,7 @@ fn without(tree: &Json, path: &mut Vec<String>, is_left_out: &dyn Fn(&[String]) 
     })
 }
 
-/// Whether two results are the same without some of their fields and entries.
+/// Returns whether two results are equal without some of their fields and entries.
 fn same_without(found: &str, wanted: &str, is_left_out: &dyn Fn(&[String]) -> bool) -> bool {
     let rest = |text: &str| {
         let trees = trees(text)?;
@@ -199,7 +199,7 @@ fn same_without(found: &str, wanted: &str, is_left_out: &dyn Fn(&[String]) -> bo
     rest(found).is_some_and(|found| Some(found) == rest(wanted))
 }
 
-/// A tree whose lists are in one order.
+/// Returns a tree with sorted lists.
 fn ordered(tree: &Json) -> Json {
     match tree {
         Json::Object(fields) => fields
@@ -216,7 +216,7 @@ fn ordered(tree: &Json) -> Json {
     }
 }
 
-/// Whether two answers are the same.
+/// Returns whether two results are equal.
 fn same(found: &Answer, wanted: &Answer) -> bool {
     match (found, wanted) {
         (Ok(found), Ok(wanted)) => found == wanted,
@@ -225,7 +225,7 @@ fn same(found: &Answer, wanted: &Answer) -> bool {
     }
 }
 
-/// Whether the answers are the same apart from what the expressions with one of these words give.
+/// Returns whether the results are equal apart from the values of expressions with one of these words.
 fn same_apart_from(words: &[&str], template: &str, found: &Answer, wanted: &Answer) -> bool {
     let has_word = |text: &str| words.iter().any(|word| text.contains(word));
     match (found, wanted) {
@@ -246,7 +246,7 @@ fn same_apart_from(words: &[&str], template: &str, found: &Answer, wanted: &Answ
     }
 }
 
-/// Notes the paths of texts.
+/// Notes the paths of matching texts.
 fn note_places(
     tree: &Json,
     path: &mut Vec<String>,
@@ -268,7 +268,8 @@ fn note_places(
     }
 }
 
-/// The deviation from the original that explains a different answer completely: apart from it, both are the same.
+/// Returns the deviation from the original that fully explains a difference: apart from it, both results are
+/// equal.
 fn deviation(case: &Json, found: &Answer, wanted: &Answer) -> Option<&'static str> {
     let template = text(case, "template").unwrap_or_default();
     if same(&merged(case, true), wanted) {
@@ -291,7 +292,7 @@ fn deviation(case: &Json, found: &Answer, wanted: &Answer) -> Option<&'static st
         .then_some("results of `semvercmp` and of `integer` of a boolean are integers of the language")
 }
 
-/// Why a case that disagrees can't be asked for: what the original only does by mistake.
+/// Returns the reason why a differing case is excluded: a mistake of the original.
 fn mistake(case: &Json) -> Option<&'static str> {
     let template = text(case, "template").unwrap_or_default();
     if template.contains("sort(") || template.contains("reverse(") {
@@ -303,7 +304,7 @@ fn mistake(case: &Json) -> Option<&'static str> {
     template.contains("BEGIN RSA PUBLIC KEY").then_some("RSA keys too short for any use are valid")
 }
 
-/// The original's answer.
+/// Returns the original's result.
 fn wanted(case: &Json) -> Answer {
     let answer = case.get("original").unwrap_or(case);
     match text(answer, "out") {

@@ -1,4 +1,5 @@
-//! Expressions as text: what is one, how it is printed, how a mistake is named.
+//! Compares expressions as text with the original: which texts are expressions, their printed form, and error
+//! messages.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use windlass_spiff::{Engine, SpiffError};
 
 use super::{Outcome, Tally, cases, id, text};
 
-/// The printed form of an expression, or the message of one that doesn't parse.
+/// Returns the printed form of an expression, or the error message of a text that doesn't parse.
 fn printed(expr: &str) -> Result<String, String> {
     parse(expr, &Place::default()).map(|expr| expr.to_string()).map_err(|error| error.to_string())
 }
@@ -21,12 +22,12 @@ fn corpus_parse_golden() {
         let found = printed(expr);
         let outcome = if case.get("spiff_panics").is_some() {
             match found {
-                // The original crashes; an error is what is asked for.
+                // The original crashes. The test demands an error.
                 Err(_) => Outcome::Passed,
                 Ok(text) => Outcome::Failed(format!("parsed as {text}")),
             }
         } else if !expr.is_ascii() {
-            // The original can't read them: it does so here if it is asked to.
+            // The original can't read these expressions. An option makes the engine refuse them too.
             let engine = Engine::new().with_ascii_only();
             match engine.evaluate(expr, &Node::default()) {
                 Err(SpiffError::Syntax(error))
