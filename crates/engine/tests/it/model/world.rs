@@ -534,6 +534,10 @@ impl Inner {
 
     /// Lets a call fail that has run no job. Tells whether it does: what was done before stays done.
     fn fails(&mut self, id: &str) -> bool {
+        // A driver that goes on with a call after a crash, and panics while the job runs, is not in this model.
+        if self.running.contains_key(id) {
+            return false;
+        }
         let Some(known) = self.calls.get_mut(id).filter(|known| !known.done && !known.failed) else {
             return false;
         };
