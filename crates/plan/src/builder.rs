@@ -51,6 +51,12 @@ impl From<NodeIndex> for Draft {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Why(pub(crate) u32);
 
+impl Why {
+    fn last_of<R>(reasons: &[R]) -> Self {
+        Self(u32::try_from(reasons.len() - 1).expect("a plan has less than 2^32 reasons"))
+    }
+}
+
 /// An edge from a step to one that waits for it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Edge {
@@ -98,9 +104,8 @@ impl<W, R> PlanBuilder<W, R> {
 
     /// Adds a reason for waits to share.
     pub fn note(&mut self, reason: R) -> Why {
-        let index = u32::try_from(self.reasons.len()).expect("a plan has less than 2^32 reasons");
         self.reasons.push(reason);
-        Why(index)
+        Why::last_of(&self.reasons)
     }
 
     /// Lets `step` wait for `on`.
