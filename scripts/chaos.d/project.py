@@ -87,8 +87,9 @@ class Project:
         self.log.write("".join(f"    {line}\n" for line in output.splitlines()))
         if "panicked" in output or "RUST_BACKTRACE" in output:
             raise Violation(f"`windlass {' '.join(args)}` panicked:\n{output}")
-        # A signal that comes before the program has begun to listen ends it as any other.
-        early = not output and code in (-signal.SIGINT, -signal.SIGTERM)
+        # A signal ends the program as any other before it has begun to listen, and when it has refused a request.
+        refused = not output or output.startswith("error:")
+        early = refused and code in (-signal.SIGINT, -signal.SIGTERM)
         if code not in EXIT_CODES and not early and not (killed and code == -signal.SIGKILL):
             raise Violation(f"`windlass {' '.join(args)}` ended with {code}:\n{output}")
         return code, output
