@@ -88,6 +88,6 @@ pub struct Planned {
     pub plan: Plan,
     /// What is different afterwards, for people.
     pub diff: Diff,
-    /// What stays undone, since the plan is limited to some elements.
+    /// Changes that the plan leaves out, because it is limited to some elements.
     pub undone: Diff,
 }

@@ -9,8 +9,8 @@ use super::mistakes::whole;
 ///
 /// Takes metrics by `POST /metrics` on the socket .windlass/metrics.sock, which only its owner can reach, and from health
 /// checks: whether a part is well, and the signals of its interface `metrics`. Policies scale and heal, each time as a process
-/// of its own. Other commands work beside it. What they want of an assembly that it is at work on, or leave to it by --queue,
-/// it does in turn. It goes on with what it was at when it was interrupted. SIGTERM and Ctrl-C end it with exit code 0.
+/// of its own. Other commands work beside it. Requests for an assembly in use, and those of --queue, wait in a queue that it
+/// serves in order. After a restart it resumes the interrupted processes. SIGTERM and Ctrl-C end it with exit code 0.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

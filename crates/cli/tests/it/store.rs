@@ -9,7 +9,10 @@ use std::{
 use insta::assert_snapshot;
 use rusqlite::Connection;
 
-use crate::env::{TestEnv, say, until};
+use crate::{
+    env::{TestEnv, say, until},
+    run::Run,
+};
 
 /// Returns a project with an existing assembly.
 fn up() -> TestEnv {
@@ -206,7 +209,24 @@ fn an_empty_file_is_no_store_yet() {
     env.ok(&["down", "small"]);
 }
 
-/// Runs on a disk that is really full: a small one in its own mount namespace, which the kernel may forbid.
+/// Runs a script in a mount namespace of its own, with the program as `$0`. Returns none where the kernel forbids that; the
+/// test is then reported as skipped.
+fn with_own_mounts(env: &TestEnv, test: &str, script: &str) -> Option<Run> {
+    let mut command = Command::new("unshare");
+    env.settle(&mut command);
+    if !rustix::process::geteuid().is_root() {
+        command.arg("--map-root-user");
+    }
+    command.args(["--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_windlass")]);
+    let run = env.start(command).end();
+    if run.stderr.contains("unshare:") || run.code() == Some(77) {
+        say(&format!("SKIPPED store::{test}: `unshare --mount` may not mount a tmpfs here"));
+        return None;
+    }
+    Some(run)
+}
+
+/// Runs on a disk that is really full: a small one in its own mount namespace.
 #[test]
 fn a_full_disk() {
     let env =
@@ -225,17 +245,7 @@ rm .windlass/filler
 echo "exit $?"
 "$0" down small >/dev/null
 "#;
-    let mut command = Command::new("unshare");
-    env.settle(&mut command);
-    if !rustix::process::geteuid().is_root() {
-        command.arg("--map-root-user");
-    }
-    command.args(["--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_windlass")]);
-    let run = env.start(command).end();
-    if run.stderr.contains("unshare:") || run.code() == Some(77) {
-        say("SKIPPED store::a_full_disk: `unshare --mount` may not mount a tmpfs here");
-        return;
-    }
+    let Some(run) = with_own_mounts(&env, "a_full_disk", script) else { return };
     assert_snapshot!(run, @"
     exit 0
     ----- stdout -----
@@ -272,19 +282,7 @@ echo "exit $?"
 "$0" down small >/dev/null
 echo "exit $?"
 "#;
-    let mut command = Command::new("unshare");
-    env.settle(&mut command);
-    if !rustix::process::geteuid().is_root() {
-        command.arg("--map-root-user");
-    }
-    command.args(["--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_windlass")]);
-    let run = env.start(command).end();
-    if run.stderr.contains("unshare:") || run.code() == Some(77) {
-        say(
-            "SKIPPED store::a_disk_that_is_full_runs_nothing_twice: `unshare --mount` may not mount a tmpfs here",
-        );
-        return;
-    }
+    let Some(run) = with_own_mounts(&env, "a_disk_that_is_full_runs_nothing_twice", script) else { return };
     insta::allow_duplicates! {
     assert_snapshot!(run, @"
     exit 0

@@ -42,7 +42,7 @@ pub(super) struct Draft {
     pub(super) world: World,
     pub(super) plan: Plan,
     pub(super) diff: Diff,
-    /// What stays undone, since the plan is limited to some parts.
+    /// Changes that the plan leaves out, because it is limited to some parts.
     pub(super) undone: Diff,
     /// The parts that a person has limited it to.
     pub(super) target: BTreeSet<ElementName>,

@@ -122,7 +122,7 @@ pub(super) fn round(store: &StoreId, entropy: &dyn Entropy, now: Timestamp, long
     format!("{store}-w{}-{}", over.as_millis() / 1000, &random.as_str()[..LETTERS])
 }
 
-/// Tells whether a job is of a look that nobody waits for any more: whoever looked is gone.
+/// Tells whether a job belongs to a health check or a query whose process is gone.
 pub(super) fn is_forgotten(job: &JobId, store: &StoreId, now: Timestamp) -> bool {
     let rest = job.as_str().strip_prefix(store.as_str()).and_then(|rest| rest.strip_prefix("-w"));
     let over = rest.and_then(|rest| rest.split('-').next()?.parse::<i64>().ok());

@@ -97,7 +97,7 @@ pub struct Preview {
     pub plan: Plan,
     /// What is different afterwards.
     pub diff: Diff,
-    /// What stays undone, since the plan is limited to some parts.
+    /// Changes that the plan leaves out, because it is limited to some parts.
     pub undone: Diff,
     /// The assembly as it should be.
     pub assembly: AssemblyRecord,

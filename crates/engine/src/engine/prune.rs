@@ -14,7 +14,7 @@ use crate::error::EngineError;
 /// How many processes are read, or forgotten, at once.
 const MANY: usize = 200;
 
-/// What of the past of an assembly is forgotten, oldest first.
+/// The processes and versions of an assembly that are removed, oldest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pruned {
     /// The processes, with their steps, calls, jobs and events.

@@ -215,10 +215,9 @@ impl Engine {
         Ok(())
     }
 
-    /// Removes what the jobs of an assembly's processes have left on the runtimes. Their calls are settled, and nothing
-    /// runs under the lease, so a job that still runs was handed over and its call never recorded. It is waited for:
-    /// nothing may run beside it, and it must be gone before its call is made anew. A runtime that doesn't answer may run
-    /// any of them.
+    /// Removes the jobs of an assembly's processes from the runtimes. Their calls are settled and nothing runs under the
+    /// lease, so a job that still runs has no record of its call: a windlass that recorded `repeatable` calls late has left
+    /// it. Such a job is awaited, since no other job may run beside it. A runtime that does not answer may run any of them.
     async fn sweep(&self, name: &AssemblyName, stop: &Stop) -> Result<(), EngineError> {
         let Ok(owner) = self.store.id().as_str().parse() else { return Ok(()) };
         let mut owners = HashMap::new();
