@@ -1,8 +1,8 @@
-//! The engine's half: the assembly that a user wants, as a flat list of elements and relationships.
+//! The engine's half: the desired assembly, as a flat list of elements and relationships.
 //!
-//! A [`Topology`] is what is left of descriptors once they are checked, composed and bound: every element has its
-//! full name, every reference names an element, every relationship lists its ends. It is pure data, is stored with
-//! the assembly, and holds no secret.
+//! A [`Topology`] is the result of checking, composing and binding descriptors. Every element has its full
+//! name, every reference names an element, and every relationship lists its ends. It is pure data, is stored
+//! with the assembly, and holds no secret.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -25,19 +25,19 @@ use crate::references::References;
 use crate::state::{Modifier, State, Transition, Transitions};
 use crate::template::{End, Template};
 
-/// Where something was declared: file, line and column, both from 1.
+/// The place of a declaration: file, line and column.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Origin {
-    /// The file as the user named it. All that was declared in one file shares its name.
+    /// The file, as the user named it. All declarations of one file share the name.
     #[serde(with = "shared_text")]
     pub file: Arc<str>,
-    /// The line.
+    /// The line, from 1.
     pub line: u32,
-    /// The column, in characters.
+    /// The column in characters, from 1.
     pub column: u32,
 }
 
-/// Shared text as text: the feature of serde for it would be forced on embedders.
+/// Serializes shared text. The `rc` feature of serde does the same, but would be forced on embedders.
 mod shared_text {
     use std::sync::Arc;
 
@@ -58,30 +58,30 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Which version of an assembly something belongs to, where an upgrade knows two.
+/// One of the two versions of an assembly that an upgrade has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// What things were made from: that is how they are stopped and removed.
+    /// The version from which the elements were created. It is used to stop and remove them.
     Installed,
-    /// What should be there.
+    /// The version that the assembly should have.
     #[default]
     Desired,
 }
 
-/// What a driver is asked to do with an instance.
+/// An action of a driver on an instance.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Action {
-    /// A step of its life.
+    /// A lifecycle transition.
     Transition(Transition),
     /// An operation of a relationship.
     Operation(OperationName),
 }
 
 impl Action {
-    /// Returns the word for the action: the transition's or the operation's name.
+    /// Returns the name of the transition or the operation.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Transition(transition) => transition.as_str(),
@@ -89,7 +89,7 @@ impl Action {
         }
     }
 
-    /// Returns the transition; none of an action that leaves the state of its element as it is.
+    /// Returns the transition; none for an operation, which does not change the state of its element.
     pub fn transition(&self) -> Option<Transition> {
         match self {
             Self::Transition(transition) => Some(*transition),
@@ -115,30 +115,30 @@ impl fmt::Display for PackageDigest {
     }
 }
 
-/// What an element is.
+/// The kind of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ElementKind {
-    /// A composition: the root, or one nested in it. Its state is the lowest of its children's.
+    /// A composition: the root, or one nested in it. Its state is the lowest state of its children.
     Assembly,
-    /// The nodes of a cluster, or of a quantity above one. Its state is the lowest of its nodes'.
+    /// The nodes of a cluster, or of a quantity above one. Its state is the lowest state of its nodes.
     Group,
-    /// A part that a driver brings to life.
+    /// A part that a driver manages.
     Resource,
-    /// Something that exists already; always Active.
+    /// An existing instance. It is always Active.
     Reference,
 }
 
-/// What a reference stands for, and so where it was found.
+/// The object that a reference refers to, by the source in which it was found.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Referent {
-    /// Something that the project lists as existing, by its name.
+    /// An entry of the project, by its name.
     Listed(String),
     /// Another assembly of the store.
     Assembly(AssemblyName),
-    /// Something that a driver has found, by the driver's id of it.
+    /// An object that a driver discovered, by its natural id.
     Found(String),
 }
 
@@ -152,36 +152,36 @@ impl fmt::Display for Referent {
     }
 }
 
-/// A part of an assembly.
+/// An element of an assembly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Element {
     /// The full name.
     pub name: ElementName,
-    /// What the element is.
+    /// The kind.
     pub kind: ElementKind,
-    /// The element it is in; none for the root.
+    /// The element that contains it; none for the root.
     pub parent: Option<ElementName>,
-    /// Its entry in the composition or references of the parent.
+    /// Its entry in the composition or in the references of the parent.
     pub component: Option<ComponentName>,
-    /// Its number within its group, from 1.
+    /// Its number within its group, from 1; none outside of groups.
     pub index: Option<u32>,
     /// The name of its descriptor.
     pub descriptor: DescriptorName,
     /// Its properties, in the order of declaration.
     pub properties: IndexMap<PropertyName, Property>,
-    /// The transitions that its resource declares, in the order of a life.
+    /// The transitions that its resource declares, in lifecycle order.
     pub transitions: Transitions,
-    /// The operations that can be called on it, and where each leads.
+    /// The operations that can be called on it, each with the resource that executes it.
     pub operations: IndexMap<OperationName, Operation>,
-    /// The metrics that it publishes or, as an assembly, promotes.
+    /// The metrics that it publishes. An assembly has the metrics that it promotes.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub metrics: IndexMap<MetricName, Metric>,
-    /// The size limits of a cluster.
+    /// The size limits of a cluster; none for other elements.
     pub cluster: Option<Cluster>,
-    /// What a reference stands for; none for all else, and where that was not recorded.
+    /// The object that a reference refers to; none for other elements, or if it was not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub referent: Option<Referent>,
-    /// Where it was declared.
+    /// The place of its declaration.
     pub origin: Option<Origin>,
 }
 
@@ -191,29 +191,29 @@ impl Element {
         self.transitions.contains(transition)
     }
 
-    /// Tells whether `Created` is a state of its own: the resource declares Create or Delete.
+    /// Tells whether the resource has the state `Created`, because it declares Create or Delete.
     pub fn has_created(&self) -> bool {
         self.transitions.has_created()
     }
 }
 
-/// How an element's operation is reached: on the resource itself, or promoted from a part.
+/// The target of an element's operation: the resource itself, or a part that it was promoted from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
-    /// The resource that the operation runs on in the end.
+    /// The resource that executes the operation.
     pub element: ElementName,
-    /// The operation's name there.
+    /// The operation's name on that resource.
     pub operation: OperationName,
 }
 
 /// The size limits of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cluster {
-    /// The fewest nodes.
+    /// The minimum number of nodes.
     pub minimum: u32,
-    /// The most nodes; none means no limit.
+    /// The maximum number of nodes; none means no limit.
     pub maximum: Option<u32>,
-    /// The nodes added or removed in one step of scaling.
+    /// The number of nodes that one scaling adds or removes.
     pub increment: u32,
 }
 
@@ -221,18 +221,18 @@ pub struct Cluster {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "the flags of the language, each on its own")]
 pub struct Property {
-    /// Its value; none when nothing gives one, as for what a driver publishes.
+    /// The value; none if nothing gives one. For example, a driver publishes the value later.
     pub value: Option<Template>,
-    /// Whether only the part itself may give the value.
+    /// Whether only the element itself gives the value: from its descriptor or its driver.
     pub read_only: bool,
-    /// Whether it may change while the part is Active.
+    /// Whether the value may change while the element is Active.
     pub volatile: bool,
-    /// Whether the value is kept sealed and shown as `***`.
+    /// Whether the value is stored sealed and shown as `***`.
     pub sensitive: bool,
-    /// Whether only the element itself reads it: nothing outside can name it.
+    /// Whether only the element itself can read it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub private: bool,
-    /// Where it was declared.
+    /// The place of its declaration.
     pub origin: Option<Origin>,
 }
 
@@ -247,31 +247,31 @@ pub struct Relationship {
     pub sources: Vec<Endpoint>,
     /// The elements that have the requirement: resources, groups or assemblies.
     pub targets: Vec<Endpoint>,
-    /// The least state of the source.
+    /// The minimum state of the source.
     pub source_state: State,
-    /// Whether it is made before or after the source reaches its state.
+    /// Whether the relationship is created before or after the source reaches its state.
     pub source_modifier: Modifier,
-    /// The least state of the target.
+    /// The minimum state of the target.
     pub target_state: State,
-    /// Whether it is made before or after the target reaches its state.
+    /// Whether the relationship is created before or after the target reaches its state.
     pub target_modifier: Modifier,
-    /// The values that its operations are given.
+    /// The values that its operations receive.
     pub properties: IndexMap<PropertyName, Property>,
-    /// What is called, in order, when it is made.
+    /// The operations that create it, in call order.
     pub create: Vec<OperationCall>,
-    /// What is called, in order, when it is ended.
+    /// The operations that cease it, in call order.
     pub cease: Vec<OperationCall>,
-    /// Where it was declared.
+    /// The place of its declaration.
     pub origin: Option<Origin>,
 }
 
 impl Relationship {
-    /// Returns what undoes an operation of `create`, given by its place: those operations of `cease` that belong to it.
+    /// Returns the operations of `cease` that undo the operation at index `at` of `create`.
     ///
-    /// Operations of one end belong together in the order in which they are listed, where `create` and `cease` have as many
-    /// of that end. Where they have not, those of `cease` undo all of that end's together, and where an end has operations in
-    /// `cease` only, these undo all of `create`. What undoes several operations belongs to the first of them, which is undone
-    /// last.
+    /// If `create` and `cease` call an end equally often, the nth operation of `cease` undoes the nth of
+    /// `create`. If not, all operations of `cease` on that end undo all operations of `create` on it. They
+    /// are returned for the first of these, because it is undone last. If `create` does not call that end,
+    /// they are returned for the first operation of `create`.
     pub fn undo_of(&self, at: usize) -> Vec<OperationCall> {
         let of_end = |list: &[OperationCall], end: End| -> Vec<usize> {
             list.iter().enumerate().filter(|(_, call)| call.end == end).map(|(at, _)| at).collect()
@@ -290,12 +290,12 @@ impl Relationship {
     }
 }
 
-/// One end of a relationship, as the descriptor names it.
+/// One end of a relationship, as the descriptor declares it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endpoint {
     /// The element.
     pub element: ElementName,
-    /// The capability or requirement; none for a bare reference.
+    /// The name of the capability or requirement; none for a bare reference.
     pub capability: Option<String>,
 }
 
@@ -314,16 +314,16 @@ impl fmt::Display for OperationCall {
     }
 }
 
-/// An assembly as it should be: all elements and relationships, bound.
+/// A desired assembly: all elements and relationships, bound.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "TopologyData", into = "TopologyData")]
 pub struct Topology {
     data: TopologyData,
     places: Places,
-    /// For each element the places of those directly inside it.
+    /// For each element, the positions of the elements directly inside it.
     children: Links<u32>,
     references: References,
-    /// The places of the relationships, by the assembly that declares them.
+    /// The positions of the relationships, by the assembly that declares them.
     relationships: HashMap<ElementName, HashMap<RelationshipName, usize>>,
 }
 
@@ -337,8 +337,10 @@ struct TopologyData {
     policies: Vec<Policy>,
 }
 
-/// The places of elements by their names, which stand with the elements alone: a number each, so that a look-up in a
-/// large assembly stays in the caches.
+/// The positions of elements, by their names.
+///
+/// The table has positions only, and the names stay in the elements. So a look-up in a large assembly stays
+/// in the processor's caches.
 #[derive(Clone, Default)]
 struct Places {
     table: HashTable<u32>,
@@ -346,14 +348,14 @@ struct Places {
 }
 
 impl std::fmt::Debug for Places {
-    /// Nothing of it is the same in two processes, and all of it follows from the elements.
+    /// Writes only the length: the hashes differ between processes, and the rest follows from the elements.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Places").field("len", &self.table.len()).finish_non_exhaustive()
     }
 }
 
 impl Places {
-    /// Takes the places of elements; of two with one name the later.
+    /// Collects the positions of elements. If two have the same name, the later one is found.
     fn of(elements: &[Element]) -> Self {
         let mut places =
             Self { table: HashTable::with_capacity(elements.len()), hasher: DefaultHashBuilder::default() };
@@ -408,7 +410,7 @@ impl From<Topology> for TopologyData {
 }
 
 impl Topology {
-    /// Makes a topology of elements, parents before their children, the root first.
+    /// Creates a topology. The root is the first element, and parents come before their children.
     pub fn new(name: AssemblyName, elements: Vec<Element>, relationships: Vec<Relationship>) -> Self {
         TopologyData { version: 1, name, elements, relationships, policies: Vec::new() }.into()
     }
@@ -425,7 +427,7 @@ impl Topology {
         &self.data.name
     }
 
-    /// Gives secrets other names, wherever a value refers to them.
+    /// Replaces the names of secrets in all values.
     pub fn rename_secrets(&mut self, names: &BTreeMap<SecretRef, SecretRef>) {
         if names.is_empty() {
             return;
@@ -440,7 +442,7 @@ impl Topology {
         }
     }
 
-    /// Returns all elements, parents before their children, the root first.
+    /// Returns all elements. The root is the first, and parents come before their children.
     pub fn elements(&self) -> &[Element] {
         &self.data.elements
     }
@@ -450,12 +452,12 @@ impl Topology {
         &self.data.relationships
     }
 
-    /// Returns all policies: those of the assemblies for what they scale, those of each resource for itself.
+    /// Returns all policies: those of assemblies for their parts, and those of each resource for itself.
     pub fn policies(&self) -> &[Policy] {
         &self.data.policies
     }
 
-    /// Finds a relationship by the assembly that declares it and its name there.
+    /// Finds a relationship by the assembly that declares it, and its name in that assembly.
     pub fn relationship(&self, assembly: &ElementName, name: &str) -> Option<&Relationship> {
         self.relationships.get(assembly)?.get(name).map(|at| &self.data.relationships[*at])
     }
@@ -470,12 +472,12 @@ impl Topology {
         self.position(name).map(|at| &self.data.elements[at])
     }
 
-    /// Returns the place of an element in [`Topology::elements`].
+    /// Returns the position of an element in [`Topology::elements`].
     pub fn position(&self, name: &ElementName) -> Option<usize> {
         self.places.get(&self.data.elements, name).map(|at| at as usize)
     }
 
-    /// Returns what the values of properties read.
+    /// Returns the references of the property values.
     pub(crate) fn references(&self) -> &References {
         &self.references
     }
@@ -486,7 +488,7 @@ impl Topology {
         places.iter().map(|at| &self.data.elements[*at as usize])
     }
 
-    /// Returns the other assemblies that references stand for.
+    /// Returns the other assemblies that elements of this one refer to.
     pub fn referenced(&self) -> BTreeSet<AssemblyName> {
         let referents = self.elements().iter().filter_map(|element| element.referent.as_ref());
         let assembly = |referent: &Referent| match referent {
@@ -496,7 +498,7 @@ impl Topology {
         referents.filter_map(assembly).collect()
     }
 
-    /// Returns the elements that an endpoint stands for: the nodes of a group, else the element itself.
+    /// Returns the elements of an endpoint: the nodes of a group, or else the element itself.
     pub fn nodes<'a>(&'a self, name: &ElementName) -> Vec<&'a Element> {
         match self.get(name) {
             Some(element) if element.kind == ElementKind::Group => self.children(name).collect(),
@@ -505,7 +507,7 @@ impl Topology {
         }
     }
 
-    /// Returns the resources at or below `name`: what has to be moved for it to move.
+    /// Returns the resources at or below `name`. The state of `name` follows from their states.
     pub fn leaves<'a>(&'a self, name: &ElementName) -> Vec<&'a Element> {
         let mut leaves = Vec::new();
         let mut open: Vec<u32> = self.places.get(&self.data.elements, name).into_iter().collect();

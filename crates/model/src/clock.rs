@@ -1,4 +1,4 @@
-//! Time, injected: whoever needs the hour takes a [`Clock`].
+//! The current time. Code that needs it takes a [`Clock`] as an argument.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// Makes a timestamp from milliseconds since the epoch.
+    /// Creates a timestamp from milliseconds since the epoch.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
@@ -25,14 +25,14 @@ impl Timestamp {
         Self(self.0.saturating_add(millis))
     }
 
-    /// Returns the milliseconds from `earlier` to this time, 0 when it is the other way round.
+    /// Returns the milliseconds from `earlier` to this time; 0 if `earlier` is later.
     pub fn millis_since(self, earlier: Self) -> u64 {
         u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0)
     }
 }
 
 impl Timestamp {
-    /// Writes RFC 3339 in UTC with its milliseconds, as `2026-01-31T08:15:30.250Z`.
+    /// Displays the time as RFC 3339 in UTC with milliseconds, as `2026-01-31T08:15:30.250Z`.
     pub fn exactly(self) -> impl fmt::Display {
         struct Exactly(i64);
         impl fmt::Display for Exactly {
@@ -63,7 +63,7 @@ pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
 }
 
-/// The machine's own clock.
+/// The system clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 

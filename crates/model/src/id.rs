@@ -1,4 +1,4 @@
-//! Ids. All are ours: known before what they name exists, so that it can be found again after a crash.
+//! Ids. windlass assigns an id before the object exists, so the object can be found after a crash.
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -9,17 +9,17 @@ use thiserror::Error;
 
 use crate::newtype::checked_text;
 
-/// An id that can't be read.
+/// An error of an invalid id.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{text}` is not {expected}")]
 pub struct IdError {
     /// The text as given.
     pub text: String,
-    /// What was expected.
+    /// The expected form.
     pub expected: &'static str,
 }
 
-/// A source of bytes that nobody can guess, for ids and keys.
+/// A source of unpredictable bytes, for ids and keys.
 pub trait Entropy: Send + Sync {
     /// Fills the buffer.
     fn fill(&self, buffer: &mut [u8]);
@@ -34,18 +34,20 @@ fn opaque(text: &str, longest: usize, expected: &'static str) -> Result<(), IdEr
 }
 
 checked_text! {
-    /// The id of a store, part of every job's id, so that stores that share a container engine don't meet.
+    /// The id of a store. Ids of jobs contain it, so that stores that share a container engine don't
+    /// conflict.
     StoreId: IdError = |text| opaque(text, 16, "a store id: a letter, then letters and digits, at most 16");
 
-    /// The engine's id of an instance, unique over all stores: 24 lower-case letters and digits.
+    /// The engine's id of an instance, unique over all stores. A new one has 24 lower-case letters and
+    /// digits.
     ///
-    /// A letter comes first, so that no YAML reader takes it for a number.
+    /// It starts with a letter, so that no YAML reader parses it as a number.
     InstanceId: IdError = |text| opaque(text, 32, "an instance id: a letter, then letters, digits and `-`, at most 32");
 
-    /// The id of one export of an assembly, which may be imported once into a store.
+    /// The id of one export of an assembly. A store can import it only once.
     TransferId: IdError = |text| opaque(text, 32, "the id of an export: a letter, then letters, digits and `-`, at most 32");
 
-    /// The id of a driver call; a repeated attempt of the same call keeps it.
+    /// The id of a driver call. Repeated attempts of a call keep it.
     CallId: IdError = |text| opaque(text, 48, "a call id: a letter, then letters, digits and `-`, at most 48");
 }
 
@@ -55,7 +57,7 @@ fn random_id(entropy: &dyn Entropy, length: usize) -> String {
     letters(&bytes)
 }
 
-/// Writes five bits of each byte as a letter or digit, and four of the first as a letter.
+/// Encodes five bits of each byte as a letter or digit. The first byte gives four bits and is a letter.
 fn letters(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let letters = bytes.iter().enumerate().map(|(at, byte)| {
@@ -66,30 +68,30 @@ fn letters(bytes: &[u8]) -> String {
 }
 
 impl StoreId {
-    /// Makes a new id of 8 characters.
+    /// Creates a random id of 8 characters.
     pub fn random(entropy: &dyn Entropy) -> Self {
         Self(random_id(entropy, 8).into())
     }
 }
 
 impl InstanceId {
-    /// Makes a new id of 24 characters.
+    /// Creates a random id of 24 characters.
     pub fn random(entropy: &dyn Entropy) -> Self {
         Self(random_id(entropy, 24).into())
     }
 }
 
 impl TransferId {
-    /// Makes a new id of 24 characters.
+    /// Creates a random id of 24 characters.
     pub fn random(entropy: &dyn Entropy) -> Self {
         Self(random_id(entropy, 24).into())
     }
 }
 
 impl InstanceId {
-    /// Makes the id of something that no instance of ours was made of: the same for the same text.
+    /// Derives an id from a text. Equal texts have equal ids. It is used for objects that have no random id.
     pub fn of(text: &str) -> Self {
-        // FNV-1a: what matters is that two texts of one assembly don't meet.
+        // FNV-1a is sufficient: only the texts of one assembly must not collide.
         let hash = text.bytes().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, |hash, byte| {
             (hash ^ u128::from(byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013b)
         });
@@ -99,7 +101,7 @@ impl InstanceId {
 }
 
 impl CallId {
-    /// Makes the id of call `ordinal` of a step: the same for the same step, whoever computes it.
+    /// Derives the id of the call `ordinal` of a step. Every process computes the same id.
     pub fn of(store: &StoreId, process: ProcessId, step: StepId, ordinal: u32) -> Self {
         Self(format!("{store}-p{}-s{}-c{ordinal}", process.0, step.0).into())
     }
@@ -145,16 +147,16 @@ number_id! {
 }
 
 number_id! {
-    /// The sequence number of an event in its store, from 1, without holes.
+    /// The sequence number of an event in its store, from 1, without gaps.
     Seq, u64, "", "a sequence number"
 }
 
 impl Seq {
-    /// The place before the first event.
+    /// The number before the first event.
     pub const START: Self = Self(0);
 }
 
-/// The epoch of a lease: it grows with every new holder, so that a late writer is told apart.
+/// The epoch of a lease. Each new holder has a greater epoch, so that late writers are detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Epoch(pub NonZeroU64);

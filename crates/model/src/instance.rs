@@ -1,6 +1,6 @@
-//! The drivers' half: the instance document, its shape, and views of it.
+//! The drivers' half: the instance document, its shape, and a view of it.
 //!
-//! A driver never writes the document; it answers with update commands, and these are checked against [`shape`]:
+//! A driver never writes the document. It answers with update commands, which are checked against [`shape`]:
 //!
 //! ```text
 //! instanceId: <the engine's id>          set by a launch, to say which request an instance answers
@@ -43,7 +43,7 @@ use crate::record::Severity;
 /// The interface whose signals are the output properties.
 pub const OUTPUTS: &str = "properties";
 
-/// The interface whose signals are readings of metrics, by the metrics' names.
+/// The interface whose signals are the values of metrics, by metric name.
 pub const METRICS: &str = "metrics";
 
 static SHAPE: LazyLock<Shape> = LazyLock::new(|| {
@@ -87,7 +87,7 @@ fn status_node() -> Node {
     Node::record([("flags", flags), ("message", Node::text())])
 }
 
-/// Returns the path table of the instance document.
+/// Returns the shape of the instance document.
 pub fn shape() -> &'static Shape {
     &SHAPE
 }
@@ -95,18 +95,18 @@ pub fn shape() -> &'static Shape {
 /// The status of an instance.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Status {
-    /// Whether it does its duties.
+    /// Whether the instance does its work.
     pub active: bool,
-    /// Whether it is on its way to the state it should have.
+    /// Whether the instance is still moving to its desired state.
     pub converging: bool,
-    /// Whether something has failed; it may be active all the same.
+    /// Whether something has failed. An instance can be active nevertheless.
     pub failed: bool,
-    /// What it says of itself.
+    /// A message about the status.
     pub message: Option<String>,
 }
 
 impl Status {
-    /// Returns the status in a word.
+    /// Returns one word for the status.
     pub fn word(&self) -> &'static str {
         match (self.converging, self.active, self.failed) {
             (true, _, _) => "converging",
@@ -118,12 +118,12 @@ impl Status {
     }
 }
 
-/// Reads an instance document.
+/// A read-only view of an instance document.
 #[derive(Debug, Clone, Copy)]
 pub struct InstanceView<'a>(&'a Value);
 
 impl<'a> InstanceView<'a> {
-    /// Looks at a document.
+    /// Creates a view of a document.
     pub fn new(document: &'a Value) -> Self {
         Self(document)
     }
@@ -150,7 +150,7 @@ impl<'a> InstanceView<'a> {
         self.0["interfaces"][OUTPUTS]["signals"].as_object()
     }
 
-    /// Returns what was measured, by the names of metrics.
+    /// Returns the values of metrics, by metric name.
     pub fn metrics(self) -> Option<&'a Map<String, Value>> {
         self.0["interfaces"][METRICS]["signals"].as_object()
     }
@@ -159,15 +159,15 @@ impl<'a> InstanceView<'a> {
 /// An entry of an activity log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogEntry {
-    /// How serious it is.
+    /// The severity.
     pub severity: Severity,
-    /// What it says; may have several lines.
+    /// The message, which may have several lines.
     pub message: String,
 }
 
-/// Takes the activity log out of an update: the log is kept as events, not in the document.
+/// Removes the activity log from an update. The log is stored as events, not in the document.
 ///
-/// An entry without a text `message` becomes an error entry that says so.
+/// An entry without a text `message` is replaced by an error entry about it.
 pub fn take_log(update: Update) -> (Update, Vec<LogEntry>) {
     let Ok(path) = "activityLog".parse() else { return (update, Vec::new()) };
     let (log, rest) = update.partition(|at| *at == path);

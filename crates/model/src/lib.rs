@@ -1,17 +1,18 @@
-//! The nouns of windlass: names, versions, ids, states, instances, assemblies and what is recorded of them.
+//! The shared types of windlass: names, versions, ids, states, instances, assemblies and their records.
 //!
-//! This crate is pure data: no text is read, nothing is planned or run here. It has two halves with two writers.
+//! This crate is pure data. It reads no text, plans nothing and executes nothing. It has two halves with two
+//! writers.
 //!
 //! * [`instance`] is the document that *drivers* change, only through update commands: natural id, status,
 //!   interfaces and their signals, references, activity log, command results.
-//! * [`assembly`] is the *engine's*: the topology that a user wants, and for each element the state it has reached.
+//! * [`assembly`] belongs to the *engine*: the desired topology, and the state of each element.
 //!
-//! A driver never writes a lifecycle [`State`], the engine never a status flag. What a driver publishes as an
-//! output property is a signal of the interface `properties` of its instance, and there is no second copy.
+//! A driver never writes a lifecycle [`State`], and the engine never writes a status flag. An output property
+//! is a signal of the interface `properties` of its instance. There is no second copy of it.
 //!
-//! The modules, in the order of the data's way:
+//! The modules, in the order of the data flow:
 //!
-//! | module | it has |
+//! | module | content |
 //! |---|---|
 //! | [`name`] | validated names: assemblies, components, elements, properties |
 //! | [`version`] | versions of one or more parts, and ranges of them |
@@ -19,13 +20,14 @@
 //! | [`state`] | lifecycle states, transitions, and the table between them |
 //! | [`template`] | property values with references, bound to elements |
 //! | [`assembly`] | the desired topology: elements and relationships |
-//! | [`work`] | the work of the steps of a plan, and the reasons why they wait |
-//! | [`policy`] | what elements measure of themselves, and what follows from it |
-//! | [`resolve`] | a property's value, or what it still waits for |
+//! | [`work`] | the work of the steps of a plan, and the reasons of their waits |
+//! | [`policy`] | metrics of elements, and the policies that read them |
+//! | [`resolve`] | the values of properties, or the outputs that they await |
 //! | [`instance`] | the document that drivers change |
-//! | [`links`] | graphs and trees in two flat lists |
-//! | [`record`] | what the store keeps: elements, processes, steps, calls, jobs, events |
-//! | [`request`] | intents that are left for another process to carry out |
+//! | [`links`] | adjacency lists of graphs and trees |
+//! | [`record`] | the records of the store: elements, processes, steps, calls, jobs, events |
+//! | [`request`] | intents that are queued for another process |
+//! | [`retention`] | the retention of an assembly's history |
 //!
 //! ```
 //! use windlass_model::{AssemblyName, ComponentName, ElementName, State, Transition};

@@ -1,12 +1,12 @@
-//! Many short lists in two long ones: who follows whom in a graph, who is inside whom in a tree.
+//! Adjacency lists of graphs and trees, in compressed sparse rows.
 //!
-//! A list of lists costs an allocation a node and scatters a large graph over the memory. Here the items of all nodes
-//! lie behind each other in one list, and a second one says where those of each node begin.
+//! A list of lists needs one allocation a node, and scatters a large graph over the memory. Here, one list
+//! has the items of all nodes, node after node. A second list has the start of each node's items.
 
-/// For each of some nodes, numbered from 0, the items that belong to it.
+/// A list of items for each node. Nodes are numbered from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Links<T> {
-    /// Where the items of each node begin; one more than there are nodes.
+    /// The start of each node's items in `items`, followed by the number of all items.
     starts: Vec<u32>,
     items: Vec<T>,
 }
@@ -18,26 +18,26 @@ impl<T> Default for Links<T> {
 }
 
 impl<T> Links<T> {
-    /// Adds an item to the node behind the last one that was closed.
+    /// Adds an item to the node that is not closed yet.
     pub fn push(&mut self, item: T) {
         self.items.push(item);
     }
 
-    /// Ends the list of a node: what is pushed from now on belongs to the next.
+    /// Closes the list of a node. The next items belong to the next node.
     ///
     /// # Panics
     ///
-    /// When there are 2³² items.
+    /// When there are 2³² items or more.
     pub fn close(&mut self) {
         self.starts.push(u32::try_from(self.items.len()).expect("there are less than 2^32 items"));
     }
 
-    /// Returns how many nodes there are.
+    /// Returns the number of nodes.
     pub fn nodes(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Returns the items of a node; none for a node that isn't there.
+    /// Returns the items of a node; empty for a node that doesn't exist.
     pub fn of(&self, node: u32) -> &[T] {
         let at = node as usize;
         match (self.starts.get(at), self.starts.get(at + 1)) {
@@ -48,13 +48,13 @@ impl<T> Links<T> {
 }
 
 impl<T: Copy> Links<T> {
-    /// Groups items by their nodes, of which there are `nodes`. The items of a node keep their order.
+    /// Groups items by their nodes, which are numbered below `nodes`. The items of a node keep their order.
     ///
-    /// The pairs are gone through twice, and nothing is sorted: it takes as long as there are nodes and items.
+    /// It iterates twice over the pairs and sorts nothing, so the time is linear in nodes and items.
     ///
     /// # Panics
     ///
-    /// When a node is not below `nodes`, or when there are 2³² items.
+    /// When a node is not below `nodes`, or when there are 2³² items or more.
     pub fn group<I>(nodes: usize, pairs: I) -> Self
     where
         I: Iterator<Item = (u32, T)> + Clone,
@@ -62,8 +62,9 @@ impl<T: Copy> Links<T> {
         let Some((_, first)) = pairs.clone().next() else {
             return Self { starts: vec![0; nodes + 1], items: Vec::new() };
         };
-        // Each count stands two places behind its node, so that sums of them are where the node's next item goes, one
-        // place behind it. When all items are there, these are the ends of the nodes, and so the starts of the next.
+        // The items of node n are counted at n + 2. After the prefix sums, n + 1 has the position of n's next
+        // item. Each placed item increments it, so in the end it is the end of n's items, and the start of
+        // those of n + 1.
         let mut starts = vec![0_u32; nodes + 2];
         for (node, _) in pairs.clone() {
             starts[node as usize + 2] += 1;

@@ -1,7 +1,8 @@
-//! Names: each kind a validated newtype with the rule that it keeps.
+//! Validated names, with one newtype for each kind of name.
 //!
-//! The rules are those of the assembly and resource descriptor pages, read together: a letter first, then letters,
-//! digits, `_` and `-`, a letter or digit last, no `__` (it separates the parts of an element's name).
+//! The rules combine those of TNC-O's pages on assembly and resource descriptors. A name starts with a
+//! letter, and ends with a letter or a digit. Between these it has letters, digits, `_` and `-`. It has no
+//! `__`, which separates the parts of an element's name.
 
 use std::fmt;
 use std::ops::Deref;
@@ -16,22 +17,22 @@ use thiserror::Error;
 use crate::newtype::checked_text;
 use crate::version::{Version, VersionError};
 
-/// The longest assembly or descriptor name, in characters.
+/// The maximum length of an assembly or descriptor name, in characters.
 pub const MAX_NAME: usize = 50;
 
 /// The separator between the parts of an element's name.
 pub const SEPARATOR: &str = "__";
 
-/// The roots of `${…}` that neither an assembly nor a component can be named after.
+/// The roots of `${…}`, which no assembly or component may have as its name.
 pub const RESERVED: [&str; 3] = ["instance", "source", "target"];
 
 static WORD: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^[A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$").expect("the pattern is fixed"));
 
-/// The most characters of a name that a message repeats.
+/// The maximum number of a name's characters in a message.
 const SHOWN: usize = 200;
 
-/// Returns what is shown of a name: it may be as long as its document.
+/// Returns the beginning of a name, for messages. A name can be as long as its document.
 fn beginning(name: &str) -> String {
     match name.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &name[..end]),
@@ -39,44 +40,44 @@ fn beginning(name: &str) -> String {
     }
 }
 
-/// A name that breaks its rule.
+/// An invalid name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NameError {
     /// The name is empty.
     #[error("the {kind} name is empty")]
     Empty {
-        /// What the name names.
+        /// The kind of the name, for example `assembly`.
         kind: &'static str,
     },
     /// The name is longer than [`MAX_NAME`].
     #[error("the {kind} name `{}` has {length} characters, {MAX_NAME} are allowed", beginning(name))]
     TooLong {
-        /// What the name names.
+        /// The kind of the name.
         kind: &'static str,
         /// The name as given.
         name: String,
         /// Its length in characters.
         length: usize,
     },
-    /// The name holds a character, or a first or last one, that is not allowed.
+    /// The name has a forbidden character, or a forbidden first or last character.
     #[error(
         "the {kind} name `{}` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`",
         beginning(name)
     )]
     Form {
-        /// What the name names.
+        /// The kind of the name.
         kind: &'static str,
         /// The name as given.
         name: String,
     },
-    /// The name holds `__`.
+    /// The name contains `__`.
     #[error(
         "the {kind} name `{}` has `__`, which separates the parts of an instance's name",
         beginning(name)
     )]
     Separator {
-        /// What the name names.
+        /// The kind of the name.
         kind: &'static str,
         /// The name as given.
         name: String,
@@ -84,26 +85,26 @@ pub enum NameError {
     /// The name is a root of `${…}`.
     #[error("the {kind} name `{name}` is reserved for `${{{name}.…}}`")]
     Reserved {
-        /// What the name names.
+        /// The kind of the name.
         kind: &'static str,
         /// The name as given.
         name: String,
     },
-    /// The name holds a blank or a control character.
+    /// The name contains a blank or a control character.
     #[error("the {kind} name `{}` has blanks or control characters", beginning(name))]
     Blank {
-        /// What the name names.
+        /// The kind of the name.
         kind: &'static str,
         /// The name as given.
         name: String,
     },
-    /// A descriptor's name has not the three parts `kind::name::version`.
+    /// A descriptor's name does not have the three parts `kind::name::version`.
     #[error("`{}` is not of the form `kind::name::version`, as `assembly::shop::1.0` is", beginning(.0))]
     Parts(String),
     /// A descriptor's name has an unknown kind.
     #[error("`{}` is neither `assembly` nor `resource`", beginning(.0))]
     Kind(String),
-    /// A descriptor's name has a bad version.
+    /// A descriptor's name has an invalid version.
     #[error(transparent)]
     Version(#[from] VersionError),
 }
@@ -155,13 +156,14 @@ checked_text! {
         check_reserved("assembly", name)
     };
 
-    /// The name of an entry of a composition or of `references`, as `balancer`: any length, no dot, not reserved.
+    /// The name of an entry of a composition or of `references`, as `balancer`. It has any length and no dot,
+    /// and is not reserved.
     ComponentName: NameError = |name| {
         check_word("component", name)?;
         check_reserved("component", name)
     };
 
-    /// The name of a property: any text without blanks. Dots are legal in resource descriptors, with a warning.
+    /// The name of a property: any text without blanks. Resource descriptors may use dots, with a warning.
     PropertyName: NameError = |name| check_free("property", name);
 
     /// The name of an operation of a resource or assembly, as `AddBalancedHttpServer`.
@@ -176,13 +178,13 @@ checked_text! {
     /// The name of a policy within its descriptor, as `scaleStreamer`.
     PolicyName: NameError = |name| check_free("policy", name);
 
-    /// The kind of a driver, as a resource descriptor names it: `script`, `noop`.
+    /// The kind of a driver, as resource descriptors spell it: `script`, `noop`.
     DriverKind: NameError = |name| check_free("driver", name);
 }
 
-/// The full name of an element: the assembly's name and the way down to it, joined by `__`.
+/// The full name of an element: the path from the assembly to it, joined by `__`.
 ///
-/// `h_bta` is the assembly, `h_bta__B` a component (or the group of a cluster), `h_bta__B__2` the second node of it.
+/// `h_bta` is the assembly, `h_bta__B` a component or the group of a cluster, `h_bta__B__2` its second node.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ElementName(SmolStr);
@@ -208,7 +210,7 @@ impl ElementName {
         AssemblyName(self.root().into())
     }
 
-    /// Returns the name below the assembly, as `B__2`; the assembly's own name for the assembly itself.
+    /// Returns the name without the assembly, as `B__2`. For the assembly itself, returns its own name.
     pub fn local(&self) -> &str {
         self.0.split_once(SEPARATOR).map_or(self.0.as_str(), |(_, rest)| rest)
     }
@@ -260,13 +262,13 @@ impl fmt::Display for ElementName {
     }
 }
 
-/// What a descriptor describes.
+/// The kind of a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DescriptorKind {
     /// A composition of other parts.
     Assembly,
-    /// A part that a driver brings to life.
+    /// A part that a driver manages.
     Resource,
 }
 
@@ -300,7 +302,7 @@ impl FromStr for DescriptorKind {
 
 /// The name of a descriptor, `kind::name::version`, as `resource::c_balancer::1.0`.
 ///
-/// It is shared: all elements of a resource have its name, and so has each change of one.
+/// Copies share the content, because many elements and records have the same descriptor.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct DescriptorName(Arc<DescriptorParts>);
@@ -308,7 +310,7 @@ pub struct DescriptorName(Arc<DescriptorParts>);
 /// The three parts of a descriptor's name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DescriptorParts {
-    /// What the descriptor describes.
+    /// The kind of the descriptor.
     pub kind: DescriptorKind,
     /// The middle part: 1 to 50 characters.
     pub name: AssemblyName,
@@ -340,7 +342,8 @@ impl FromStr for DescriptorName {
         };
         let kind: DescriptorKind = kind.parse()?;
         let name = match kind {
-            // Nothing is called after a resource's descriptor, so that its name can be any.
+            // No assembly or component gets its name from a resource descriptor, so reserved words are
+            // allowed.
             DescriptorKind::Resource if RESERVED.contains(&name) => AssemblyName(name.into()),
             _ => name.parse()?,
         };
@@ -397,7 +400,7 @@ mod tests {
         assert_eq!(name.parse::<AssemblyName>().unwrap_err().to_string(), message);
     }
 
-    /// A name may be as long as its document, and a message must not.
+    /// A name may be as long as its document; a message may not.
     #[test]
     fn a_message_repeats_the_beginning_of_a_long_name() {
         for name in ["a", "é", "a__", "a "] {

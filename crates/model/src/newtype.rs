@@ -1,9 +1,9 @@
-//! Text that keeps a rule: the one way in which names and ids are made.
+//! Validated text types for names and ids.
 //!
-//! Short text lies in the value itself and longer text is shared, so that a copy costs nothing: a topology of many
-//! elements is mostly names.
+//! Short text is stored inline, and longer text is shared, so copies are cheap. A topology of many elements
+//! consists mostly of names.
 
-/// Declares types of text that keep a rule. `check` returns the error of a text that breaks it.
+/// Declares validated text types. `check` returns an error for an invalid text.
 macro_rules! checked_text {
     ($($(#[$doc:meta])* $type:ident: $error:ty = $check:expr;)+) => {$(
         $(#[$doc])*

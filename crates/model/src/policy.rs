@@ -1,9 +1,11 @@
-//! What elements measure of themselves, and what follows from it.
+//! Metrics of elements, and the policies that read them.
 //!
-//! A resource publishes metrics under keys of its own ([`metric_id`]). An assembly promotes a metric of a part by
-//! naming it. A policy reads one metric: `policy::heal` of a resource counts periods in which its integrity is broken
-//! or missing, `policy::scale` of an assembly compares a load with thresholds and changes the size of a cluster. What
-//! to do, and when, is the engine's; here is only what was declared, bound to elements.
+//! A resource publishes metrics under its own keys ([`metric_id`]). An assembly promotes a metric of a part
+//! by naming it. A policy reads one metric. `policy::heal` of a resource counts periods in which its
+//! integrity is broken or missing. `policy::scale` of an assembly compares a load with thresholds, and
+//! changes the size of a cluster.
+//!
+//! This module has only the declarations, bound to elements. The engine evaluates them.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -16,10 +18,11 @@ use crate::assembly::{Origin, Property};
 use crate::name::{ElementName, MetricName, PolicyName, PropertyName};
 use crate::template::Template;
 
-/// The seconds between two messages of a metric that doesn't say: 60. A period of 0 means that it isn't published.
+/// The default number of seconds between two messages of a metric. A period of 0 means that the metric is not
+/// published.
 pub const DEFAULT_PERIOD: u32 = 60;
 
-/// The key under which an element publishes a metric, `<element>.<metric>`.
+/// Returns the key under which an element publishes a metric, `<element>.<metric>`.
 pub fn metric_id(element: &ElementName, metric: &MetricName) -> String {
     format!("{element}.{metric}")
 }
@@ -27,23 +30,24 @@ pub fn metric_id(element: &ElementName, metric: &MetricName) -> String {
 /// A metric of an element.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metric {
-    /// What it measures.
+    /// The measured quantity.
     pub kind: MetricKind,
-    /// The seconds between two messages; [`DEFAULT_PERIOD`] where none is declared. A promoted metric has none.
+    /// The declared seconds between two messages; without a declaration, [`DEFAULT_PERIOD`] applies. It is none
+    /// for a promoted metric.
     pub period: Option<Template>,
-    /// Where it comes from: the element itself, or the part of which an assembly promotes it. A part that is a group
-    /// stands for all of its nodes.
+    /// The publisher of the metric: the element itself, or the part from which an assembly promotes it. If
+    /// the part is a group, all of its nodes publish it.
     pub source: MetricSource,
-    /// Where it was declared.
+    /// The place of its declaration.
     pub origin: Option<Origin>,
 }
 
-/// A metric of some element.
+/// The name of a metric and the element that publishes it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct MetricSource {
     /// The element.
     pub element: ElementName,
-    /// The metric's name there.
+    /// The metric's name on that element.
     pub metric: MetricName,
 }
 
@@ -53,14 +57,14 @@ impl fmt::Display for MetricSource {
     }
 }
 
-/// What a metric measures.
+/// The quantity that a metric measures.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 #[non_exhaustive]
 pub enum MetricKind {
-    /// `metric::integrity`: whether the element is well, `OK` or `BROKEN`.
+    /// `metric::integrity`: whether the element works, `OK` or `BROKEN`.
     Integrity,
-    /// `metric::load`: how busy it is, in percent.
+    /// `metric::load`: the utilization of the element in percent.
     Load,
     /// A kind that the language doesn't reserve.
     Other(String),
@@ -80,14 +84,15 @@ impl MetricKind {
     }
 }
 
-/// What a policy does.
+/// The action of a policy.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 #[non_exhaustive]
 pub enum PolicyKind {
-    /// `policy::heal`: a resource that is broken for some periods is stopped and started.
+    /// `policy::heal`: stops and starts a resource that has been broken for several periods.
     Heal,
-    /// `policy::scale`: a cluster under load for some periods grows, an idle one shrinks.
+    /// `policy::scale`: enlarges a cluster that has been under load for several periods, and shrinks an idle
+    /// one.
     Scale,
     /// A kind that the language doesn't reserve.
     Other(String),
@@ -147,21 +152,21 @@ macro_rules! words {
 words!(MetricKind, Integrity, Load);
 words!(PolicyKind, Heal, Scale);
 
-/// A policy, bound.
+/// A policy, bound to elements.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     /// Its name in the descriptor.
     pub name: PolicyName,
-    /// The element that declares it: an assembly, or each node of a resource.
+    /// The element that declares it: an assembly, or a resource. Each node of a resource has its own policy.
     pub owner: ElementName,
-    /// What it does.
+    /// The action.
     pub kind: PolicyKind,
     /// The metric that it reads.
     pub metric: MetricSource,
-    /// What it acts on: the group to scale, or the resource to heal.
+    /// The element that it acts on: the group to scale, or the resource to heal.
     pub target: ElementName,
     /// Its settings, as `scaleOut_threshold` and `smoothing`.
     pub properties: IndexMap<PropertyName, Property>,
-    /// Where it was declared.
+    /// The place of its declaration.
     pub origin: Option<Origin>,
 }

@@ -1,8 +1,8 @@
-//! What the store keeps, and what the engine reads back after a crash.
+//! The records of the store, which the engine reads after a crash.
 //!
-//! One word for each level: a user's [`Intent`] is executed by a *process*; each node of its plan that does something is
-//! a *step*; a step makes driver *calls*; a call runs *jobs*. A step may have many calls and jobs, and a job may serve
-//! many calls.
+//! Each level has its own term. A *process* executes a user's [`Intent`]. Each working node of its plan is a
+//! *step*. A step makes driver *calls*, and a call runs *jobs*. A step may have many calls and jobs, and a
+//! job may serve many calls.
 
 mod call;
 mod event;
@@ -30,82 +30,83 @@ use crate::state::{State, Transition};
 pub struct AssemblyRecord {
     /// Its name.
     pub name: AssemblyName,
-    /// The descriptor it was made from.
+    /// The descriptor that it was created from.
     pub descriptor: DescriptorName,
-    /// What it should be.
+    /// The desired elements and relationships.
     pub topology: Topology,
-    /// The state it should be in; `Absent` once it is being taken down.
+    /// The desired state; `Absent` once `down` has begun.
     pub goal: State,
-    /// The parameters it was asked with; sensitive ones are markers of secrets.
+    /// The given parameters. Sensitive ones are markers of secrets.
     pub parameters: BTreeMap<PropertyName, Value>,
-    /// The packages pinned for it, by descriptor.
+    /// The pinned packages, by descriptor.
     pub packages: BTreeMap<DescriptorName, PackageDigest>,
-    /// The process that asked for it to be so; none where that was not recorded.
+    /// The process that requested this version; none if it was not recorded.
     #[serde(default)]
     pub version: Option<ProcessId>,
-    /// The newest version that a process has seen through: whatever is there is of it or of a later one, also what had
-    /// nothing to do for it. None where that was not recorded.
+    /// The newest version that a process completed; none if it was not recorded. All parts count as being of
+    /// this version or a later one, including those that did not change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reached: Option<ProcessId>,
-    /// The clusters that have another size than the descriptor gives them.
+    /// The clusters whose size differs from the descriptor's.
     #[serde(default)]
     pub scaled: BTreeMap<ElementName, Scaled>,
-    /// The other assemblies that it references, and those that an unfinished change parts from.
+    /// The assemblies that it references, including those that an unfinished change no longer references.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub references: BTreeSet<AssemblyName>,
-    /// When it was first asked for.
+    /// The time of the first request.
     pub created: Timestamp,
-    /// When it was last asked for.
+    /// The time of the last request.
     pub updated: Timestamp,
 }
 
 /// A cluster that was scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scaled {
-    /// How many nodes the descriptor gave it then.
+    /// The number of nodes in the descriptor at the time of scaling.
     pub described: u32,
-    /// How many it was scaled to. It keeps them as long as the descriptor gives it the same number.
+    /// The number of nodes after scaling. It applies as long as the descriptor has the same number as then.
     pub nodes: u32,
 }
 
-/// An assembly as one process was asked to make it.
+/// A version of an assembly: the form that one process was requested to give it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VersionRecord {
-    /// The process that was asked.
+    /// The process.
     pub process: ProcessId,
-    /// The assembly as it was to be.
+    /// The desired assembly.
     pub assembly: AssemblyRecord,
 }
 
-/// An element's record: how far it has come.
+/// The record of an element, with its progress in the lifecycle.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ElementRecord {
     /// Its full name.
     pub name: ElementName,
     /// The engine's id of its instance.
     pub id: InstanceId,
-    /// How far it has come. Only resources have a state of their own; others take their parts'.
+    /// The lifecycle state. Only resources have their own; that of other elements follows from their parts.
     pub state: State,
-    /// Since when.
+    /// The time of the last change of the state.
     pub since: Timestamp,
-    /// The calls of its next transition that have ended well already: Start before Integrity.
+    /// The number of completed calls of the next transition. For example, it is 1 after Start and before
+    /// Integrity.
     pub progress: u32,
-    /// The drivers' own notes, by family; sensitive parts are markers of secrets.
+    /// The private state of its drivers, by driver family. Sensitive values are markers of secrets.
     pub private: BTreeMap<String, Value>,
-    /// Why its last step failed, until one succeeds.
+    /// The failure of its last step, until a step succeeds.
     pub failure: Option<Failure>,
-    /// The transition that failed or was cut after it may have begun to act: what it did may still be there, and is
-    /// undone before the next attempt and by `down`.
+    /// The transition that failed, was interrupted, or is completed in part, and may have had effects. The
+    /// next attempt or `down` undoes these effects first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempted: Option<Transition>,
-    /// What it was made from; none for what is not there.
+    /// The package and the processes that created it; none if nothing of it exists.
     #[serde(default)]
     pub made: Option<Made>,
-    /// The properties whose values have become others since they were given to it, because of what another part publishes,
-    /// with the value that it has; none of a secret.
+    /// The outdated inputs: properties whose values changed because another part published new outputs. Each
+    /// has its applied value, which is none if it is secret or unknown.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub stale: BTreeMap<PropertyName, Option<Value>>,
-    /// How often policies have healed it since it last said that it is well, or a person changed its assembly.
+    /// The number of heals by policies since it last recovered, or since a person changed its assembly.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub heals: u32,
 }
@@ -115,14 +116,14 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// What an element was made from, and by whom.
+/// The package of an element, and the processes that created it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Made {
     /// Its package.
     pub package: PackageDigest,
-    /// The process that began to make it.
+    /// The process that began to create it.
     pub installed_by: ProcessId,
-    /// The process that gave it its values last.
+    /// The process that last gave it its values.
     pub configured_by: ProcessId,
 }
 
@@ -131,25 +132,25 @@ pub struct Made {
 pub struct InstanceRecord {
     /// The element it belongs to.
     pub element: ElementName,
-    /// The driver's id of it, once the driver has chosen one.
+    /// The natural id, once the driver has chosen one.
     pub natural: Option<String>,
-    /// The driver's id where a secret is in it; then [`natural`](Self::natural) is none.
+    /// The natural id, sealed, if it contains a secret. [`natural`](Self::natural) is none then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sealed_natural: Option<SecretRef>,
     /// The document; see [`crate::instance`]. Sensitive values are markers of secrets.
     pub document: Value,
-    /// How often it has changed.
+    /// The number of changes of the document.
     pub revision: u64,
 }
 
 impl InstanceRecord {
-    /// Tells whether its driver has chosen an id.
+    /// Tells whether its driver has chosen a natural id.
     pub fn has_natural(&self) -> bool {
         self.natural.is_some() || self.sealed_natural.is_some()
     }
 }
 
-/// Which two elements a relationship joins.
+/// The key of a pair: a relationship between two nodes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PairKey {
     /// The assembly element that declares the relationship.
@@ -163,92 +164,93 @@ pub struct PairKey {
 }
 
 impl PairKey {
-    /// Names it for people: the relationship, its source and its target.
+    /// Returns a name for display: the relationship, its source and its target.
     pub fn named(&self) -> String {
         format!("{}, {} → {}", self.relationship, self.source.local(), self.target.local())
     }
 }
 
-/// One relationship between two nodes.
+/// The record of a pair: a relationship between two nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PairRecord {
-    /// Which.
+    /// The relationship and the two nodes.
     pub key: PairKey,
-    /// Whether it has been made.
+    /// Whether it is created.
     pub created: bool,
-    /// How many operations of the next create or cease have ended well already.
+    /// The number of completed operations of the next create or cease.
     pub progress: u32,
-    /// The operations that were called to make it while it is not made, in the order of the calls: what has been done is
-    /// undone from the last to the first, or gone on with.
+    /// The called operations of an incomplete creation, in call order. Either the creation is resumed, or
+    /// they are undone in reverse order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub begun: Vec<Begun>,
-    /// Whether the last operation that was called failed or was cut after it may have begun to act: of what is not made, the
-    /// last of `begun`; of what is made, the next that ends it.
+    /// Whether the last called operation failed or was interrupted, and may have had effects. In an
+    /// incomplete creation, that is the last one of `begun`. For a created pair, it is the next ceasing
+    /// operation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_doubt: bool,
-    /// The operations that end it, as the version has them for which it was made; none where that was not recorded, and of what
-    /// is not made.
+    /// The operations that cease it, from the version for which it was created. None if it is not created, or
+    /// if they were not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cease: Option<Vec<OperationCall>>,
-    /// Since when.
+    /// The time of the last change of this record.
     pub since: Timestamp,
-    /// The values of the relationship that the operations were called with that make it; it is ended with the same. None
-    /// where that is not known.
+    /// The values with which the creating operations were called; none if unknown. The ceasing operations use
+    /// the same values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given: Option<BTreeMap<PropertyName, Given>>,
 }
 
 impl PairRecord {
-    /// Makes the record of a relationship of which nothing has been done.
+    /// Creates the record of a pair without any called operation.
     pub fn new(key: PairKey, since: Timestamp) -> Self {
         let (begun, in_doubt) = (Vec::new(), false);
         Self { key, created: false, progress: 0, begun, in_doubt, cease: None, since, given: None }
     }
 
-    /// Tells whether some of what makes it has been done, or may have been, and it is not made.
+    /// Tells whether it is not created, but creating operations have run or may have run.
     pub fn is_half_made(&self) -> bool {
         !self.created && (self.progress > 0 || !self.begun.is_empty())
     }
 
-    /// Tells whether some of what ends it has been done, or may have been, and it is not ended.
+    /// Tells whether it is created, but ceasing operations have run or may have run.
     pub fn is_half_ended(&self) -> bool {
         self.created && (self.progress > 0 || self.in_doubt)
     }
 
-    /// Tells whether anything of it may be there.
+    /// Tells whether it exists, possibly in part.
     pub fn is_there(&self) -> bool {
         self.created || self.is_half_made()
     }
 }
 
-/// An operation that was called to make a relationship.
+/// A called operation of an incomplete creation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Begun {
     /// The operation.
     pub operation: OperationCall,
-    /// What is still to be called, in order, to undo it: the operations of the version that it was called for.
+    /// The operations that remain to undo it, in call order. They are of the version for which it was called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undo: Vec<OperationCall>,
 }
 
-/// A value that somebody was given.
+/// A value with which an operation was called.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Given {
-    /// This one.
+    /// A value that is not sensitive.
     Plain(Value),
-    /// A sensitive one: it is kept under this name, as JSON.
+    /// A sensitive value, sealed as JSON under this name.
     Secret(SecretRef),
 }
 
-/// A package as the store keeps it: everything that is needed to run it without its folder.
+/// A stored package, which can run without its folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageRecord {
     /// The digest of its content.
     pub digest: PackageDigest,
     /// The descriptor's name.
     pub name: DescriptorName,
-    /// What the driver contract says of it, as data of the crate that made it.
+    /// The package's manifest, as data of the crate that wrote it.
     pub manifest: Value,
     /// Its files, sorted by path.
     pub files: Vec<PackageFile>,

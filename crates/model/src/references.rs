@@ -1,7 +1,7 @@
-//! What the values in a topology read, by places.
+//! The references of a topology's values, by position.
 //!
-//! Each name is looked up once, when the topology is made. Look-ups of one element after the other don't wait for each
-//! other, while one that is made in the middle of resolving holds everything up until the memory has answered.
+//! Each name is looked up once, when the topology is created. Consecutive look-ups overlap their accesses to
+//! memory. A look-up in the middle of resolving has to wait for its access.
 
 use indexmap::IndexMap;
 
@@ -10,24 +10,24 @@ use crate::links::Links;
 use crate::name::{ElementName, PropertyName};
 use crate::template::Part;
 
-/// A property of an element, by their places.
+/// A property of an element, by their positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Key {
     pub(crate) element: u32,
     pub(crate) property: u32,
 }
 
-/// For each property the properties that its value reads.
+/// For each property, the properties that its value reads.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct References {
-    /// How many properties there are before those of each element, and at the end how many there are.
+    /// The number of properties before those of each element, followed by the number of all properties.
     firsts: Vec<u32>,
-    /// By the numbers of the readers, in the order of the template; none for what isn't declared.
+    /// By the number of the reading property, in the order of its template; none for an undeclared property.
     read: Links<Option<Key>>,
 }
 
 impl References {
-    /// Looks up what is read. `position` finds an element.
+    /// Collects the references of all properties. `position` finds an element.
     pub(crate) fn of(elements: &[Element], position: impl Fn(&ElementName) -> Option<u32>) -> Self {
         let mut references = Self { firsts: Vec::with_capacity(elements.len() + 1), read: Links::default() };
         references.firsts.push(0);
@@ -49,29 +49,30 @@ impl References {
         references
     }
 
-    /// Returns the number of a property: all are numbered, one element after the other.
+    /// Returns the number of a property. Numbers follow the order of elements, and then of their properties.
     pub(crate) fn number(&self, key: Key) -> u32 {
         self.firsts[key.element as usize] + key.property
     }
 
-    /// Returns how many properties there are.
+    /// Returns the number of properties.
     pub(crate) fn count(&self) -> usize {
         self.read.nodes()
     }
 
-    /// Returns what the value of a property reads.
+    /// Returns the properties that the value of a property reads.
     pub(crate) fn read_by(&self, key: Key) -> &[Option<Key>] {
         self.read.of(self.number(key))
     }
 }
 
-/// Finds a property that the element at a place declares.
+/// Finds a property that the element at a position declares.
 pub(crate) fn declared(elements: &[Element], element: u32, property: &PropertyName) -> Option<Key> {
     let place = place_of(&elements[element as usize].properties, property)?;
     Some(Key { element, property: u32::try_from(place).ok()? })
 }
 
-/// Most elements have a handful of properties, of which the right one is found before its name would be hashed.
+/// Finds a property by its name. If there are few properties, a linear search is faster than hashing the
+/// name.
 fn place_of(properties: &IndexMap<PropertyName, Property>, name: &PropertyName) -> Option<usize> {
     const FEW: usize = 16;
     if properties.len() > FEW {

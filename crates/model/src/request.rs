@@ -1,4 +1,4 @@
-//! Intents that are left for another process of windlass to carry out.
+//! Intents that are queued for another process of windlass.
 
 use std::fmt;
 
@@ -9,42 +9,43 @@ use crate::id::{ProcessId, RequestId};
 use crate::name::AssemblyName;
 use crate::record::Intent;
 
-/// An intent that whoever holds the lease of its assembly next is to carry out.
+/// A queued intent. The next holder of its assembly's lease executes it.
 ///
-/// What exactly is asked, with its packages and secrets, is kept beside the record, sealed, until somebody has begun.
+/// The full request, with its packages and secrets, is stored beside this record. It is sealed, and kept
+/// until a process begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestRecord {
-    /// Its id, from the same counter as those of processes.
+    /// Its id. Requests and processes share a counter.
     pub id: RequestId,
-    /// The assembly, which need not be there yet.
+    /// The assembly, which may not exist yet.
     pub assembly: AssemblyName,
-    /// What is asked.
+    /// The queued intent.
     pub intent: Intent,
-    /// Who asks, for people: `` `windlass scale out h_bta B` (process 12 on host) ``.
+    /// The requester for display: `` `windlass scale out h_bta B` (process 12 on host) ``.
     pub by: String,
-    /// When it was asked.
+    /// The time of the request.
     pub created: Timestamp,
-    /// What has become of it.
+    /// The status of the request.
     pub status: RequestStatus,
 }
 
-/// What has become of a request. All but the first is final.
+/// The status of a request. All but the first are final.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum RequestStatus {
-    /// Nobody has begun yet.
+    /// No process has begun to execute it.
     Pending,
-    /// A process carries it out, or did.
+    /// This process executes it, or has executed it.
     Begun(ProcessId),
-    /// It can't be carried out.
+    /// It can't be executed.
     Refused {
-        /// Why, as the one who asked would have been told.
+        /// The error message for the requester.
         why: String,
-        /// Whether what was given is wrong, rather than that something went wrong.
+        /// Whether the input is invalid. If not, something else failed.
         is_input: bool,
     },
-    /// Who asked has taken it back.
+    /// The requester has withdrawn it.
     Withdrawn,
 }
 
@@ -60,7 +61,7 @@ impl fmt::Display for RequestStatus {
 }
 
 impl RequestRecord {
-    /// Tells whether it still waits for somebody to begin.
+    /// Tells whether no process has begun to execute it.
     pub fn is_open(&self) -> bool {
         self.status == RequestStatus::Pending
     }

@@ -1,9 +1,9 @@
-//! What a property's value is, or what it still waits for.
+//! The values of properties, or the outputs that they await.
 //!
-//! Values that come from descriptors and parameters are known at once. What a driver publishes is known once its
-//! part has come far enough, so a value is either [`Answer::Known`] or [`Answer::Waiting`] with exactly what is
-//! missing. What is computed from a sensitive value is sensitive. Chains of references are followed without
-//! recursion, so their length doesn't matter.
+//! Values from descriptors and parameters are known at once. An output is known when its driver has published
+//! it. So a value is either [`Answer::Known`], or [`Answer::Waiting`] with a list of the missing outputs. A
+//! value computed from a sensitive value is sensitive. Chains of references are followed without recursion,
+//! so they can have any length.
 
 mod known;
 
@@ -21,36 +21,37 @@ use crate::references::{Key, declared};
 use crate::template::{InstanceField, Part, Template};
 use known::{Found, Known};
 
-/// What is known of the instances at the moment of asking.
+/// The known outputs, ids and secrets of the instances.
 pub trait Lookup {
-    /// Returns what the driver of `element` has published as its property.
+    /// Returns the output of an element, published by its driver.
     fn output(&self, element: &ElementName, property: &PropertyName) -> Output;
 
-    /// Returns the same for who knows things by their places: that of the element in the topology that is asked about.
+    /// Returns the same as [`output`](Self::output). An implementation with data by position can use `place`,
+    /// the element's position in the topology.
     fn output_at(&self, place: usize, element: &ElementName, property: &PropertyName) -> Output {
         let _ = place;
         self.output(element, property)
     }
 
-    /// Returns the engine's id of the element, once it has one.
+    /// Returns the engine's id of the element's instance; none before it has one.
     fn instance_id(&self, element: &ElementName) -> Option<InstanceId>;
 
-    /// Returns the value behind a secret, if it may be opened here.
+    /// Returns the value of a secret; none if it may not be opened here.
     fn secret(&self, secret: &SecretRef) -> Option<Sensitive<String>>;
 }
 
-/// What a driver has published.
+/// The output of a driver for one property.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Output {
-    /// This value; sensitive when it is kept sealed.
+    /// The published value. It is sensitive if it is stored sealed.
     Published(Resolved),
-    /// Nothing, and something may still come.
+    /// There is no value yet.
     NotYet,
-    /// Nothing, and the part has come so far that nothing will.
+    /// There is no value, and the element is in a state after which none is published.
     Nothing,
 }
 
-/// Knows nothing of any instance: what can be resolved with it, is known statically.
+/// A [`Lookup`] without any output, id or secret. With it, only static values can be resolved.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NothingYet;
 
@@ -68,12 +69,12 @@ impl Lookup for NothingYet {
     }
 }
 
-/// A value with its taint.
+/// A value, and whether it is sensitive.
 #[derive(Clone, PartialEq)]
 pub struct Resolved {
-    /// The value; a sensitive one that couldn't be opened is the text `***`.
+    /// The value. If a sensitive value could not be opened, it contains the text `***`.
     pub value: Value,
-    /// Whether it is, or was computed from, a sensitive value.
+    /// Whether it is a sensitive value, or was computed from one.
     pub sensitive: bool,
 }
 
@@ -84,48 +85,48 @@ impl std::fmt::Debug for Resolved {
 }
 
 impl Resolved {
-    /// Makes a value that everybody may see.
+    /// Creates a value that is not sensitive.
     pub fn plain(value: impl Into<Value>) -> Self {
         Self { value: value.into(), sensitive: false }
     }
 
-    /// Returns the value for people: `***` when it is sensitive.
+    /// Returns the value for display: `***` if it is sensitive.
     pub fn shown(&self) -> Value {
         if self.sensitive && !self.value.is_null() { Value::from("***") } else { self.value.clone() }
     }
 }
 
-/// Something a value waits for.
+/// An output or id that a value awaits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Missing {
     /// A property that a driver publishes.
     Output {
-        /// The part that publishes it.
+        /// The element that publishes it.
         element: ElementName,
         /// The property.
         property: PropertyName,
-        /// The part's place in the topology.
+        /// The element's position in the topology.
         place: usize,
     },
-    /// The engine's id of an element that isn't there yet.
+    /// The engine's id of an element that does not exist yet.
     InstanceId(ElementName),
 }
 
-/// A value, or what it waits for.
+/// A value, or the outputs that it awaits.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// The value.
     Known(Resolved),
-    /// What is missing.
+    /// The outputs and ids that the value awaits.
     Waiting(Awaited),
 }
 
-/// What a value waits for, sorted and each once: at least one thing.
+/// The outputs and ids that a value awaits: at least one, sorted and without duplicates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Awaited(Sorted);
 
-/// Most values wait for one thing. Who reads one that waits for many shares its list.
+/// The content of an [`Awaited`]. Most values await one output, and values with the same longer list share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Sorted {
     One(Missing),
@@ -133,7 +134,7 @@ enum Sorted {
 }
 
 impl Awaited {
-    /// Returns what is missing, sorted.
+    /// Returns the missing outputs and ids, sorted.
     pub fn iter(&self) -> std::slice::Iter<'_, Missing> {
         match &self.0 {
             Sorted::One(missing) => std::slice::from_ref(missing).iter(),
@@ -141,7 +142,7 @@ impl Awaited {
         }
     }
 
-    /// Returns how many things are missing.
+    /// Returns the number of missing outputs and ids.
     #[expect(clippy::len_without_is_empty, reason = "it never is")]
     pub fn len(&self) -> usize {
         self.iter().len()
@@ -164,7 +165,7 @@ impl From<Missing> for Awaited {
 }
 
 impl Awaited {
-    /// Makes a list of what is missing; none of nothing.
+    /// Creates a list; none if nothing is missing.
     fn of(mut missing: Vec<Missing>) -> Option<Self> {
         missing.sort_unstable();
         missing.dedup();
@@ -176,17 +177,17 @@ impl Awaited {
     }
 }
 
-/// A value that can't come to be.
+/// An error that prevents a value.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ResolveError {
-    /// Properties read each other in a circle.
+    /// Properties read each other in a cycle.
     #[error("properties read each other in a circle: {}", .0.join(" -> "))]
     Cycle(Vec<String>),
-    /// The part has been installed and has not published the property.
+    /// The element is installed and has not published the property.
     #[error("`{element}` is installed and has published no property `{property}`")]
     NeverPublished {
-        /// The part.
+        /// The element.
         element: ElementName,
         /// The property.
         property: PropertyName,
@@ -194,54 +195,60 @@ pub enum ResolveError {
     /// The topology has no such element.
     #[error("there is no element `{0}`")]
     UnknownElement(ElementName),
-    /// Values that double each other grow without end.
+    /// A text is longer than [`MAX_VALUE`]. Without this limit, values that double each other grow without
+    /// end.
     #[error("the value would have more than {} MiB, with all that it reads", MAX_VALUE >> 20)]
     TooLong,
-    /// Values that wait for what others wait for, and for more each time, take memory without end.
+    /// Values await more outputs than [`MAX_AWAITED`]. Without this limit, lists that grow along a chain of
+    /// values take memory without end.
     #[error("the values wait for more than {MAX_AWAITED} outputs, with all that they read")]
     TooManyAwaited,
 }
 
-/// The most outputs that values may wait for which are made of several, counted for each.
+/// The maximum number of awaited outputs, summed over all values that are joined from several parts.
 pub const MAX_AWAITED: usize = 1 << 21;
 
-/// The most bytes that text may have with all that it reads, published or not.
+/// The maximum size of a text in bytes, including all values that it reads.
 pub const MAX_VALUE: usize = 4 << 20;
 
-/// Resolves properties of one topology, remembering what it has found.
+/// Resolves properties of one topology, and caches the results.
 pub struct Resolver<'a> {
     topology: &'a Topology,
     lookup: &'a dyn Lookup,
     known: Known,
     visits: Vec<Visit>,
-    /// How many outputs values that are made of several wait for.
+    /// The number of outputs that joined values await; see [`MAX_AWAITED`].
     awaited: Cell<usize>,
 }
 
-/// The properties that a template reads, in its order; none for what isn't declared.
+/// The properties that a template reads, in its order; none for an undeclared property.
 type Read<'r> = std::slice::Iter<'r, Option<Key>>;
 
-/// What is still to be done for a property.
+/// A pending visit of a property.
 #[derive(Debug, Clone, Copy)]
 enum Visit {
-    /// To see what it reads.
+    /// Visits the properties that it reads.
     Enter(Key),
-    /// To compute it of what it reads.
+    /// Computes its value from those that it reads.
     Leave(Key),
 }
 
 impl<'a> Resolver<'a> {
-    /// Makes a resolver that has found nothing yet.
+    /// Creates a resolver for a few properties.
     pub fn new(topology: &'a Topology, lookup: &'a dyn Lookup) -> Self {
         Self { topology, lookup, known: Known::few(), visits: Vec::new(), awaited: Cell::new(0) }
     }
 
-    /// Makes a resolver of which most elements will be asked for: it has room for all of them.
+    /// Creates a resolver for most properties. It allocates a cache for all of them.
     pub fn of_all(topology: &'a Topology, lookup: &'a dyn Lookup) -> Self {
         Self { known: Known::all(topology.references().count()), ..Self::new(topology, lookup) }
     }
 
     /// Resolves one property of an element.
+    ///
+    /// # Errors
+    ///
+    /// A [`ResolveError`] if the property can't have a value.
     pub fn property(
         &mut self,
         element: &ElementName,
@@ -253,16 +260,18 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Calls `tell` with the outputs that a property waits for, sorted by their elements' names: the place of the element, and
-    /// what it publishes. The property is found by the place of its element in the topology and its own in the element.
+    /// Calls `tell` for each output that a property awaits, in the order of element names.
+    ///
+    /// `element` is the position of the element in the topology, and `property` that of the property in the
+    /// element. `tell` receives the position of the publishing element, and the output.
     ///
     /// # Errors
     ///
-    /// A value that can't come to be.
+    /// A [`ResolveError`] if the property can't have a value.
     ///
     /// # Panics
     ///
-    /// When there is no such place.
+    /// When a position is out of range.
     pub fn awaited_at(
         &mut self,
         element: usize,
@@ -285,7 +294,11 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// Resolves a template that is bound to this topology, such as one of a relationship's pair.
+    /// Resolves a template that is bound to this topology, such as a value of a relationship's pair.
+    ///
+    /// # Errors
+    ///
+    /// A [`ResolveError`] if the template can't have a value.
     pub fn template(&mut self, template: &Template) -> Result<Answer, ResolveError> {
         let mut read = Vec::new();
         let mut undeclared = Ok(());
@@ -309,7 +322,7 @@ impl<'a> Resolver<'a> {
         self.topology.position(element).ok_or_else(|| ResolveError::UnknownElement(element.clone()))
     }
 
-    /// Finds a property that is declared.
+    /// Finds a declared property.
     fn key(&self, element: &ElementName, property: &PropertyName) -> Option<Key> {
         let element = u32::try_from(self.topology.position(element)?).ok()?;
         declared(self.topology.elements(), element, property)
@@ -330,7 +343,7 @@ impl<'a> Resolver<'a> {
         self.known.set(self.topology.references().number(key), found);
     }
 
-    /// Follows references depth first with a stack of its own.
+    /// Evaluates a property depth first. The stack is explicit, so chains of references can have any length.
     fn evaluate(&mut self, root: Key) -> Result<Found, ResolveError> {
         self.visits.push(Visit::Enter(root));
         while let Some(visit) = self.visits.pop() {
@@ -350,7 +363,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Looks at what a property reads. The first is visited first, so it lies on top.
+    /// Begins to evaluate a property. The properties that it reads are pushed in reverse order, so that the
+    /// first is visited first.
     fn enter(&mut self, key: Key) {
         if self.template_of(key).is_some() {
             self.set(key, Found::Open);
@@ -366,12 +380,12 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Computes a property of what it reads.
+    /// Computes a property from the properties that it reads.
     fn leave(&mut self, key: Key) {
         let (_, _, property) = self.at(key);
         let template = property.value.as_ref().expect("it has one, or it would read nothing");
         let read = self.topology.references().read_by(key);
-        // What is another value and nothing else, waits for the same.
+        // A value that consists of one reference awaits the same output.
         if let (Template::Text(parts), [Some(only)]) = (template, read)
             && parts.len() == 1
             && let Found::Awaits(awaited) = self.found(*only)
@@ -388,7 +402,7 @@ impl<'a> Resolver<'a> {
         self.set(key, found);
     }
 
-    /// Returns the answer of a property that has been left.
+    /// Returns the answer of an evaluated property.
     fn answer(&self, found: Found) -> Result<Answer, ResolveError> {
         match found {
             Found::Awaits(key) => Ok(self.awaited(key.element as usize, self.at(key).1)),
@@ -397,7 +411,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Returns the template that decides, if one does: a read-only property's own output comes before it.
+    /// Returns the template that gives the value. The published output of a read-only property takes
+    /// precedence.
     fn template_of(&self, key: Key) -> Option<&'a Template> {
         let (element, name, property) = self.at(key);
         let template = property.value.as_ref()?;
@@ -406,7 +421,7 @@ impl<'a> Resolver<'a> {
         (!property.read_only || !published()).then_some(template)
     }
 
-    /// Gives up at a property that is met again on the way that began with it.
+    /// Aborts the evaluation at a property that depends on itself.
     fn circle(&mut self, again: Key) -> ResolveError {
         let visits = std::mem::take(&mut self.visits);
         let way = visits.iter().filter_map(|visit| match visit {
@@ -422,7 +437,7 @@ impl<'a> Resolver<'a> {
         ResolveError::Cycle(round.map(told).collect())
     }
 
-    /// Answers for a property without a value of its own; nothing while its driver has still to publish it.
+    /// Answers for a property without a template; none if its driver has yet to publish it.
     fn published(
         &self,
         place: usize,
@@ -449,7 +464,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Answers for a property that an element doesn't declare, and that its driver may publish all the same.
+    /// Answers for a property that the element does not declare. Its driver may publish it nevertheless.
     fn undeclared(&self, place: usize, name: &PropertyName) -> Result<Answer, ResolveError> {
         self.published(place, name, None).unwrap_or_else(|| Ok(self.awaited(place, name)))
     }
@@ -459,7 +474,8 @@ impl<'a> Resolver<'a> {
         Answer::Waiting(Missing::Output { element, property: name.clone(), place }.into())
     }
 
-    /// Makes a template's value. `read` has the properties that it reads, which are known by now.
+    /// Computes the value of a template. `read` has the properties that it reads, which are evaluated
+    /// already.
     fn fill(&self, template: &Template, read: &mut Read<'_>) -> Result<Answer, ResolveError> {
         match template {
             Template::Null => Ok(Answer::Known(Resolved::plain(Value::Null))),
@@ -477,7 +493,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Joins answers, unless there is more to wait for than there is room for.
+    /// Joins answers. Limits the number of awaited outputs.
     fn gather(
         &self,
         answers: Vec<Answer>,
@@ -521,7 +537,7 @@ impl<'a> Resolver<'a> {
                 let value = self.lookup.secret(secret).map_or("***".into(), |s| s.expose().clone());
                 Ok(Answer::Known(Resolved { value: Value::from(value), sensitive: true }))
             }
-            // An end is bound before its template is asked for; left unbound it has no value.
+            // Ends are bound before a template is resolved. An unbound end has no value.
             Part::End { .. } => Ok(Answer::Known(Resolved::plain(Value::Null))),
         }
     }
@@ -552,7 +568,8 @@ fn taint(answer: Answer, property: &Property) -> Answer {
     }
 }
 
-/// Joins answers: all that is missing, else the value made of them, sensitive if one of them is.
+/// Joins answers. The result lists everything that is missing, or is the joined value, sensitive if one of
+/// them is.
 fn gather(answers: Vec<Answer>, join: impl FnOnce(Vec<Value>) -> Value) -> Answer {
     let mut missing: Vec<Missing> = Vec::new();
     let mut values = Vec::with_capacity(answers.len());
@@ -572,7 +589,7 @@ fn gather(answers: Vec<Answer>, join: impl FnOnce(Vec<Value>) -> Value) -> Answe
     }
 }
 
-/// Returns how many bytes of text a known value is.
+/// Returns the size of a known value as text, in bytes.
 fn length(answer: &Answer) -> usize {
     match answer {
         Answer::Known(Resolved { value: Value::String(text), .. }) => text.len(),
@@ -581,7 +598,7 @@ fn length(answer: &Answer) -> usize {
     }
 }
 
-/// Returns a value as it reads inside text: nothing for null, JSON for lists and maps.
+/// Returns a value as part of a text: empty for null, JSON for numbers, booleans, lists and maps.
 pub fn text_of(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

@@ -1,4 +1,4 @@
-//! How much of the past is kept.
+//! The retention of an assembly's history.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,17 +6,18 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// How much of the past of an assembly is kept. What is beyond the newest `keep` *and* older than `older` may be forgotten.
+/// The retention of an assembly's history. Pruning removes processes and versions that are beyond the newest
+/// `keep` *and* older than `older`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
-    /// How many of the newest processes, and of the newest versions, are kept however old they are.
+    /// The number of newest processes, and of newest versions, that are kept at any age.
     pub keep: usize,
-    /// What is younger is kept however much there is.
+    /// The maximum age at which all processes and versions are kept.
     pub older: Age,
 }
 
 impl Default for Retention {
-    /// The newest 50, and what is younger than 90 days.
+    /// Keeps the newest 50, and all that are younger than 90 days.
     fn default() -> Self {
         Self { keep: 50, older: Age(Duration::from_secs(90 * DAY)) }
     }
@@ -24,11 +25,11 @@ impl Default for Retention {
 
 const DAY: u64 = 24 * 60 * 60;
 
-/// A span of time as people write it: `90d`, `12h`, `30m`, `10s`.
+/// A duration in the notation of users: `90d`, `12h`, `30m`, `10s`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Age(pub Duration);
 
-/// Why a text is no span of time.
+/// An error of an invalid duration.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("expected a number with a unit, as 90d, 12h, 30m or 10s")]
 pub struct AgeError;

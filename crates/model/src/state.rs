@@ -1,4 +1,4 @@
-//! Lifecycle states, the transitions between them, and where a failed one leaves an element.
+//! Lifecycle states, the transitions between them, and the states after failed transitions.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,23 +6,24 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
-/// How far an element has come in its life.
+/// The lifecycle state of an element.
 ///
-/// The states up to `Active` are ordered; `Broken` and `Failed` stand beside the order and have no rank.
+/// The states from `Absent` to `Active` are ordered. `Broken` and `Failed` are outside the order and have no
+/// rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum State {
-    /// Nothing exists yet, or no longer: TNC-O's `null`.
+    /// It does not exist yet, or no longer. TNC-O calls this state `null`.
     #[default]
     Absent,
     /// Its infrastructure exists.
     Created,
     /// It is installed.
     Installed,
-    /// It is configured and at rest.
+    /// It is configured and stopped.
     Inactive,
     /// It does its work.
     Active,
-    /// It was found not doing its work.
+    /// It was Active and is known not to work.
     Broken,
     /// A transition failed in a way that leaves its condition unknown.
     Failed,
@@ -40,11 +41,11 @@ impl State {
         Self::Failed,
     ];
 
-    /// The states in which an element can be, lowest first, without `Broken` and `Failed`.
+    /// The ordered states, lowest first.
     pub const LADDER: [Self; 5] =
         [Self::Absent, Self::Created, Self::Installed, Self::Inactive, Self::Active];
 
-    /// Returns the place on the ladder from `Absent` (0) to `Active` (4); none for `Broken` and `Failed`.
+    /// Returns the rank from 0 (`Absent`) to 4 (`Active`); none for `Broken` and `Failed`.
     pub fn rank(self) -> Option<u8> {
         match self {
             Self::Absent => Some(0),
@@ -76,19 +77,19 @@ impl fmt::Display for State {
     }
 }
 
-/// A word that is no state, transition or modifier.
+/// An error of a word that is no state, transition or modifier.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{word}` is no {kind}: one of {expected}")]
 pub struct WordError {
     /// The word as given.
     pub word: String,
-    /// What it should have been.
+    /// The expected kind of word.
     pub kind: &'static str,
     /// The valid words, joined by commas.
     pub expected: &'static str,
 }
 
-/// A state that a user may ask for or that a relationship may name.
+/// Parses a state that a user may request, or that a relationship may require.
 impl FromStr for State {
     type Err = WordError;
 
@@ -106,13 +107,13 @@ impl FromStr for State {
     }
 }
 
-/// Whether a relationship's end is meant before or after it takes its state.
+/// The order between a relationship and the state of one of its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Modifier {
-    /// Before the end makes the transition into its state.
+    /// The relationship is created before the end changes to its state.
     Pre,
-    /// Once the end has reached its state.
+    /// The relationship is created after the end has reached its state.
     Post,
 }
 
@@ -137,7 +138,7 @@ impl FromStr for Modifier {
     }
 }
 
-/// A step of an element's life.
+/// A lifecycle transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Transition {
@@ -149,7 +150,7 @@ pub enum Transition {
     Configure,
     /// Inactive → Active.
     Start,
-    /// The check that ends a start; Inactive → Active as one edge with it.
+    /// The check after Start. Both together are one edge, Inactive → Active.
     Integrity,
     /// Active → Active with new values of volatile properties.
     Reconfigure,
@@ -159,12 +160,12 @@ pub enum Transition {
     Uninstall,
     /// Created → Absent.
     Delete,
-    /// Absent → Active: takes over what exists already, instead of Create to Start.
+    /// Absent → Active. It takes over an existing instance, in place of the transitions from Create to Start.
     Adopt,
 }
 
 impl Transition {
-    /// All transitions, in the order of a life.
+    /// All transitions, in lifecycle order.
     pub const ALL: [Self; 10] = [
         Self::Create,
         Self::Install,
@@ -194,7 +195,7 @@ impl Transition {
         }
     }
 
-    /// Returns the state that a success leads to.
+    /// Returns the state after the transition succeeded.
     pub fn target(self) -> State {
         match self {
             Self::Create | Self::Uninstall => State::Created,
@@ -205,7 +206,7 @@ impl Transition {
         }
     }
 
-    /// Returns the state that a failure leaves an element in which was in state `from`.
+    /// Returns the state of an element after the transition failed in state `from`.
     pub fn on_failure(self, from: State) -> State {
         match self {
             Self::Create | Self::Install | Self::Stop => State::Failed,
@@ -216,7 +217,7 @@ impl Transition {
         }
     }
 
-    /// Returns the transition that takes an element up into `state`.
+    /// Returns the transition that leads up to `state`; none for `Absent`, `Broken` and `Failed`.
     pub fn up_into(state: State) -> Option<Self> {
         match state {
             State::Created => Some(Self::Create),
@@ -246,43 +247,44 @@ impl FromStr for Transition {
     }
 }
 
-/// Some transitions, each once and in the order of a life: a copy costs nothing.
+/// A set of transitions, in lifecycle order. Copies are cheap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Transitions(u16);
 
 impl Transitions {
-    /// Tells whether there are none.
+    /// Tells whether the set is empty.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Returns how many there are.
+    /// Returns the number of transitions.
     pub fn len(self) -> usize {
         self.0.count_ones() as usize
     }
 
-    /// Tells whether a transition is one of them.
+    /// Tells whether the set contains a transition.
     pub fn contains(self, transition: Transition) -> bool {
         self.0 & 1 << transition as u16 != 0
     }
 
-    /// Tells whether `Created` is a state of its own for who declares these: Create or Delete is one of them.
+    /// Tells whether a resource with these transitions has the state `Created`, because it declares Create or
+    /// Delete.
     pub fn has_created(self) -> bool {
         self.contains(Transition::Create) || self.contains(Transition::Delete)
     }
 
-    /// Adds one.
+    /// Adds a transition.
     pub fn insert(&mut self, transition: Transition) {
         self.0 |= 1 << transition as u16;
     }
 
-    /// Returns those that are also among others.
+    /// Returns the intersection with another set.
     #[must_use]
     pub fn and(self, others: Self) -> Self {
         Self(self.0 & others.0)
     }
 
-    /// Returns them, in the order of a life.
+    /// Returns the transitions, in lifecycle order.
     pub fn iter(self) -> impl Iterator<Item = Transition> {
         Transition::ALL.into_iter().filter(move |transition| self.contains(*transition))
     }
@@ -311,7 +313,7 @@ impl<const N: usize> From<[Transition; N]> for Transitions {
 }
 
 impl Serialize for Transitions {
-    /// Writes them as a list.
+    /// Serializes the transitions as a list.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.iter())
     }

@@ -1,8 +1,8 @@
 //! Property values with references, bound to the elements that they read.
 //!
-//! A descriptor's `${balancer.publicIp}` is text. Here it has been bound: it names the element and the property, so
-//! that nothing has to be looked up by scope again. Templates are part of the stored topology and hold no secret:
-//! a sensitive literal is a [`SecretRef`].
+//! In a descriptor, `${balancer.publicIp}` is text. A template has the element and the property instead, so
+//! no scope is searched again. Templates are part of the stored topology and hold no secret: a sensitive
+//! literal is a [`SecretRef`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,12 +26,12 @@ pub enum Template {
     Map(BTreeMap<String, Template>),
 }
 
-/// A piece of a text template.
+/// A part of a text template.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Part {
-    /// Text as it stands.
+    /// Literal text.
     Literal(String),
     /// The value of a property.
     Property {
@@ -40,25 +40,26 @@ pub enum Part {
         /// The property.
         property: PropertyName,
     },
-    /// What the engine knows of an element: `${instance.name}`.
+    /// A value that the engine gives to an element: `${instance.name}`.
     Instance {
         /// The element.
         element: ElementName,
-        /// What of it.
+        /// The field.
         field: InstanceField,
     },
     /// The value of a property of one end of a relationship: `${source.privateIp}`.
     End {
-        /// Which end.
+        /// The end.
         end: End,
-        /// The property; `name`, `id` and `index` mean the instance's own where none is declared.
+        /// The property. If the end does not declare `name`, `id` or `index`, they name the fields of its
+        /// instance.
         property: PropertyName,
     },
-    /// A literal that is kept sealed.
+    /// A sensitive literal, stored sealed.
     Secret(SecretRef),
 }
 
-/// What `${instance.…}` can name.
+/// A field of `${instance.…}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InstanceField {
@@ -83,7 +84,7 @@ impl InstanceField {
         }
     }
 
-    /// Reads the word used in `${instance.…}`.
+    /// Parses the word used in `${instance.…}`.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|field| field.as_str() == word)
     }
@@ -93,9 +94,9 @@ impl InstanceField {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum End {
-    /// The one that has the capability.
+    /// The end that has the capability.
     Source,
-    /// The one that has the requirement.
+    /// The end that has the requirement.
     Target,
 }
 
@@ -109,12 +110,12 @@ impl fmt::Display for End {
 }
 
 impl Template {
-    /// Makes a template of fixed text.
+    /// Creates a template of fixed text.
     pub fn literal(text: impl Into<String>) -> Self {
         Self::Text(vec![Part::Literal(text.into())])
     }
 
-    /// Gives secrets other names.
+    /// Replaces the names of secrets.
     pub(crate) fn rename_secrets(&mut self, names: &BTreeMap<SecretRef, SecretRef>) {
         match self {
             Self::Null => {}
@@ -132,12 +133,12 @@ impl Template {
         }
     }
 
-    /// Makes a template that is the value of one property.
+    /// Creates a template with the value of one property.
     pub fn property(element: ElementName, property: PropertyName) -> Self {
         Self::Text(vec![Part::Property { element, property }])
     }
 
-    /// Returns the text when the template is fixed text.
+    /// Returns the text of a template of fixed text.
     pub fn as_literal(&self) -> Option<&str> {
         match self {
             Self::Text(parts) => match &parts[..] {
@@ -149,7 +150,7 @@ impl Template {
         }
     }
 
-    /// Calls `visit` for every part, in the order of the text; maps in the order of their keys.
+    /// Calls `visit` for each part, in the order of the text. Maps are in the order of their keys.
     pub fn for_each_part<'a>(&'a self, visit: &mut dyn FnMut(&'a Part)) {
         match self {
             Self::Null => {}
@@ -159,7 +160,7 @@ impl Template {
         }
     }
 
-    /// Replaces the parts that name an end of a relationship by parts that name its elements.
+    /// Replaces each part that reads an end of a relationship by the result of `bind`.
     pub fn bind_ends(&self, bind: &dyn Fn(End, &PropertyName) -> Part) -> Self {
         match self {
             Self::Null => Self::Null,

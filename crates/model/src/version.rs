@@ -1,8 +1,8 @@
 //! Versions of one or more numbers, and ranges of them.
 //!
-//! A descriptor's version has 1 to n numeric parts and keeps its spelling (`1.0` is not `1.0.0`, yet both compare
-//! equal). Ranges are written here and not taken from the crate `semver`, whose versions have exactly three parts; a test
-//! holds all comparators of up to three parts against it.
+//! A descriptor's version has 1 to n numeric parts and keeps its spelling: `1.0` and `1.0.0` are equal but
+//! print differently. The crate `semver` can't be used for ranges, because its versions have exactly three
+//! parts. A test compares all comparators of up to three parts with it.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -13,22 +13,22 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use thiserror::Error;
 
-/// A version or range that can't be read.
+/// An error of an invalid version or range.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum VersionError {
-    /// The version is not a list of numbers with dots between.
+    /// The version is not a list of numbers separated by dots.
     #[error("`{0}` is not a version: numbers with dots between them, as `1.0` or `2.1.3`")]
     Version(String),
     /// The version is a range where one version is needed.
     #[error("`{0}` is a range of versions, and one version is needed here")]
     RangeForVersion(String),
-    /// The range can't be read.
+    /// The range is invalid.
     #[error("`{range}` is not a range of versions: {cause}")]
     Range {
         /// The range as given.
         range: String,
-        /// What is wrong with it.
+        /// The cause, as a lower-case fragment.
         cause: String,
     },
 }
@@ -116,12 +116,14 @@ impl From<Version> for String {
     }
 }
 
-/// A range of versions, as `^1.0`; a plain version is the range of that version alone.
+/// A range of versions, as `^1.0`.
 ///
-/// The grammar is that of the crate `semver`, for versions of any number of parts: comparators `^`, `~`, `=`, `>`,
-/// `>=`, `<`, `<=` and wildcards (`1.*`, `1.x`), all of which must hold, with commas or blanks between. A comparator
-/// with fewer than three parts means what it means there: `>1.0` begins at 1.1, `=1` is all of 1. Only a version
-/// without any sign is that version and no other, since that is what the name of a descriptor is.
+/// The grammar is that of the crate `semver`, extended to versions of any number of parts. It has the
+/// comparators `^`, `~`, `=`, `>`, `>=`, `<`, `<=` and the wildcards `1.*` and `1.x`. Commas or blanks
+/// separate them, and a version must satisfy all of them. Comparators with fewer than three parts have the
+/// same meaning as in `semver`: `>1.0` begins at 1.1, and `=1` includes all versions 1.x.
+///
+/// Unlike in `semver`, a plain version matches only that version, as the name of a descriptor does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VersionRange {
     text: String,
@@ -129,7 +131,7 @@ pub struct VersionRange {
     bounds: Vec<Bounds>,
 }
 
-/// What one comparator allows: from the first (included unless `above`) up to the second (included if `upto`).
+/// The interval of one comparator: from `from` (excluded if `above`) to `to` (included if `upto`).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Bounds {
     from: Vec<u64>,
@@ -153,7 +155,7 @@ impl Bounds {
         low && high
     }
 
-    /// The bounds of one comparator, as `~1.2`.
+    /// Parses one comparator, as `~1.2`.
     fn parse(comparator: &str) -> Result<Self, String> {
         const SIGNS: [&str; 7] = ["^", "~", ">=", "<=", ">", "<", "="];
         let sign = SIGNS.into_iter().find(|sign| comparator.starts_with(sign)).unwrap_or("");
@@ -162,7 +164,7 @@ impl Bounds {
             let all = sign.is_empty().then(Self::default);
             return all.ok_or_else(|| format!("`{sign}` needs a number after it"));
         }
-        // What is not written is open, up to the third part.
+        // Missing parts match any number, up to the third part.
         let open = wild || parts.len() < 3;
         let last = parts.len() - 1;
         let below = |at: usize| raised(&parts, at).map(Some);
@@ -184,7 +186,7 @@ impl Bounds {
     }
 }
 
-/// Compares versions; missing parts are zero.
+/// Compares versions part by part. Missing parts are zero.
 fn compare(a: &[u64], b: &[u64]) -> Ordering {
     let part = |parts: &[u64], at: usize| parts.get(at).copied().unwrap_or(0);
     (0..a.len().max(b.len()))
@@ -193,7 +195,7 @@ fn compare(a: &[u64], b: &[u64]) -> Ordering {
         .unwrap_or(Ordering::Equal)
 }
 
-/// Reads the numbers of a comparator, and whether a wildcard ends them.
+/// Parses the numbers of a comparator. The flag tells whether it ends with a wildcard.
 fn parts(text: &str) -> Result<(Vec<u64>, bool), String> {
     if text.is_empty() {
         return Err("a number is missing".to_owned());
@@ -210,7 +212,7 @@ fn parts(text: &str) -> Result<(Vec<u64>, bool), String> {
     Ok((found, wild))
 }
 
-/// The first version that differs from all that begin with `parts` up to a place.
+/// Returns the first version above all versions that begin with `parts[..=at]`.
 fn raised(parts: &[u64], at: usize) -> Result<Vec<u64>, String> {
     let mut raised = parts[..=at].to_vec();
     raised[at] = raised[at].checked_add(1).ok_or_else(|| format!("`{}` is too large", parts[at]))?;
@@ -250,7 +252,7 @@ impl FromStr for VersionRange {
     }
 }
 
-/// Cuts a range at its commas and blanks; a sign may have a blank behind it.
+/// Splits a range at its commas and blanks. A sign may be followed by a blank.
 fn comparators(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut open = false;
@@ -323,7 +325,7 @@ mod tests {
         assert_eq!(error, format!("`{range}` is not a range of versions: {expected}"));
     }
 
-    /// All comparators of up to three small parts say what the crate `semver` says.
+    /// All comparators of up to three small parts match the same versions as in the crate `semver`.
     #[test]
     fn comparators_mean_what_they_mean_in_semver() {
         let numbers = || [0_u64, 1, 2];

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// The work of a step.
 ///
-/// Most resources have three steps, so that the large variant is boxed.
+/// The large variant is boxed, because most steps are transitions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -34,7 +34,7 @@ pub enum Work {
 
 /// A relationship that is created or ceased at one node of one end, with every node of the other end.
 ///
-/// The executor of the step expands the pairs: a plan lists endpoints, not N × M pairs.
+/// A plan lists endpoints, not N × M pairs. The executor of the step expands the pairs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relate {
     /// Whether it is created or ceased.
@@ -65,7 +65,7 @@ impl Work {
         }
     }
 
-    /// Returns the element that it changes.
+    /// Returns the element that it changes. For a relationship, this is the target.
     pub fn element(&self) -> &ElementName {
         match self {
             Self::Transition { element, .. } => element,
@@ -111,7 +111,7 @@ pub enum Direction {
     Create,
     /// It is ceased.
     Cease,
-    /// Operations with an unknown outcome are undone, before it is created.
+    /// Operations with an unknown outcome are undone before it is created.
     Undo,
 }
 
@@ -172,7 +172,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Returns the place in a descriptor that causes it; none of a reason that no user wrote.
+    /// Returns the place in a descriptor that causes it; none if no descriptor does.
     pub fn origin(&self) -> Option<&Origin> {
         match self {
             Self::Property { origin, .. } | Self::Relationship { origin, .. } => origin.as_ref(),

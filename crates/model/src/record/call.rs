@@ -1,4 +1,4 @@
-//! What a step does in the world: calls of drivers, the jobs that these run, and why one has failed.
+//! Driver calls, their jobs, and their failures.
 
 use std::fmt;
 
@@ -12,15 +12,15 @@ use crate::id::{CallId, ProcessId, StepId};
 use crate::name::{DriverKind, ElementName};
 use crate::state::State;
 
-/// Whether doing something twice does harm.
+/// The consequence of executing an action twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
-    /// Nothing is done.
+    /// The action does nothing, and no driver is called.
     None,
-    /// Doing it again does no harm.
+    /// A second execution does no harm.
     Repeatable,
-    /// It must be done once.
+    /// A second execution may do harm.
     #[default]
     Once,
 }
@@ -28,7 +28,7 @@ pub enum Effect {
 /// One call of a driver.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallRecord {
-    /// Its id; a repeated attempt keeps it.
+    /// Its id. Repeated attempts keep it.
     pub id: CallId,
     /// The process.
     pub process: ProcessId,
@@ -36,89 +36,90 @@ pub struct CallRecord {
     pub step: StepId,
     /// The element that the driver acts on.
     pub element: ElementName,
-    /// The relationship that it is made for.
+    /// The pair that it creates or ceases; none for a call of a transition.
     pub pair: Option<PairKey>,
-    /// What is done.
+    /// The action.
     pub action: Action,
-    /// The version of the assembly whose values and package it is done with.
+    /// The version of the assembly that provides its values and its package.
     #[serde(default)]
     pub side: Side,
-    /// Who does it.
+    /// The kind of the driver.
     pub driver: DriverKind,
-    /// Whether doing it twice does harm.
+    /// The consequence of executing it twice.
     pub effect: Effect,
-    /// How often it was started, from 1.
+    /// The number of the current attempt, from 1.
     pub attempt: u32,
-    /// What its success means.
+    /// The consequence of its success.
     pub then: Advance,
-    /// How far it is.
+    /// The state of the call.
     pub state: CallState,
-    /// When it started.
+    /// The time of its start.
     pub started: Timestamp,
-    /// When it ended.
+    /// The time of its end.
     pub ended: Option<Timestamp>,
 }
 
-/// What a call's success means for what it acts on. It is written down before the call is made, so that whoever finds
-/// out later how the call ended knows it too.
+/// The consequence of a successful call for its element or pair.
+///
+/// It is recorded before the call, so that a later process can apply it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Advance {
-    /// The element takes this state.
+    /// The element reaches this state.
     State(State),
-    /// The element's transition has more calls, and this many of them are done.
+    /// This number of the transition's calls is completed, and others follow.
     Progress(u32),
-    /// The relationship has more operations, and this many of them are done.
+    /// This number of the pair's operations is completed, and others follow.
     PairProgress(u32),
-    /// The relationship is made (true) or ended (false).
+    /// The pair is created (true) or ceased (false).
     Pair(bool),
-    /// The operation that was called last to make the relationship is undone, or the next part of that is.
+    /// The next operation is completed that undoes the last called operation of the pair.
     PairUndone,
 }
 
-/// How far a call is.
+/// The state of a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CallState {
-    /// It was started, and its end is not recorded.
+    /// It has started, and its end is not recorded.
     Open,
-    /// The driver has done its part, and the instance is on its way until this deadline.
+    /// The driver has answered, and the instance is converging until the deadline.
     Converging {
-        /// When it fails.
+        /// The time at which the call fails.
         deadline: Timestamp,
     },
-    /// It did what it should.
+    /// It succeeded.
     Succeeded,
     /// It failed.
     Failed(Failure),
-    /// Its job was lost and nobody but a person can tell whether it happened.
+    /// Its job was lost, and only a person can tell whether the action was done.
     Undecided,
-    /// A person said that it happened.
+    /// A person stated that the action was done.
     AssumedDone,
-    /// A person said that it did not happen.
+    /// A person stated that the action was not done.
     AssumedNotDone,
 }
 
-/// What a person says became of a call that nobody else can tell of.
+/// A person's answer about an undecided call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Assumption {
-    /// It was done.
+    /// The action was done.
     Done,
-    /// It was not done, and nothing of it is there.
+    /// The action was not done and left nothing.
     NotDone,
-    /// It was begun and has failed: something of it may be there.
+    /// The action was begun and failed, and may have left something.
     Failed,
 }
 
 impl CallState {
-    /// Tells whether the call still has to be settled.
+    /// Tells whether the call is not settled yet.
     pub fn is_open(&self) -> bool {
         matches!(self, Self::Open | Self::Converging { .. } | Self::Undecided)
     }
 }
 
-/// One execution on a runtime.
+/// A job: one execution on a runtime.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobRecord {
     /// Its id on the runtime.
@@ -127,48 +128,48 @@ pub struct JobRecord {
     pub calls: Vec<CallId>,
     /// Its name within its call.
     pub name: String,
-    /// What it runs, for people; without values.
+    /// The command for display, without values.
     pub command: String,
     /// The runtime.
     pub runtime: String,
     /// The location.
     pub location: String,
-    /// When it was submitted.
+    /// The time of its submission.
     pub submitted: Timestamp,
-    /// How it ended.
+    /// Its end; none before it is recorded.
     pub end: Option<JobEnd>,
 }
 
-/// How a job ended, with secrets masked.
+/// The end of a job, with secrets masked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobEnd {
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// How, for people: `exit 0`, `signal 9`, `timeout`.
+    /// The kind of the end, for display: `exit 0`, `signal 9`, `timeout`.
     pub how: String,
-    /// The exit code, if it exited.
+    /// The exit code; none if it did not exit.
     pub exit: Option<i32>,
-    /// The last of what it wrote to stderr; empty until its calls have ended.
+    /// The last part of its stderr; empty until its calls have ended.
     pub stderr: String,
-    /// The last of what it wrote to stdout; kept for failed jobs only.
+    /// The last part of its stdout; only for failed jobs.
     pub stdout: Option<String>,
     /// The whole outcome, sealed, until its calls have ended.
     pub outcome: Option<SecretRef>,
 }
 
-/// Why something failed.
+/// A failure of a call, a job or a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// The kind.
     pub kind: FailureKind,
-    /// A lower-case sentence fragment that says what failed.
+    /// The cause, as a lower-case sentence fragment.
     pub message: String,
-    /// More of it: the end of a script's stderr, masked.
+    /// Details, such as the end of a script's stderr, masked.
     pub detail: Option<String>,
 }
 
 impl Failure {
-    /// Makes a failure without details.
+    /// Creates a failure without details.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), detail: None }
     }
@@ -188,27 +189,27 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What kind of failure it is.
+/// The kind of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum FailureKind {
-    /// The request can't be served as it is.
+    /// The request was refused before anything began.
     Refused,
-    /// What should be made is there already.
+    /// The object to create exists already.
     AlreadyExists,
-    /// What should be acted on is not there.
+    /// The object of the action does not exist.
     NotFound,
-    /// There is no room for it.
+    /// The runtime ran out of a resource, such as memory.
     Capacity,
-    /// What it runs on failed.
+    /// The infrastructure failed, such as the runtime.
     Infrastructure,
-    /// It took too long.
+    /// The action exceeded its time limit.
     Timeout,
-    /// Its end can't be known.
+    /// The outcome is unknown.
     Lost,
-    /// The answer breaks the protocol.
+    /// The answer violates the protocol.
     Protocol,
-    /// It said that it failed.
+    /// The action was executed and failed.
     Failed,
 }

@@ -1,4 +1,4 @@
-//! What happened, in the order in which it became durable.
+//! The events of a store, in the order in which they became durable.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::id::{ProcessId, RequestId, Seq, StepId, TransferId};
 use crate::name::{AssemblyName, ElementName};
 use crate::state::State;
 
-/// Something that happened. Events are numbered in the order in which they became durable.
+/// A stored event. Numbers follow the order in which events became durable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventRecord {
     /// Its number.
@@ -20,127 +20,127 @@ pub struct EventRecord {
     pub draft: EventDraft,
 }
 
-/// An event that has no number yet.
+/// An event without a number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventDraft {
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// The assembly it concerns.
+    /// The assembly that it concerns.
     pub assembly: AssemblyName,
-    /// The process it happened in.
+    /// The process that it belongs to; none for events outside of processes.
     pub process: Option<ProcessId>,
-    /// What happened.
+    /// The content of the event.
     pub body: Event,
 }
 
-/// What can happen.
+/// The content of an event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Event {
-    /// Somebody left an intent for another process to carry out.
+    /// An intent was queued for another process.
     Asked {
         /// The request.
         request: RequestId,
-        /// What is asked.
+        /// The queued intent.
         intent: Intent,
-        /// Who asks.
+        /// The requester.
         by: String,
     },
-    /// A request will not be carried out.
+    /// A request was refused or withdrawn.
     Dismissed {
         /// The request.
         request: RequestId,
-        /// What was asked.
+        /// The queued intent.
         intent: Intent,
-        /// Why not; none when who asked has taken it back.
+        /// The reason of the refusal; none if the requester withdrew it.
         why: Option<String>,
     },
-    /// The assembly was written to a file, and this store has forgotten it.
+    /// The assembly was exported to a file, and removed from this store.
     Exported {
-        /// Which export it was.
+        /// The id of the export.
         transfer: TransferId,
-        /// The file, as it was named.
+        /// The file, as the user named it.
         file: String,
     },
-    /// The assembly was taken over from a file that another store has written.
+    /// The assembly was imported from a file that another store exported.
     Imported {
-        /// Which export it was; none of one whose writer gave it no id.
+        /// The id of the export; none if the file has no id.
         transfer: Option<TransferId>,
-        /// The file, as it was named.
+        /// The file, as the user named it.
         file: String,
     },
     /// A process began.
     ProcessStarted {
-        /// What was asked.
+        /// The intent.
         intent: Intent,
-        /// How many steps its plan has.
+        /// The number of steps in its plan.
         steps: u32,
     },
     /// A process ended.
     ProcessEnded {
-        /// How.
+        /// The final status.
         status: ProcessStatus,
-        /// Why it did not complete.
+        /// The reason why it did not complete.
         reason: Option<String>,
     },
     /// A step began.
     StepStarted {
         /// The step.
         step: StepId,
-        /// What it does.
+        /// The title of the step.
         title: String,
     },
     /// A step ended.
     StepEnded {
         /// The step.
         step: StepId,
-        /// What it does.
+        /// The title of the step.
         title: String,
-        /// How it ended.
+        /// The end of the step.
         end: StepEnd,
-        /// How long it took, in milliseconds.
+        /// The duration in milliseconds.
         millis: u64,
     },
-    /// An element took a state.
+    /// An element changed its state.
     StateChanged {
         /// The element.
         element: ElementName,
-        /// The state it had.
+        /// The state before.
         from: State,
-        /// The state it has.
+        /// The state after.
         to: State,
     },
-    /// Something was written to an element's activity log.
+    /// A message was added to an element's activity log.
     Logged {
         /// The element.
         element: ElementName,
-        /// How serious it is.
+        /// The severity.
         severity: Severity,
-        /// What was written.
+        /// The message.
         message: String,
     },
 }
 
-/// How serious a log entry is.
+/// The severity of a log entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Severity {
-    /// Every detail.
+    /// Details of every action.
     Trace,
-    /// For finding faults.
+    /// Information for debugging.
     Debug,
-    /// Worth knowing.
+    /// Information about normal operation.
     #[default]
     Info,
-    /// Something may be wrong.
+    /// A possible problem.
     Warning,
-    /// Something is wrong.
+    /// A problem.
     Error,
 }
 
 impl Severity {
-    /// Reads a word in any case; what is no severity is [`Severity::Info`].
+    /// Parses a word in any case. Returns [`Severity::Info`] for an unknown word.
     pub fn from_word(word: &str) -> Self {
         match word.to_ascii_uppercase().as_str() {
             "TRACE" => Self::Trace,

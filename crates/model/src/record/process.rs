@@ -1,4 +1,4 @@
-//! What a user asks for, and its execution: a process and its steps.
+//! Intents, and their execution: processes and steps.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,26 +13,26 @@ use crate::id::{CallId, ProcessId, RequestId, StepId};
 use crate::name::{AssemblyName, ElementName};
 use crate::state::State;
 
-/// What a user asks for.
+/// A user's request to change an assembly.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Intent {
-    /// Bring the assembly up, change it, or repair it.
+    /// Creates, updates or repairs the assembly.
     Up,
-    /// Take it down and forget it.
+    /// Takes the assembly down, and removes it from the store.
     Down,
-    /// Take all parts to a state, from above or below.
+    /// Moves all parts to a state, up or down.
     SetState(State),
-    /// Add nodes to a cluster, by its increment.
+    /// Adds nodes to a cluster, by its increment.
     ScaleOut(ElementName),
-    /// Remove nodes from a cluster, by its increment.
+    /// Removes nodes from a cluster, by its increment.
     ScaleIn(ElementName),
-    /// Stop and start something that does not do its work.
+    /// Stops and starts a part that does not work.
     Heal(ElementName),
-    /// Bring the assembly up of parts that exist already.
+    /// Creates the assembly from existing instances.
     Adopt,
-    /// Make the assembly again what the named process had made it.
+    /// Restores the version of the given process; 0 stands for the previous version.
     Rollback(ProcessId),
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for Intent {
             Self::ScaleOut(cluster) => return write!(f, "scale out {}", cluster.local()),
             Self::ScaleIn(cluster) => return write!(f, "scale in {}", cluster.local()),
             Self::Heal(element) => return write!(f, "heal {}", element.local()),
-            // Not planned yet: back to what it was before.
+            // The version is chosen when the plan is created.
             Self::Rollback(ProcessId(0)) => "rollback",
             Self::Rollback(process) => return write!(f, "rollback to {process}"),
         })
@@ -60,45 +60,44 @@ pub struct ProcessRecord {
     pub id: ProcessId,
     /// The assembly.
     pub assembly: AssemblyName,
-    /// What was asked.
+    /// The intent.
     pub intent: Intent,
-    /// How far it is.
+    /// The status of the process.
     pub status: ProcessStatus,
-    /// The plan, as data of the crate that made it.
+    /// The plan, as data of the crate that created it.
     pub plan: PlanText,
-    /// The process that this one goes on from.
+    /// The interrupted process that this one resumes.
     pub continues: Option<ProcessId>,
-    /// The machine and the folder that it runs from, where alone its jobs can be found.
+    /// The machine and the folder that the process runs from. Its jobs can be found only from there.
     #[serde(default)]
     pub from: Option<String>,
-    /// The request that it carries out; none where who asked runs it.
+    /// The request that it executes; none if the requester executes the intent itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestId>,
-    /// Whether the long-running mode runs it, which then also goes on with it when it was interrupted.
+    /// Whether the daemon executes it. The daemon then also resumes it after an interruption.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unattended: bool,
-    /// The parts that it is limited to; empty means all.
+    /// The parts that it is limited to. An empty set means all parts.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub target: BTreeSet<ElementName>,
-    /// When it was asked for.
+    /// The time of its creation.
     pub created: Timestamp,
-    /// When it ended.
+    /// The time of its end.
     pub ended: Option<Timestamp>,
-    /// Why it did not complete.
+    /// The reason why it did not complete.
     pub reason: Option<String>,
 }
 
-/// A plan as its JSON text: nobody but the crate that made it looks inside, and a large one is not copied with every
-/// copy of its process.
+/// A plan as JSON text. Only the crate that created it reads its content. Copies share the text.
 #[derive(Debug, Clone)]
 pub struct PlanText(Arc<RawValue>);
 
 impl PlanText {
-    /// Writes a plan down.
+    /// Serializes a plan.
     ///
     /// # Errors
     ///
-    /// When it can't be told as JSON.
+    /// When the plan can't be represented as JSON.
     pub fn new(plan: &impl Serialize) -> Result<Self, serde_json::Error> {
         Ok(Self(serde_json::value::to_raw_value(plan)?.into()))
     }
@@ -127,21 +126,21 @@ impl<'de> Deserialize<'de> for PlanText {
     }
 }
 
-/// How far a process is.
+/// The status of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProcessStatus {
-    /// Its plan is made.
+    /// Its plan exists.
     Planned,
     /// It waits for the lease.
     Pending,
-    /// It runs, or ran when its owner died.
+    /// It runs, or it ran when its executing process was killed.
     InProgress,
-    /// It has reached what was asked.
+    /// It reached its goal.
     Completed,
     /// It was stopped on request.
     Cancelled,
-    /// It ended short of what was asked.
+    /// It ended without reaching its goal.
     Failed,
 }
 
@@ -165,62 +164,62 @@ impl fmt::Display for ProcessStatus {
     }
 }
 
-/// A step of a process: one node of its plan that does something.
+/// A step of a process: a working node of its plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepRecord {
     /// The process.
     pub process: ProcessId,
     /// The step.
     pub step: StepId,
-    /// What it does, for people: `h_bta__B__1 Configure`.
+    /// The title for display: `h_bta__B__1 Configure`.
     pub title: String,
-    /// How far it is.
+    /// The state of the step.
     pub state: StepState,
-    /// When it started.
+    /// The time of its start.
     pub started: Option<Timestamp>,
-    /// When it ended.
+    /// The time of its end.
     pub ended: Option<Timestamp>,
 }
 
-/// How far a step is. `Done` is final: a retry is a new process.
+/// The state of a step. `Done` is final: a retry is a new process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum StepState {
-    /// It waits for others.
+    /// It waits for other steps.
     Pending,
-    /// A call of it runs.
+    /// One of its calls runs.
     Running,
-    /// Its calls have ended, and the part is still on its way until this deadline.
+    /// Its calls have ended, and the instance is converging until the deadline.
     Converging {
-        /// When it fails.
+        /// The time at which the step fails.
         deadline: Timestamp,
     },
-    /// A job of it was lost, and what it did is being found out.
+    /// One of its jobs was lost, and the engine is determining the outcome.
     Unknown,
     /// It has ended.
     Done(StepEnd),
 }
 
-/// How a step ended.
+/// The end of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum StepEnd {
-    /// It did what it should.
+    /// It succeeded.
     Succeeded,
     /// It failed.
     Failed(Failure),
-    /// It was never started.
+    /// It did not start.
     Skipped {
-        /// Why, as a sentence fragment.
+        /// The reason, as a sentence fragment.
         because: String,
     },
     /// It was stopped on request.
     Cancelled,
-    /// Nobody but a person can tell whether it happened.
+    /// Only a person can tell whether the action was done.
     NeedsDecision {
-        /// The call in question.
+        /// The undecided call.
         call: CallId,
     },
 }
@@ -237,7 +236,7 @@ mod tests {
         let text = serde_json::to_string(&plan).unwrap();
         assert_eq!(text, plan.as_str());
         assert_eq!(serde_json::from_str::<PlanText>(&text).unwrap(), plan);
-        // Records that were read as data have the same plan.
+        // A plan can also be read from a parsed value.
         let data: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(data["steps"][1], "a");
         assert!(serde_json::from_value::<PlanText>(data).is_ok());

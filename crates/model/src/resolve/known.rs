@@ -1,33 +1,33 @@
-//! What a resolver has found so far.
+//! The cache of a resolver.
 
 use std::collections::HashMap;
 
 use super::{Answer, ResolveError};
 use crate::references::Key;
 
-/// What is known of a property, in a few bytes: there may be one for each property of a large assembly.
+/// The state of a property. It is small, because a large assembly has one for each property.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Found {
-    /// Nothing yet.
+    /// The property was not visited.
     Nothing,
-    /// It is being looked for.
+    /// The property is being evaluated.
     Open,
-    /// It waits for what a driver has still to publish, and for nothing else. Most that waits at all does.
+    /// The value awaits exactly this output. Most waiting values do.
     Awaits(Key),
-    /// What is at this place among the answers.
+    /// The answer is at this position in the list of answers.
     Answer(u32),
 }
 
-/// What is known of the properties that were asked for, by their numbers.
+/// The cached states and answers of properties, by their numbers.
 pub(super) struct Known {
     found: ByNumber,
     answers: Vec<Result<Answer, ResolveError>>,
 }
 
 enum ByNumber {
-    /// For who asks for a few of many.
+    /// For a resolver of a few properties.
     Few(HashMap<u32, Found>),
-    /// For who asks for most of them.
+    /// For a resolver of most properties.
     All(Vec<Found>),
 }
 
@@ -36,7 +36,7 @@ impl Known {
         Self { found: ByNumber::Few(HashMap::new()), answers: Vec::new() }
     }
 
-    /// Makes room for so many properties.
+    /// Creates a cache for `count` properties.
     pub(super) fn all(count: usize) -> Self {
         Self { found: ByNumber::All(vec![Found::Nothing; count]), answers: Vec::new() }
     }
@@ -55,7 +55,7 @@ impl Known {
         }
     }
 
-    /// Keeps a value, or why there is none.
+    /// Stores a value or an error, and returns its position.
     pub(super) fn keep(&mut self, answer: Result<Answer, ResolveError>) -> Found {
         self.answers.push(answer);
         Found::Answer(u32::try_from(self.answers.len() - 1).expect("there are less than 2^32 properties"))

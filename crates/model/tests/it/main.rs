@@ -1,4 +1,4 @@
-//! Values: what is known, what is awaited, what can never be.
+//! Resolution of values: known values, awaited outputs, and errors.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ fn literal(text: &str) -> Property {
 
 type Sketch<'a> = (&'a str, Vec<(&'a str, Property)>);
 
-/// Makes an assembly `t` of resources with these properties.
+/// Creates an assembly `t` of resources with these properties.
 fn topology(elements: &[Sketch<'_>]) -> Topology {
     let element = |(at, (element, properties)): (usize, &Sketch<'_>)| Element {
         name: name(element),
@@ -53,7 +53,7 @@ fn topology(elements: &[Sketch<'_>]) -> Topology {
     Topology::new("t".parse().expect("valid"), all, Vec::new())
 }
 
-/// What drivers have published, and one secret.
+/// Published outputs and one secret.
 #[derive(Default)]
 struct Known {
     outputs: BTreeMap<(ElementName, PropertyName), Resolved>,
