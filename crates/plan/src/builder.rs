@@ -1,4 +1,4 @@
-//! Steps and waits in any order become a plan.
+//! The builder of plans, which takes steps and waits in any order.
 
 use std::num::NonZeroU32;
 
@@ -10,7 +10,7 @@ use crate::circle::{self, Cycle};
 use crate::order;
 use crate::plan::{Plan, Task, WaitKind};
 
-/// A step that has been added and has no number yet.
+/// An added step that has no number yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Draft(NonZeroU32);
 
@@ -20,7 +20,7 @@ impl Draft {
         Self(NonZeroU32::MIN.saturating_add(place))
     }
 
-    /// Returns all drafts that there can be, in the order in which they are added.
+    /// Returns all possible drafts, in the order of addition.
     pub fn all() -> impl Iterator<Item = Self> + Clone {
         (0..u32::MAX as usize).map(Self::at)
     }
@@ -30,7 +30,7 @@ impl Draft {
         self.0.get() as usize - 1
     }
 
-    /// Returns the step that is added `count` steps later.
+    /// Returns the draft of the step that is added `count` steps later.
     #[must_use]
     pub fn later(self, count: u8) -> Self {
         Self(self.0.saturating_add(u32::from(count)))
@@ -47,7 +47,7 @@ impl From<NodeIndex> for Draft {
     }
 }
 
-/// A reason that a builder knows: several waits can share it.
+/// A reason in a builder, which several waits can share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Why(pub(crate) u32);
 
@@ -64,10 +64,10 @@ pub(crate) struct Edge {
     pub(crate) why: Why,
 }
 
-/// The steps of a plan in the order in which they were added; edges lead to the steps that wait.
+/// The steps of a plan in the order of addition. Edges lead to the steps that wait.
 pub(crate) type Steps<W> = DiGraph<Task<W>, Edge>;
 
-/// Collects steps and waits.
+/// Collects steps and waits for a plan.
 #[derive(Debug)]
 #[must_use]
 pub struct PlanBuilder<W, R> {
@@ -82,27 +82,27 @@ impl<W, R> Default for PlanBuilder<W, R> {
 }
 
 impl<W, R> PlanBuilder<W, R> {
-    /// Makes an empty builder.
+    /// Creates an empty builder.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Makes an empty builder with room for a number of steps and waits.
+    /// Creates an empty builder with capacity for a number of steps and waits.
     pub fn with_capacity(steps: usize, waits: usize) -> Self {
         Self { steps: Steps::with_capacity(steps, waits), reasons: Vec::with_capacity(waits) }
     }
 
-    /// Adds a step. Steps that are free to start at once keep the order in which they were added.
+    /// Adds a step. If several steps could be next, the one that was added first gets the lower number.
     pub fn step(&mut self, work: W) -> Draft {
         self.steps.add_node(Task::Work(work)).into()
     }
 
-    /// Adds a barrier.
+    /// Adds a barrier. The label states the condition that holds after it.
     pub fn barrier(&mut self, label: impl Into<String>) -> Draft {
         self.steps.add_node(Task::Barrier(label.into())).into()
     }
 
-    /// Adds a reason for waits to share.
+    /// Adds a reason that several waits can share.
     pub fn note(&mut self, reason: R) -> Why {
         self.reasons.push(reason);
         Why::last_of(&self.reasons)
@@ -114,17 +114,17 @@ impl<W, R> PlanBuilder<W, R> {
         self.wait_because(step, on, kind, why);
     }
 
-    /// Lets `step` wait for `on` for a reason of this builder.
+    /// Lets `step` wait for `on`, for a reason that [`note`](Self::note) returned.
     pub fn wait_because(&mut self, step: Draft, on: Draft, kind: WaitKind, why: Why) {
         self.steps.add_edge(on.node(), step.node(), Edge { kind, why });
     }
 
-    /// Returns all steps so far, in the order in which they were added.
+    /// Returns all added steps, in the order of addition.
     pub fn drafts(&self) -> impl ExactSizeIterator<Item = (Draft, &Task<W>)> {
         self.steps.node_indices().map(|node| (node.into(), &self.steps[node]))
     }
 
-    /// Returns all waits so far: the step that waits, and the one that it waits for.
+    /// Returns all added waits: the waiting step, and the step that it waits for.
     pub fn waits(&self) -> impl Iterator<Item = (Draft, Draft)> + Clone {
         self.steps.edge_references().map(|edge| (edge.target().into(), edge.source().into()))
     }
@@ -134,8 +134,11 @@ impl<W, R> PlanBuilder<W, R> {
         &self.steps[step.node()]
     }
 
-    /// Returns for each step the least of its own number and those of all steps that wait for it, directly or through
-    /// others. None when steps wait for each other.
+    /// Returns the minimum for each step: of its own number and those of all its direct and indirect
+    /// dependents.
+    ///
+    /// `numbers` has one entry for each step, in the order of addition. Returns none if the waits
+    /// form a cycle.
     pub fn least_of_dependents(&self, mut numbers: Vec<u8>) -> Option<Vec<u8>> {
         let order = toposort(&self.steps, None).ok()?;
         for step in order.into_iter().rev() {
@@ -146,11 +149,11 @@ impl<W, R> PlanBuilder<W, R> {
         Some(numbers)
     }
 
-    /// Puts the steps in order.
+    /// Builds the plan, with its steps in order.
     ///
     /// # Errors
     ///
-    /// A shortest [`Cycle`] when steps wait for each other.
+    /// A shortest [`Cycle`] if steps wait for each other.
     pub fn build(self) -> Result<Plan<W, R>, Cycle<W, R>>
     where
         W: Clone,

@@ -1,4 +1,4 @@
-//! The circle that prevents a plan.
+//! The cycle that prevents a plan.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -12,21 +12,21 @@ use petgraph::visit::EdgeRef;
 use crate::builder::{PlanBuilder, Steps};
 use crate::plan::Task;
 
-/// Steps that wait for each other: there is no order in which they can be taken.
+/// A cycle of steps that wait for each other, so that no order exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cycle<W, R> {
-    /// A shortest circle, edge by edge.
+    /// The edges of a shortest cycle, in order.
     pub edges: Vec<CycleEdge<W, R>>,
 }
 
-/// An edge of a circle.
+/// An edge of a cycle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CycleEdge<W, R> {
-    /// The step that waits.
+    /// The waiting step.
     pub step: Task<W>,
     /// The step that it waits for.
     pub on: Task<W>,
-    /// The reason.
+    /// The reason of the wait.
     pub reason: R,
 }
 
@@ -48,7 +48,7 @@ impl<W: fmt::Display, R: fmt::Display> fmt::Display for Cycle<W, R> {
 
 impl<W: fmt::Debug + fmt::Display, R: fmt::Debug + fmt::Display> Error for Cycle<W, R> {}
 
-/// Finds a shortest circle in the strongly connected component with the step that was added first.
+/// Finds a shortest cycle through the earliest added step that is part of a cycle.
 pub(crate) fn find<W: Clone, R: Clone>(draft: &PlanBuilder<W, R>) -> Cycle<W, R> {
     let steps = &draft.steps;
     let start = kosaraju_scc(steps)
@@ -65,7 +65,7 @@ pub(crate) fn find<W: Clone, R: Clone>(draft: &PlanBuilder<W, R>) -> Cycle<W, R>
     Cycle { edges: edges.into_iter().filter_map(edge).collect() }
 }
 
-/// Walks from `start` along waits, breadth first, until it meets `start` again.
+/// Searches a path along waits from `start` back to `start`, breadth first.
 fn shortest_way_back<W>(steps: &Steps<W>, start: NodeIndex) -> Vec<EdgeIndex> {
     let mut came_by = vec![None; steps.node_count()];
     let mut queue = VecDeque::from([start]);

@@ -1,15 +1,15 @@
 #![doc = include_str!("../README.md")]
 //!
-//! # The modules
+//! # Modules
 //!
-//! | module | it has |
+//! | module | content |
 //! |---|---|
-//! | [`builder`] | [`PlanBuilder`]: steps and waits in any order become a [`Plan`] |
+//! | [`builder`] | [`PlanBuilder`]: creates a [`Plan`] from steps and waits in any order |
 //! | [`plan`] | a [`Plan`], its steps and their waits |
-//! | [`circle`] | the circle that prevents a plan |
-//! | [`shape`] | the critical path and the widest place |
-//! | [`why`] | the waits of a step with their reasons, as far back as asked |
-//! | [`draw`] | pictures of plans and other graphs: dot, mermaid, json, svg, html |
+//! | [`circle`] | the cycle that prevents a plan |
+//! | [`shape`] | the critical path and the maximum parallelism |
+//! | [`why`] | the waits of a step with their reasons, to any depth |
+//! | [`draw`] | drawings of plans and other graphs: dot, mermaid, json, svg, html |
 
 pub mod builder;
 pub mod circle;

@@ -1,7 +1,7 @@
-//! The order of the steps: Kahn's algorithm, with the earliest added first among the steps that are free.
+//! The order of the steps, by Kahn's algorithm. Among the free steps, the earliest added comes first.
 //!
-//! [`petgraph::algo::toposort`] gives a topological order, too, but a depth-first one, in which the number of a step
-//! depends on steps that have nothing to do with it. People read these numbers.
+//! [`petgraph::algo::toposort`] is depth first: there, the number of a step depends on unrelated steps.
+//! People read these numbers.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +13,7 @@ use petgraph::visit::EdgeRef;
 use crate::builder::{PlanBuilder, Steps};
 use crate::plan::{Entry, Link, Plan, StepNumber};
 
-/// Returns the steps in order; none when steps wait for each other.
+/// Returns the steps in order; none if the waits form a cycle.
 pub(crate) fn of<W>(steps: &Steps<W>) -> Option<Vec<NodeIndex>> {
     let mut open: Vec<usize> =
         steps.node_indices().map(|step| steps.edges_directed(step, Incoming).count()).collect();
@@ -32,7 +32,7 @@ pub(crate) fn of<W>(steps: &Steps<W>) -> Option<Vec<NodeIndex>> {
     (order.len() == open.len()).then_some(order)
 }
 
-/// Numbers the steps: working steps in this order, then barriers.
+/// Creates the plan. Working steps get the lowest numbers, in this order; barriers follow.
 pub(crate) fn plan<W, R>(builder: PlanBuilder<W, R>, order: &[NodeIndex]) -> Plan<W, R> {
     let PlanBuilder { steps, reasons } = builder;
     let (barriers, works): (Vec<NodeIndex>, Vec<NodeIndex>) =
@@ -57,7 +57,8 @@ pub(crate) fn plan<W, R>(builder: PlanBuilder<W, R>, order: &[NodeIndex]) -> Pla
     Plan { version: 1, steps, links, reasons, order }
 }
 
-/// Returns the waits of a step by number. Of several waits for one step the strongest stays, with its first reason.
+/// Returns the waits of a step, by number. Of several waits for one step, the strongest kind is kept, with
+/// its first reason.
 fn links_of<W>(steps: &Steps<W>, step: NodeIndex, numbers: &[StepNumber]) -> Vec<Link> {
     let mut waits: Vec<_> = steps.edges_directed(step, Incoming).collect();
     waits.sort_unstable_by_key(|edge| {

@@ -1,17 +1,17 @@
 //! A plan, its steps and their waits.
 //!
-//! The waits of all steps lie in one list, and the reasons in another: a large plan has several waits a step, and many
-//! waits share a reason. [`Step`] and [`Wait`] are views into these lists.
+//! One list has the waits of all steps, and another has the reasons. A large plan has several waits for each
+//! step, and many waits share a reason. [`Step`] and [`Wait`] are views into these lists.
 
 use std::fmt;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// An order of steps, complete and without circles.
+/// A complete, acyclic order of steps.
 ///
-/// `W` is the work of a step, `R` the reason of a wait. Working steps have the lowest numbers, in an order in which they
-/// could be taken one by one. Barriers follow.
+/// `W` is the work of a step, `R` the reason of a wait. Working steps have the lowest numbers, in a
+/// topological order. Barriers follow.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Plan<W, R> {
@@ -68,7 +68,8 @@ impl fmt::Display for StepNumber {
 /// The task of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task<W> {
-    /// Nothing: many steps wait for it instead of for many others. The label says what holds once it is passed.
+    /// No work. Many steps wait for the barrier instead of for many other steps. The label states the
+    /// condition that holds after it.
     Barrier(String),
     /// Work that the executor of the plan does.
     Work(W),
@@ -122,7 +123,7 @@ pub struct Step<'p, W, R> {
 /// A wait of a step for another.
 #[derive(Debug)]
 pub struct Wait<'p, R> {
-    /// The step that is waited for.
+    /// The step that it waits for.
     pub on: StepNumber,
     /// The condition.
     pub kind: WaitKind,
@@ -142,7 +143,7 @@ impl<W, R> Plan<W, R> {
         Some(self.view(index, self.steps.get(index)?))
     }
 
-    /// Returns the work of all steps that are no barriers, in the order of their numbers.
+    /// Returns the work of all steps except barriers, in the order of their numbers.
     pub fn work(&self) -> impl Iterator<Item = (StepNumber, &W)> {
         self.steps().map_while(|step| Some((step.number, step.task.work()?)))
     }
@@ -170,7 +171,7 @@ impl<'p, W, R> Step<'p, W, R> {
     }
 }
 
-// Views are copied whatever `W` and `R` are: derived impls would ask for `W: Copy`.
+// Views can be copied for any `W` and `R`. Derived impls would require `W: Copy`.
 impl<W, R> Clone for Step<'_, W, R> {
     fn clone(&self) -> Self {
         *self

@@ -7,7 +7,7 @@
 //!       "waits": [ { "on": 1, "kind": "after", "reason": … } ] } ] }
 //! ```
 //!
-//! Reading checks the numbers, the waits and that there is an order.
+//! Deserialization checks that numbers have no gaps, waits name existing steps, and an order exists.
 
 use petgraph::graph::{DiGraph, NodeIndex};
 use serde::de::{DeserializeOwned, Error as _};
@@ -78,7 +78,7 @@ struct Label {
     label: String,
 }
 
-/// The items of an iterator, written as a list.
+/// Serializes the items of an iterator as a list.
 struct List<I>(I);
 
 impl<I: Iterator<Item: Serialize> + Clone> Serialize for List<I> {
@@ -87,7 +87,7 @@ impl<I: Iterator<Item: Serialize> + Clone> Serialize for List<I> {
     }
 }
 
-/// A plan as it was written.
+/// A plan in its serialized form.
 #[derive(Deserialize)]
 #[serde(bound = "W: DeserializeOwned, R: DeserializeOwned")]
 struct SavedPlan<W, R> {
@@ -111,13 +111,13 @@ struct SavedWait<R> {
     reason: R,
 }
 
-/// A document that is no plan.
+/// An error of a document that is no plan.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 enum SavedError {
-    /// The numbers have holes.
+    /// A number does not match the position of its step.
     #[error("the step at place {place} of a plan has the number {number}")]
     Number { place: usize, number: StepNumber },
-    /// A wait leads nowhere.
+    /// A wait names a step that does not exist.
     #[error("step {step} of a plan waits for {on}, which is not there")]
     Wait { step: StepNumber, on: StepNumber },
     /// Steps wait for each other.

@@ -1,11 +1,11 @@
-//! The critical path and the widest place of a plan.
+//! The critical path and the maximum parallelism of a plan.
 
 use std::cmp::Reverse;
 
 use crate::plan::{Plan, StepNumber};
 
 impl<W, R> Plan<W, R> {
-    /// Returns the longest chain of working steps that wait for each other: no run of the plan is shorter.
+    /// Returns the longest chain of working steps that wait for each other. No execution is shorter.
     pub fn critical_path(&self) -> Vec<StepNumber> {
         let depths = self.depths();
         let depth = |step: StepNumber| (depths[index(step)], Reverse(step));
@@ -21,7 +21,7 @@ impl<W, R> Plan<W, R> {
         path
     }
 
-    /// Returns the greatest number of steps that can run at once when each step takes equally long.
+    /// Returns the maximum number of steps that can run at once, if all steps take equally long.
     pub fn widest(&self) -> usize {
         let depths = self.depths();
         let mut width = vec![0_usize; self.steps().len() + 1];

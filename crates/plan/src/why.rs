@@ -1,4 +1,4 @@
-//! The waits of a step with their reasons, and those of the steps that it waits for.
+//! Explanations of a step: its waits with their reasons, and those of the steps that it waits for.
 
 use std::collections::HashSet;
 
@@ -7,23 +7,24 @@ use crate::plan::{Plan, Step, StepNumber, Wait};
 /// One wait of an explanation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Because<'a, W, R> {
-    /// The distance from the step that was asked about: 1 for its own waits.
+    /// The distance from the explained step; 1 for its own waits.
     pub depth: usize,
-    /// The step that waits.
+    /// The waiting step.
     pub step: Step<'a, W, R>,
     /// The wait.
     pub wait: Wait<'a, R>,
-    /// The step that is waited for.
+    /// The step that it waits for.
     pub on: Step<'a, W, R>,
-    /// Whether an earlier entry has the waits of that step.
+    /// Whether an earlier entry lists the waits of `on`.
     pub told: bool,
 }
 
 impl<W, R> Plan<W, R> {
-    /// Explains a step: its waits, each followed by the waits of the step that is waited for, down to `depth`. Each step is
-    /// explained once. A barrier does not count as a level.
+    /// Explains a step by its waits. Each is followed by the waits of the step that it waits for, down to
+    /// `depth`.
     ///
-    /// None for a number that the plan does not have.
+    /// Each step is explained once. A barrier does not count as a level. Returns none if the plan has no step
+    /// with this number.
     pub fn why(&self, number: StepNumber, depth: usize) -> Option<Vec<Because<'_, W, R>>> {
         let mut explained = HashSet::from([number]);
         let mut all = Vec::new();
@@ -42,7 +43,7 @@ impl<W, R> Plan<W, R> {
     }
 }
 
-/// Returns the waits of a step, the last first: a stack gives them back in order.
+/// Returns the waits of a step in reverse order, because they are pushed on a stack.
 fn waits<W, R>(
     step: Step<'_, W, R>,
     level: usize,

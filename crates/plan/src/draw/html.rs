@@ -1,13 +1,13 @@
-//! The page: the picture, and what is told of a node when one clicks it.
+//! The HTML page: the picture, and the details of a node after a click.
 
 use super::Drawing;
 use super::svg::{escaped, write};
 
-/// The page's script. It puts text into elements as text only, and asks no network for anything.
+/// The page's script. It inserts text as text only, and sends no request.
 const SCRIPT: &str = include_str!("page.js");
 const STYLE: &str = include_str!("page.css");
 
-/// Writes the page.
+/// Writes the HTML page.
 pub(crate) fn html(drawing: &Drawing) -> String {
     let title = escaped(&drawing.title);
     let mut out = format!(
@@ -22,7 +22,8 @@ pub(crate) fn html(drawing: &Drawing) -> String {
     out
 }
 
-/// Returns the labels and details of the nodes as JSON that can't end the element that it is in.
+/// Returns the labels and details of the nodes as JSON. It contains no character that could end its HTML
+/// element.
 fn data(drawing: &Drawing) -> String {
     let nodes: Vec<_> = drawing.nodes.iter().map(|node| (&node.label, &node.details)).collect();
     let json = serde_json::to_string(&nodes).expect("labels and details are text");

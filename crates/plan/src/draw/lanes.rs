@@ -1,32 +1,34 @@
-//! Frames around what belongs together: each group gets a lane of its own, and lanes are stacked without overlap.
+//! Frames around groups. Each group has a lane of its own, and lanes are stacked without overlap.
 //!
-//! What is directly in a group, and the bends of edges that stay in it, is one lane: sorted and levelled by itself. A
-//! group is its lane and the frames of the groups in it, in the order in which those that are connected come near to each
-//! other. Each is moved up until it meets, in some column, what is above it; a frame meets as a whole. So frames never
-//! overlap, and a picture without groups is one lane, laid out as if there were none.
+//! A lane has the direct members of a group. It also has the bends of edges inside the group that are in none
+//! of its inner groups. It is sorted and levelled by itself. A group consists of its lane and the frames of
+//! its inner groups, ordered so that connected ones are close.
+//!
+//! Each part is moved up until it meets another part in one of its columns. A frame is moved as a whole, so
+//! frames never overlap. A drawing without groups has one lane.
 
 use std::collections::BTreeMap;
 
 use super::{Drawing, Group};
 
-/// The space between a frame and what is in it, and between two frames inside of each other.
+/// The space between a frame and its content, and between nested frames, in pixels.
 pub(super) const MARGIN: u32 = 10;
-/// The height of a frame's label.
+/// The height of a frame's label, in pixels.
 const HEADER: i64 = 24;
-/// The space between lanes.
+/// The space between lanes, in pixels.
 const GAP: i64 = 14;
 const SWEEPS: usize = 4;
 
-/// The lane of what is in no group. That of group `g` is `g + 1`.
+/// The lane of nodes without a group. The lane of group `g` is `g + 1`.
 const OUTSIDE: usize = 0;
 
-/// Which lane each thing is in, and which groups are in each other.
+/// The lanes of a drawing, and the nesting of its groups.
 pub(super) struct Lanes<'a> {
     groups: &'a [Group],
     children: Vec<Vec<usize>>,
 }
 
-/// A frame: its columns, and its upper and lower edge.
+/// A frame: its first and last column, and its upper and lower edge.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame {
     pub(super) first: usize,
@@ -35,20 +37,20 @@ pub(super) struct Frame {
     pub(super) bottom: i64,
 }
 
-/// Where the lanes and frames are.
+/// The positions of lanes and frames.
 pub(super) struct Arranged {
-    /// How far each lane is moved down.
+    /// The distance by which each lane is moved down.
     pub(super) shifts: Vec<i64>,
-    /// The frame of each group; none where nothing is in it.
+    /// The frame of each group; none for a group without content.
     pub(super) frames: Vec<Option<Frame>>,
 }
 
-/// Something that is moved as a whole: a lane, or a frame with all that is in it.
+/// A unit that is moved as a whole: a lane, or a frame with its content.
 #[derive(Default)]
 struct Block {
     lanes: Vec<usize>,
     frames: Vec<usize>,
-    /// The upper and lower edge in each column in which it has something.
+    /// The upper and lower edge in each column that it occupies.
     spans: BTreeMap<usize, (i64, i64)>,
 }
 
@@ -61,7 +63,7 @@ impl<'a> Lanes<'a> {
         Self { groups: &drawing.groups, children }
     }
 
-    /// Returns how many lanes there are.
+    /// Returns the number of lanes.
     pub(super) fn count(&self) -> usize {
         self.children.len()
     }
@@ -70,14 +72,15 @@ impl<'a> Lanes<'a> {
         Some(self::lane(self.groups[lane.checked_sub(1)?].parent))
     }
 
-    /// Returns the lane and those around it, from the outside.
+    /// Returns the lane and the lanes around it, the outermost first.
     fn path(&self, lane: usize) -> Vec<usize> {
         let mut path: Vec<usize> = std::iter::successors(Some(lane), |lane| self.parent(*lane)).collect();
         path.reverse();
         path
     }
 
-    /// Returns the innermost lane around two, and what of it each is in: the lane itself, or one of those in it.
+    /// Returns the innermost lane around two lanes, and the part of it that contains each. A part is that
+    /// lane itself or an inner one.
     fn meet(&self, a: usize, b: usize) -> (usize, usize, usize) {
         let (path_a, path_b) = (self.path(a), self.path(b));
         let shared = path_a.iter().zip(&path_b).take_while(|(a, b)| a == b).count();
@@ -91,13 +94,13 @@ impl<'a> Lanes<'a> {
         if a == b { a } else { self.meet(a, b).0 }
     }
 
-    /// Returns how many frames are inside of each other from a group on, itself included.
+    /// Returns the number of nested frames in a group, including its own.
     pub(super) fn depth(&self, group: usize) -> u32 {
         1 + self.children[group + 1].iter().map(|child| self.depth(child - 1)).max().unwrap_or(0)
     }
 
-    /// Stacks the lanes. `spans` has the upper and lower edge of each lane in each of its columns, `edges` the lanes that
-    /// are connected.
+    /// Stacks the lanes. `spans` has the upper and lower edge of each lane in each of its columns. `edges`
+    /// has the lanes of both ends of each edge.
     pub(super) fn arrange(
         &self,
         spans: Vec<BTreeMap<usize, (i64, i64)>>,
@@ -115,7 +118,7 @@ impl<'a> Lanes<'a> {
     }
 }
 
-/// Returns the lane of what is in a group, or in none.
+/// Returns the lane of a group; without a group, the lane outside of all.
 pub(super) fn lane(group: Option<usize>) -> usize {
     group.map_or(OUTSIDE, |group| group + 1)
 }
@@ -129,8 +132,7 @@ struct Arranging<'a> {
 }
 
 impl Arranging<'_> {
-    /// Stacks what is in a lane and in the groups in it. Groups are at most as deep as assemblies may be inside of each
-    /// other.
+    /// Stacks a lane and its inner groups. The recursion is bounded by the limit on nested assemblies.
     fn block(&mut self, lane: usize) -> Block {
         let own =
             Block { lanes: vec![lane], frames: Vec::new(), spans: std::mem::take(&mut self.spans[lane]) };
@@ -147,7 +149,7 @@ impl Arranging<'_> {
             };
             let below = part.spans.iter().map(|(column, (top, _))| reach(column, *top)).max();
             let highest = part.spans.values().map(|(top, _)| -top).max();
-            // What meets nothing begins at the upper edge.
+            // A part that meets no other part starts at the upper edge.
             self.shift(&mut part, below.unwrap_or(0).max(highest.unwrap_or(0)));
             for (column, (top, bottom)) in part.spans {
                 let span = whole.spans.entry(column).or_insert((top, bottom));
@@ -178,7 +180,8 @@ impl Arranging<'_> {
         }
     }
 
-    /// Draws a frame around all that is in a group: it takes all of its columns from its upper to its lower edge.
+    /// Adds a frame around the content of a group. The frame occupies all of its columns over its whole
+    /// height.
     fn frame(&mut self, group: usize, block: &mut Block) {
         let (Some(first), Some(last)) = (block.spans.keys().next(), block.spans.keys().next_back()) else {
             return;
@@ -192,7 +195,7 @@ impl Arranging<'_> {
     }
 }
 
-/// Puts a lane and the groups in it into an order in which those that are connected come near to each other.
+/// Orders a lane and its inner groups so that connected ones are close.
 fn order(lane: usize, inner: &[usize], links: &[(usize, usize)]) -> Vec<usize> {
     let mut order: Vec<usize> = std::iter::once(lane).chain(inner.iter().copied()).collect();
     for _ in 0..SWEEPS {
@@ -204,7 +207,7 @@ fn order(lane: usize, inner: &[usize], links: &[(usize, usize)]) -> Vec<usize> {
                 *sum = (sum.0 + place[other], sum.1 + 1);
             }
         }
-        // In thousandths, so that means are told apart.
+        // Means are in thousandths, so that close ones differ.
         let mean =
             |part: &usize| near.get(part).map_or(place[part] * 1000, |(sum, count)| sum * 1000 / count);
         let mut sorted = order.clone();

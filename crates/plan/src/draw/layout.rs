@@ -1,14 +1,18 @@
-//! A layered layout: columns from left to right, nodes below each other within one.
+//! A layered layout: columns from left to right, with nodes below each other.
 //!
-//! 1. Edges that close a circle are turned round for the layout (graphs of properties and relationships may have some).
-//! 2. Each node goes into the column behind the last of those it comes from (longest path). Nodes without edges fill columns
-//!    one after another, so that many of them make a block and no tower.
-//! 3. An edge across several columns gets a bend in each, so that it goes around what is between.
-//! 4. Columns are sorted by the mean place of the neighbours (barycentres), to and fro, a fixed number of times.
-//! 5. Each column is moved so that edges are as level as their order allows, and all of it to the upper edge.
-//! 6. Columns get their widths, and all that is drawn its pixels (module `pixels`).
+//! 1. Edges that close a cycle are reversed for the layout. Graphs of properties and relationships may have
+//!    cycles.
+//! 2. Each node is placed in the column after the last of its predecessors (longest path). Nodes without
+//!    edges fill several columns, so that they form a block and no tower.
+//! 3. An edge across several columns gets a bend in each, so that it runs around the nodes between.
+//! 4. Columns are sorted by the mean position of the neighbours (barycentre), forward and backward, a fixed
+//!    number of times.
+//! 5. The items of each column are moved so that edges are as level as their order allows. Then everything is
+//!    moved to the upper edge.
+//! 6. Columns get their widths, and everything gets its position in pixels (module `pixels`).
 //!
-//! With groups this is done for each by itself, and then they are stacked with a frame around each (module `lanes`).
+//! With groups, each group is laid out by itself. The groups are then stacked, with a frame around each
+//! (module `lanes`).
 
 use std::collections::BTreeMap;
 
@@ -16,37 +20,37 @@ use super::Drawing;
 use super::lanes::{Frame, Lanes, lane};
 use super::pixels::Columns;
 
-/// The width of a letter, and the height of a line of text.
+/// The width of a character and the height of a line of text, in pixels.
 pub(super) const CHAR: u32 = 7;
 pub(super) const LINE: u32 = 17;
-/// The space between a box and its text, and around the whole picture.
+/// The space between a box and its text, and around the picture, in pixels.
 pub(super) const PAD: u32 = 10;
-/// The space between two columns, and between two boxes of a column.
+/// The space between two columns, and between two boxes of a column, in pixels.
 pub(super) const GAP_X: u32 = 70;
 const GAP_Y: u32 = 12;
-/// How often columns are sorted, and how often they are levelled.
+/// The number of times that columns are sorted, and that they are levelled.
 const SWEEPS: usize = 6;
-/// How many nodes without edges stand below each other in any case.
+/// The minimum number of rows in columns of nodes without edges.
 const FEW: usize = 8;
-/// The most bends; beyond that edges are straight.
+/// The maximum number of bends. Further edges are straight.
 const BENDS: usize = 100_000;
 
-/// Where everything is, in pixels.
+/// The positions of nodes, edges and frames, in pixels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
-    /// The whole width.
+    /// The width of the picture.
     pub width: u32,
-    /// The whole height.
+    /// The height of the picture.
     pub height: u32,
     /// The box of each node.
     pub nodes: Vec<Place>,
-    /// The points that each edge goes through, from its beginning to its end.
+    /// The points of each edge, from its start to its end.
     pub edges: Vec<Vec<(u32, u32)>>,
-    /// The frame of each group; none where nothing is in it.
+    /// The frame of each group; none for a group without content.
     pub frames: Vec<Option<Place>>,
 }
 
-/// A box.
+/// A rectangle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Place {
     /// Its left edge.
@@ -59,27 +63,27 @@ pub struct Place {
     pub height: u32,
 }
 
-/// A node of the layout: one of the drawing, or a bend.
+/// An item of the layout: a node of the drawing, or a bend of an edge.
 pub(super) struct Item {
     pub(super) lane: usize,
     pub(super) column: usize,
     pub(super) width: u32,
     pub(super) height: u32,
-    /// The items at the other ends of its edges, in the columns before and after.
+    /// The neighbours in the previous columns. `after` has those in the following columns.
     before: Vec<usize>,
     after: Vec<usize>,
-    /// The middle of it, from any line.
+    /// The vertical position of the middle, relative to any origin.
     pub(super) y: i64,
 }
 
 impl Item {
-    /// Half of its height.
+    /// Returns half of the height.
     pub(super) fn half(&self) -> i64 {
         i64::from(self.height / 2)
     }
 }
 
-/// Places a drawing.
+/// Computes the layout of a drawing.
 pub fn layout(drawing: &Drawing) -> Layout {
     let lanes = Lanes::of(drawing);
     let turned = turned(drawing);
@@ -121,7 +125,7 @@ pub fn layout(drawing: &Drawing) -> Layout {
     Columns::new(drawing, &items, &lanes, &frames).layout(&turned, &chains)
 }
 
-/// Stacks the lanes, and returns the frames around them.
+/// Stacks the lanes, and returns the frames around the groups.
 fn arrange(drawing: &Drawing, lanes: &Lanes<'_>, items: &mut [Item]) -> Vec<Option<Frame>> {
     let mut spans: Vec<BTreeMap<usize, (i64, i64)>> = vec![BTreeMap::new(); lanes.count()];
     for item in items.iter() {
@@ -137,12 +141,12 @@ fn arrange(drawing: &Drawing, lanes: &Lanes<'_>, items: &mut [Item]) -> Vec<Opti
     arranged.frames
 }
 
-/// A number of things that are drawn; there are never as many as would not fit.
+/// Converts a count. No drawing has enough items to overflow.
 pub(super) fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX / 1024)
 }
 
-/// Finds the edges that close a circle, with a stack of its own.
+/// Finds the edges that close a cycle. The search is depth first with an explicit stack.
 fn turned(drawing: &Drawing) -> Vec<bool> {
     let count = drawing.nodes.len();
     let mut out: Vec<Vec<usize>> = vec![Vec::new(); count];
@@ -150,7 +154,7 @@ fn turned(drawing: &Drawing) -> Vec<bool> {
         out[edge.from].push(at);
     }
     let mut turned = vec![false; drawing.edges.len()];
-    // 0: not seen, 1: on the way, 2: done.
+    // 0: not visited, 1: on the current path, 2: done.
     let mut state = vec![0_u8; count];
     for start in 0..count {
         let mut stack = vec![(start, 0)];
@@ -175,13 +179,13 @@ fn turned(drawing: &Drawing) -> Vec<bool> {
     turned
 }
 
-/// Returns the ends of an edge in the direction of the layout.
+/// Returns the start and the end of an edge, in the direction of the layout.
 fn ends(drawing: &Drawing, turned: &[bool], edge: usize) -> (usize, usize) {
     let super::Edge { from, to, .. } = drawing.edges[edge];
     if turned[edge] { (to, from) } else { (from, to) }
 }
 
-/// Puts each node behind the last of those it comes from.
+/// Returns the column of each node: the one after the last of its predecessors.
 fn columns(drawing: &Drawing, turned: &[bool]) -> Vec<usize> {
     let count = drawing.nodes.len();
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); count];
@@ -224,7 +228,8 @@ fn columns(drawing: &Drawing, turned: &[bool]) -> Vec<usize> {
     columns
 }
 
-/// Returns the first column of what has edges in each group, so that what has none stands near to it.
+/// Returns the first column with connected nodes in each group. The other nodes of the group are placed from
+/// there.
 fn begins(drawing: &Drawing, alone: &[bool], columns: &[usize]) -> Vec<Option<usize>> {
     let mut begins: Vec<Option<usize>> = vec![None; drawing.groups.len()];
     let earlier = |begin: &mut Option<usize>, column: usize| {
@@ -235,7 +240,7 @@ fn begins(drawing: &Drawing, alone: &[bool], columns: &[usize]) -> Vec<Option<us
             earlier(&mut begins[group], columns[at]);
         }
     }
-    // Outer groups are before inner ones.
+    // Outer groups precede inner ones.
     for group in (0..drawing.groups.len()).rev() {
         if let (Some(parent), Some(column)) = (drawing.groups[group].parent, begins[group]) {
             earlier(&mut begins[parent], column);
@@ -244,12 +249,12 @@ fn begins(drawing: &Drawing, alone: &[bool], columns: &[usize]) -> Vec<Option<us
     begins
 }
 
-/// Returns how many nodes of those without edges stand below each other. One has the width of about five lines.
+/// Returns the number of rows for nodes without edges. A node is about as wide as five lines are high.
 fn rows(alone: usize) -> usize {
     (alone * 5).isqrt().max(FEW)
 }
 
-/// Adds the bends of edges, and returns for each edge the items it goes through.
+/// Adds the bends of edges. Returns the items of each edge, from start to end.
 fn chains(
     drawing: &Drawing,
     turned: &[bool],
@@ -272,7 +277,7 @@ fn chains(
             }
         }
         chain.push(to);
-        // What is in another lane pulls at nothing: its place there says nothing of its place in the picture.
+        // Items of different lanes don't attract each other: their positions can't be compared yet.
         let near = |pair: &&[usize]| pair[0] != pair[1] && items[pair[0]].lane == items[pair[1]].lane;
         let pairs: Vec<[usize; 2]> = chain.windows(2).filter(near).map(|pair| [pair[0], pair[1]]).collect();
         for pair in pairs {
@@ -284,7 +289,7 @@ fn chains(
     chains
 }
 
-/// Puts the items of each column below each other.
+/// Stacks the items of each column.
 fn stack(items: &mut [Item], order: &[Vec<usize>]) {
     for column in order {
         stack_column(items, column);
@@ -299,7 +304,7 @@ fn stack_column(items: &mut [Item], column: &[usize]) {
     }
 }
 
-/// Returns the mean place of an item's neighbours on one side.
+/// Returns the mean position of an item's neighbours on one side.
 fn mean(items: &[Item], at: usize, before: bool) -> Option<i64> {
     let item = &items[at];
     let neighbours = if before { &item.before } else { &item.after };
@@ -307,7 +312,8 @@ fn mean(items: &[Item], at: usize, before: bool) -> Option<i64> {
     sum.checked_div(i64::try_from(neighbours.len()).unwrap_or(i64::MAX))
 }
 
-/// Sorts each column by the mean place of its neighbours in the column before, or behind.
+/// Sorts each column by the mean position of its neighbours in the previous columns, or in the following
+/// ones.
 fn sort(items: &mut [Item], order: &mut [Vec<usize>], forward: bool) {
     let count = order.len();
     for step in 0..count {
@@ -320,15 +326,15 @@ fn sort(items: &mut [Item], order: &mut [Vec<usize>], forward: bool) {
     }
 }
 
-/// Moves the items of each column towards their neighbours, as far as their order allows.
+/// Moves the items of each column towards their neighbours, as far as the order allows.
 fn level(items: &mut [Item], order: &[Vec<usize>], forward: bool) {
     let count = order.len();
     for step in 0..count {
         let column = &order[if forward { step } else { count - 1 - step }];
         let wanted: Vec<i64> =
             column.iter().map(|at| mean(items, *at, forward).unwrap_or(items[*at].y)).collect();
-        // Pushed down each by the one before it, and pushed up each by the one behind it: both keep the order, and so
-        // does the middle between them.
+        // One pass moves items down past the previous one, and another moves them up past the next one. Both
+        // keep the order, and so does the mean of both.
         let mut lower = Vec::with_capacity(column.len());
         let mut bottom = i64::MIN / 2;
         for (at, wanted) in column.iter().zip(&wanted) {

@@ -1,11 +1,11 @@
-//! Pictures of graphs: of plans, and of whatever else has nodes and edges.
+//! Drawings of plans and of other graphs.
 //!
-//! A [`Drawing`] is a graph with labels and details, and knows nothing of what it shows. [`Drawing::render`] writes it
-//! as Graphviz's dot, as Mermaid, as JSON, as SVG, or as one HTML page that needs no network.
+//! A [`Drawing`] is a graph with labels and details, independent of its subject. [`Drawing::render`] writes
+//! it as Graphviz's dot, as Mermaid, as JSON, as SVG, or as one HTML page that needs no network.
 //!
-//! SVG is laid out by a small layered layout of our own ([`layout`]): longest path, barycentre sweeps, straightened
-//! columns. It is linear but for the sorting, the same graph gives the same bytes, and it draws nothing but boxes and
-//! curves. The design page says what was tried instead.
+//! The SVG uses a small layered layout of our own ([`layout`]): longest path, barycentre sweeps, levelled
+//! columns. It is linear except for sorting, and deterministic. It draws only boxes and curves. The design
+//! page compares it with other crates.
 
 mod html;
 mod lanes;
@@ -23,99 +23,99 @@ use thiserror::Error;
 
 use crate::plan::{Plan, StepNumber, Task, Wait, WaitKind};
 
-/// A graph to be drawn.
+/// A graph with labels and details, which can be drawn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[must_use]
 pub struct Drawing {
-    /// The version of this form.
+    /// The version of the JSON format.
     pub version: u32,
-    /// What it shows.
+    /// The title.
     pub title: String,
     /// The nodes.
     pub nodes: Vec<Node>,
-    /// The edges, between places in `nodes`.
+    /// The edges. Their ends are indices of `nodes`.
     pub edges: Vec<Edge>,
-    /// What nodes are in, outer groups before inner ones.
+    /// The groups of nodes. Outer groups precede inner ones.
     pub groups: Vec<Group>,
 }
 
 /// A node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Node {
-    /// A name that no other node has.
+    /// Its name, which no other node has.
     pub id: String,
-    /// What is written on it, a line or more.
+    /// Its label, of one or more lines.
     pub label: String,
-    /// How it looks.
+    /// Its shape.
     pub shape: Shape,
-    /// The place of its group.
+    /// The index of its group.
     pub group: Option<usize>,
-    /// What is told of it when one asks: names and values.
+    /// The details that the HTML page shows on a click: names and values.
     pub details: Vec<(String, String)>,
 }
 
-/// How a node looks.
+/// The shape of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Shape {
-    /// A box: something that is, or is done.
+    /// A box, for an object or an action.
     Box,
-    /// A box that stands out, as on the critical path.
+    /// An emphasized box, for example on the critical path.
     Bold,
-    /// A rounded box: something outside.
+    /// A rounded box, for an object outside of the graph's subject.
     Round,
-    /// A small one without weight: a barrier.
+    /// An inconspicuous box, for a barrier.
     Quiet,
 }
 
-/// An edge, in the direction in which it is read: from what comes first.
+/// An edge. It leads from a node to one that depends on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Edge {
-    /// Where it begins.
+    /// The index of its start in [`Drawing::nodes`].
     pub from: usize,
-    /// Where it ends.
+    /// The index of its end in [`Drawing::nodes`].
     pub to: usize,
-    /// What is written on it.
+    /// Its label.
     pub label: String,
-    /// How it looks.
+    /// Its line style.
     pub line: Line,
 }
 
-/// How an edge looks.
+/// The line style of an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Line {
-    /// A need.
+    /// A solid line, for a strong dependency.
     Solid,
-    /// Something weaker.
+    /// A dashed line, for a weaker dependency.
     Dashed,
 }
 
-/// Something that nodes are in.
+/// A group of nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Group {
-    /// Its name.
+    /// Its label.
     pub label: String,
-    /// The place of the group it is in.
+    /// The index of the group that contains it.
     pub parent: Option<usize>,
 }
 
-/// How a drawing is written.
+/// The output format of a drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// Graphviz.
+    /// Graphviz's dot.
     Dot,
-    /// Mermaid's flowchart.
+    /// A Mermaid flowchart.
     Mermaid,
-    /// The data themselves.
+    /// The drawing as JSON.
     Json,
-    /// A picture.
+    /// An SVG picture.
     Svg,
-    /// A page with the picture in it, to move about in.
+    /// An HTML page in which the picture can be moved and zoomed.
     Html,
 }
 
-/// A word that is no format.
+/// An error of a word that is no format.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{0}` is no format of pictures: one of dot, mermaid, json, svg, html")]
 pub struct UnknownFormat(pub String);
@@ -151,13 +151,13 @@ impl FromStr for Format {
 }
 
 impl Drawing {
-    /// Makes an empty drawing.
+    /// Creates an empty drawing.
     pub fn new(title: impl Into<String>) -> Self {
         Self { version: 1, title: title.into(), nodes: Vec::new(), edges: Vec::new(), groups: Vec::new() }
     }
 
-    /// Draws a plan: steps and barriers, an edge from the step that is waited for to the one that waits. The critical path
-    /// stands out.
+    /// Draws a plan with its steps and barriers. Each edge leads from a step to one that waits for it. The
+    /// critical path is emphasized.
     pub fn of_plan<W: fmt::Display, R: fmt::Display>(title: impl Into<String>, plan: &Plan<W, R>) -> Self {
         let mut drawing = Self::new(title);
         let critical: HashSet<StepNumber> = plan.critical_path().into_iter().collect();

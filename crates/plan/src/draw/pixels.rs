@@ -1,27 +1,27 @@
-//! From columns and heights to pixels: the last step of the [layout](super::layout).
+//! Positions in pixels: the last step of the [layout](super::layout).
 
 use super::Drawing;
 use super::lanes::{Frame, Lanes, MARGIN};
 use super::layout::{CHAR, GAP_X, Item, Layout, PAD, Place, number};
 
-/// Items in their columns, with what it takes to say where each is in the picture.
+/// The items in their columns, with the positions and sizes of columns.
 pub(super) struct Columns<'a> {
     drawing: &'a Drawing,
     items: &'a [Item],
     frames: &'a [Option<Frame>],
-    /// How much wider each frame is than the columns in it, on each side.
+    /// The space between each frame and its columns, on each side.
     margins: Vec<u32>,
-    /// The left edge and the width of each column.
+    /// The left edge of each column. `widths` has their widths.
     lefts: Vec<u32>,
     widths: Vec<u32>,
-    /// The right edge of the last column, with the margins behind it.
+    /// The right edge of the last column, including the margins of frames.
     right: u32,
-    /// What is highest, in the units of the items.
+    /// The upper edge of the highest item, in the units of items.
     top: i64,
 }
 
 impl<'a> Columns<'a> {
-    /// Gives columns the width of the widest in them, and puts them beside each other.
+    /// Computes the positions of columns. The widest item of a column determines its width.
     pub(super) fn new(
         drawing: &'a Drawing,
         items: &'a [Item],
@@ -44,7 +44,7 @@ impl<'a> Columns<'a> {
         Self { drawing, items, frames, margins, lefts, widths, right, top }
     }
 
-    /// Places all that is drawn: each edge through the items of its chain, back to front where it was turned round.
+    /// Computes the positions of nodes, edges and frames. The points of a reversed edge are reversed again.
     pub(super) fn layout(&self, turned: &[bool], chains: &[Vec<usize>]) -> Layout {
         let nodes = self.items[..self.drawing.nodes.len()].iter().map(|item| self.node(item)).collect();
         let edges = chains.iter().zip(turned).map(|(chain, turned)| {
@@ -65,7 +65,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Returns how far down something is in the picture.
+    /// Returns the vertical position in the picture.
     fn down(&self, y: i64) -> u32 {
         PAD + u32::try_from(y - self.top).unwrap_or(u32::MAX / 1024)
     }
@@ -79,7 +79,8 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Goes from the right edge of the first item to the left edge of the last, straight through the columns of the bends.
+    /// Returns the points of an edge, from the right edge of the first item to the left edge of the last. It
+    /// is level within the columns of bends.
     fn edge(&self, chain: &[usize]) -> Vec<(u32, u32)> {
         let last = chain.len() - 1;
         let mut points = Vec::with_capacity(chain.len() + 1);
@@ -107,7 +108,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Returns the width of each column: that of the widest in it, and more where the label of a frame needs it.
+/// Returns the widths of columns: that of the widest item, or more if the label of a frame needs it.
 fn widths(
     drawing: &Drawing,
     items: &[Item],
@@ -120,7 +121,7 @@ fn widths(
     for item in items {
         widths[item.column] = widths[item.column].max(item.width);
     }
-    // Inner frames are behind those that they are in.
+    // Inner frames come after outer ones.
     for (group, frame) in frames.iter().enumerate().rev() {
         let Some(Frame { first, last, .. }) = frame else { continue };
         let inside: u32 = widths[*first..=*last].iter().sum();

@@ -1,25 +1,25 @@
-//! The picture.
+//! The SVG picture.
 
 use std::fmt::Write as _;
 
 use super::layout::{LINE, PAD, Place, layout};
 use super::{Drawing, Line, Shape};
 
-/// How everything looks; the page has it too.
+/// The style sheet of the picture, which the HTML page also contains.
 pub(crate) const STYLE: &str = "text{font:13px ui-sans-serif,system-ui,sans-serif;fill:#1c2733}\
 .n rect{fill:#f4f7fa;stroke:#5b7083;rx:4}.bold rect{stroke:#b3261e;stroke-width:2.5}\
 .round rect{fill:#eef6ee;stroke:#4f7d4f;rx:14}.quiet rect{fill:none;stroke:#b9c4ce;stroke-dasharray:2 3}\
 .quiet text{fill:#5b6b78}.e{fill:none;stroke:#7d8c99;stroke-width:1.2}.dashed{stroke-dasharray:5 4;stroke:#b0bac3}\
 .f rect{fill:#5b7083;fill-opacity:.06;stroke:#9fb0bf;rx:6}.f text{font-size:12px;fill:#4a5d6e}";
 
-/// Writes the picture as a document of its own.
+/// Writes the picture as a document.
 pub(crate) fn svg(drawing: &Drawing) -> String {
     let mut out = String::new();
     write(drawing, &mut out);
     out
 }
 
-/// Writes the picture.
+/// Writes the picture into a string.
 pub(crate) fn write(drawing: &Drawing, out: &mut String) {
     let layout = layout(drawing);
     let (width, height) = (layout.width, layout.height);
@@ -76,7 +76,7 @@ pub(crate) fn write(drawing: &Drawing, out: &mut String) {
     out.push_str("</g>\n</svg>\n");
 }
 
-/// Goes through points with level tangents.
+/// Returns the path of a curve through points, with horizontal tangents.
 fn curve(points: &[(u32, u32)]) -> String {
     let mut path = String::new();
     let Some((x, y)) = points.first() else { return path };
@@ -93,7 +93,7 @@ fn curve(points: &[(u32, u32)]) -> String {
     path
 }
 
-/// Makes text harmless in XML and HTML, also within attributes.
+/// Escapes text for XML and HTML, including attributes.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -103,7 +103,7 @@ pub(crate) fn escaped(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            // XML has no control characters.
+            // XML allows no control characters.
             control if control.is_control() && control != '\n' && control != '\t' => out.push('\u{fffd}'),
             other => out.push(other),
         }

@@ -1,17 +1,17 @@
-//! Dot, Mermaid and JSON.
+//! The text formats: dot, Mermaid and JSON.
 
 use std::fmt::Write as _;
 
 use super::{Drawing, Line, Shape};
 
-/// Writes the data themselves.
+/// Writes a drawing as JSON.
 pub(crate) fn json(drawing: &Drawing) -> String {
     let mut json = serde_json::to_string_pretty(drawing).expect("a drawing is plain data");
     json.push('\n');
     json
 }
 
-/// Writes Graphviz's language.
+/// Writes a drawing as Graphviz's dot.
 pub(crate) fn dot(drawing: &Drawing) -> String {
     let mut out = String::new();
     let _ = writeln!(
@@ -46,7 +46,7 @@ pub(crate) fn dot(drawing: &Drawing) -> String {
     out
 }
 
-/// Writes Mermaid's flowchart.
+/// Writes a drawing as a Mermaid flowchart.
 pub(crate) fn mermaid(drawing: &Drawing) -> String {
     let mut out = String::from("flowchart LR\n");
     groups(
@@ -79,7 +79,7 @@ pub(crate) fn mermaid(drawing: &Drawing) -> String {
     out
 }
 
-/// Writes nodes inside of their groups.
+/// Writes nodes inside their groups.
 fn groups(
     drawing: &Drawing,
     parent: Option<usize>,
@@ -92,7 +92,7 @@ fn groups(
     for at in (0..drawing.nodes.len()).filter(|at| drawing.nodes[*at].group == parent) {
         node(out, at, &indent);
     }
-    // Groups are at most as deep as assemblies may be inside of each other.
+    // The recursion is bounded by the limit on nested assemblies.
     for (number, group) in drawing.groups.iter().enumerate().filter(|(_, group)| group.parent == parent) {
         let (open, first, close) = frame(&group.label, number);
         let _ = write!(out, "{indent}{open}");
@@ -108,7 +108,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }
 
-/// Replaces what means something to Mermaid or to the page that it is in.
+/// Escapes characters with a meaning in Mermaid or HTML.
 fn entities(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -1,4 +1,4 @@
-//! Pictures.
+//! Drawings.
 
 use insta::assert_snapshot;
 use proptest::collection::vec;
@@ -191,7 +191,7 @@ fn no_text_becomes_markup_or_script() {
 
 #[test]
 fn boxes_of_a_column_do_not_overlap_and_edges_go_to_the_right() {
-    // A grid of 300 nodes with edges to the next column and one that skips several.
+    // A grid of 300 nodes. Edges lead to the next column, and some skip several columns.
     let mut drawing = Drawing::new("grid");
     for at in 0..300 {
         drawing.nodes.push(node(&format!("node {at}"), None));
@@ -208,7 +208,7 @@ fn boxes_of_a_column_do_not_overlap_and_edges_go_to_the_right() {
         }
         assert!(a.x + a.width <= placed.width && a.y + a.height <= placed.height, "{a:?}");
     }
-    // It begins at the upper edge, and ends soon after the highest column does.
+    // The picture begins at the upper edge, and is not much higher than its highest column.
     let bends = placed.edges.iter().flatten().map(|(_, y)| *y);
     let top = placed.nodes.iter().map(|place| place.y).chain(bends).min();
     assert!(top >= Some(10) && top <= Some(12), "{top:?}");
@@ -219,7 +219,7 @@ fn boxes_of_a_column_do_not_overlap_and_edges_go_to_the_right() {
     assert_eq!(placed, layout(&drawing), "the same graph, the same picture");
 }
 
-/// Random groups in groups: each frame has around it all that is in it, and nothing else.
+/// In drawings of random nested groups, each frame contains its members and nothing else.
 #[test]
 fn frames_have_in_them_what_belongs_there() {
     proptest!(|(
@@ -240,7 +240,7 @@ fn frames_have_in_them_what_belongs_there() {
             drawing.edges.push(edge(from.index(homes.len()), to.index(homes.len())));
         }
         let placed = layout(&drawing);
-        // A group and those around it.
+        // Returns a group and the groups around it.
         let around = |group: Option<usize>| -> Vec<usize> {
             std::iter::successors(group, |group| drawing.groups[*group].parent).collect()
         };
@@ -280,7 +280,7 @@ fn overlap(a: &Place, b: &Place) -> bool {
     !apart(a.x, a.width, b.x, b.width) && !apart(a.y, a.height, b.y, b.height)
 }
 
-/// Small columns stand in the middle of large ones, and nothing above the first.
+/// Short columns are centred beside long ones, and the longest one fills the picture.
 #[test]
 fn a_picture_fills_its_frame() {
     let mut drawing = Drawing::new("fan");
@@ -310,7 +310,7 @@ fn formats_are_words() {
     assert_snapshot!("pdf".parse::<Format>().unwrap_err(), @"`pdf` is no format of pictures: one of dot, mermaid, json, svg, html");
 }
 
-/// Parts that have nothing to do with each other make a block that is about as wide as high.
+/// Unconnected nodes form a block that is about as wide as high.
 #[test]
 fn many_nodes_without_edges_are_a_block() {
     let mut drawing = Drawing::new("lots");

@@ -1,4 +1,4 @@
-//! Plans as a reader sees them: order, circles, shape.
+//! The public behaviour of plans: order, cycles, shape.
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -157,7 +157,7 @@ fn numbers_go_back_along_waits_and_nowhere_in_a_circle() {
 }
 
 proptest! {
-    /// Waits that only point backwards always give a plan, in which nothing comes before what it waits for.
+    /// Waits for earlier steps always give a plan, in which each step follows all that it waits for.
     #[test]
     fn acyclic_waits_are_ordered(edges in proptest::collection::vec((1_usize..40, 0_usize..40), 0..120)) {
         let mut builder = builder();
