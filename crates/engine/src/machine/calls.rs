@@ -119,10 +119,17 @@ impl Machine {
             && matches!(action, Some(Action::Transition(Transition::Uninstall | Transition::Delete)))
     }
 
-    /// Tells whether a call makes something that was not there.
+    /// Tells whether a call creates something that was not there: an instance, or a part of a relationship.
     fn makes(&self, id: &CallId) -> bool {
-        let action = self.calls.get(id).map(|run| &run.record.action);
-        matches!(action, Some(Action::Transition(Transition::Create | Transition::Install)))
+        let Some(CallRecord { action, pair, then, .. }) = self.calls.get(id).map(|run| &run.record) else {
+            return false;
+        };
+        let is_made = || pair.as_ref().and_then(|key| self.world.pairs.get(key)).is_some_and(|pair| pair.created);
+        match action {
+            Action::Transition(transition) => matches!(transition, Transition::Create | Transition::Install),
+            Action::Operation(_) => matches!(then, Advance::PairProgress(_) | Advance::Pair(true)) && !is_made(),
+            _ => false,
+        }
     }
 
     pub(super) fn log(&mut self, process: ProcessId, element: &ElementName, entries: Vec<LogEntry>) {

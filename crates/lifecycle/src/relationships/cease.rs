@@ -6,6 +6,7 @@ use windlass_model::assembly::OperationCall;
 use windlass_model::template::End;
 use windlass_model::work::{Direction, Relate, Work};
 use windlass_model::{Element, ElementName, Modifier, Relationship, Side};
+use windlass_plan::WaitKind;
 
 use super::{Ceased, Node, Relation, Skipped, is_order_only, is_outdated, listed};
 use crate::current::Current;
@@ -110,8 +111,8 @@ impl<'a> Planner<'a> {
 
     /// Lets a target that is above its state come down to it first: it keeps what it works with while it works.
     ///
-    /// Only where the target climbed on after the relationship was made is this the mirror image of the way up, and
-    /// so can't be part of a circle.
+    /// Where the target climbed on after the relationship was made, this is the mirror image of the way up. A relationship
+    /// of another version can contradict it: then it gives way.
     fn after_target_rests(&mut self, old: &Relationship, target: &Element, rank: u8, step: At) {
         if old.target_modifier == Modifier::Post
             || old.source_modifier == Modifier::Pre
@@ -127,7 +128,7 @@ impl<'a> Planner<'a> {
             {
                 let rule = format!("target {} is stopped first", leaf.name.local());
                 let why = self.because(old, rule);
-                self.graph.need(step, stop, why);
+                self.graph.wait_firmly(step, stop, WaitKind::Needs, Firmness::Wish, why);
             }
         }
     }

@@ -123,12 +123,15 @@ pub(super) fn load(db: &Connection, seal: &Seal, scope: &AssemblyName) -> Outcom
         elements: elements.into_iter().map(|element| (element.name.clone(), element)).collect(),
         instances: instances.into_iter().map(|instance| (instance.element.clone(), instance)).collect(),
         pairs: pairs.into_iter().map(|pair| (pair.key.clone(), pair)).collect(),
-        processes: of(db, "SELECT record FROM process WHERE assembly = ?1 AND open = 1 ORDER BY id", name)?,
+        processes: of(db, OPEN_PROCESSES, name)?,
         calls: of(db, OPEN_CALLS, name)?,
         jobs: of(db, JOBS_OF_OPEN_CALLS, name)?,
         secrets: secrets(db, seal, name)?,
     }))
 }
+
+// The plus keeps SQLite from the index by assembly, which holds the whole history: only few processes are open.
+const OPEN_PROCESSES: &str = "SELECT record FROM process WHERE +assembly = ?1 AND open = 1 ORDER BY id";
 
 const OPEN_CALLS: &str = "SELECT call.record FROM call JOIN process ON process.id = call.process
     WHERE process.assembly = ?1 AND call.open = 1 ORDER BY call.place";

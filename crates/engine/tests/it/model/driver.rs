@@ -13,7 +13,7 @@ use windlass_model::name::DriverKind;
 use windlass_model::record::{Failure, FailureKind};
 use windlass_source::Diagnostic;
 
-use super::world::World;
+use super::world::{Seen, World};
 
 /// The driver of a world.
 pub(super) struct Hand(pub(super) World);
@@ -125,13 +125,13 @@ impl Driver for Hand {
             return vec![self.check(context, call).await];
         }
         let look = |call: &Call| {
-            let (done, natural, out) = self.0.look(call.id.as_str());
-            let observation = match &natural {
-                _ if done => Observation::Reached,
-                Some(_) => Observation::Differs("it is not as it should be".to_owned()),
-                None => Observation::Absent,
+            let (seen, natural, out) = self.0.look(call.id.as_str());
+            let observation = match seen {
+                Seen::All => Observation::Reached,
+                Seen::Half => Observation::Differs("it is not as it should be".to_owned()),
+                Seen::Nothing => Observation::Absent,
             };
-            let out = out.filter(|_| done).map_or(Value::Null, Value::from);
+            let out = out.filter(|_| seen == Seen::All).map_or(Value::Null, Value::from);
             Ok(Observed { observation, report: report(natural.as_deref(), &out) })
         };
         calls.iter().map(look).collect()

@@ -91,6 +91,14 @@ struct Known {
     lost: u64,
 }
 
+/// How much of a call an observer sees to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen {
+    All,
+    Half,
+    Nothing,
+}
+
 /// What a call does.
 #[derive(Debug, Clone)]
 enum Deed {
@@ -226,13 +234,24 @@ impl World {
         }
     }
 
-    /// Looks whether a call has done what it should; and at its element: the driver's id of it, and what it publishes.
-    pub(super) fn look(&self, call: &str) -> (bool, Option<String>, Option<String>) {
+    /// Looks what a call has done; and at its element: the driver's id of it, and the value that it publishes.
+    pub(super) fn look(&self, call: &str) -> (Seen, Option<String>, Option<String>) {
         let inner = self.lock();
-        let Some(known) = inner.calls.get(call) else { return (false, None, None) };
+        let Some(known) = inner.calls.get(call) else { return (Seen::Nothing, None, None) };
         let element = &known.call.element;
         let natural = inner.present.contains(element).then(|| natural(element));
-        (known.done, natural, published(&inner.ground, element))
+        let is_begun = match &known.deed {
+            Deed::Move(..) => natural.is_some(),
+            Deed::Tie(key, direction, number) => {
+                inner.has_joined(key, *number) == Some(*direction == Direction::Create)
+            }
+        };
+        let seen = match (known.done, is_begun) {
+            (true, _) => Seen::All,
+            (false, true) => Seen::Half,
+            (false, false) => Seen::Nothing,
+        };
+        (seen, natural, published(&inner.ground, element))
     }
 
     /// Takes note of a call before its job is handed over.
@@ -321,6 +340,12 @@ impl Inner {
             Deed::Move(element, transition) => self.may_move(element, *transition, &call),
             // Nobody has seen it fail.
             Deed::Tie(..) if failed && repeats => Ok(()),
+            // An observer has seen that it did nothing.
+            Deed::Tie(key, Direction::Create, number)
+                if failed && self.trouble.observable && self.has_joined(key, *number) == Some(false) =>
+            {
+                Ok(())
+            }
             Deed::Tie(key, direction, number) => self.may_tie(key, *direction, *number, &call),
         };
         self.running.insert(id.to_owned(), deed);
@@ -428,9 +453,14 @@ impl Inner {
         Ok(())
     }
 
+    /// Tells whether the operation with a number has been called to make a relationship, and has done something.
+    fn has_joined(&self, key: &PairKey, number: u8) -> Option<bool> {
+        self.joined.get(key)?.get(&number).copied()
+    }
+
     fn may_tie(&self, key: &PairKey, direction: Direction, number: u8, call: &Call) -> Result<(), String> {
         let made = direction == Direction::Create;
-        let called = self.joined.get(key).and_then(|joined| joined.get(&number));
+        let called = self.has_joined(key, number);
         if called.is_some() == made && !self.ground.hangs(key) {
             return Err(format!("{direction:?} {number} of {key:?}, which is so already: {called:?}"));
         }
