@@ -68,7 +68,7 @@ pub enum ElementChangeKind {
     Reconfigured,
     /// It is uninstalled and installed again.
     Reinstalled,
-    /// It is Broken, and is stopped and started.
+    /// It is Broken or to be healed, and is stopped and started.
     Healed,
     /// It has failed, or its removal was not completed. Its leftovers are removed, and it is installed again.
     Repaired,

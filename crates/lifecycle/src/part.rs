@@ -24,7 +24,7 @@ pub(crate) enum Fate {
     Adopt,
     /// It has failed and is re-created.
     Repair,
-    /// It is Broken: it is stopped and started again.
+    /// It is Broken or to be healed: it is stopped and started again.
     Heal,
     /// It is lowered to another state.
     Lower,
@@ -133,7 +133,7 @@ impl<'a> Part<'a> {
 
     /// Returns the step after which the part is at a rank.
     ///
-    /// Returns `None` if the part is there already or never gets there.
+    /// Returns `None` if the part is at the rank already or never reaches it.
     pub(crate) fn reaching(&self, rank: u8) -> Option<At> {
         if rank == rank::ABSENT || rank == rank::CREATED && !self.declared.has_created() {
             // The part is Absent as soon as the old one is removed.
@@ -302,7 +302,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Returns the highest last rank of the nodes of an endpoint.
+    /// Returns the highest of the last ranks of an endpoint's nodes.
     fn end_of(&self, topology: &Topology, endpoint: &ElementName) -> u8 {
         let nodes = topology.nodes(endpoint);
         nodes.into_iter().map(|node| self.node(topology, node).end).max().unwrap_or(rank::ABSENT)

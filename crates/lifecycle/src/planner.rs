@@ -130,7 +130,7 @@ pub(crate) struct Planner<'a> {
 /// and the rank.
 type Holds = IndexMap<(usize, u8), Vec<Hold>>;
 
-/// A wait with its priority and reason.
+/// A wait of an element (*hold*) with its priority and reason. It becomes a wait of each step concerned.
 #[derive(Clone, Copy)]
 struct Hold {
     until: At,
@@ -202,7 +202,7 @@ impl<'a> Planner<'a> {
 
     /// Returns the step or barrier after which an element is at a rank.
     ///
-    /// Returns `None` if the element is there already or never gets there.
+    /// Returns `None` if the element is at the rank already or never reaches it.
     pub(crate) fn reached(&mut self, name: &ElementName, rank: u8) -> Option<At> {
         let topology = self.desired()?;
         let place = topology.position(name)?;

@@ -1,8 +1,8 @@
 //! The parts that a limited plan may touch: the named parts, and those that they need to run.
 //!
 //! A part is needed in two cases. A named part reads its output, or a relationship with it must be created
-//! before the named part reaches its state. A needed part stays as it is if it is far enough. Otherwise it
-//! takes its whole path, and needs others in turn. All other parts have no steps.
+//! before the named part reaches its state. A needed part stays as it is if its state is sufficient.
+//! Otherwise the plan contains its complete path, and it needs others in turn. All other parts have no steps.
 //!
 //! A pair is ceased and created if both of its ends may be touched, or if an end is lowered. It is also
 //! created if a part cannot run without it.
@@ -21,7 +21,7 @@ use crate::reads::Reads;
 
 /// The resources that a limited plan may touch.
 pub(crate) struct Scope {
-    /// The resources that take their path.
+    /// The resources whose complete paths the plan contains.
     acting: HashSet<ElementName>,
     /// The resources that stay as they are, and that acting ones need.
     needed: HashSet<ElementName>,
@@ -70,7 +70,7 @@ impl Scope {
         }
     }
 
-    /// Tells whether a part takes its path.
+    /// Tells whether the plan contains the complete path of a part.
     pub(crate) fn is_acting(&self, part: &ElementName) -> bool {
         self.acting.contains(part)
     }
@@ -195,7 +195,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Records that a part takes its path.
+    /// Records that the plan contains the complete path of a part.
     fn act(&mut self, name: &ElementName, open: &mut Vec<ElementName>) {
         if self.parts.get(name).is_some() && self.scope.acting.insert(name.clone()) {
             open.push(name.clone());
