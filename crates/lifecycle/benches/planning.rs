@@ -1,4 +1,4 @@
-//! How long planning takes, and how that grows.
+//! Measures how the duration of planning grows with the assembly.
 
 use std::fmt::Write as _;
 
@@ -31,7 +31,7 @@ fn composed(sections: &str) -> Topology {
     composed.topology.unwrap_or_else(|| panic!("{}", composed.diagnostics))
 }
 
-/// Each component reads what the one ten before it publishes.
+/// Returns an assembly in which each component reads an output of the tenth component before it.
 fn chained(count: usize) -> Topology {
     let mut sections = String::from("composition:\n");
     for at in 0..count {
@@ -46,7 +46,7 @@ fn chained(count: usize) -> Topology {
     composed(&sections)
 }
 
-/// Two clusters of a thousand nodes, each node of one related to each of the other.
+/// Returns two clusters of a thousand nodes, with each node of one related to each of the other.
 fn clusters() -> Topology {
     composed(
         "composition:

@@ -1,5 +1,7 @@
-//! Plans one assembly of a given size and prints what it took: `components seconds peak-bytes`. `scripts/bench-plan`
-//! runs it in a process of its own for each size, so that the peak is that size's.
+//! Plans an assembly of a given size and prints `components seconds peak-bytes`.
+//!
+//! `scripts/bench-plan` runs it in a separate process for each size, so that the peak memory belongs to that
+//! size.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -17,9 +19,9 @@ fn main() {
     let shape = std::env::args().nth(1).unwrap_or_default();
     let count: usize = std::env::args().nth(2).and_then(|count| count.parse().ok()).unwrap_or(1_000);
     let topology = if shape == "clusters" { clusters(count) } else { chained(count) };
-    // The program itself is read from the disk by its first plan, which is another one.
+    // The first plan loads the program from disk, so it is not measured.
     make(&chained(10));
-    // Once, as a command does; or so often that all is warm.
+    // One round measures a command; many rounds measure with warm caches.
     let times: usize = std::env::args().nth(3).and_then(|times| times.parse().ok()).unwrap_or(1);
     if std::env::args().nth(4).is_some_and(|word| word == "cold") {
         chill();
@@ -32,15 +34,16 @@ fn main() {
     println!("{count} {each:.7} {}", peak().unwrap_or(0));
 }
 
-/// Goes through so much other memory that nothing of the topology is left in the caches of a core. A small one would lie
-/// there since it was made, a large one never does.
+/// Reads enough other memory to remove the topology from the caches of a core.
+///
+/// Otherwise a small topology is still cached from its creation, and a large one is not.
 fn chill() {
     const BYTES: usize = 256 << 20;
     let other = vec![1_u8; BYTES];
     assert_eq!(other.iter().map(|byte| usize::from(*byte)).sum::<usize>(), BYTES);
 }
 
-/// Plans an assembly of which nothing is there, and drops the plan.
+/// Plans an assembly without existing parts, and drops the plan.
 fn make(topology: &Topology) {
     let desired = Some(Version { topology, lookup: &NothingYet });
     let situation = Situation { current: &Current::default(), installed: None, desired };
@@ -48,20 +51,20 @@ fn make(topology: &Topology) {
     assert!(!planned.plan.is_empty() && !planned.diff.is_empty());
 }
 
-/// Returns for how many seconds this thread has worked: others that keep the machine busy don't count.
+/// Returns the CPU time of this thread in seconds, which excludes other load on the machine.
 fn worked() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::try_from(time).expect("time runs forward").as_secs_f64()
 }
 
-/// Returns the most memory that the process has had, in bytes.
+/// Returns the peak memory of the process in bytes.
 fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
-/// Makes an element as composing does: elements of one resource share its name.
+/// Creates an element as the composer does: elements of one resource share its name.
 fn element(name: &str, kind: ElementKind, parent: Option<&str>) -> Element {
     static DESCRIPTOR: LazyLock<DescriptorName> =
         LazyLock::new(|| "resource::r::1.0".parse().expect("valid"));
@@ -89,7 +92,7 @@ fn element(name: &str, kind: ElementKind, parent: Option<&str>) -> Element {
     }
 }
 
-/// Each component reads what the one ten before it publishes.
+/// Returns an assembly in which each component reads an output of the tenth component before it.
 fn chained(count: usize) -> Topology {
     let mut elements = vec![element("t", ElementKind::Assembly, None)];
     for at in 0..count {
@@ -106,7 +109,7 @@ fn chained(count: usize) -> Topology {
     Topology::new("t".parse().expect("valid"), elements, Vec::new())
 }
 
-/// Two clusters, each node of one related to each of the other.
+/// Returns two clusters with each node of one related to each of the other.
 fn clusters(count: usize) -> Topology {
     let mut elements = vec![element("t", ElementKind::Assembly, None)];
     for group in ["t__a", "t__b"] {

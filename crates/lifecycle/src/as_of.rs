@@ -1,20 +1,22 @@
-//! What a resource of an older version reads of its assembly, as that version has it.
+//! The properties of a resource of an older version, resolved against that version's assemblies and
+//! references.
 
 use windlass_model::assembly::{ElementKind, Property};
 use windlass_model::template::Part;
 use windlass_model::{Element, Template, Topology};
 
-/// The most parts that the values of one element may have once they are written out. What reads more keeps its
-/// references: values that double each other grow without end.
+/// The maximum number of template parts in the written-out values of one element.
+///
+/// Beyond it, references stay. Values that double each other would otherwise grow exponentially.
 const MOST: usize = 10_000;
 
-/// The most assemblies' properties that are read one through the other; what lies deeper keeps its reference.
+/// The maximum depth of assembly properties that read each other; deeper references stay.
 const DEEPEST: usize = 100;
 
-/// Describes an element of a version with the values that the version's assemblies and references have.
+/// Returns an element of a version with the values of that version's assemblies and references written out.
 ///
-/// They have no versions of their own: in a merged topology they are as the newest has them, and a part that still has
-/// older values must not seem to have the new ones.
+/// Assemblies and references have no versions of their own: a merged topology has them as in the newest
+/// version. Without this, a part with older values would seem to have the new ones.
 pub(crate) fn element(version: &Topology, element: &Element) -> Element {
     let mut writer = Writer { version, left: MOST, depth: 0 };
     let written = element.properties.iter().map(|(name, property)| {
@@ -65,7 +67,7 @@ impl<'a> Writer<'a> {
                     *sensitive |= tainted;
                     return whole;
                 }
-                // A list within a text is for the resolver to refuse.
+                // The resolver reports a list within text.
                 _ => written.push(part.clone()),
             }
             *sensitive |= tainted;
@@ -73,7 +75,8 @@ impl<'a> Writer<'a> {
         Template::Text(written)
     }
 
-    /// Returns the value that a part of a text reads of an assembly or a reference, and whether that is sensitive.
+    /// Returns the value that a template part reads from an assembly or a reference, and whether it is
+    /// sensitive.
     fn read(&self, part: &Part) -> Option<(&'a Template, bool)> {
         let Part::Property { element, property } = part else { return None };
         if self.left == 0 || self.depth == DEEPEST {

@@ -1,4 +1,4 @@
-//! What is asked of the planner, and what it answers.
+//! The input and the output of the planner.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,51 +10,53 @@ use crate::current::Current;
 use crate::diff::Diff;
 use crate::plan::Plan;
 
-/// An assembly as one of its versions describes it.
+/// A version of an assembly.
 #[derive(Clone, Copy)]
 pub struct Version<'a> {
     /// Its elements and relationships.
     pub topology: &'a Topology,
-    /// What drivers have published so far, and the secrets that this version refers to.
+    /// The outputs that drivers have published so far, and the secrets that this version refers to.
     pub lookup: &'a dyn Lookup,
 }
 
-/// How things are and how they should be.
+/// The current, the installed and the desired state of an assembly.
 #[derive(Clone, Copy)]
 pub struct Situation<'a> {
-    /// How far everything has come.
+    /// The recorded state of each element and relationship.
     pub current: &'a Current,
-    /// What the things that are there were made from; none says that nothing about it has changed.
+    /// The version that the existing parts were installed from; `None` if nothing about it has changed.
     ///
-    /// After an upgrade that was cut short, it holds each element as it was installed: some from one version, some
-    /// from another. See [`crate::merged`].
+    /// After an interrupted upgrade it holds each element as it was installed, from several versions. See
+    /// [`crate::merged`].
     pub installed: Option<Version<'a>>,
-    /// What should be there; none when nothing should.
+    /// The version that should exist; `None` if all parts are to be removed.
     pub desired: Option<Version<'a>>,
 }
 
-/// How to get there.
+/// The options of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// The state that every part should be in at least: Installed, Inactive or Active.
+    /// The minimum state of every part: Installed, Inactive or Active.
     ///
-    /// Parts above it come down to it. A part may end above it where a relationship asks for that.
+    /// Parts above it are lowered to it. A part may end above it if a relationship requires that.
     pub goal: State,
-    /// Whether parts that are not there are taken over instead of made. They are Active then, and so is `goal`.
+    /// Whether missing parts are adopted instead of created. Adopted parts are Active, and `goal` counts as
+    /// Active.
     pub adopt: bool,
-    /// The packages of the version that is desired. A part that was installed from another package is installed anew.
+    /// The packages of the desired version. A part that was installed from another package is re-installed.
     pub packages: BTreeMap<DescriptorName, PackageDigest>,
-    /// The elements that are installed anew, whether they have changed or not.
+    /// The elements that are re-installed even if they have not changed.
     pub replace: BTreeSet<ElementName>,
-    /// The elements that are taken for Broken, whatever their state says.
+    /// The elements that count as Broken, regardless of their recorded state.
     pub heal: BTreeSet<ElementName>,
-    /// The elements that the plan is limited to; empty means everything. What they need to run, and isn't there, comes too;
-    /// all else stays as it is.
+    /// The elements that the plan is limited to; empty means all.
+    ///
+    /// Missing parts that they need to run are planned too. All other parts stay as they are.
     pub target: BTreeSet<ElementName>,
 }
 
 impl Default for Options {
-    /// Everything Active, and no part touched that hasn't changed.
+    /// Makes all parts Active, and touches no unchanged part.
     fn default() -> Self {
         Self {
             goal: State::Active,
@@ -68,26 +70,26 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Makes the options of a plan that takes every part to a state.
+    /// Creates the options of a plan that brings every part to a state.
     pub fn goal(goal: State) -> Self {
         Self { goal, ..Self::default() }
     }
 
-    /// Makes the options of a plan that heals some elements and touches nothing else.
+    /// Creates the options of a plan that heals some elements and touches nothing else.
     pub fn heal(elements: impl IntoIterator<Item = ElementName>) -> Self {
         let heal: BTreeSet<_> = elements.into_iter().collect();
         Self { target: heal.clone(), heal, ..Self::default() }
     }
 }
 
-/// A plan, and what it changes.
+/// A plan and its changes.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Planned {
     /// The steps.
     pub plan: Plan,
-    /// What is different afterwards, for people.
+    /// The changes for display.
     pub diff: Diff,
-    /// Changes that the plan leaves out, because it is limited to some elements.
+    /// The changes that a limited plan skips.
     pub undone: Diff,
 }

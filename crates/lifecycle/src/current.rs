@@ -1,4 +1,4 @@
-//! How things are.
+//! The recorded state of an assembly.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -9,68 +9,74 @@ use windlass_model::{ElementName, PropertyName, Relationship, State, Transition}
 
 use crate::diff::ValueChange;
 
-/// How far each element and relationship has come. What is not mentioned, is not there.
+/// The state of each element and relationship. Elements that it doesn't name are Absent.
 #[derive(Debug, Clone, Default)]
 pub struct Current {
     elements: HashMap<ElementName, ElementNow>,
-    /// By the assembly that declares a relationship and its name: the sources at each target.
+    /// The created pairs: the sources at each target. The keys are the declaring assembly and the
+    /// relationship's name.
     pairs: HashMap<ElementName, HashMap<String, Targets>>,
-    /// Those that have been made in part, in the same way.
+    /// The partly created pairs, with the same keys.
     half_made: HashMap<ElementName, HashMap<String, HalfMadeTargets>>,
-    /// Those of them that were made with other values than there are, in the same way.
+    /// The pairs that were created with outdated values, with the same keys.
     outdated: HashMap<ElementName, HashMap<String, OutdatedTargets>>,
 }
 
-/// What is left to undo of a relationship that has been made in part.
+/// The remaining operations that undo a partly created pair.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HalfMade {
-    /// The operations that undo all of it, in order.
+    /// The operations that undo the pair completely, in order.
     pub undo: Vec<OperationCall>,
-    /// How many of them, from the first on, undo what is in doubt: they are called also where the rest is to be made.
+    /// The number of leading operations in `undo` that undo an operation in doubt.
+    ///
+    /// They are called even if the creation continues afterwards.
     pub in_doubt: usize,
 }
 
-/// The sources with which a relationship has been made in part, at each target.
+/// The partly created pairs of a relationship: the sources at each target.
 type HalfMadeTargets = HashMap<ElementName, HalfMadeSources>;
 
-/// The same at one target.
+/// The partly created pairs at one target.
 pub(crate) type HalfMadeSources = HashMap<ElementName, HalfMade>;
 
-/// The sources of a relationship at each target.
+/// The created pairs of a relationship: the sources at each target.
 type Targets = HashMap<ElementName, HashSet<ElementName>>;
 
-/// The sources with which a relationship was made with other values than there are, with those, at each target.
+/// The pairs of a relationship with outdated values: the changed values of each source at each target.
 pub(crate) type OutdatedTargets = HashMap<ElementName, OutdatedSources>;
 
-/// The same at one target.
+/// The pairs with outdated values at one target.
 pub(crate) type OutdatedSources = HashMap<ElementName, Vec<ValueChange>>;
 
-/// How far an element has come.
+/// The recorded state of an element.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ElementNow {
     /// Its state.
     pub state: State,
-    /// Whether its driver knows it: a launch has answered.
+    /// Whether its driver has reported an instance, or may have created one.
     pub present: bool,
-    /// The last transition that failed or was cut after it may have begun to act, or that is done without the next that
-    /// belongs to it: what it did may still be there.
+    /// The last transition that may have leftovers.
+    ///
+    /// It failed or was cut after it may have started to act. Or it succeeded without the transition that
+    /// completes its step.
     pub attempted: Option<Transition>,
-    /// The package that it was installed from, where that is known.
+    /// The package that it was installed from, if known.
     pub package: Option<PackageDigest>,
-    /// A number that grows with every process: the one that installed it; 0 where that is not known.
+    /// The number of the process that installed it; 0 if unknown. Later processes have higher numbers.
     pub installed_by: u64,
-    /// The process that installed or reconfigured it last; 0 where that is not known.
+    /// The number of the process that last installed or reconfigured it; 0 if unknown.
     ///
-    /// An element that was given its values before a part was installed from which it reads, has stale ones. That is
-    /// how a reader is found whose process ended between the two.
+    /// The values of an element are outdated if one of its producers was installed by a later process. This
+    /// happens if a process ends between the two.
     pub configured_by: u64,
-    /// The properties whose values have become others since it was given them, with the value that it has; none of a secret.
+    /// The properties whose values have changed since they were applied, with the applied value.
     ///
-    /// That is how a reader is found of a part that publishes something else and was not installed anew.
+    /// The value is `None` if it is secret. A producer that publishes new outputs without a re-installation
+    /// causes such changes.
     pub stale: BTreeMap<PropertyName, Option<Value>>,
 }
 
-/// What is known of an element that isn't there.
+/// The recorded state of an element that does not exist.
 static NOTHING: ElementNow = ElementNow {
     state: State::Absent,
     present: false,
@@ -82,23 +88,23 @@ static NOTHING: ElementNow = ElementNow {
 };
 
 impl ElementNow {
-    /// Makes what is known of an element in a state, and nothing else of it.
+    /// Creates the record of an element in a state, with defaults for all other fields.
     pub fn new(state: State, present: bool) -> Self {
         Self { state, present, ..Self::default() }
     }
 
-    /// Tells whether a failed attempt may have left something that has to be cleaned up.
+    /// Tells whether a failed attempt may have leftovers.
     pub fn has_remains(&self) -> bool {
         self.state == State::Failed && (self.present || self.attempted.is_some())
     }
 
-    /// Tells whether it may be running although it is not Active: it was to start, and that failed or was cut.
+    /// Tells whether an Inactive element may run, because its Start or Integrity failed or was cut.
     pub fn may_run(&self) -> bool {
         self.state == State::Inactive
             && matches!(self.attempted, Some(Transition::Start | Transition::Integrity))
     }
 
-    /// Tells whether something of it may be gone: it was to be removed, and that failed or was cut.
+    /// Tells whether the element may be partly removed, because its Uninstall or Delete failed or was cut.
     pub fn is_partly_removed(&self) -> bool {
         matches!(self.state, State::Created | State::Installed | State::Inactive)
             && matches!(self.attempted, Some(Transition::Uninstall | Transition::Delete))
@@ -106,53 +112,55 @@ impl ElementNow {
 }
 
 impl Current {
-    /// Notes how far an element has come.
+    /// Records the state of an element.
     pub fn element(&mut self, name: ElementName, now: ElementNow) {
         self.elements.insert(name, now);
     }
 
-    /// Notes that a relationship between two nodes has been made.
+    /// Records that a pair of a relationship is created.
     pub fn pair(&mut self, key: PairKey) {
         insert(&mut self.pairs, key);
     }
 
-    /// Notes that a relationship between two nodes has been made in part: where it is wanted the rest is done, else what has
-    /// been done is undone.
+    /// Records that a pair of a relationship is partly created.
+    ///
+    /// The plan completes the pair if it is desired, and undoes it otherwise.
     pub fn half_made(&mut self, key: PairKey, half: HalfMade) {
         let of_assembly = self.half_made.entry(key.assembly).or_default();
         let targets = of_assembly.entry(key.relationship.as_str().to_owned()).or_default();
         targets.entry(key.target).or_default().insert(key.source, half);
     }
 
-    /// Notes that a relationship between two nodes has been ended in part: the rest of that is done, and then it is made anew
-    /// where it is wanted.
+    /// Records that a pair of a relationship is partly ceased.
+    ///
+    /// The plan finishes ceasing it, and re-creates it if it is desired.
     pub fn half_ended(&mut self, key: PairKey) {
         self.outdated(key.clone(), Vec::new());
         self.pair(key);
     }
 
-    /// Notes that a relationship between two nodes was made with values that are others by now: where it would stay, it is
-    /// made anew with them.
+    /// Records that a pair of a relationship was created with values that have changed since.
     ///
-    /// Who knows what it was made with finds these out, as far as they are known before the plan is carried out.
+    /// The plan re-creates a pair that would otherwise stay. The caller lists the changed values that are
+    /// known before the plan is executed.
     pub fn outdated(&mut self, key: PairKey, values: Vec<ValueChange>) {
         let of_assembly = self.outdated.entry(key.assembly).or_default();
         let targets = of_assembly.entry(key.relationship.as_str().to_owned()).or_default();
         targets.entry(key.target).or_default().insert(key.source, values);
     }
 
-    /// Returns how far an element has come.
+    /// Returns the recorded state of an element; Absent if there is none.
     pub fn now(&self, name: &ElementName) -> &ElementNow {
         self.elements.get(name).unwrap_or(&NOTHING)
     }
 
-    /// Tells whether a relationship between two nodes has been made.
+    /// Tells whether a pair of a relationship is created.
     pub fn has_pair(&self, key: &PairKey) -> bool {
         self.sources_at(&key.assembly, key.relationship.as_str(), &key.target)
             .is_some_and(|sources| sources.contains(&key.source))
     }
 
-    /// Returns the sources with which a relationship has been made at one target; none when there are none.
+    /// Returns the sources of the created pairs at one target.
     pub(crate) fn made_at(
         &self,
         relationship: &Relationship,
@@ -161,7 +169,7 @@ impl Current {
         self.sources_at(&relationship.assembly, relationship.name.as_str(), target)
     }
 
-    /// Returns the sources with which a relationship has been made in part at one target; none when there are none.
+    /// Returns the partly created pairs at one target, by source.
     pub(crate) fn half_made_at(
         &self,
         relationship: &Relationship,
@@ -170,7 +178,7 @@ impl Current {
         self.half_made.get(&relationship.assembly)?.get(relationship.name.as_str())?.get(target)
     }
 
-    /// Returns where a relationship was made with other values than there are; none where it is nowhere.
+    /// Returns the pairs of a relationship that were created with outdated values.
     pub(crate) fn outdated_of(&self, relationship: &Relationship) -> Option<&OutdatedTargets> {
         self.outdated.get(&relationship.assembly)?.get(relationship.name.as_str())
     }

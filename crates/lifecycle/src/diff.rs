@@ -1,7 +1,7 @@
-//! What is different after a plan, as data for people and programs.
+//! The changes of a plan, as data for people and programs.
 //!
-//! A [`Diff`] says nothing about steps. It names each element and relationship that a plan changes, and for each
-//! property the value before and after. Sensitive values are masked already.
+//! A [`Diff`] contains no steps. It names each element and relationship that a plan changes. For each
+//! property it has the value before and after. Sensitive values are already masked.
 
 use std::fmt;
 
@@ -16,69 +16,69 @@ use crate::fate::is_repackaged;
 use crate::part::{Fate, Part, Parts};
 use crate::rank;
 
-/// What is different afterwards, in the order of declaration; what goes comes last.
+/// The changes of a plan in order of declaration; removed elements come last.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Diff {
     /// The resources that change.
     pub elements: Vec<ElementChange>,
-    /// The relationships that change by themselves, not because one of their ends does.
+    /// The relationships that change independently of their ends.
     pub relationships: Vec<RelationshipChange>,
 }
 
 impl Diff {
-    /// Tells whether nothing is different.
+    /// Tells whether nothing changes.
     pub fn is_empty(&self) -> bool {
         self.elements.is_empty() && self.relationships.is_empty()
     }
 }
 
-/// How a resource changes.
+/// The change of a resource.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ElementChange {
     /// The resource.
     pub element: ElementName,
-    /// What happens to it.
+    /// The kind of the change.
     pub kind: ElementChangeKind,
     /// Its state before.
     pub from: State,
     /// Its state after.
     pub to: State,
-    /// Its descriptor before, where it was there and is another one.
+    /// Its previous descriptor, if it existed with a different one.
     pub replaces: Option<Box<DescriptorName>>,
-    /// Its descriptor; none when it goes.
+    /// Its desired descriptor; `None` if it is removed.
     pub descriptor: Option<DescriptorName>,
-    /// Whether its package has another content.
+    /// Whether the content of its package has changed.
     pub repackaged: bool,
     /// The properties that change.
     pub properties: Vec<PropertyChange>,
 }
 
-/// What happens to a resource.
+/// The kind of a resource's change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ElementChangeKind {
-    /// It comes.
+    /// It is added.
     Added,
-    /// It exists already and is taken over.
+    /// It exists already and is adopted.
     Adopted,
-    /// It goes.
+    /// It is removed.
     Removed,
-    /// It is given new values while it is Active.
+    /// It gets new values while it is Active.
     Reconfigured,
     /// It is uninstalled and installed again.
     Reinstalled,
-    /// It is broken, and is stopped and started.
+    /// It is Broken or to be healed, and is stopped and started.
     Healed,
-    /// It has failed, and is cleared away and installed again.
+    /// It has failed, or its removal was not completed. Its leftovers are removed, and it is installed again.
     Repaired,
-    /// It goes on to a higher state.
+    /// It is raised to a higher state.
     Raised,
-    /// It goes back to a lower state.
+    /// It is lowered to a lower state.
     Lowered,
 }
 
-/// How the value of a property changes.
+/// The change of a property's value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PropertyChange {
     /// The property.
@@ -89,38 +89,38 @@ pub struct PropertyChange {
     pub after: Shown,
     /// Whether the property may change while the part is Active.
     pub volatile: bool,
-    /// Where the property is declared.
+    /// The place of the property's declaration.
     pub origin: Option<Origin>,
 }
 
-/// How a value of a relationship changes.
+/// The change of a value that a relationship was created with.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ValueChange {
     /// The property of the relationship.
     pub property: PropertyName,
-    /// The value that it was made with.
+    /// The value that the relationship was created with.
     pub before: Shown,
-    /// The value that there is now.
+    /// The current value.
     pub after: Shown,
 }
 
-/// A value as it may be shown.
+/// A value for display.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Shown {
-    /// There is none.
+    /// There is no value.
     Nothing,
-    /// This value.
+    /// A value that is not sensitive.
     Value(Value),
-    /// A sensitive one.
+    /// A sensitive value.
     Masked,
-    /// Known once these parts are installed.
+    /// A value that is known once these parts are installed.
     KnownAfter(Vec<ElementName>),
 }
 
 impl Shown {
-    /// Makes what may be shown of a value.
+    /// Returns the displayable form of a resolved value.
     pub fn of(resolved: &Resolved) -> Self {
         match &resolved.value {
             Value::Null => Self::Nothing,
@@ -152,7 +152,7 @@ impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nothing => f.write_str("(none)"),
-            // An empty text would be seen as nothing at all.
+            // Unquoted, an empty text would be invisible.
             Self::Value(value) if value.as_str() == Some("") => f.write_str("\"\""),
             Self::Value(value) => f.write_str(&text_of(value)),
             Self::Masked => f.write_str("***"),
@@ -164,38 +164,38 @@ impl fmt::Display for Shown {
     }
 }
 
-/// How a relationship changes.
+/// The change of a relationship.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RelationshipChange {
     /// The assembly element that declares it.
     pub assembly: ElementName,
     /// The relationship.
     pub relationship: RelationshipName,
-    /// What happens to it.
+    /// The kind of the change.
     pub kind: RelationshipChangeKind,
     /// Its ends before.
     pub before: Option<Ends>,
     /// Its ends after.
     pub after: Option<Ends>,
-    /// The values that it was made with, where it could stay but for those; what is the same for several pairs is told
-    /// once.
+    /// The outdated values of pairs that are re-created only because of those values. Equal changes of
+    /// several pairs are listed once.
     pub values: Vec<ValueChange>,
 }
 
-/// What happens to a relationship.
+/// The kind of a relationship's change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum RelationshipChangeKind {
-    /// It comes.
+    /// It is added.
     Added,
-    /// It goes.
+    /// It is removed.
     Removed,
-    /// It joins other elements.
+    /// It has other ends.
     Moved,
-    /// It joins the same elements with other operations or values.
+    /// It has the same ends, with other operations or values.
     Changed,
-    /// It is as it was described, and was made with values that are others by now.
+    /// Its definition is unchanged, but some pairs were created with values that have changed since.
     Renewed,
 }
 
@@ -221,25 +221,25 @@ impl fmt::Display for Diff {
     }
 }
 
-/// What a change comes to, those that destroy something first.
+/// The effect of a change on the element or relationship, destructive ones first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Effect {
-    /// It goes, and comes again as another.
+    /// It is removed and re-created.
     Replaced,
-    /// It goes.
+    /// It is removed.
     Removed,
-    /// It stays, and is not as before.
+    /// It stays, and is updated.
     Changed,
-    /// It comes.
+    /// It is added.
     Added,
-    /// It goes down and comes up again as it was.
+    /// It is stopped and started without a change.
     Restarted,
 }
 
 impl Effect {
-    /// Returns the sign in front of the change.
+    /// Returns the symbol of the effect, as plans print it.
     pub fn symbol(self) -> &'static str {
         match self {
             Self::Replaced => "-/+",
@@ -250,7 +250,7 @@ impl Effect {
         }
     }
 
-    /// Returns the word for it.
+    /// Returns the name of the effect.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Replaced => "replaced",
@@ -261,20 +261,20 @@ impl Effect {
         }
     }
 
-    /// Tells whether something of what is there is lost.
+    /// Tells whether the effect destroys something that exists.
     pub fn is_destructive(self) -> bool {
         matches!(self, Self::Replaced | Self::Removed)
     }
 }
 
 impl ElementChange {
-    /// Returns what the change comes to.
+    /// Returns the effect of the change.
     pub fn effect(&self) -> Effect {
         match self.kind {
             ElementChangeKind::Added | ElementChangeKind::Adopted => Effect::Added,
             ElementChangeKind::Removed => Effect::Removed,
             ElementChangeKind::Reinstalled | ElementChangeKind::Repaired => Effect::Replaced,
-            // No transition leads back there: it is uninstalled and installed again.
+            // No transition leads back there: the part is uninstalled and installed again.
             ElementChangeKind::Lowered if self.to.rank() <= Some(rank::INSTALLED) => Effect::Replaced,
             ElementChangeKind::Reconfigured | ElementChangeKind::Raised | ElementChangeKind::Lowered => {
                 Effect::Changed
@@ -285,7 +285,7 @@ impl ElementChange {
 }
 
 impl RelationshipChange {
-    /// Returns what the change comes to.
+    /// Returns the effect of the change.
     pub fn effect(&self) -> Effect {
         match self.kind {
             RelationshipChangeKind::Added => Effect::Added,
@@ -318,7 +318,7 @@ impl fmt::Display for ElementChange {
         }
         for PropertyChange { property, before, after, .. } in &self.properties {
             if before == after && matches!(after, Shown::KnownAfter(_)) {
-                // Of a version that is only on record no value is known that a part has published.
+                // The record of an old version has no published outputs, so both values are unknown.
                 write!(f, "\n    {property}: {after}")?;
             } else {
                 write!(f, "\n    {property}: {before} → {after}")?;
@@ -358,9 +358,9 @@ impl fmt::Display for Ends {
 }
 
 impl Diff {
-    /// Makes the diff of a plan's parts and relationships.
+    /// Creates the diff from a plan's parts and relationships.
     pub(crate) fn new(parts: Parts<'_>, options: &Options, relationships: Vec<RelationshipChange>) -> Self {
-        // Collected so, the changes take the place of the parts: no other memory is asked for.
+        // Collecting in place reuses the memory of the parts.
         let elements = parts.list.into_iter().filter_map(|part| change(part, options)).collect();
         Self { elements, relationships }
     }

@@ -1,4 +1,4 @@
-//! What happens to each resource: what has changed of it, and what follows from that for who reads it.
+//! The change of each resource: its own changes, and those that follow for readers of its outputs.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -13,7 +13,7 @@ use crate::diff::{PropertyChange, Shown};
 use crate::part::{Fate, Part, Parts};
 use crate::rank;
 
-/// What is asked of parts, whatever their values are.
+/// The requests of the options that apply to parts regardless of their values.
 pub(crate) struct Asked<'a> {
     options: &'a Options,
     replace: HashSet<&'a ElementName>,
@@ -26,13 +26,13 @@ impl<'a> Asked<'a> {
         Self { options, replace, heal }
     }
 
-    /// Returns the rank in which parts end that nothing else is asked of.
+    /// Returns the last rank of parts without another requirement.
     pub(crate) fn goal(&self) -> u8 {
         let goal = if self.options.adopt { State::Active } else { self.options.goal };
         goal.rank().unwrap_or(rank::ABSENT)
     }
 
-    /// Decides where a part ends and what its fate is, by what is known of it without its values.
+    /// Decides the last rank and the fate of a part, as far as they don't depend on its values.
     pub(crate) fn decide(&self, part: &mut Part<'_>) {
         if part.after.is_some() {
             part.end = part.end.max(self.goal());
@@ -66,7 +66,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// Decides what else becomes of parts because of their values, and of those that they read.
+/// Updates the fate of parts whose values change, and of the readers of those parts.
 pub(crate) fn follow_values(parts: &mut Parts<'_>, situation: &Situation<'_>) {
     let Some(desired) = situation.desired else { return };
     if !parts.any_before {
@@ -96,13 +96,13 @@ pub(crate) fn is_repackaged(part: &Part<'_>, options: &Options) -> bool {
     matches!((&part.now.package, desired), (Some(now), Some(desired)) if now != desired)
 }
 
-/// Sets the lowest rank on a part's way.
+/// Sets the lowest rank on a part's path.
 fn settle(part: &mut Part<'_>) {
     let start = part.now.state.rank().unwrap_or(rank::ABSENT);
     part.low = match part.fate {
         Fate::Keep | Fate::Reconfigure => start,
         Fate::Add | Fate::Adopt | Fate::Repair | Fate::Reinstall | Fate::Remove => rank::ABSENT,
-        // No transition leads from configured back to installed: it is installed again.
+        // No transition leads from Inactive back to Installed: the part is installed again.
         Fate::Heal | Fate::Lower if part.end <= rank::INSTALLED => {
             let below = if part.declared.has_created() { rank::CREATED } else { rank::ABSENT };
             below.min(part.end)
@@ -111,7 +111,7 @@ fn settle(part: &mut Part<'_>) {
     };
 }
 
-/// Compares what the descriptors say of the values of the parts that stay.
+/// Compares the installed with the desired values of existing parts.
 fn compare_values(parts: &mut Parts<'_>, installed: Version<'_>, desired: Version<'_>) {
     let mut old = Resolver::of_all(installed.topology, installed.lookup);
     let mut new = Resolver::of_all(desired.topology, desired.lookup);
@@ -159,14 +159,16 @@ fn property_change(after: &Element, name: &PropertyName, before: Shown, now: Sho
     }
 }
 
-/// Tells whether anything but a driver gives a property its value.
+/// Tells whether the descriptor, and not a driver, gives a property its value.
 fn given(element: &Element, name: &PropertyName) -> bool {
     let value = element.properties.get(name).and_then(|property| property.value.as_ref());
     value.is_some_and(|value| *value != Template::Null)
 }
 
-/// Tells whether a value stays as it is. What the same part publishes, and is not known yet, is the same wherever that
-/// part stands in the topology.
+/// Tells whether a value stays the same.
+///
+/// Outputs that are not known yet are the same if the part and the property are, regardless of the part's
+/// position.
 fn is_same(old: Option<&Result<Answer, ResolveError>>, new: Option<&Result<Answer, ResolveError>>) -> bool {
     match (old, new) {
         (Some(Ok(Answer::Waiting(old))), Some(Ok(Answer::Waiting(new)))) => {
@@ -195,7 +197,7 @@ fn is_nothing(answer: Option<&Result<Answer, ResolveError>>) -> bool {
     }
 }
 
-/// Decides what becomes of a part whose values change.
+/// Updates the fate of a part whose values change.
 fn judge(part: &mut Part<'_>) {
     if part.changes.is_empty() || !matches!(part.fate, Fate::Keep | Fate::Heal | Fate::Lower) {
         return;
@@ -207,7 +209,9 @@ fn judge(part: &mut Part<'_>) {
     settle(part);
 }
 
-/// Gives new values to who reads what a part publishes that is installed anew, and to who has read it before that.
+/// Gives new values to the readers of parts that publish their outputs again.
+///
+/// It also gives new values to readers that were configured before their producer was installed.
 fn follow_readers(parts: &mut Parts<'_>, installed: Option<Version<'_>>, desired: Version<'_>) {
     let before = installed.unwrap_or(desired);
     let mut before = Resolver::new(before.topology, before.lookup);
@@ -241,7 +245,7 @@ struct Read {
     property: PropertyName,
 }
 
-/// Notes that a property changes with its producer.
+/// Records that a property of a reader changes because of its producer.
 fn note(
     parts: &mut Parts<'_>,
     producer: usize,
@@ -274,14 +278,14 @@ fn note(
     }
 }
 
-/// Finds for each part the parts that are there and read what its driver publishes.
+/// Returns the existing parts that read an output, by the position of the producer.
 fn readers(parts: &Parts<'_>, desired: &Topology) -> BTreeMap<usize, Vec<Read>> {
     let mut readers: BTreeMap<usize, Vec<Read>> = BTreeMap::new();
     let mut resolver = Resolver::of_all(desired, &NothingYet);
     for (reader, part) in parts.list.iter().enumerate() {
         let Some(after) = part.after.filter(|_| part.is_there() && !part.untouched) else { continue };
         for (at, name) in after.properties.keys().enumerate() {
-            // What can't come to be has nobody to wait for.
+            // A value that cannot be resolved waits for no part.
             let _ = resolver.awaited_at(part.after_at as usize, at, |producer, _| {
                 if let Some(producer) = parts.place_at(producer).filter(|producer| *producer != reader) {
                     readers.entry(producer).or_default().push(Read { reader, property: name.clone() });
@@ -292,7 +296,7 @@ fn readers(parts: &Parts<'_>, desired: &Topology) -> BTreeMap<usize, Vec<Read>> 
     readers
 }
 
-/// Knows what has been published, but for the parts that publish anew. It is for the desired topology.
+/// A lookup for the desired topology that hides the outputs of parts that publish again.
 pub(crate) struct Later<'a, 'p> {
     pub(crate) lookup: &'a dyn Lookup,
     pub(crate) parts: &'p Parts<'a>,
@@ -310,7 +314,7 @@ impl Lookup for Later<'_, '_> {
         match self.parts.at(place) {
             Some(part) if part.publishes_anew() => Output::NotYet,
             Some(_) => self.lookup.output_at(place, element, property),
-            // What is no resource now may have been one.
+            // An element that is no resource now may have been one.
             None => self.output(element, property),
         }
     }

@@ -1,4 +1,4 @@
-//! A draft of a plan: steps with their phase and their waits, to which the phases add their barriers.
+//! A draft of a plan: steps with phases and waits, completed by the barriers between phases.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -13,37 +13,38 @@ use crate::plan::{Cycle, Plan, PlanBuilder};
 use crate::planner::Firmness;
 use crate::wishes::{self, Wish};
 
-/// A place in the order of phases; steps of one phase are taken before those of the next.
+/// The position of a step in the order of phases. Steps of one phase precede those of the next.
 pub(crate) type Phase = u8;
 
 /// A step of the draft.
 pub(crate) use windlass_plan::Draft as At;
 
-/// Collects steps and waits, and puts the barriers of phases between them at the end.
+/// A builder that collects steps and waits, and finally adds the barriers between phases.
 ///
-/// Steps are numbers and waits are in long lists, as in the builder: what is asked of all of them is asked in the order
-/// in which they lie.
+/// Steps are numbers, and waits are in flat lists, as in [`PlanBuilder`]. Queries of all of them run in list
+/// order.
 #[derive(Default)]
 pub(crate) struct Graph {
     builder: PlanBuilder,
-    /// Where each step stands among the phases.
+    /// The relation of each step to the phases.
     stands: Vec<Stand>,
     /// Waits that may be dropped.
     wishes: Vec<Wish>,
     /// Waits that are dropped before any wish is.
     hopes: Vec<Wish>,
-    /// How many wholes have wishes.
+    /// The number of wholes with wishes; see [`crate::wishes`].
     wholes: u32,
 }
 
-/// Where a step stands among the phases.
+/// The relation of a step to the phases.
 #[derive(Debug, Clone, Copy)]
 enum Stand {
-    /// It waits for the phases before its own.
+    /// A step that waits for the phases before its own.
     Patient(Phase),
-    /// It belongs to a phase, and waits for something else that does: making a relationship waits for its ends.
+    /// A step that belongs to a phase and does not wait for earlier ones. The creation of a relationship is
+    /// such a step, because it already waits for its ends.
     Impatient(Phase),
-    /// It is a barrier, and belongs to none.
+    /// A barrier, which belongs to no phase.
     Barrier,
 }
 
@@ -64,7 +65,7 @@ impl Stand {
 }
 
 impl Graph {
-    /// Makes an empty draft with room for some steps and waits.
+    /// Creates an empty draft with capacity for some steps and waits.
     pub(crate) fn with_capacity(steps: usize, waits: usize) -> Self {
         let builder = PlanBuilder::with_capacity(steps, waits);
         Self { builder, stands: Vec::with_capacity(steps), ..Self::default() }
@@ -75,7 +76,7 @@ impl Graph {
         self.builder.step(work)
     }
 
-    /// Adds a step that needs the step `before` it of the same element, which leaves the element in `state`.
+    /// Adds a step that needs the element's previous step `before`, which leaves the element in `state`.
     pub(crate) fn next_step(&mut self, phase: Phase, work: Work, state: State, before: At) -> At {
         let why = self.note(Reason::Order { element: work.element().clone(), state });
         let step = self.step(phase, work);
@@ -88,22 +89,22 @@ impl Graph {
         self.builder.barrier(label)
     }
 
-    /// Notes a reason that several waits share.
+    /// Adds a reason that several waits share.
     pub(crate) fn note(&mut self, reason: Reason) -> Why {
         self.builder.note(reason)
     }
 
-    /// Lets `step` need `on`.
+    /// Makes `step` need `on`.
     pub(crate) fn need(&mut self, step: At, on: At, why: Why) {
         self.wait(step, on, WaitKind::Needs, why);
     }
 
-    /// Lets `step` wait for `on`.
+    /// Makes `step` wait for `on`.
     pub(crate) fn wait(&mut self, step: At, on: At, kind: WaitKind, why: Why) {
         self.builder.wait_because(step, on, kind, why);
     }
 
-    /// Lets `step` wait for `on`, unless that is a wish and would close a circle.
+    /// Makes `step` wait for `on`. A soft constraint that would close a cycle is dropped later.
     pub(crate) fn wait_firmly(&mut self, step: At, on: At, kind: WaitKind, firmness: Firmness, why: Why) {
         match firmness {
             Firmness::Rule => self.wait(step, on, kind, why),
@@ -112,7 +113,8 @@ impl Graph {
         }
     }
 
-    /// Lets all of some steps wish to wait for `on`, of which one at least has to: together they are what waits.
+    /// Adds a wish to wait for `on` to each of some steps, which together form a whole: at least one wish is
+    /// kept.
     pub(crate) fn wait_as_whole(&mut self, steps: &[(At, WaitKind)], on: At, why: Why) {
         let whole = Some(self.wholes);
         self.wholes += 1;
@@ -125,7 +127,7 @@ impl Graph {
         }));
     }
 
-    /// Turns wishes into waits, but for those that would close a circle; then hopes.
+    /// Turns wishes into waits, then hopes, except those that would close a cycle.
     pub(crate) fn settle_wishes(&mut self) {
         self.settle();
         self.wishes = std::mem::take(&mut self.hopes);
@@ -134,8 +136,8 @@ impl Graph {
 
     /// Turns wishes into waits.
     ///
-    /// A wish between steps that are in no circle is granted at once, and of the others as many as there is an order
-    /// with. Where a whole would have to give up all of its, there is none: then it gets them, and the circle is told of.
+    /// A wish outside all cycles is granted immediately. The other wishes are granted as far as an order
+    /// exists. If a whole could keep none of its wishes, it gets all of them, and planning reports the cycle.
     fn settle(&mut self) {
         if self.wishes.is_empty() {
             return;
@@ -163,8 +165,9 @@ impl Graph {
         }
     }
 
-    /// Returns the number of the strongly connected component that each step is in: two have the same number when each waits
-    /// for the other, wishes counted.
+    /// Returns the number of each step's strongly connected component.
+    ///
+    /// Two steps have the same number if each waits for the other, with wishes counted as waits.
     fn components(&self) -> Vec<usize> {
         let wishes = self.wishes.iter().map(|wish| (wish.step, wish.on));
         let edges = self.builder.waits().chain(wishes).map(|(step, on)| (step.place(), on.place()));
@@ -173,7 +176,7 @@ impl Graph {
             graph.add_node(());
         }
         let mut components = vec![0; self.stands.len()];
-        // Not Tarjan's: petgraph has that recursive, and a chain may be as long as the assembly is large.
+        // petgraph's Tarjan algorithm is recursive, and a chain may be as long as the assembly is large.
         for (number, members) in kosaraju_scc(&graph).into_iter().enumerate() {
             for member in members {
                 components[member.index()] = number;
@@ -182,7 +185,7 @@ impl Graph {
         components
     }
 
-    /// Returns the relationships that are made or ended, with the assemblies that declare them.
+    /// Returns the relationships that the steps create or cease, with the assemblies that declare them.
     pub(crate) fn ties(&self) -> HashSet<(&ElementName, &RelationshipName)> {
         let ties = self.builder.drafts().filter_map(|(_, task)| match task.work()? {
             Work::Relate(relate) => Some((&relate.assembly, &relate.relationship)),
@@ -191,17 +194,19 @@ impl Graph {
         ties.collect()
     }
 
-    /// Adds the barriers between phases and puts everything in order. `label` says what holds once a phase is over.
+    /// Adds the barriers between phases and orders the steps. `label` returns the condition at the end of a
+    /// phase.
     pub(crate) fn build(mut self, label: impl Fn(Phase) -> String) -> Result<Plan, Cycle> {
-        // A circle without phases is reported without them.
+        // A cycle without phases is reported without their barriers.
         if let Some(demanded) = self.demanded() {
             self.add_phases(label, &demanded);
         }
         self.builder.build()
     }
 
-    /// Adds a barrier behind each phase but the last. Steps wait for the last barrier before the phase in which they are
-    /// demanded.
+    /// Adds a barrier behind each phase but the last.
+    ///
+    /// A step waits for the last barrier before the phase that demands it.
     fn add_phases(&mut self, label: impl Fn(Phase) -> String, demanded: &[Phase]) {
         let mut phases: BTreeSet<Phase> = self.stands.iter().filter_map(|stand| stand.phase()).collect();
         phases.pop_last();
@@ -223,17 +228,17 @@ impl Graph {
         }
     }
 
-    /// Returns for each step the earliest phase in which somebody needs it: its own, or that of a step that needs it.
+    /// Returns for each step the earliest phase that demands it: its own, or that of a dependent step.
     ///
-    /// This is what raises a part above the others: a step that an earlier phase needs, waits for that phase's
-    /// barrier instead of its own. Nothing when there is a circle.
+    /// A step that an earlier phase demands waits for the barrier before that phase instead of its own.
+    /// Returns `None` if there is a cycle.
     fn demanded(&mut self) -> Option<Vec<Phase>> {
         let phases = self.stands.iter().map(|stand| stand.phase().unwrap_or(Phase::MAX)).collect();
         self.builder.least_of_dependents(phases)
     }
 }
 
-/// Makes a table with something for each phase that there can be.
+/// Returns a table with an entry for each possible phase.
 fn by_phase<T>(of: impl Fn(Phase) -> T) -> Vec<T> {
     (0..=Phase::MAX).map(of).collect()
 }

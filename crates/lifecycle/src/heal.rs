@@ -1,10 +1,10 @@
-//! Which element can be healed.
+//! The choice of the element to heal.
 
 use thiserror::Error;
 use windlass_model::assembly::ElementKind;
 use windlass_model::{ElementName, Topology};
 
-/// Why an element can't be healed.
+/// The reason why an element cannot be healed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum HealError {
@@ -16,7 +16,7 @@ pub enum HealError {
         /// The resources of the assembly.
         known: Vec<ElementName>,
     },
-    /// Only resources break.
+    /// The element is no resource. Only resources break.
     #[error("`{name}` is not a resource, and only resources break: heal {}", crate::listed(resources))]
     NoResource {
         /// The element.
@@ -24,7 +24,7 @@ pub enum HealError {
         /// The resources in it.
         resources: Vec<ElementName>,
     },
-    /// It isn't windlass that made it.
+    /// The element is a reference, which windlass does not manage.
     #[error("`{name}` is a reference: it is healed by whom it belongs to")]
     Reference {
         /// The element.
@@ -32,11 +32,12 @@ pub enum HealError {
     },
 }
 
-/// Finds the resource that a heal of `name` is about.
+/// Returns the resource that a heal of `name` refers to.
 ///
 /// # Errors
 ///
-/// When there is no such element, or it is no resource; what could be meant is named.
+/// Returns an error if there is no such element, or if it is no resource. The error lists the possible
+/// elements.
 pub fn healable<'a>(topology: &'a Topology, name: &ElementName) -> Result<&'a ElementName, HealError> {
     let names = |at: &ElementName| topology.leaves(at).iter().map(|leaf| leaf.name.clone()).collect();
     let Some(element) = topology.get(name) else {

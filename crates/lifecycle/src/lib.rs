@@ -1,24 +1,28 @@
 #![doc = include_str!("../README.md")]
 //!
-//! # The way of a part
+//! # The path of a part
 //!
-//! Each resource goes from its state down to the lowest that its change asks for, and from there up to the goal:
-//! Absent → Created → Installed → Inactive → Active, one step a state. What has changed by a volatile property alone
-//! is reconfigured where it is; what has changed otherwise goes down to nothing and comes up again.
+//! Each resource is lowered to the lowest state that its change requires, and raised from there to the goal.
+//! The states are Absent → Created → Installed → Inactive → Active, with one step for each. A part is
+//! reconfigured in place if only volatile properties have changed. After any other change it is uninstalled
+//! and installed again.
 //!
 //! # The waits
 //!
-//! Between the steps of different elements there are these waits, and no others:
+//! The steps of a plan wait for each other by these rules only:
 //!
 //! | wait | rule |
 //! |---|---|
-//! | order | an element is in a state before it is in the next |
-//! | relationship | made once its source is in its state, and before (`pre`) or after (`post`) its target is; ended before either leaves its state |
-//! | property | who reads what a driver publishes, comes after that part is Installed; it is gone, or has other values, before that part goes |
-//! | phase | all parts reach a state before any goes on, except those that somebody in an earlier phase demands |
+//! | order | an element reaches one state before the next |
+//! | relationship | created after its source reaches its state, before (`pre`) or after (`post`) its target does |
+//! | relationship | ceased before either end leaves its state |
+//! | property | a reader of an output comes after its producer is Installed |
+//! | property | a reader is removed, or gets other values, before its producer is removed |
+//! | phase | all parts reach a state before any continues, except those that an earlier phase demands |
 //!
-//! Order, relationship and property are *needs*: when what is waited for fails, the step is skipped. A phase only
-//! asks that the others are done: a failed part leaves the barrier, and what doesn't depend on it goes on.
+//! Order, relationship and property waits are *needs*: if the step waited for fails, the waiting step is
+//! skipped. A phase only requires that the other steps have ended. A failed part leaves the barrier, and
+//! independent parts continue.
 
 mod as_of;
 mod ask;
@@ -59,22 +63,22 @@ pub use plan::{OrderError, Plan, draw_plan};
 pub use planner::plan;
 pub use scale::{Scale, ScaleError, resized, scaled};
 
-/// Why there is no plan.
+/// The reason why planning failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LifecycleError {
-    /// The rules ask for an order that does not exist.
+    /// The rules require an order that does not exist.
     #[error(transparent)]
     Order(#[from] OrderError),
-    /// A value can't come to be.
+    /// A value cannot be resolved.
     #[error(transparent)]
     Value(#[from] ResolveError),
-    /// An element that is asked for isn't there.
+    /// The topologies don't contain a named element.
     #[error("there is no element `{name}`; there are {}", listed(known))]
     Unknown {
         /// The element.
         name: ElementName,
-        /// Those that could be meant, sorted.
+        /// The elements that exist, sorted.
         known: Vec<ElementName>,
     },
 }
@@ -88,22 +92,24 @@ fn listed(names: &[ElementName]) -> String {
     text.join(", ")
 }
 
-/// Plans the way from `current` to all of `desired` being Active, where nothing of what is there has changed. `lookup`
-/// says what has been published so far.
+/// Plans the creation or repair of `desired`, so that all its parts become Active.
+///
+/// Assumes that existing parts were installed from `desired`, and compares no values. `lookup` returns the
+/// outputs that drivers have published so far.
 ///
 /// # Errors
 ///
-/// A circle of waits, printed edge by edge, or a value that can't come to be.
+/// Returns [`LifecycleError::Order`] with a cycle of waits, or [`LifecycleError::Value`].
 pub fn up(current: &Current, desired: &Topology, lookup: &dyn Lookup) -> Result<Plan, LifecycleError> {
     let desired = Some(Version { topology: desired, lookup });
     Ok(plan(&Situation { current, installed: None, desired }, &Options::default())?.plan)
 }
 
-/// Plans the way from `current` to nothing of `topology` being there.
+/// Plans the removal of all parts of `topology`.
 ///
 /// # Errors
 ///
-/// A circle of waits, printed edge by edge, or a value that can't come to be.
+/// Returns [`LifecycleError::Order`] with a cycle of waits, or [`LifecycleError::Value`].
 pub fn down(current: &Current, topology: &Topology) -> Result<Plan, LifecycleError> {
     let installed = Some(Version { topology, lookup: &NothingYet });
     Ok(plan(&Situation { current, installed, desired: None }, &Options::default())?.plan)

@@ -1,4 +1,4 @@
-//! One topology of what was installed from several versions.
+//! The topology of parts that were installed from several versions.
 
 use std::collections::HashSet;
 
@@ -11,21 +11,24 @@ use windlass_model::{Element, ElementName, Relationship, Topology};
 
 use crate::as_of;
 
-/// Describes what is there after an upgrade that was cut short: each element as the version has it from which it was
-/// installed.
+/// Returns the topology after an interrupted upgrade: each element as in the version that it was installed
+/// from.
 ///
-/// `versions` are the topologies of the assembly, the newest last. `version_of` returns for an element the place of its
-/// version in that list, and nothing for an element that isn't there. A relationship is as the oldest version has it
-/// that one of its ends is still of, and has the ends of all later ones too, so that whatever was made is ended. What is
-/// `made` and none of these describes, is as the newest version has it that does: its ends may have been given the values
-/// of a version that calls nothing for it any more.
+/// - `versions`: the topologies of the assembly, the newest last.
+/// - `version_of`: the position of an element's version in `versions`; `None` if the element doesn't exist.
+/// - `made`: the pairs that have been created, at least in part.
 ///
-/// A resource of an older version reads its assemblies and references as that version has them, since those have no
-/// versions of their own: a change that was given to the assembly, and that a part has not been given, is not lost. A
-/// relationship reads the newest, since it is made anew without its ends.
+/// A relationship is taken from the oldest version that one of its ends is still of. It also gets the ends of
+/// all later versions, so that the plan can cease every created pair. A pair of `made` that this does not
+/// describe is taken from the newest version that does. Its ends may have the values of a version that no
+/// longer calls operations for it.
 ///
-/// Once a process has reached its end, everything is of its version, also what it had no steps for: older versions
-/// can be forgotten then.
+/// A resource of an older version keeps that version's values of its assemblies and references. They have no
+/// versions of their own, and a changed value of an assembly may not have reached the part yet. A
+/// relationship reads the newest version, because it can be re-created without its ends.
+///
+/// Returns `None` if `versions` is empty. After a process has completed, all elements are of its version,
+/// even those without steps. The caller can then forget the older versions.
 pub fn merged<'a>(
     versions: &[&Topology],
     version_of: impl Fn(&ElementName) -> Option<usize>,
@@ -41,8 +44,9 @@ pub fn merged<'a>(
     Some(Topology::new(newest.name().clone(), elements, relationships))
 }
 
-/// Returns each element as the version has it from which it was installed, parents before their children: the newest
-/// version's elements are in order, and older ones that it lacks follow with theirs.
+/// Returns each element as in the version that it was installed from, parents before their children.
+///
+/// The elements of the newest version come first, followed by those that only older versions have.
 fn elements(versions: &[&Topology], version_of: &impl Fn(&ElementName) -> Option<usize>) -> Vec<Element> {
     let is_of = |at: usize, element: &Element| version_of(&element.name) == Some(at);
     let in_use: Vec<bool> = (0..versions.len())
@@ -55,10 +59,11 @@ fn elements(versions: &[&Topology], version_of: &impl Fn(&ElementName) -> Option
             let from = version_of(&element.name).filter(|from| *from < versions.len());
             let own = from.and_then(|from| Some((from, versions[from].get(&element.name)?)));
             let own = own.filter(|(_, own)| own.kind == ElementKind::Resource);
-            // What is no resource has no version of its own: the newest that has it, describes it.
+            // An assembly, group or reference has no version of its own: the newest version that has it
+            // describes it.
             let (from, chosen) = match own {
                 Some(own) => own,
-                // What is gone is still named by what reads it.
+                // A removed resource stays while its version is in use, because other elements may read it.
                 None if element.kind != ElementKind::Resource || in_use[at] => (at, element),
                 None => continue,
             };
@@ -71,7 +76,8 @@ fn elements(versions: &[&Topology], version_of: &impl Fn(&ElementName) -> Option
     elements
 }
 
-/// Sees to it that what was made between two nodes is described: by what is known, or by the newest version that does.
+/// Adds a relationship for a created pair from the newest version that has one, unless a known one describes
+/// it.
 fn describe<'a>(pair: &'a PairKey, versions: &[&Topology], relationships: &mut Known<'a>) {
     let known = relationships.get(&(&pair.assembly, &pair.relationship));
     if known.is_some_and(|known| versions.iter().any(|version| relates(version, known, pair))) {
@@ -88,13 +94,13 @@ fn describe<'a>(pair: &'a PairKey, versions: &[&Topology], relationships: &mut K
     }
 }
 
-/// Tells whether the topology of an assembly says how a relationship between two nodes is ended.
+/// Tells whether the topology of an assembly describes how a pair is ceased.
 pub fn describes(topology: &Topology, pair: &PairKey) -> bool {
     let found = topology.relationship(&pair.assembly, pair.relationship.as_str());
     found.is_some_and(|found| relates(topology, found, pair))
 }
 
-/// Tells whether a relationship calls something for two nodes.
+/// Tells whether a relationship calls operations for a pair.
 fn relates(topology: &Topology, relationship: &Relationship, pair: &PairKey) -> bool {
     let is_end = |ends: &[Endpoint], node: &ElementName| {
         let Some(element) = topology.get(node) else { return false };
@@ -113,7 +119,7 @@ fn calls(relationship: &Relationship) -> bool {
     !relationship.create.is_empty() || !relationship.cease.is_empty()
 }
 
-/// Relationships by the assembly that declares them and their names.
+/// Relationships by the assembly that declares them and by name.
 type Known<'a> = IndexMap<(&'a ElementName, &'a RelationshipName), Relationship>;
 
 fn relationships<'a>(
@@ -138,8 +144,9 @@ fn relationships<'a>(
     merged
 }
 
-/// Lets an older relationship have the ends of a newer one as well. Of two, the one that calls something counts: only
-/// it can have been made.
+/// Adds the ends of a newer version of a relationship to the older one.
+///
+/// If only one of them calls operations, that one is the base: only its pairs can have been created.
 fn join(older: &mut Relationship, newer: &Relationship) {
     let mut base = if calls(older) { older.clone() } else { newer.clone() };
     for (ends, more) in [

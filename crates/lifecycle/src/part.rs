@@ -1,4 +1,4 @@
-//! The resources of an assembly, each with the way it has to go.
+//! The resources of an assembly, each with its path.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -13,61 +13,62 @@ use crate::graph::At;
 use crate::rank;
 use crate::steps::Steps;
 
-/// What happens to a resource.
+/// The change of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It stays, or climbs on from where it is.
+    /// It stays, or continues up from its current state.
     Keep,
-    /// It comes.
+    /// It is added.
     Add,
-    /// It exists already and is taken over.
+    /// It exists already and is adopted.
     Adopt,
-    /// It has failed and is made anew.
+    /// It has failed and is re-created.
     Repair,
-    /// It is broken: it is stopped, and climbs again.
+    /// It is Broken or to be healed: it is stopped and started again.
     Heal,
-    /// It comes down to a lower state.
+    /// It is lowered to another state.
     Lower,
-    /// It is given new values while it is Active.
+    /// It gets new values while it is Active.
     Reconfigure,
-    /// It has changed: it goes and comes again.
+    /// It has changed: it is removed and re-created.
     Reinstall,
-    /// It goes.
+    /// It is removed.
     Remove,
 }
 
-/// A resource and its way: from its state down to `low`, and from there up to `end`.
+/// A resource and its path: from its state down to `low`, and from there up to `end`.
 ///
-/// Its names and the transitions are copies: they are asked for all the time, and what lies here needs no look at the element.
+/// The names and the transitions are copies. The planner reads them often, and copies avoid a cache miss on
+/// the element.
 #[derive(Debug)]
 pub(crate) struct Part<'a> {
     pub(crate) name: ElementName,
-    /// The descriptor that it will have.
+    /// The desired descriptor.
     pub(crate) descriptor: Option<DescriptorName>,
-    /// The transitions that it will declare.
+    /// The desired transitions.
     pub(crate) declared: Transitions,
-    /// What it was made from.
+    /// The element that it was installed from.
     pub(crate) before: Option<&'a Element>,
-    /// What it should be.
+    /// The desired element.
     pub(crate) after: Option<&'a Element>,
-    /// The places of the two in their topologies.
+    /// The positions of the two elements in their topologies.
     pub(crate) before_at: u32,
     pub(crate) after_at: u32,
     pub(crate) now: &'a ElementNow,
     pub(crate) fate: Fate,
-    /// Whether a limited plan leaves it as it is.
+    /// Whether a limited plan leaves the part as it is.
     pub(crate) untouched: bool,
-    /// The lowest rank on its way.
+    /// The lowest rank on its path.
     pub(crate) low: u8,
-    /// The rank in which it ends.
+    /// The last rank on its path.
     pub(crate) end: u8,
-    /// The properties whose values change, as far as it is there.
+    /// The properties whose values change, if the part exists.
     pub(crate) changes: Vec<PropertyChange>,
     pub(crate) steps: Steps,
 }
 
 impl<'a> Part<'a> {
-    /// Makes the part that a resource is before and after, with its places in the topologies.
+    /// Creates a part from the installed and the desired element with their positions.
     fn new(
         before: Option<(u32, &'a Element)>,
         after: Option<(u32, &'a Element)>,
@@ -94,17 +95,17 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Tells whether something of it may exist.
+    /// Tells whether the resource, or leftovers of it, may exist.
     pub(crate) fn is_there(&self) -> bool {
         self.now.state != State::Absent && (self.now.state != State::Failed || self.now.has_remains())
     }
 
-    /// Tells whether it was not doing well before.
+    /// Tells whether the part was Failed or Broken before.
     pub(crate) fn is_unwell(&self) -> bool {
         matches!(self.now.state, State::Failed | State::Broken)
     }
 
-    /// Returns the lowest rank that it falls to before it climbs; none when it doesn't fall.
+    /// Returns the lowest rank of the part's path if that path leads down first.
     pub(crate) fn falls_to(&self) -> Option<u8> {
         let falls = match self.fate {
             Fate::Keep | Fate::Add | Fate::Adopt | Fate::Reconfigure => false,
@@ -114,13 +115,14 @@ impl<'a> Part<'a> {
         falls.then_some(self.low)
     }
 
-    /// Tells whether what its driver publishes is still to come.
+    /// Tells whether the plan installs the part, so that its driver publishes the outputs again.
     pub(crate) fn publishes_anew(&self) -> bool {
         !self.untouched && self.low < rank::INSTALLED
     }
 
-    /// Returns the step in which it leaves a rank, or the next it takes after that; none for a rank that it doesn't
-    /// have.
+    /// Returns the step in which the part leaves a rank, or the next lower rank that its path leaves.
+    ///
+    /// Returns `None` for a rank that the part does not have.
     pub(crate) fn leaving(&self, rank: u8) -> Option<At> {
         let has_created = || self.before.or(self.after).is_some_and(Element::has_created);
         if rank == rank::ABSENT || rank == rank::CREATED && !has_created() {
@@ -129,14 +131,16 @@ impl<'a> Part<'a> {
         (rank::CREATED..=rank.min(rank::ACTIVE)).rev().find_map(|rank| self.steps.leave(rank))
     }
 
-    /// Returns the step after which it is at a rank; none when it is there already, or never gets there.
+    /// Returns the step after which the part is at a rank.
+    ///
+    /// Returns `None` if the part is at the rank already or never reaches it.
     pub(crate) fn reaching(&self, rank: u8) -> Option<At> {
         if rank == rank::ABSENT || rank == rank::CREATED && !self.declared.has_created() {
-            // It is there as soon as what was there before is gone.
+            // The part is Absent as soon as the old one is removed.
             return self.steps.lowest().filter(|_| self.low == rank::ABSENT);
         }
         if self.low >= rank {
-            // Whoever needs a broken part at rest, waits until it is known to be.
+            // A Broken part may still run: a step that needs it Inactive waits for its Stop.
             return self
                 .steps
                 .lowest()
@@ -145,7 +149,7 @@ impl<'a> Part<'a> {
         self.steps.up_to(rank)
     }
 
-    /// Returns the step after which it has published what it has to.
+    /// Returns the step after which the part has published its outputs.
     pub(crate) fn publishing(&self) -> Option<At> {
         self.reaching(rank::INSTALLED)
     }
@@ -154,21 +158,21 @@ impl<'a> Part<'a> {
 /// All resources, those of the desired assembly first.
 pub(crate) struct Parts<'a> {
     pub(crate) list: Vec<Part<'a>>,
-    /// Whether anything was there before, so that it can change or go.
+    /// Whether any part existed before, so that it can change or be removed.
     pub(crate) any_before: bool,
-    /// Where the resources of the two assemblies are in the list.
+    /// The positions of the resources of both topologies in the list.
     desired: Places<'a>,
     installed: Places<'a>,
 }
 
-/// For each element of a topology its place in the list of parts.
+/// The position in the list of parts for each element of a topology.
 #[derive(Default)]
 struct Places<'a> {
     topology: Option<&'a Topology>,
     list: Vec<u32>,
 }
 
-/// The place of what is no resource, or isn't in a topology.
+/// The position of an element that is no resource, or that the topology does not contain.
 const NOWHERE: u32 = u32::MAX;
 
 impl<'a> Places<'a> {
@@ -177,25 +181,25 @@ impl<'a> Places<'a> {
         Self { topology, list }
     }
 
-    /// Returns the resources with their places in the topology.
+    /// Returns the resources with their positions in the topology.
     fn resources(&self) -> impl Iterator<Item = (u32, &'a Element)> + use<'a> {
         let elements = self.topology.map(Topology::elements).unwrap_or_default();
         (0..).zip(elements).filter(|(_, element)| element.kind == ElementKind::Resource)
     }
 
-    /// Finds an element of the topology.
+    /// Returns the position of an element in the topology.
     fn find(&self, name: &ElementName) -> Option<usize> {
         self.topology?.position(name)
     }
 
-    /// Finds a resource of the topology.
+    /// Returns a resource of the topology with its position.
     fn resource(&self, name: &ElementName) -> Option<(u32, &'a Element)> {
         let at = self.find(name)?;
         let element = &self.topology?.elements()[at];
         (element.kind == ElementKind::Resource).then_some((u32::try_from(at).ok()?, element))
     }
 
-    /// Notes the place that an element of the topology has among the parts.
+    /// Records the position of an element's part. `at` is the element's position in the topology.
     fn put(&mut self, at: u32, place: u32) {
         if let Some(known) = self.list.get_mut(at as usize) {
             *known = place;
@@ -209,7 +213,7 @@ impl<'a> Places<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Makes a part of each resource, and decides what can be decided of it alone.
+    /// Creates a part for each resource, and decides everything that depends on the part alone.
     pub(crate) fn new(situation: &Situation<'a>, asked: &Asked<'_>) -> Self {
         let places = |version: Option<Version<'a>>| Places::of(version.map(|version| version.topology));
         let (desired, installed) = (places(situation.desired), places(situation.installed));
@@ -241,17 +245,17 @@ impl<'a> Parts<'a> {
         self.list.push(part);
     }
 
-    /// Returns the place of a resource.
+    /// Returns the position of a resource in the list.
     pub(crate) fn place(&self, name: &ElementName) -> Option<usize> {
         self.desired.get(name).or_else(|| self.installed.get(name))
     }
 
-    /// Returns a resource by its place in the desired topology.
+    /// Returns a resource by its position in the desired topology.
     pub(crate) fn at(&self, place: usize) -> Option<&Part<'a>> {
         self.place_at(place).map(|at| &self.list[at])
     }
 
-    /// Returns the place of a resource by that in the desired topology.
+    /// Returns the position in the list of a resource at a position of the desired topology.
     pub(crate) fn place_at(&self, place: usize) -> Option<usize> {
         let place = *self.desired.list.get(place)?;
         (place != NOWHERE).then_some(place as usize)
@@ -261,10 +265,11 @@ impl<'a> Parts<'a> {
         self.place(name).map(|at| &self.list[at])
     }
 
-    /// Raises the rank in which parts end where a relationship asks for more than the goal.
+    /// Raises the last rank of parts if a relationship requires more than the goal.
     ///
-    /// The target is the end that drives: where it reaches its state, and the relationship is made before that, the
-    /// source has to be at its own. Each relationship is looked at again when a target of it has been raised.
+    /// The target drives. If it reaches the state that the relationship names, and the relationship is
+    /// created before that, the source must be at its own state. A relationship is examined again after one
+    /// of its targets was raised.
     pub(crate) fn raise_ends(&mut self, desired: Option<&Topology>, asked: &Asked<'_>) {
         let Some(topology) = desired.filter(|_| (rank::CREATED..rank::ACTIVE).contains(&asked.goal())) else {
             return;
@@ -297,13 +302,13 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Returns the highest rank in which a node of an endpoint ends.
+    /// Returns the highest of the last ranks of an endpoint's nodes.
     fn end_of(&self, topology: &Topology, endpoint: &ElementName) -> u8 {
         let nodes = topology.nodes(endpoint);
         nodes.into_iter().map(|node| self.node(topology, node).end).max().unwrap_or(rank::ABSENT)
     }
 
-    /// Returns the way of a node of a relationship: of a resource, or of all that is in an assembly.
+    /// Returns the path of a node of a relationship: of a resource, or of all resources in an assembly.
     pub(crate) fn node(&self, topology: &Topology, node: &Element) -> Way {
         let of = |name: &ElementName| self.get(name).map_or(Way::default(), Way::of);
         match node.kind {
@@ -317,35 +322,35 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// How an end of a relationship moves.
+/// The path of an endpoint of a relationship.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Way {
-    /// The lowest rank that it falls to; [`rank::ABOVE_ALL`] when it doesn't fall.
+    /// The lowest rank of its path down; [`rank::ABOVE_ALL`] if it doesn't go down.
     pub(crate) falls_to: u8,
-    /// The rank in which it ends.
+    /// The last rank on its path.
     pub(crate) end: u8,
-    /// Whether it wasn't there to begin with, nor any part of it.
+    /// Whether neither it nor any part of it existed before.
     pub(crate) absent: bool,
-    /// Whether it, or a part of it, is about to climb.
+    /// Whether it, or a part of it, is raised to a higher state.
     pub(crate) climbs: bool,
-    /// Whether it stays what it is.
+    /// Whether it is kept, re-created or removed.
     pub(crate) stance: Stance,
 }
 
-/// Whether an element stays what it is.
+/// Whether an element is kept, re-created or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) enum Stance {
-    /// It does.
+    /// It is kept.
     #[default]
     Stays,
-    /// It, or something in it, goes and comes again.
+    /// It, or a part of it, is lowered or re-created.
     Changes,
-    /// It, or something in it, is no longer wanted.
+    /// It, or a part of it, is removed.
     Goes,
 }
 
 impl Way {
-    /// Something that is always Active.
+    /// The path of an element that is always Active.
     const FIXED: Self = Self {
         falls_to: rank::ABOVE_ALL,
         end: rank::ACTIVE,
@@ -354,7 +359,7 @@ impl Way {
         stance: Stance::Stays,
     };
 
-    /// Tells whether it comes down before it climbs.
+    /// Tells whether its path leads down first.
     pub(crate) fn falls(self) -> bool {
         self.falls_to < rank::ABOVE_ALL
     }

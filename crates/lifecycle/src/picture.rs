@@ -1,4 +1,4 @@
-//! What an assembly looks like: its components and relationships, and who reads whom.
+//! Drawings of an assembly: its components and relationships, and the references between properties.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,9 @@ use windlass_model::assembly::{ElementKind, Endpoint, Referent};
 use windlass_model::{Element, ElementName, Part, Template, Topology};
 use windlass_plan::draw::{Drawing, Edge, Group, Line, Node, Shape};
 
-/// Draws components and relationships: one node a component, also for a cluster, and a frame around what is nested.
+/// Draws components and relationships.
+///
+/// Each component is one node, even a cluster. Nested assemblies are frames.
 pub fn draw_topology(topology: &Topology) -> Drawing {
     let mut drawing = Drawing::new(format!("{}: components and relationships", topology.name()));
     let places = components(topology, &mut drawing);
@@ -37,7 +39,9 @@ pub fn draw_topology(topology: &Topology) -> Drawing {
     drawing
 }
 
-/// Draws who reads whom: an edge from the component whose property is read to the one that reads it.
+/// Draws the references between properties.
+///
+/// An edge leads from the component that has the property to the component that reads it.
 pub fn draw_properties(topology: &Topology) -> Drawing {
     let mut drawing = Drawing::new(format!("{}: who reads whom", topology.name()));
     let places = components(topology, &mut drawing);
@@ -77,12 +81,15 @@ fn read(template: &Template) -> Vec<(&ElementName, &windlass_model::PropertyName
     read
 }
 
-/// Adds a node for each component, and a group for each nested assembly and each cluster of assemblies. Returns the node
-/// of each element that has one; nodes of a cluster share theirs, and so do the parts of assemblies in a cluster.
+/// Adds a node for each component, and a group for each nested assembly and each cluster of assemblies.
+///
+/// Returns the node of each element that has one. The nodes of a cluster share one; so do the parts of
+/// assemblies in a cluster.
 fn components<'a>(topology: &'a Topology, drawing: &mut Drawing) -> HashMap<&'a ElementName, usize> {
     let mut places: HashMap<&ElementName, usize> = HashMap::new();
     let mut groups: HashMap<&ElementName, usize> = HashMap::new();
-    // What is in a cluster of assemblies, by what it is drawn as: the same of the first.
+    // Elements inside a cluster of assemblies, each with its counterpart in the first assembly, which is
+    // drawn.
     let mut alike: HashMap<&ElementName, &ElementName> = HashMap::new();
     for element in topology.elements() {
         if let Some(first) = first_alike(topology, element, &alike) {
@@ -91,7 +98,7 @@ fn components<'a>(topology: &'a Topology, drawing: &mut Drawing) -> HashMap<&'a 
             places.extend(place.map(|place| (&element.name, place)));
             continue;
         }
-        // What is in a cluster is drawn once, as the cluster.
+        // A cluster of resources is drawn as one node.
         if let Some(inside) = element.parent.as_ref().and_then(|parent| places.get(parent)) {
             places.insert(&element.name, *inside);
             continue;
@@ -101,7 +108,7 @@ fn components<'a>(topology: &'a Topology, drawing: &mut Drawing) -> HashMap<&'a 
             && element.kind == ElementKind::Group
             && first.kind == ElementKind::Assembly
         {
-            // The frame of the cluster is that of the assembly.
+            // The cluster and its first assembly share a frame.
             let count = topology.children(&element.name).count();
             groups.extend([(&element.name, drawing.groups.len()), (&first.name, drawing.groups.len())]);
             let label = format!("{} × {count} ({})", element.name.local(), first.descriptor);
@@ -121,7 +128,7 @@ fn components<'a>(topology: &'a Topology, drawing: &mut Drawing) -> HashMap<&'a 
         places.insert(&element.name, drawing.nodes.len());
         drawing.nodes.push(node(topology, element, parent));
         if element.kind == ElementKind::Assembly {
-            // The root is a node for what the assembly itself gives and reads, not a place for its parts.
+            // The root has no node. Otherwise its parts would share it, like the nodes of a cluster.
             groups.remove(&element.name);
             places.remove(&element.name);
             drawing.nodes.pop();
@@ -130,7 +137,7 @@ fn components<'a>(topology: &'a Topology, drawing: &mut Drawing) -> HashMap<&'a 
     places
 }
 
-/// Returns what an element of an assembly in a cluster is drawn as: the same element of the first of these assemblies.
+/// Returns the counterpart of an element in the first assembly of its cluster.
 fn first_alike<'a>(
     topology: &'a Topology,
     element: &Element,
@@ -182,7 +189,7 @@ fn node(topology: &Topology, element: &Element, group: Option<usize>) -> Node {
     }
 }
 
-/// Names the assembly that a reference stands for.
+/// Returns the suffix with the assembly that a reference stands for.
 fn meant(element: &Element) -> String {
     match &element.referent {
         Some(Referent::Assembly(name)) => format!(" → {name}"),
@@ -190,7 +197,7 @@ fn meant(element: &Element) -> String {
     }
 }
 
-/// Writes a template as a descriptor would.
+/// Writes a template in the syntax of a descriptor.
 fn written(template: &Template) -> String {
     match template {
         Template::Null => "(none)".to_owned(),
@@ -204,12 +211,12 @@ fn written(template: &Template) -> String {
     }
 }
 
-/// Returns the node that stands for an element: its own, or that of what it is in.
+/// Returns the node of an element: its own, or that of the element that contains it.
 fn place(topology: &Topology, places: &HashMap<&ElementName, usize>, name: &ElementName) -> Option<usize> {
     if let Some(place) = places.get(name) {
         return Some(*place);
     }
-    // A nested assembly stands for its first part.
+    // A nested assembly has no node: its first part stands for it.
     topology
         .leaves(name)
         .first()

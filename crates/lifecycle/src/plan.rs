@@ -1,4 +1,4 @@
-//! The types of plans that drive assemblies, and the circle that prevents one as a user sees it.
+//! The types of plans that drive assemblies, and the cycle error as a user sees it.
 
 use std::fmt;
 
@@ -13,11 +13,12 @@ pub type Plan = windlass_plan::Plan<Work, Reason>;
 /// A builder of such plans.
 pub(crate) type PlanBuilder = windlass_plan::PlanBuilder<Work, Reason>;
 
-/// Steps of such a plan that wait for each other.
+/// A cycle of steps that wait for each other.
 pub(crate) type Cycle = windlass_plan::Cycle<Work, Reason>;
 
-/// Rules that demand an order that does not exist. It displays a shortest circle with the places that cause it, and the
-/// changes that would break it.
+/// An error of rules that demand an order that does not exist.
+///
+/// It displays a shortest cycle with the origin of each wait, and the changes that would break the cycle.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub struct OrderError(pub windlass_plan::Cycle<Work, Reason>);
 
@@ -40,7 +41,7 @@ impl fmt::Display for OrderError {
     }
 }
 
-/// Lists the changes of a descriptor that would break a circle.
+/// Lists the changes of a descriptor that would break a cycle.
 fn help(edges: &[CycleEdge<Work, Reason>]) -> String {
     let mut ways: Vec<String> = Vec::new();
     for edge in edges {
@@ -63,7 +64,10 @@ fn help(edges: &[CycleEdge<Work, Reason>]) -> String {
     }
 }
 
-/// Draws a plan. The details of a step name its element and its calls, those of a wait the place that causes it.
+/// Draws a plan.
+///
+/// The details of a step name its element and its calls. The details of a wait name its origin in the
+/// descriptor.
 pub fn draw_plan(title: impl Into<String>, plan: &Plan) -> Drawing {
     let mut drawing = Drawing::of_plan(title, plan);
     for (node, step) in drawing.nodes.iter_mut().zip(plan.steps()) {

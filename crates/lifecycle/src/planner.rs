@@ -1,4 +1,4 @@
-//! The planner: the ways of all parts, the waits between them, and the phases, put together.
+//! The planner: combines the paths of all parts, the waits between them, and the phases into a plan.
 
 use std::collections::HashMap;
 
@@ -20,12 +20,13 @@ use crate::reads::Reads;
 use crate::scope::Scope;
 use crate::{rank, steps};
 
-/// Plans the way from how things are to how they should be.
+/// Plans the path from the current to the desired state.
 ///
 /// # Errors
 ///
-/// A circle of waits, printed edge by edge; a value that can't come to be; an element in the options that the
-/// assembly doesn't have.
+/// - [`LifecycleError::Order`]: the waits form a cycle.
+/// - [`LifecycleError::Value`]: a value cannot be resolved.
+/// - [`LifecycleError::Unknown`]: the options name an element that neither version has.
 pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, LifecycleError> {
     check_names(situation, options)?;
     let mut parts = decided(situation, options);
@@ -36,7 +37,7 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
         scope.freeze(&mut parts);
     }
     fate::follow_values(&mut parts, situation);
-    // Most parts take three steps and read something. What is not used of the room costs nothing.
+    // Most parts have three steps and read one output. Unused capacity costs nothing.
     let mut graph = Graph::with_capacity(4 * parts.list.len(), 2 * parts.list.len());
     for part in &mut parts.list {
         steps::add(&mut graph, part);
@@ -69,7 +70,7 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
     Ok(Planned { plan: graph.build(steps::label).map_err(OrderError)?, diff, undone })
 }
 
-/// Makes the parts, and decides what can be decided without their values.
+/// Creates the parts, and decides everything that does not depend on their values.
 fn decided<'a>(situation: &Situation<'a>, options: &Options) -> Parts<'a> {
     let asked = Asked::new(situation, options);
     let mut parts = Parts::new(situation, &asked);
@@ -77,7 +78,7 @@ fn decided<'a>(situation: &Situation<'a>, options: &Options) -> Parts<'a> {
     parts
 }
 
-/// Returns what would become of the parts that a limited plan leaves as they are.
+/// Returns the changes of the parts that a limited plan leaves untouched.
 fn left_undone(situation: &Situation<'_>, options: &Options, scope: &Scope) -> Diff {
     let mut parts = decided(situation, options);
     fate::follow_values(&mut parts, situation);
@@ -108,25 +109,28 @@ fn check_names(situation: &Situation<'_>, options: &Options) -> Result<(), Lifec
 pub(crate) struct Planner<'a> {
     pub(crate) situation: Situation<'a>,
     pub(crate) options: &'a Options,
-    /// What may be touched, where the plan is limited.
+    /// The parts that the plan may touch; `None` if the plan is not limited.
     pub(crate) scope: Option<Scope>,
     pub(crate) parts: Parts<'a>,
     pub(crate) graph: Graph,
-    /// Barriers behind all parts of a group or assembly that reach a rank, by its place in the desired topology.
+    /// For a group or assembly, the barrier behind its parts that reach a rank. The key is its position in
+    /// the desired topology and the rank.
     reached: HashMap<(usize, u8), Option<At>>,
-    /// Barriers behind all parts of a group or assembly that leave a rank, by its place in the installed topology.
+    /// For a group or assembly, the barrier behind its parts that leave a rank. The key is its position in
+    /// the installed topology and the rank.
     left: HashMap<(usize, u8), Option<At>>,
     holds: Holds,
     releases: Holds,
     pub(crate) relationships: Vec<RelationshipChange>,
-    /// What a limited plan leaves of relationships between parts that are there.
+    /// The changes of relationships between existing parts that a limited plan skips.
     pub(crate) undone: Vec<RelationshipChange>,
 }
 
-/// What the steps of elements wait for that reach, or leave, a rank; by the places of the elements in their topology.
+/// The waits of elements before they reach or leave a rank. The key is the element's position in its topology
+/// and the rank.
 type Holds = IndexMap<(usize, u8), Vec<Hold>>;
 
-/// What is waited for, how firmly, and why.
+/// A wait of an element (*hold*) with its priority and reason. It becomes a wait of each step concerned.
 #[derive(Clone, Copy)]
 struct Hold {
     until: At,
@@ -134,14 +138,14 @@ struct Hold {
     why: Why,
 }
 
-/// Whether a wait may be dropped.
+/// The priority of a wait: whether it may be dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Firmness {
-    /// It may not: the rules ask for it.
+    /// A hard constraint, which is never dropped.
     Rule,
-    /// It may where it would close a circle.
+    /// A soft constraint, which is dropped if it would close a cycle.
     Wish,
-    /// As a wish, and before any wish is dropped.
+    /// A soft constraint that is dropped before any wish is.
     Hope,
 }
 
@@ -150,12 +154,12 @@ impl<'a> Planner<'a> {
         self.situation.desired.map(|version| version.topology)
     }
 
-    /// Returns what the things that are there were made from.
+    /// Returns the topology that the existing parts were installed from.
     pub(crate) fn installed(&self) -> Option<&'a Topology> {
         self.situation.installed.or(self.situation.desired).map(|version| version.topology)
     }
 
-    /// Lets readers wait until others have published.
+    /// Makes readers wait until their producers have published.
     fn readers_up(&mut self) -> Result<(), LifecycleError> {
         let Some(desired) = self.situation.desired else { return Ok(()) };
         let later = Later { lookup: desired.lookup, parts: &self.parts };
@@ -174,14 +178,14 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// Lets producers stay until who reads them is gone, or has other values.
+    /// Makes producers wait until their readers are uninstalled or have other values.
     fn readers_down(&mut self) -> Result<(), LifecycleError> {
         let Some(installed) = self.installed() else { return Ok(()) };
         if !self.parts.any_before {
             return Ok(());
         }
         let moves = |part: &&Part<'_>| part.steps.lowest().is_some() || part.steps.reconfigure().is_some();
-        // With nothing published, every value that a driver gave counts as read.
+        // Without published outputs, every output of a driver counts as read.
         let mut reads = Reads::all(installed, &NothingYet);
         for part in self.parts.list.iter().filter(moves) {
             let Some(element) = part.before else { continue };
@@ -196,7 +200,9 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// Returns what to wait for until an element is at a rank; nothing when it is, or never will be.
+    /// Returns the step or barrier after which an element is at a rank.
+    ///
+    /// Returns `None` if the element is at the rank already or never reaches it.
     pub(crate) fn reached(&mut self, name: &ElementName, rank: u8) -> Option<At> {
         let topology = self.desired()?;
         let place = topology.position(name)?;
@@ -217,7 +223,9 @@ impl<'a> Planner<'a> {
         barrier
     }
 
-    /// Returns what to wait for until an element has left a rank; nothing when it isn't there or stays.
+    /// Returns the step or barrier after which an element has left a rank.
+    ///
+    /// Returns `None` if the element does not exist or stays at the rank.
     pub(crate) fn left(&mut self, name: &ElementName, rank: u8) -> Option<At> {
         let topology = self.installed()?;
         let place = topology.position(name)?;
@@ -237,7 +245,7 @@ impl<'a> Planner<'a> {
         barrier
     }
 
-    /// Adds a barrier behind the parts of an element.
+    /// Returns a barrier behind the steps of an element's parts, or the only step.
     fn gather(&mut self, element: &Element, steps: Vec<At>, what: &str) -> Option<At> {
         if steps.len() < 2 {
             return steps.into_iter().next();
@@ -250,7 +258,7 @@ impl<'a> Planner<'a> {
         Some(barrier)
     }
 
-    /// Lets all parts of an element wait before they reach a rank.
+    /// Makes all parts of an element wait before they reach a rank.
     pub(crate) fn hold(&mut self, name: &ElementName, rank: u8, until: At, why: Why) {
         add(
             &mut self.holds,
@@ -261,14 +269,16 @@ impl<'a> Planner<'a> {
         );
     }
 
-    /// Lets an element wait before it reaches a rank. What several parts make up reaches it with the last of them, so
-    /// those go ahead that others in it demand early.
+    /// Makes an element wait before it reaches a rank.
+    ///
+    /// An assembly or a group reaches a rank with its last part. So its parts get soft constraints: parts
+    /// that others in it demand early may go ahead.
     pub(crate) fn hold_whole(&mut self, element: &Element, rank: u8, until: At, why: Why) {
         let firmness = if element.kind == ElementKind::Resource { Firmness::Rule } else { Firmness::Wish };
         add(&mut self.holds, self.situation.desired, &element.name, rank, Hold { until, firmness, why });
     }
 
-    /// Lets all parts of an element wait before they leave a rank.
+    /// Makes all parts of an element wait before they leave a rank.
     pub(crate) fn hold_leaving(
         &mut self,
         name: &ElementName,
@@ -288,8 +298,10 @@ impl<'a> Planner<'a> {
         self.add_holds(releases, false);
     }
 
-    /// An element with several parts that is held firmly several times gets a gate of its own. Wishes are told to each
-    /// part: one may have to give up what others keep.
+    /// Adds the waits of holds to the steps that reach (`up`) or leave a rank.
+    ///
+    /// If an element with several parts has several hard constraints, they share a gate. Soft constraints
+    /// apply to each part separately, because one part may drop a constraint that others keep.
     fn add_holds(&mut self, holds: Holds, up: bool) {
         let Some(topology) = (if up { self.desired() } else { self.installed() }) else { return };
         for ((place, rank), all) in holds {
@@ -314,7 +326,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Puts a gate behind all that an element waits for.
+    /// Adds a gate behind all steps that an element waits for.
     fn held_at_gate(&mut self, name: &ElementName, rank: u8, up: bool, until: Vec<Hold>) -> Hold {
         let word = if up { "may become" } else { "may leave" };
         let gate = self.graph.barrier(format!("{} {word} {}", name.local(), rank::state(rank)));
@@ -329,7 +341,7 @@ impl<'a> Planner<'a> {
     fn steps_at(&self, leaves: &[&Element], rank: u8, up: bool) -> Vec<(At, WaitKind)> {
         let step = |leaf: &&Element| {
             let part = self.parts.get(&leaf.name)?;
-            // What is not well is cleared away whether or not its relationships could be ended.
+            // An unhealthy part is removed even if its relationships could not be ceased.
             let kind = if !up && part.is_unwell() { WaitKind::After } else { WaitKind::Needs };
             let step = if up { part.steps.enter(rank) } else { part.leaving(rank) };
             step.map(|step| (step, kind))
@@ -339,21 +351,21 @@ impl<'a> Planner<'a> {
 }
 
 fn add(holds: &mut Holds, of: Option<Version<'_>>, name: &ElementName, rank: u8, hold: Hold) {
-    // What isn't there holds nothing.
+    // An element that the topology does not contain has no steps to hold.
     if let Some(place) = of.and_then(|version| version.topology.position(name)) {
         holds.entry((place, rank)).or_default().push(hold);
     }
 }
 
-/// Returns which step of a producer waits for which of its reader, and how.
+/// Returns the step of a producer that waits, the step of its reader that it waits for, and how it waits.
 fn reader_first(reader: &Part<'_>, producer: &Part<'_>) -> Option<(At, At, WaitKind, Firmness)> {
     let leaving = producer.leaving(rank::INSTALLED)?;
     let kind = if producer.is_unwell() { WaitKind::After } else { WaitKind::Needs };
     if let Some(gone) = reader.steps.lowest().filter(|_| reader.low < rank::INSTALLED) {
         return Some((leaving, gone, kind, Firmness::Rule));
     }
-    // Who stays should have other values before what it read from goes for good. Where those come from something
-    // that has to wait until that is gone, it can't.
+    // A reader that stays should get its new values before its producer is removed. That is impossible if
+    // their new producer waits for that removal.
     let changed = reader.steps.reconfigure().filter(|_| producer.end == rank::ABSENT)?;
     Some((leaving, changed, kind, Firmness::Wish))
 }

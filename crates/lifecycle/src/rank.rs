@@ -1,4 +1,4 @@
-//! The ladder of a part's life as numbers, so that it can be asked how far something is and what is below that.
+//! The states of a part as numbers (*ranks*), so that states can be compared.
 
 use windlass_model::{Modifier, State};
 
@@ -8,15 +8,17 @@ pub(crate) const INSTALLED: u8 = 2;
 pub(crate) const INACTIVE: u8 = 3;
 pub(crate) const ACTIVE: u8 = 4;
 
-/// Above every state: how low something comes that doesn't come down at all.
+/// A rank above every state: the lowest rank of an element that is never lowered.
 pub(crate) const ABOVE_ALL: u8 = 5;
 
-/// Returns the rank of a state that a relationship names. It names none beside the ladder, which would count as Active.
+/// Returns the rank of a state that a relationship names.
+///
+/// A state without a rank counts as Active. Relationships name no such state.
 pub(crate) fn of(state: State) -> u8 {
     state.rank().unwrap_or(ACTIVE)
 }
 
-/// Returns the rank that an end of a relationship must have for the relationship to be made.
+/// Returns the minimum rank of an end for the creation of a relationship.
 pub(crate) fn least(state: State, modifier: Modifier) -> u8 {
     match modifier {
         Modifier::Post => of(state),

@@ -1,4 +1,4 @@
-//! Who reads what another part's driver publishes.
+//! The outputs of other parts that properties read.
 
 use windlass_model::resolve::{Answer, Lookup, Missing, ResolveError, Resolver};
 use windlass_model::template::End;
@@ -7,17 +7,17 @@ use windlass_model::{Element, ElementName, Origin, Part, PropertyName, Relations
 
 use crate::rank;
 
-/// Finds what values of properties are not known yet, and so whom the reader waits for.
+/// A finder of outputs that are not known yet, and so of the producers that a reader waits for.
 pub(crate) struct Reads<'a> {
     topology: &'a Topology,
     resolver: Resolver<'a>,
     found: Vec<Read<'a>>,
 }
 
-/// A value that a producer has still to publish, and the first property that is read for.
+/// An output that a producer has not published yet, with the first property that reads it.
 pub(crate) struct Read<'a> {
     pub(crate) producer: &'a ElementName,
-    /// The producer's place in the topology.
+    /// The producer's position in the topology.
     pub(crate) place: usize,
     output: PropertyName,
     property: &'a PropertyName,
@@ -25,20 +25,22 @@ pub(crate) struct Read<'a> {
 }
 
 impl<'a> Reads<'a> {
-    /// Makes a reader of most elements of a topology.
+    /// Creates a finder for most elements of a topology.
     pub(crate) fn all(topology: &'a Topology, lookup: &'a dyn Lookup) -> Self {
         Self { topology, resolver: Resolver::of_all(topology, lookup), found: Vec::new() }
     }
 
-    /// Makes a reader of some of them.
+    /// Creates a finder for a few elements of a topology.
     pub(crate) fn few(topology: &'a Topology, lookup: &'a dyn Lookup) -> Self {
         Self { topology, resolver: Resolver::new(topology, lookup), found: Vec::new() }
     }
 
-    /// Finds what a resource waits for, sorted by producers, one each. `place` is its place in the topology.
+    /// Returns one read for each producer that a resource waits for, sorted by producer.
+    ///
+    /// `place` is the resource's position in the topology.
     pub(crate) fn element(&mut self, place: u32, element: &'a Element) -> Result<&[Read<'a>], ResolveError> {
         self.found.clear();
-        // What it publishes itself, or never does, it waits for nobody with.
+        // Properties without a value are outputs of the resource itself.
         let valued =
             element.properties.iter().enumerate().filter(|(_, (_, property))| property.value.is_some());
         for (at, (name, property)) in valued {
@@ -53,9 +55,12 @@ impl<'a> Reads<'a> {
         Ok(one_each(&mut self.found))
     }
 
-    /// Finds what the values of a relationship wait for: what it reads; and what is read for the values that it reads of its
-    /// ends, and for those of whatever is called. What an end waits for that is there before, because the plan installs it
-    /// (`installs`), is not told again.
+    /// Returns one read for each producer that the values of a relationship wait for, sorted by producer.
+    ///
+    /// These are the producers that the relationship reads itself. Properties that it reads from its ends
+    /// also count, and properties of the resources that its operations are called on. `installs` tells
+    /// whether the plan installs an element. Such an end has already waited for its own producers, unless the
+    /// relationship is created before that.
     pub(crate) fn relationship(
         &mut self,
         relationship: &'a Relationship,
@@ -88,8 +93,9 @@ impl<'a> Reads<'a> {
         Ok(one_each(&mut self.found))
     }
 
-    /// Finds what a property of an end waits for. What the end publishes itself is nobody's to wait for here, and what can't
-    /// come to be is told by the call.
+    /// Finds the producers that a property of an end waits for.
+    ///
+    /// The end's own outputs don't count here. The call reports a value that cannot be resolved.
     fn of_another(
         &mut self,
         element: &'a Element,
@@ -115,7 +121,7 @@ impl<'a> Reads<'a> {
     }
 }
 
-/// Tells whether nothing of an end need be there when a relationship is made.
+/// Tells whether a relationship is created before an end has to be Installed.
 fn is_early(relationship: &Relationship, end: End) -> bool {
     let (state, modifier) = match end {
         End::Source => (relationship.source_state, relationship.source_modifier),
@@ -124,7 +130,7 @@ fn is_early(relationship: &Relationship, end: End) -> bool {
     rank::least(state, modifier) < rank::INSTALLED
 }
 
-/// Returns what a template reads of the ends of its relationship.
+/// Returns the properties that a template reads from the ends of its relationship.
 fn read_of_ends(template: &Template) -> Vec<(End, &PropertyName)> {
     let mut read = Vec::new();
     template.for_each_part(&mut |part| {
@@ -136,7 +142,7 @@ fn read_of_ends(template: &Template) -> Vec<(End, &PropertyName)> {
 }
 
 impl Read<'_> {
-    /// Returns the reason why a step waits because an element reads the value.
+    /// Returns the reason for a step that waits because an element reads the output.
     pub(crate) fn by_element(&self, reader: &ElementName, producer: &ElementName) -> Reason {
         Reason::Property {
             reader: reader.clone(),
@@ -147,7 +153,7 @@ impl Read<'_> {
         }
     }
 
-    /// Returns the reason why the making of a relationship waits for it.
+    /// Returns the reason for a relationship whose creation waits for the output.
     pub(crate) fn by_relationship(&self, relationship: &Relationship) -> Reason {
         Reason::Relationship {
             relationship: relationship.name.clone(),

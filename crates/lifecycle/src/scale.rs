@@ -1,4 +1,4 @@
-//! The same assembly with more or fewer nodes in one of its clusters.
+//! The scaling of clusters: the same assembly with more or fewer nodes in one of its clusters.
 
 use indexmap::IndexMap;
 use thiserror::Error;
@@ -7,16 +7,16 @@ use windlass_model::policy::{Metric, MetricSource, Policy};
 use windlass_model::template::{Part, Template};
 use windlass_model::{Element, ElementName, Topology};
 
-/// Which way a cluster is scaled.
+/// The direction of scaling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scale {
-    /// By its increment up.
+    /// Adds nodes by the cluster's increment.
     Out,
-    /// By its increment down.
+    /// Removes nodes by the cluster's increment.
     In,
 }
 
-/// Why a cluster can't be scaled.
+/// The reason why a cluster cannot be scaled.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ScaleError {
@@ -28,31 +28,31 @@ pub enum ScaleError {
         /// The clusters of the assembly.
         clusters: Vec<ElementName>,
     },
-    /// There would be too many nodes.
+    /// The number of nodes would exceed the maximum.
     #[error("`{name}` can't grow by {by}: nodes now {nodes}, at most {maximum} (`maximum-nodes`)")]
     TooMany {
         /// The cluster.
         name: ElementName,
-        /// How many it has.
+        /// The current number of nodes.
         nodes: u32,
-        /// How many it may have.
+        /// The maximum number of nodes.
         maximum: u32,
-        /// How many were to come.
+        /// The number of requested additional nodes.
         by: u32,
     },
-    /// There would be too few nodes.
+    /// The number of nodes would fall below the minimum.
     #[error("`{name}` can't shrink by {by}: nodes now {nodes}, at least {minimum} (`minimum-nodes`)")]
     TooFew {
         /// The cluster.
         name: ElementName,
-        /// How many it has.
+        /// The current number of nodes.
         nodes: u32,
-        /// How many it must have.
+        /// The minimum number of nodes.
         minimum: u32,
-        /// How many were to go.
+        /// The number of nodes to be removed.
         by: u32,
     },
-    /// There is no node that the new ones could be like.
+    /// The cluster has no node to copy.
     #[error(
         "`{name}` has no node that new ones could be like: compose it with the number of nodes that it should have"
     )]
@@ -70,11 +70,14 @@ fn clusters_of(clusters: &[ElementName]) -> String {
     format!("the clusters are {}", names.join(", "))
 }
 
-/// Returns the assembly with one of its clusters scaled by its increment. The nodes with the highest numbers go first.
+/// Returns the assembly with one of its clusters scaled by its increment.
+///
+/// Scaling in removes the nodes with the highest numbers.
 ///
 /// # Errors
 ///
-/// When the element is no cluster, or its bounds forbid the whole step: it is never taken in part.
+/// Returns an error if the element is no cluster, or if its bounds forbid the full increment. An increment is
+/// never applied in part.
 pub fn scaled(topology: &Topology, cluster: &ElementName, scale: Scale) -> Result<Topology, ScaleError> {
     let bounds = bounds(topology, cluster)?;
     let nodes = count(topology, cluster);
@@ -91,14 +94,15 @@ pub fn scaled(topology: &Topology, cluster: &ElementName, scale: Scale) -> Resul
     resized(topology, cluster, wanted)
 }
 
-/// Returns the assembly with a number of nodes in one of its clusters.
+/// Returns the assembly with a given number of nodes in one of its clusters.
 ///
-/// New nodes are like the one with the lowest number, with its own name and number in place of that one's. Policies
-/// and metrics come with them.
+/// New nodes are copies of the node with the lowest number, with its name and number replaced by their own.
+/// The copies include policies and metrics.
 ///
 /// # Errors
 ///
-/// When the element is no cluster, the number is out of its bounds, or there is no node to be like.
+/// Returns an error if the element is no cluster, the number is out of its bounds, or the cluster has no node
+/// to copy.
 pub fn resized(topology: &Topology, cluster: &ElementName, nodes: u32) -> Result<Topology, ScaleError> {
     let bounds = bounds(topology, cluster)?;
     let now = count(topology, cluster);
@@ -137,7 +141,7 @@ fn count(topology: &Topology, cluster: &ElementName) -> u32 {
 struct Resize<'a> {
     topology: &'a Topology,
     cluster: &'a ElementName,
-    /// The node that new ones are like.
+    /// The node that new nodes are copies of.
     first: &'a ElementName,
     nodes: u32,
 }
@@ -154,7 +158,7 @@ impl Resize<'_> {
                 last = at;
             }
         }
-        // New nodes stand behind the old ones of their cluster.
+        // New nodes follow the existing ones of their cluster.
         let behind = self.topology.elements()[..=last].iter().filter(|e| self.stays(&e.name)).count();
         let new: Vec<u32> = self.new_nodes().collect();
         let like = self.topology.elements().iter().filter(|element| self.is_first(&element.name));
@@ -177,13 +181,13 @@ impl Resize<'_> {
         Topology::new(self.topology.name().clone(), elements, relationships).with_policies(policies)
     }
 
-    /// Returns the numbers of the nodes that come.
+    /// Returns the numbers of the new nodes.
     fn new_nodes(&self) -> impl Iterator<Item = u32> {
         let there: Vec<u32> = self.topology.children(self.cluster).filter_map(|node| node.index).collect();
         (1..=self.nodes).filter(move |index| !there.contains(index))
     }
 
-    /// Returns the number of the node of the cluster that an element is, or is in.
+    /// Returns the number of the cluster's node that an element is, or belongs to.
     fn node_of(&self, name: &ElementName) -> Option<u32> {
         let rest = name.as_str().strip_prefix(self.cluster.as_str())?.strip_prefix("__")?;
         rest.split("__").next()?.parse().ok()

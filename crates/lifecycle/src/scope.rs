@@ -1,9 +1,11 @@
-//! The parts that a limited plan may touch: those that are named, and those without which they can't run.
+//! The parts that a limited plan may touch: the named parts, and those that they need to run.
 //!
-//! A part is needed when a named one reads what it publishes, or when a relationship with it has to be made before the named
-//! one gets to its state. A needed part that is as far as it must be stays as it is. One that is not goes its whole way, and
-//! needs others in turn. Nothing else has steps. A relationship is ended and made where both of its ends may be touched, where
-//! an end comes down, and where a part can't run without it.
+//! A part is needed in two cases. A named part reads its output, or a relationship with it must be created
+//! before the named part reaches its state. A needed part stays as it is if its state is sufficient.
+//! Otherwise the plan contains its complete path, and it needs others in turn. All other parts have no steps.
+//!
+//! A pair is ceased and created if both of its ends may be touched, or if an end is lowered. It is also
+//! created if a part cannot run without it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,27 +21,27 @@ use crate::reads::Reads;
 
 /// The resources that a limited plan may touch.
 pub(crate) struct Scope {
-    /// Those that go their way.
+    /// The resources whose complete paths the plan contains.
     acting: HashSet<ElementName>,
-    /// Those that stay as they are, and that acting ones need.
+    /// The resources that stay as they are, and that acting ones need.
     needed: HashSet<ElementName>,
-    /// Those whose relationships are restored: they are healed.
+    /// The healed resources, whose missing relationships are created.
     healed: HashSet<ElementName>,
 }
 
-/// What a limited plan may do about a pair.
+/// The permitted changes of a pair in a limited plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// Whatever there is to do.
+    /// All changes are permitted.
     All,
-    /// To make it where it is missing, and to restore it where an end comes down.
+    /// The plan may create the pair if it is missing, and restore it if an end is lowered.
     Missing,
-    /// To end it where an end comes down, and to restore it then.
+    /// The plan may cease the pair if an end is lowered, and restore it then.
     Restored,
 }
 
 impl Scope {
-    /// Finds the parts that a plan may touch; none when it isn't limited.
+    /// Returns the parts that a plan may touch; `None` if the plan is not limited.
     pub(crate) fn of(
         parts: &Parts<'_>,
         situation: &Situation<'_>,
@@ -60,7 +62,7 @@ impl Scope {
         Ok(Some(scope))
     }
 
-    /// Lets all other parts stay as they are.
+    /// Marks all other parts as untouched.
     pub(crate) fn freeze(&self, parts: &mut Parts<'_>) {
         for part in parts.list.iter_mut().filter(|part| !self.acting.contains(&part.name)) {
             let now = reached_by(part.now.state);
@@ -68,12 +70,12 @@ impl Scope {
         }
     }
 
-    /// Tells whether a part goes its way.
+    /// Tells whether the plan contains the complete path of a part.
     pub(crate) fn is_acting(&self, part: &ElementName) -> bool {
         self.acting.contains(part)
     }
 
-    /// Tells what may be done about a pair of two nodes.
+    /// Returns the permitted changes of a pair of two nodes.
     pub(crate) fn reach(&self, topology: &Topology, source: &Element, target: &Element) -> Reach {
         let any = |node: &Element, of: &HashSet<ElementName>| match node.kind {
             ElementKind::Reference => false,
@@ -93,7 +95,7 @@ impl Scope {
     }
 }
 
-/// Follows what parts need.
+/// A search for the parts that other parts need.
 struct Search<'s, 'a> {
     parts: &'s Parts<'a>,
     situation: &'s Situation<'a>,
@@ -105,7 +107,7 @@ struct Search<'s, 'a> {
 
 impl Search<'_, '_> {
     fn follow(mut self, mut open: Vec<ElementName>) -> Result<(), LifecycleError> {
-        // In one order, so that the same error is told of each time.
+        // A fixed order makes the reported error deterministic.
         open.sort();
         while let Some(name) = open.pop() {
             let Some(part) = self.parts.get(&name) else { continue };
@@ -117,13 +119,13 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Finds the parts that a part reads from.
+    /// Finds the producers of the outputs that a part reads.
     fn published(&mut self, part: &Part<'_>, open: &mut Vec<ElementName>) -> Result<(), LifecycleError> {
         let Some(after) = self.topology.get(&part.name) else { return Ok(()) };
         let mut producers = HashSet::new();
         let mut reads = Reads::few(self.topology, &NothingYet);
         producers.extend(reads.element(part.after_at, after)?.iter().map(|read| read.producer));
-        // What is not known yet has to be published, however far its part is.
+        // An unknown output must be published, in every state of its producer.
         let lookup = self.situation.desired.map_or(&NothingYet as _, |version| version.lookup);
         let mut unknown = Reads::few(self.topology, lookup);
         for read in unknown.element(part.after_at, after)? {
@@ -136,9 +138,9 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Finds the parts that a part must be related to before it gets where it goes.
+    /// Finds the ends of the relationships that must be created before a part reaches its last state.
     fn related(&mut self, part: &Part<'_>, open: &mut Vec<ElementName>) -> Result<(), LifecycleError> {
-        // Who is taken over makes no transition that something could come before.
+        // An adopted part has no transition that a relationship could precede.
         if self.options.adopt {
             return Ok(());
         }
@@ -167,7 +169,7 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Finds the parts that the values of a relationship are read from.
+    /// Finds the producers of the values of a relationship.
     fn given_to(&mut self, tie: &Relationship, open: &mut Vec<ElementName>) -> Result<(), LifecycleError> {
         let Some(tie) = self.topology.relationship(&tie.assembly, tie.name.as_str()) else { return Ok(()) };
         let mut reads = Reads::few(self.topology, &NothingYet);
@@ -183,7 +185,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Notes that a part must be at a rank.
+    /// Records that a part must be at a rank.
     fn need(&mut self, name: &ElementName, rank: u8, open: &mut Vec<ElementName>) {
         let Some(part) = self.parts.get(name) else { return };
         if reached_by(part.now.state) >= rank {
@@ -193,7 +195,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Notes that a part goes its way.
+    /// Records that the plan contains the complete path of a part.
     fn act(&mut self, name: &ElementName, open: &mut Vec<ElementName>) {
         if self.parts.get(name).is_some() && self.scope.acting.insert(name.clone()) {
             open.push(name.clone());
@@ -201,7 +203,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// Returns the rank that a part has, also where its state has none: what is broken is configured, what has failed is nothing.
+/// Returns the rank of a state. A Broken part counts as Inactive, and a Failed part as Absent.
 fn reached_by(state: State) -> u8 {
     match state {
         State::Broken => rank::INACTIVE,
@@ -221,7 +223,7 @@ fn leaves<'n>(
     leaves.map(|leaf| leaf.name.clone()).collect()
 }
 
-/// Returns the relationships that have a resource at or below one of their ends.
+/// Returns for each resource the relationships with an end at or above it.
 fn ties(topology: &Topology) -> HashMap<&ElementName, Vec<&Relationship>> {
     let mut ties: HashMap<&ElementName, Vec<&Relationship>> = HashMap::new();
     for tie in topology.relationships() {

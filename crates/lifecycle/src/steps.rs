@@ -1,4 +1,4 @@
-//! The steps of each resource on its way down and up.
+//! The steps of each resource on its path down and up.
 
 use windlass_model::Side;
 use windlass_model::work::Work;
@@ -8,30 +8,33 @@ use crate::graph::{At, Graph, Phase};
 use crate::part::{Fate, Part};
 use crate::rank;
 
-/// The phases of a plan, and the offsets of the steps within those that have several.
+/// The phases of a plan, and the offsets of steps in phases that consist of several.
 pub(crate) mod phase {
     use super::Phase;
 
-    /// What a failure has left is cleared away.
+    /// Leftovers of failures are removed.
     pub(crate) const CLEAR: Phase = 0;
-    /// Parts that come climb, in the phase that is this and the rank that they reach.
+    /// New parts are raised (*climb*). The phase of a step is this number plus the rank that the step
+    /// reaches.
     pub(crate) const CLIMB: Phase = 0;
-    /// Parts that change come down.
+    /// Changed parts are lowered.
     pub(crate) const CHANGE: Phase = 10;
-    /// Parts that have changed climb again, in the same way.
+    /// Changed parts are raised again, numbered like `CLIMB`.
     pub(crate) const AGAIN: Phase = 20;
-    /// Relationships that move or go are ended.
+    /// Moved or removed relationships are ceased.
     pub(crate) const CUT_OVER: Phase = 25;
-    /// Parts that go come down.
+    /// Removed parts are lowered.
     pub(crate) const OUT: Phase = 30;
 
-    /// The offsets of the way down.
+    /// The offsets of the steps down in `CHANGE` and `OUT`.
     pub(crate) const STOP: Phase = 1;
     pub(crate) const UNINSTALL: Phase = 2;
     pub(crate) const DELETE: Phase = 3;
 }
 
-/// The steps of a part. They are added one after the other, so that a byte tells each: how many there are up to it.
+/// The steps of a part.
+///
+/// They are consecutive, so a byte identifies each: its number from 1 relative to `first`, or 0 for none.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Steps {
     first: Option<At>,
@@ -41,27 +44,27 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// Returns the step in which a rank is left.
+    /// Returns the step that leaves a rank.
     pub(crate) fn leave(&self, rank: u8) -> Option<At> {
         self.at(self.leave[usize::from(rank)])
     }
 
-    /// Returns the step in which a rank is reached.
+    /// Returns the step that reaches a rank.
     pub(crate) fn enter(&self, rank: u8) -> Option<At> {
         self.at(self.enter[usize::from(rank)])
     }
 
-    /// Returns the step that gives new values.
+    /// Returns the step that applies new values.
     pub(crate) fn reconfigure(&self) -> Option<At> {
         self.at(self.reconfigure)
     }
 
-    /// Returns the last step on the way down.
+    /// Returns the last step of the path down.
     pub(crate) fn lowest(&self) -> Option<At> {
         self.at(self.leave.iter().copied().max().unwrap_or(0))
     }
 
-    /// Returns the first step on the way up to a rank or to one above it.
+    /// Returns the first step up to a rank or above it.
     pub(crate) fn up_to(&self, rank: u8) -> Option<At> {
         (rank..5).find_map(|rank| self.enter(rank))
     }
@@ -76,7 +79,7 @@ impl Steps {
     }
 }
 
-/// Says what holds once a phase is over.
+/// Returns the condition that holds at the end of a phase.
 pub(crate) fn label(number: Phase) -> String {
     let down = |offset| match offset {
         phase::STOP => "stopped",
@@ -97,7 +100,6 @@ pub(crate) fn label(number: Phase) -> String {
     }
 }
 
-/// Adds the steps of a part.
 pub(crate) fn add(graph: &mut Graph, part: &mut Part<'_>) {
     descend(graph, part);
     if part.fate == Fate::Reconfigure {
@@ -109,7 +111,7 @@ pub(crate) fn add(graph: &mut Graph, part: &mut Part<'_>) {
     }
 }
 
-/// Returns where the phases of a part's way down begin.
+/// Returns the base number of the phases of a part's path down.
 fn down_base(part: &Part<'_>) -> Phase {
     match part.fate {
         Fate::Remove => phase::OUT,
@@ -118,7 +120,7 @@ fn down_base(part: &Part<'_>) -> Phase {
     }
 }
 
-/// Returns where the phases of a part's way up begin.
+/// Returns the base number of the phases of a part's path up.
 pub(crate) fn up_base(part: &Part<'_>) -> Phase {
     match part.fate {
         Fate::Reinstall | Fate::Lower | Fate::Reconfigure => phase::AGAIN,
@@ -140,7 +142,7 @@ fn descend(graph: &mut Graph, part: &mut Part<'_>) {
             calls,
             side: Side::Installed,
         };
-        // What a failure has left is cleared away first: nothing goes on before it is known what is there.
+        // All leftovers are removed in one phase, because new steps require a known state.
         let number = if base == phase::CLEAR { base } else { base + stair.offset };
         let step = match above {
             Some(above) => graph.next_step(number, work, stair.from, above),
@@ -175,7 +177,9 @@ fn ascend(graph: &mut Graph, part: &mut Part<'_>) {
     }
 }
 
-/// Adds the step that takes over what exists. What finds it when the resource declares no Adopt, is the engine's.
+/// Adds the step that adopts an existing part.
+///
+/// If the resource declares no Adopt, the engine finds the part by the queries of its package.
 fn adopt(graph: &mut Graph, part: &mut Part<'_>) {
     let work = Work::Transition {
         element: part.name.clone(),
@@ -201,12 +205,12 @@ fn reconfigure(graph: &mut Graph, part: &mut Part<'_>) {
     part.steps.reconfigure = part.steps.number(step);
 }
 
-/// A step on the way down.
+/// A step of the path down.
 struct Stair {
     offset: Phase,
     from: State,
     to: State,
-    /// The highest rank that is left with it.
+    /// The highest rank that the step leaves.
     above: u8,
     calls: Transitions,
 }
@@ -256,8 +260,10 @@ fn stairs(element: &Element, part: &Part<'_>, low: u8) -> Vec<Stair> {
     stairs
 }
 
-/// Returns the transitions that undo a failed attempt. Only where Create is known to have been the last that acted is there
-/// nothing to uninstall, and then only where Delete is what undoes it.
+/// Returns the transitions that undo a failed attempt.
+///
+/// A failed Create needs no Uninstall if the resource declares Delete. All other attempts need Uninstall and
+/// Delete.
 fn inverse(element: &Element, attempted: Option<Transition>) -> Transitions {
     if attempted == Some(Transition::Create) && element.declares(Transition::Delete) {
         return [Transition::Delete].into();
@@ -265,7 +271,7 @@ fn inverse(element: &Element, attempted: Option<Transition>) -> Transitions {
     [Transition::Uninstall, Transition::Delete].into()
 }
 
-/// Returns the transitions that together take an element up into a state.
+/// Returns the transitions of the step up into a state.
 fn calls_into(state: State) -> Transitions {
     match state {
         State::Created => [Transition::Create].into(),

@@ -1,13 +1,15 @@
-//! Waits that may be dropped: which of them are kept where all at once would be a circle.
+//! The choice of wishes to keep if all of them together would form a cycle.
 //!
-//! The waits of a plan make a graph without circles, or there is no plan. *Wishes* are more edges of that graph, which we would
-//! like to have and can do without. To drop as few as possible is the problem of the feedback arc set; a fair answer in one
-//! pass is enough, with one demand: wishes may belong to a *whole*, an assembly whose parts all wish to wait for the same
-//! step, and a whole must keep one of its wishes, so that it does wait.
+//! The waits of a plan form an acyclic graph, or there is no plan. *Wishes* are additional edges that may be
+//! dropped. Dropping as few as possible is the feedback arc set problem. A good answer in one pass is enough,
+//! with one requirement. Wishes may belong to a *whole*: an assembly or a group whose parts all wish to wait
+//! for the same step. A whole must keep one of its wishes.
 //!
-//! 1. [`order`] finds an order of the steps in which each whole can keep a wish: Kahn's algorithm, backwards.
-//! 2. [`Sort`] takes the steps by Kahn's algorithm, with wishes as if they were waits. Where none is free, the earliest in
-//!    that order of those that only wishes hold back gives up what it still wishes, and is taken.
+//! 1. [`order`] finds an order of the steps in which each whole can keep a wish. It is Kahn's algorithm,
+//!    backwards.
+//! 2. [`Sort`] takes the steps by Kahn's algorithm, with wishes treated as waits. If no step is free, it
+//!    picks a step that only wishes hold back: the earliest in that order. That step's open wishes are
+//!    dropped, and it is taken.
 
 use std::collections::{BTreeSet, BinaryHeap, HashSet};
 
@@ -24,11 +26,11 @@ pub(crate) struct Wish {
     pub(crate) on: At,
     pub(crate) kind: WaitKind,
     pub(crate) why: Why,
-    /// The whole that wishes it: of those with the same number, not all may be dropped.
+    /// The whole that the wish belongs to. Of the wishes with the same number, not all may be dropped.
     pub(crate) whole: Option<u32>,
 }
 
-/// Tells of each wish whether it is kept. Each wait and wish is looked at twice.
+/// Returns for each wish whether it is kept. Each wait and wish is examined twice.
 pub(crate) fn kept(builder: &PlanBuilder, wishes: &[Wish]) -> Vec<bool> {
     if wishes.is_empty() {
         return Vec::new();
@@ -37,12 +39,14 @@ pub(crate) fn kept(builder: &PlanBuilder, wishes: &[Wish]) -> Vec<bool> {
     Sort::new(builder, wishes, places).kept()
 }
 
-/// Returns the place of each step in an order in which some step of each whole comes after what that whole wishes to wait
-/// for; all other wishes are left out of account. None where there is no such order.
+/// Returns the position of each step in an order that lets each whole keep a wish.
 ///
-/// The order is made from its end. A step may be the last of those that are left when none of these waits for it, and each
-/// whole that wishes to wait for it already has a step behind it. Taking a step never keeps another from being taken, so
-/// this gets to the beginning if there is such an order at all.
+/// In this order, some step of each whole follows the step that the whole wishes to wait for. All other
+/// wishes are ignored. Returns `None` if no such order exists.
+///
+/// The order is built from its end. A step may be the last of the remaining ones on two conditions. No
+/// remaining step waits for it, and each whole that wishes to wait for it already has a step behind it.
+/// Taking a step never prevents another, so this completes if such an order exists.
 fn order(builder: &PlanBuilder, wishes: &[Wish]) -> Option<Vec<u32>> {
     let count = builder.drafts().len();
     let waits = Links::group(count, builder.waits().map(|(step, on)| (number(step), number(on))));
@@ -56,7 +60,7 @@ fn order(builder: &PlanBuilder, wishes: &[Wish]) -> Option<Vec<u32>> {
     let by_step = wholes().map(|(whole, wish)| (number(wish.step), (whole, number(wish.on))));
     let wholes_of = Links::group(count, by_step);
 
-    // The last first, so that it is the order of the steps themselves as far as that is possible.
+    // The heap returns the last step first, which keeps the original order of the steps if possible.
     let mut free: BinaryHeap<u32> =
         (0..).zip(&keep).filter(|(_, keep)| **keep == 0).map(|(at, _)| at).collect();
     let mut places = vec![0; count];
@@ -76,16 +80,16 @@ fn order(builder: &PlanBuilder, wishes: &[Wish]) -> Option<Vec<u32>> {
     (left == 0).then_some(places)
 }
 
-/// A topological sort in which some edges may be dropped.
+/// A topological sort that drops some edges.
 struct Sort<'w> {
     open_wishes: &'w [Wish],
-    /// The place of each step in the order in which wishes are given up.
+    /// The position of each step in the order in which wishes are dropped.
     places: Vec<u32>,
-    /// For each step the wishes that it has.
+    /// The wishes of each step.
     wishes_of: Links<u32>,
-    /// For each step those that wait for it, and whether that is a wish.
+    /// The steps that wait for each step, and whether that wait is a wish.
     dependents: Links<(At, bool)>,
-    /// For each step how many waits and how many wishes are still open.
+    /// The numbers of open waits and open wishes of each step.
     waits: Vec<u32>,
     wishes: Vec<u32>,
     /// Whether each step has been taken.
@@ -114,13 +118,14 @@ impl<'w> Sort<'w> {
         sort
     }
 
-    /// Takes all steps in order, and has wishes given up where there is none. Tells of each wish whether it was kept.
+    /// Takes all steps in order, and drops wishes if no step is free. Returns for each wish whether it was
+    /// kept.
     fn kept(mut self) -> Vec<bool> {
         let mut kept = vec![true; self.open_wishes.len()];
         let is_free = |at: &At| self.waits[at.place()] + self.wishes[at.place()] == 0;
         let steps = Draft::all().take(self.taken.len());
         let mut free: Vec<At> = steps.clone().filter(is_free).collect();
-        // Steps that only wishes keep back, first one first.
+        // The steps that only wishes hold back, in the order of their positions.
         let is_kept_back = |at: &At| self.waits[at.place()] == 0 && self.wishes[at.place()] > 0;
         let mut kept_back: BTreeSet<(u32, At)> =
             steps.filter(is_kept_back).map(|at| (self.places[at.place()], at)).collect();
@@ -172,7 +177,7 @@ mod tests {
             builder.wait_because(step, on, WaitKind::Needs, why);
         }
         let wish = |step, on, whole| Wish { step, on, kind: WaitKind::Needs, why, whole: Some(whole) };
-        // The first step of all would have to give up the only wish of its whole.
+        // The first step would drop the only wish of its whole.
         let wishes = [wish(made, first, 0), wish(other, second, 1), wish(serves, second, 1)];
         assert_eq!(kept(&builder, &wishes), [true, false, true]);
     }

@@ -1,4 +1,4 @@
-//! What is up is changed: upgraded, scaled, healed, taken to another state, and back.
+//! Changes of an existing assembly: upgrades, scaling, heals, other goals, and rollbacks.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn sized(size: &str) -> Sketch {
     Sketch::new(&["a", "b"]).relate("a", "b").property("a", "size", literal(size))
 }
 
-/// Returns what was called since `before`.
+/// Returns the calls after the first `before` ones.
 fn since(rig: &Rig, before: usize) -> Vec<String> {
     rig.strings.calls()[before..].to_vec()
 }
@@ -35,7 +35,7 @@ async fn another_value_makes_a_part_anew_and_its_relationships_follow() {
     assert!(place("a Start") < place("b Join"), "{calls:?}");
     assert!(!calls.contains(&"b Uninstall".to_owned()), "{calls:?}");
     assert_eq!(rig.states("t").await, "a Active, b Active");
-    // It is what was asked now: once more, there is nothing to do.
+    // The version is already installed, so a second `up` calls nothing.
     let before = rig.strings.calls().len();
     rig.up(sized("2").desired()).await.unwrap();
     assert!(since(&rig, before).is_empty());
@@ -71,7 +71,8 @@ async fn parts_that_are_no_longer_wanted_go_and_are_forgotten() {
     assert!(snapshot.pairs.values().all(|pair| pair.created && pair.key.target.local() == "c"));
 }
 
-/// What a change leaves as it is, is of the new version all the same: nothing of the old one is shown, or ended, again.
+/// A completed change moves unchanged parts to the new version too. Nothing of the old version is shown or
+/// ceased again.
 #[tokio::test(start_paused = true)]
 async fn a_change_that_is_through_is_not_shown_again() {
     let rig = Rig::new(Effect::Once);
@@ -90,7 +91,7 @@ async fn a_change_that_is_through_is_not_shown_again() {
     assert!(preview.plan.is_empty() && preview.diff.is_empty(), "{}", preview.diff);
 }
 
-/// Cut at any moment, an upgrade goes on, or goes back, and nothing is done twice.
+/// An upgrade that is cut at any moment is resumed or rolled back, and no effect occurs twice.
 #[tokio::test(start_paused = true)]
 async fn an_upgrade_that_is_cut_goes_on_or_back() {
     let old = || Sketch::new(&["a", "b"]).relate("a", "b").property("a", "size", literal("1"));
@@ -133,7 +134,7 @@ async fn a_state_is_reached_from_above_and_below() {
     let mut desired = sized("1").desired();
     desired.manner = Manner { goal: State::Inactive, ..Manner::default() };
     rig.up(desired).await.unwrap();
-    // b is Inactive; a is Active, since its relationship to b is made before b would be.
+    // `b` is Inactive. `a` is Active, because their relationship must be created before `b` becomes Active.
     let inactive = rig.states("t").await;
     assert!(inactive.contains("b Inactive"), "{inactive}");
     let ended = rig.ask("t", Ask::SetState(State::Active)).await.unwrap();
@@ -141,7 +142,7 @@ async fn a_state_is_reached_from_above_and_below() {
     assert_eq!(rig.states("t").await, "a Active, b Active");
     rig.ask("t", Ask::SetState(State::Installed)).await.unwrap();
     assert_eq!(rig.states("t").await, "a Installed, b Installed");
-    // What was asked last is what a retry goes for.
+    // A retry repeats the last intent.
     let before = rig.strings.calls().len();
     rig.retry("t", None).await.unwrap();
     assert!(since(&rig, before).is_empty());
@@ -149,7 +150,7 @@ async fn a_state_is_reached_from_above_and_below() {
     assert_eq!(rig.states("t").await, "a Active, b Active");
 }
 
-/// What fails on its way down while it is about to be related to something is not related to it.
+/// No pair is created with an element that failed during the same process.
 #[tokio::test(start_paused = true)]
 async fn nothing_is_related_to_what_has_failed_meanwhile() {
     for failed in ["a", "b"] {
@@ -188,7 +189,7 @@ async fn a_part_is_healed_and_its_relationships_with_it() {
     assert!(matches!(error, EngineError::Heal(_)), "{error}");
 }
 
-/// A heal that is cut leaves the part broken on record, so that the next run heals it.
+/// An interrupted heal leaves the part Broken in the records, so that the next process heals it.
 #[tokio::test(start_paused = true)]
 async fn a_heal_that_is_cut_goes_on() {
     for after in 0..30 {
@@ -222,11 +223,11 @@ async fn a_cluster_is_scaled_and_keeps_its_size() {
     let error = rig.ask("t", scale(Scale::Out)).await.unwrap_err();
     assert!(matches!(error, EngineError::Scale(_)), "{error}");
 
-    // The same descriptor again does not undo it.
+    // The same descriptor does not undo the scaling.
     let before = rig.strings.calls().len();
     rig.up(cluster().desired()).await.unwrap();
     assert!(since(&rig, before).is_empty());
-    // A change keeps the size, and one that gives another size is heard.
+    // A change of a property keeps the scaled size.
     rig.up(cluster().property("a", "size", literal("2")).desired()).await.unwrap();
     assert_eq!(rig.states("t").await, grown);
     rig.ask("t", scale(Scale::In)).await.unwrap();
@@ -252,7 +253,7 @@ async fn it_goes_back_to_what_it_was() {
     assert_eq!(rig.store.versions(&assembly_name("t")).await.unwrap().len(), 5);
 }
 
-/// The state that an assembly was taken to is part of what it was.
+/// A rollback also restores the goal of the earlier version.
 #[tokio::test(start_paused = true)]
 async fn it_goes_back_to_the_state_it_was_in() {
     let rig = Rig::new(Effect::Once);
@@ -267,7 +268,7 @@ async fn it_goes_back_to_the_state_it_was_in() {
     assert_eq!(rig.look("t").await.assembly.goal, State::Installed);
 }
 
-/// Somebody else asks for it, without the lease.
+/// The request comes from another process without the lease.
 #[tokio::test(start_paused = true)]
 async fn a_process_that_is_asked_to_stop_stops() {
     let rig = Rig::new(Effect::Repeatable);
@@ -298,7 +299,7 @@ async fn what_is_there_already_is_taken_over() {
     assert!(error.to_string().contains("`x` can't be taken over"), "{error}");
 }
 
-/// A secret of an older version is still known while what was made with it is there.
+/// A secret of an older version is kept while an element exists that was created with it.
 #[tokio::test(start_paused = true)]
 async fn versions_have_secrets_of_their_own() {
     let rig = Rig::new(Effect::Once);

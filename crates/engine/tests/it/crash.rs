@@ -1,4 +1,4 @@
-//! Death at every moment: the next run goes on, and nothing is done twice.
+//! Crashes at every moment: the next process resumes, and no effect occurs twice.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use windlass_store::Store as _;
 use crate::support::puppet::Act;
 use crate::support::{Rig, Sketch, assembly_name};
 
-/// Everything that bringing this up does, once.
+/// All effects of creating the assembly, each once.
 const ALL: [&str; 12] = [
     "a Configure",
     "a Install",
@@ -53,7 +53,7 @@ async fn killed_at_every_millisecond_each_effect_is_there_once() {
     }
 }
 
-/// A runtime that doesn't answer may run jobs of the dead one: nothing is started beside them.
+/// If the runtime does not answer, it may still run jobs of the killed process, so no new job is started.
 #[tokio::test(start_paused = true)]
 async fn killed_and_the_runtime_is_silent_nothing_is_started() {
     let mut silent = 0;
@@ -76,7 +76,8 @@ async fn killed_and_the_runtime_is_silent_nothing_is_started() {
     assert_eq!(silent, 30);
 }
 
-/// From another machine, the jobs of the dead one can't be looked for: what must not happen twice is asked about.
+/// Another machine cannot look up the jobs of the killed process. Calls that must not run twice need a
+/// decision.
 #[tokio::test(start_paused = true)]
 async fn killed_elsewhere_what_is_open_is_asked_about() {
     let mut asked = 0;
@@ -103,7 +104,7 @@ async fn killed_elsewhere_what_is_open_is_asked_about() {
     assert!(asked > 40, "asked {asked} times");
 }
 
-/// What the dead one has started has ended long before anybody looks.
+/// The jobs of the killed process ended long before the next process reads them.
 #[tokio::test(start_paused = true)]
 async fn a_job_that_is_taken_over_is_recorded_with_its_own_times() {
     let mut jobs = 0;
@@ -141,7 +142,7 @@ async fn killed_on_the_way_it_can_be_taken_down() {
     for after in (0..90).step_by(3) {
         let rig = Rig::new(Effect::Once);
         rig.up_until_killed(sketch().desired(), Duration::from_millis(after)).await;
-        // Killed before anything was recorded, there is nothing to take down.
+        // If the process was killed before its first record, nothing exists to take down.
         let Ok(ended) = rig.down("t").await else { continue };
         assert_eq!(ended.process.status, ProcessStatus::Completed, "killed after {after} ms");
         let effects = rig.jobs.effects();
@@ -161,8 +162,8 @@ async fn killed_while_something_is_on_its_way_it_is_looked_at_again() {
     assert_eq!(rig.states("t").await, "a Active");
 }
 
-/// What a lost job has done is looked for. Whoever dies before that is on record, leaves a job that is known to have ended:
-/// it is not handed over once more.
+/// The effect of a lost job is observed. If the process dies before it records the observation, the job
+/// counts as ended and is not submitted again.
 #[tokio::test(start_paused = true)]
 async fn killed_while_a_lost_job_is_looked_for_it_is_not_handed_over_again() {
     let mut deaths = 0;

@@ -1,4 +1,5 @@
-//! What relationships were made with: they are ended with the same, and made anew where that is something else by now.
+//! The values that relationships were created with: pairs are ceased with the same values, and re-created if
+//! they changed.
 
 use std::time::Duration;
 
@@ -11,7 +12,9 @@ use windlass_model::record::{Assumption, Effect, Given, ProcessStatus};
 use crate::support::puppet::Act;
 use crate::support::{Rig, Sketch, element, literal};
 
-/// `a` is reconfigured with its size and publishes `out`, which its relationship with `b` is told of: `b` joins first, then `a`.
+/// Returns an assembly in which `a` is reconfigured with its size and publishes `out`.
+///
+/// The relationship of `a` and `b` reads `out`. It calls Join of `b` first, then Join of `a`.
 fn related(size: &str) -> Sketch {
     let volatile = Property { volatile: true, ..literal(size) };
     let output = Property { read_only: true, ..Property::default() };
@@ -19,7 +22,7 @@ fn related(size: &str) -> Sketch {
     sketch.reconfigurable("a").relate("a", "b").made_at(State::Inactive).told("out")
 }
 
-/// Lets `a` publish 1 when it is installed and 2 when it is reconfigured, also when either is taken up again.
+/// Returns a rig in which `a` publishes 1 on Install and 2 on Reconfigure, even on repeated attempts.
 fn rig(effect: Effect) -> Rig {
     let rig = Rig::new(effect);
     for _ in 0..5 {
@@ -29,7 +32,7 @@ fn rig(effect: Effect) -> Rig {
     rig
 }
 
-/// Asks for it, and goes on as the command line does. Returns how many processes that took.
+/// Runs `up` and the automatic retries of the command line. Returns the number of processes.
 async fn up(rig: &Rig, desired: Desired) -> u32 {
     let (mut left, mut processes) = (Stale::default(), 1);
     let mut ended = rig.up(desired).await.expect("nothing stands against it");
@@ -43,7 +46,7 @@ async fn up(rig: &Rig, desired: Desired) -> u32 {
     processes
 }
 
-/// Returns what operations were told, in order; one that was taken up again counts once.
+/// Returns the arguments of all operations in order; repeated attempts count once.
 fn told(rig: &Rig) -> Vec<String> {
     let mut told = rig.strings.told();
     told.dedup();
@@ -60,7 +63,7 @@ async fn it_is_ended_with_the_old_value_and_made_with_the_new_one() {
     assert_eq!(given.into_values().collect::<Vec<_>>(), [Given::Plain("1".into())]);
     assert_eq!(up(&rig, related("2").desired()).await, 2);
     assert_eq!(told(&rig)[2..], ["b Leave 1", "b Join 2", "a Join 2"]);
-    // Nothing has changed since: nobody is called.
+    // Without another change, nothing is called.
     let calls = rig.strings.calls().len();
     assert_eq!(up(&rig, related("2").desired()).await, 1);
     assert_eq!(rig.strings.calls().len(), calls);
@@ -68,7 +71,7 @@ async fn it_is_ended_with_the_old_value_and_made_with_the_new_one() {
     assert_eq!(told(&rig)[5..], ["b Leave 2"]);
 }
 
-/// Killed at any moment, it is ended once and made once, each with the value that it should be.
+/// After a kill at any moment, the pair is ceased once and created once, each with the right value.
 #[tokio::test(start_paused = true)]
 async fn a_process_that_makes_it_anew_and_is_killed_is_gone_on_with() {
     let mut killed = 0;
@@ -93,12 +96,13 @@ async fn a_process_that_makes_it_anew_and_is_killed_is_gone_on_with() {
     assert!(killed > 20, "{killed}");
 }
 
-/// What was begun with a value is finished with it, and only then made anew: it is never ended with one that nobody was
-/// told.
+/// A creation is completed with the value that it was started with, and then repeated with the new one.
+///
+/// A pair is never ceased with a value that no operation has received.
 #[tokio::test(start_paused = true)]
 async fn half_of_it_is_finished_with_what_it_was_begun_with() {
     let mut half = 0;
-    // What is Active is reconfigured, and not made anew: only then half of it is left.
+    // An Active part is reconfigured instead of re-created. Only then does a partly created pair remain.
     let related = |size| related(size).made_at(State::Active).desired();
     for after in 0..120 {
         let rig = rig(Effect::Once);
@@ -121,7 +125,7 @@ async fn half_of_it_is_finished_with_what_it_was_begun_with() {
     assert!(half > 0);
 }
 
-/// Where making it fails, what was done is undone with its values, and the next attempt is with what there is.
+/// A failed creation is undone with its own values, and the next attempt uses the current ones.
 #[tokio::test(start_paused = true)]
 async fn an_attempt_that_failed_is_undone_with_its_values() {
     let rig = rig(Effect::Once);
@@ -133,7 +137,7 @@ async fn an_attempt_that_failed_is_undone_with_its_values() {
     assert_eq!(told(&rig), ["b Join 1", "a Join 1", "b Leave 1", "b Join 2", "a Join 2"]);
 }
 
-/// A person who says that it was done says so of the value that it was told.
+/// An operator's answer that an operation was done refers to the arguments of that operation.
 #[tokio::test(start_paused = true)]
 async fn what_a_person_says_was_done_was_done_with_what_it_was_told() {
     let rig = rig(Effect::Once);
@@ -144,7 +148,7 @@ async fn what_a_person_says_was_done_was_done_with_what_it_was_told() {
     assert_eq!(told(&rig)[2..], ["b Leave 1", "b Join 2", "a Join 2"]);
 }
 
-/// What is taken over counts as made with what there is then.
+/// An adopted pair counts as created with the values at that time.
 #[tokio::test(start_paused = true)]
 async fn what_was_adopted_is_made_anew_when_its_values_change() {
     let rig = rig(Effect::Once);
@@ -157,7 +161,7 @@ async fn what_was_adopted_is_made_anew_when_its_values_change() {
     assert_eq!(told(&rig), ["b Leave 1", "b Join 2", "a Join 2"]);
 }
 
-/// A record of an older windlass has no values: it stays as it is, and is ended with what is known.
+/// A record of an older windlass contains no values: the pair stays, and is ceased with the current values.
 #[tokio::test(start_paused = true)]
 async fn a_record_without_values_is_gone_on_with() {
     let rig = rig(Effect::Once);
@@ -169,7 +173,7 @@ async fn a_record_without_values_is_gone_on_with() {
     assert_eq!(told(&rig)[2..], ["b Leave 2"]);
 }
 
-/// Operations that change what they are told: that has an end.
+/// Automatic retries end even if operations change their own arguments.
 #[tokio::test(start_paused = true)]
 async fn what_is_never_done_is_let_be() {
     let rig = rig(Effect::Once);

@@ -1,4 +1,4 @@
-//! Heals that policies demand are counted on record: whoever watches next knows what was tried in vain.
+//! Heals by policies are counted in the records, so that every daemon knows the unsuccessful ones.
 
 use windlass_engine::monitor::{Heals, MOST_HEALS};
 use windlass_engine::{Ask, Ended, EngineError, Stop};
@@ -8,7 +8,7 @@ use windlass_store::{Store as _, StoreError};
 use crate::support::puppet::Act;
 use crate::support::{Rig, Sketch, assembly_name, element};
 
-/// Asks for something as a process of the long-running mode that was just started.
+/// Executes an intent as a new process of the daemon.
 async fn unattended(rig: &Rig, ask: Ask) -> Result<Ended, EngineError> {
     let (engine, holder) = rig.engine();
     let stop = Stop::default();
@@ -38,7 +38,7 @@ async fn heals_are_counted_whoever_watches() {
     assert!(heals.is_left_alone(&element("t__a")) && !heals.is_left_alone(&element("t__b")));
 }
 
-/// It said that it is well: only of that part, and only under the lease.
+/// A healthy part resets its own counter only, and only under the lease.
 #[tokio::test(start_paused = true)]
 async fn a_part_that_is_well_counts_from_nothing() {
     let rig = Rig::new(Effect::Repeatable);
@@ -70,7 +70,7 @@ async fn what_a_person_asks_lets_all_be_tried_again() {
     unattended(&rig, heal("a")).await.unwrap();
     rig.up(desired).await.unwrap();
     assert_eq!(heals(&rig).await, [0, 0], "an `up` that changes nothing");
-    // What a person asks of the long-running mode is a person's all the same.
+    // A user's request that the daemon executes counts as a user's intent.
     unattended(&rig, heal("a")).await.unwrap();
     let (engine, holder) = rig.engine();
     let request = engine.request(&assembly_name("t"), &heal("a"), &holder).await.unwrap();
@@ -80,7 +80,7 @@ async fn what_a_person_asks_lets_all_be_tried_again() {
     assert_eq!(heals(&rig).await, [0, 0]);
 }
 
-/// A heal counts from its beginning; that it is gone on with is no other heal, and nobody's change.
+/// A heal counts when it starts; its retry is neither another heal nor a user's change.
 #[tokio::test(start_paused = true)]
 async fn a_heal_that_fails_counts_once() {
     let rig = Rig::new(Effect::Repeatable);
@@ -91,7 +91,7 @@ async fn a_heal_that_fails_counts_once() {
     assert_eq!(heals(&rig).await, [1, 0]);
     unattended(&rig, Ask::Retry { assume: None }).await.unwrap();
     assert_eq!(heals(&rig).await, [1, 0]);
-    // One that can't begin does not count.
+    // A heal that cannot start does not count.
     unattended(&rig, heal("nothing")).await.unwrap_err();
     assert_eq!(heals(&rig).await, [1, 0]);
 }

@@ -1,4 +1,4 @@
-//! What is asked: up, down, retry, stop, and what stands against it.
+//! Intents (up, down, retry, stop) and the reasons for refusing them.
 
 use std::time::Duration;
 

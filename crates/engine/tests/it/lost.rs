@@ -1,4 +1,4 @@
-//! What is lost on the way: answers, outcomes, secrets, room on the disk, and records that nobody can have written.
+//! Losses: answers, outcomes, secrets, disk space, and records that no engine can have written.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use windlass_store::{Batch, Holder, Store as _};
 use crate::support::puppet::Act;
 use crate::support::{Rig, Sketch, assembly_name, element};
 
-/// Writes something into the store that no run of the engine has.
+/// Writes a batch that no engine would write to the store.
 async fn forge(rig: &Rig, batch: Batch) {
     let lease = rig.store.lease(&assembly_name("t"), &Holder::current("test")).await.expect("it is free");
     rig.store.commit(&lease, batch).await.expect("it is written");
     rig.store.release(lease).await.expect("it is released");
 }
 
-/// Returns why a part has failed.
+/// Returns the failure message of a part.
 async fn why(rig: &Rig, part: &str) -> String {
     let mut elements = rig.look("t").await.elements;
     elements
@@ -29,7 +29,7 @@ async fn why(rig: &Rig, part: &str) -> String {
         .expect("it has failed")
 }
 
-/// A job that has ended did its work, also where nobody can read any more what it answered.
+/// A job with an unreadable outcome has still acted.
 #[tokio::test(start_paused = true)]
 async fn an_outcome_that_can_not_be_read_is_lost() {
     let mut damaged = 0;
@@ -70,7 +70,7 @@ async fn an_outcome_that_can_not_be_read_is_lost() {
     assert!(damaged > 0, "no outcome was damaged");
 }
 
-/// An answer that found no room is no failure of the script, which has done its work.
+/// An answer that did not fit on the disk is lost; the script itself has not failed.
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_could_not_be_kept_is_lost() {
     let rig = Rig::new(Effect::Once);
@@ -83,7 +83,7 @@ async fn an_answer_that_could_not_be_kept_is_lost() {
     assert_eq!(rig.jobs.effects(), ["a Install"]);
 }
 
-/// Room is there before what must not happen twice begins.
+/// Disk space for the answer is reserved before a `once` call starts.
 #[tokio::test(start_paused = true)]
 async fn without_room_for_its_answer_nothing_begins_that_happens_once() {
     let rig = Rig::new(Effect::Once);
@@ -96,7 +96,7 @@ async fn without_room_for_its_answer_nothing_begins_that_happens_once() {
     let ended = rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
     assert_eq!(ended.process.status, ProcessStatus::Completed);
 
-    // Two at a time need twice the room; what may be repeated needs none.
+    // Two concurrent calls need twice the space. A repeatable call reserves none.
     let rig = Rig::new(Effect::Once);
     rig.jobs.leave_room(Some(20 << 20));
     let ended = rig.up(Sketch::new(&["a", "b"]).desired()).await.unwrap();
@@ -106,7 +106,7 @@ async fn without_room_for_its_answer_nothing_begins_that_happens_once() {
     assert_eq!(rig.up(Sketch::new(&["a"]).desired()).await.unwrap().process.status, ProcessStatus::Completed);
 }
 
-/// No script is given the text that stands for a secret.
+/// No script receives the placeholder of a secret.
 #[tokio::test(start_paused = true)]
 async fn a_call_whose_secret_is_missing_is_refused() {
     let rig = Rig::new(Effect::Once);
@@ -121,9 +121,9 @@ async fn a_call_whose_secret_is_missing_is_refused() {
     assert_eq!(ended.process.status, ProcessStatus::Failed);
     let message = why(&rig, "t__a").await;
     assert!(message.contains("`password` needs the secret") && message.contains("`up`"), "{message}");
-    // What is stopped is stopped without it.
+    // Stop does not need the secret.
     assert_eq!(rig.jobs.effects().last().map(String::as_str), Some("a Stop"));
-    // Given again, it is there again; and without it, all can be taken down.
+    // An `up` with the secret stores it again, and `down` works without it.
     assert_eq!(rig.up(desired()).await.unwrap().process.status, ProcessStatus::Completed);
     let mut batch = Batch::new();
     for secret in rig.look("t").await.secrets.into_keys() {
@@ -133,7 +133,7 @@ async fn a_call_whose_secret_is_missing_is_refused() {
     assert_eq!(rig.down("t").await.unwrap().process.status, ProcessStatus::Completed);
 }
 
-/// Calls that no run has left open are refused, and none makes anybody wait for ever.
+/// Calls that no engine can have left open are refused, and none of them makes a process wait forever.
 #[tokio::test(start_paused = true)]
 async fn forged_calls_are_errors_and_not_hangs() {
     let desired = || Sketch::new(&["a", "b"]).desired();
@@ -143,11 +143,11 @@ async fn forged_calls_are_errors_and_not_hangs() {
         let open = rig.look("t").await.calls;
         let mut call = open.first().expect("a call is open").clone();
         match kind {
-            // A second one of the same step.
+            // A second call of the same step.
             0 => call.id = CallId::of(rig.store.id(), call.process, call.step, 77),
-            // One of another store.
+            // A call of another store.
             1 => call.id = CallId::of(&"other".parse().unwrap(), call.process, call.step, 0),
-            // One that is on its way for ever.
+            // A call that never stops converging.
             _ => {
                 let deadline = Timestamp::from_millis(i64::MAX / 2);
                 (call.started, call.state) = (deadline, CallState::Converging { deadline });
@@ -166,7 +166,7 @@ async fn forged_calls_are_errors_and_not_hangs() {
     }
 }
 
-/// What a check leaves that was killed is removed by the next process, and what may still be waited for is not.
+/// The next process removes the jobs of a killed check, but no job whose result may still be awaited.
 #[tokio::test(start_paused = true)]
 async fn jobs_of_checks_are_swept() {
     let rig = Rig::new(Effect::Once);
@@ -183,7 +183,7 @@ async fn jobs_of_checks_are_swept() {
     assert_eq!(rig.jobs.left(), 1);
 }
 
-/// Who goes on with what was limited to a part does not touch the others either.
+/// A retry keeps the target of the process that it resumes.
 #[tokio::test(start_paused = true)]
 async fn a_retry_of_a_target_is_limited_to_it() {
     let rig = Rig::new(Effect::Once);

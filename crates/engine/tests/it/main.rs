@@ -1,4 +1,4 @@
-//! The engine on virtual time: a driver, a runtime and a store in memory, and every way in which they can fail.
+//! The engine on virtual time, with a driver, a runtime and a store in memory, and their possible failures.
 
 mod changing;
 mod crash;

@@ -1,4 +1,4 @@
-//! What failed attempts have left is cleaned up before the next one, and by `down`.
+//! Leftovers of failed attempts are removed before the next attempt and by `down`.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use windlass_model::record::{Assumption, Effect, ProcessStatus};
 use crate::support::puppet::Act;
 use crate::support::{Rig, Sketch, element};
 
-/// Returns what was called since `before`.
+/// Returns the calls after the first `before` ones.
 fn since(rig: &Rig, before: usize) -> Vec<String> {
     rig.strings.calls()[before..].to_vec()
 }
@@ -48,7 +48,7 @@ async fn what_was_refused_left_nothing_to_clean_up() {
     assert_eq!(since(&rig, before), ["a Install", "a Configure", "a Start"]);
 }
 
-/// A create that failed has installed nothing.
+/// A failed Create has installed nothing.
 #[tokio::test(start_paused = true)]
 async fn a_create_that_failed_is_deleted() {
     let rig = Rig::new(Effect::Once);
@@ -85,7 +85,7 @@ fn related() -> Sketch {
     Sketch::new(&["a", "b"]).relate("a", "b").left_by_both()
 }
 
-/// Brings `a` and `b` up, where an operation of `a` fails after one of `b` has succeeded.
+/// Executes `up`, in which an operation of `a` fails after one of `b` has succeeded.
 async fn half_made(rig: &Rig) {
     rig.strings.act("a Join", Act::Fail);
     let ended = rig.up(related().desired()).await.expect("it runs");
@@ -101,7 +101,7 @@ async fn an_operation_that_has_succeeded_is_not_called_again() {
     assert_eq!(since(&rig, before), ["a Leave", "a Join", "b Start"]);
 }
 
-/// What nothing undoes is called again as it is.
+/// An operation without an inverse is called again.
 #[tokio::test(start_paused = true)]
 async fn an_operation_that_nothing_undoes_is_called_again() {
     let rig = Rig::new(Effect::Once);
@@ -159,7 +159,7 @@ async fn what_undoes_an_operation_and_fails_is_gone_on_with() {
     assert_eq!(calls.iter().filter(|call| call.ends_with("Leave")).collect::<Vec<_>>(), ["b Leave"]);
 }
 
-/// Ended in part, a relationship is ended, and then made anew.
+/// A partly ceased pair is ceased completely and then re-created.
 #[tokio::test(start_paused = true)]
 async fn a_half_ended_relationship_is_made_anew() {
     let rig = Rig::new(Effect::Once);
@@ -172,7 +172,7 @@ async fn a_half_ended_relationship_is_made_anew() {
     assert_eq!(since(&rig, before), ["a Leave", "b Join", "a Join"]);
 }
 
-/// Stopped between two operations of a relationship, the first is undone.
+/// If a process is stopped between two operations of a relationship, the first operation is undone.
 #[tokio::test(start_paused = true)]
 async fn what_was_done_before_a_stop_is_undone() {
     let (mut half, mut whole) = (0, 0);
@@ -196,7 +196,7 @@ async fn what_was_done_before_a_stop_is_undone() {
     assert!(half > 0 && whole > 0, "{half}, {whole}");
 }
 
-/// What a heal has taken apart is made again by the next one, whenever the first is killed.
+/// A second heal creates the pairs that the first one ceased before it was killed.
 #[tokio::test(start_paused = true)]
 async fn a_heal_that_is_killed_and_made_again_makes_the_relationships() {
     let mut killed = 0;
@@ -219,7 +219,7 @@ async fn a_heal_that_is_killed_and_made_again_makes_the_relationships() {
     assert!(killed > 20, "{killed}");
 }
 
-/// What was launched under an id that only its script knows is found by that id alone.
+/// Only the operator can supply an instance id that the script chose and could not report.
 #[tokio::test(start_paused = true)]
 async fn the_id_of_a_lost_launch_is_asked_for() {
     let rig = Rig::new(Effect::Once);
@@ -240,7 +240,7 @@ async fn the_id_of_a_lost_launch_is_asked_for() {
     assert_eq!(snapshot.instances[&element("t__a")].natural.as_deref(), Some("i-1"));
 }
 
-/// What an operation has done of which a person says that it failed is in doubt, and its element is not.
+/// If an operator answers that an operation has failed, the operation is in doubt, and its element is not.
 #[tokio::test(start_paused = true)]
 async fn an_operation_that_a_person_calls_failed_is_undone_and_called_again() {
     let rig = Rig::new(Effect::Once);

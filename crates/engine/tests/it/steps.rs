@@ -1,4 +1,4 @@
-//! What a step does: calls, convergence, loss, failure.
+//! The execution of a step: calls, convergence, losses and failures.
 
 use serde_json::json;
 use windlass_driver::Observation;
@@ -47,7 +47,7 @@ async fn a_failure_is_kept_apart_and_repaired_alone() {
     assert!(rig.look("t").await.elements[&element("t__b")].failure.is_none());
 }
 
-/// One node of three fails: the balancer gets the other two, and the third when it is repaired.
+/// One node of three fails: the balancer gets the other two, and the third after its repair.
 #[tokio::test(start_paused = true)]
 async fn a_source_that_fails_does_not_keep_the_others_from_the_target() {
     let rig = Rig::new(Effect::Once);
@@ -71,7 +71,7 @@ async fn a_source_that_fails_does_not_keep_the_others_from_the_target() {
     assert_eq!(rig.states("t").await, "lb Active, web__1 Active, web__2 Active, web__3 Active");
 }
 
-/// The state on record of a source of which nobody knows whether it was stopped is the one before that.
+/// The recorded state of a source in doubt is the state before the lost Stop.
 #[tokio::test(start_paused = true)]
 async fn a_source_in_doubt_is_not_related() {
     let rig = Rig::new(Effect::Once);
@@ -99,7 +99,7 @@ async fn a_source_in_doubt_is_not_related() {
     assert_eq!(told, ["it is not made with `web__2`, of which nobody knows what it did"]);
 }
 
-/// What must be related before it becomes Active is not started before it is related to all.
+/// A target that must be related before it becomes Active is started only after all its pairs are created.
 #[tokio::test(start_paused = true)]
 async fn a_target_that_comes_after_its_relationship_waits_for_all_of_it() {
     let rig = Rig::new(Effect::Once);
@@ -176,12 +176,12 @@ async fn a_job_that_is_lost_again_and_again_fails_its_call() {
     let ended = rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
     assert_eq!(ended.process.status, ProcessStatus::Failed);
     assert_eq!(rig.strings.calls().len(), 5);
-    // At once, then after one, two and four seconds.
+    // The retries follow immediately, then after one, two and four seconds.
     let took = ended.process.ended.unwrap().millis_since(ended.process.created);
     assert!((7000..7500).contains(&took), "{took}");
 }
 
-/// Who waits for another attempt is stopped like anything else that runs.
+/// A call that waits for its next attempt can be stopped like a running one.
 #[tokio::test(start_paused = true)]
 async fn waiting_for_another_attempt_can_be_stopped() {
     let rig = Rig::new(Effect::Repeatable);
@@ -244,7 +244,7 @@ async fn one_part_at_a_time_is_answered_for() {
     assert_eq!(configured, ["a Configure", "b Configure", "b Configure"]);
 }
 
-/// A nested assembly that a part is missing of has no relationships; which parts it has, only the older version says.
+/// A nested assembly without one of its parts has no pairs. Only the older version lists these parts.
 #[tokio::test(start_paused = true)]
 async fn what_is_said_to_be_gone_takes_the_relationships_of_its_assembly_with_it() {
     let rig = Rig::new(Effect::Once);
@@ -263,7 +263,7 @@ async fn what_is_said_to_be_gone_takes_the_relationships_of_its_assembly_with_it
     assert_eq!(calls, ["b Uninstall", "n__q Uninstall"]);
 }
 
-/// What a lost launch has left is cleared away; where it has left nothing, it is made again.
+/// The leftovers of a lost Install are not completed. If it left nothing, it is repeated.
 #[tokio::test(start_paused = true)]
 async fn half_of_a_launch_is_not_made_whole() {
     for (sight, calls, state) in [
@@ -419,7 +419,7 @@ async fn secrets_are_sealed_where_they_come_from_and_where_they_go() {
     );
 }
 
-/// A secret that comes later, and before the other by its name, does not take its place.
+/// A later secret does not replace an earlier one whose name sorts after it.
 #[tokio::test(start_paused = true)]
 async fn secrets_of_several_reports_are_kept_apart() {
     let rig = Rig::new(Effect::Once);
@@ -443,7 +443,7 @@ async fn a_call_is_durable_before_its_job_is_submitted() {
     for effect in [Effect::Once, Effect::Repeatable] {
         let rig = Rig::new(effect);
         rig.store.fail_next(windlass_store::StoreError::Closed);
-        // The first batch of the run is lost, so nothing may have been started.
+        // The first batch of the process is lost, so no job may have been submitted.
         assert!(rig.up(Sketch::new(&["a"]).desired()).await.is_err());
         assert_eq!(rig.jobs.submitted(), [""; 0]);
     }

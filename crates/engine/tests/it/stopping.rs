@@ -1,4 +1,4 @@
-//! Stopping ends, from every state and at every moment, and nothing begins after it.
+//! Stopping ends from every state and at every moment, and no job is submitted after it.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use crate::support::puppet::Act;
 use crate::support::runtime::TAKES;
 use crate::support::{Rig, Sketch, assembly_name, element};
 
-/// More than any process of these tests takes.
+/// A duration that no process of these tests exceeds.
 const LONG: Duration = Duration::from_secs(3600);
 
 const fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// A hub that all others are related to: their operations queue on it.
+/// Returns a hub to which all other parts are related, so that their operations queue on it.
 fn hub() -> Sketch {
     let others = ["a", "b", "c", "d"];
     let all = [["hub"].as_slice(), &others].concat();
@@ -31,8 +31,9 @@ fn up(sketch: &Sketch) -> Ask {
     Ask::Up(Box::new(sketch.desired()))
 }
 
-/// Asks for something that is stopped after a time; the signals come one after the other, so long apart. Returns when it
-/// was stopped, too.
+/// Executes an intent and stops it after a time; the further signals follow `apart`.
+///
+/// Returns the result and the time of the first signal.
 async fn stopped(
     rig: &Rig,
     ask: Ask,
@@ -59,13 +60,13 @@ async fn stopped(
     (ended, since)
 }
 
-/// Goes on after a stop, answering as a person who has looked, until all is up.
+/// Resumes after a stop until all parts are Active, and answers questions like an operator who has checked.
 async fn arrives(rig: &Rig, sketch: &Sketch) {
     for _ in 0..20 {
         match rig.up(sketch.desired()).await {
             Ok(ended) if ended.process.status == ProcessStatus::Completed => return,
             Err(EngineError::NeedsDecision { .. }) => {
-                // Jobs that are stopped have done nothing here.
+                // Here, stopped jobs have done nothing.
                 rig.retry("t", Some(Assumption::NotDone)).await.expect("there is a question");
             }
             other => panic!("{other:?}"),
@@ -78,7 +79,7 @@ async fn arrives(rig: &Rig, sketch: &Sketch) {
 #[tokio::test(start_paused = true)]
 async fn steps_that_are_parked_end_at_a_stop() {
     let rig = Rig::new(Effect::Once);
-    // Install, Configure, Start of the others, then the relationships.
+    // The others are installed, configured and started first, then the relationships are created.
     let (ended, since) = stopped(&rig, up(&hub()), millis(35), &[]).await;
     let ended = ended.unwrap();
     assert_eq!(ended.process.status, ProcessStatus::Cancelled);
@@ -88,7 +89,7 @@ async fn steps_that_are_parked_end_at_a_stop() {
     arrives(&rig, &hub()).await;
 }
 
-/// Stops all along a process, with one signal, two at once, and three apart.
+/// Stops at intervals over a whole process: with one signal, two at once, and three apart.
 #[tokio::test(start_paused = true)]
 async fn every_stop_ends_and_nothing_begins_after_it() {
     const LATENCY: u64 = 3;
@@ -121,13 +122,13 @@ async fn every_stop_ends_and_nothing_begins_after_it() {
     }
 }
 
-/// Returns all that can be put together of three lists.
+/// Returns all combinations of three lists.
 fn combinations<A: Clone, B: Clone, C: Clone>(one: &[A], two: &[B], three: &[C]) -> Vec<(A, B, C)> {
     let pairs = one.iter().flat_map(|a| two.iter().map(move |b| (a, b)));
     pairs.flat_map(|(a, b)| three.iter().map(move |c| (a.clone(), b.clone(), c.clone()))).collect()
 }
 
-/// Who stops before anything has begun finds nothing begun.
+/// A stop before the first step prevents all calls.
 #[tokio::test(start_paused = true)]
 async fn nothing_begins_after_a_stop_before_the_first_step() {
     let rig = Rig::new(Effect::Repeatable);
@@ -141,13 +142,13 @@ async fn nothing_begins_after_a_stop_before_the_first_step() {
     assert_eq!((rig.strings.calls(), rig.jobs.submitted()), (vec![], vec![]));
 }
 
-/// A call whose record becomes durable after the stop has done nothing: nobody is asked, and nothing is cleared away.
+/// A call whose record becomes durable after the stop is not made. It needs no decision and no cleanup.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_may_be_made_after_the_stop_is_not() {
     let rig = Rig::new(Effect::Once);
     rig.store.set_latency(millis(10));
     let sketch = Sketch::new(&["a"]);
-    // The process is durable after 10 ms, the call after 20.
+    // The process is durable after 10 ms, and the call after 20 ms.
     let (ended, _) = stopped(&rig, up(&sketch), millis(15), &[]).await;
     assert_eq!(ended.unwrap().process.status, ProcessStatus::Cancelled);
     assert_eq!(rig.jobs.submitted(), [""; 0]);
@@ -161,7 +162,7 @@ async fn a_call_that_may_be_made_after_the_stop_is_not() {
     assert_eq!(rig.strings.calls(), ["a Install", "a Configure", "a Start"]);
 }
 
-/// What an interrupted process has left open stays open for the next when the one that looks into it is stopped.
+/// Calls that an interrupted process left open stay open if the process that settles them is stopped.
 #[tokio::test(start_paused = true)]
 async fn what_is_settled_when_a_stop_comes_is_left_for_the_next() {
     for effect in [Effect::Once, Effect::Repeatable] {
@@ -181,7 +182,7 @@ async fn what_is_settled_when_a_stop_comes_is_left_for_the_next() {
     }
 }
 
-/// A driver that panics has failed its call, and nobody else's.
+/// A driver that panics fails its own call only.
 #[tokio::test(start_paused = true)]
 async fn a_panic_is_a_failure_of_its_call() {
     let rig = Rig::new(Effect::Once);
@@ -196,7 +197,7 @@ async fn a_panic_is_a_failure_of_its_call() {
     assert_eq!(rig.states("t").await, "a Active, b Active");
 }
 
-/// A driver that hears no stop is waited for as long as its jobs have to end, and a little longer.
+/// A driver that ignores a stop is awaited for the grace period of its jobs and a few seconds more.
 #[tokio::test(start_paused = true)]
 async fn a_driver_that_hears_no_stop_is_not_waited_for_for_ever() {
     let rig = Rig::new(Effect::Once);
@@ -212,7 +213,8 @@ fn outage() -> StoreError {
     StoreError::Locked { path: "somewhere".into() }
 }
 
-/// A store that does not answer for less than a term ends no process, and is asked again whether to stop.
+/// A store outage shorter than the lease term does not end a process. Stop requests are queried again
+/// afterwards.
 #[tokio::test(start_paused = true)]
 async fn a_store_that_fails_for_less_than_a_term_ends_nothing() {
     let rig = Rig::new(Effect::Once);
@@ -234,7 +236,7 @@ async fn a_store_that_fails_for_less_than_a_term_ends_nothing() {
     assert!(began.elapsed() > took);
 }
 
-/// What can't be renewed for a whole term belongs to somebody else by now.
+/// A lease that could not be renewed for its whole term may belong to another holder.
 #[tokio::test(start_paused = true)]
 async fn a_store_that_fails_for_a_term_ends_the_process() {
     let rig = Rig::new(Effect::Once);
@@ -253,12 +255,12 @@ async fn a_store_that_fails_for_a_term_ends_the_process() {
     assert_eq!(began.elapsed().as_secs(), rig.store.lease_terms().expire_after.as_secs());
 }
 
-/// A lease is renewed also while its process waits for what an earlier one has left.
+/// A lease is renewed even while its process waits for a job of an earlier process.
 #[tokio::test(start_paused = true)]
 async fn a_lease_is_renewed_while_a_process_is_prepared() {
     let rig = Rig::new(Effect::Once);
     rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
-    // One that was handed over, and whose call nobody has written down.
+    // The job was submitted, but its call was never recorded.
     let left = format!("{}-p1-s9-c0-a1-run", rig.store.id()).parse().unwrap();
     rig.jobs.last("left", Duration::from_secs(200));
     rig.jobs.submit(&left, &Job::command("left")).await.unwrap();

@@ -1,4 +1,4 @@
-//! Ending the pairs of a relationship: which, in which phase, and what waits for that.
+//! The steps that cease a relationship's pairs: for which pairs, in which phase, and what waits for them.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::scope::Reach;
 use crate::steps::phase;
 
 impl<'a> Planner<'a> {
-    /// Adds the steps that end pairs. Returns them by target.
+    /// Adds the steps that cease pairs. Returns them by target.
     pub(super) fn cease(&mut self, relation: Relation<'a>, skipped: &mut Skipped<'a>) -> Ceased<'a> {
         let mut ceased = BTreeMap::new();
         let Some(old) = relation.old.filter(|old| !is_order_only(old)) else { return ceased };
@@ -53,7 +53,7 @@ impl<'a> Planner<'a> {
                     || target.drops
                     || self.reach(self.installed(), source, target) == Reach::All;
                 let (source_rank, target_rank) = (rank::of(old.source_state), rank::of(old.target_state));
-                // What is not well is told of as a part.
+                // The diff lists an unhealthy end as a part, so its pairs are not listed.
                 if !may && source.way.end >= source_rank && target.way.end >= target_rank {
                     skipped.ended.push((&source.element.name, &target.element.name));
                 }
@@ -65,7 +65,7 @@ impl<'a> Planner<'a> {
             for at in &ended {
                 concerned[*at] = true;
             }
-            // What is made in part is ended by what undoes that part.
+            // A partly created pair is ceased by the inverses of the called operations.
             let calls = |at: usize| half(&sources[at].element.name).map_or(&old.cease, |half| &half.undo);
             for (operations, which) in alike(&ended, calls) {
                 let step = self.cease_at(old, target, &sources, &which, operations);
@@ -76,7 +76,8 @@ impl<'a> Planner<'a> {
         ceased
     }
 
-    /// Adds the step that ends the pairs of a target with the sources at these places, by these operations.
+    /// Adds the step that ceases the pairs of a target with the sources at the positions `ended` by
+    /// `operations`.
     fn cease_at(
         &mut self,
         old: &'a Relationship,
@@ -109,10 +110,11 @@ impl<'a> Planner<'a> {
         step
     }
 
-    /// Lets a target that is above its state come down to it first: it keeps what it works with while it works.
+    /// Makes the ceasing `step` wait until a target above its state is stopped: a running target keeps its
+    /// pairs.
     ///
-    /// Where the target climbed on after the relationship was made, this is the mirror image of the way up. A relationship
-    /// of another version can contradict it: then it gives way.
+    /// This applies only if the target was raised further after the relationship was created. Then the wait
+    /// mirrors the path up. A changed relationship can contradict it: then the wait is dropped.
     fn after_target_rests(&mut self, old: &Relationship, target: &Element, rank: u8, step: At) {
         if old.target_modifier == Modifier::Post
             || old.source_modifier == Modifier::Pre
@@ -133,7 +135,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Lets the sources whose pairs are ended stay until that is done at all targets.
+    /// Makes the sources of ceased pairs wait, before they leave their state, for all targets.
     fn hold_sources_leaving(
         &mut self,
         old: &'a Relationship,
@@ -150,7 +152,7 @@ impl<'a> Planner<'a> {
         if leaving.is_empty() {
             return;
         }
-        // Targets rest before sources do: the barrier is there even behind a single step.
+        // Targets are stopped before sources, so the barrier exists even for a single step.
         let all = self.graph.barrier(format!("{} is ended everywhere", old.name));
         let why = self.because(old, "all targets have ended it".to_owned());
         for step in ceased {
@@ -166,7 +168,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// Puts the sources at some places together with which the same is called.
+/// Groups the sources at some positions by the operations that are called for them.
 pub(super) fn alike<'o>(
     places: &[usize],
     calls: impl Fn(usize) -> &'o Vec<OperationCall>,
@@ -182,7 +184,7 @@ pub(super) fn alike<'o>(
     groups
 }
 
-/// Returns the phase in which a relationship is ended because of one end; none when that end stays.
+/// Returns the phase in which one end requires that a pair is ceased; `None` if that end is not lowered.
 fn cease_phase(old: &Relationship, node: &Node<'_>) -> Option<Phase> {
     if !node.way.falls() {
         return None;

@@ -1,4 +1,4 @@
-//! Making the pairs of a relationship: which, in which phase, and what waits for that.
+//! The steps that create a relationship's pairs: for which pairs, in which phase, and what waits for them.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -19,21 +19,21 @@ use crate::rank;
 use crate::scope::Reach;
 use crate::steps::phase;
 
-/// A relationship that is to be made, with the nodes that end far enough for it.
+/// A relationship to create, with the nodes that end in a sufficient state.
 struct Making<'a> {
     new: &'a Relationship,
     sources: Vec<Node<'a>>,
     targets: Vec<Node<'a>>,
-    /// Whether these are all of its sources, so that they needn't be named one by one.
+    /// Whether `sources` contains all sources of the relationship, so that endpoints can replace their names.
     all_sources: bool,
-    /// Whether the pairs of these sources stay, and there were no others.
+    /// Whether the pairs of all these sources stay, and the installed relationship had no other sources.
     sources_settled: bool,
-    /// The pairs that it has and that were made with other values.
+    /// Its pairs that were created with outdated values.
     outdated: Option<&'a OutdatedTargets>,
 }
 
 impl<'a> Planner<'a> {
-    /// Adds the steps that make pairs.
+    /// Adds the steps that create pairs.
     pub(super) fn create(
         &mut self,
         relation: Relation<'a>,
@@ -77,7 +77,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Finds the nodes for which a relationship can be made.
+    /// Returns the nodes for which a relationship can be created.
     fn making(&self, relation: Relation<'a>, new: &'a Relationship) -> Making<'a> {
         let ready = |ends, least: u8| -> Vec<Node<'a>> {
             let nodes = self.nodes(self.desired(), ends);
@@ -101,12 +101,12 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Returns the places of the sources with which a target has no pair that stays.
+    /// Returns the positions of the sources that have no staying pair with a target.
     fn open_sources(&self, making: &Making<'a>, target: &Node<'a>) -> Vec<usize> {
         let Making { new, sources, .. } = making;
         let made = self.situation.current.made_at(new, &target.element.name).filter(|_| target.stays);
         let Some(made) = made else { return (0..sources.len()).collect() };
-        // Where all that can be is made, and nothing of it is ended, no pair is looked at.
+        // If all possible pairs exist and none is ceased, no pair needs to be examined.
         let outdated = making.outdated.and_then(|outdated| outdated.get(&target.element.name));
         if making.sources_settled && made.len() == sources.len() && outdated.is_none() {
             return Vec::new();
@@ -118,7 +118,7 @@ impl<'a> Planner<'a> {
         (0..sources.len()).filter(|at| is_open(&sources[*at])).collect()
     }
 
-    /// Tells whether a pair may be made; else it is skipped.
+    /// Tells whether a pair may be created, and records it as skipped otherwise.
     fn may_make(&self, making: &Making<'a>, at: usize, target: &Node<'a>, skipped: &mut Skipped<'a>) -> bool {
         if self.scope.is_none() {
             return true;
@@ -144,8 +144,10 @@ impl<'a> Planner<'a> {
         may
     }
 
-    /// Returns the modifiers that count. Who is taken over is Active at once: it makes no transition that something could
-    /// come before.
+    /// Returns the effective modifiers.
+    ///
+    /// An adopted part becomes Active by one call, and so has no transition that a relationship could
+    /// precede.
     fn modifiers(&self, new: &Relationship) -> (Modifier, Modifier) {
         if self.options.adopt {
             (Modifier::Post, Modifier::Post)
@@ -154,7 +156,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Marks the nodes whose pairs stay. Tells whether all that there were do.
+    /// Marks the nodes whose pairs stay. Returns whether the pairs of all installed nodes stay.
     fn mark_staying(&self, relation: Relation<'a>, end: End, nodes: &mut [Node<'a>]) -> bool {
         let old = self.old_nodes(relation, end);
         let staying: HashSet<&ElementName> =
@@ -168,7 +170,9 @@ impl<'a> Planner<'a> {
         staying.len() == old.len()
     }
 
-    /// Adds the step that makes the pairs of a target with the sources at these places, after what was there is `ceased`.
+    /// Adds the step that creates the pairs of a target with the sources at the positions `open`.
+    ///
+    /// The step waits for the steps `ceased`, which cease the previous pairs of the target.
     fn create_at(&mut self, making: &Making<'a>, target: &Node<'a>, open: &[usize], ceased: &[At]) -> At {
         let Making { new, sources, .. } = making;
         let with = || open.iter().map(|at| &sources[*at]);
@@ -218,7 +222,7 @@ impl<'a> Planner<'a> {
         step
     }
 
-    /// Lets what is in doubt of the pairs of a target be undone before the rest of them is made.
+    /// Adds the steps that undo the operations in doubt of a target's pairs, before `step` creates the rest.
     fn undo_first(&mut self, making: &Making<'a>, target: &Node<'a>, open: &[usize], step: At) {
         let Making { new, sources, .. } = making;
         let current: &Current = self.situation.current;
@@ -250,9 +254,10 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Keeps what a target has until what takes its place is ready: where that fails, the old one goes on working.
+    /// Keeps the old pairs of a target until their replacement is ready. If the replacement fails, the old
+    /// pairs stay.
     ///
-    /// A hope: a source that comes down itself, or waits for one that does, is ready only after that.
+    /// The wait is a hope, because a new source may itself wait for a part that is lowered.
     fn cease_late<'n>(
         &mut self,
         new: &Relationship,
@@ -273,8 +278,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Returns the nodes of an end that are given new values of what the relationship reads of them, each with the step that
-    /// does so.
+    /// Returns the positions of nodes whose read properties get new values, each with the step that applies
+    /// them.
     fn given_anew(&self, new: &Relationship, end: End, nodes: &[Node<'a>]) -> Vec<(usize, At)> {
         let read = end_properties(new, end);
         let given = |(at, node): (usize, &Node<'a>)| {
@@ -284,14 +289,14 @@ impl<'a> Planner<'a> {
         if read.is_empty() { Vec::new() } else { nodes.iter().enumerate().filter_map(given).collect() }
     }
 
-    /// Lets the making of a relationship wait until an end has the new values that the relationship reads.
+    /// Makes the creation of a relationship wait until an end has the new values that the relationship reads.
     fn after_values(&mut self, new: &Relationship, step: At, given: At, node: &Node<'_>) {
         let rule = format!("{} must have its new values", node.element.name.local());
         let why = self.because(new, rule);
         self.graph.wait_firmly(step, given, WaitKind::Needs, Firmness::Wish, why);
     }
 
-    /// Lets the making of a relationship wait until one end is as far as it must be.
+    /// Makes the creation of a relationship wait until an end has the rank `least`.
     fn after_end(&mut self, new: &Relationship, step: At, end: &ElementName, word: &str, least: u8) {
         if let Some(reached) = self.reached(end, least) {
             let rule = format!("{word} {} must be {}", end.local(), rank::state(least));
@@ -300,8 +305,9 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Lets the making of a relationship wait until each node of its sources is as far as it must be, or has failed to get there:
-    /// it is made with the others.
+    /// Makes the creation wait until each node of a source has the rank `least` or has failed.
+    ///
+    /// A failed source does not prevent the creation with the others.
     fn after_each(&mut self, new: &Relationship, step: At, source: &ElementName, least: u8) {
         if let Some(reached) = self.reached(source, least) {
             let rule =
@@ -311,7 +317,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Lets the sources wait until the relationship is made at all targets.
+    /// Makes the sources wait until the relationship is created at all targets.
     fn hold_sources(
         &mut self,
         new: &'a Relationship,
@@ -334,9 +340,10 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// Tells whether a relationship is made with several sources of which each can be judged by its own state: one that fails
-/// does not keep the others from the target. The state of an assembly is that of all its parts, and some of them may wait
-/// for the relationship itself.
+/// Tells whether there are several sources, each with a state of its own.
+///
+/// A failed resource does not separate the other sources from the target. The state of an assembly is that of
+/// all its parts, some of which may wait for the relationship itself.
 fn are_apart<'n, 'a: 'n>(sources: impl Iterator<Item = &'n Node<'a>>) -> bool {
     let mut count = 0;
     for source in sources {
@@ -348,7 +355,7 @@ fn are_apart<'n, 'a: 'n>(sources: impl Iterator<Item = &'n Node<'a>>) -> bool {
     count > 1
 }
 
-/// Says why a relationship is ended before it is made at a target.
+/// Returns the reason why a pair is ceased before it is created at a target.
 fn before_it(making: &Making<'_>, target: &Node<'_>, open: &[usize]) -> String {
     let outdated = making.outdated.and_then(|outdated| outdated.get(&target.element.name));
     let with = open.iter().map(|at| &making.sources[*at]).filter(|source| target.stays && source.stays);
@@ -361,7 +368,7 @@ fn before_it(making: &Making<'_>, target: &Node<'_>, open: &[usize]) -> String {
     }
 }
 
-/// Returns the phase in which a relationship is made at a target.
+/// Returns the phase in which a relationship is created at a target.
 fn create_phase<'n, 'a: 'n>(
     new: &Relationship,
     target: &Node<'_>,
@@ -373,7 +380,7 @@ fn create_phase<'n, 'a: 'n>(
     }
     match sources.find(|source| source.way.stance == Stance::Changes && source.way.climbs) {
         Some(source) => base(source.way) + rank::of(new.source_state),
-        // Whatever else comes to a target that is there already, comes when all is cut over.
+        // Other pairs of an existing target are created in the phase in which moved pairs are ceased.
         None => phase::CUT_OVER,
     }
 }

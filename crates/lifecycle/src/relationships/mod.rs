@@ -1,8 +1,8 @@
-//! Relationships: which pairs are ended, which are made, and when.
+//! The pairs of relationships: which of them are ceased or created, and when.
 //!
-//! A relationship is looked at as it was made and as it should be, with the nodes at its ends and how each of them moves.
-//! [`cease`] ends the pairs that can't stay, [`create`] makes those that are missing; [`order`] is about relationships that call
-//! nothing.
+//! The planner compares a relationship as it was created with the desired one. It also needs the nodes at the
+//! ends and their paths. [`cease`] ceases the pairs that cannot stay, and [`create`] creates the missing
+//! ones. [`order`] handles relationships without operations.
 
 mod cease;
 mod create;
@@ -30,33 +30,33 @@ use crate::rank;
 use crate::reads::Reads;
 use crate::scope::Reach;
 
-/// A relationship as it was made and as it should be.
+/// A relationship in the installed and in the desired version.
 #[derive(Clone, Copy)]
 struct Relation<'a> {
     old: Option<&'a Relationship>,
     new: Option<&'a Relationship>,
-    /// Whether its operations or values are others now.
+    /// Whether its operations or values have changed.
     changed: bool,
 }
 
-/// The steps that have to publish what the values of a relationship read, and why.
+/// The steps that publish the outputs that a relationship's values read, with the reasons for waiting.
 type Awaited = Vec<(At, Reason)>;
 
-/// The steps that end a relationship, by target.
+/// The steps that cease a relationship, by target.
 type Ceased<'a> = BTreeMap<&'a ElementName, Vec<At>>;
 
-/// One end of a relationship, with how it moves.
+/// A node at an end of a relationship, with its path.
 struct Node<'a> {
     element: &'a Element,
     way: Way,
-    /// Whether the pairs that it has can stay.
+    /// Whether its existing pairs can stay.
     stays: bool,
-    /// Whether they can't stay since it comes down.
+    /// Whether its pairs cannot stay because it is lowered.
     drops: bool,
 }
 
 impl<'a> Planner<'a> {
-    /// Adds the steps of all relationships, and the waits that they ask for.
+    /// Adds the steps of all relationships, and the waits that they require.
     pub(crate) fn relationships(&mut self) -> Result<(), LifecycleError> {
         for (relation, awaited) in self.relations()? {
             self.note_change(relation);
@@ -71,7 +71,9 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// Pairs the relationships of both versions, those of the desired one first, each with what its values wait for.
+    /// Returns the relationships of both versions, each with the outputs that its values wait for.
+    ///
+    /// The relationships of the desired version come first.
     fn relations(&self) -> Result<Vec<(Relation<'a>, Awaited)>, LifecycleError> {
         let mut relations = match self.situation.desired {
             Some(desired) => self.desired_relations(desired)?,
@@ -89,14 +91,14 @@ impl<'a> Planner<'a> {
         Ok(relations)
     }
 
-    /// Finds what each desired relationship was before, and what its values wait for.
+    /// Returns each desired relationship with its installed version and the outputs that its values wait for.
     fn desired_relations(
         &self,
         desired: Version<'a>,
     ) -> Result<Vec<(Relation<'a>, Awaited)>, LifecycleError> {
         let later = Later { lookup: desired.lookup, parts: &self.parts };
         let mut reads = Reads::few(desired.topology, &later);
-        // Where nothing publishes anew, nobody waits for anything.
+        // If no part publishes again, nothing waits for outputs.
         let quiet = !self.parts.list.iter().any(Part::publishes_anew);
         let installs = |name: &ElementName| quiet || self.parts.get(name).is_none_or(Part::publishes_anew);
         let mut values = self.situation.installed.map(|version| {
@@ -118,14 +120,14 @@ impl<'a> Planner<'a> {
         Ok(relations)
     }
 
-    /// Returns the nodes of some ends, with how each moves.
+    /// Returns the nodes of some ends with their paths.
     fn nodes(&self, topology: Option<&'a Topology>, ends: &'a [Endpoint]) -> Vec<(&'a Element, Way)> {
         let Some(topology) = topology else { return Vec::new() };
         let nodes = ends.iter().flat_map(|end| topology.nodes(&end.element));
         nodes.map(|node| (node, self.parts.node(topology, node))).collect()
     }
 
-    /// Returns the ends of the old relationship, and whether each keeps what it has.
+    /// Returns the nodes at one end of the installed relationship, and whether the pairs of each stay.
     fn old_nodes(&self, relation: Relation<'a>, end: End) -> Vec<Node<'a>> {
         let Some(old) = relation.old else { return Vec::new() };
         let (ends, rank) = side(old, end);
@@ -157,7 +159,7 @@ impl<'a> Planner<'a> {
                 .is_some_and(|part| part.changes.iter().any(|change| properties.contains(&change.property)))
     }
 
-    /// Tells whether a reference means another thing now.
+    /// Tells whether a reference refers to another existing instance now.
     fn is_other_reference(&self, old: &Element) -> bool {
         old.kind == windlass_model::assembly::ElementKind::Reference
             && self.desired().and_then(|topology| topology.get(&old.name)).is_some_and(|new| {
@@ -168,7 +170,7 @@ impl<'a> Planner<'a> {
             })
     }
 
-    /// Notes the reason of waits that a relationship asks for.
+    /// Adds the reason for waits that a relationship requires.
     fn because(&mut self, relationship: &Relationship, rule: String) -> Why {
         let Relationship { name, origin, .. } = relationship;
         self.graph.note(Reason::Relationship { relationship: name.clone(), rule, origin: origin.clone() })
@@ -181,7 +183,7 @@ impl<'a> Planner<'a> {
         };
         let (before, after) = match self.situation.installed {
             Some(_) => (relation.old.map(ends), relation.new.map(ends)),
-            // Nothing is known of another version, so nothing about it has changed.
+            // Without another installed version, nothing about the relationship has changed.
             None => return,
         };
         let values = self.other_values(relation);
@@ -198,20 +200,23 @@ impl<'a> Planner<'a> {
         self.relationships.push(RelationshipChange { assembly, relationship, kind, before, after, values });
     }
 
-    /// Tells what may be done about a pair.
+    /// Returns the permitted changes of a pair.
     fn reach(&self, topology: Option<&Topology>, source: &Node<'_>, target: &Node<'_>) -> Reach {
         let scope = self.scope.as_ref().zip(topology);
         scope.map_or(Reach::All, |(scope, topology)| scope.reach(topology, source.element, target.element))
     }
 
-    /// Returns the sources with which a relationship was made at a target with other values than there are; none where there
-    /// are none. What is no longer wanted is ended whatever it was made with.
+    /// Returns the sources of pairs at a target that were created with outdated values.
+    ///
+    /// Returns `None` for a relationship that is not desired: it is ceased in any case.
     fn outdated_at(&self, relation: Relation<'a>, target: &ElementName) -> Option<&'a OutdatedSources> {
         let current: &'a Current = self.situation.current;
         current.outdated_of(relation.new?)?.get(target)
     }
 
-    /// Returns the values with which pairs were made that would stay but for those, each once, in the order of the ends.
+    /// Returns the outdated values of pairs that are re-created only because of them.
+    ///
+    /// Each value is listed once, in the order of the ends.
     fn other_values(&self, relation: Relation<'a>) -> Vec<ValueChange> {
         let mut found: Vec<ValueChange> = Vec::new();
         let outdated = relation.new.and_then(|new| self.situation.current.outdated_of(new));
@@ -237,14 +242,14 @@ impl<'a> Planner<'a> {
 /// The pairs of a relationship that a limited plan leaves as they are.
 #[derive(Default)]
 struct Skipped<'a> {
-    /// Those that are not ended, each with its source first.
+    /// The pairs that are not ceased, as source and target.
     ended: Vec<(&'a ElementName, &'a ElementName)>,
-    /// Those that are not made.
+    /// The pairs that are not created, as source and target.
     made: Vec<(&'a ElementName, &'a ElementName)>,
 }
 
 impl Skipped<'_> {
-    /// Returns what is not done; nothing where that is nothing.
+    /// Returns the skipped change of the relationship, if any.
     fn change(self, relation: Relation<'_>) -> Option<RelationshipChange> {
         let known = relation.new.or(relation.old)?;
         let ends = |pairs: &[(&ElementName, &ElementName)]| {
@@ -268,12 +273,12 @@ impl Skipped<'_> {
     }
 }
 
-/// Tells whether a relationship was made with other values at the source `name`.
+/// Tells whether the pair with the source `name` was created with outdated values.
 fn is_outdated(outdated: Option<&OutdatedSources>, name: &ElementName) -> bool {
     outdated.is_some_and(|outdated| outdated.contains_key(name))
 }
 
-/// Returns the ends of one side of a relationship, and the rank that it asks of them.
+/// Returns the ends of one side of a relationship, and the rank that it requires of them.
 fn side(relationship: &Relationship, end: End) -> (&[Endpoint], u8) {
     match end {
         End::Source => (&relationship.sources, rank::of(relationship.source_state)),
@@ -281,12 +286,12 @@ fn side(relationship: &Relationship, end: End) -> (&[Endpoint], u8) {
     }
 }
 
-/// Tells whether a relationship calls nothing: then it only says which of its ends comes before which.
+/// Tells whether a relationship calls no operations, so that it only orders its ends.
 fn is_order_only(relationship: &Relationship) -> bool {
     relationship.create.is_empty() && relationship.cease.is_empty()
 }
 
-/// Names nodes: by their endpoints when all are meant.
+/// Returns the names of some nodes; if all nodes are meant, the names of the endpoints.
 fn listed(ends: &[Endpoint], nodes: &[Node<'_>], which: &[usize]) -> Vec<ElementName> {
     if which.len() == nodes.len() {
         ends.iter().map(|end| end.element.clone()).collect()
@@ -310,7 +315,7 @@ fn end_properties(relationship: &Relationship, wanted: End) -> HashSet<&Property
     read
 }
 
-/// Tells whether a relationship calls other operations than before, or with other values.
+/// Tells whether the operations or the values of a relationship have changed.
 fn differ(
     old: &Relationship,
     new: &Relationship,

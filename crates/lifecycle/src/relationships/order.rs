@@ -1,4 +1,4 @@
-//! Relationships that call nothing: they only say which of their ends comes before which.
+//! Relationships without operations, which only order their ends.
 
 use windlass_model::assembly::Endpoint;
 use windlass_model::{Modifier, Relationship, State};
@@ -10,7 +10,7 @@ use crate::planner::{Firmness, Planner};
 use crate::rank;
 
 impl Planner<'_> {
-    /// A relationship that calls nothing only puts its ends in order: N sources and M targets cost N + M waits.
+    /// Adds the waits of a relationship without operations: N sources and M targets cost N + M waits.
     pub(super) fn order(&mut self, relation: Relation<'_>) {
         if let Some(new) = relation.new.filter(|new| is_order_only(new)) {
             for (first, then) in ordered(new) {
@@ -41,13 +41,14 @@ impl Planner<'_> {
         let rule = format!("{} must leave {} first", first.names(), rank::state(first.rank));
         let why = self.because(old, rule);
         let Some(gate) = self.gate(old, waits, why, "is no longer needed") else { return };
-        // One step leaves both Inactive and Installed, so what was an order on the way up may be a circle on the way down.
+        // One step leaves both Inactive and Installed. So an order on the path up may be a cycle on the path
+        // down.
         for end in then.ends {
             self.hold_leaving(&end.element, then.least, gate, Firmness::Wish, why);
         }
     }
 
-    /// Returns a barrier behind many steps, or the only one.
+    /// Returns a barrier behind several steps, or the only step.
     fn gate(&mut self, relationship: &Relationship, waits: Vec<At>, why: Why, what: &str) -> Option<At> {
         if waits.len() < 2 {
             return waits.into_iter().next();
@@ -60,7 +61,8 @@ impl Planner<'_> {
     }
 }
 
-/// One side of an order: its ends, the rank that counts for it, and the rank it must have for the other.
+/// One side of an order: its ends, the rank that the relationship names, and the rank that the other side
+/// requires.
 #[derive(Clone, Copy)]
 struct Stage<'r> {
     ends: &'r [Endpoint],
@@ -74,7 +76,7 @@ impl Stage<'_> {
     }
 }
 
-/// Returns which end comes before which, as a relationship's modifiers say.
+/// Returns the stages of a relationship as pairs of the earlier and the later one, by its modifiers.
 fn ordered(relationship: &Relationship) -> impl Iterator<Item = (Stage<'_>, Stage<'_>)> {
     let Relationship { sources, source_state, source_modifier, .. } = relationship;
     let Relationship { targets, target_state, target_modifier, .. } = relationship;

@@ -1,4 +1,4 @@
-//! What there really is: what somebody sees who looks from outside, and what must hold of it.
+//! The real state of assemblies in model checks, as an outside observer sees it, and its invariants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,54 +18,54 @@ use crate::rank::least;
 /// A resource that exists.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Thing {
-    /// How far it has come.
+    /// Its state.
     pub state: State,
-    /// What it was installed as.
+    /// The descriptor that it was installed with.
     pub kind: String,
-    /// What its property `in` was when it was last given its values.
+    /// The value of its property `in` when its values were last applied.
     pub input: Option<String>,
-    /// How often anything was installed before it; 0 where it publishes nothing.
+    /// The number of its last publication, unique among all resources; 0 if it has published nothing.
     pub generation: u64,
 }
 
-/// What there really is of some assemblies, and what they were asked to be.
+/// The real state of some assemblies, and their requested versions.
 ///
-/// Every check answers with what is wrong, for people.
+/// Each check returns a readable description of the violation.
 #[derive(Debug, Clone, Default)]
 pub struct Ground {
     versions: Vec<Topology>,
     things: BTreeMap<ElementName, Thing>,
-    /// The relationships that are made.
+    /// The created and partly created pairs.
     pairs: BTreeMap<PairKey, Bond>,
-    /// Those of what was cleared away before they could be ended: an end of them is lower than it must be.
+    /// Pairs with an end that a failure has lowered below the required state before the pair could be ceased.
     loose: BTreeSet<PairKey>,
-    /// The states in which all was when the process began that runs now.
+    /// The states of all resources at the start of the current process.
     before: BTreeMap<ElementName, State>,
     generation: u64,
 }
 
-/// A relationship that is made.
+/// A created or partly created pair of a relationship.
 #[derive(Debug, Clone, Default)]
 struct Bond {
-    /// The version that it was made for.
+    /// The position of the version that it was created for.
     version: usize,
-    /// What it was given as its property `peer`.
+    /// The value of its property `peer` at its creation.
     peer: Option<String>,
-    /// What is left to undo of it, where it is made in part only.
+    /// The remaining operations that undo it, if it is partly created.
     half: Option<HalfMade>,
 }
 
-/// One end of a relationship.
+/// One end of a pair.
 struct End {
     leaves: BTreeSet<ElementName>,
-    /// The rank that it must have.
+    /// The minimum rank of the end.
     least: u8,
-    /// The rank that the relationship names, where that is the same in all versions.
+    /// The rank that the relationship names, if all versions name the same.
     named: Option<u8>,
 }
 
 impl Ground {
-    /// Notes that a process begins that makes an assembly of this name like this.
+    /// Records the start of a process that brings the assembly `root` to a desired version.
     pub fn begin(&mut self, root: &str, desired: Option<&Topology>) {
         let own = |name: &ElementName| name.assembly().as_str() == root;
         self.before.retain(|name, _| !own(name));
@@ -76,7 +76,7 @@ impl Ground {
         }
     }
 
-    /// Notes that a process has reached its end: from here on, everything of the assembly is what its newest version says.
+    /// Records that a process has completed, so that everything in the assembly is of its newest version.
     pub fn complete(&mut self, root: &str) {
         let Some(newest) = self.versions.iter().rposition(|version| version.name().as_str() == root) else {
             return;
@@ -85,27 +85,27 @@ impl Ground {
         self.pairs.iter_mut().filter(|(key, _)| own(key)).for_each(|(_, bond)| bond.version = newest);
     }
 
-    /// Returns how many versions there have been, less one.
+    /// Returns the position of the newest version.
     pub fn newest(&self) -> usize {
         self.versions.len().saturating_sub(1)
     }
 
-    /// Returns what exists.
+    /// Returns the existing resources.
     pub fn things(&self) -> &BTreeMap<ElementName, Thing> {
         &self.things
     }
 
-    /// Returns the relationships that are made.
+    /// Returns the completely created pairs.
     pub fn pairs(&self) -> impl Iterator<Item = &PairKey> {
         self.pairs.iter().filter(|(_, bond)| bond.half.is_none()).map(|(key, _)| key)
     }
 
-    /// Returns the relationships that are made in part, with what is left to undo of each.
+    /// Returns the partly created pairs, each with the remaining operations that undo it.
     pub fn half_made(&self) -> impl Iterator<Item = (&PairKey, &HalfMade)> {
         self.pairs.iter().filter_map(|(key, bond)| Some((key, bond.half.as_ref()?)))
     }
 
-    /// Lets a relationship be made in part; it is begun with a value of its property `peer`.
+    /// Records a partly created pair. `peer` is the value of its property `peer` if the creation starts now.
     pub fn half_make(&mut self, key: &PairKey, half: HalfMade, peer: Option<String>) {
         if !self.pairs.contains_key(key) {
             self.tie(key, Direction::Create, peer);
@@ -113,13 +113,14 @@ impl Ground {
         self.pairs.entry(key.clone()).or_default().half = Some(half);
     }
 
-    /// Returns how far a resource has come.
+    /// Returns the state of a resource.
     pub fn state(&self, name: &ElementName) -> State {
         self.things.get(name).map(|thing| thing.state).unwrap_or_default()
     }
 
-    /// Lets a resource be in a state. What is gone has no relationships, and an assembly is there as long as all is there
-    /// that belongs to it.
+    /// Sets the state of a resource.
+    ///
+    /// An Absent resource has no pairs. An assembly exists only as long as all its parts do.
     pub fn set(&mut self, name: &ElementName, state: State) {
         if state != State::Absent {
             self.things.entry(name.clone()).or_default().state = state;
@@ -140,13 +141,14 @@ impl Ground {
         self.pairs.retain(|key, _| !gone.contains(key));
     }
 
-    /// Forgets a resource that came to nothing. What was related to it before it came stays so: as far as it came, nothing has changed.
+    /// Removes a resource whose creation failed without leftovers. Its existing pairs stay.
     pub fn clear(&mut self, name: &ElementName) {
         self.things.remove(name);
     }
 
-    /// Forgets the relationships that an assembly has with what is not there: one that is made before its end is installed may be left of a
-    /// process that got no further.
+    /// Removes the pairs of an assembly that have an end without existing parts.
+    ///
+    /// An interrupted process may have left such pairs, created before their end was installed.
     pub fn forget(&mut self, root: &str) {
         let (versions, things) = (&self.versions, &self.things);
         let gone = |end: &ElementName| {
@@ -158,14 +160,14 @@ impl Ground {
         self.pairs.retain(|key, _| !own(key) || !gone(&key.source) && !gone(&key.target));
     }
 
-    /// Tells whether a resource is in an assembly, as the newest version says that has that assembly.
+    /// Tells whether a resource belongs to an assembly, by the newest version that contains that assembly.
     fn is_in(&self, name: &ElementName, whole: &ElementName) -> bool {
         let is_assembly = |t: &&Topology| t.get(whole).is_some_and(|e| e.kind == ElementKind::Assembly);
         let newest = self.versions.iter().rev().find(is_assembly);
         newest.is_some_and(|t| t.leaves(whole).iter().any(|leaf| leaf.name == *name))
     }
 
-    /// Lets a resource publish anew, as one of this kind.
+    /// Installs a resource with the descriptor of `kind`, so that it publishes a new output.
     pub fn launch(&mut self, name: &ElementName, kind: &Element) {
         self.generation += 1;
         let generation = self.generation;
@@ -173,7 +175,7 @@ impl Ground {
         (thing.generation, thing.kind) = (generation, kind.descriptor.to_string());
     }
 
-    /// Lets a resource publish something else, without being made anew. Returns what it has published before.
+    /// Makes a resource publish a new output without a re-installation. Returns the previous output.
     pub fn republish(&mut self, name: &ElementName) -> Option<String> {
         let thing = self.things.get_mut(name).filter(|thing| thing.generation > 0)?;
         let before = output(name, thing.generation);
@@ -182,21 +184,21 @@ impl Ground {
         Some(before)
     }
 
-    /// Notes what a resource is being made as.
+    /// Records the descriptor that a resource is being created with.
     pub fn know(&mut self, name: &ElementName, kind: &str) {
         kind.clone_into(&mut self.things.entry(name.clone()).or_default().kind);
     }
 
-    /// Gives a resource its values.
+    /// Applies the value of a resource's property `in`.
     pub fn give(&mut self, name: &ElementName, input: String) {
         self.things.entry(name.clone()).or_default().input = Some(input);
     }
 
-    /// Returns what a resource's property `in` is by now.
+    /// Returns the current value of a resource's property `in`.
     ///
     /// # Errors
     ///
-    /// It is not known yet.
+    /// Returns an error if the value is not known yet.
     pub fn value(&self, topology: &Topology, name: &ElementName) -> Result<String, String> {
         match Resolver::new(topology, self).property(name, &property("in")) {
             Ok(Answer::Known(known)) => Ok(known.value.to_string()),
@@ -204,28 +206,28 @@ impl Ground {
         }
     }
 
-    /// Tells whether a relationship is made.
+    /// Tells whether a pair is completely created.
     pub fn is_made(&self, key: &PairKey) -> bool {
         self.pairs.get(key).is_some_and(|bond| bond.half.is_none())
     }
 
-    /// Tells whether a relationship is made, or made in part.
+    /// Tells whether a pair is created, at least in part.
     pub fn is_tied(&self, key: &PairKey) -> bool {
         self.pairs.contains_key(key)
     }
 
-    /// Returns what a relationship that is made was given as its property `peer`.
+    /// Returns the value of the pair's property `peer` at its creation.
     pub fn made_with(&self, key: &PairKey) -> Option<&String> {
         self.pairs.get(key)?.peer.as_ref()
     }
 
-    /// Tells whether a relationship is described as having the property `peer`.
+    /// Tells whether the relationship of a pair declares the property `peer`.
     pub fn has_peer(topology: &Topology, key: &PairKey) -> bool {
         let relationship = topology.relationship(&key.assembly, key.relationship.as_str());
         relationship.is_some_and(|relationship| !relationship.properties.is_empty())
     }
 
-    /// Returns what a relationship would be given as its property `peer` by now; none where it has none, or it is not known.
+    /// Returns the current value of a pair's property `peer`, if it is declared and known.
     pub fn peer(&self, topology: &Topology, key: &PairKey) -> Option<String> {
         let relationship = topology.relationship(&key.assembly, key.relationship.as_str())?;
         let mut read = None;
@@ -242,13 +244,13 @@ impl Ground {
         }
     }
 
-    /// Makes or ends a relationship; it is made with a value of its property `peer`.
+    /// Creates or ceases a pair. `peer` is the value of its property `peer`.
     pub fn tie(&mut self, key: &PairKey, direction: Direction, peer: Option<String>) {
         match direction {
             Direction::Create => {
                 let root = key.assembly.assembly();
                 let of = self.versions.iter().rposition(|version| *version.name() == root);
-                // What was begun with a value is finished with it.
+                // A partly created pair is completed with the value that it was started with.
                 let peer = self.pairs.remove(key).map_or(peer, |bond| bond.peer);
                 self.pairs.insert(key.clone(), Bond { version: of.unwrap_or_default(), peer, half: None });
             }
@@ -257,11 +259,11 @@ impl Ground {
         self.loose.remove(key);
     }
 
-    /// Checks that a relationship may be made or ended now: both ends are in their least states.
+    /// Checks that both ends of a pair have the state that its creation or its ceasing requires.
     ///
     /// # Errors
     ///
-    /// An end is not.
+    /// Returns an error if an end is below that state.
     pub fn check_tie(&self, key: &PairKey, direction: Direction) -> Result<(), String> {
         if direction != Direction::Create && self.loose.contains(key) {
             return Ok(());
@@ -269,7 +271,7 @@ impl Ground {
         for end in self.ends(key, direction) {
             for leaf in &end.leaves {
                 let state = self.state(leaf);
-                // What is not well is cleared away, whatever it was related to.
+                // An unhealthy resource is removed regardless of its pairs.
                 let unwell = matches!(state, State::Failed | State::Broken) && direction != Direction::Create;
                 if !unwell && self.rank(leaf) < Some(self.floor(leaf, end.least)) {
                     return Err(format!("{direction:?} of {key:?}: {leaf} is {state}, not {}", end.least));
@@ -279,18 +281,19 @@ impl Ground {
         Ok(())
     }
 
-    /// Tells whether nothing is there of an end of a relationship that is made: it may be made once more.
+    /// Tells whether a resource of an end doesn't exist, so that the pair may be created again.
     pub fn hangs(&self, key: &PairKey) -> bool {
         let ends = self.ends(key, Direction::Create);
         ends.iter().any(|end| end.leaves.iter().any(|leaf| self.rank(leaf) == Some(0)))
     }
 
-    /// Checks that a resource may reach a state: what is to be made before that is made. For processes that make all of an
-    /// assembly Active.
+    /// Checks that all pairs that precede a state of a resource are created before it reaches that state.
+    ///
+    /// The check applies to processes that make the whole assembly Active.
     ///
     /// # Errors
     ///
-    /// It is not made.
+    /// Returns an error if such a pair is missing.
     pub fn check_arrival(&self, desired: &Topology, name: &ElementName, to: State) -> Result<(), String> {
         for relationship in desired.relationships().iter().filter(|of| !of.create.is_empty()) {
             let pre = |modifier: Modifier, state: State| modifier == Modifier::Pre && state == to;
@@ -311,11 +314,12 @@ impl Ground {
         Ok(())
     }
 
-    /// Checks that a resource may take a step while a relationship of it is being made or ended.
+    /// Checks that a resource may change its state while one of its pairs is created or ceased.
     ///
     /// # Errors
     ///
-    /// It may not.
+    /// Returns an error if the resource falls below the minimum, or reaches a state that the pair must
+    /// precede.
     pub fn check_beside(
         &self,
         (name, from, to): (&ElementName, State, State),
@@ -323,7 +327,7 @@ impl Ground {
         direction: Direction,
     ) -> Result<(), String> {
         let loose = direction != Direction::Create && self.loose.contains(key);
-        // A step that is made again finds its work done, and moves nothing.
+        // A repeated step finds its work done and changes nothing.
         if loose || from == to || matches!(from, State::Failed | State::Broken) {
             return Ok(());
         }
@@ -331,7 +335,7 @@ impl Ground {
             if to.rank() < Some(end.least) {
                 return Err(format!("{name} leaves {from} beside {direction:?} of {key:?}"));
             }
-            // Modifiers are about making it: while it is ended, an end may come to the state that it names.
+            // Modifiers apply to the creation only: while a pair is ceased, an end may reach the named state.
             let is_held = direction == Direction::Create;
             let Some(named) = end.named.filter(|named| is_held && *named != end.least) else { continue };
             let enters = from.rank() < Some(named) && to.rank() >= Some(named);
@@ -342,11 +346,11 @@ impl Ground {
         Ok(())
     }
 
-    /// Checks that a resource may take a step: no relationship of it needs it where it is.
+    /// Checks that no pair requires the state that a resource leaves.
     ///
     /// # Errors
     ///
-    /// One does.
+    /// Returns an error if a pair requires it.
     pub fn check_step(&self, name: &ElementName, from: State, to: State) -> Result<(), String> {
         if matches!(from, State::Failed | State::Broken) || to.rank() >= from.rank() {
             return Ok(());
@@ -361,7 +365,7 @@ impl Ground {
         Ok(())
     }
 
-    /// Tells whether an assembly is below a rank also when this part of it is there, or was there before.
+    /// Tells whether another part keeps an assembly below a rank, or had that rank before the process began.
     fn is_not_the_last(&self, part: &ElementName, whole: &BTreeSet<ElementName>, rank: u8) -> bool {
         let before = |name: &ElementName| self.before.get(name).and_then(|state| state.rank());
         whole
@@ -370,20 +374,22 @@ impl Ground {
             .any(|other| self.state(other).rank() < Some(rank) || before(other) >= Some(rank))
     }
 
-    /// Returns the rank of a resource: where making it has failed before it was there, nothing is there.
+    /// Returns the rank of a resource. A resource whose first installation failed counts as Absent.
     fn rank(&self, name: &ElementName) -> Option<u8> {
         let thing = self.things.get(name);
         let nothing = thing.is_none_or(|thing| thing.state == State::Failed && thing.generation == 0);
         if nothing { Some(0) } else { self.state(name).rank() }
     }
 
-    /// Returns the least rank of a resource: without Created there is nothing below Installed.
+    /// Returns the minimum rank of a resource; without Created, the state below Installed is Absent.
     fn floor(&self, leaf: &ElementName, least: u8) -> u8 {
         let has_created = self.versions.iter().filter_map(|t| t.get(leaf)).all(Element::has_created);
         if least == 1 && !has_created { 0 } else { least }
     }
 
-    /// Returns the ends of a relationship that is to be made, or that was. It is ended as any version of it allows.
+    /// Returns the ends of a pair with their requirements.
+    ///
+    /// A creation follows the newest version. Ceasing follows the most permissive version.
     fn ends(&self, key: &PairKey, direction: Direction) -> [End; 2] {
         let root = key.assembly.assembly();
         let find = |at: &usize| self.versions[*at].relationship(&key.assembly, key.relationship.as_str());
@@ -393,7 +399,7 @@ impl Ground {
             Direction::Cease | Direction::Undo => known.filter(|at| find(at).is_some()).collect(),
         };
         let declared: Vec<&Relationship> = of.iter().filter_map(find).collect();
-        // What came to an end later had no part in what was made before.
+        // Parts that joined an end later were not involved in the creation.
         let made = self.pairs.get(key).filter(|_| direction != Direction::Create).map(|bond| &bond.version);
         let made = made.or(of.first());
         let leaves = |end: &ElementName| -> BTreeSet<ElementName> {
@@ -416,8 +422,10 @@ impl Ground {
         [end(&key.source, sources.collect()), end(&key.target, targets.collect())]
     }
 
-    /// Returns what is seen from outside of an assembly, that should be as `desired`: states, whether values are up to
-    /// date, types; relationships, and whether they were made with the values that there are.
+    /// Returns the observable state of an assembly that should be as `desired`.
+    ///
+    /// For each resource this is its state, whether its values are up to date, and its type. For each pair it
+    /// is whether its values are up to date.
     pub fn seen(&self, desired: &Topology) -> (BTreeMap<String, String>, BTreeMap<PairKey, &'static str>) {
         let own = |name: &ElementName| name.assembly() == *desired.name();
         let mut things = BTreeMap::new();
@@ -433,7 +441,7 @@ impl Ground {
         (things, pairs.collect())
     }
 
-    /// Returns what should be seen once everything has gone well.
+    /// Returns the observable state after a successful process.
     pub fn expected(desired: &Topology) -> (BTreeMap<String, String>, BTreeMap<PairKey, &'static str>) {
         let resources = desired.elements().iter().filter(|e| e.kind == ElementKind::Resource);
         let things = resources.map(|e| (e.name.to_string(), format!("Active up to date {}", e.descriptor)));
@@ -443,7 +451,7 @@ impl Ground {
     }
 }
 
-/// Returns what a relationship relates: each source with each target.
+/// Returns all pairs of a relationship: each source with each target.
 pub fn all_pairs(topology: &Topology, relationship: &Relationship) -> Vec<PairKey> {
     let mut pairs = Vec::new();
     for source in relationship.sources.iter().flat_map(|end| topology.nodes(&end.element)) {
@@ -459,7 +467,7 @@ pub fn all_pairs(topology: &Topology, relationship: &Relationship) -> Vec<PairKe
     pairs
 }
 
-/// Returns what a resource publishes.
+/// Returns the output of a resource.
 fn output(name: &ElementName, generation: u64) -> String {
     format!("{name}#{generation}")
 }

@@ -1,8 +1,8 @@
-//! Random assemblies, and what must hold of them whatever happens: for the model checks of this crate and of those that
-//! carry plans out.
+//! Random assemblies and their invariants, for the model checks of this crate and of crates that execute
+//! plans.
 //!
-//! [`versions`] makes assemblies up. [`Ground`] knows what there really is of one, and says of each thing that is done to
-//! it whether that may be done now.
+//! [`versions`] generates assemblies. [`Ground`] holds the real state of an assembly, and checks whether each
+//! operation is permitted in that state.
 
 mod ground;
 mod luck;

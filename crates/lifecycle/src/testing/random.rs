@@ -1,4 +1,4 @@
-//! Assemblies that are made up: up to forty components, clusters and nested assemblies among them, with relationships.
+//! Random assemblies of up to forty components with relationships, including clusters and nested assemblies.
 
 use indexmap::IndexMap;
 use proptest::prelude::*;
@@ -15,41 +15,45 @@ use crate::{Current, LifecycleError, Options, Situation, Version, plan};
 /// A component of a random assembly.
 #[derive(Debug, Clone)]
 pub struct Component {
-    /// What it is: a resource (0 to 2), a cluster of resources (3), an assembly of them (4), a cluster of assemblies (5),
-    /// or an assembly that has an assembly in it (6).
+    /// The kind of component.
+    ///
+    /// 0 to 2 mean a resource, 3 a cluster of resources, and 4 an assembly of resources. 5 means a cluster of
+    /// assemblies, and 6 an assembly that contains an assembly.
     pub shape: u8,
-    /// How many nodes or parts it has.
+    /// The number of its nodes or parts.
     pub nodes: u8,
-    /// The value that its resources are given.
+    /// The value of the property `in` of its resources.
     pub value: u8,
-    /// What its resources declare: Create and Delete (1), Reconfigure (2), or neither.
+    /// The optional transitions that its resources declare: Create and Delete (1), Reconfigure (2), or
+    /// neither.
     pub kind: u8,
     /// Whether the value may change while a resource is Active.
     pub volatile: bool,
-    /// Which component before it its resources read from, instead of having a value.
+    /// The earlier component whose output its resources read instead of having a value.
     pub reads: Option<u8>,
-    /// The relationship between what is inside, as far as anything is.
+    /// The relationship between its parts, if it has any.
     pub inner: Tie,
 }
 
 /// A relationship of a random assembly.
 #[derive(Debug, Clone)]
 pub struct Tie {
-    /// Which component is its source.
+    /// The component that is its source.
     pub source: u8,
-    /// Which component is its target.
+    /// The component that is its target.
     pub target: u8,
     /// The ranks of the states of source and target.
     pub states: (u8, u8),
     /// Whether the modifiers of source and target are `pre`.
     pub modifiers: (bool, bool),
-    /// Which operations it calls: none (0), of its target (1), of its source (2), or of both (3).
+    /// The operations that it calls: none (0), one of its target (1), one of its source (2), or both (3).
     pub operations: u8,
-    /// What it reads of its source: nothing (0), its value (1), or what it publishes (2), as far as it does.
+    /// The property that it reads from its source: none (0), the value (1), or the output (2), if there is
+    /// one.
     pub reads: u8,
 }
 
-/// An assembly that is made up. What is none, the other version has.
+/// The specification of a random assembly. An entry that is `None` exists only in the other version.
 #[derive(Debug, Clone, Default)]
 pub struct Spec {
     /// Its components.
@@ -88,9 +92,9 @@ fn tie() -> impl Strategy<Value = Tie> {
     )
 }
 
-/// Makes up two versions of an assembly that have some of their parts in common.
+/// Generates two versions of an assembly that have some parts in common.
 pub fn versions() -> impl Strategy<Value = (Spec, Spec)> {
-    // Most are small, since small ones are read when they fail; some have forty components.
+    // Most assemblies are small, because small failing cases are readable; some have forty components.
     let many = prop_oneof![6 => 1..12_usize, 2 => 12..25_usize, 1 => 25..41_usize];
     let components =
         many.prop_flat_map(|count| proptest::collection::vec((component(), component(), 0..6_u8), count));
@@ -120,11 +124,11 @@ fn choose<T: Clone>(one: T, other: T, how: u8) -> (Option<T>, Option<T>) {
     }
 }
 
-/// Tells whether an assembly has an order at all: modifiers may ask for a circle.
+/// Tells whether an assembly can be ordered: its modifiers may form a cycle.
 ///
 /// # Panics
 ///
-/// When something else stands against it.
+/// Panics if planning fails for another reason.
 pub fn has_order(topology: &Topology) -> bool {
     let desired = Some(Version { topology, lookup: &NothingYet });
     let situation = Situation { current: &Current::default(), installed: None, desired };
@@ -154,7 +158,10 @@ fn element(at: &str, kind: ElementKind, parent: Option<&str>) -> Element {
 }
 
 impl Component {
-    /// Names the component. What becomes a cluster or an assembly gets another name: see the limits in the design page.
+    /// Returns the component's name, which depends on its shape.
+    ///
+    /// A component that becomes a cluster or an assembly gets another name: see the limits in the design
+    /// page.
     fn name(&self, root: &str, at: usize) -> String {
         match self.shape {
             3 => format!("{root}__s{at}"),
@@ -167,16 +174,16 @@ impl Component {
 }
 
 impl Spec {
-    /// Puts the assembly together under the name `t`.
+    /// Returns the assembly under the name `t`.
     pub fn topology(&self) -> Topology {
         self.topology_of("t")
     }
 
-    /// Puts the assembly together under a name.
+    /// Returns the assembly under a given name.
     ///
     /// # Panics
     ///
-    /// When `root` is no name of an assembly.
+    /// Panics if `root` is no valid assembly name.
     pub fn topology_of(&self, root: &str) -> Topology {
         let mut draft =
             Draft { spec: self, root, elements: Vec::new(), relationships: Vec::new(), inner: Vec::new() };
@@ -193,13 +200,13 @@ impl Spec {
     }
 }
 
-/// A topology that is being put together.
+/// A topology under construction.
 struct Draft<'a> {
     spec: &'a Spec,
     root: &'a str,
     elements: Vec<Element>,
     relationships: Vec<Relationship>,
-    /// The relationships inside of components; they come last.
+    /// The relationships inside components, which are listed last.
     inner: Vec<Relationship>,
 }
 
@@ -232,7 +239,7 @@ impl Draft<'_> {
                 }
             }
             _ => {
-                // A resource beside an assembly that has an assembly in it.
+                // The component is a resource beside an assembly that contains an assembly.
                 let (first, middle) = (format!("{own}__p1"), format!("{own}__m"));
                 let (deepest, last) = (format!("{middle}__d"), format!("{middle}__p1"));
                 self.assembly(&own, self.root, &first, component);
@@ -246,7 +253,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Adds an assembly of two resources that are related.
+    /// Adds an assembly of two related resources.
     fn pair(&mut self, node: &str, parent: &str, component: &Component) {
         let (first, second) = (format!("{node}__p1"), format!("{node}__p2"));
         self.assembly(node, parent, &first, component);
@@ -286,7 +293,7 @@ impl Draft<'_> {
         self.elements.push(resource);
     }
 
-    /// Returns what a component reads: what one before it publishes.
+    /// Returns the value that reads the output of an earlier component.
     fn read(&self, component: &Component, own: usize) -> Option<Template> {
         let components = &self.spec.components;
         let before: Vec<usize> = (0..own).filter(|at| components[*at].is_some()).collect();
@@ -314,7 +321,7 @@ impl Draft<'_> {
         }
         for (at, tie) in self.spec.ties.iter().enumerate() {
             let Some(tie) = tie else { continue };
-            // Sources come before targets, so that most assemblies have an order.
+            // Sources precede targets, so that most assemblies can be ordered.
             let target = 1 + usize::from(tie.target) % (there.len() - 1);
             let source = usize::from(tie.source) % target;
             let ends = (self.name(there[source]), self.name(there[target]));
@@ -324,7 +331,7 @@ impl Draft<'_> {
     }
 }
 
-/// Lets an element have the operations that relationships call.
+/// Adds the operations that relationships call to an element.
 fn promote(element: &mut Element, leads_to: &str) {
     for operation in ["Join1", "Leave1", "Join2", "Leave2"] {
         let operation: windlass_model::OperationName = operation.parse().expect("valid");
@@ -347,7 +354,7 @@ fn relationship(assembly: &str, own: &str, ends: (&str, &str), tie: &Tie) -> Rel
     let end = |at: &str| vec![Endpoint { element: name(at), capability: None }];
     let state = |rank: u8| State::LADDER[usize::from(rank)];
     let mut properties = IndexMap::new();
-    // What a source publishes is known once it is installed; assemblies publish nothing.
+    // An output of a source is known once the source is installed. Assemblies publish no outputs.
     let early = tie.modifiers.0 && tie.states.0 == 2;
     let publishes = ends.0.rsplit("__").next().is_some_and(|own| own.starts_with(['c', 's', 'p']));
     if tie.reads > 0 {

@@ -1,4 +1,4 @@
-//! The example assemblies.
+//! Golden plans of the example assemblies.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Upgrade, scale, heal, goals, adoption, targets.
+//! Plans of upgrades, scaling, heals, goals, adoption and targets.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ fn name(name: &str) -> ElementName {
     name.parse().expect("valid")
 }
 
-/// Every driver has published everything, as `<element>.<property>`.
+/// A lookup that knows all outputs, each with the value `<element>.<property>`.
 struct Published;
 
 impl Lookup for Published {
@@ -60,7 +60,7 @@ fn web(sections: &str) -> Topology {
     assembly(&RESOURCES, sections)
 }
 
-/// `b` reads what `a` publishes, and is related to it.
+/// Returns an assembly in which `b` reads an output of `a` and is related to it.
 fn pair(a: &str, b: &str) -> Topology {
     web(&format!(
         "composition:
@@ -314,7 +314,8 @@ fn a_target_brings_only_what_it_needs() {
     assert_snapshot!(plan(&situation, &options).unwrap_err().to_string(), @"there is no element `t__x`; there are `a`, `b`, `c`");
 }
 
-/// A changed value reaches the node that is named. The others stay as they are, related as they were, and are listed.
+/// A changed value is applied to the target only. The other nodes stay, keep their pairs, and are listed as
+/// undone.
 #[test]
 fn a_target_leaves_the_other_nodes_of_its_cluster_alone() {
     let cluster = |size: &str| {
@@ -367,7 +368,7 @@ relationships:
     ");
 }
 
-/// Two sources and two targets, all related to each other by `rel`.
+/// Returns two sources and two targets, all related to each other by `rel`.
 fn crossed(target_state: &str, a: &str) -> Topology {
     web(&format!(
         "composition:
@@ -385,7 +386,7 @@ relationships:
     ))
 }
 
-/// Notes that a pair was made with another value of `peer`.
+/// Records that a pair was created with another value of `peer`.
 fn outdated(current: &mut Current, source: &str, target: &str, before: &str) {
     let key = PairKey {
         assembly: name("t"),
@@ -431,7 +432,8 @@ fn pairs_that_were_made_with_other_values_are_made_anew_where_they_are() {
     s4 b__2 Create rel: target.Join × 2
         needs rel: what it was before is ended first: its `peer` has changed since
     ");
-    // An end that goes takes its pairs along, whatever they were made with; the others are made anew all the same.
+    // All pairs of a replaced end are re-created, outdated or not. The outdated pairs of other ends are
+    // re-created too.
     let replace = Options { replace: [name("t__a__2")].into(), ..Options::default() };
     assert_snapshot!(show(&at(&current, &replace)), @"
     -/+ a__2 replaced
@@ -446,7 +448,7 @@ fn pairs_that_were_made_with_other_values_are_made_anew_where_they_are() {
     a__2 Start
     b__1 Create rel: target.Join | b__2 Create rel: target.Join × 2
     ");
-    // What is healed takes its pairs along, and no others.
+    // A heal re-creates the pairs of the healed part and no others.
     assert_snapshot!(show(&at(&current, &Options::heal([name("t__a__1")]))), @"
     ↻ a__1 restarted
 
@@ -467,7 +469,8 @@ fn pairs_that_were_made_with_other_values_are_made_anew_where_they_are() {
     ");
 }
 
-/// The target need not come down to be related anew, also where it was related before it became what it is.
+/// The target stays in its state while a pair is re-created, even if the pair was created in an earlier
+/// state.
 #[test]
 fn a_target_stays_where_it_is_while_it_is_related_anew() {
     let topology = crossed("Inactive", "r");
@@ -483,7 +486,7 @@ fn a_target_stays_where_it_is_while_it_is_related_anew() {
     ");
 }
 
-/// What is related anew in any case is not told of twice.
+/// A relationship whose definition has changed is not listed a second time for its outdated values.
 #[test]
 fn a_relationship_that_changes_by_itself_is_told_of_as_that() {
     let (before, after) = (crossed("Active", "r"), crossed("Active", "r"));

@@ -1,4 +1,4 @@
-//! Plans of small assemblies, as a reader sees them.
+//! Plans of small assemblies, in the form that users see.
 
 mod golden;
 mod intents;

@@ -1,4 +1,4 @@
-//! One rule at a time.
+//! Tests of single planning rules.
 
 use insta::assert_snapshot;
 use rstest::rstest;
@@ -156,7 +156,7 @@ relationships:
     b__1 Configure | b__2 Configure | b__3 Configure
     b__1 Start | b__2 Start | b__3 Start
     ");
-    // 3 + 3 waits at the gate, not 9.
+    // The gate has 3 + 3 waits instead of 9.
     let waits: usize = plan.steps().map(|step| step.waits().len()).sum();
     assert!(waits < 40, "{waits}");
 }

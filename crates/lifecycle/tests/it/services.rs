@@ -1,4 +1,5 @@
-//! Golden plans of whole services: chains of versions, both ends first, nesting, references, modifiers.
+//! Golden plans of whole services: version chains, ends that both start first, nesting, references,
+//! modifiers.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -38,8 +39,9 @@ fn shown(planned: &Planned) -> String {
     format!("{}\n{}", planned.diff, waves(&planned.plan))
 }
 
-/// A telephone exchange that finds its subscribers in a register. Each version says which registers there are, and which
-/// one the exchange asks.
+/// Returns a telephone exchange that queries one of several subscriber registers.
+///
+/// Each version declares its registers and the one that the exchange queries.
 fn exchange(registers: &[&str], asked: &str) -> Topology {
     let mut text = "composition:\n  exchange: {type: resource::r::1.0}\n".to_owned();
     for register in registers {
@@ -70,7 +72,8 @@ fn relationship(own: &str, source: &str, target: &str, states: [&str; 2], modifi
     )
 }
 
-/// A component comes, the exchange is cut over to it, the old one goes; and all of it back again.
+/// A register is added, the exchange is moved to it, and the old register is removed. Then all of that is
+/// reverted.
 #[test]
 fn an_upgrade_in_four_versions() {
     let one = exchange(&["old"], "old");
@@ -129,7 +132,7 @@ fn an_upgrade_in_four_versions() {
     new Stop
     new Uninstall
     ");
-    // All at once: what comes is there before anything is taken from what goes.
+    // In a single upgrade, the new register is ready before the old relationship is ceased.
     assert_snapshot!(show(&changes(&one, &four).plan), @"
     s1 new Install
     s2 new Configure
@@ -153,7 +156,7 @@ fn an_upgrade_in_four_versions() {
     ");
 }
 
-/// A voice service: each end works alone, and the dispatcher is told of gateways when both do.
+/// Both ends are Active before the relationship between them is created.
 #[test]
 fn ends_that_both_come_first() {
     let text = format!(
@@ -198,7 +201,8 @@ relationships:
     ");
 }
 
-/// `wait` has no operations: it only orders. Once before anything of the target is there, once before its last step.
+/// `wait` has no operations and only orders its ends: once before the target's first step, once before its
+/// last.
 #[test]
 fn a_relationship_that_only_waits() {
     let waits = |source: &str, target: &str| {
@@ -257,7 +261,7 @@ relationships:
     ");
 }
 
-/// All four combinations of modifiers, up and down; and below the top, where a transition follows.
+/// All four combinations of modifiers, up and down, with the states Active and below.
 #[test]
 fn modifiers_in_all_combinations() {
     let of = |states, source, target| {
@@ -373,7 +377,7 @@ fn modifiers_in_all_combinations() {
     ");
 }
 
-/// Clusters at both ends.
+/// Returns two related clusters.
 fn farm() -> Topology {
     let cluster = "cluster: {initial-quantity: 1, minimum-nodes: 1, maximum-nodes: 4, scaling-increment: 1}";
     service(&format!(
@@ -436,7 +440,8 @@ fn from_one_node_to_four_and_back_to_two() {
         needs web__4 is Inactive first
         after all parts are stopped
     ");
-    // Where the cluster is the source, the targets are told of the new nodes, and before the old ones go.
+    // If the cluster is the source, targets get pairs with new nodes, and lose those with old nodes before
+    // these are removed.
     let sized = |nodes| resized(&farm(), &name("t__store"), nodes).expect("it can have so many");
     assert_snapshot!(shown(&changes(&sized(1), &sized(4))), @"
     + store__2 added (resource::r::1.0)
@@ -497,7 +502,7 @@ fn a_node_of_a_related_cluster_is_healed() {
     ");
 }
 
-/// A site has racks, a rack has hosts: relationships inside, and one that reaches through all levels.
+/// Returns a site with a rack and its hosts, with relationships inside each and one that crosses all levels.
 fn site() -> Topology {
     let mut catalog = MemoryCatalog::new();
     let resource = "name: resource::r::1.0
@@ -628,7 +633,7 @@ fn an_assembly_in_an_assembly_in_an_assembly() {
     ");
 }
 
-/// What exists already is a source without a life: the target is not kept waiting, and is told all the same.
+/// A reference has no lifecycle: the target does not wait for it, but the relationship is still created.
 #[test]
 fn a_reference_is_a_source_that_is_always_there() {
     let mut catalog = MemoryCatalog::new();

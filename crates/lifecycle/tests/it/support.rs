@@ -1,4 +1,4 @@
-//! Reads descriptors, composes them, and prints plans.
+//! Functions that compose descriptors and print plans.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,10 +13,10 @@ use windlass_model::{State, Topology};
 use windlass_plan::WaitKind;
 use windlass_source::Source;
 
-/// A resource that declares the transitions of a usual life.
+/// The transitions of a resource with the usual lifecycle.
 pub(crate) const USUAL: &str = "[Install, Configure, Start, Stop, Uninstall]";
 
-/// Composes an assembly named `t` of resources given as `name: lifecycle` and the sections of its descriptor.
+/// Composes an assembly named `t` from its sections and from resources given as name and lifecycle.
 pub(crate) fn assembly(resources: &[(&str, &str)], sections: &str) -> Topology {
     let mut catalog = MemoryCatalog::new();
     for (name, lifecycle) in resources {
@@ -53,7 +53,7 @@ pub(crate) fn fixture(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/assemblies").join(path)
 }
 
-/// Prints a plan, a line a step; barriers are told by what they stand for.
+/// Prints a plan with one line for each step and each of its waits, without barriers.
 pub(crate) fn show(plan: &Plan) -> String {
     let mut text = String::new();
     for step in plan.steps().filter(|step| !step.task.is_barrier()) {
@@ -66,7 +66,7 @@ pub(crate) fn show(plan: &Plan) -> String {
     text
 }
 
-/// Prints only what is done, in waves: what could run at once stands in one line.
+/// Prints only the work of a plan in waves: steps that may run concurrently share a line.
 pub(crate) fn waves(plan: &Plan) -> String {
     let mut depth = vec![0_usize; plan.steps().len() + 1];
     for _ in 0..plan.steps().len() {
@@ -88,7 +88,7 @@ pub(crate) fn waves(plan: &Plan) -> String {
     lines.into_values().map(|steps| steps.join(" | ") + "\n").collect()
 }
 
-/// Everything of a topology Active and related.
+/// Returns the state in which all resources of a topology are Active and all pairs are created.
 pub(crate) fn all_up(topology: &Topology) -> Current {
     let mut current = Current::default();
     for element in topology.elements() {

@@ -1,4 +1,4 @@
-//! Several assemblies at once: processes, health checks and queries beside each other, some of which are killed.
+//! Several assemblies at once: concurrent processes, health checks and queries, some of which are killed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,16 +20,16 @@ use super::world::Trouble;
 use super::{on_virtual_time, trouble};
 use crate::support::{assembly_name, package_of};
 
-/// How many cases CI tries.
+/// The number of cases that CI tests.
 const CASES: u32 = 20;
 
 /// The names of the assemblies.
 const NAMES: [&str; 4] = ["t", "o", "p", "q"];
 
-/// A question, when it is asked, and after how long the one who asks is killed.
+/// A question with its start time, and the time in milliseconds after which the asker is killed.
 #[derive(Debug, Clone)]
 struct Question {
-    /// Whether it is looked how an assembly is; else something is looked for.
+    /// Whether it is a health check of an assembly; otherwise it is a query.
     looks: bool,
     which: usize,
     after: u64,
@@ -47,7 +47,7 @@ fn question() -> impl Strategy<Value = Question> {
 }
 
 impl Question {
-    /// Asks, and sees that what nothing was done to is well.
+    /// Asks the question, and asserts that unchanged assemblies (`still`) are healthy.
     async fn ask(&self, session: &Session, number: usize, still: &[&str]) {
         tokio::time::sleep(Duration::from_millis(self.after)).await;
         let (engine, _) = session.rig.engine();
@@ -77,7 +77,7 @@ impl Question {
     }
 }
 
-/// A resource whose driver finds it.
+/// Returns the package of a resource that its driver can discover.
 fn finder() -> Package {
     let package = package_of("resource::found::1.0", KIND, &[]);
     let queries = package.bindings().default.clone();
@@ -87,8 +87,8 @@ fn finder() -> Package {
 proptest! {
     #![proptest_config(few(CASES))]
 
-    /// Each question is answered by a job of its own; who is killed leaves no job for ever; one assembly whose records can't be
-    /// written is no trouble to the others.
+    /// Each question has its own job. A killed asker leaves no job forever, and unwritable records affect one
+    /// assembly only.
     #[test]
     fn checks_and_queries_of_several_assemblies(
         (a, b) in versions(),
@@ -99,7 +99,7 @@ proptest! {
     ) {
         let topologies: Vec<Topology> = NAMES.iter().zip([&a, &b].into_iter().cycle()).map(|(name, spec)| spec.topology_of(name)).collect();
         prop_assume!(topologies.iter().all(has_order));
-        // A record that is lost is known of where it is written first.
+        // If records are lost, a call is known only if it is durable before its job.
         let effect = if sabotage.is_some() { Some(Effect::Once) } else { trouble.effect };
         let trouble = Trouble { effect, observable: true, loses: 0, ..trouble };
         on_virtual_time(async {
@@ -107,7 +107,7 @@ proptest! {
             for topology in &topologies {
                 session.settles(topology).await;
             }
-            // The last one gets worse, and the others are changed while questions are asked.
+            // Writes to the last assembly fail, and the others change while the questions are asked.
             let last = NAMES.len() - 1;
             let changed: Vec<usize> = changes.iter().map(|(which, _)| *which).chain(sabotage.map(|_| last)).collect();
             let still: Vec<&str> =
@@ -140,9 +140,9 @@ proptest! {
                 assert_eq!(asked, answered, "some shared a job");
             }
             session.rig.store.recover();
-            // By then nobody can wait for an answer any more.
+            // After this time, no asker can still wait for an answer.
             tokio::time::sleep(Duration::from_secs(700)).await;
-            // The last one first, since its process may have left jobs.
+            // The last assembly comes first, because its process may have left jobs.
             for topology in topologies.iter().rev() {
                 session.settles(topology).await;
             }

@@ -18,7 +18,6 @@ use super::world::{Seen, World};
 /// The driver of a world.
 pub(super) struct Hand(pub(super) World);
 
-/// Its kind.
 pub(super) const KIND: &str = "hand";
 
 impl Hand {
@@ -44,7 +43,7 @@ impl Hand {
 }
 
 impl Hand {
-    /// Looks how a part is that nothing is done to: a job tells.
+    /// Checks the health of a part by a job.
     async fn check(&self, context: &dyn Context, call: &Call) -> Result<Observed, Failure> {
         let said = self.0.answer(context, "look", call.element.as_str()).await?;
         let observation = match said["state"].as_str() {
@@ -56,7 +55,7 @@ impl Hand {
 }
 
 impl World {
-    /// Has a job answer a question about something, and sees that the answer is of the same.
+    /// Answers a question about an object by a job, and checks that the answer is about the same object.
     async fn answer(&self, context: &dyn Context, what: &str, of: &str) -> Result<Value, Failure> {
         self.asks();
         let job = Job::command(format!("{what} {of}"));
@@ -72,7 +71,7 @@ impl World {
     }
 }
 
-/// Tells whether a call is of no process: somebody looks how things are.
+/// Tells whether a call belongs to a health check instead of a process.
 fn is_check(call: &Call) -> bool {
     call.id.as_str().split('-').any(|part| part == "p0")
 }

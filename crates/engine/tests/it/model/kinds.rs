@@ -1,5 +1,5 @@
-//! Kinds of trouble, each by itself and more of it: stops, stores that are late or fail, clocks that differ, drivers that
-//! panic, and launches that fail.
+//! Single kinds of faults at a higher rate: stops, slow or failing stores, wrong clocks, panics, and failed
+//! launches.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use super::world::Trouble;
 use super::{Wish, come_true, interruption, on_virtual_time, trouble, wish, wish_cut, wished};
 use crate::support::assembly_name;
 
-/// How many cases of each kind CI tries.
+/// The number of cases of each kind that CI tests.
 const CASES: u32 = 20;
 
-/// A stop at any moment: by signals, which may come at once, or by a note in the store.
+/// Generates a stop at any moment: by signals, which may coincide, or by a request in the store.
 fn stop() -> impl Strategy<Value = Option<Interruption>> {
     let signals = (0..400_u64, proptest::option::of(0..60_u64))
         .prop_map(|(soon, now)| Interruption::Stop { soon, now });
@@ -26,7 +26,7 @@ fn stop() -> impl Strategy<Value = Option<Interruption>> {
     prop_oneof![5 => signals, 1 => first, 2 => note].prop_map(Some)
 }
 
-/// A driver that panics where a job has failed, and before it has run one.
+/// Generates a driver that panics after failed jobs and before jobs.
 fn panics() -> impl Strategy<Value = (Trouble, bool)> {
     let often = (2..12_u64, 2..12_u64);
     (trouble(), often).prop_map(|((trouble, moves), (fails, stumbles))| {
@@ -35,7 +35,7 @@ fn panics() -> impl Strategy<Value = (Trouble, bool)> {
     })
 }
 
-/// Half of all jobs fail, or a third, or a quarter.
+/// Generates a failure rate of a half, a third or a quarter of all jobs.
 fn failures() -> impl Strategy<Value = (Trouble, bool)> {
     (trouble(), 2..5_u64).prop_map(|((trouble, moves), fails)| {
         (Trouble { luck: Luck { fails, ..trouble.luck }, loses: 0, ..trouble }, moves)
@@ -49,7 +49,7 @@ fn wishes() -> impl Strategy<Value = Vec<Wish>> {
 proptest! {
     #![proptest_config(few(CASES))]
 
-    /// Whenever it is stopped, and however often: it ends, nothing begins any more, and what comes next puts it right.
+    /// Each stop ends the process and prevents new jobs. The next intents repair the assembly.
     #[test]
     fn stops_at_any_moment(
         (a, b) in versions(),
@@ -66,7 +66,7 @@ proptest! {
         });
     }
 
-    /// A store that is late, or does not answer for a while, ends no process; one that fails loses nothing.
+    /// A slow or briefly unreachable store ends no process, and a failing one loses nothing.
     #[test]
     fn late_and_failing_stores(
         (a, b) in versions(),
@@ -87,7 +87,8 @@ proptest! {
         });
     }
 
-    /// Each request comes from another machine, whose clock is wrong by up to a day. Others ask for the lease all the time.
+    /// Each intent comes from another machine, whose clock is wrong by up to a day. Rivals request the lease
+    /// all the time.
     #[test]
     fn clocks_that_differ(
         (a, b) in versions(),
@@ -98,7 +99,7 @@ proptest! {
         let (one, other) = (a.topology(), b.topology());
         prop_assume!(has_order(&one) && has_order(&other));
         on_virtual_time(async {
-            // The jobs of another machine can't be looked for.
+            // The jobs of another machine cannot be looked up, so none are lost.
             let mut session = Session::new(Trouble { loses: 0, ..trouble }, true);
             session.luck(false);
             for (number, (wish, millis)) in wishes.iter().enumerate() {
@@ -116,7 +117,7 @@ proptest! {
         });
     }
 
-    /// A driver may panic at any call, and ends no process by it.
+    /// A panic of the driver in any call ends no process.
     #[test]
     fn panicking_drivers((a, b) in versions(), (trouble, moves) in panics(), wishes in wishes()) {
         let (one, other) = (a.topology(), b.topology());
@@ -127,7 +128,7 @@ proptest! {
         });
     }
 
-    /// What a launch that failed has left is gone after the next `down`, whether or not the assembly was ever up.
+    /// `down` removes the leftovers of failed launches, whether or not the assembly was ever Active.
     #[test]
     fn failed_installs((a, b) in versions(), (trouble, moves) in failures(), cuts in proptest::collection::vec(interruption(), 1..5)) {
         let (one, other) = (a.topology(), b.topology());
@@ -149,8 +150,10 @@ proptest! {
     }
 }
 
-/// Asks for the lease of an assembly again and again, from a machine with a clock of its own, and hands it back at once: who
-/// gets it while a process has it ends that. Never ends.
+/// Requests the lease of an assembly repeatedly from another machine, and releases it immediately. Never
+/// returns.
+///
+/// A process ends if the rival gets the lease that it holds.
 fn rivals(session: &Session, millis: i64) -> impl Future<Output = ()> + use<> {
     let store = session.rig.store_at(millis);
     let mut holder = windlass_store::Holder::current("rival");

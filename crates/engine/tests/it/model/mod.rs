@@ -1,5 +1,7 @@
-//! Random assemblies, asked for from the real engine on virtual time: calls fail, drivers panic, jobs are lost, processes
-//! die or are stopped, and whoever looks from outside sees nothing wrong at any call, and all that was asked for in the end.
+//! Random assemblies on the real engine with virtual time and random faults.
+//!
+//! Calls fail, drivers panic, jobs are lost, and processes die or are stopped. An outside observer checks
+//! each call, and in the end the requested state.
 
 mod checks;
 mod driver;
@@ -22,10 +24,10 @@ use self::session::{Fate, Interruption, Session};
 use self::world::Trouble;
 use crate::support::assembly_name;
 
-/// How many cases of each kind CI tries.
+/// The number of cases of each kind that CI tests.
 const CASES: u32 = 40;
 
-/// Something that is asked, and what cuts its process short.
+/// A random intent, and the interruption of its process.
 #[derive(Debug, Clone)]
 struct Wish {
     what: What,
@@ -58,7 +60,7 @@ fn wish() -> impl Strategy<Value = Wish> {
     wish_cut(interruption())
 }
 
-/// Something that is asked, and is cut short by one of these.
+/// Generates an intent with one of the given interruptions.
 fn wish_cut(cut: impl Strategy<Value = Option<Interruption>>) -> impl Strategy<Value = Wish> {
     let what = prop_oneof![
         3 => Just(What::One),
@@ -82,7 +84,7 @@ fn trouble() -> impl Strategy<Value = (Trouble, bool)> {
     (any::<u64>(), fails, loses, any::<bool>(), effect, any::<bool>(), rare(), rare()).prop_map(
         |(seed, fails, loses, lost_did, effect, observable, panics, moves)| {
             let luck = Luck { seed, fails, cut: None };
-            // Where jobs can't be looked for, one that was on its way is lost enough.
+            // Jobs on another machine cannot be looked up, so its running jobs count as lost anyway.
             let loses = if moves { 0 } else { loses };
             (Trouble { luck, loses, lost_did, effect, observable, panics, stumbles: 0 }, moves)
         },
@@ -95,7 +97,7 @@ fn on_virtual_time(test: impl Future<Output = ()>) {
     runtime.expect("there are threads").block_on(test);
 }
 
-/// Asks for what some wishes are about, with bad luck, and has what is left of that brought up and taken down.
+/// Executes some intents with faults. Then brings the assembly up and down without faults.
 async fn come_true(session: &mut Session, wishes: &[Wish], one: &Topology, other: &Topology) {
     session.luck(false);
     for wish in wishes {
@@ -105,7 +107,7 @@ async fn come_true(session: &mut Session, wishes: &[Wish], one: &Topology, other
     session.goes("t").await;
 }
 
-/// Asks for what a wish is about, if that makes sense now.
+/// Executes an intent, if it is applicable.
 async fn wished(session: &mut Session, wish: &Wish, one: &Topology, other: &Topology) {
     let snapshot = session.rig.store.load(&assembly_name("t")).await.expect("the store is readable");
     let pick = |kind: ElementKind| -> Option<ElementName> {
@@ -147,7 +149,8 @@ async fn wished(session: &mut Session, wish: &Wish, one: &Topology, other: &Topo
 proptest! {
     #![proptest_config(few(CASES))]
 
-    /// Whatever is asked, whatever goes wrong, wherever it is cut: in the end it is as it was asked to be, and then gone.
+    /// After any intents, faults and interruptions, the assembly reaches its desired state, and then can be
+    /// removed.
     #[test]
     fn any_wishes((a, b) in versions(), (trouble, moves) in trouble(), wishes in proptest::collection::vec(wish(), 1..6)) {
         let (one, other) = (a.topology(), b.topology());
@@ -158,7 +161,7 @@ proptest! {
         });
     }
 
-    /// From one version to another and back.
+    /// An upgrade and its rollback end in their desired states.
     #[test]
     fn an_upgrade_and_its_way_back((a, b) in versions(), (trouble, moves) in trouble(), cuts in [interruption(), interruption(), interruption()]) {
         let (one, other) = (a.topology(), b.topology());
@@ -167,14 +170,14 @@ proptest! {
     }
 }
 
-/// Goes from one version to another and back, with bad luck on the way and good luck at the end.
+/// Upgrades from one version to another and back, with faults in between and none at the end.
 async fn to_and_fro(a: &Spec, b: &Spec, trouble: Trouble, moves: bool, cuts: [Option<Interruption>; 3]) {
     let (one, other) = (a.topology(), b.topology());
     let mut session = Session::new(trouble, moves);
     session.settles(&one).await;
     for (round, cut) in cuts.into_iter().enumerate() {
         session.luck(false);
-        // Turned round half way, the last time.
+        // The last upgrade interrupts the rollback.
         let wanted = if round == 1 { &one } else { &other };
         let ask = Ask::Up(Box::new(session.desired(wanted)));
         session.ask_and_answer("t", &ask, cut).await;

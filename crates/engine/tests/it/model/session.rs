@@ -1,4 +1,4 @@
-//! A user who asks for things, in processes that may die, until they are there.
+//! A user who repeats intents in processes that may die, until the desired state is reached.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,27 +16,27 @@ use super::weather::Weather;
 use super::world::{Trouble, World};
 use crate::support::{Rig, assembly_name, package_of};
 
-/// What cuts a process short.
+/// The interruption of a process.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Interruption {
-    /// It dies at this batch, just before or just after it is written.
+    /// The process dies at this batch, just before or just after it is written.
     Death { batch: u64, keeps_last: bool },
-    /// It is stopped after so many milliseconds; what runs is stopped so many later, if it is.
+    /// The process is stopped after `soon` milliseconds, and its jobs `now` milliseconds later.
     Stop { soon: u64, now: Option<u64> },
-    /// Somebody else asks it to stop, after so many milliseconds.
+    /// Another process requests the stop through the store after `after` milliseconds.
     Note { after: u64 },
 }
 
-/// What became of what was asked.
+/// The result of an intent.
 #[derive(Debug)]
 pub(super) enum Fate {
     Ended(ProcessStatus, Option<String>),
     Died,
-    /// The store has failed it.
+    /// The store has failed.
     Failed(String),
-    /// A person must say what happened to these calls.
+    /// An operator must decide on these calls.
     Undecided(Vec<CallRecord>),
-    /// It can't be asked now.
+    /// The engine refuses the intent.
     Refused(EngineError),
 }
 
@@ -44,13 +44,14 @@ pub(super) struct Session {
     pub(super) rig: Rig,
     pub(super) world: World,
     trouble: Trouble,
-    /// Whether each process runs from somewhere else, where the jobs of others can't be looked for.
+    /// Whether each process runs on another machine, which cannot look up the jobs of the others.
     moves: bool,
     asked: AtomicU32,
-    /// How the store is while something is asked for.
+    /// The faults of the store during each intent.
     pub(super) weather: Weather,
-    /// What publishes something by a call that was lost and that nobody could look at: what, is not known, so it has to be
-    /// replaced.
+    /// The elements with unknown outputs, whose publishing call was lost and could not be observed.
+    ///
+    /// They must be replaced.
     pub(super) lost: BTreeSet<ElementName>,
 }
 
@@ -69,13 +70,13 @@ impl Session {
         }
     }
 
-    /// Lets nothing go wrong from now on, or as much as at first.
+    /// Disables all faults (`good`), or restores their initial rates.
     pub(super) fn luck(&self, good: bool) {
         let Trouble { luck, loses, .. } = self.trouble;
         if good { self.world.trouble(0, 0) } else { self.world.trouble(luck.fails, loses) }
     }
 
-    /// Describes what is asked to be there.
+    /// Returns the desired version of an assembly.
     pub(super) fn desired(&self, topology: &Topology) -> Desired {
         let kinds = ["resource::k0::1.0", "resource::k1::1.0"];
         let operations = ["Join1", "Leave1", "Join2", "Leave2"];
@@ -90,7 +91,7 @@ impl Session {
         }
     }
 
-    /// Asks for something in a process that may die.
+    /// Executes an intent in a process that may die.
     pub(super) async fn ask(&self, root: &str, ask: Ask, cut: Option<Interruption>) -> Fate {
         let number = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
         let (batch, keeps_last) = match cut {
@@ -148,13 +149,13 @@ impl Session {
         }
         if matches!(fate, Fate::Died | Fate::Failed(_)) {
             if self.rig.machine.is_some() {
-                // From another machine nobody sees that it is dead: its lease has to expire.
+                // Another machine does not see that the holder is dead, so the lease has to expire.
                 tokio::time::sleep(LeaseTerms::default().expire_after).await;
             } else {
                 self.rig.bury(&holder);
             }
             if self.moves {
-                // From elsewhere nobody sees what still runs.
+                // Another machine does not see running jobs, so they have to end.
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
         }
@@ -162,9 +163,9 @@ impl Session {
         fate
     }
 
-    /// Stops a process when its time has come. It ends soon after: jobs are short.
+    /// Stops the process at its time, and fails the test if it does not end soon after: jobs are short.
     async fn stopping(&self, name: &AssemblyName, stop: &Stop, cut: Option<Interruption>) -> Fate {
-        // Who asks through the store is heard within a second, and jobs have their grace.
+        // A stop request in the store is noticed within a second. The jobs have their grace period.
         const NOTED: Duration = Duration::from_secs(120);
         let limit = Duration::from_secs(1) + self.weather.latest() * 20;
         let (soon, now) = match cut {
@@ -192,9 +193,9 @@ impl Session {
         panic!("stopping does not end");
     }
 
-    /// Asks for something, and answers what a person is asked.
+    /// Executes an intent, and answers the questions to the operator.
     pub(super) async fn ask_and_answer(&mut self, root: &str, ask: &Ask, cut: Option<Interruption>) -> Fate {
-        // With enough bad luck a person is asked again and again.
+        // Repeated faults may cause repeated questions.
         const MOST: u32 = 20;
         let mut fate = self.ask(root, ask.clone(), cut).await;
         for _ in 0..MOST {
@@ -219,7 +220,7 @@ impl Session {
         fate
     }
 
-    /// Brings an assembly up without any trouble, whatever was before, and looks at it.
+    /// Brings an assembly up without faults from any state, and checks the result.
     pub(super) async fn settles(&mut self, topology: &Topology) {
         self.luck(true);
         self.weather = Weather::default();
@@ -229,7 +230,7 @@ impl Session {
             let mut lost = self.lost.clone();
             let ask = Ask::Up(Box::new(self.desired(topology)));
             let fate = self.ask_and_answer(&root, &ask, None).await;
-            // A node of a cluster that has become smaller can't be replaced, and need not be.
+            // A removed node of a cluster cannot be replaced, and need not be.
             if let Fate::Refused(EngineError::Lifecycle(LifecycleError::Unknown { name, .. })) = &fate
                 && lost.remove(name)
             {
@@ -239,7 +240,7 @@ impl Session {
             self.lost = self.lost.difference(&lost).cloned().collect();
             match fate {
                 Fate::Ended(ProcessStatus::Completed, _) if self.lost.is_empty() => break,
-                // What is not known of a launch that was lost is known after the next.
+                // The outputs of a lost launch are known after the replacement.
                 _ if !self.lost.is_empty() && rounds < 5 => rounds += 1,
                 Fate::Ended(status, why) => panic!("{status:?}, {why:?}: {:?}", self.failures(&root).await),
                 other => panic!("{other:?}"),
@@ -248,7 +249,8 @@ impl Session {
         self.is_as_asked(topology).await;
     }
 
-    /// Looks whether an assembly is what was asked for, from outside and on record, and that nothing is left to do.
+    /// Asserts that an assembly is in its desired state, really and in the records, and that a new plan is
+    /// empty.
     pub(super) async fn is_as_asked(&self, topology: &Topology) {
         let root = topology.name().to_string();
         let snapshot = self.rig.look(&root).await;
@@ -272,12 +274,12 @@ impl Session {
         assert_eq!(self.rig.jobs.left(), 0);
     }
 
-    /// Tells whether nothing is left to replace, and forgets what the last requests have replaced.
+    /// Tells whether no element must be replaced, and clears the list.
     pub(super) fn replaced_all(&mut self) -> bool {
         std::mem::take(&mut self.lost).is_empty()
     }
 
-    /// Returns the steps of the last process that have failed, and why.
+    /// Returns the failed steps of the last process with their failures.
     async fn failures(&self, root: &str) -> Vec<String> {
         let history = self.rig.store.history(&assembly_name(root)).await.expect("it is readable");
         let steps = history.processes.last().map(|process| process.steps.clone()).unwrap_or_default();
@@ -288,7 +290,7 @@ impl Session {
         failed.collect()
     }
 
-    /// Takes an assembly down without any trouble, and sees that nothing is left of it.
+    /// Takes an assembly down without faults, and asserts that nothing is left of it.
     pub(super) async fn goes(&mut self, root: &str) {
         self.luck(true);
         self.weather = Weather::default();

@@ -1,4 +1,4 @@
-//! Two assemblies, one of which references the other and calls operations on its parts, under two leases.
+//! Two assemblies with a lease each, one of which references the other and calls operations on its parts.
 
 use proptest::prelude::*;
 use windlass_engine::{Ask, EngineError};
@@ -15,10 +15,12 @@ use super::session::{Fate, Interruption, Session};
 use super::{interruption, on_virtual_time, trouble};
 use crate::support::{assembly_name, element};
 
-/// How many cases CI tries.
+/// The number of cases that CI tests.
 const CASES: u32 = 30;
 
-/// Puts an assembly `t` together that references another: made with its first component before that is Active, or after.
+/// Returns an assembly `t` that references another one.
+///
+/// The relationship with its first component is created before that component is Active (`pre`), or after.
 fn linked(spec: &Spec, other: &Topology, pre: bool) -> Option<Topology> {
     let own = spec.topology();
     let called = other.elements().iter().find(|element| element.kind == ElementKind::Resource)?;
@@ -57,7 +59,7 @@ fn linked(spec: &Spec, other: &Topology, pre: bool) -> Option<Topology> {
     Some(Topology::new(assembly_name("t"), elements, relationships))
 }
 
-/// What is asked of both at once, and what cuts each process short.
+/// The intents of both assemblies that run concurrently, and the interruptions of their processes.
 #[derive(Debug, Clone)]
 struct Round {
     one: u8,
@@ -71,7 +73,7 @@ fn round() -> impl Strategy<Value = Round> {
         .prop_map(|(one, other, which, cuts)| Round { one, other, which, cuts })
 }
 
-/// Makes what a number asks for.
+/// Returns the intent with a given number.
 fn ask(session: &Session, what: u8, which: u8, topology: &Topology) -> Ask {
     let resources = topology.elements().iter().filter(|element| element.kind == ElementKind::Resource);
     let resources: Vec<_> = resources.map(|element| element.name.clone()).collect();
@@ -83,7 +85,8 @@ fn ask(session: &Session, what: u8, which: u8, topology: &Topology) -> Ask {
     }
 }
 
-/// Tells whether somebody is told to wait for the other, or that nothing is there.
+/// Tells whether an intent is refused until the other assembly changes, or because the assembly does not
+/// exist.
 fn is_told_to_wait(error: &EngineError) -> bool {
     use EngineError as E;
     matches!(
@@ -99,10 +102,10 @@ fn is_told_to_wait(error: &EngineError) -> bool {
     )
 }
 
-/// Brings both up without any trouble, each as soon as the other lets it.
+/// Brings both assemblies up without faults, each as soon as the other permits it.
 async fn both_arrive(session: &mut Session, order: [&Topology; 2]) {
     for round in 0..6 {
-        // What is refused because of the other for good, a person insists on.
+        // An operator overrides a refusal that does not end.
         session.rig.options.force = round >= 3;
         let mut arrived = 0;
         for topology in order {
@@ -111,7 +114,8 @@ async fn both_arrive(session: &mut Session, order: [&Topology; 2]) {
                 Fate::Ended(ProcessStatus::Completed, _) => arrived += 1,
                 Fate::Refused(error) if is_told_to_wait(&error) || !session.lost.is_empty() => {}
                 Fate::Ended(..) if !session.lost.is_empty() => {}
-                // Nothing is called on what is not there of the other: that has to arrive first.
+                // Operations cannot be called on missing parts of the other assembly, which must be brought
+                // up first.
                 Fate::Ended(ProcessStatus::Failed, _) if round == 0 => {}
                 other => panic!("{other:?}"),
             }
@@ -127,7 +131,7 @@ async fn both_arrive(session: &mut Session, order: [&Topology; 2]) {
 proptest! {
     #![proptest_config(few(CASES))]
 
-    /// Whoever dies at whatever batch, and whoever goes on first: both end where they should.
+    /// After any crashes, and in any order of resumption, both assemblies reach their desired states.
     #[test]
     fn two_assemblies_under_two_leases(
         (a, b) in versions(),

@@ -1,4 +1,4 @@
-//! How a store is while a process runs: late, unreachable for a while, or full.
+//! Faults of the store while a process runs: delays, outages and failed writes.
 
 use std::time::Duration;
 
@@ -6,36 +6,36 @@ use proptest::prelude::*;
 use windlass_store::StoreError;
 use windlass_store::testing::MemoryStore;
 
-/// What the store does while something is asked for. None of it is calm.
+/// The faults of the store during an intent. Without faults it is calm.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Weather {
-    /// What happens, each so many milliseconds after the one before.
+    /// The faults, each with its delay after the previous one in milliseconds.
     changes: Vec<(u64, Change)>,
 }
 
-/// Times are in milliseconds.
+/// A fault of the store; times are in milliseconds.
 #[derive(Debug, Clone, Copy)]
 enum Change {
-    /// Whoever is told to does harm to the records of an assembly.
+    /// The test itself makes writes to an assembly fail.
     Sabotage,
-    /// What is written is durable so much later.
+    /// Batches become durable this much later.
     Late(u64),
-    /// No lease is renewed, and nobody learns that a process is to stop.
+    /// Leases cannot be renewed and stop requests cannot be read for this time.
     Outage(u64),
     /// The next batch fails.
     Fails,
 }
 
-/// Outages that last so long all together keep no lease from being renewed in its term.
+/// The maximum sum of outages, in milliseconds, with which every lease is renewed within its term.
 const BORNE: u64 = 20_000;
 
 impl Weather {
-    /// Makes a store that is as late as this all the time.
+    /// Creates a constant delay.
     pub(super) fn late(millis: u64) -> Self {
         Self { changes: vec![(0, Change::Late(millis))] }
     }
 
-    /// Makes a store that may take in nothing of an assembly any more.
+    /// Marks a store to which the test makes writes of one assembly fail.
     pub(super) fn sabotaged() -> Self {
         Self { changes: vec![(0, Change::Sabotage)] }
     }
@@ -44,7 +44,7 @@ impl Weather {
         self.changes.is_empty()
     }
 
-    /// Tells whether it may be the end of a process.
+    /// Tells whether the faults may end a process.
     pub(super) fn ends_processes(&self) -> bool {
         let outages = self.changes.iter().filter_map(|(_, change)| match change {
             Change::Outage(millis) => Some(millis),
@@ -54,12 +54,12 @@ impl Weather {
             || self.changes.iter().any(|(_, change)| matches!(change, Change::Fails | Change::Sabotage))
     }
 
-    /// Tells whether what it does goes with the process that it was for.
+    /// Tells whether the faults end with the process.
     pub(super) fn is_of_one(&self) -> bool {
         !self.changes.iter().any(|(_, change)| matches!(change, Change::Sabotage))
     }
 
-    /// Returns how late a batch is at most.
+    /// Returns the maximum delay of a batch.
     pub(super) fn latest(&self) -> Duration {
         let late = self.changes.iter().filter_map(|(_, change)| match change {
             Change::Late(millis) => Some(*millis),
@@ -68,7 +68,7 @@ impl Weather {
         Duration::from_millis(late.max().unwrap_or_default())
     }
 
-    /// Lets it be as it is. Never ends.
+    /// Applies the faults to a store. Never returns.
     pub(super) async fn passes<T>(&self, store: &MemoryStore) -> T {
         let database = || StoreError::Database { path: "memory".into(), detail: "bad weather".to_owned() };
         for (after, change) in &self.changes {
@@ -88,7 +88,7 @@ impl Weather {
     }
 }
 
-/// Stores that are late and fail, some of them for longer than a lease lasts.
+/// Generates delays, failures and outages, some of which last longer than a lease.
 pub(super) fn weather() -> impl Strategy<Value = Weather> {
     let change = prop_oneof![
         4 => (0..3000_u64).prop_map(Change::Late),

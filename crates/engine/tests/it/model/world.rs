@@ -1,4 +1,4 @@
-//! The world that the jobs of a test change: what really exists, and what may be done to it now.
+//! The world that the jobs of a test change: the real state, and the permitted calls in that state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -18,79 +18,80 @@ use windlass_store::Snapshot;
 
 use crate::support::runtime::{self, Ending};
 
-/// What goes wrong, and what a lost call means.
+/// The faults of a test, and the meaning of a lost call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Trouble {
-    /// Which calls fail, and in which order jobs end.
+    /// The failing calls, and the order in which jobs end.
     pub(super) luck: Luck,
-    /// Of how many jobs one is lost; 0 means none.
+    /// On average, one of this many jobs is lost; 0 means none.
     pub(super) loses: u64,
-    /// Whether a lost job has done what it should: one answer is true of all.
+    /// Whether lost jobs have acted; the same applies to all of them.
     pub(super) lost_did: bool,
-    /// What all actions are; none means once for operations and repeatable for transitions.
+    /// The effect of all actions; `None` means `once` for operations and `repeatable` for transitions.
     pub(super) effect: Option<Effect>,
-    /// Whether the driver can look.
+    /// Whether the driver can observe.
     pub(super) observable: bool,
-    /// Whether the driver panics where a job has failed.
+    /// Whether the driver panics after a failed job.
     pub(super) panics: bool,
-    /// Of how many calls the driver panics in one, before it has run a job; 0 means none.
+    /// On average, the driver panics before the job of one of this many calls; 0 means none.
     pub(super) stumbles: u64,
 }
 
-/// The world. A clone is the same world.
+/// The world. A clone shares its state.
 #[derive(Clone)]
 pub(super) struct World(Arc<Mutex<Inner>>);
 
 struct Inner {
     ground: Ground,
     trouble: Trouble,
-    /// What each assembly should be.
+    /// The desired version of each assembly.
     desired: BTreeMap<AssemblyName, Topology>,
-    /// The assemblies all parts of which are to be Active when the process that runs has ended.
+    /// The assemblies whose current process makes all parts Active.
     whole: BTreeSet<AssemblyName>,
-    /// What the engine takes for broken, and so clears away whatever it is related to.
+    /// The elements that the engine considers unhealthy, and so removes regardless of their pairs.
     unwell: BTreeSet<ElementName>,
-    /// The last transition of a resource that has done its work, and of which the engine has not heard.
+    /// The last completed transition of each resource, if the engine has not received its result.
     unheard: BTreeMap<ElementName, Transition>,
-    /// What parts that were not made anew had published before.
+    /// The earlier outputs of parts that have published again without a re-installation.
     former: BTreeSet<String>,
-    /// What there is something of that has to be removed.
+    /// The resources that exist at least in part, and so must be removed.
     present: BTreeSet<ElementName>,
-    /// Those of them of which no script has told the id: a launch failed before it could.
+    /// The present resources whose id no script has reported, because the launch failed first.
     silent: BTreeSet<ElementName>,
-    /// What may run although it is not Active: starting it has failed, or was cut.
+    /// The resources that may run although they are not Active, because Start failed or was cut.
     started: BTreeSet<ElementName>,
-    /// What nobody knows whether it runs: a call that was to start it was lost.
+    /// The resources that may run because the job of their Start was lost.
     doubtful: BTreeSet<ElementName>,
-    /// Of what some may be gone: removing it has failed, or was cut.
+    /// The resources that may be partly removed, because their removal failed or was cut.
     half_gone: BTreeSet<ElementName>,
-    /// The operations that were called to make relationships, by their numbers, and not undone: whether each has done
-    /// something.
+    /// The operations that were called to create each pair and not undone, by number, and whether each has
+    /// acted.
     joined: BTreeMap<PairKey, BTreeMap<u8, bool>>,
-    /// The calls that were made, by id.
+    /// The requested calls, by id.
     calls: BTreeMap<String, Known>,
     /// The calls whose jobs run now, by id.
     running: BTreeMap<String, Deed>,
-    /// The assemblies whose process is to stop, since when.
+    /// The assemblies whose process is being stopped, with the time of the stop.
     stopped: BTreeMap<AssemblyName, Instant>,
-    /// How many questions were asked that a job answers, and how many such jobs have begun.
+    /// The number of questions that jobs answer, and the number of such jobs that have started.
     asked: [usize; 2],
     wrong: Vec<String>,
 }
 
-/// A call that the driver was asked for.
+/// A call that the driver received.
 #[derive(Clone)]
 struct Known {
     call: Call,
     deed: Deed,
-    /// Whether it has done what it should.
+    /// Whether it has done its work.
     done: bool,
-    /// Whether it has tried to, and failed.
+    /// Whether it has failed.
     failed: bool,
-    /// How many of its jobs were lost.
+    /// The number of its lost jobs.
     lost: u64,
 }
 
+<<<<<<< HEAD
 /// How much of a call an observer sees to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Seen {
@@ -100,6 +101,9 @@ pub(super) enum Seen {
 }
 
 /// What a call does.
+=======
+/// The effect of a call.
+>>>>>>> prose-lifecycle
 #[derive(Debug, Clone)]
 enum Deed {
     Move(ElementName, Transition),
@@ -134,7 +138,7 @@ impl World {
         self.0.lock().expect("no test panics with it")
     }
 
-    /// Sets what goes wrong from now on: of how many jobs one fails, and one is lost.
+    /// Sets the rates of failed and lost jobs.
     pub(super) fn trouble(&self, fails: u64, loses: u64) {
         let trouble = &mut self.lock().trouble;
         (trouble.luck.fails, trouble.loses) = (fails, loses);
@@ -152,7 +156,7 @@ impl World {
         self.lock().trouble.panics
     }
 
-    /// Tells whether the driver panics now, before it runs a job. What it should do may have been begun without one.
+    /// Tells whether the driver panics now, before it runs a job. The call may still have acted in part.
     pub(super) fn stumbles(&self, call: &Call) -> bool {
         let mut inner = self.lock();
         let one_of = inner.trouble.stumbles;
@@ -160,22 +164,22 @@ impl World {
         bad && inner.fails(call.id.as_str())
     }
 
-    /// Notes that a question is asked which a job answers.
+    /// Records a question that a job answers.
     pub(super) fn asks(&self) {
         self.lock().asked[0] += 1;
     }
 
-    /// Returns how many questions were asked that a job answers, and how many such jobs have begun.
+    /// Returns the number of questions that jobs answer, and the number of such jobs that have started.
     pub(super) fn asked(&self) -> [usize; 2] {
         self.lock().asked
     }
 
-    /// Notes that something is wrong.
+    /// Records a violation.
     pub(super) fn complain(&self, wrong: String) {
         self.lock().wrong.push(wrong);
     }
 
-    /// Notes that the process of an assembly is to stop, or is gone.
+    /// Records that the process of an assembly is being stopped, or has ended.
     pub(super) fn stop(&self, name: &AssemblyName, since: Option<Instant>) {
         let stopped = &mut self.lock().stopped;
         match since {
@@ -188,13 +192,13 @@ impl World {
         self.lock().trouble.observable
     }
 
-    /// Notes that a process begins, of whose assembly the records say this: whether it is to make all parts Active.
+    /// Records the start of a process with its records. `whole` tells whether it plans the whole assembly.
     pub(super) fn begin(&self, records: &Snapshot, whole: bool) {
         let mut inner = self.lock();
         let desired = &records.assembly.topology;
         let goes = records.assembly.goal == State::Absent;
         let name = desired.name().clone();
-        // What came to nothing is forgotten when it is known to have.
+        // A failed launch without leftovers is forgotten as soon as the records know of it.
         let is_gone = |name: &ElementName| {
             records.elements.get(name).is_none_or(|record| record.state == State::Absent)
         };
@@ -215,12 +219,12 @@ impl World {
         inner.unwell.extend(unwell);
     }
 
-    /// Notes that a process has reached its end.
+    /// Records that a process has completed.
     pub(super) fn complete(&self, name: &AssemblyName) {
         self.lock().ground.complete(name.as_str());
     }
 
-    /// Tells what became of a call, whoever was told.
+    /// Returns the real result of a call, whether or not the engine received it.
     pub(super) fn became(&self, call: &str) -> Assumption {
         let inner = self.lock();
         match inner.calls.get(call) {
@@ -228,14 +232,19 @@ impl World {
             Some(Known { failed: true, deed: Deed::Move(element, _), .. }) if inner.is_debris(element) => {
                 Assumption::Failed
             }
-            // What should be done may be done in part.
+            // A failed operation may have acted in part.
             Some(Known { failed: true, deed: Deed::Tie(..), .. }) => Assumption::Failed,
             _ => Assumption::NotDone,
         }
     }
 
+<<<<<<< HEAD
     /// Looks what a call has done; and at its element: the driver's id of it, and the value that it publishes.
     pub(super) fn look(&self, call: &str) -> (Seen, Option<String>, Option<String>) {
+=======
+    /// Observes a call: whether it is done, the driver's id of its element, and the output of that element.
+    pub(super) fn look(&self, call: &str) -> (bool, Option<String>, Option<String>) {
+>>>>>>> prose-lifecycle
         let inner = self.lock();
         let Some(known) = inner.calls.get(call) else { return (Seen::Nothing, None, None) };
         let element = &known.call.element;
@@ -254,7 +263,7 @@ impl World {
         (seen, natural, published(&inner.ground, element))
     }
 
-    /// Takes note of a call before its job is handed over.
+    /// Records a call before its job is submitted.
     pub(super) fn announce(&self, call: &Call) {
         let mut inner = self.lock();
         let (id, done) = (call.id.to_string(), false);
@@ -277,19 +286,19 @@ impl World {
         });
     }
 
-    /// Returns what was wrong so far.
+    /// Returns the violations so far.
     pub(super) fn wrong(&self) -> Vec<String> {
         self.lock().wrong.clone()
     }
 
-    /// Returns what there is of an assembly, with what should be there.
+    /// Returns the real and the expected state of an assembly.
     pub(super) fn compare(&self, desired: &Topology) -> [impl PartialEq + std::fmt::Debug + use<>; 2] {
         let mut inner = self.lock();
         inner.tidy(|_| true);
         [inner.ground.seen(desired), Ground::expected(desired)]
     }
 
-    /// Returns what exists of an assembly: states and relationships.
+    /// Returns the existing resources and pairs of an assembly.
     pub(super) fn left(&self, root: &AssemblyName) -> (Vec<(ElementName, State)>, Vec<PairKey>) {
         let mut inner = self.lock();
         inner.tidy(|_| true);
@@ -304,7 +313,7 @@ impl World {
 }
 
 impl Inner {
-    /// Forgets what came to nothing.
+    /// Removes failed resources without leftovers, if they are `known` to have none.
     fn tidy(&mut self, known: impl Fn(&ElementName) -> bool) {
         let failed = self.ground.things().iter().filter(|(_, thing)| thing.state == State::Failed);
         let nothing =
@@ -331,14 +340,14 @@ impl Inner {
             }
         }
         let checked = match &deed {
-            // It is made again, and finds its work done.
+            // A repeated call finds its work done.
             _ if done && repeats => Ok(()),
             _ if done => Err(format!("{deed:?} is done already, and made again")),
-            // Nobody has seen it fail: it may be made twice, or was looked at and is as it was.
+            // The engine has not seen the failure. It repeats the call, or has observed that nothing changed.
             Deed::Move(..) if failed && repeats => Ok(()),
             Deed::Move(_, Transition::Stop) if failed && self.trouble.observable => Ok(()),
             Deed::Move(element, transition) => self.may_move(element, *transition, &call),
-            // Nobody has seen it fail.
+            // The engine has not seen the failure.
             Deed::Tie(..) if failed && repeats => Ok(()),
             // An observer has seen that it did nothing.
             Deed::Tie(key, Direction::Create, number)
@@ -352,7 +361,7 @@ impl Inner {
         checked
     }
 
-    /// Checks that two deeds may be done at once.
+    /// Checks that two calls may run at the same time.
     fn apart(&self, one: &Deed, other: &Deed) -> Result<(), String> {
         match (one, other) {
             (Deed::Move(element, transition), Deed::Tie(key, direction, _))
@@ -366,7 +375,7 @@ impl Inner {
         }
     }
 
-    /// Tells whether what has failed has left something: of a launch, of a start, or of a removal.
+    /// Tells whether a failed launch, start or removal has leftovers.
     fn is_debris(&self, element: &ElementName) -> bool {
         let is_half_done = self.started.contains(element) || self.half_gone.contains(element);
         is_half_done || self.ground.state(element) == State::Failed && self.present.contains(element)
@@ -377,7 +386,7 @@ impl Inner {
         if self.unwell.contains(name) { State::Broken } else { self.ground.state(name) }
     }
 
-    /// Returns the state in which a transition leaves a resource.
+    /// Returns the state of a resource after a transition.
     fn after(&self, element: &ElementName, transition: Transition) -> State {
         let kind = self.ground.things().get(element).map(|thing| thing.kind.as_str());
         match transition {
@@ -392,13 +401,13 @@ impl Inner {
 
     fn may_move(&self, element: &ElementName, transition: Transition, call: &Call) -> Result<(), String> {
         if self.unheard.get(element) == Some(&transition) {
-            // A stop came before its loss was looked into: it is called again.
+            // A stop came before the lost job was investigated, so the transition is called again.
             return Ok(());
         }
         let state = self.ground.state(element);
         let has_created = call.package.name().to_string() == CREATED;
         let nothing = state == State::Absent || state == State::Failed && !self.present.contains(element);
-        // Whether anything is left of it, nobody may know; of what was stopped before it was known to have begun, neither.
+        // The engine may not know whether a failed or stopped launch has leftovers.
         let failed = state == State::Failed || state == State::Absent && self.unwell.contains(element);
         let fits = match transition {
             Transition::Create => nothing,
@@ -406,12 +415,12 @@ impl Inner {
             Transition::Install => nothing,
             Transition::Configure => state == State::Installed,
             Transition::Start => state == State::Inactive,
-            // A Stop that was cut short is called again, whether or not it had done its work.
+            // An interrupted Stop is called again, whether or not it was complete.
             Transition::Stop if state == State::Inactive => {
                 [&self.unwell, &self.started, &self.doubtful].iter().any(|known| known.contains(element))
             }
             Transition::Stop | Transition::Reconfigure => state == State::Active,
-            // Whether the job that was to install it has begun to, nobody knows.
+            // The engine may not know whether the job of the Install has started.
             Transition::Uninstall if state == State::Created => self.unwell.contains(element),
             Transition::Uninstall => failed || matches!(state, State::Installed | State::Inactive),
             Transition::Delete => failed || state == State::Created,
@@ -441,8 +450,8 @@ impl Inner {
         let value = self.ground.value(desired, element)?;
         let given = call.properties.iter().find(|(name, _)| name.as_str() == "in");
         let given = given.map(|(_, input)| input.value.to_string());
-        // What is published anew while a call is on its way is given when the process goes on, or when a
-        // person who knows no better has it made anew.
+        // A call may be given an output that has changed since the call was made. The reader gets the new
+        // output when the process continues, or when an operator has it re-created.
         let is_former = |given: &String| self.former.iter().any(|former| given.contains(former));
         if given.as_ref() != Some(&value) && !given.as_ref().is_some_and(is_former) {
             return Err(format!("{element} {transition} is given {given:?}, not {value}"));
@@ -480,7 +489,7 @@ impl Inner {
         if has_begun {
             return Ok(());
         }
-        // A source that waits for a newer value is related anew when it has it.
+        // A source that waits for a newer value gets its pairs again after it has that value.
         let newest = |input: &&String| {
             let desired = self.desired.get(&key.source.assembly());
             desired
@@ -496,7 +505,7 @@ impl Inner {
         }
     }
 
-    /// Tells whether a relationship that is wanted reads a property of its source.
+    /// Tells whether a desired relationship reads a property of its source.
     fn reads(&self, key: &PairKey, property: &str) -> bool {
         let desired = self.desired.get(&key.assembly.assembly());
         let found = desired.and_then(|it| it.relationship(&key.assembly, key.relationship.as_str()));
@@ -512,19 +521,19 @@ impl Inner {
         reads
     }
 
-    /// Returns what a script tells of a resource's id, if there is anything of it.
+    /// Returns the id that a script reports for a resource, if the resource exists.
     fn natural(&self, element: &ElementName) -> Option<String> {
         (self.present.contains(element) && !self.silent.contains(element)).then(|| natural(element))
     }
 
-    /// Lets a call come to its end.
+    /// Ends the job of a call.
     fn ends(&mut self, id: &str) -> Ending {
         self.running.remove(id);
         let fails = self.trouble.luck.fails();
         let lost = self.trouble.luck.one_of(self.trouble.loses);
         let did = self.trouble.lost_did;
         let Some(known) = self.calls.get_mut(id) else { return Ending::Lost };
-        // One that is lost each time counts as failed, whatever it has done.
+        // The engine fails a call whose jobs are always lost, so the world loses at most three of them.
         let lost = lost && known.lost < 3;
         known.lost += u64::from(lost);
         if lost && !did {
@@ -534,7 +543,7 @@ impl Inner {
             return Ending::Lost;
         }
         let (deed, done) = (known.deed.clone(), known.done);
-        // Made again, it finds its work done.
+        // A repeated call finds its work done.
         let well = done || lost || !fails;
         let out = match deed {
             Deed::Move(element, transition) if !done => {
@@ -562,9 +571,9 @@ impl Inner {
         Ending::Exited(i32::from(!well), json!({ "natural": natural, "out": out }).to_string())
     }
 
-    /// Lets a call fail that has run no job. Tells whether it does: what was done before stays done.
+    /// Fails a call that has run no job. Returns false if the call has ended before or its job runs.
     fn fails(&mut self, id: &str) -> bool {
-        // A driver that goes on with a call after a crash, and panics while the job runs, is not in this model.
+        // The model excludes a driver that resumes a call after a crash and panics while its job runs.
         if self.running.contains_key(id) {
             return false;
         }
@@ -580,7 +589,7 @@ impl Inner {
         true
     }
 
-    /// Stops a call half way: of what was being made, half is there.
+    /// Stops the job of a call. A stopped launch leaves part of the resource.
     fn stops(&mut self, id: &str) {
         self.running.remove(id);
         let Some(known) = self.calls.get_mut(id).filter(|known| !known.done) else { return };
@@ -601,7 +610,8 @@ impl Inner {
         self.present.insert(element);
     }
 
-    /// Notes what a transition may have done that has failed or was cut, where the state of its element says nothing of it.
+    /// Records the possible effects of a failed or cut transition that the state of its element does not
+    /// show.
     fn half_does(&mut self, element: &ElementName, transition: Transition) {
         let state = self.ground.state(element);
         match transition {
@@ -609,13 +619,13 @@ impl Inner {
             Transition::Uninstall | Transition::Delete if state.rank() > Some(0) => {
                 self.half_gone.insert(element.clone());
             }
-            // It was asked to.
+            // The resource has received a Stop.
             Transition::Stop => drop(self.started.remove(element)),
             _ => {}
         }
     }
 
-    /// Does an operation of a relationship, or fails to: what it should do may be done all the same.
+    /// Executes an operation of a relationship, or fails it. A failed operation may still have acted.
     fn ties(&mut self, key: &PairKey, direction: Direction, number: u8, well: bool, peer: Option<String>) {
         let acts = well || self.trouble.luck.one_of(2);
         if self.ground.hangs(key) && !self.ground.is_tied(key) {
@@ -643,7 +653,7 @@ impl Inner {
         }
     }
 
-    /// Does a transition, or fails to. Returns what it publishes.
+    /// Executes a transition, or fails it. Returns the output of the element.
     fn moves(
         &mut self,
         element: &ElementName,
@@ -673,7 +683,7 @@ impl Inner {
             return None;
         }
         let to = match transition {
-            // What a failure has left is there until all of it is cleared away.
+            // A failed resource stays Failed until all its leftovers are removed.
             Transition::Uninstall
                 if from == State::Failed && self.after(element, transition) != State::Absent =>
             {
@@ -693,7 +703,7 @@ impl Inner {
             self.unwell.remove(element);
             return None;
         }
-        // What is cleared away is so all the way down, whatever it is related to.
+        // A removed part counts as unhealthy on its whole path down.
         if !matches!(transition, Transition::Stop | Transition::Uninstall) {
             self.unwell.remove(element);
         }
@@ -722,16 +732,16 @@ fn natural(element: &ElementName) -> String {
     format!("n-{}", element.local())
 }
 
-/// Returns what an operation of a relationship is given as `peer`.
+/// Returns the argument `peer` of an operation.
 fn peer_of(call: &Call) -> Option<String> {
     let peer = call.arguments.iter().find(|(name, _)| name.as_str() == "peer");
     peer.map(|(_, input)| input.value.to_string())
 }
 
-/// The kind of resource that declares Create.
+/// The type of the resources that declare Create.
 const CREATED: &str = "resource::k1::1.0";
 
-/// Returns what a resource publishes.
+/// Returns the output of a resource.
 fn published(ground: &Ground, element: &ElementName) -> Option<String> {
     use windlass_model::resolve::{Lookup as _, Output};
     match ground.output(element, &"out".parse().expect("valid")) {
@@ -740,7 +750,7 @@ fn published(ground: &Ground, element: &ElementName) -> Option<String> {
     }
 }
 
-/// Returns what a job is to tell, if it does no more than that.
+/// Returns the object of a question, if the job only answers one.
 fn question(job: &Job) -> Option<&str> {
     job.program.strip_prefix("look ").or_else(|| job.program.strip_prefix("find "))
 }

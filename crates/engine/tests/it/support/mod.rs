@@ -1,4 +1,4 @@
-//! A whole engine without anything real in it.
+//! A complete engine with a simulated driver, runtime, store and clock.
 
 pub(crate) mod puppet;
 pub(crate) mod runtime;
@@ -29,7 +29,7 @@ use windlass_store::{Batch, Holder, Snapshot, Store};
 use self::puppet::{Puppet, Strings};
 use self::runtime::{Jobs, World};
 
-/// Time as tokio tells it, so that it can be paused.
+/// A clock of tokio's time, which tests can pause.
 struct TokioClock(tokio::time::Instant);
 
 impl Clock for TokioClock {
@@ -64,7 +64,7 @@ impl Places for OnePlace {
     }
 }
 
-/// A store, a runtime and a driver that outlive every engine that uses them.
+/// A store, a runtime and a driver that outlive the engines that use them.
 pub(crate) struct Rig {
     pub(crate) store: MemoryStore,
     pub(crate) jobs: Jobs,
@@ -75,18 +75,18 @@ pub(crate) struct Rig {
     lives: std::sync::atomic::AtomicU32,
     pub(crate) options: Options,
     pub(crate) home: String,
-    /// The machine that the next engines are on: its name, and by how many milliseconds its clock is wrong.
+    /// The machine of the next engines: its name, and the error of its clock in milliseconds.
     pub(crate) machine: Option<(String, i64)>,
 }
 
 impl Rig {
-    /// Makes a rig in which every action has this effect.
+    /// Creates a rig in which every action has the given effect.
     pub(crate) fn new(effect: Effect) -> Self {
         let strings = Strings::new(effect);
         Self::with(strings.clone(), Registry::new().with(Puppet(strings)), None)
     }
 
-    /// Makes a rig with a driver of its own, whose jobs do something to a world.
+    /// Creates a rig with a given driver, whose jobs change a world.
     pub(crate) fn in_world(driver: impl Driver + 'static, world: Arc<dyn World>) -> Self {
         Self::with(Strings::new(Effect::Once), Registry::new().with(driver), Some(world))
     }
@@ -114,17 +114,17 @@ impl Rig {
         }
     }
 
-    /// Makes an engine, as a new process of the operating system would.
+    /// Creates an engine, as a new process would.
     pub(crate) fn engine(&self) -> (Engine, Holder) {
         self.engine_of(self.store.clone(), self.jobs.clone())
     }
 
-    /// Returns the store as a machine has it whose clock is wrong by so many milliseconds.
+    /// Returns the store as seen from a machine whose clock is wrong by `millis` milliseconds.
     pub(crate) fn store_at(&self, millis: i64) -> MemoryStore {
         self.store.clone().with_clock(Arc::new(SkewedClock::new(self.clock.clone(), millis)))
     }
 
-    /// Makes an engine that dies at one of its batches.
+    /// Creates an engine that dies at the given batch.
     pub(crate) fn mortal(&self, batch: u64, keeps_last: bool) -> (Engine, Holder, Cut) {
         let (store, cut) = self.store.cut(batch, keeps_last);
         let (engine, holder) = self.engine_of(store, self.jobs.of(cut.clone()));
@@ -154,30 +154,30 @@ impl Rig {
         (engine, holder)
     }
 
-    /// Brings an assembly up.
     pub(crate) async fn up(&self, desired: Desired) -> Result<Ended, EngineError> {
         let name = desired.topology.name().to_string();
         self.ask(&name, Ask::Up(Box::new(desired))).await
     }
 
-    /// Asks for something and sees it through.
+    /// Executes an intent to its end.
     pub(crate) async fn ask(&self, name: &str, ask: Ask) -> Result<Ended, EngineError> {
         self.ask_until(name, ask, &Stop::default()).await
     }
 
-    /// Asks for something and sees it through, or until it is stopped.
+    /// Executes an intent until it ends or is stopped.
     pub(crate) async fn ask_until(&self, name: &str, ask: Ask, stop: &Stop) -> Result<Ended, EngineError> {
         let (engine, holder) = self.engine();
         engine.prepare(&assembly_name(name), ask, &holder, stop).await?.run(stop).await
     }
 
-    /// Brings an assembly up in a process that is killed after a time; tells whether it was.
+    /// Executes `up` in a process that is killed after a time. Returns whether it was killed before its end.
     pub(crate) async fn up_until_killed(&self, desired: Desired, after: Duration) -> bool {
         let name = desired.topology.name().to_string();
         self.ask_until_killed(&name, Ask::Up(Box::new(desired)), after).await
     }
 
-    /// Asks for something in a process that is killed after a time; tells whether it was.
+    /// Executes an intent in a process that is killed after a time. Returns whether it was killed before its
+    /// end.
     pub(crate) async fn ask_until_killed(&self, name: &str, ask: Ask, after: Duration) -> bool {
         let (engine, holder) = self.engine();
         let stop = Stop::default();
@@ -188,17 +188,15 @@ impl Rig {
         killed
     }
 
-    /// Takes an assembly down.
     pub(crate) async fn down(&self, name: &str) -> Result<Ended, EngineError> {
         self.ask(name, Ask::Down).await
     }
 
-    /// Goes on with what was asked.
     pub(crate) async fn retry(&self, name: &str, assume: Option<Assumption>) -> Result<Ended, EngineError> {
         self.ask(name, Ask::Retry { assume: assume.map(Answer::of_all) }).await
     }
 
-    /// Takes from the records of an assembly what relationships were made with, as an older windlass left them.
+    /// Removes the values that the pairs of an assembly were created with, as an older windlass left them.
     pub(crate) async fn forget_given(&self, name: &str) {
         let holder = Holder::current("test");
         let lease = self.store.lease(&assembly_name(name), &holder).await.expect("nobody has it");
@@ -210,12 +208,12 @@ impl Rig {
         self.store.release(lease).await.expect("the store is well");
     }
 
-    /// Lets a holder be dead.
+    /// Marks a holder as dead.
     pub(crate) fn bury(&self, holder: &Holder) {
         self.graveyard.bury(holder);
     }
 
-    /// Returns what the store remembers of an assembly.
+    /// Returns the records of an assembly.
     pub(crate) async fn look(&self, name: &str) -> Snapshot {
         self.store
             .load(&assembly_name(name))
@@ -224,7 +222,7 @@ impl Rig {
             .expect("the assembly is there")
     }
 
-    /// Writes the state of every resource in a line.
+    /// Returns the states of all resources in one line.
     pub(crate) async fn states(&self, name: &str) -> String {
         let snapshot = self.look(name).await;
         let elements = snapshot.assembly.topology.elements().iter();
@@ -244,7 +242,7 @@ pub(crate) fn element(name: &str) -> ElementName {
     name.parse().expect("valid")
 }
 
-/// Describes an assembly `t` of resources that have a usual life.
+/// A builder of an assembly `t` whose resources have the usual lifecycle.
 pub(crate) struct Sketch {
     elements: Vec<Element>,
     relationships: Vec<Relationship>,
@@ -274,26 +272,25 @@ impl Sketch {
         self.elements.iter_mut().find(|e| e.name.local() == resource).expect("it is there")
     }
 
-    /// Lets a resource declare Reconfigure.
+    /// Adds Reconfigure to a resource.
     pub(crate) fn reconfigurable(mut self, resource: &str) -> Self {
         self.resource(resource).transitions.insert(Transition::Reconfigure);
         self
     }
 
-    /// Lets a resource declare Create and Delete.
+    /// Adds Create and Delete to a resource.
     pub(crate) fn creatable(mut self, resource: &str) -> Self {
         self.resource(resource).transitions.extend([Transition::Create, Transition::Delete]);
         self
     }
 
-    /// Lets all resources declare Adopt.
+    /// Adds Adopt to all resources.
     pub(crate) fn adoptable(mut self) -> Self {
         let resources = self.elements.iter_mut().filter(|e| e.kind == ElementKind::Resource);
         resources.for_each(|element| element.transitions.insert(Transition::Adopt));
         self
     }
 
-    /// Adds a cluster of resources.
     pub(crate) fn group(mut self, name: &str, nodes: u32, cluster: Cluster) -> Self {
         let mut group = part(&format!("t__{name}"), ElementKind::Group, "resource::r::1.0");
         group.parent = Some(element("t"));
@@ -316,7 +313,7 @@ impl Sketch {
         self
     }
 
-    /// Adds an assembly within, of these resources; the operations of the first are its own.
+    /// Adds a nested assembly of resources, which promotes the operations of the first one.
     pub(crate) fn nested(mut self, name: &str, resources: &[&str]) -> Self {
         let mut whole = part(&format!("t__{name}"), ElementKind::Assembly, "assembly::n::1.0");
         whole.parent = Some(element("t"));
@@ -340,7 +337,7 @@ impl Sketch {
         self
     }
 
-    /// Gives a property of a resource a value that is kept sealed.
+    /// Sets a property of a resource to a secret value.
     pub(crate) fn secret(mut self, resource: &str, name: &str, value: &str) -> Self {
         let secret: SecretRef = format!("t:{}", self.secrets.len() + 1).parse().expect("valid");
         self.secrets.insert(secret.clone(), Sensitive::new(value.to_owned()));
@@ -348,14 +345,14 @@ impl Sketch {
         self.property(resource, name, Property { value, sensitive: true, ..Property::default() })
     }
 
-    /// Gives a property of a resource, or of the assembly (`t`), a value.
+    /// Sets a property of a resource or of the assembly (`t`).
     pub(crate) fn property(mut self, element: &str, name: &str, property: Property) -> Self {
         let element = self.elements.iter_mut().find(|e| e.name.local() == element).expect("it is there");
         element.properties.insert(name.parse().expect("valid"), property);
         self
     }
 
-    /// Relates two resources: made once the source is Active and before the target is.
+    /// Adds a relationship that is created after the source is Active and before the target is.
     pub(crate) fn relate(mut self, source: &str, target: &str) -> Self {
         let endpoint = |name: &str| {
             vec![Endpoint { element: element(&format!("t__{name}")), capability: Some("c".into()) }]
@@ -378,7 +375,7 @@ impl Sketch {
         self
     }
 
-    /// Lets the last relationship be ended by an operation of each end.
+    /// Makes both ends of the last relationship run an operation when it is ceased.
     pub(crate) fn left_by_both(mut self) -> Self {
         let leave = |end| OperationCall { end, operation: "Leave".parse().expect("valid") };
         let last = self.relationships.last_mut().expect("there is one");
@@ -386,14 +383,14 @@ impl Sketch {
         self
     }
 
-    /// Lets the last relationship be made once both ends have reached a state.
+    /// Makes the last relationship be created after both ends have reached a state.
     pub(crate) fn made_at(mut self, state: State) -> Self {
         let last = self.relationships.last_mut().expect("there is one");
         (last.source_state, last.target_state, last.target_modifier) = (state, state, Modifier::Post);
         self
     }
 
-    /// Lets the last relationship tell its operations what a property of its source is.
+    /// Passes a property of the source to the operations of the last relationship.
     pub(crate) fn told(mut self, property: &str) -> Self {
         let part = Part::End { end: End::Source, property: property.parse().expect("valid") };
         let value = Some(Template::Text(vec![part]));
@@ -415,7 +412,7 @@ impl Sketch {
     }
 }
 
-/// A property with a fixed value.
+/// Returns a property with a fixed value.
 pub(crate) fn literal(text: &str) -> Property {
     Property { value: Some(Template::literal(text)), ..Property::default() }
 }
@@ -445,7 +442,7 @@ fn package() -> Package {
     package_of("resource::r::1.0", "puppet", &["Join", "Leave"])
 }
 
-/// Makes a package whose driver does all.
+/// Returns a package that binds all transitions and the given operations to one driver.
 pub(crate) fn package_of(name: &str, driver: &str, operations: &[&str]) -> Package {
     let binding = Binding {
         driver: driver.parse().expect("valid"),

@@ -1,4 +1,4 @@
-//! A driver that does what a test tells it.
+//! A driver that does what a test prescribes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -17,28 +17,28 @@ use windlass_model::resolve::text_of;
 use windlass_model::{Action, Transition};
 use windlass_source::Diagnostic;
 
-/// What a call does, once.
+/// The behaviour of one call.
 #[derive(Debug, Clone)]
 pub(crate) enum Act {
-    /// Runs its job, then says that it failed.
+    /// Runs its job, then reports a failure.
     Fail,
-    /// Runs its job, then says that it can't be served, and so has done nothing.
+    /// Runs its job, then reports a refusal, and so that it has done nothing.
     Refuse,
-    /// Runs its job, then is on its way; looking at it says so this many times more.
+    /// Runs its job, then is converging for this many observations.
     Converge(u32),
-    /// Runs its job, then publishes this.
+    /// Runs its job, then publishes these outputs and no others.
     Publish(Value),
-    /// Runs its job, then publishes this beside what it has published before.
+    /// Runs its job, then publishes this output in addition to the earlier ones.
     PublishMore(&'static str, Value),
     /// Makes an id durable, then fails.
     CheckpointThenFail(&'static str),
     /// Runs its job, then panics.
     Panic(&'static str),
-    /// Runs its job, then hears nothing any more.
+    /// Runs its job, then never returns.
     Hang,
 }
 
-/// The strings of the puppet: what calls do, what looking says, and what has been called.
+/// The control of the puppet: the behaviour of calls, the results of observations, and the calls so far.
 #[derive(Clone)]
 pub(crate) struct Strings {
     effect: Effect,
@@ -62,36 +62,36 @@ impl Strings {
         Self { effect, state: Arc::default() }
     }
 
-    /// Tells what the next call of `B Configure` does.
+    /// Sets the behaviour of the next call of `B Configure`.
     pub(crate) fn act(&self, call: &str, act: Act) {
         let mut state = self.lock();
         state.observable |= matches!(act, Act::Converge(_));
         state.acts.entry(call.to_owned()).or_default().push_back(act);
     }
 
-    /// Tells what looking at `B` after `B Configure` says next.
+    /// Sets the result of the next observation of `B` after `B Configure`.
     pub(crate) fn see(&self, call: &str, sight: Observation) {
         let mut state = self.lock();
         state.observable = true;
         state.sights.entry(call.to_owned()).or_default().push_back(sight);
     }
 
-    /// Lets Install choose ids that nobody else can tell.
+    /// Makes Install choose ids that nothing else can derive.
     pub(crate) fn name_themselves(&self) {
         self.lock().names = true;
     }
 
-    /// Returns all calls so far, in order: `B Configure`, with the attempt when it is not the first.
+    /// Returns all calls so far in order, such as `B Configure`, with the number of a repeated attempt.
     pub(crate) fn calls(&self) -> Vec<String> {
         self.lock().calls.clone()
     }
 
-    /// Returns what operations were told so far, in order: `b Join`, with the values.
+    /// Returns the arguments of all operations so far in order, such as `b Join` with the value.
     pub(crate) fn told(&self) -> Vec<String> {
         self.lock().told.clone()
     }
 
-    /// Returns how many calls ran at once at most.
+    /// Returns the maximum number of concurrent calls so far.
     pub(crate) fn most_at_once(&self) -> usize {
         self.lock().most_at_once
     }

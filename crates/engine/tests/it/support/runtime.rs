@@ -1,4 +1,4 @@
-//! A runtime whose jobs are entries in a table. They go on when the engine dies, as those of a real one do.
+//! A runtime whose jobs are entries in a table. Like real jobs, they continue when the engine dies.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -12,26 +12,26 @@ use windlass_executor::{
 use windlass_model::Clock;
 use windlass_store::testing::Cut;
 
-/// How long each job takes.
+/// The duration of each job.
 pub(crate) const TAKES: Duration = Duration::from_millis(10);
 
-/// What jobs do to the world, where it is more than to be written down.
+/// The effects of jobs on a simulated world.
 pub(crate) trait World: Send + Sync {
-    /// A job begins. Returns how long it takes.
+    /// Starts a job and returns its duration.
     fn begins(&self, job: &Job) -> Duration;
 
-    /// A job has come to its end: it does what it does now.
+    /// Applies the effects of a job at its end.
     fn ends(&self, job: &Job) -> Ending;
 
-    /// A job was stopped half way.
+    /// Applies the effects of a job that is stopped in between.
     fn stops(&self, job: &Job);
 }
 
-/// How a job comes to its end.
+/// The end of a job.
 pub(crate) enum Ending {
-    /// With this exit code, having written this.
+    /// It exited with this code and this stdout.
     Exited(i32, String),
-    /// Without anybody knowing how.
+    /// Its end is unknown.
     Lost,
 }
 
@@ -41,25 +41,25 @@ pub(crate) struct Jobs {
     table: Arc<Mutex<Table>>,
     changed: Arc<Notify>,
     world: Option<Arc<dyn World>>,
-    /// The life of the process that this handle is of.
+    /// The lifetime of the process that uses this handle.
     life: Option<Cut>,
 }
 
 #[derive(Default)]
 struct Table {
     jobs: BTreeMap<JobId, Slot>,
-    /// What each job did, in order of its end: `B Configure`.
+    /// The effect of each job, such as `B Configure`, in the order of their ends.
     effects: Vec<String>,
-    /// Jobs that are lost: those of these programs, so many times.
+    /// The number of jobs to lose, by program.
     losses: BTreeMap<String, u32>,
-    /// The room on the disk; none where that is not known.
+    /// The free disk space in bytes; `None` if unknown.
     free: Option<u64>,
-    /// Programs whose answers find no room on the disk.
+    /// The programs whose answers do not fit on the disk.
     cut: Vec<String>,
-    /// How long jobs of these programs take.
+    /// The duration of jobs, by program.
     durations: BTreeMap<String, Duration>,
     submitted: Vec<(tokio::time::Instant, JobId)>,
-    /// Whether it can't be reached by those who ask what there is.
+    /// Whether queries of the existing jobs fail.
     unreachable: bool,
 }
 
@@ -74,32 +74,32 @@ impl Jobs {
         Self { clock, table: Arc::default(), changed: Arc::default(), world: None, life: None }
     }
 
-    /// Lets jobs do something to a world.
+    /// Makes jobs change a world.
     pub(crate) fn in_world(self, world: Arc<dyn World>) -> Self {
         Self { world: Some(world), ..self }
     }
 
-    /// Returns the handle of a process, which hands over no job once it is dead.
+    /// Returns a handle of a process, which submits no job after the process has died.
     pub(crate) fn of(&self, life: Cut) -> Self {
         Self { life: Some(life), ..self.clone() }
     }
 
-    /// Lets the next job of a program be lost without having done anything.
+    /// Makes the next job of a program be lost without any effect.
     pub(crate) fn lose(&self, program: &str) {
         *self.lock().losses.entry(program.to_owned()).or_default() += 1;
     }
 
-    /// Lets each job of a program take so long.
+    /// Sets the duration of the jobs of a program.
     pub(crate) fn last(&self, program: &str, duration: Duration) {
         self.lock().durations.insert(program.to_owned(), duration);
     }
 
-    /// Lets no more jobs be lost.
+    /// Makes no more jobs be lost.
     pub(crate) fn lose_none(&self) {
         self.lock().losses.clear();
     }
 
-    /// Says how much room is left on the disk.
+    /// Sets the free disk space in bytes.
     pub(crate) fn leave_room(&self, free: Option<u64>) {
         self.lock().free = free;
     }
@@ -108,17 +108,17 @@ impl Jobs {
         self.lock().free
     }
 
-    /// Lets the disk be full when a program answers, which does its work.
+    /// Makes the answers of a program not fit on the disk, although it does its work.
     pub(crate) fn cut_answers_of(&self, program: &str) {
         self.lock().cut.push(program.to_owned());
     }
 
-    /// Lets nobody find out what jobs there are, or does again.
+    /// Makes queries of the existing jobs fail, or succeed again.
     pub(crate) fn unreachable(&self, unreachable: bool) {
         self.lock().unreachable = unreachable;
     }
 
-    /// Returns what jobs did, in order of their ends.
+    /// Returns the effects of all jobs in the order of their ends.
     pub(crate) fn effects(&self) -> Vec<String> {
         self.lock().effects.clone()
     }
@@ -128,12 +128,12 @@ impl Jobs {
         self.lock().submitted.iter().map(|(_, id)| id.to_string()).collect()
     }
 
-    /// Returns how many jobs were submitted after a time.
+    /// Returns the number of jobs submitted after a time.
     pub(crate) fn submitted_after(&self, time: tokio::time::Instant) -> usize {
         self.lock().submitted.iter().filter(|(at, _)| *at > time).count()
     }
 
-    /// Returns how many jobs have not been removed.
+    /// Returns the number of jobs that have not been removed.
     pub(crate) fn left(&self) -> usize {
         self.lock().jobs.len()
     }

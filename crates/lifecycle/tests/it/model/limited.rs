@@ -1,4 +1,6 @@
-//! What a plan with a target may do, said without the planner: by the relationships and values of the desired version.
+//! The permitted steps of a plan with a target, derived without the planner.
+//!
+//! They follow from the relationships and values of the desired version.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +15,10 @@ fn leaves(topology: &Topology, name: &ElementName) -> BTreeSet<ElementName> {
     topology.leaves(name).iter().map(|leaf| leaf.name.clone()).collect()
 }
 
-/// Returns what some resources need, whether it is there or not: whom they read, and with whom they are related before they
-/// get to a state.
+/// Returns the named resources and all resources that they need, existing or not.
+///
+/// These are the producers of values that they read, and the ends that they are related to before they reach
+/// a state.
 fn closure(topology: &Topology, named: &BTreeSet<ElementName>) -> BTreeSet<ElementName> {
     let mut found = named.clone();
     let mut open: Vec<ElementName> = named.iter().cloned().collect();
@@ -42,7 +46,7 @@ fn closure(topology: &Topology, named: &BTreeSet<ElementName>) -> BTreeSet<Eleme
             if goes_before {
                 needs.extend(targets);
             }
-            // What its operations are given.
+            // The operations need the values of the sources, and so the producers of those values.
             if comes_before || goes_before {
                 needs.extend(sources.iter().flat_map(|source| closure_of_values(topology, source)));
             }
@@ -52,7 +56,7 @@ fn closure(topology: &Topology, named: &BTreeSet<ElementName>) -> BTreeSet<Eleme
     found
 }
 
-/// Returns whom the values of a resource are read from.
+/// Returns the producers of a resource's values.
 fn closure_of_values(topology: &Topology, name: &ElementName) -> BTreeSet<ElementName> {
     let mut read = BTreeSet::new();
     for property in topology.get(name).iter().flat_map(|element| element.properties.values()) {
@@ -67,7 +71,7 @@ fn closure_of_values(topology: &Topology, name: &ElementName) -> BTreeSet<Elemen
     read
 }
 
-/// Tells whether a part reads, through others too, from one of those that are left to change.
+/// Tells whether a part reads, directly or indirectly, from a part that is still to be changed.
 fn follows(topology: &Topology, name: &ElementName, left: &BTreeSet<ElementName>) -> bool {
     let mut known = BTreeSet::new();
     let mut open = vec![name.clone()];
@@ -82,7 +86,7 @@ fn follows(topology: &Topology, name: &ElementName, left: &BTreeSet<ElementName>
 }
 
 impl World {
-    /// Fails the test where a plan with a target has a step for something else.
+    /// Asserts that a plan with a target has no step for an unrelated element.
     pub(super) fn check_limited(&self, planned: &Planned, desired: &Topology, target: &ElementName) {
         let named = leaves(desired, target);
         let closure = closure(desired, &named);
@@ -115,9 +119,9 @@ impl World {
         }
     }
 
-    /// Fails the test where something is left to do that a plan with a target has not listed, after it was carried out.
+    /// Asserts that a plan with a target, once executed, has listed all remaining changes as undone.
     pub(super) fn check_undone(&self, planned: &Planned, desired: &Topology) {
-        // What publishes something else on the way is a surprise.
+        // A planner cannot predict the outputs of a Reconfigure.
         let reconfigures = planned.plan.work().any(|(_, work)| match work {
             Work::Transition { calls, .. } => calls.contains(Transition::Reconfigure),
             _ => false,
@@ -130,7 +134,7 @@ impl World {
             planned.elements.iter().map(|change| change.element.clone()).collect()
         };
         let (left_over, undone) = (names(&left.diff), names(&planned.undone));
-        // What the plan has made may follow when what it reads is made anew.
+        // A part of the executed plan may change again if its producer is re-created.
         let unlisted: Vec<&ElementName> =
             left_over.difference(&undone).filter(|name| !follows(desired, name, &left_over)).collect();
         assert!(unlisted.is_empty(), "{unlisted:?} is not listed\n{}\n{}", left.diff, planned.undone);

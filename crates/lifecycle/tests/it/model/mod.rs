@@ -1,4 +1,4 @@
-//! Random assemblies, planned and carried out by an interpreter of plans, with failures and cuts.
+//! Random assemblies whose plans an interpreter executes with failures and cuts.
 
 mod limited;
 mod run;
@@ -12,7 +12,7 @@ use windlass_model::{ElementName, State, Topology};
 
 use self::world::World;
 
-/// How many assemblies of each kind CI tries.
+/// The number of assemblies of each kind that CI tests.
 const CASES: u32 = 80;
 
 fn brought_up(topology: &Topology, seed: u64) -> World {
@@ -36,20 +36,20 @@ fn goes(world: &mut World) {
     assert!(world.debris.is_empty(), "{:?}", world.debris);
 }
 
-/// Goes from one version to another and back, with bad luck on the way and good luck at the end.
+/// Upgrades from one version to another and back, with failures in between and a successful end.
 fn to_and_fro(a: &Spec, b: &Spec, luck: Luck) {
     let (a, b) = (a.topology(), b.topology());
     let mut world = brought_up(&a, luck.seed);
     world.go(Some(&b), &Options::default(), luck);
     settles(&mut world, &b);
     world.go(Some(&a), &Options::default(), luck);
-    // Turned round half way.
+    // This upgrade interrupts the rollback.
     world.go(Some(&b), &Options::default(), luck);
     settles(&mut world, &a);
     goes(&mut world);
 }
 
-/// Makes a component that reads nothing.
+/// Creates a component that reads nothing.
 fn plain(shape: u8, nodes: u8, value: u8, kind: u8) -> Component {
     let inner = joins(0, 0, (2, 2), (false, false), 0);
     Component { shape, nodes, value, kind, volatile: false, reads: None, inner }
@@ -59,7 +59,7 @@ fn joins(source: u8, target: u8, states: (u8, u8), modifiers: (bool, bool), oper
     Tie { source, target, states, modifiers, operations, reads: 0 }
 }
 
-/// Found by chance: see the commit that fixed it.
+/// A case that random tests found; the commit that added it contains the fix.
 #[test]
 fn found_turned_round_twice() {
     let tie =
@@ -91,8 +91,9 @@ fn found_turned_round_twice() {
     to_and_fro(&a, &b, Luck { seed: 1_907_708_846_037_879_591, fails: 2, cut: None });
 }
 
-/// Found by chance: an upgrade that gives an assembly another part, and ends a relationship with it, is turned back before
-/// the part is there, and then gone on with. What was made with the rest is ended all the same.
+/// A case that random tests found: an upgrade that adds a part to an assembly is cut before the part exists.
+///
+/// The next version ends the relationship with that assembly. Its existing pair must still be ceased.
 #[test]
 fn found_a_relationship_with_an_assembly_that_is_not_whole() {
     let tie = Some(joins(0, 0, (4, 4), (false, false), 1));
@@ -107,8 +108,10 @@ fn found_a_relationship_with_an_assembly_that_is_not_whole() {
     goes(&mut world);
 }
 
-/// Found by chance: a relationship calls nothing any more, ending it fails, and by then its ends have all been given the
-/// values of the new version.
+/// A case that random tests found: a new version of a relationship has no operations, and ceasing the old one
+/// fails.
+///
+/// By then all its ends have the values of the new version.
 #[test]
 fn found_a_relationship_that_calls_nothing_any_more() {
     let nested = |kind, operations, value| {
@@ -128,7 +131,7 @@ fn found_a_relationship_that_calls_nothing_any_more() {
 proptest! {
     #![proptest_config(few(CASES))]
 
-    /// Up, and nothing is left to do; down, and nothing is left.
+    /// A second `up` has no steps, and `down` leaves nothing.
     #[test]
     fn down_after_up_leaves_nothing((a, _) in versions(), seed in any::<u64>()) {
         let topology = a.topology();
@@ -138,7 +141,7 @@ proptest! {
         goes(&mut world);
     }
 
-    /// Whatever fails, wherever it is cut: the next plan ends where a lucky one would have.
+    /// After any failure or cut, the next plan ends in the same state as a successful one.
     #[test]
     fn any_failure_can_be_repaired(
         (a, _) in versions(),
@@ -158,7 +161,7 @@ proptest! {
         goes(&mut world);
     }
 
-    /// An upgrade and its way back, each interrupted or not, end where they should.
+    /// An upgrade and its rollback, each interrupted or not, end in their desired states.
     #[test]
     fn an_upgrade_and_its_way_back(
         (a, b) in versions(),
@@ -170,7 +173,8 @@ proptest! {
         to_and_fro(&a, &b, Luck { seed, fails, cut });
     }
 
-    /// A plan with a target has steps for it and for what it needs and isn't there, and lists what else there is to do.
+    /// A plan with a target has steps only for the target and missing parts that it needs. It lists all other
+    /// changes.
     #[test]
     fn a_target_touches_what_it_needs_and_nothing_else(
         (a, b) in versions(),
@@ -196,14 +200,14 @@ proptest! {
         prop_assert!(well);
         world.check_undone(&planned, &b);
         settles(&mut world, &b);
-        // The same with bad luck on the way.
+        // The same plan is executed again with failures.
         let mut world = whole;
         world.go(Some(&b), &options, Luck { seed, fails: 3, cut });
         settles(&mut world, &b);
         goes(&mut world);
     }
 
-    /// Any state can be asked for from any other; replacing and healing end where they began.
+    /// Each goal is reachable from each state. Replacements and heals end in the state where they began.
     #[test]
     fn goals_heals_and_replacements(
         (a, _) in versions(),

@@ -1,5 +1,4 @@
-//! An interpreter of plans: takes the steps in any order that their waits allow, and looks at each whether it may be
-//! taken now.
+//! An interpreter of plans. It takes the steps in any order that their waits allow, and checks each step.
 
 use std::collections::HashSet;
 
@@ -23,9 +22,11 @@ pub(super) struct Run<'a> {
     installed: Option<Topology>,
     desired: Option<Topology>,
     luck: Luck,
-    /// What has failed since the plan was made: nothing is related to it, as the engine sees to.
+    /// The elements that failed during this execution. Like the engine, the interpreter creates no pairs with
+    /// them.
     fallen: Vec<ElementName>,
-    /// What has not got where a step was to take it: relationships with several sources are made with the others.
+    /// The elements that did not reach the state of a step. Relationships with several sources are created
+    /// with the others.
     stuck: HashSet<ElementName>,
 }
 
@@ -47,7 +48,7 @@ impl<'a> Run<'a> {
         Self { world, plan, installed, desired, luck, fallen: Vec::new(), stuck: HashSet::new() }
     }
 
-    /// Takes all steps. Tells whether all went well.
+    /// Takes all steps. Returns whether all of them succeeded.
     pub(super) fn run(mut self) -> bool {
         let plan = self.plan;
         let count = plan.steps().len();
@@ -57,7 +58,8 @@ impl<'a> Run<'a> {
             let ready: Vec<usize> = (0..count).filter(|at| self.is_ready(*at, &fared)).collect();
             let running: Vec<usize> = (0..count).filter(|at| fared[*at] == Fared::Running).collect();
             if self.luck.cut == Some(ended) {
-                // Whoever settles a killed process finds some of its running steps done and others not begun.
+                // Recovery finds some running steps of a killed process completed, and the others not
+                // started.
                 for at in running {
                     if self.luck.one_of(2) {
                         self.end(at, true);
@@ -132,7 +134,7 @@ impl<'a> Run<'a> {
         topology.expect("the step's version is there")
     }
 
-    /// Two steps that run at once don't touch the same thing.
+    /// Asserts that two concurrent steps change different things.
     fn check_apart(&self, one: &Work, other: &Work) {
         match (one, other) {
             (Work::Transition { element: a, .. }, Work::Transition { element: b, .. }) => {
@@ -153,7 +155,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Returns the relationships that a step is still to make or to end.
+    /// Returns the pairs that a step still has to create or cease.
     fn keys(&self, work: &Work) -> (Direction, Vec<PairKey>) {
         let Work::Relate(relate) = work else { return (Direction::Create, Vec::new()) };
         let Relate { direction, assembly, relationship, target, sources, side, .. } = &**relate;
@@ -173,7 +175,8 @@ impl<'a> Run<'a> {
         (*direction, sources.map(key).filter(is_open).collect())
     }
 
-    /// What is in doubt of a relationship is undone before it is made, and of what is made in part what has been done is undone.
+    /// Asserts that operations in doubt are undone before a pair is completed, and that ceasing undoes all of
+    /// a partial one.
     fn check_half_made(&self, relate: &Relate) {
         let (direction, keys) = self.keys(&Work::Relate(Box::new(relate.clone())));
         let half_made = self.world.ground.half_made().filter(|(key, _)| keys.contains(key));
@@ -186,7 +189,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Makes or ends a relationship in part.
+    /// Simulates a failed operation, which may leave a pair partly created or partly ceased.
     fn fail_to_tie(&mut self, key: &PairKey, direction: Direction, peer: Option<String>) {
         match direction {
             Direction::Create if self.luck.one_of(2) => {
@@ -207,7 +210,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Makes or ends a relationship, or undoes what is in doubt of it.
+    /// Creates or ceases a pair, or undoes its operations in doubt.
     fn tie(&mut self, key: &PairKey, direction: Direction, peer: Option<String>) {
         self.world.half_ended.remove(key);
         let half = self.world.ground.half_made().find(|(known, _)| *known == key);
@@ -221,8 +224,9 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Tells whether the source of a relationship has not got where it was to get, and is too low for it, or does not have what
-    /// is read of it: the engine refuses that.
+    /// Tells whether the engine would refuse a pair because of its source.
+    ///
+    /// The source did not reach its state, and is too low for the pair or lacks a value that the pair reads.
     fn is_stuck(&self, key: &PairKey) -> bool {
         let ground = &self.world.ground;
         let lacks = || {
@@ -233,7 +237,7 @@ impl<'a> Run<'a> {
         self.stuck.contains(&key.source) && (ground.check_tie(key, Direction::Create).is_err() || lacks())
     }
 
-    /// Tells whether a relationship with several sources is not made with some of them.
+    /// Tells whether a step cannot create the pairs of some of its sources.
     fn leaves_some_out(&self, work: &Work) -> bool {
         let Work::Relate(relate) = work else { return false };
         let Relate { direction, assembly, relationship, target, sources, side, .. } = &**relate;
@@ -255,7 +259,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Tells whether a step makes a relationship with what has failed meanwhile.
+    /// Tells whether a step creates a pair with an element that failed during this execution.
     fn meets_the_fallen(&self, work: &Work) -> bool {
         let (direction, keys) = self.keys(work);
         let has_fallen = |end: &ElementName| {
@@ -266,7 +270,7 @@ impl<'a> Run<'a> {
             && keys.iter().any(|key| has_fallen(&key.source) || has_fallen(&key.target))
     }
 
-    /// The ends of a relationship are in their least states when it is made or ended.
+    /// Asserts that the ends of a pair have their required states when it is created or ceased.
     fn check_ends(&self, work: &Work) {
         let (direction, keys) = self.keys(work);
         for key in keys {
@@ -305,7 +309,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Returns what a relationship that is made is given; it is known by now.
+    /// Returns the value of the property `peer` for a new pair; it must be known by now.
     fn peer(&self, key: &PairKey, direction: Direction) -> Option<String> {
         let desired = self.desired.as_ref().filter(|_| direction == Direction::Create)?;
         let peer = self.world.ground.peer(desired, key);
@@ -343,7 +347,7 @@ impl<'a> Run<'a> {
         }
         if well && side == Side::Desired {
             let topology = self.desired.as_ref().expect("the step's version is there");
-            // It must be known by now, whether or not it is given here.
+            // The value must be known by now, whether or not this step applies it.
             let input = self.world.ground.value(topology, element).unwrap_or_else(|why| panic!("{why}"));
             let launches = to.rank() == Some(2) || calls.contains(Transition::Adopt);
             let record = self.world.records.entry(element.clone()).or_default();
@@ -370,7 +374,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Fails the test where something does not hold.
+/// Fails the test if a check has found a violation.
 #[track_caller]
 fn holds(checked: Result<(), String>) {
     if let Err(wrong) = checked {
@@ -383,7 +387,7 @@ fn step(plan: &Plan, at: usize) -> Step<'_, Work, Reason> {
     plan.step(StepNumber(number)).expect("it is there")
 }
 
-/// Returns the work of a step that runs: no barrier does.
+/// Returns the work of a running step, which is never a barrier.
 fn work(plan: &Plan, at: usize) -> &Work {
     step(plan, at).task.work().expect("it is no barrier")
 }

@@ -1,4 +1,4 @@
-//! What the records of an engine would say, beside what there really is.
+//! The records that an engine would have, beside the real state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,32 +14,32 @@ use windlass_model::{ElementName, PropertyName, State, Topology, Transition};
 
 use super::run::Run;
 
-/// What an engine would have on record of a resource.
+/// The record that an engine would have of a resource.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Record {
     pub(super) present: bool,
-    /// The transition that failed and may have left something.
+    /// The transition that failed and may have leftovers.
     pub(super) attempted: Option<Transition>,
-    /// The version of the assembly that it was installed from.
+    /// The position of the version that it was installed from.
     pub(super) version: usize,
     pub(super) installed_by: u64,
     pub(super) configured_by: u64,
 }
 
-/// The world: what the records of an engine would say, and what is really there.
+/// The records that an engine would have, with the real state.
 #[derive(Debug, Clone, Default)]
 pub(super) struct World {
     pub(super) ground: Ground,
     pub(super) versions: Vec<Topology>,
     pub(super) records: BTreeMap<ElementName, Record>,
-    /// What failed launches have left, whether or not their driver knows an id of it.
+    /// Resources with leftovers of failed installations, whether or not their driver knows an id.
     pub(super) debris: BTreeSet<ElementName>,
-    /// The relationships that are made and that a step has failed to end.
+    /// Created pairs that a step has failed to cease.
     pub(super) half_ended: BTreeSet<PairKey>,
     pub(super) process: u64,
 }
 
-/// Writes a plan and its diff down.
+/// Returns a plan and its diff as JSON.
 fn bytes(planned: &Planned) -> [String; 2] {
     let plan = serde_json::to_string(&planned.plan).expect("a plan is plain data");
     [plan, serde_json::to_string(&planned.diff).expect("a diff is plain data")]
@@ -69,7 +69,8 @@ impl World {
         current
     }
 
-    /// Returns what a resource was given and is another by now, because of what it reads.
+    /// Returns the values of a resource that have changed since they were applied, because their producers
+    /// changed.
     fn stale(
         &self,
         installed: Option<&Topology>,
@@ -85,12 +86,12 @@ impl World {
         }
     }
 
-    /// Returns the relationships that were made with other values than there are.
+    /// Returns the pairs that were created with outdated values.
     fn outdated(&self, desired: Option<&Topology>) -> Vec<(PairKey, Vec<ValueChange>)> {
         let Some(desired) = desired else { return Vec::new() };
         let change = |key: &PairKey| {
             let (before, after) = (self.ground.made_with(key).cloned(), self.ground.peer(desired, key));
-            // What is not known now is no other value.
+            // An unknown value is not a changed one.
             if before == after || after.is_none() && Ground::has_peer(desired, key) {
                 return None;
             }
@@ -124,7 +125,7 @@ impl World {
         plan(&Situation { current: &current, installed, desired: desired.map(version) }, options)
     }
 
-    /// Plans and carries out, and goes on until all have the values that there are. Tells whether everything went well.
+    /// Plans and executes repeatedly, until no values are outdated. Returns whether all steps succeeded.
     pub(super) fn go(&mut self, desired: Option<&Topology>, options: &Options, luck: Luck) -> bool {
         let mut well = self.go_once(desired, options, luck);
         for round in 1.. {
@@ -143,12 +144,12 @@ impl World {
         well
     }
 
-    /// Plans and carries out.
+    /// Plans and executes once.
     fn go_once(&mut self, desired: Option<&Topology>, options: &Options, luck: Luck) -> bool {
         self.ground.forget("t");
         self.half_ended.retain(|key| self.ground.is_made(key));
         let planned = self.plan(desired, options).unwrap_or_else(|error| panic!("{error}"));
-        // The same once more, with all that is hashed in another order: the same bytes come of it.
+        // Hash maps have another iteration order the second time, but the plan must have the same bytes.
         let again = self.plan(desired, options).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(bytes(&planned), bytes(&again));
         let installed = self.installed();
@@ -157,7 +158,7 @@ impl World {
         self.versions.extend(desired.cloned());
         let well = Run::new(self, &planned.plan, (installed, desired.cloned()), luck).run();
         if well && options.target.is_empty() {
-            // From here on, everything is what this version says.
+            // From now on, all records are of this version.
             let version = self.versions.len().saturating_sub(1);
             self.records.values_mut().for_each(|record| record.version = version);
             self.ground.complete("t");
