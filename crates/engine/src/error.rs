@@ -1,4 +1,4 @@
-//! Why an intent can't be carried out.
+//! Errors of intents.
 
 use thiserror::Error;
 use windlass_lifecycle::{HealError, LifecycleError, ScaleError};
@@ -7,22 +7,22 @@ use windlass_model::record::CallRecord;
 use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, RequestId, Timestamp};
 use windlass_store::{Holder, StoreError};
 
-/// Why an intent can't be carried out. Nothing has been changed then, except where a variant says so.
+/// The reason why an intent was refused or failed. Nothing has changed then, unless a variant says otherwise.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// The store can't be read or written.
+    /// The store can't be read or written, or another holder has the lease.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// There is no plan.
+    /// No plan is possible.
     #[error(transparent)]
     Lifecycle(#[from] LifecycleError),
-    /// There is no assembly of this name.
+    /// The assembly does not exist.
     #[error("there is no assembly `{name}`{}", near(name, .known))]
     Unknown {
         /// The name.
         name: AssemblyName,
-        /// The names that there are.
+        /// The existing assemblies.
         known: Vec<AssemblyName>,
     },
     /// The name belongs to an assembly of another descriptor.
@@ -30,46 +30,46 @@ pub enum EngineError {
     NameTaken {
         /// The name.
         name: AssemblyName,
-        /// The descriptor of the one that has it.
+        /// The descriptor of that assembly.
         other: DescriptorName,
     },
-    /// There is nothing that the intent could be about.
+    /// No assembly exists that the intent could apply to.
     #[error("there is nothing to do it to")]
     Nothing,
-    /// The assembly is being taken down.
+    /// The assembly is being removed.
     #[error(
         "`{0}` is being taken down; finish that with `windlass down {0}`, or bring it up again with `windlass up`"
     )]
     GoingDown(AssemblyName),
-    /// Others reference the assembly, and what is asked would take something from them.
+    /// Other assemblies reference this one, and the intent would remove something that they may use.
     #[error("{}", referenced(.name, .by, .what))]
     Referenced {
         /// The assembly.
         name: AssemblyName,
-        /// The assemblies that reference it.
+        /// The referring assemblies.
         by: Vec<AssemblyName>,
-        /// What would happen, as a sentence fragment.
+        /// The consequence, as a sentence fragment.
         what: String,
     },
-    /// An interrupted process of an assembly that references this one may still work on parts of it.
+    /// An interrupted process of a referring assembly may still work on elements of this one.
     #[error(
         "an interrupted process of `{by}` may still work on parts of `{name}`; go on with it first: `windlass retry {by}`"
     )]
     Entangled {
         /// The assembly.
         name: AssemblyName,
-        /// The one that references it.
+        /// The referring assembly.
         by: AssemblyName,
     },
-    /// An assembly on whose parts operations are to be called was interrupted itself.
+    /// An assembly on whose elements operations are to be called was interrupted itself.
     #[error(
         "`{0}`, on whose parts operations are called, was interrupted; go on with it first: `windlass retry {0}`"
     )]
     Interrupted(AssemblyName),
-    /// An earlier process has left something open.
+    /// An earlier process was interrupted.
     #[error("`{0}` was interrupted; go on with it first: `windlass retry {0}`")]
     Unfinished(AssemblyName),
-    /// An export was imported already.
+    /// The export was imported before.
     #[error(
         "this export of `{name}` was imported here already, at {at}, and that can be done once: {}",
         if *here { "it is here" } else { "`windlass log` tells what has become of it since" }
@@ -77,98 +77,98 @@ pub enum EngineError {
     ImportedBefore {
         /// The assembly.
         name: AssemblyName,
-        /// When.
+        /// The time of that import.
         at: Timestamp,
-        /// Whether it is here still.
+        /// Whether the assembly is still here.
         here: bool,
     },
-    /// There is an assembly of this name already.
+    /// An assembly of this name already exists.
     #[error("there is an assembly `{0}` here already; take that down or export it first")]
     AlreadyHere(AssemblyName),
-    /// What would be done is not what was planned before.
+    /// The plan differs from the saved plan.
     #[error("what would be done to `{0}` now is not what the saved plan says; plan anew")]
     MovedOn(AssemblyName),
-    /// Something that is referenced is not there any more, or about to go.
+    /// A referenced assembly is missing, is being removed, or references the referring one in turn.
     #[error("`{name}`, which `{by}` references, {why}")]
     ReferenceGone {
-        /// What is referenced.
+        /// The referenced assembly.
         name: AssemblyName,
-        /// Who references it.
+        /// The referring assembly.
         by: AssemblyName,
-        /// What is the matter, as a sentence fragment.
+        /// The reason, as a sentence fragment.
         why: &'static str,
     },
-    /// Somebody is at work on it.
+    /// Another process holds the lease.
     #[error("`{name}` is held by {by}; wait until it ends, or stop it, and try again")]
     AtWork {
         /// The assembly.
         name: AssemblyName,
-        /// Who.
+        /// The holder.
         by: Box<Holder>,
     },
-    /// There is no earlier version to go back to.
+    /// No earlier version exists.
     #[error("{}", no_version(.name, *.process))]
     NoVersion {
         /// The assembly.
         name: AssemblyName,
-        /// The process whose version was asked for.
+        /// The process whose version was requested.
         process: Option<ProcessId>,
     },
     /// A cluster can't be scaled.
     #[error(transparent)]
     Scale(#[from] ScaleError),
-    /// What should be healed can't be.
+    /// The element can't be healed.
     #[error(transparent)]
     Heal(#[from] HealError),
-    /// A part can't be brought to where it should be.
+    /// Elements can't be placed or adopted.
     #[error("{}", unplaced(.0))]
     Unplaceable(Vec<Unplaced>),
-    /// A person must say whether something happened.
+    /// An operator must state the outcome of calls.
     #[error("{}", undecided(.name, .calls))]
     NeedsDecision {
         /// The assembly.
         name: AssemblyName,
-        /// The calls in question.
+        /// The undecided calls.
         calls: Vec<CallRecord>,
     },
-    /// There is nothing to decide.
+    /// No call is undecided.
     #[error("nothing of `{0}` waits for a decision; use `retry` without `--assume`")]
     NothingToDecide(AssemblyName),
-    /// What became of the calls of an interrupted process is not known, and looking is not for a dry run.
+    /// The outcome of an interrupted process's calls is unknown, and a dry run must not observe them.
     #[error(
         "`{0}` was interrupted, and a dry run does not look what became of it; `windlass retry {0}` does, and asks about what it can't find"
     )]
     NotLookedAt(AssemblyName),
-    /// Nothing is to be decided of this part.
+    /// No call of the named element is undecided.
     #[error("nothing of `{}` waits for a decision; what does is `{}`", .part.local(), listed(.calls))]
     NotInDoubt {
-        /// The part that was named.
+        /// The named element.
         part: ElementName,
-        /// The calls that do wait for one.
+        /// The undecided calls.
         calls: Vec<CallRecord>,
     },
-    /// An open call that no run can have left.
+    /// An open call that this engine can't have recorded.
     #[error("the record of call `{}` of `{name}` is damaged: {why}; nothing is done before the store is put right, from a backup", .call.id)]
     DamagedCall {
         /// The assembly.
         name: AssemblyName,
-        /// The call as the store has it.
+        /// The recorded call.
         call: Box<CallRecord>,
-        /// What is wrong with it.
+        /// The reason why it is damaged.
         why: String,
     },
-    /// What a person says that a part publishes can't be so.
+    /// The outputs or the natural id in the operator's answer are not possible.
     #[error("{0}")]
     NotPublished(String),
-    /// Something was launched under an id that its driver chose, and that nobody knows.
+    /// Elements were launched under natural ids that are unknown, because their reports are lost.
     #[error("{}", unnamed(.name, .parts))]
     Unnamed {
         /// The assembly.
         name: AssemblyName,
-        /// The parts that were launched.
+        /// The launched elements.
         parts: Vec<ElementName>,
     },
-    /// A pinned package is not in the store.
+    /// A pinned package is missing in the store.
     #[error("the package of `{0}` is not in the store any more")]
     PackageGone(DescriptorName),
     /// A pinned package can't be read.
@@ -176,13 +176,13 @@ pub enum EngineError {
     PackageUnreadable {
         /// The package.
         name: DescriptorName,
-        /// What is wrong.
+        /// The cause.
         cause: String,
     },
-    /// Jobs of an earlier run may be where nobody can look now; they must not be run beside themselves.
+    /// A runtime can't be asked for jobs of an earlier process. These may still run, and must not run twice.
     #[error("{0}")]
     Unreachable(String),
-    /// A request is not open any more.
+    /// The request has already ended.
     #[error("{request} of `{name}` is not pending any more; `windlass log {name}` says what became of it")]
     RequestEnded {
         /// The assembly.
@@ -190,21 +190,21 @@ pub enum EngineError {
         /// The request.
         request: RequestId,
     },
-    /// It can't be read what exactly a request asks.
+    /// The content of a request can't be read.
     #[error("it can't be read what {request} asks: {cause}; ask again")]
     RequestUnreadable {
         /// The request.
         request: RequestId,
-        /// What is wrong.
+        /// The cause.
         cause: String,
     },
-    /// The user stopped before anything of the new plan was started.
+    /// A stop was requested before anything of the new plan started.
     #[error("stopped on request, before anything was started")]
     Stopped,
 }
 
 impl EngineError {
-    /// Tells whether what the user gave is wrong, rather than that something went wrong.
+    /// Tells whether the input of the user is wrong, in contrast to a failure of the execution.
     pub fn is_input(&self) -> bool {
         matches!(
             self,
@@ -230,33 +230,33 @@ impl EngineError {
         )
     }
 
-    /// Tells whether the same may go well a little later, with nothing changed by anybody: somebody else is at work, the
-    /// store can't be reached, or it was stopped.
+    /// Tells whether the same intent may succeed later without any change. Examples are a held lease, an
+    /// unreachable store, and a stop.
     pub fn will_pass(&self) -> bool {
         matches!(self, Self::Store(_) | Self::Stopped | Self::RequestEnded { .. })
     }
 }
 
-/// Parts that can't be brought to where they should be, all for the same reason.
+/// Elements that can't be placed or adopted, all for the same reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unplaced {
-    /// The parts, in the order of the assembly.
+    /// The elements, in the order of the assembly.
     pub elements: Vec<ElementName>,
-    /// What is not there for them.
+    /// The missing requirement.
     pub lack: Lack,
-    /// What is in the way.
+    /// The reason.
     pub why: String,
-    /// Where it was said where they go; where they are declared, if that is not what is in the way.
+    /// The place in the descriptor that chooses the location; for an adoption, the place of the first element.
     pub origin: Option<Origin>,
 }
 
-/// What is not there for a part.
+/// A requirement that an element lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Lack {
-    /// A location that it can be put at, with a runtime and a driver.
+    /// A location with a runtime and a driver.
     Place,
-    /// A way to take over what exists.
+    /// A way to adopt the existing instance.
     Adopt,
 }
 
@@ -267,7 +267,7 @@ impl Unplaced {
 }
 
 fn unplaced(all: &[Unplaced]) -> String {
-    /// How many parts are first before the rest is counted.
+    /// Number of elements that are listed before the rest is counted.
     const NAMED: usize = 3;
     let line = |problem: &Unplaced| {
         let origin = problem.origin.as_ref().map(|origin| format!("{origin}: ")).unwrap_or_default();
@@ -295,7 +295,7 @@ fn referenced(name: &AssemblyName, by: &[AssemblyName], what: &str) -> String {
 }
 
 fn near(name: &AssemblyName, known: &[AssemblyName]) -> String {
-    /// How many names are listed where none is near.
+    /// Number of names that are listed if none is similar.
     const LISTED: usize = 8;
     if let Some(near) = windlass_source::suggest(name.as_str(), known.iter().map(AssemblyName::as_str)) {
         return format!("; did you mean `{near}`?");

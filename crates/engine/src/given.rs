@@ -1,5 +1,5 @@
-//! The values that relationships were made with: their operations are given them once, and whoever ends a relationship gives
-//! the same.
+//! Applied inputs of relationships: the values that a relationship is created with. It is ceased with the same
+//! values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,11 +15,11 @@ use windlass_store::{Batch, Change};
 use crate::world::{Unknown, World, argument, secret_gone};
 
 impl World {
-    /// Returns what the operations were given that made a relationship, or have begun to; none where that is not on record.
+    /// Returns the values that the creating operations of a relationship were called with; `None` if they are
+    /// not recorded.
     ///
     /// # Errors
-    ///
-    /// A secret among it that can't be opened, where that refuses the call.
+    /// A secret that can't be opened, if `unknown` refuses the call then.
     pub(crate) fn given(
         &self,
         pair: &PairKey,
@@ -39,7 +39,7 @@ impl World {
         Ok(Some(opened))
     }
 
-    /// Returns a value; none of a secret that can't be opened.
+    /// Returns a recorded value; `None` for a secret that can't be opened.
     fn open_given(&self, given: &Given) -> Option<Input> {
         Some(match given {
             Given::Plain(value) => Resolved::plain(value.clone()),
@@ -49,7 +49,7 @@ impl World {
         })
     }
 
-    /// Notes what the operations are given that make a relationship, in place of what an earlier attempt was given.
+    /// Records the values that creating operations are called with. They replace those of an earlier attempt.
     pub(crate) fn give(
         &mut self,
         key: &PairKey,
@@ -86,7 +86,7 @@ impl World {
         Given::Secret(secret)
     }
 
-    /// Forgets what a relationship was made with that is ended, or that is not made after all.
+    /// Drops the recorded values of a relationship that is ceased, or is not created after all.
     pub(crate) fn forget_given(&mut self, key: &PairKey, batch: &mut Batch) {
         let given = self.pairs.get_mut(key).and_then(|pair| pair.given.take()).unwrap_or_default();
         for given in given.into_values() {
@@ -97,8 +97,9 @@ impl World {
         }
     }
 
-    /// Finds the relationships that were made with values that are others by now, as what is wanted has them. What is not
-    /// known now is no other value: whoever publishes it anew is waited for, and so the plan knows of it.
+    /// Finds the relationships whose recorded values differ from the present values in the desired version. A
+    /// value that is unknown now doesn't count as different: the plan already waits for the element that will
+    /// publish it.
     pub(crate) fn outdated(&self) -> Vec<(PairKey, Vec<ValueChange>)> {
         let topology = self.topology();
         let mut resolver = Resolver::new(topology, self);
@@ -127,7 +128,7 @@ impl World {
                     Some(was) => self.open_given(was),
                     None => Some(Resolved::plain(serde_json::Value::Null)),
                 };
-                // What can't be opened can't be compared.
+                // A secret that can't be opened can't be compared.
                 let Some(was) = was else { continue };
                 if was.value != now.value {
                     let (before, after) = (Shown::of(&was), Shown::of(&now));

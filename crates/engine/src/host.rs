@@ -1,4 +1,4 @@
-//! The host: carries the machine's commands out. All waiting of the engine happens here.
+//! The host: executes the machine's commands. All waiting of the engine happens here.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -21,11 +21,11 @@ use crate::panic::panicked;
 use crate::places::Places;
 use crate::stop::Stop;
 
-/// What the host needs.
+/// The environment in which a machine runs.
 pub(crate) struct Host {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) lease: Lease,
-    /// The leases of the other assemblies that are changed.
+    /// The leases of the other assemblies that the process changes.
     pub(crate) beside: Vec<Lease>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) places: Arc<dyn Places>,
@@ -47,9 +47,8 @@ impl Host {
     /// Runs a machine to its end.
     ///
     /// # Errors
-    ///
-    /// When the store fails: nothing more can be made durable then, so nothing more is started. What runs is found
-    /// again by the next run.
+    /// An error of the store. Nothing can be made durable then, so nothing new is started. The next process
+    /// finds the running jobs by their ids.
     pub(crate) async fn run(&self, machine: &mut Machine, journal: JournalParts) -> Result<(), StoreError> {
         let patience = journal.patience;
         let (checkpoints, mut incoming) = mpsc::channel(QUEUE);
@@ -79,7 +78,7 @@ impl Host {
         let mut keep = std::pin::pin!(keeper::keep(self.store.clone(), leases));
         let mut listen =
             std::pin::pin!(keeper::listen(self.store.clone(), process, self.stop.clone(), patience));
-        // Nothing begins after a stop, not even at first.
+        // After a stop nothing begins, not even the first step.
         let mut told_to_stop = self.stop.soon.is_cancelled();
         let first = if told_to_stop { Event::Cancel } else { Event::Begin };
         running.carry_out(machine.on(self.clock.now(), first));
@@ -90,7 +89,7 @@ impl Host {
                     told_to_stop = true;
                     Some(Event::Cancel)
                 }
-                // Before the work, of which there may always be some: both are polled, and rarely ready.
+                // The next two futures are rarely ready. They come before the work, which may always be ready.
                 lost = &mut keep => return Err(lost),
                 () = &mut listen => None,
                 Some(checkpoint) = incoming.recv() => Some(running.checkpoint(checkpoint)),
@@ -104,7 +103,8 @@ impl Host {
                 },
             };
             if let Some(event) = event {
-                // One event makes a batch at most. A store that has none to take it for a whole term has lost the leases.
+                // One event creates at most one batch. If the store has no room for it for a whole term, the
+                // leases are lost.
                 tokio::select! {
                     () = self.store.room() => {}
                     lost = &mut keep => return Err(lost),
@@ -122,10 +122,10 @@ impl Host {
     }
 }
 
-/// How many messages of drivers may wait for the host.
+/// Maximum number of messages from drivers that wait for the host.
 const QUEUE: usize = 64;
 
-/// What the journal of a run starts with.
+/// The initial content of a [`Journal`].
 #[derive(Default)]
 pub(crate) struct JournalParts {
     pub(crate) jobs: std::collections::BTreeMap<String, windlass_model::record::JobRecord>,
@@ -134,11 +134,11 @@ pub(crate) struct JournalParts {
     pub(crate) patience: Duration,
 }
 
-/// Waits until something is durable, and removes the job that is no longer needed then.
+/// Waits until an entry is durable, and removes the job that is no longer needed then.
 async fn settle(entry: Entry) -> Result<(), StoreError> {
     entry.ticket.await?;
     let Some((runtime, job)) = entry.remove else { return Ok(()) };
-    // What can't be removed now is found by its owner later; it does no harm.
+    // A job that can't be removed now does no harm. A later process finds it by its owner.
     if let Err(error) = runtime.remove(&job).await {
         tracing::warn!(%job, %error, "a job could not be removed");
     }
@@ -199,7 +199,7 @@ impl Running<'_> {
         }));
     }
 
-    /// Sees to what was written down about a job. That it can't be removed does not keep a stop from its end.
+    /// Awaits an entry of the journal in the background. A removal that hangs must not delay a stop.
     fn settle(&mut self, entry: Entry) {
         let overdue = self.overdue();
         self.work.push(Box::pin(async move {
@@ -210,13 +210,14 @@ impl Running<'_> {
         }));
     }
 
-    /// Waits until nobody waits any longer for what was told to stop.
+    /// Waits until stopped work is no longer awaited.
     fn overdue(&self) -> impl Future<Output = ()> + Send + use<> {
         let (stop, grace) = (self.host.stop.clone(), self.journal.grace);
         async move { stop.is_overdue(grace).await }
     }
 
-    /// Finds what made the store refuse everything after it: tickets resolve in order, so it has resolved too.
+    /// Returns the error that made the store refuse all later batches. Tickets resolve in order, so that error
+    /// is already available.
     fn root_cause(&mut self, error: StoreError) -> StoreError {
         if !matches!(error, StoreError::AfterFailure { .. }) {
             return error;
@@ -245,7 +246,8 @@ fn until(now: Timestamp, at: Timestamp) -> Duration {
     Duration::from_millis(at.millis_since(now))
 }
 
-/// Returns the one answer of a driver to one call. One that panics has failed, and one that does not hear a stop is lost.
+/// Returns a driver's answer to one call. A panic counts as a failure, and a driver that ignores a stop as
+/// lost.
 async fn answered<T>(
     answers: impl Future<Output = Vec<Result<T, Failure>>>,
     overdue: impl Future<Output = ()>,
@@ -260,7 +262,7 @@ async fn answered<T>(
     }
 }
 
-/// Returns the one answer to one call.
+/// Returns the only answer. Any other number of answers is a failure of the protocol.
 fn only<T>(mut answers: Vec<Result<T, Failure>>) -> Result<T, Failure> {
     match answers.len() {
         1 => answers.remove(0),

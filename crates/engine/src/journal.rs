@@ -1,4 +1,4 @@
-//! The world as a driver sees it: jobs that are written down, so that a call made again gets the same answers.
+//! The journal: records the jobs of calls, so that a repeated call gets the same answers.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,92 +17,92 @@ use windlass_store::{Batch, Lease, Store};
 use crate::places::Places;
 use crate::stop::Stop;
 
-/// The longest text of a job's output that is kept for people, in bytes.
+/// Maximum bytes of a job's output that are kept for people.
 const SHOWN: usize = 8 * 1024;
 
-/// What is common to all calls of a run.
+/// The state that all calls of a run share.
 #[derive(Clone)]
 pub(crate) struct Journal {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) lease: Lease,
     pub(crate) clock: Arc<dyn Clock>,
-    /// The jobs of calls that an earlier process has left open.
+    /// The jobs of calls that an earlier process left open, by job id.
     pub(crate) jobs: Arc<BTreeMap<String, JobRecord>>,
-    /// The calls that an earlier process has left open elsewhere.
+    /// The calls that an earlier process left open on another machine or in another folder.
     pub(crate) elsewhere: Arc<HashMap<CallId, Elsewhere>>,
-    /// How long a job that is stopped may take to end by itself.
+    /// Time that a cancelled job has to end by itself.
     pub(crate) grace: Duration,
-    /// The room that the answers of running jobs may take, in bytes.
+    /// Bytes that are reserved for the answers of running jobs.
     pub(crate) reserved: Arc<AtomicU64>,
-    /// When no call is to begin any more, and when running jobs are to be stopped.
+    /// The stop: `soon` refuses calls that have not begun, and `now` cancels running jobs.
     pub(crate) stop: Stop,
     pub(crate) checkpoints: mpsc::Sender<Checkpoint>,
-    /// What was committed here, for the host to await.
+    /// The commits of calls, which the host awaits.
     pub(crate) entries: mpsc::Sender<Entry>,
 }
 
-/// An open call whose jobs can't be looked for, since they were started from another machine or folder.
+/// An open call from another machine or folder, whose jobs can't be found from here.
 pub(crate) struct Elsewhere {
-    /// The attempt that was made there; later ones are made here.
+    /// The attempt that was made there. Later attempts are made here.
     pub(crate) attempt: u32,
-    /// The machine and the folder, for people.
+    /// The machine and folder, for people.
     pub(crate) from: String,
 }
 
-/// Something that was written down about a job.
+/// A record about a job that is being committed.
 pub(crate) struct Entry {
-    /// Resolves when it is durable.
+    /// Resolves when the record is durable.
     pub(crate) ticket: windlass_store::Ticket,
-    /// The job that may be removed then.
+    /// The job to remove after that.
     pub(crate) remove: Option<(Arc<dyn Runtime>, JobId)>,
 }
 
-/// An intermediate result on its way to the machine.
+/// An intermediate report on its way to the machine.
 pub(crate) struct Checkpoint {
     pub(crate) call: CallId,
     pub(crate) report: Report,
     pub(crate) reply: oneshot::Sender<Result<(), Failure>>,
 }
 
-/// The context of one call.
+/// The [`Context`] of one call.
 pub(crate) struct CallContext {
     journal: Journal,
     places: Arc<dyn Places>,
     place: Arc<Location>,
     assembly: AssemblyName,
     call: CallId,
-    /// Whether it must not be made twice: then there is room for its answers, or its jobs don't start.
+    /// Whether the call must not run twice. Its jobs then start only if space for their answers is reserved.
     once: bool,
-    /// Where its jobs are, if that is not here.
+    /// The machine and folder of this attempt, if it was made elsewhere.
     elsewhere: Option<String>,
-    /// What tells the jobs of this attempt from those of others.
+    /// The part of its job ids that distinguishes this attempt from others.
     round: String,
     location: String,
-    /// Whether it only looks, for a call that has begun.
+    /// Whether it only observes.
     looks: bool,
-    /// Whether one of its jobs was handed over, here or by an earlier process.
+    /// Whether one of its jobs was submitted, here or by an earlier process.
     has_begun: AtomicBool,
-    /// What must not be seen of its jobs; more of it is known when they have answered.
+    /// The secrets of its jobs. More become known when the jobs have answered.
     secrets: Mutex<Vec<String>>,
     remains: Mutex<Remains>,
 }
 
-/// What a call leaves: to be written down, and wiped, with its end.
+/// The results of a call that are recorded or dropped with its end.
 #[derive(Debug, Default)]
 pub(crate) struct Remains {
-    /// The sealed outcomes that are no longer needed once the call's end is durable.
+    /// Sealed outcomes to drop when the call's end is durable.
     pub(crate) wipe: Vec<SecretRef>,
-    /// The jobs that have ended, with what they wrote.
+    /// Ended jobs, with their output.
     pub(crate) jobs: Vec<JobRecord>,
-    /// Whether its first job was refused since the process is to stop: nothing of it was done.
+    /// Whether a stop refused its first job, so that nothing was done.
     pub(crate) is_refused: bool,
-    /// Whether one of them has started, and so may have acted.
+    /// Whether one of its jobs has started, and so may have acted.
     pub(crate) started: bool,
-    /// What they wrote, of each job, as it came: what is secret in it is known when the call has ended.
+    /// The output of each of `jobs`, not masked yet. All its secrets are known only when the call has ended.
     written: Vec<Written>,
 }
 
-/// What a job wrote to its two streams.
+/// The two output streams of a job.
 #[derive(Debug)]
 struct Written {
     stderr: Captured,
@@ -129,13 +129,14 @@ impl CallContext {
         }
     }
 
-    /// Makes the context one of a call that must not be made twice.
+    /// Sets whether the call must not run twice.
     pub(crate) fn once(mut self, once: bool) -> Self {
         self.once = once;
         self
     }
 
-    /// Makes the context one of looking: each look runs jobs of its own and never answers from earlier ones.
+    /// Makes it the context of an observation. Each observation runs its own jobs, and uses no earlier
+    /// outcomes.
     pub(crate) fn looking(mut self, now: Timestamp) -> Self {
         self.round = format!("o{}", now.as_millis());
         self.once = false;
@@ -144,7 +145,7 @@ impl CallContext {
         self
     }
 
-    /// Returns what the call leaves. All is masked that was given to it, and what it has published.
+    /// Returns the remains of the call. The output is masked by all secrets that it was given or has published.
     pub(crate) fn take_remains(&self) -> Remains {
         let mut remains = std::mem::take(&mut *locked(&self.remains));
         let redactor = self.redactor();
@@ -165,7 +166,7 @@ impl CallContext {
         text.parse().map_err(|error| not_run(format!("its job `{name}` has no valid id: {error}")))
     }
 
-    /// Returns how a job ended that an earlier process has recorded.
+    /// Returns the recorded outcome of a job that ended in an earlier process.
     async fn recorded(&self, id: &JobId) -> Result<Option<Outcome>, JobFailure> {
         let known = self.journal.jobs.get(id.as_str());
         let Some((job, outcome)) = known.and_then(|job| Some((job, job.end.as_ref()?.outcome.clone()?)))
@@ -173,11 +174,11 @@ impl CallContext {
             return Ok(None);
         };
         self.wipe_later(outcome.clone());
-        // It has run: whatever keeps its outcome from being read, it must not be taken for one that has not.
+        // The job has run. An unreadable outcome must not make it look like a job that has not.
         let unreadable = |why: String| lost(format!("the outcome of its job can't be read: {why}"));
         let sealed =
             self.journal.store.secret(&outcome).await.map_err(|error| unreadable(error.to_string()))?;
-        // It must not run once more, whatever has become of what it left.
+        // The job must not run again, even if its outcome is gone.
         let Some(sealed) = sealed else { return Err(lost("its job has ended, and its outcome is gone")) };
         let outcome =
             serde_json::from_slice(sealed.expose()).map_err(|error| unreadable(error.to_string()))?;
@@ -185,7 +186,7 @@ impl CallContext {
         Ok(Some(outcome))
     }
 
-    /// Refuses the first job of a call once the process is to stop. What has begun may come to its end.
+    /// Refuses the first job of a call once a stop is requested. A call that has begun may come to its end.
     fn begin(&self, is_known: bool) -> Result<(), JobFailure> {
         let is_first = !is_known && !self.looks && !self.has_begun.load(Ordering::Relaxed);
         if is_first && self.journal.stop.soon.is_cancelled() {
@@ -200,7 +201,7 @@ impl CallContext {
         locked(&self.remains).wipe.push(secret);
     }
 
-    /// Keeps what a job wrote until its driver has said what of that is secret.
+    /// Keeps the output of a job until its driver has named the secrets in it.
     fn write_later(&self, job: JobRecord, outcome: &Outcome) {
         if job.end.is_none() {
             return;
@@ -212,9 +213,9 @@ impl CallContext {
         remains.written.push(Written { stderr: outcome.stderr.clone(), stdout });
     }
 
-    /// Hands a job over unless the runtime knows it already, and waits for its end.
+    /// Submits a job unless the runtime knows it already, and waits for its end.
     async fn run(&self, runtime: &Arc<dyn Runtime>, id: &JobId, job: &Job) -> Result<Outcome, JobFailure> {
-        // Only a job of an earlier process can be there already.
+        // Only a job of an earlier process can exist already.
         let found = if self.journal.jobs.contains_key(id.as_str()) {
             runtime.find(id).await.map_err(|error| unavailable(&error))?
         } else {
@@ -240,9 +241,9 @@ impl CallContext {
         outcome
     }
 
-    /// Reserves room for the answer of a job.
+    /// Reserves disk space for the answer of a job.
     fn reserve(&self, job: &Job) -> Result<Room, JobFailure> {
-        // It is kept by the runtime, and then by the store, in its log and in its file.
+        // The runtime keeps one copy, and the store two: in its log and in its file.
         const COPIES: u64 = 3;
         let needed = COPIES.saturating_mul(job.limits.stdout_bytes.saturating_add(job.limits.stderr_bytes));
         let room = Room::of(self.journal.reserved.clone(), needed);
@@ -258,7 +259,7 @@ impl CallContext {
         }
     }
 
-    /// Hands a job over. Where that fails, the runtime tells whether there is one all the same.
+    /// Submits a job. If that fails, the runtime tells whether the job exists anyway.
     async fn submit(&self, runtime: &Arc<dyn Runtime>, id: &JobId, job: &Job) -> Result<(), JobFailure> {
         let Err(error) = runtime.submit(id, job).await else { return Ok(()) };
         match error {
@@ -296,8 +297,8 @@ impl CallContext {
         }
     }
 
-    /// Records how a job ended, and its outcome, sealed, for a call that has to be made again. What it wrote is written
-    /// down for people [with the end of the call](Remains). One that was taken over may have ended long ago.
+    /// Records the end of a job, and seals its outcome for a repeated call. The output is recorded [at the end
+    /// of the call](Remains). A job that was taken over may have ended long ago.
     fn record_end(
         &self,
         mut record: JobRecord,
@@ -341,14 +342,14 @@ impl CallContext {
         self.enter(recorded, None).await;
     }
 
-    /// Leaves it to the host to await what was committed, and to remove the job then. Without a host the next run finds
-    /// the job by its id.
+    /// Lets the host await a commit and remove the job afterwards. Without a host, the next process finds the
+    /// job by its id.
     async fn enter(&self, ticket: windlass_store::Ticket, remove: Option<(Arc<dyn Runtime>, JobId)>) {
         let _ = self.journal.entries.send(Entry { ticket, remove }).await;
     }
 }
 
-/// Room that is reserved as long as this is there.
+/// A reservation of disk space that is released on drop.
 struct Room {
     reserved: Arc<AtomicU64>,
     bytes: u64,
@@ -367,12 +368,12 @@ impl Drop for Room {
     }
 }
 
-/// Locks what is whole at any time, also where somebody has panicked.
+/// Locks a mutex. Its value is always consistent, even after a panic.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The end of what a job wrote, as people see it. It is masked before it is cut.
+/// Returns the end of a stream for people. The stream is masked before it is cut.
 fn shown(redactor: &Redactor, stream: &Captured) -> String {
     let text = stream.masked(redactor);
     let mut start = text.len().saturating_sub(SHOWN);
@@ -393,7 +394,7 @@ impl Context for CallContext {
         if let Some(from) = &self.elsewhere {
             return Err(lost(format!("it was started from {from}, and can't be looked for from here")));
         }
-        // A job of an earlier process may have run, or still run, where nobody can look now.
+        // A job of an earlier process may have run, or may still run, on a runtime that can't be reached now.
         let is_known = self.journal.jobs.contains_key(id.as_str());
         let closed = |why: String| if is_known { lost(why) } else { not_run(why) };
         let runtime = &self.places.runtime(&self.place).await.map_err(closed)?;
@@ -404,7 +405,8 @@ impl Context for CallContext {
             record.submitted = known.submitted;
         }
         self.begin(is_known)?;
-        // Known before it is submitted; its id follows from the call, which is durable already.
+        // The job can be submitted before this record is durable. Its id follows from its call, whose record is
+        // already durable.
         let known = self.journal.store.commit(&self.journal.lease, Batch::new().put_job(record.clone()));
         self.enter(known, None).await;
         let outcome = match self.run(runtime, &id, &job).await {
@@ -415,7 +417,7 @@ impl Context for CallContext {
             ran => ran?,
         };
         if outcome.started.is_some_and(|started| millis(started) >= now) {
-            // That of the earlier process never began.
+            // The job of the earlier process never began.
             record.submitted = now;
         }
         let ticket = self.record_end(record, &outcome, is_known);
@@ -444,17 +446,17 @@ impl Context for CallContext {
     }
 }
 
-/// A moment of a runtime as one of ours.
+/// Converts a timestamp of a runtime.
 fn millis(of: windlass_executor::Timestamp) -> Timestamp {
     Timestamp::from_millis(i64::try_from(of.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// Tells outcomes from ends that are none.
+/// Returns the outcome, or a failure if the job has no usable outcome.
 fn ended(outcome: Outcome, job: &Job) -> Result<Outcome, JobFailure> {
     match &outcome.end {
         End::Lost(why) => Err(lost(why.clone())),
         End::Cancelled => Err(lost("its job was stopped on request")),
-        // What it did is done: an answer that could not be kept is no failure of it.
+        // The job has done its work. Without its whole answer it counts as lost, not as failed.
         _ if is_cut_short(&outcome, job) => Err(lost(
             "the disk was full while its job answered, and a part of the answer is gone; free some space first",
         )),
@@ -462,7 +464,7 @@ fn ended(outcome: Outcome, job: &Job) -> Result<Outcome, JobFailure> {
     }
 }
 
-/// Tells whether less of an answer was kept than its limit allows: there was no room for the rest.
+/// Tells whether less of the answer was kept than its limit allows, because the disk was full.
 fn is_cut_short(outcome: &Outcome, job: &Job) -> bool {
     outcome.stdout.omitted() > 0 && outcome.stdout.total() <= job.limits.stdout_bytes
 }
@@ -479,7 +481,7 @@ fn unavailable(error: &RuntimeError) -> JobFailure {
     lost(in_words(error))
 }
 
-/// Writes an error with all its causes.
+/// Formats an error with all its causes.
 pub(crate) fn in_words(error: &RuntimeError) -> String {
     let mut message = error.to_string();
     let mut source = std::error::Error::source(error);

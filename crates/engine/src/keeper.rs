@@ -1,6 +1,7 @@
-//! What goes on beside a process: its leases are renewed, and it is asked after whether somebody wants it to stop.
+//! Tasks beside a process: renewing its leases, and reading stop requests.
 //!
-//! Both are advice until the term of a lease is over: a store that fails once, or answers late, ends no process.
+//! A store that fails once or answers late ends no process. Only a lost lease does, or one that was not renewed
+//! for its whole term.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -12,10 +13,10 @@ use windlass_store::{Lease, LeaseTerms, Store, StoreError};
 
 use crate::stop::Stop;
 
-/// How often it is asked whether somebody wants the process to stop.
+/// Interval at which stop requests are read.
 const ASK_EVERY: Duration = Duration::from_secs(1);
 
-/// Renews leases until one is lost, or could not be renewed for a whole term. Returns why.
+/// Renews leases until one is lost, or was not renewed for a whole term. Returns the error.
 pub(crate) async fn keep(store: Arc<dyn Store>, leases: Vec<Lease>) -> StoreError {
     let LeaseTerms { renew_every, expire_after } = store.lease_terms();
     let mut renewed = Instant::now();
@@ -40,7 +41,7 @@ pub(crate) async fn keep(store: Arc<dyn Store>, leases: Vec<Lease>) -> StoreErro
     }
 }
 
-/// Renews all, whether or not one fails. That one is lost matters more than why another was not renewed.
+/// Renews all leases, even if one fails. A lost lease has precedence over other errors.
 async fn renew(store: &dyn Store, leases: &[Lease]) -> Result<(), StoreError> {
     let renewed = futures::future::join_all(leases.iter().map(|lease| store.renew(lease))).await;
     let mut failed: Vec<StoreError> = renewed.into_iter().filter_map(Result::err).collect();
@@ -55,7 +56,7 @@ fn lost(leases: &[Lease]) -> StoreError {
     }
 }
 
-/// Does something under a lease, which is renewed meanwhile.
+/// Awaits `work` while the lease is renewed.
 pub(crate) async fn keeping<T, E: From<StoreError>>(
     store: Arc<dyn Store>,
     lease: &Lease,
@@ -68,8 +69,8 @@ pub(crate) async fn keeping<T, E: From<StoreError>>(
     }
 }
 
-/// Looks whether somebody has asked a process to stop; if so, it stops as by Ctrl-C: what runs has some time to end. Never
-/// returns.
+/// Reads stop requests for a process. A request stops it like Ctrl-C, and running jobs have `patience` to end.
+/// Never returns.
 pub(crate) async fn listen(
     store: Arc<dyn Store>,
     process: Option<ProcessId>,

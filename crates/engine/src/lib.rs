@@ -1,8 +1,8 @@
-//! The engine: carries intents out, so that nothing is lost.
+//! Executes intents durably.
 //!
-//! An intent takes the lease of its assembly, settles what an earlier process has left open, has a plan made, and
-//! runs it. Everything that happens is a batch in the store before anybody hears of it, so a machine that dies in the
-//! middle loses nothing: the same intent again looks each open call up and goes on.
+//! An intent takes the lease of its assembly, settles the open calls of earlier processes, has a plan made, and
+//! executes it. Every change is a durable batch in the store before it is reported. So a crash loses nothing:
+//! the same intent looks up each open call and resumes.
 //!
 //! ```text
 //! intent ─▶ Engine::prepare_… ─▶ Prepared { plan } ─▶ run ─▶ Ended
@@ -13,21 +13,22 @@
 //!                                 └─ perform, observe ──┘ events
 //! ```
 //!
-//! | module | it has |
+//! | module | content |
 //! |---|---|
 //! | [`engine`] | intents: prepare, run |
 //! | `machine` | the pure machine that executes a plan |
-//! | `runner` | which step may start |
-//! | `world` | the assembly in memory: who is there, and what values there are |
-//! | `report` | what drivers say of it: applying, sealing secrets |
-//! | `stale`, `given` | who was given values that are others by now: parts, and relationships |
-//! | [`host`] | the only place that waits: commits, drivers, timers |
-//! | `keeper`, `stop` | leases that are renewed meanwhile, and how a process is asked to stop |
-//! | `journal` | jobs that are written down before and after |
-//! | [`monitor`] | policies: samples and the time in, demands out |
-//! | [`places`] | what the engine asks of the project |
+//! | `runner` | the steps that may start |
+//! | `world` | the assembly in memory: its records and values |
+//! | `report` | reports of drivers: applied, with secrets sealed |
+//! | `stale`, `given` | outdated inputs of elements; applied inputs of relationships |
+//! | [`host`] | all waiting: commits, drivers, timers |
+//! | `keeper`, `stop` | renewal of leases; stop requests |
+//! | `journal` | records of jobs, before and after they run |
+//! | [`monitor`] | policies: samples and time in, demands out |
+//! | [`places`] | the trait for the locations and runtimes of a project |
 //!
-//! The engine knows the trait `Driver` and no driver, plans and no TNC-O rule, a store and no SQL.
+//! The engine knows the traits `Driver` and `Store`, but no driver and no SQL. It executes plans, but knows no
+//! rule of TNC-O.
 
 pub mod engine;
 pub mod error;

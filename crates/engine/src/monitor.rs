@@ -1,19 +1,20 @@
-//! Policies: what is measured, and what follows from it. A pure machine: samples and the time in, demands out.
+//! Policies: a pure machine that takes samples and the time, and returns demands.
 //!
-//! A policy reads one metric. Each sample, or each publication period without one, is *in order*, a *breach*, or says
-//! nothing; `smoothing` breaches in a row fire the policy, and one that is in order forgets those before it.
+//! A policy reads one metric. Each sample, and each publication period without a sample, is *in order*, a
+//! *breach*, or neutral. A policy fires after `smoothing` consecutive breaches. A sample in order resets the
+//! count.
 //!
-//! | policy | a breach | in order | a missing sample |
+//! | policy | breach | in order | missing sample |
 //! |---|---|---|---|
 //! | heal | integrity `BROKEN` | `OK` | a breach |
-//! | scale | load above `scaleOut_threshold`, or below `scaleIn_threshold`, each counted apart | the rest | says nothing |
+//! | scale | load above `scaleOut_threshold`, or below `scaleIn_threshold`, counted separately | the rest | neutral |
 //!
-//! The thresholds themselves are no breach. A policy that has fired starts anew, and while an intent runs on the
-//! assembly samples count for nothing: it changes what they measure. A reading of the other sort, a load where an
-//! integrity is read, is no sample.
+//! A value equal to a threshold is no breach. A policy that has fired starts counting again. While an intent
+//! runs on the assembly, samples don't count, since it changes the measured values. A reading of the wrong
+//! kind, such as a load for an integrity metric, is no sample.
 //!
-//! [`Heals`] knows the heals of each part that have not helped: after [`MOST_HEALS`] it is left alone. It has helped
-//! when as many samples in a row are in order as it takes to call the part broken.
+//! [`Heals`] counts the heals of each element without recovery. After [`MOST_HEALS`] of them, the element is
+//! left alone. An element has recovered after as many consecutive good samples as breaches fire its policy.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,15 +25,15 @@ use windlass_model::resolve::{Answer, Lookup, Resolver, text_of};
 use windlass_model::template::Template;
 use windlass_model::{ElementName, Timestamp, Topology};
 
-/// The most parts that a promoted metric is followed through.
+/// Maximum number of elements through which a promoted metric is followed.
 const DEEPEST: usize = 64;
 
-/// What was measured.
+/// A sample of a metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
-    /// Which metric, `<element>.<metric>`.
+    /// The id of the metric: `<element>.<metric>`.
     pub id: String,
-    /// What of it.
+    /// The measured value.
     pub reading: Reading,
 }
 
@@ -40,101 +41,102 @@ pub struct Sample {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Reading {
-    /// Whether the element is well.
+    /// Whether the element works.
     Integrity(bool),
-    /// How busy it is, in percent.
+    /// The load in percent.
     Load(f64),
-    /// Nothing: who was to measure it could not. It is no breach, and is not missing either.
+    /// No value, because the measurement failed. It is neither a breach nor a missing sample.
     Unseen,
 }
 
-/// What a policy demands.
+/// A change that a policy demands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Demand {
-    /// What is to be done.
+    /// The demanded action.
     pub act: Act,
-    /// Why, as a sentence fragment: `A.load was above 80 three times in a row`.
+    /// The reason, as a sentence fragment: `A.load was above 80 3 times in a row`.
     pub because: String,
 }
 
-/// What a sample means to the policies of an assembly.
+/// The meaning of a sample for the policies of an assembly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
     /// A policy reads it.
     Counted,
-    /// A policy reads that metric, and it is of the other sort; the words name the sort that is read.
+    /// A policy reads that metric, and expects another kind of value, which the text names.
     OtherSort(&'static str),
     /// No policy reads that metric.
     Unread,
 }
 
-/// What is to be done about something.
+/// An action that a policy demands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
-    /// Stop and start this resource.
+    /// Stops and starts this resource.
     Heal(ElementName),
-    /// Change the size of this cluster.
+    /// Scales this cluster.
     Scale(ElementName, Scale),
 }
 
-/// How often a part is healed that does not get well of it.
+/// Maximum number of heals of an element without recovery.
 pub const MOST_HEALS: u32 = 3;
 
-/// The heals of an assembly's parts that have not helped, as their records count them: a heal is counted in the transaction
-/// in which its process begins, so that no restart of anything makes it undone.
+/// The number of heals without recovery of each element, from the elements' records. A heal is counted in the
+/// batch in which its process begins, so no restart loses the count.
 #[derive(Debug, Clone, Default)]
 pub struct Heals(BTreeMap<ElementName, u32>);
 
 impl Heals {
-    /// Reads them off the records of parts.
+    /// Reads the counts from the records of elements.
     pub fn of<'a>(records: impl IntoIterator<Item = &'a ElementRecord>) -> Self {
         let tried = records.into_iter().filter(|record| record.heals > 0);
         Self(tried.map(|record| (record.name.clone(), record.heals)).collect())
     }
 
-    /// Tells whether a part was healed in vain so often that it is left alone.
+    /// Tells whether an element was healed so often without recovery that it is left alone.
     pub fn is_left_alone(&self, part: &ElementName) -> bool {
         self.0.get(part).is_some_and(|tried| *tried >= MOST_HEALS)
     }
 
-    /// Tells whether a part was healed, and nothing has said since that it helped.
+    /// Tells whether an element was healed and has not recovered since.
     pub fn is_tried(&self, part: &ElementName) -> bool {
         self.0.contains_key(part)
     }
 
-    /// A part is well.
+    /// Resets the count of an element that has recovered.
     pub fn well(&mut self, part: &ElementName) {
         self.0.remove(part);
     }
 }
 
-/// Watches the policies of one assembly.
+/// A monitor of the policies of one assembly.
 #[derive(Debug, Default)]
 pub struct Monitor {
     rules: Vec<Rule>,
 }
 
-/// A policy, with all of its values known.
+/// A policy with all its values resolved.
 #[derive(Debug)]
 struct Rule {
-    /// The metrics that it reads: one, or one of each node of a group.
+    /// The ids of the metrics that it reads: one, or one for each node of a group.
     sources: BTreeSet<String>,
-    /// How the metric is called in messages.
+    /// The name of the metric in messages.
     label: String,
     limits: Limits,
     target: ElementName,
-    /// How long a sample is waited for, in milliseconds; none when the metric is not published.
+    /// The period between two samples, in milliseconds; `None` if the metric need not be published.
     period: Option<i64>,
-    /// When a sample is missing.
+    /// The time at which a sample counts as missing.
     due: Option<Timestamp>,
-    /// What each source has said since the last count.
+    /// The last reading of each source since the last count.
     heard: BTreeMap<String, Reading>,
-    /// Breaches in a row: upwards or of integrity, and downwards.
+    /// Number of consecutive breaches: `high` of the upper threshold or of integrity, `low` of the lower
+    /// threshold.
     high: u32,
     low: u32,
-    /// How many of those upwards were no samples, but missing.
+    /// Number of breaches in `high` that were missing samples.
     missing: u32,
-    /// How many in a row were in order; none before anything was counted.
+    /// Number of consecutive samples in order; `None` before the first count.
     well: Option<u32>,
 }
 
@@ -145,7 +147,7 @@ enum Limits {
 }
 
 impl Monitor {
-    /// Watches the policies of an assembly from now on.
+    /// Creates a monitor that watches the policies of an assembly from `now` on.
     pub fn new(topology: &Topology, lookup: &dyn Lookup, now: Timestamp) -> Self {
         let mut resolver = Resolver::new(topology, lookup);
         let rules =
@@ -153,7 +155,7 @@ impl Monitor {
         Self { rules: rules.collect() }
     }
 
-    /// Tells whether there is nothing to watch.
+    /// Tells whether there are no policies to watch.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
@@ -163,7 +165,7 @@ impl Monitor {
         self.rules.iter().flat_map(|rule| &rule.sources).map(String::as_str)
     }
 
-    /// Tells what a sample means here.
+    /// Returns the meaning of a sample for the policies.
     pub fn heard(&self, sample: &Sample) -> Heard {
         let mut heard = Heard::Unread;
         for rule in self.rules.iter().filter(|rule| rule.sources.contains(&sample.id)) {
@@ -175,8 +177,8 @@ impl Monitor {
         heard
     }
 
-    /// Returns the parts that are well: of which each heal policy has as many samples in order, one after the other, as
-    /// breaches make it fire. One good sample of a part that breaks again and again proves nothing.
+    /// Returns the elements that have recovered. Each of their heal policies has as many consecutive samples in
+    /// order as breaches fire it. One good sample proves nothing, since an element may break again and again.
     pub fn well(&self) -> BTreeSet<&ElementName> {
         let heal = |rule: &&Rule| matches!(rule.limits, Limits::Heal { .. });
         let (well, unwell): (Vec<&Rule>, Vec<&Rule>) =
@@ -185,26 +187,26 @@ impl Monitor {
         well.into_iter().map(|rule| &rule.target).filter(|part| !unwell.contains(part)).collect()
     }
 
-    /// Takes a sample in, and returns what policies demand now.
+    /// Takes a sample, and returns the demands that follow.
     pub fn sample(&mut self, now: Timestamp, sample: &Sample) -> Vec<Demand> {
         let mut demands = self.time(now);
         demands.extend(self.rules.iter_mut().filter_map(|rule| rule.sample(now, sample)));
         demands
     }
 
-    /// Counts the samples that are missing by now, and returns what policies demand.
+    /// Counts the samples that are missing by now, and returns the demands that follow.
     pub fn time(&mut self, now: Timestamp) -> Vec<Demand> {
         self.rules.iter_mut().filter_map(|rule| rule.time(now)).collect()
     }
 
-    /// Returns when the next sample is missing.
+    /// Returns the time at which the next sample counts as missing.
     pub fn due(&self) -> Option<Timestamp> {
         self.rules.iter().filter_map(|rule| rule.due).min()
     }
 }
 
 impl Limits {
-    /// Tells whether a reading is of the sort that counts here.
+    /// Tells whether a reading is of the kind that these limits apply to.
     fn read(&self, reading: Reading) -> bool {
         matches!(
             (self, reading),
@@ -214,7 +216,7 @@ impl Limits {
         )
     }
 
-    /// Names that sort.
+    /// Describes that kind.
     fn sort(&self) -> &'static str {
         match self {
             Self::Heal { .. } => "an integrity, `OK` or `BROKEN`",
@@ -276,7 +278,8 @@ impl Rule {
         Some(rule)
     }
 
-    /// Tells whether it has counted nothing and waits for nothing: its metric is published by nobody, and need not be.
+    /// Tells whether it has counted nothing and waits for nothing: its metric need not be published, and never
+    /// was.
     fn is_mute(&self) -> bool {
         self.well.is_none() && self.period.is_none()
     }
@@ -286,7 +289,8 @@ impl Rule {
         self.well.is_some_and(|times| times >= smoothing)
     }
 
-    /// Waits for the next sample. A little longer than a period, so that one that is only late is not missing.
+    /// Starts the wait for the next sample. It is a quarter longer than a period, so that a late sample is not
+    /// missing.
     fn wait(&mut self, from: Timestamp) {
         self.due = self.period.map(|period| from.plus_millis(period + period / 4));
     }
@@ -300,7 +304,7 @@ impl Rule {
             return None;
         }
         self.heard.insert(sample.id.clone(), sample.reading);
-        // Of a group, the nodes are heard one after the other and counted together.
+        // The nodes of a group report one after the other, and are counted together.
         if self.heard.len() < self.sources.len() {
             return None;
         }
@@ -322,7 +326,7 @@ impl Rule {
         demand
     }
 
-    /// Counts what was heard since the last time, if anything.
+    /// Counts the readings since the last count.
     fn count(&mut self) -> Option<Demand> {
         let heard = std::mem::take(&mut self.heard);
         match self.limits {
@@ -379,7 +383,7 @@ fn in_a_row(times: u32) -> String {
     if times == 1 { "once".to_owned() } else { format!("{times} times in a row") }
 }
 
-/// Returns how many breaches fire a policy: at least one.
+/// Returns the number of breaches that fire a policy, at least one.
 fn count(number: Option<f64>) -> u32 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
     number.map_or(1, |number| number.clamp(1.0, f64::from(u32::MAX)) as u32)
@@ -392,7 +396,7 @@ fn number_of(value: &Template, resolver: &mut Resolver<'_>) -> Option<f64> {
     }
 }
 
-/// Follows a promoted metric to where it is measured, and a group to its nodes.
+/// Returns the publishers of a metric: follows promotions, and visits each node of a group.
 fn origins(topology: &Topology, source: &MetricSource) -> Vec<MetricSource> {
     let mut found = Vec::new();
     let mut open = vec![(source.clone(), 0)];
@@ -467,7 +471,7 @@ mod tests {
         }
     }
 
-    /// An assembly with a resource and a cluster of two.
+    /// Creates a monitor of an assembly with a resource and a cluster of two nodes.
     fn monitor(policy: Policy) -> Monitor {
         let elements = vec![
             element("t", ElementKind::Assembly, None),
@@ -484,7 +488,8 @@ mod tests {
         Timestamp::from_millis(1_700_000_000_000).plus_millis(minute * 60_000)
     }
 
-    /// Plays samples one a minute, and returns the minutes in which the policy has fired; a gap is a missing sample.
+    /// Plays one sample per minute, and returns the minutes in which the policy has fired. `None` is a missing
+    /// sample.
     fn play(monitor: &mut Monitor, samples: &[Option<Reading>]) -> Vec<(i64, Act)> {
         let mut fired = Vec::new();
         for (at, sample) in (1..).zip(samples) {
@@ -493,7 +498,7 @@ mod tests {
                     let id = monitor.sources().next().unwrap().to_owned();
                     monitor.sample(minute(at), &Sample { id, reading: *reading })
                 }
-                // A little late, so that it is certain that nothing comes.
+                // The time is a little late, so that the sample is certainly missing.
                 None => monitor.time(minute(at).plus_millis(20_000)),
             };
             fired.extend(demands.into_iter().map(|demand| (at, demand.act)));
@@ -563,7 +568,7 @@ mod tests {
         assert_eq!(play(&mut heal(), &[ok, None, broken, ok, None, broken, ok]), []);
     }
 
-    /// The clock alone is enough: nobody has to send anything.
+    /// The time alone is enough: no sample has to arrive.
     #[test]
     fn what_is_missing_is_counted_by_the_clock() {
         let mut monitor = monitor(policy(PolicyKind::Heal, "t__a.integrity", "t__a", &[("smoothing", "3")]));
@@ -578,7 +583,7 @@ mod tests {
         assert_eq!(late.len(), 1, "a long silence fires once: the rest is counted when it is asked again");
     }
 
-    /// It says nothing of the part: neither that it is well nor that it is not.
+    /// Such a check says neither that the element works nor that it is broken.
     #[test]
     fn a_check_that_could_not_run_is_no_breach() {
         let mut monitor = monitor(policy(PolicyKind::Heal, "t__a.integrity", "t__a", &[("smoothing", "2")]));
@@ -597,7 +602,7 @@ mod tests {
         assert_eq!(fired, healed);
     }
 
-    /// It is as if nothing had been sent.
+    /// The reading is ignored, as if it had not been sent.
     #[test]
     fn a_reading_of_the_other_sort_is_no_sample() {
         let mut monitor = monitor(policy(PolicyKind::Heal, "t__a.integrity", "t__a", &[("smoothing", "2")]));
@@ -612,7 +617,8 @@ mod tests {
         assert_eq!(monitor.sample(minute(2), &broken).len(), 1, "what is between says nothing");
     }
 
-    /// As many in a row as it takes to call it broken, and of all policies that heal it.
+    /// Recovery needs as many consecutive good samples as breaches fire a policy, for all policies that heal
+    /// the element.
     #[test]
     fn a_part_is_well_when_all_that_heal_it_say_so_often_enough() {
         let part: ElementName = "t__a".parse().unwrap();
@@ -634,7 +640,7 @@ mod tests {
         assert!(monitor.well().is_empty(), "it is silent");
         assert!(!say(&mut monitor, 7, "integrity", true));
         assert!(say(&mut monitor, 8, "integrity", true));
-        // Another policy that has heard nothing speaks against it, unless nobody need publish what it reads.
+        // Another policy without samples denies the recovery, unless its metric need not be published.
         monitor.rules.append(&mut other.rules);
         assert!(monitor.well().is_empty());
         monitor.rules[1].period = None;

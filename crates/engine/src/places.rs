@@ -1,4 +1,4 @@
-//! Where parts are placed: what the engine asks of whoever knows the project.
+//! The trait by which the engine finds the locations and runtimes of a project.
 
 use std::sync::Arc;
 
@@ -6,39 +6,35 @@ use async_trait::async_trait;
 use windlass_driver::{Location, Placement};
 use windlass_executor::Runtime;
 
-/// Knows the locations of a project and the runtimes that serve them.
+/// The locations of a project, and the runtimes that serve them.
 #[async_trait]
 pub trait Places: Send + Sync {
     /// Finds a location.
     ///
     /// # Errors
-    ///
-    /// A sentence that says why there is none, and which there are.
+    /// A sentence that gives the reason and lists the existing locations.
     fn location(&self, placement: &Placement) -> Result<Location, String>;
 
-    /// Says whether a location has a runtime, without opening it: a preview changes nothing.
+    /// Checks that a location has a runtime, without opening it, since a preview changes nothing.
     ///
     /// # Errors
-    ///
-    /// A sentence that says why it has none.
+    /// A sentence that gives the reason why it has none.
     fn check(&self, location: &Location) -> Result<(), String>;
 
-    /// Finds the runtime of a location, and opens it if nobody has.
+    /// Returns the runtime of a location, and opens it on first use.
     ///
     /// # Errors
-    ///
-    /// A sentence that says why there is none.
+    /// A sentence that gives the reason why there is none.
     async fn runtime(&self, location: &Location) -> Result<Arc<dyn Runtime>, String>;
 
-    /// Returns how many bytes are free where the answers of jobs are kept; none where that is not known.
+    /// Returns the free bytes of the disk that keeps the answers of jobs; `None` if that is unknown.
     fn free_space(&self) -> Option<u64> {
         None
     }
 
-    /// Returns all runtimes that may have jobs of earlier runs.
+    /// Returns all runtimes that may have jobs of earlier processes.
     ///
     /// # Errors
-    ///
-    /// A sentence that says which of them can't be asked, and why: then nobody knows what still runs there.
+    /// A sentence that names the runtimes that can't be asked, and the reason. Jobs may still run there.
     async fn runtimes(&self) -> Result<Vec<Arc<dyn Runtime>>, String>;
 }

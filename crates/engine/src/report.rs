@@ -1,4 +1,5 @@
-//! What drivers report, and what people say in their place: it goes into the instance document, and secrets are sealed on the way.
+//! Applies reports of drivers to instance documents, and answers of operators that replace a report. Secrets
+//! are sealed on the way.
 
 use std::collections::BTreeSet;
 
@@ -18,10 +19,9 @@ use crate::stale::Published;
 use crate::world::{World, sensitive};
 
 impl World {
-    /// Puts a report into the instance document.
+    /// Applies a report to the instance document, and returns the entries for the activity log.
     ///
-    /// Returns what belongs into the activity log. Values of sensitive properties, and values that hold a secret of the
-    /// call, become secrets here.
+    /// Values of sensitive properties, and values that contain a secret of the call, become secrets here.
     pub(crate) fn apply(
         &mut self,
         call: &Call,
@@ -71,14 +71,14 @@ impl World {
         }
     }
 
-    /// Warns of what an element publishes for the first time and does not declare: nobody can read it.
+    /// Warns of newly published outputs that the element doesn't declare, since nothing can read them.
     fn undeclared(
         &self,
         element: &ElementName,
         before: &Published,
         record: &InstanceRecord,
     ) -> Option<LogEntry> {
-        /// How many names are told.
+        /// Maximum number of listed names.
         const NAMED: usize = 3;
         let declared = &self.element(element, Side::Desired)?.properties;
         let published = InstanceView::new(&record.document).outputs()?;
@@ -89,7 +89,7 @@ impl World {
         let near = |name: &String| suggest(name, declared.keys().map(PropertyName::as_str));
         let mut undeclared: Vec<(&String, Option<&str>)> =
             published.keys().filter(is_new).map(|name| (name, near(name))).collect();
-        // The likely slips first.
+        // Likely misspellings come first.
         undeclared.sort_by_key(|(_, near)| near.is_none());
         let told = undeclared.iter().take(NAMED).map(|(name, near)| {
             let near = near.map(|near| format!(" (did you mean `{near}`?)"));
@@ -105,7 +105,7 @@ impl World {
         (!undeclared.is_empty()).then_some(LogEntry { severity: Severity::Warning, message })
     }
 
-    /// Keeps an id that has a secret in it, for the calls that end the instance.
+    /// Seals a natural id that contains a secret, for the calls that remove the instance.
     fn seal_natural(
         &mut self,
         instance: &InstanceId,
@@ -122,8 +122,8 @@ impl World {
         (record.natural, record.sealed_natural) = (None, Some(secret));
     }
 
-    /// Puts what a person says that an element publishes into its document, as its report would have: secrets are sealed,
-    /// and who reads something else is noted. What was published before it was installed once more is no longer known.
+    /// Writes the outputs that an operator stated into the instance document, like a report: with secrets
+    /// sealed and readers noted. A repeated Install drops the former outputs, which may no longer be true.
     pub(crate) fn publish(
         &mut self,
         element: &ElementName,
@@ -143,14 +143,14 @@ impl World {
         }
         record.revision += 1;
         let before = self.published(element);
-        // What a part was given may come back as what it publishes.
+        // An output may repeat a secret that the element was given.
         self.seal(element, &instance, self.all_opened(), &mut record, batch);
         batch.push(windlass_store::Change::PutInstance(Box::new(record.clone())));
         self.instances.insert(element.clone(), record);
         self.note_readers(action, &before, batch);
     }
 
-    /// Notes the driver's id of an element, as a person tells.
+    /// Records the natural id of an element, as stated by an operator.
     pub(crate) fn call_it(&mut self, element: &ElementName, natural: String, batch: &mut Batch) {
         let mut record = self.instance_of(element);
         record.natural = Some(natural);
@@ -159,7 +159,7 @@ impl World {
         self.instances.insert(element.clone(), record);
     }
 
-    /// Returns what is on record of an element's instance, or a record of which nothing is known.
+    /// Returns the instance record of an element, or an empty record.
     fn instance_of(&self, element: &ElementName) -> InstanceRecord {
         self.instances.get(element).cloned().unwrap_or_else(|| InstanceRecord {
             element: element.clone(),
@@ -177,8 +177,8 @@ impl World {
         }
     }
 
-    /// Replaces secret values in a document by markers: those of sensitive properties, and what holds one of them or of the
-    /// secrets that are `known`. Returns all of these.
+    /// Replaces secret values in a document by markers, and returns all secrets. These are `known`, and the
+    /// values of sensitive properties. An output that contains one of them is secret too.
     fn seal(
         &mut self,
         element: &ElementName,
@@ -196,7 +196,7 @@ impl World {
         let is_sensitive = |name: &str| sensitive.iter().any(|property| property.as_str() == name);
         let mut sealed = Vec::new();
         if let Some(outputs) = record.document["interfaces"][OUTPUTS]["signals"].as_object_mut() {
-            // What an earlier report has published is sealed already, and keeps its name.
+            // Outputs of earlier reports are already sealed, and keep their names.
             let taken: BTreeSet<SecretRef> = outputs.values().filter_map(SecretRef::from_value).collect();
             let is_new = |value: &Value| !value.is_null() && SecretRef::from_value(value).is_none();
             let said = outputs.iter().filter(|(name, value)| is_sensitive(name) && is_new(value));
@@ -227,20 +227,21 @@ impl World {
         secrets
     }
 
-    /// Forgets that an element has said that it failed, or is on its way: a transition begins, and says itself how it went.
+    /// Clears the reported flags `failed` and `converging` of an element. A transition begins, and will report
+    /// its own result.
     pub(crate) fn forget_complaint(&mut self, element: &ElementName) {
         if let Some(record) = self.instances.get_mut(element) {
             without_complaint(&mut record.document);
         }
     }
 
-    /// Returns the status that an element reports.
+    /// Returns the reported status of an element.
     pub(crate) fn status(&self, element: &ElementName) -> windlass_model::instance::Status {
         self.instances.get(element).map(|i| InstanceView::new(&i.document).status()).unwrap_or_default()
     }
 }
 
-/// Takes from a document that the instance has failed or is on its way, and what it said of that.
+/// Clears the flags `failed` and `converging` in a document, with their message.
 pub(crate) fn without_complaint(document: &mut Value) {
     let Some(status) = document.get_mut("status").and_then(Value::as_object_mut) else { return };
     let flags = status.get_mut("flags").and_then(Value::as_object_mut);
@@ -252,7 +253,8 @@ pub(crate) fn without_complaint(document: &mut Value) {
     }
 }
 
-/// Refuses an id or a name in which a secret stands. The property is named where it was given to the call.
+/// Returns the failure for an instance's id or name that contains a secret. It names the property that was
+/// given to the call with that secret.
 fn tells_a_secret(call: &Call, what: &str, text: &str) -> Failure {
     let given = call.properties.iter().chain(&call.arguments).filter(|(_, input)| input.sensitive);
     let given = given.map(|(name, input)| (name.to_string(), texts(&input.value)));
@@ -269,7 +271,7 @@ fn tells_a_secret(call: &Call, what: &str, text: &str) -> Failure {
     Failure::new(FailureKind::Protocol, message)
 }
 
-/// Refuses outputs that are larger than a value may be.
+/// Refuses outputs that exceed the maximum size of a value.
 fn too_much(document: &Value) -> Result<(), Failure> {
     for (name, value) in InstanceView::new(document).outputs().into_iter().flatten() {
         let large = match value {
@@ -285,7 +287,7 @@ fn too_much(document: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Tells whether a value is, or contains, one of the secrets. Short ones are found where they are a whole value.
+/// Tells whether a value is or contains one of the secrets. A short secret is detected only as a whole value.
 fn holds_secret(value: &Value, secrets: &[String], redactor: &Redactor) -> bool {
     let is_secret =
         |text: &str| redactor.mask_str(text) != text || secrets.iter().any(|secret| secret == text);
@@ -298,7 +300,7 @@ fn holds_secret(value: &Value, secrets: &[String], redactor: &Redactor) -> bool 
     }
 }
 
-/// Masks every text of a document, outside of markers.
+/// Masks all texts of a document, except markers.
 fn mask_texts(value: &mut Value, redactor: &Redactor) {
     if SecretRef::from_value(value).is_some() {
         return;

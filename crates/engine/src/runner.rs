@@ -1,4 +1,4 @@
-//! Which step of a plan may start now: pure bookkeeping, no clock and no I/O.
+//! The steps of a plan that may start: pure bookkeeping, without a clock and I/O.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,18 +9,19 @@ use windlass_model::links::Links;
 use windlass_model::work::{Reason, Work};
 use windlass_plan::{Step, StepNumber, Task, WaitKind};
 
-/// Walks a plan. Steps are handed out lowest number first; what a failed step was needed for is skipped, what only
-/// comes after it goes on.
+/// A walk through a plan, the lowest step number first. A failed step skips the steps that need it; steps that
+/// only come after it continue.
 ///
-/// What is skipped is told of at once, but keeps its place: who comes after it comes after all that it would have waited for.
+/// A skipped step is reported at once, but keeps its place. Steps after it still wait for everything that it
+/// would have waited for.
 #[derive(Debug)]
 pub(crate) struct Runner {
     plan: Plan,
-    /// For each step, who waits for it and how.
+    /// The dependents of each step, and how each waits.
     dependents: Links<(StepId, WaitKind)>,
-    /// For each step, how many it still waits for.
+    /// Number of open waits of each step.
     open: Vec<usize>,
-    /// Whether a step is skipped.
+    /// Whether each step is skipped.
     doomed: Vec<bool>,
     ready: BinaryHeap<Reverse<StepId>>,
     skipped: Vec<Skipped>,
@@ -31,7 +32,7 @@ pub(crate) struct Runner {
 pub(crate) struct Skipped {
     /// The step.
     pub(crate) step: StepId,
-    /// Why: the failed step that it needs, directly or through others.
+    /// The reason: the failed step that it needs, directly or indirectly.
     pub(crate) because: String,
 }
 
@@ -61,7 +62,7 @@ impl Runner {
         self.plan.step(StepNumber(step.0)).expect("it is a step of this plan").task
     }
 
-    /// Returns the work of a step that [`next`](Self::next) has given, or that was skipped.
+    /// Returns the work of a step that was returned by [`next`](Self::next), or was skipped.
     pub(crate) fn work(&self, step: StepId) -> &Work {
         self.task(step).work().expect("barriers are neither started nor skipped")
     }
@@ -71,12 +72,12 @@ impl Runner {
         self.ready.pop().map(|Reverse(step)| step)
     }
 
-    /// Returns the steps that have been skipped since the last time.
+    /// Returns the steps that were skipped since the last call.
     pub(crate) fn take_skipped(&mut self) -> Vec<Skipped> {
         std::mem::take(&mut self.skipped)
     }
 
-    /// Notes that a step has ended. Goes on with what follows from it, with a worklist instead of recursion.
+    /// Records the end of a step, and releases its dependents. It uses a worklist instead of recursion.
     pub(crate) fn ended(&mut self, step: StepId, well: bool) {
         if !well {
             self.doom_who_needs(step);
@@ -98,7 +99,7 @@ impl Runner {
         }
     }
 
-    /// Tells at once of all that will never start because a step has failed.
+    /// Skips all steps that need a failed step, directly or indirectly.
     fn doom_who_needs(&mut self, failed: StepId) {
         let because = format!("{} did not succeed", self.task(failed));
         let mut doomed = vec![failed];
@@ -131,12 +132,12 @@ fn id(step: Step<'_, Work, Reason>) -> StepId {
     StepId(step.number.0)
 }
 
-/// Returns the number of a step in lists.
+/// Returns the zero-based number of a step.
 fn number(step: StepId) -> u32 {
     step.0.saturating_sub(1)
 }
 
-/// Returns the place of a step in its plan's list.
+/// Returns the index of a step.
 fn place(step: StepId) -> usize {
     number(step) as usize
 }

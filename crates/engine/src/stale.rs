@@ -1,8 +1,7 @@
-//! Who was given values that are others by now: whoever reads an output that a part has published anew without being
-//! installed anew.
+//! Outdated inputs of elements: an element reads an output that was published again with another value.
 //!
-//! A plan is made before its calls, so it can't know that a Reconfigure or a Start will publish something else. It is noted
-//! at the readers when it happens, and the next plan gives them the new values.
+//! A plan is made before its calls, so it can't know that a Reconfigure or a Start will publish another value.
+//! The change is recorded at the readers when it happens, and the next plan applies the new values.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -17,18 +16,18 @@ use windlass_store::{Batch, Change};
 use crate::engine::Stale;
 use crate::world::{Unknown, World};
 
-/// The properties that read an output, by the output, each with the version in which it does. A part that has not come to the
-/// wanted version yet reads what it was made to.
+/// The properties that read each output, with the version that declares them. An element that has not reached
+/// the desired version yet reads as its own version declares.
 pub(crate) type Readers = HashMap<(ElementName, PropertyName), Vec<(ElementName, PropertyName, Side)>>;
 
-/// What an element has published at some time.
+/// The outputs of an element at some time.
 pub(crate) struct Published {
     element: ElementName,
     pub(crate) outputs: BTreeMap<PropertyName, Output>,
 }
 
 impl World {
-    /// Returns what an element has published so far.
+    /// Returns the present outputs of an element.
     pub(crate) fn published(&self, element: &ElementName) -> Published {
         let document = self.instances.get(element).map(|instance| InstanceView::new(&instance.document));
         let names = document.and_then(InstanceView::outputs).into_iter().flat_map(|outputs| outputs.keys());
@@ -37,9 +36,9 @@ impl World {
         Published { element: element.clone(), outputs }
     }
 
-    /// Notes who was given other values than there are, after a call has changed what its element publishes.
+    /// Records outdated inputs at the readers, after a call has changed the outputs of its element.
     pub(crate) fn note_readers(&mut self, action: &Action, before: &Published, batch: &mut Batch) {
-        // Who reads a part that is made waits for it, or is given its values anew because it is made anew.
+        // The plan itself gives the outputs of a created or re-created element to its readers.
         let makes = [Transition::Create, Transition::Install, Transition::Adopt].map(Action::Transition);
         if before.outputs.is_empty() && makes.contains(action) {
             return;
@@ -65,8 +64,8 @@ impl World {
         }
     }
 
-    /// Finds the properties of parts that are there whose values are others, with the old value and the new one, each as far
-    /// as it is known and no secret.
+    /// Returns the properties of existing elements whose values have changed, with the old and the new value.
+    /// An unknown or secret value is `None`.
     fn reread(
         &mut self,
         before: &Published,
@@ -101,7 +100,7 @@ impl World {
         if let Some(installed) = &self.installed {
             add_readers(&mut readers, installed, Side::Installed);
         }
-        // Who reads it in both counts once, as wanted: the sort is stable.
+        // A reader in both versions counts once, as the desired one, since the sort is stable.
         for found in readers.values_mut() {
             found.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
             found.dedup_by(|later, first| (&later.0, &later.1) == (&first.0, &first.1));
@@ -109,8 +108,8 @@ impl World {
         readers
     }
 
-    /// Notes that a call has given its element the values that it was made with; one that needed no driver, those that there
-    /// are.
+    /// Drops the notes of outdated inputs that a transition has made current, and tells whether there were any.
+    /// If no driver was called (`call` is `None`), all present values count as applied.
     pub(crate) fn note_given(
         &mut self,
         element: &ElementName,
@@ -118,7 +117,8 @@ impl World {
         side: Side,
         call: Option<&Call>,
     ) -> bool {
-        // What was installed with other values is not what it would be with these, whatever it is configured with.
+        // Configure is not in this list. An element that was installed with old values keeps their effects,
+        // even after Configure.
         use Transition::{Adopt, Create, Install, Reconfigure};
         let gives = [Create, Install, Reconfigure, Adopt].map(Action::Transition);
         let is_stale = self.elements.get(element).is_some_and(|record| !record.stale.is_empty());
@@ -139,7 +139,7 @@ impl World {
         !taken.is_empty()
     }
 
-    /// Returns who was given values that are others by now.
+    /// Returns the elements and relationships with outdated inputs.
     pub(crate) fn stale(&self) -> Stale {
         let reads = |name: &ElementName, property: &PropertyName| {
             let property = self.topology().get(name).and_then(|element| element.properties.get(property));
@@ -154,12 +154,12 @@ impl World {
     }
 }
 
-/// Adds who reads each output in a version.
+/// Adds the readers of each output in a version.
 fn add_readers(readers: &mut Readers, topology: &Topology, side: Side) {
     let mut resolver = Resolver::of_all(topology, &NothingYet);
     for (place, element) in topology.elements().iter().enumerate() {
         for (at, name) in element.properties.keys().enumerate() {
-            // What can't come to be waits for nobody.
+            // A value that can never be known waits for no output.
             let _ = resolver.awaited_at(place, at, |producer, output| {
                 if producer != place {
                     let producer = topology.elements()[producer].name.clone();
@@ -171,7 +171,7 @@ fn add_readers(readers: &mut Readers, topology: &Topology, side: Side) {
     }
 }
 
-/// Returns a value that is known and may be written down.
+/// Returns a value that is known and not secret.
 fn open(answer: &Result<Answer, ResolveError>) -> Option<Value> {
     match answer {
         Ok(Answer::Known(value)) if !value.sensitive => Some(value.value.clone()),
@@ -179,7 +179,7 @@ fn open(answer: &Result<Answer, ResolveError>) -> Option<Value> {
     }
 }
 
-/// The world, but for what one element has published: that is as it was before.
+/// A view of the world with the former outputs of one element.
 struct Former<'a> {
     world: &'a World,
     before: &'a Published,

@@ -1,6 +1,6 @@
-//! An assembly in memory: what is wanted, how far everything has come, what values there are.
+//! An assembly in memory: its desired version, its records and its values.
 //!
-//! Every change is made here first and answered with the changes to commit, so that memory and store can't drift.
+//! Every change is made here first and yields the changes to commit, so memory and store can't differ.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -26,23 +26,24 @@ use windlass_store::{Batch, Lease, Snapshot};
 
 use crate::stale::Readers;
 
-/// Another assembly, on whose parts operations are called.
+/// Another assembly, on whose elements operations are called.
 pub(crate) struct Guest {
     pub(crate) lease: Lease,
     pub(crate) world: World,
 }
 
-/// What becomes of a call some of whose values are not known.
+/// The treatment of unknown values in a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unknown {
-    /// It is not made.
+    /// The call is refused.
     Refused,
-    /// It is made without them: what goes may outlive what it has read from, and must still go.
+    /// The values are omitted: teardown tolerates missing inputs.
     LeftOut,
 }
 
 impl Unknown {
-    /// Says what is right for a call that is made with a version: with the installed one things go and are ended.
+    /// Returns the treatment for calls of a version. Calls of the installed version remove elements and cease
+    /// relationships.
     pub(crate) fn of(side: Side) -> Self {
         match side {
             Side::Installed => Self::LeftOut,
@@ -54,29 +55,29 @@ impl Unknown {
 /// An assembly in memory.
 pub(crate) struct World {
     pub(crate) assembly: AssemblyRecord,
-    /// What the things that are there were made from, where that is something else than what is wanted.
+    /// The topology that existing elements were created from, if it differs from the desired one.
     pub(crate) installed: Option<Topology>,
-    /// The packages that they were made from.
+    /// The packages that existing elements were created from.
     pub(crate) former: HashMap<PackageDigest, Arc<Package>>,
     pub(crate) elements: BTreeMap<ElementName, ElementRecord>,
     pub(crate) instances: BTreeMap<ElementName, InstanceRecord>,
     pub(crate) pairs: BTreeMap<PairKey, PairRecord>,
-    /// How many relationships each element is an end of that are made, or have been begun.
+    /// Number of created or half-created relationships at each element.
     tied: HashMap<ElementName, usize>,
-    /// The relationships that are still on record and went with what is gone.
+    /// The pairs that were dropped because an endpoint is gone, and whose drop is not recorded yet.
     parted: Vec<PairKey>,
     pub(crate) packages: HashMap<DescriptorName, Arc<Package>>,
-    /// Whether the plan is about some of the parts only.
+    /// Whether the plan is limited to some elements.
     pub(crate) limited: bool,
-    /// Other assemblies on whose parts operations are called, each held by a lease of its own.
+    /// Other assemblies on whose elements operations are called, each under its own lease.
     pub(crate) guests: BTreeMap<AssemblyName, Guest>,
-    /// Who reads which output; found when it is first needed.
+    /// The readers of each output, computed on first use.
     pub(crate) readers: Option<Readers>,
     secrets: BTreeMap<SecretRef, Sensitive<String>>,
 }
 
 impl World {
-    /// Makes the world of an assembly that nothing is there of.
+    /// Creates the world of an assembly that has no elements yet.
     pub(crate) fn new(assembly: AssemblyRecord) -> Self {
         Self {
             assembly,
@@ -95,7 +96,7 @@ impl World {
         }
     }
 
-    /// Makes the world that a store remembers.
+    /// Creates the world of a recorded assembly.
     pub(crate) fn load(snapshot: Snapshot) -> Self {
         let mut world = Self {
             secrets: Self::texts(&snapshot),
@@ -117,7 +118,7 @@ impl World {
         texts.collect()
     }
 
-    /// What is gone has no relationships, whether or not they could be ended before.
+    /// Drops the pairs of elements that are gone, whether or not these pairs could be ceased.
     fn part_from_what_is_gone(&mut self) {
         let mut tied: HashMap<ElementName, usize> = HashMap::new();
         for pair in self.pairs.values_mut().filter(|pair| pair.is_there()) {
@@ -135,7 +136,7 @@ impl World {
         self.tied = tied;
     }
 
-    /// Writes the records down of what went with what is gone: an end that comes back has none of it.
+    /// Persists pairs that were dropped because an endpoint is gone. A re-created endpoint starts without them.
     pub(crate) fn note_parted(&mut self, batch: &mut Batch) {
         for key in std::mem::take(&mut self.parted) {
             self.forget_given(&key, batch);
@@ -145,7 +146,7 @@ impl World {
         }
     }
 
-    /// Puts the record of a relationship.
+    /// Stores the record of a pair.
     pub(crate) fn put_pair(&mut self, record: PairRecord) {
         let PairKey { source, target, .. } = record.key.clone();
         let now = record.is_there();
@@ -156,8 +157,8 @@ impl World {
         }
     }
 
-    /// Returns the relationships that go with a part that is gone: its own, and those of each assembly that is no longer
-    /// whole without it.
+    /// Returns the pairs that a removed element takes with it: its own, and those of each assembly that is
+    /// incomplete without it.
     pub(crate) fn pairs_lost_with(&self, element: &ElementName) -> Vec<PairKey> {
         if !self.is_tied(element) {
             return Vec::new();
@@ -171,30 +172,30 @@ impl World {
         self.pairs.values().filter(lost).map(|pair| pair.key.clone()).collect()
     }
 
-    /// Tells whether an element, or what it is in, is an end of a relationship that is made, or has been begun.
+    /// Tells whether an element, or an enclosing one, is an end of a created or half-created relationship.
     pub(crate) fn is_tied(&self, element: &ElementName) -> bool {
         let ends = || enclosing(element).chain([element.clone()]);
         ends().any(|end| self.tied.get(&end).is_some_and(|tied| *tied > 0))
     }
 
-    /// Tells whether an assembly has a part, as the newest version says that has the assembly.
+    /// Tells whether an element belongs to an assembly, in the newest version that has this assembly.
     fn belongs(&self, part: &ElementName, whole: &ElementName) -> bool {
         let is_assembly = |t: &&Topology| t.get(whole).is_some_and(|e| e.kind == ElementKind::Assembly);
         let described = [Side::Desired, Side::Installed].map(|side| self.version(side));
         described.into_iter().find(is_assembly).is_some_and(|topology| topology.get(part).is_some())
     }
 
-    /// Parts with the other assemblies, and returns their leases.
+    /// Drops the other assemblies, and returns their leases.
     pub(crate) fn take_leases(&mut self) -> Vec<Lease> {
         std::mem::take(&mut self.guests).into_values().map(|guest| guest.lease).collect()
     }
 
-    /// Tells whether an element is of another assembly.
+    /// Tells whether an element belongs to another assembly.
     pub(crate) fn is_strange(&self, element: &ElementName) -> bool {
         element.assembly() != self.assembly.name
     }
 
-    /// Returns the world that an element is of: this one, or that of another assembly.
+    /// Returns the world of an element: this one, or that of another assembly.
     pub(crate) fn home(&self, element: &ElementName) -> &Self {
         match self.guests.get(&element.assembly()) {
             Some(guest) => &guest.world,
@@ -202,7 +203,7 @@ impl World {
         }
     }
 
-    /// Returns the world that an element is of, to change it.
+    /// Returns the world of an element, for changes.
     pub(crate) fn home_mut(&mut self, element: &ElementName) -> &mut Self {
         if !self.guests.contains_key(&element.assembly()) {
             return self;
@@ -210,7 +211,7 @@ impl World {
         &mut self.guests.get_mut(&element.assembly()).expect("it was just seen").world
     }
 
-    /// Tells whether a part of another assembly is not there any more, so that nothing is left to do to it.
+    /// Tells whether an element of another assembly no longer exists.
     pub(crate) fn is_missed(&self, element: &ElementName) -> bool {
         let there = |guest: &Guest| {
             guest.world.elements.get(element).is_some_and(|record| record.state != State::Absent)
@@ -230,7 +231,7 @@ impl World {
         }
     }
 
-    /// Finds an element as a version describes it, else as the other does.
+    /// Returns an element as described by a version, or else by the other version.
     pub(crate) fn element(&self, name: &ElementName, side: Side) -> Option<&Element> {
         let other = match side {
             Side::Installed => Side::Desired,
@@ -243,23 +244,23 @@ impl World {
         self.secrets.extend(secrets.iter().map(|(secret, value)| (secret.clone(), value.clone())));
     }
 
-    /// Returns a secret that may be opened.
+    /// Returns the text of a secret, if the secret could be opened.
     pub(crate) fn opened(&self, secret: &SecretRef) -> Option<&str> {
         self.secrets.get(secret).map(|value| value.expose().as_str())
     }
 
-    /// Returns the driver's id of an instance, also where it is sealed.
+    /// Returns the natural id of an instance, even if it is sealed.
     pub(crate) fn natural(&self, instance: &InstanceRecord) -> Option<String> {
         let sealed = || self.opened(instance.sealed_natural.as_ref()?).map(str::to_owned);
         instance.natural.clone().or_else(sealed)
     }
 
-    /// Returns all secrets.
+    /// Returns the texts of all secrets.
     pub(crate) fn all_opened(&self) -> Vec<String> {
         self.secrets.values().map(|secret| secret.expose().clone()).collect()
     }
 
-    /// Keeps a secret, or forgets it.
+    /// Stores a secret, or drops it.
     pub(crate) fn keep_secret(&mut self, secret: SecretRef, value: Option<Sensitive<String>>) {
         match value {
             Some(value) => drop(self.secrets.insert(secret, value)),
@@ -267,7 +268,7 @@ impl World {
         }
     }
 
-    /// Gives every element without a record one, with a new id.
+    /// Creates a record with a new id for each element that has none.
     pub(crate) fn enroll(&mut self, now: Timestamp, entropy: &dyn Entropy, batch: &mut Vec<ElementRecord>) {
         for element in self.assembly.topology.elements() {
             if element.kind == ElementKind::Reference || self.elements.contains_key(&element.name) {
@@ -291,11 +292,11 @@ impl World {
         }
     }
 
-    /// Returns how far everything has come, for the planner.
+    /// Returns the present state of everything, for the planner.
     pub(crate) fn current(&self) -> Current {
         let mut current = Current::default();
         for record in self.elements.values() {
-            // Of a launch whose end nobody knows, something may be there that nobody knows the id of.
+            // A launch whose end is unknown may have left an instance with an unknown natural id.
             let is_lost = record.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Lost);
             let present =
                 is_lost || self.instances.get(&record.name).is_some_and(InstanceRecord::has_natural);
@@ -329,7 +330,7 @@ impl World {
         current
     }
 
-    /// Returns the pairs of a relationship at one target with some of its sources, in their order.
+    /// Returns the pairs of a relationship between one target and some of its sources, in their order.
     pub(crate) fn pairs_at(
         &self,
         assembly: &ElementName,
@@ -350,8 +351,8 @@ impl World {
         sources.map(key).collect()
     }
 
-    /// Returns what has been called to make a relationship that is not made, with what undoes it. An older windlass has noted
-    /// only how many operations that were.
+    /// Returns the operations that were called for a half-created relationship, with their undo calls. Older
+    /// records have only the number of these operations.
     pub(crate) fn begun(&self, key: &PairKey) -> Vec<Begun> {
         let Some(pair) = self.pairs.get(key).filter(|pair| pair.is_half_made()) else { return Vec::new() };
         if !pair.begun.is_empty() {
@@ -360,8 +361,8 @@ impl World {
         (0..pair.progress as usize).filter_map(|at| self.begins(key, at)).collect()
     }
 
-    /// Returns the operation at a place among those that make a relationship, as the version has it that is wanted, with what
-    /// undoes it.
+    /// Returns a creating operation of a relationship by its index, with its undo calls. The desired version
+    /// has precedence over the installed one.
     pub(crate) fn begins(&self, key: &PairKey, at: usize) -> Option<Begun> {
         let described = [Side::Desired, Side::Installed].map(|side| self.version(side));
         let mut found =
@@ -370,7 +371,7 @@ impl World {
         Some(Begun { operation: relationship.create.get(at)?.clone(), undo: relationship.undo_of(at) })
     }
 
-    /// Finds the resource that an operation of a pair runs on in the end.
+    /// Resolves an operation of a pair to the resource that has it.
     pub(crate) fn operation(
         &self,
         pair: &PairKey,
@@ -391,7 +392,7 @@ impl World {
         }
     }
 
-    /// Returns where an element is placed.
+    /// Returns the placement of an element.
     pub(crate) fn placement(&self, element: &Element, side: Side) -> Placement {
         let mut resolver = Resolver::new(self.version(side), self);
         let mut value = |name: &str| {
@@ -409,7 +410,7 @@ impl World {
         }
     }
 
-    /// Resolves the properties of an element for a call. What the element itself publishes and has not yet, is left out.
+    /// Resolves the properties of an element for a call. Own outputs that are not published yet are omitted.
     pub(crate) fn properties(
         &self,
         element: &Element,
@@ -429,7 +430,7 @@ impl World {
                 Ok(Answer::Known(value)) => {
                     properties.insert(name.clone(), value);
                 }
-                // Its own output, or one that it never published.
+                // The property is an own output without a value, or the call tolerates missing values.
                 _ if property.value.is_none() || unknown == Unknown::LeftOut => {}
                 Ok(Answer::Waiting(missing)) => return Err(not_known(name, &missing)),
                 Err(error) => {
@@ -481,7 +482,7 @@ impl World {
         Ok(arguments)
     }
 
-    /// Returns the lowest state of its parts; none where it has no parts.
+    /// Returns the lowest state of the resources; `None` if there are none.
     pub(crate) fn lowest(&self) -> Option<State> {
         let resources = self.topology().elements().iter();
         let resources = resources.filter(|element| element.kind == ElementKind::Resource);
@@ -489,12 +490,12 @@ impl World {
         resources.map(|element| state(&element.name)).min_by_key(|state| state.rank())
     }
 
-    /// Returns the state that all of its parts have reached; where it has none, what it should be.
+    /// Returns the state that all resources have reached; the goal if there are none.
     pub(crate) fn reached(&self) -> State {
         self.lowest().unwrap_or(self.assembly.goal)
     }
 
-    /// Returns all output properties of the assembly, for people.
+    /// Returns the known output properties of the assembly.
     pub(crate) fn outputs(&self) -> BTreeMap<PropertyName, Resolved> {
         let Some(root) = self.topology().root() else { return BTreeMap::new() };
         let mut resolver = Resolver::new(self.topology(), self);
@@ -506,7 +507,7 @@ impl World {
         known.collect()
     }
 
-    /// Returns all values that others may read of the assembly: those of its properties that are known.
+    /// Returns the known public properties of the assembly, which other assemblies may read.
     pub(crate) fn offered(&self) -> BTreeMap<PropertyName, Resolved> {
         let Some(root) = self.topology().root() else { return BTreeMap::new() };
         let mut resolver = Resolver::new(self.topology(), self);
@@ -527,7 +528,8 @@ impl World {
             }
             Side::Desired => None,
         };
-        // Of what a reference stood for that is not wanted any more, no record says which package it had.
+        // A reference that is no longer desired has no record of its package, so a former one of that name is
+        // used.
         let parted = || {
             let of_name = self.former.values().filter(|package| package.name() == &element.descriptor);
             of_name.min_by_key(|package| &package.digest().0)
@@ -540,20 +542,20 @@ impl World {
         })
     }
 
-    /// Returns the packages that are pinned, by name.
+    /// Returns the pinned packages.
     pub(crate) fn pinned(&self) -> HashMap<DescriptorName, Arc<Package>> {
         let pins = self.assembly.packages.iter();
         pins.filter_map(|(name, digest)| Some((name.clone(), self.former.get(digest)?.clone()))).collect()
     }
 }
 
-/// Returns which of its properties an element declares to be sensitive.
+/// Returns the names of an element's sensitive properties.
 pub(crate) fn sensitive(element: &Element) -> BTreeSet<PropertyName> {
     let sensitive = element.properties.iter().filter(|(_, property)| property.sensitive);
     sensitive.map(|(name, _)| name.clone()).collect()
 }
 
-/// Tells whether nothing is there of an element, nor of what is in it.
+/// Tells whether an element and all elements in it are Absent; `false` if there are no records of them.
 fn is_gone(elements: &BTreeMap<ElementName, ElementRecord>, name: &ElementName) -> bool {
     let behind = elements.range(name..).take_while(|(other, _)| other.as_str().starts_with(name.as_str()));
     let mut own = behind.filter(|(other, _)| *other == name || enclosing(other).any(|whole| whole == *name));
@@ -564,7 +566,7 @@ fn is_gone(elements: &BTreeMap<ElementName, ElementRecord>, name: &ElementName) 
     }) && known
 }
 
-/// Returns the assemblies and groups that an element is in, by their names; the whole assembly last.
+/// Returns the names of the enclosing groups and assemblies, the innermost first.
 fn enclosing(name: &ElementName) -> impl Iterator<Item = ElementName> {
     let parent = |name: &str| name.rfind("__").map(|at| name[..at].to_owned());
     let names = std::iter::successors(parent(name.as_str()), move |name| parent(name));
@@ -581,7 +583,8 @@ pub(crate) fn argument(
     resolver.template(&template.bind_ends(&|end, property| bind_end(topology, pair, end, property)))
 }
 
-/// A declared property comes first; else `name`, `id` and `index` are the instance's own.
+/// Binds a property of an end. A declared property has precedence over the instance's own `name`, `id` and
+/// `index`.
 fn bind_end(topology: &Topology, pair: &PairKey, end: End, property: &PropertyName) -> Part {
     let element = match end {
         End::Source => &pair.source,
@@ -613,7 +616,8 @@ fn not_known(name: &PropertyName, missing: &windlass_model::resolve::Awaited) ->
     )
 }
 
-/// Reads of a world for a call, and notes the secrets that it does not have: none is handed out as the text that stands for it.
+/// A view of the world for one call, which records missing secrets. No call may receive the mask of a secret as
+/// its value.
 struct Opening<'w> {
     world: &'w World,
     missing: RefCell<BTreeSet<SecretRef>>,
@@ -628,7 +632,8 @@ impl<'w> Opening<'w> {
         !self.missing.borrow().is_empty()
     }
 
-    /// Starts over with the next value, and with nothing read: what reads the same secret misses it, too.
+    /// Returns a new resolver for the next value, without recorded secrets. A value that reads the same secret
+    /// records it again.
     fn anew<'a>(&'a self, topology: &'a Topology) -> Resolver<'a> {
         self.missing.borrow_mut().clear();
         Resolver::new(topology, self)
@@ -640,7 +645,7 @@ impl<'w> Opening<'w> {
     }
 }
 
-/// Says that a value needs a secret that the store does not have.
+/// Returns the failure for a property that needs a secret which the store doesn't have.
 pub(crate) fn secret_gone(name: &PropertyName, secret: &str) -> Failure {
     let message = format!(
         "its property `{name}` needs the secret {secret}, which the store does not have; give the value again with `up`"
@@ -652,7 +657,7 @@ impl Lookup for Opening<'_> {
     fn output(&self, element: &ElementName, property: &PropertyName) -> Output {
         let published = self.world.output_of(element, property);
         if let Some(secret) = published.and_then(SecretRef::from_value) {
-            // Noted where it is not there.
+            // The call records the secret if it is missing.
             let _ = self.secret(&secret);
         }
         self.world.output(element, property)
@@ -672,7 +677,7 @@ impl Lookup for Opening<'_> {
 }
 
 impl World {
-    /// Returns what an element has published, secrets as their markers.
+    /// Returns a published output of an element. A secret is its marker.
     fn output_of(&self, element: &ElementName, property: &PropertyName) -> Option<&Value> {
         let instance = self.instances.get(element)?;
         InstanceView::new(&instance.document).output(property.as_str())

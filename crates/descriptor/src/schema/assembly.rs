@@ -1,4 +1,4 @@
-//! Assembly descriptors.
+//! The schema of assembly descriptors.
 
 #![expect(dead_code, reason = "types that only say what a document may have")]
 
@@ -10,48 +10,48 @@ use super::shared::{
     Anything, Count, DescriptorName, MIDDLE, Named, OwnName, Properties, Text, WORD, or_null,
 };
 
-/// What an application is made of, and how its parts relate.
+/// An assembly descriptor: the components of an application and their relationships.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 pub(super) struct Assembly {
-    /// Its name.
+    /// Name of the assembly.
     name: Option<OwnName<true>>,
-    /// What it is for.
+    /// Purpose of the assembly.
     description: Option<Anything>,
     /// Types of properties, by name.
     data_types: Option<Named>,
-    /// Its own properties: its parameters, and what it publishes.
+    /// Properties of the assembly itself: its parameters and its outputs.
     properties: Option<Properties>,
     /// Has no effect: an assembly has no private properties.
     private_properties: Option<Properties>,
-    /// What it offers to others.
+    /// Capabilities offered to others.
     capabilities: Option<Named>,
-    /// What it needs of others.
+    /// Requirements on others.
     requirements: Option<Named>,
-    /// Operations of its parts that it offers as its own.
+    /// Promoted operations of its components.
     operations: Option<BTreeMap<String, Promotion>>,
-    /// Its parts.
+    /// Components.
     composition: Option<BTreeMap<String, Component>>,
-    /// What must exist before it.
+    /// References to existing instances.
     references: Option<BTreeMap<String, Reference>>,
-    /// The relationships between its parts.
+    /// Relationships between components and references.
     relationships: Option<BTreeMap<String, Relationship>>,
-    /// Metrics of its parts that it offers as its own.
+    /// Promoted metrics of its components.
     metrics: Option<Named>,
-    /// What is done when a metric says so.
+    /// Policies about its metrics.
     policies: Option<Named>,
-    /// Where a designer shows things; ignored.
+    /// Layout of a graphical designer; ignored.
     #[schemars(rename = "designerLayout")]
     designer_layout: Option<Anything>,
 }
 
-/// An operation of a part that the assembly offers as its own.
+/// An operation of a component that the assembly promotes.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 struct Promotion {
-    /// What it does.
+    /// Purpose of the operation.
     description: Option<Anything>,
-    /// The component and its operation, as `balancer.AddServer`.
+    /// Component and operation, such as `balancer.AddServer`.
     #[schemars(schema_with = "dotted")]
     source_operation: String,
 }
@@ -60,45 +60,45 @@ fn dotted(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "pattern": format!(r"^{WORD}\.\S+$")})
 }
 
-/// A part of the assembly.
+/// A component of the assembly.
 #[derive(JsonSchema)]
 struct Component {
-    /// The descriptor that it is made from, of one version.
+    /// Descriptor that the component is created from, with one version.
     #[schemars(rename = "type")]
     kind: DescriptorName,
-    /// What it is for.
+    /// Purpose of the component.
     description: Option<Anything>,
-    /// How many there are; 1 where nothing is said.
+    /// Number of nodes; the default is 1.
     quantity: Option<Count>,
-    /// The bounds of its number of nodes, which makes it a cluster.
+    /// Bounds of the number of nodes, which make the component a cluster.
     cluster: Option<Cluster>,
-    /// The values that it is given.
+    /// Given values of its properties.
     properties: Option<Properties>,
 }
 
-/// The bounds of a number of nodes.
+/// Bounds of a number of nodes.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case", transform = or_null)]
 struct Cluster {
-    /// The fewest nodes; 1 where nothing is said.
+    /// Minimum number of nodes; the default is 1.
     minimum_nodes: Option<Count>,
-    /// The nodes to begin with; as many as the minimum where nothing is said.
+    /// Initial number of nodes; the default is the minimum.
     initial_quantity: Option<Count>,
-    /// The most nodes; no bound where nothing is said.
+    /// Maximum number of nodes; the default is no limit.
     maximum_nodes: Option<Count>,
-    /// The nodes of one step of scaling; 1 where nothing is said.
+    /// Number of nodes of one scaling step; the default is 1.
     scaling_increment: Option<Count>,
 }
 
-/// Something that must exist already.
+/// A reference to an existing instance.
 #[derive(JsonSchema)]
 struct Reference {
-    /// What it must be: a descriptor's name, with a range of versions.
+    /// Accepted descriptors: a name with a range of versions.
     #[schemars(rename = "type", schema_with = "reference_type")]
     kind: String,
-    /// What it is for.
+    /// Purpose of the reference.
     description: Option<Anything>,
-    /// What it must look like.
+    /// Required properties of the instance.
     properties: Option<Properties>,
 }
 
@@ -109,27 +109,27 @@ fn reference_type(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A relationship between parts, made and ended as they come and go.
+/// A relationship between components, created and ceased when they change their states.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 struct Relationship {
-    /// What it is for.
+    /// Purpose of the relationship.
     description: Option<Anything>,
-    /// `component.capability` of the sources; a reference by its name alone.
+    /// Sources, as `component.capability`; a reference by its name alone.
     source_capabilities: Endpoints,
-    /// `component.requirement` of the targets.
+    /// Targets, as `component.requirement`.
     target_requirements: Endpoints,
-    /// The state that a source must have reached.
+    /// State of a source at which the relationship is created.
     source_state: State,
-    /// Whether it is made before (`pre`) or after (`post`, the default) a source reaches that state.
+    /// Whether it is created before (`pre`) or after (`post`, the default) a source reaches that state.
     source_state_modifier: Option<Modifier>,
-    /// The state that a target must have reached.
+    /// State of a target at which the relationship is created.
     target_state: State,
-    /// Whether it is made before (`pre`, the default) or after (`post`) a target reaches that state.
+    /// Whether it is created before (`pre`, the default) or after (`post`) a target reaches that state.
     target_state_modifier: Option<Modifier>,
-    /// The arguments of its operations.
+    /// Values for its operations.
     properties: Option<Properties>,
-    /// What is called when it is made and ended.
+    /// Operations that create and cease it.
     lifecycle: Option<RelationshipLifecycle>,
 }
 
@@ -164,12 +164,12 @@ impl JsonSchema for Modifier {
     }
 }
 
-/// What is called, in this order: `source.<operation>` or `target.<operation>`.
+/// Operations in the order of their calls, as `source.<operation>` or `target.<operation>`.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "PascalCase", transform = or_null)]
 struct RelationshipLifecycle {
-    /// When it is made.
+    /// Operations that create the relationship.
     create: Option<Vec<Text>>,
-    /// When it is ended.
+    /// Operations that cease the relationship.
     cease: Option<Vec<Text>>,
 }

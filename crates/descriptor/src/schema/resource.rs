@@ -1,4 +1,4 @@
-//! Resource descriptors.
+//! The schema of resource descriptors.
 
 #![expect(dead_code, reason = "types that only say what a document may have")]
 
@@ -8,53 +8,53 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::shared::{Anything, Named, OwnName, Properties, Text, or_null};
 
-/// What a part can do, and which drivers do it.
+/// A resource descriptor: the capabilities of a component, and the drivers that implement them.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 pub(super) struct Resource {
-    /// Its name.
+    /// Name of the resource.
     name: Option<OwnName<false>>,
-    /// What it is.
+    /// Purpose of the resource.
     description: Option<Anything>,
-    /// Kept and ignored.
+    /// Accepted and ignored.
     #[schemars(rename = "type")]
     kind: Option<Anything>,
-    /// Kept and ignored.
+    /// Accepted and ignored.
     implements: Option<Anything>,
-    /// Kept and ignored: of older descriptors.
+    /// Accepted and ignored; from older descriptors.
     #[schemars(rename = "resource-manager-type")]
     manager_type: Option<Anything>,
-    /// Kept and ignored.
+    /// Accepted and ignored.
     meta_type: Option<Anything>,
-    /// Kept and ignored: of older descriptors.
+    /// Accepted and ignored; from older descriptors.
     template: Option<Anything>,
-    /// Kept and ignored: of older descriptors.
+    /// Accepted and ignored; from older descriptors.
     discover: Option<Anything>,
     /// Types of properties, by name.
     data_types: Option<Named>,
-    /// Its properties: what it takes, and what it publishes.
+    /// Properties of the resource: its inputs and its outputs.
     properties: Option<Properties>,
-    /// Properties that are not seen from outside.
+    /// Properties that are not visible from outside.
     private_properties: Option<Properties>,
-    /// What it offers to others.
+    /// Capabilities offered to others.
     capabilities: Option<Named>,
-    /// What it needs of others.
+    /// Requirements on others.
     requirements: Option<Named>,
-    /// The kinds of infrastructure that it is for.
+    /// Supported infrastructure types.
     infrastructure: Option<Anything>,
-    /// The transitions that it has scripts for: a list of names, or names with what drives them.
+    /// Transitions that it has scripts for: a list of names, or a mapping of names to their drivers.
     lifecycle: Option<Lifecycle>,
-    /// The drivers of all transitions and operations that name none.
+    /// Default drivers of transitions and operations.
     default_driver: Option<BTreeMap<String, Driver>>,
     /// The operations that relationships may call.
     operations: Option<BTreeMap<String, Option<Action>>>,
-    /// How instances of it are found for a reference.
+    /// Drivers that find an existing instance, for references.
     queries: Option<Anything>,
-    /// What it measures.
+    /// Published metrics.
     metrics: Option<Named>,
-    /// What is done when a metric says so.
+    /// Policies about its metrics.
     policies: Option<Named>,
-    /// Where a designer shows things; ignored.
+    /// Layout of a graphical designer; ignored.
     #[schemars(rename = "designerLayout")]
     designer_layout: Option<Anything>,
 }
@@ -77,22 +77,22 @@ impl JsonSchema for Lifecycle {
     }
 }
 
-/// What drives a transition or an operation.
+/// The drivers of a transition or an operation.
 #[derive(JsonSchema)]
 struct Action {
-    /// Its drivers; those of `default-driver` where none is named.
+    /// Drivers; if there are none, those of `default-driver` apply.
     drivers: Option<BTreeMap<String, Driver>>,
 }
 
-/// A driver, and the infrastructure that it is for.
+/// A driver, and the infrastructure that it supports.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case", transform = or_null)]
 struct Driver {
-    /// What it is for; everything where nothing is said.
+    /// Supported infrastructure; the default is all.
     selector: Option<Anything>,
-    /// The older form of `selector`.
+    /// Older form of `selector`.
     infrastructure_type: Option<Infrastructure>,
-    /// What it is told.
+    /// Driver properties.
     properties: Option<Anything>,
 }
 

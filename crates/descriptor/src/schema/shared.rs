@@ -1,4 +1,4 @@
-//! What stands in descriptors of both kinds.
+//! Sections that both kinds of descriptors have.
 
 #![expect(dead_code, reason = "types that only say what a document may have")]
 
@@ -9,48 +9,48 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 /// Properties by name.
 pub(super) type Properties = BTreeMap<String, Property>;
 
-/// Bodies that are kept and not looked into here, by name.
+/// Bodies that the schema doesn't restrict, by name.
 pub(super) type Named = BTreeMap<String, Anything>;
 
-/// Anything at all.
+/// Any value.
 pub(super) type Anything = serde_json::Value;
 
-/// A property. Its type says what its value should be; where it has none, it is a text.
+/// A property. Its `type` describes its value; the default is `string`.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case", transform = also_bare)]
 pub(super) struct Property {
-    /// `string` (the default), `integer`, `float`, `boolean`, `uuid`, `password`, `key`, `map`, `list`, or the name of a data type.
+    /// `string` (the default), `integer`, `float`, `boolean`, `uuid`, `password`, `key`, `map`, `list`, or a data type.
     #[schemars(rename = "type")]
     kind: Option<Text>,
-    /// What the entries of a `map` or `list` are.
+    /// Type of the entries of a `map` or `list`.
     entry_schema: Option<Anything>,
-    /// What it is for.
+    /// Purpose of the property.
     description: Option<Anything>,
-    /// Whether the outermost assembly can't do without a value.
+    /// Whether a top-level assembly requires a value.
     required: Option<Flag>,
-    /// Whether only the part itself gives the value.
+    /// Whether only the component itself sets the value.
     read_only: Option<Flag>,
-    /// Whether it may change while the part is Active.
+    /// Whether the value may change while the component is Active.
     volatile: Option<Flag>,
-    /// Whether its value must not be seen.
+    /// Whether the value is secret.
     sensitive: Option<Flag>,
-    /// The value that it has when nobody gives one.
+    /// Default value.
     default: Option<Anything>,
-    /// The value that it always has: text, often with `${property}` or `${component.property}` in it.
+    /// Fixed value: text, often with `${property}` or `${component.property}` in it.
     value: Option<Anything>,
 }
 
-/// Whatever else stands in the place of a body is read too, with a warning.
+/// Allows any body, since the reader accepts other bodies with a warning.
 fn also_bare(schema: &mut Schema) {
     schema.remove("type");
 }
 
-/// A section or body that may be left empty.
+/// Allows an empty section or body.
 pub(super) fn or_null(schema: &mut Schema) {
     schema.insert("type".to_owned(), serde_json::json!(["object", "null"]));
 }
 
-/// Text; a scalar keeps its spelling, whatever another reader takes it for.
+/// Text. A scalar keeps its spelling, even where other readers convert it.
 pub(super) struct Text;
 
 impl JsonSchema for Text {
@@ -63,7 +63,7 @@ impl JsonSchema for Text {
     }
 }
 
-/// `true` or `false`; `yes`, `no`, `on` and `off` are taken too.
+/// `true` or `false`; `yes`, `no`, `on` and `off` are accepted too.
 pub(super) struct Flag;
 
 impl JsonSchema for Flag {
@@ -99,17 +99,17 @@ impl JsonSchema for Count {
     }
 }
 
-/// The form of one word of a name: a letter first, a letter or digit last, no `__`.
+/// Pattern of a word of a name: a letter first, a letter or digit last, no `__`.
 pub(super) const WORD: &str = r"(?!\w*__)[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?";
 
-/// The form of the middle part of a descriptor's name.
+/// Pattern of the middle part of a descriptor's name.
 pub(super) const MIDDLE: &str =
     r"(?![A-Za-z0-9_-]*__)(?![A-Za-z0-9_-]{51})[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?";
 
-/// The form of a version.
+/// Pattern of a version.
 pub(super) const VERSION: &str = r"[0-9]+(\.[0-9]+)*";
 
-/// The name of a descriptor, as `resource::web_server::1.0`, or a placeholder that the project file fills.
+/// The name of a descriptor, such as `resource::web_server::1.0`, or a placeholder for one.
 pub(super) struct DescriptorName;
 
 impl JsonSchema for DescriptorName {
@@ -126,7 +126,7 @@ impl JsonSchema for DescriptorName {
     }
 }
 
-/// What a descriptor calls itself.
+/// The name that a descriptor gives itself.
 pub(super) struct OwnName<const ASSEMBLY: bool>;
 
 impl<const ASSEMBLY: bool> JsonSchema for OwnName<ASSEMBLY> {

@@ -1,4 +1,4 @@
-//! What can be asked of an assembly.
+//! Intents with all their inputs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,22 +13,23 @@ use windlass_secret::{SecretRef, Sensitive};
 
 use super::essence;
 
-/// What a person says became of calls that nobody else can tell of.
+/// An operator's answer about undecided calls, whose outcome only a person can determine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// What became of them.
+    /// The outcome of the calls.
     pub what: Assumption,
-    /// The parts that they were made on; none means all that are asked about.
+    /// The elements of the calls; empty means all undecided calls.
     pub of: Vec<ElementName>,
-    /// What the part publishes since, where that was done and its report is lost: of one part, and of what it declares.
+    /// The outputs of the element, if its call was done and the report is lost. The answer then covers one
+    /// element, and names only outputs that the element declares.
     #[serde(default)]
     pub published: Told,
-    /// The driver's id of the one part that was launched and whose report is lost.
+    /// The natural id of the launched element, if its report is lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub natural: Option<String>,
 }
 
-/// What a part publishes, as a person tells. Its values may be secrets, so nothing prints them.
+/// The outputs of an element, as stated by an operator. Values may be secret, so `Debug` prints only names.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Told(pub BTreeMap<PropertyName, Value>);
@@ -40,103 +41,104 @@ impl fmt::Debug for Told {
 }
 
 impl Answer {
-    /// Answers for all calls that are asked about.
+    /// Creates an answer for all undecided calls.
     pub fn of_all(what: Assumption) -> Self {
         Self { what, of: Vec::new(), published: Told::default(), natural: None }
     }
 
-    /// Tells whether a call is answered for.
+    /// Tells whether the answer covers a call.
     pub fn is_about(&self, call: &CallRecord) -> bool {
         self.of.is_empty() || self.of.contains(&call.element)
     }
 }
 
-/// What is asked of an assembly.
+/// An intent with all its inputs.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Ask {
-    /// It should be like this: a new one is made, one that is there is changed or repaired.
+    /// Creates, changes or repairs the assembly, so that it becomes the desired one.
     Up(Box<Desired>),
-    /// Nothing of it should be there.
+    /// Removes the assembly.
     Down,
-    /// Nothing of it should be there, and these packages take it down instead of those that it was made from, as far as
-    /// they have the same names.
+    /// Removes the assembly with other packages. Each of them replaces the pinned package of the same name.
     DownWith(Vec<Package>),
-    /// What was asked last, once more.
+    /// Resumes the last intent: plans it again from the records.
     Retry {
-        /// What became of calls whose end is not known; none asks.
+        /// The operator's answer about undecided calls. With `None` the intent is refused while a call is
+        /// undecided.
         assume: Option<Answer>,
     },
-    /// All of its parts should be in this state: Installed, Inactive or Active.
+    /// Brings all elements into one state: Installed, Inactive or Active.
     SetState(State),
-    /// One of its clusters should have more or fewer nodes, by its increment.
+    /// Adds or removes nodes of a cluster, by its scaling increment.
     Scale {
         /// The cluster.
         cluster: ElementName,
-        /// Which way.
+        /// The direction.
         scale: Scale,
     },
-    /// This part does not do its work, whatever its state says: it should be stopped and started.
+    /// Stops and starts an element that does not work, even if its recorded state is Active.
     Heal(ElementName),
-    /// It should be again what a process had made it; none means what it was before the last change.
+    /// Restores the version that was current after a process. `None` restores the version before the last
+    /// change.
     Rollback(Option<ProcessId>),
-    /// Something of the above, if what it comes to is still what somebody has looked at; else nothing.
+    /// Executes another ask if its plan equals a saved plan; otherwise the ask is refused.
     AsPlanned {
-        /// What is asked.
+        /// The other ask.
         ask: Box<Ask>,
-        /// The plan that must come of it, as [`essence`](super::essence) has it.
+        /// The saved plan, in the form of [`essence`](super::essence).
         plan: Value,
-        /// What that plan must change, in the same form; none asks for nothing. It tells a secret that changes from one
-        /// that doesn't, where the steps are the same.
+        /// The changes of the saved plan, in the same form; `None` skips their comparison. They reveal a
+        /// changed secret even if the steps are equal.
         changes: Option<Value>,
     },
 }
 
-/// An assembly as it should be, with all that is needed to make it so.
+/// A desired assembly with everything that is needed to create it.
 #[derive(Debug, Clone)]
 pub struct Desired {
-    /// What it should be.
+    /// The desired topology.
     pub topology: Topology,
-    /// The descriptor it was made from.
+    /// The descriptor of the assembly.
     pub descriptor: DescriptorName,
-    /// The parameters it was asked with, without sensitive values.
+    /// The given parameters, without sensitive values.
     pub parameters: BTreeMap<PropertyName, Value>,
     /// The sensitive values that the topology refers to.
     pub secrets: BTreeMap<SecretRef, Sensitive<String>>,
     /// The packages of its resources.
     pub packages: Vec<Package>,
-    /// How to get there.
+    /// The options.
     pub manner: Manner,
 }
 
-/// How an assembly is brought up.
+/// The options of [`Ask::Up`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manner {
-    /// The state that all parts should be in.
+    /// The desired state of all elements.
     pub goal: State,
-    /// Whether parts that exist already are taken over instead of made.
+    /// Whether existing instances are adopted instead of created.
     pub adopt: bool,
-    /// Parts that are made anew whether they have changed or not.
+    /// Elements to re-create, even if they have not changed.
     pub replace: BTreeSet<ElementName>,
-    /// The parts that the plan is limited to, with what they wait for; empty means all.
+    /// Elements that the plan is limited to, together with their prerequisites; empty means all.
     pub target: BTreeSet<ElementName>,
 }
 
 impl Default for Manner {
-    /// Everything Active, and no part touched that has not changed.
+    /// Returns options that make all elements Active and touch only changed elements.
     fn default() -> Self {
         Self { goal: State::Active, adopt: false, replace: BTreeSet::new(), target: BTreeSet::new() }
     }
 }
 
-/// What must come of an ask.
+/// The saved plan and changes that an ask must lead to.
 pub(super) struct Expected {
     plan: Value,
     changes: Option<Value>,
 }
 
 impl Expected {
-    /// Tells whether it has come of it.
+    /// Tells whether a plan equals the saved one.
     pub(super) fn is(&self, planned: &Planned) -> bool {
         self.plan == essence(&planned.plan)
             && self.changes.as_ref().is_none_or(|changes| essence(changes) == essence(&planned.diff))
@@ -144,7 +146,7 @@ impl Expected {
 }
 
 impl Ask {
-    /// Returns what is asked, whatever plan must come of it.
+    /// Returns the ask without an expected plan.
     pub(super) fn bare(&self) -> &Self {
         match self {
             Self::AsPlanned { ask, .. } => ask.bare(),
@@ -152,7 +154,7 @@ impl Ask {
         }
     }
 
-    /// Returns what a person says became of calls that nobody else can tell of.
+    /// Returns the operator's answer about undecided calls.
     pub(super) fn assumption(&self) -> Option<Answer> {
         match self.bare() {
             Self::Retry { assume } => assume.clone(),
@@ -160,7 +162,7 @@ impl Ask {
         }
     }
 
-    /// Takes apart what is asked, and what must come of it.
+    /// Splits off the expected plan.
     pub(super) fn apart(self) -> (Self, Option<Expected>) {
         match self {
             Self::AsPlanned { ask, plan, changes } => (ask.apart().0, Some(Expected { plan, changes })),
@@ -168,7 +170,7 @@ impl Ask {
         }
     }
 
-    /// Returns the intent that is recorded, where `goal` is the state that the assembly should have had so far.
+    /// Returns the intent to record; `goal` is the goal of the assembly before this intent.
     pub(super) fn intent(&self, goal: State) -> Intent {
         match self {
             Self::Up(desired) if desired.manner.adopt => Intent::Adopt,

@@ -1,4 +1,4 @@
-//! Looking for what exists: drivers are asked by `queries`, for references and for what is taken over.
+//! Finds existing instances by the `queries` of drivers, for references and for adoption.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,28 +18,28 @@ use super::Means;
 use super::look::{self, Looking};
 use crate::stop::Stop;
 
-/// Something that is looked for.
+/// A search for existing instances.
 #[derive(Debug, Clone)]
 pub struct Quest {
-    /// The package of its resource, which has `queries`.
+    /// The package of the resource, which declares `queries`.
     pub package: Arc<Package>,
-    /// Where it is.
+    /// The placement, which chooses the location.
     pub placement: Placement,
-    /// What it must look like.
+    /// The properties that an instance must have.
     pub properties: BTreeMap<String, Value>,
-    /// The store whose next process sweeps what a killed search leaves; none where the project has none yet.
+    /// The store whose next process removes the jobs of a killed search; `None` if the project has no store
+    /// yet.
     pub store: Option<StoreId>,
 }
 
-/// The longest that a search may take.
+/// Maximum duration of a search.
 const LONGEST: Duration = Duration::from_secs(600);
 
 impl Means {
-    /// Has a driver look for something. Nothing is changed by it, so it needs neither a lease nor a store.
+    /// Lets a driver search for instances. A search changes nothing, so it needs neither a lease nor a store.
     ///
     /// # Errors
-    ///
-    /// When it can't be looked for; that there is nothing is no error.
+    /// A failure if the search can't run or fails. An empty result is not an error.
     pub async fn discover(&self, quest: &Quest) -> Result<Vec<Found>, Failure> {
         let refused = |why| Failure::new(FailureKind::Refused, why);
         let location = Arc::new(self.places.location(&quest.placement).map_err(refused)?);
@@ -69,7 +69,7 @@ impl Means {
     }
 }
 
-/// A driver that takes over what exists by finding it: for resources that have `queries` and no Adopt.
+/// A driver that adopts an instance by searching for it. It serves resources with `queries` and without Adopt.
 pub(crate) struct ByQueries(pub(crate) Arc<dyn Driver>);
 
 #[async_trait]
@@ -114,7 +114,7 @@ impl Driver for ByQueries {
 }
 
 impl ByQueries {
-    /// Finds the one thing that a call is about.
+    /// Finds the only instance that matches a call.
     async fn find(&self, context: &dyn Context, call: &Call) -> Result<Report, Failure> {
         let given = call.properties.iter().filter(|(_, input)| !input.value.is_null());
         let query = Query {

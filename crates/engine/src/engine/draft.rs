@@ -1,5 +1,6 @@
-//! What an intent comes to: the assembly as it should be, the plan, and what the plan changes. Pure: nothing is read or
-//! written here, so that a preview and the real thing are the same.
+//! Drafts intents: the desired assembly, the plan, and its changes.
+//!
+//! Drafting is pure, so a preview and the real execution can't differ.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -24,53 +25,54 @@ use super::means::Means;
 use crate::error::EngineError;
 use crate::world::World;
 
-/// What is remembered of an assembly beside its snapshot.
+/// The recorded past of an assembly that its snapshot doesn't contain.
 #[derive(Default)]
 pub(super) struct Former {
-    /// What it was asked to be, oldest first; none where everything that is there is of the newest version.
+    /// Versions, oldest first. Empty if everything belongs to the newest version and the intent is no rollback.
     pub(super) versions: Vec<VersionRecord>,
-    /// The packages that its parts were made from, and those that are pinned.
+    /// Packages that elements were created from, and pinned packages.
     pub(super) packages: HashMap<PackageDigest, Arc<Package>>,
-    /// What the last process was asked, if it has not reached its end: the same asked again goes on with it.
+    /// The intent of the last process, if that process has not completed. A `Scale` or `Rollback` that is
+    /// repeated resumes it.
     pub(super) unfinished: Option<Intent>,
-    /// The parts that what was asked last was limited to: the same asked again is, too.
+    /// Elements that the last intent was limited to. A retry keeps this limit.
     pub(super) target: BTreeSet<ElementName>,
 }
 
-/// What an intent comes to.
+/// The result of drafting an intent.
 pub(super) struct Draft {
     pub(super) world: World,
     pub(super) plan: Plan,
     pub(super) diff: Diff,
-    /// Changes that the plan leaves out, because it is limited to some parts.
+    /// Changes that the plan omits because it is limited to some elements.
     pub(super) undone: Diff,
-    /// The parts that a person has limited it to.
+    /// Elements that the operator has limited the intent to.
     pub(super) target: BTreeSet<ElementName>,
     pub(super) intent: Intent,
-    /// Whether the assembly is to be something else than before.
+    /// Whether the desired assembly differs from the recorded one.
     pub(super) is_new_version: bool,
-    /// The elements that have no record yet.
+    /// Records of new elements.
     pub(super) enrolled: Vec<ElementRecord>,
-    /// The secrets that the store does not have yet.
+    /// Secrets that the store may lack.
     pub(super) secrets: BTreeMap<SecretRef, Sensitive<String>>,
-    /// The packages that the store may not have yet.
+    /// Packages that the store may lack.
     pub(super) packages: Vec<Arc<Package>>,
-    /// The elements that are taken for broken from now on.
+    /// Elements that become Broken when the process begins.
     pub(super) broken: Vec<ElementName>,
-    /// What the assembly was before; none for a new one.
+    /// The assembly before the intent; `None` for a new one.
     pub(super) before: Option<Before>,
 }
 
-/// What others may rely on of an assembly as it was before.
+/// The facts about an assembly before the intent that other assemblies may rely on.
 pub(super) struct Before {
     pub(super) goal: State,
     pub(super) descriptor: DescriptorName,
     pub(super) references: BTreeSet<AssemblyName>,
 }
 
-/// What should be, and what comes with it.
+/// The desired assembly, and the options of the planner.
 struct Target {
-    /// None when nothing should be.
+    /// `None` if the assembly is to be removed.
     record: Option<AssemblyRecord>,
     packages: Vec<Arc<Package>>,
     secrets: BTreeMap<SecretRef, Sensitive<String>>,
@@ -78,7 +80,7 @@ struct Target {
 }
 
 impl Means {
-    /// Works out what an intent comes to.
+    /// Drafts an intent.
     pub(super) fn draft(
         &self,
         ask: Ask,
@@ -168,7 +170,7 @@ impl Means {
     }
 }
 
-/// Finds the packages of what should be.
+/// Returns the packages of the desired assembly.
 fn packages_of(
     world: &World,
     given: &[Arc<Package>],
@@ -183,7 +185,7 @@ fn packages_of(
     Ok(packages)
 }
 
-/// Works out what a descriptor asks for.
+/// Returns the target of [`Ask::Up`].
 fn up(
     desired: Desired,
     before: Option<&AssemblyRecord>,
@@ -225,7 +227,7 @@ fn up(
     Ok(Target { record: Some(record), packages, secrets, options })
 }
 
-/// Works out what is asked of an assembly as the store has it.
+/// Returns the target of an intent on a recorded assembly.
 fn stored(
     ask: Ask,
     record: &AssemblyRecord,
@@ -235,7 +237,7 @@ fn stored(
     let mut next = record.clone();
     let mut options = Options { goal: record.goal, packages: record.packages.clone(), ..Options::default() };
     match ask {
-        // What is as planned was taken apart.
+        // Neither occurs here: `up` handles the first, and `draft` has unwrapped the second.
         Ask::Up(_) | Ask::AsPlanned { .. } => {}
         Ask::Down | Ask::DownWith(_) => return Ok(nothing()),
         Ask::Retry { .. } if record.goal == State::Absent => return Ok(nothing()),
@@ -244,7 +246,7 @@ fn stored(
             next.goal = state;
             options.goal = state;
         }
-        // It has its new size already.
+        // The interrupted process has already recorded the new size.
         Ask::Scale { .. } if former.unfinished.as_ref() == Some(&*intent) => {}
         Ask::Scale { cluster, scale } => next = resize(next, &cluster, scale)?,
         Ask::Heal(element) => {
@@ -265,7 +267,7 @@ fn stored(
                 created: record.created,
                 version: record.version,
                 reached: record.reached,
-                // What goes down is not brought back.
+                // A rollback doesn't revive an assembly that is being removed; it is refused below.
                 goal: if record.goal == State::Absent { State::Absent } else { version.assembly.goal },
                 ..version.assembly.clone()
             };
@@ -301,7 +303,8 @@ fn resize(
     Ok(record)
 }
 
-/// Gives clusters that were scaled the size that they have, as long as the descriptor gives them the same as before.
+/// Applies the recorded sizes of scaled clusters. A size is kept as long as the descriptor gives the cluster
+/// the same size as when it was scaled.
 fn keep_sizes(
     mut topology: Topology,
     sizes: &BTreeMap<ElementName, Scaled>,
@@ -323,8 +326,8 @@ fn keep_sizes(
     (topology, kept)
 }
 
-/// Finds the version to go back to: that of a process, else the one before the last. What an assembly of the same name was
-/// before it was taken down is no version of this one.
+/// Finds the version to roll back to: that of a process, or the one before the newest. Versions of an earlier
+/// assembly with the same name don't count.
 fn earlier<'a>(
     versions: &'a [VersionRecord],
     record: &AssemblyRecord,
@@ -338,7 +341,7 @@ fn earlier<'a>(
     found.ok_or_else(|| EngineError::NoVersion { name: record.name.clone(), process })
 }
 
-/// Describes what is there: each part as the version has it that it was made from.
+/// Returns the installed topology: each element as described by the version that it was created from.
 pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], world: &World) -> Topology {
     let newest = || record.topology.clone();
     if versions.is_empty() {
@@ -354,12 +357,13 @@ pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], wor
     merged(&topologies, version_of, made).unwrap_or_else(newest)
 }
 
-/// Returns the process whose version a part is of: once a version is reached, all is of it, also what it changed nothing of.
+/// Returns the process of the version that an element belongs to. A reached version covers all elements,
+/// including unchanged ones.
 pub(super) fn of_version(made: &Made, record: &AssemblyRecord) -> ProcessId {
     made.configured_by.max(record.reached.unwrap_or(ProcessId(0)))
 }
 
-/// Tells whether something is there that was made from an older version, or that only an older version describes.
+/// Tells whether something exists that belongs to an older version, or that only an older version describes.
 pub(super) fn is_mixed(snapshot: &Snapshot) -> bool {
     let Some(version) = snapshot.assembly.version else { return false };
     let mut pairs = snapshot.pairs.values().filter(|pair| pair.is_there());
@@ -369,7 +373,7 @@ pub(super) fn is_mixed(snapshot: &Snapshot) -> bool {
         || pairs.any(|pair| !describes(&snapshot.assembly.topology, &pair.key))
 }
 
-/// Tells whether an assembly is to be something else than before.
+/// Tells whether the desired assembly differs from the recorded one.
 fn is_other(before: &AssemblyRecord, after: &AssemblyRecord) -> bool {
     before.topology != after.topology
         || before.descriptor != after.descriptor
@@ -379,8 +383,8 @@ fn is_other(before: &AssemblyRecord, after: &AssemblyRecord) -> bool {
         || before.goal != after.goal
 }
 
-/// Gives a secret whose value is another one than the store has under its name, a name of its own: what is there was made
-/// with the old value, and is stopped and removed with it.
+/// Renames each secret whose value differs from the stored value of that name. Existing elements were created
+/// with the old value, and are stopped and removed with it.
 fn name_apart(
     secrets: BTreeMap<SecretRef, Sensitive<String>>,
     old: &BTreeMap<SecretRef, Sensitive<String>>,
@@ -409,7 +413,7 @@ pub(super) fn resources(topology: &Topology) -> impl Iterator<Item = &windlass_m
     topology.elements().iter().filter(|element| element.kind == ElementKind::Resource)
 }
 
-/// Returns the other assemblies on whose parts the plan calls operations.
+/// Returns the other assemblies on whose elements the plan calls operations.
 pub(super) fn called_on(draft: &Draft) -> BTreeSet<AssemblyName> {
     let mut called = BTreeSet::new();
     for (_, work) in draft.plan.work() {
@@ -428,15 +432,15 @@ pub(super) fn called_on(draft: &Draft) -> BTreeSet<AssemblyName> {
     called
 }
 
-/// Returns a plan, or a part of a topology, without the places where it is declared: two plans that do the same for the same
-/// reasons have the same essence, from whatever folder the descriptors were read.
+/// Serializes a plan, or a part of a topology, without source places. Two plans with the same work and reasons
+/// have the same essence, even if their descriptors were read from different folders.
 pub fn essence(of: &impl Serialize) -> Value {
     let mut value = serde_json::to_value(of).unwrap_or_default();
     strip(&mut value);
     value
 }
 
-/// Takes the places out.
+/// Removes the source places.
 fn strip(value: &mut Value) {
     match value {
         Value::Object(entries) => {

@@ -1,4 +1,4 @@
-//! Looking how things really are, beside what is on record. Nothing is changed by it, so it needs no lease.
+//! Health checks: observe the actual state of elements. A check changes nothing, so it needs no lease.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,28 +20,28 @@ use crate::error::EngineError;
 use crate::machine::Machine;
 use crate::stop::Stop;
 
-/// How an element was found.
+/// The result of a health check.
 #[derive(Debug, Clone)]
 pub struct Seen {
     /// The element.
     pub element: ElementName,
-    /// The state that is on record.
+    /// The recorded state.
     pub state: State,
-    /// What its driver sees of it, or why it can't look.
+    /// The observation of the driver, or the reason why there is none.
     pub sight: Result<Observation, Failure>,
-    /// What was measured meanwhile, by the names of metrics, as the driver says it.
+    /// The metrics that were measured during the check, by name.
     pub metrics: BTreeMap<String, Value>,
 }
 
 impl Seen {
-    /// Tells whether its check could not run: that says nothing of how the part is.
+    /// Tells whether the check could not run. Such a check says nothing about the element.
     pub fn is_unseen(&self) -> bool {
         use FailureKind::{Capacity, Infrastructure, Lost, Refused};
         let kind = self.sight.as_ref().err().map(|failure| failure.kind);
         matches!(kind, Some(Refused | Capacity | Infrastructure | Lost))
     }
 
-    /// Tells whether it is as its record says; none when that can't be told.
+    /// Tells whether the element matches its record; `None` if that is unknown.
     pub fn is_well(&self) -> Option<bool> {
         match &self.sight {
             Ok(Observation::Reached) => Some(true),
@@ -52,20 +52,19 @@ impl Seen {
 }
 
 impl Engine {
-    /// Looks how the parts of an assembly are that are up, as far as their drivers can look. In the order of the assembly.
+    /// Checks the Active elements whose drivers can observe. The results are in the order of the assembly.
     ///
     /// # Errors
-    ///
-    /// When there is no such assembly, or the store can't be read. That a part can't be looked at is in its answer.
+    /// [`EngineError::Unknown`] if there is no such assembly, or an error of the store. The failure of a check
+    /// is in its result.
     pub async fn look(&self, name: &AssemblyName) -> Result<Vec<Seen>, EngineError> {
         self.look_until(name, &Stop::default()).await
     }
 
-    /// Looks as [`look`](Self::look) does, and stops when it is to.
+    /// Checks like [`look`](Self::look), and ends early when a stop is requested.
     ///
     /// # Errors
-    ///
-    /// As of [`look`](Self::look), and [`EngineError::Stopped`].
+    /// The errors of [`look`](Self::look), and [`EngineError::Stopped`].
     pub async fn look_until(&self, name: &AssemblyName, stop: &Stop) -> Result<Vec<Seen>, EngineError> {
         let Some(snapshot) = self.store.load(name).await? else {
             return Err(self.unknown(name).await?);
@@ -114,28 +113,29 @@ impl Engine {
     }
 }
 
-/// Returns what the ids of a look's jobs begin with: no two looks have the same, be they of one assembly or of two, of one
-/// process or of two. It says when nobody waits for them any more.
+/// Returns a unique prefix for the ids of a check's jobs. It contains the time, in seconds, after which no
+/// process waits for these jobs.
 pub(super) fn round(store: &StoreId, entropy: &dyn Entropy, now: Timestamp, longest: Duration) -> String {
     let over = now.plus_millis(i64::try_from((longest + SLACK).as_millis()).unwrap_or(i64::MAX));
     let random = InstanceId::random(entropy);
     format!("{store}-w{}-{}", over.as_millis() / 1000, &random.as_str()[..LETTERS])
 }
 
-/// Tells whether a job belongs to a health check or a query whose process is gone.
+/// Tells whether a job belongs to a health check or a query whose time is over, so that no process waits for
+/// it.
 pub(super) fn is_forgotten(job: &JobId, store: &StoreId, now: Timestamp) -> bool {
     let rest = job.as_str().strip_prefix(store.as_str()).and_then(|rest| rest.strip_prefix("-w"));
     let over = rest.and_then(|rest| rest.split('-').next()?.parse::<i64>().ok());
     over.is_some_and(|over| over < now.as_millis() / 1000)
 }
 
-/// How long after its limit a job of a look may be there: it has a grace to end in, and is removed then.
+/// Time after its limit in which a check's job may still exist: to end by itself, and to be removed.
 const SLACK: Duration = Duration::from_secs(60);
 
-/// How many letters tell looks apart that end in the same second: sixty bits.
+/// Number of random letters that distinguish checks which end in the same second: 60 bits.
 const LETTERS: usize = 12;
 
-/// Returns what a report says of metrics. What it says of them wrongly is nothing; the observation is of the rest.
+/// Returns the metrics of a report. Invalid updates yield no metrics, and don't invalidate the observation.
 fn measured(report: &Report) -> BTreeMap<String, Value> {
     let mut document = json!({});
     let applied = Update::parse(&report.updates, shape()).map(|parsed| parsed.update.apply(&mut document));
@@ -143,29 +143,29 @@ fn measured(report: &Report) -> BTreeMap<String, Value> {
     metrics.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// An element to look at.
+/// An element to check.
 pub(crate) struct Look {
     pub(crate) element: ElementName,
     pub(crate) state: State,
-    /// The call, and who can look; or why nobody can.
+    /// The call with its driver, or the reason why the check can't run.
     pub(crate) ready: Result<(Box<Call>, Arc<dyn Driver>), Failure>,
 }
 
-/// The world for a look: jobs run, and nothing is written down.
+/// The [`Context`] of a check: jobs run, and nothing is recorded.
 pub(super) struct Looking {
     pub(super) runtime: Arc<dyn Runtime>,
-    /// What the ids of its jobs begin with.
+    /// The prefix of its job ids.
     pub(super) round: String,
     pub(super) owner: Option<Owner>,
     pub(super) clock: Arc<dyn Clock>,
-    /// The longest that a job may take.
+    /// Maximum duration of a job.
     pub(super) longest: Duration,
-    /// When no more is looked at, and a job that looks is stopped.
+    /// The stop that cancels a running job and refuses further ones.
     pub(super) stop: Stop,
 }
 
 impl Looking {
-    /// Runs a job unless it is to stop, or until then.
+    /// Runs a job. A stop refuses the job, or cancels it while it runs.
     async fn run(&self, id: &JobId, job: &Job) -> Result<Outcome, String> {
         let stopped = || "it was stopped on request".to_owned();
         if self.stop.soon.is_cancelled() {
@@ -176,7 +176,8 @@ impl Looking {
             outcome = self.runtime.run(id, job) => return outcome.map_err(|error| error.to_string()),
             () = self.stop.soon.cancelled() => {}
         }
-        // A look changes nothing: nobody waits for it. What can't be removed is found by its owner later.
+        // A check changes nothing, so no process waits for a cancelled one. The next process of the store
+        // removes a job that can't be removed now.
         let removed = async {
             self.runtime.cancel(id, Duration::ZERO).await?;
             self.runtime.wait(id).await?;
@@ -189,10 +190,10 @@ impl Looking {
     }
 }
 
-/// How long a look may take to be stopped.
+/// Maximum time to cancel and remove a job.
 const LAST_LOOK: Duration = Duration::from_secs(5);
 
-/// The longest that a look may take.
+/// Maximum duration of a check's job.
 const LONGEST: Duration = Duration::from_secs(120);
 
 #[async_trait]
@@ -217,7 +218,7 @@ impl Context for Looking {
         Ok(())
     }
 
-    /// Nothing of its jobs is kept.
+    /// Does nothing, since no output of a job is kept.
     fn hide(&self, _: &[String]) {}
 
     fn cancelled(&self) -> bool {
@@ -235,7 +236,7 @@ mod tests {
 
     use super::*;
 
-    /// The ids of jobs hold for checks of many assemblies at the same moment, and say when they are over.
+    /// Job ids are unique across simultaneous checks, and contain the time when the check is over.
     #[test]
     fn no_two_looks_have_the_same_jobs() {
         let (store, now) = ("shop".parse().unwrap(), Timestamp::from_millis(1_700_000_000_123));

@@ -1,4 +1,4 @@
-//! What can be said of an intent without a store: what is wanted, and whether it can be placed.
+//! The environment of an engine, and the part of drafting that needs no store.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -15,33 +15,33 @@ use crate::error::{EngineError, Lack, Unplaced};
 use crate::places::Places;
 use crate::world::World;
 
-/// What an engine works with, beside its store.
+/// The environment of an engine, without its store.
 #[derive(Clone)]
 pub struct Means {
-    /// The drivers at hand.
+    /// The available drivers.
     pub drivers: Registry,
     /// The locations and runtimes.
     pub places: Arc<dyn Places>,
-    /// The time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Where ids come from.
+    /// The source of random ids.
     pub entropy: Arc<dyn Entropy>,
-    /// The machine and the folder it works from, in words for people: jobs that were started from elsewhere can't be
-    /// looked for.
+    /// The machine and folder of this process, in words for people. Jobs that were started elsewhere can't be
+    /// found from here.
     pub home: String,
 }
 
 impl Means {
-    /// Says what [`Ask::Up`] would do, as planned or not, where nothing is there of the assembly. Nothing is read or changed.
+    /// Previews [`Ask::Up`], with or without an expected plan, for an assembly that doesn't exist. Reads and
+    /// changes nothing.
     ///
     /// # Errors
-    ///
-    /// Whatever stands against bringing the assembly up.
+    /// The reason why the assembly can't be created.
     pub fn preview_new(&self, ask: Ask) -> Result<Preview, EngineError> {
         Ok(Preview::of(self.draft(ask, None, Former::default())?, false))
     }
 
-    /// Looks whether every part has a place, a driver and a runtime, before anything is started.
+    /// Checks that every resource has a location, a driver and a runtime, before anything starts.
     pub(super) fn preflight(&self, world: &World, adopt: bool) -> Result<(), EngineError> {
         let mut looked: HashMap<(Placement, DescriptorName), Result<(), (Lack, String)>> = HashMap::new();
         let mut problems: BTreeMap<(Lack, String), Unplaced> = BTreeMap::new();
@@ -82,7 +82,7 @@ impl Means {
         }
     }
 
-    /// Looks whether there is a driver for each transition that a resource declares.
+    /// Checks that each declared transition of a resource has a driver.
     fn served(&self, world: &World, element: &Element, location: &Location) -> Result<(), String> {
         let package = world.package(element, Side::Desired).map_err(|failure| failure.message)?;
         for transition in element.transitions.iter() {
@@ -105,7 +105,7 @@ impl Means {
     }
 }
 
-/// Returns the place in the descriptor that says where an element goes, else that of the element.
+/// Returns the place in the descriptor that chooses an element's location, or else the place of the element.
 fn placed_at(world: &World, element: &Element) -> Option<Origin> {
     let said = |of: &Element| {
         let names = [location::DEPLOYMENT_LOCATION, location::RESOURCE_MANAGER];

@@ -1,4 +1,4 @@
-//! Intents: what a user asks, carried out under the lease of its assembly.
+//! Executes intents under the lease of their assembly.
 
 mod ask;
 mod discover;
@@ -51,23 +51,24 @@ pub use transfer::{Bundle, HandOver};
 pub use draft::essence;
 use draft::{Draft, Former};
 
-/// How fast, how often, how patient.
+/// The settings of execution.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// How many driver calls run at once.
+    /// Maximum number of concurrent driver calls.
     pub parallelism: usize,
-    /// How long to wait before looking again at an instance that is on its way; it grows with every look.
+    /// Delay before the first observation of a converging instance. It grows with each observation.
     pub poll: Duration,
-    /// How long a job that is stopped may take to end by itself.
+    /// Time that a cancelled job has to end by itself.
     pub grace: Duration,
-    /// How long what runs may go on when somebody else asks the process to stop, before it is stopped.
+    /// Time that running jobs have to end after another process has requested a stop. It also bounds the wait
+    /// for the lease of another assembly.
     pub patience: Duration,
-    /// Whether an assembly may go, or be changed, though others reference it.
+    /// Whether an assembly may be removed or changed although others reference it.
     pub force: bool,
 }
 
 impl Default for Options {
-    /// Eight calls at once, a first look after half a second, ten seconds of grace and of patience.
+    /// Returns 8 concurrent calls, a first observation after 500 ms, and 10 s of grace and of patience.
     fn default() -> Self {
         Self {
             parallelism: 8,
@@ -79,31 +80,31 @@ impl Default for Options {
     }
 }
 
-/// Carries out intents on one store.
+/// An engine, which executes intents on one store.
 #[derive(Clone)]
 pub struct Engine {
-    /// What is remembered.
+    /// The store.
     pub store: Arc<dyn Store>,
-    /// The drivers, the places, the time.
+    /// The environment: drivers, places, clock.
     pub means: Means,
-    /// How fast, how often, how patient.
+    /// The settings.
     pub options: Options,
 }
 
-/// What an intent would do.
+/// A preview of an intent.
 #[derive(Debug, Clone)]
 pub struct Preview {
     /// The plan.
     pub plan: Plan,
-    /// What is different afterwards.
+    /// The changes that the plan makes.
     pub diff: Diff,
-    /// Changes that the plan leaves out, because it is limited to some parts.
+    /// Changes that the plan omits because it is limited to some elements.
     pub undone: Diff,
-    /// The assembly as it should be.
+    /// The desired assembly.
     pub assembly: AssemblyRecord,
-    /// What would be recorded as asked.
+    /// The intent that would be recorded.
     pub intent: Intent,
-    /// Whether something of the assembly is there already.
+    /// Whether the assembly already exists.
     pub exists: bool,
 }
 
@@ -114,7 +115,7 @@ impl Preview {
     }
 }
 
-/// A process that is ready to run, under its lease.
+/// A recorded process that is ready to run, with its lease.
 #[must_use = "nothing happens before it is run"]
 pub struct Prepared {
     engine: Engine,
@@ -126,52 +127,54 @@ pub struct Prepared {
     undone: Diff,
 }
 
-/// How a process ended.
+/// The result of a process.
 #[derive(Debug, Clone)]
 pub struct Ended {
     /// The process.
     pub process: ProcessRecord,
-    /// Its steps in numbers.
+    /// The number of steps, by result.
     pub tally: Tally,
-    /// The state that all parts should have in the end.
+    /// The desired state of all elements.
     pub goal: State,
-    /// The lowest state that a part has; the goal, where there are no parts.
+    /// The lowest state of a resource; the goal if there are no resources.
     pub reached: State,
-    /// Whether it was about some of the parts only; also where that is not known.
+    /// Whether the process was limited to some elements; also `true` if that is unknown.
     pub limited: bool,
-    /// Who was given values that are others by now: another plan gives them those.
+    /// Elements and relationships with outdated inputs. Another plan updates them.
     pub stale: Stale,
     /// The assembly's output properties.
     pub outputs: BTreeMap<PropertyName, Resolved>,
 }
 
-/// Who was given values that are others by now.
+/// Elements and relationships with outdated inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Stale {
-    /// The parts that read them.
+    /// Elements that read changed values.
     pub parts: Vec<ElementName>,
-    /// The relationships that were made with them.
+    /// Relationships that were created with former values.
     pub pairs: Vec<PairKey>,
 }
 
 impl Stale {
-    /// Tells whether everybody has the values that there are.
+    /// Tells whether all inputs are current.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty() && self.pairs.is_empty()
     }
 }
 
 impl Ended {
-    /// Tells whether the intent goes on by itself, by [`Ask::Retry`]: it was to make all of an assembly as it is described,
-    /// and has, but for values that have become others on the way. `left` is what was left of that the time before; it is
-    /// done with where nothing has come of it.
+    /// Tells whether the caller continues with [`Ask::Retry`], because inputs became outdated meanwhile.
+    ///
+    /// This applies to a completed `up` or rollback of the whole assembly. `left` has the outdated inputs after
+    /// the previous process. If they are still the same, another retry would not help.
     pub fn goes_on(&self, left: &Stale) -> bool {
         let is_whole = self.process.status == ProcessStatus::Completed && !self.limited;
         let is_left = !self.stale.is_empty() && self.stale != *left;
         is_whole && is_left && matches!(self.process.intent, Intent::Up | Intent::Rollback(_))
     }
 
-    /// Tells how a process has ended, of what the store remembers of its assembly now; nothing when that is gone.
+    /// Builds the result of a process from the present records of its assembly. A removed assembly yields
+    /// default values.
     pub fn of(process: ProcessRecord, tally: Tally, snapshot: Option<Snapshot>) -> Self {
         let world = snapshot.map(World::load);
         let (goal, reached) =
@@ -183,11 +186,10 @@ impl Ended {
 }
 
 impl Engine {
-    /// Says what an intent would do, without changing anything.
+    /// Previews an intent, without changing anything.
     ///
     /// # Errors
-    ///
-    /// Whatever stands against it.
+    /// The reason why the intent is refused.
     pub async fn preview(&self, name: &AssemblyName, ask: Ask) -> Result<Preview, EngineError> {
         let mut snapshot = self.store.load(name).await?;
         let exists = snapshot.is_some();
@@ -206,11 +208,10 @@ impl Engine {
         Ok(Preview::of(draft, exists))
     }
 
-    /// Takes the lease, settles what earlier processes have left open, and plans what is asked.
+    /// Takes the lease, settles the open calls of earlier processes, plans the intent, and records the process.
     ///
     /// # Errors
-    ///
-    /// Whatever stands against it; the lease is given back then.
+    /// The reason why the intent is refused. The lease is released then.
     pub async fn prepare(
         &self,
         name: &AssemblyName,
@@ -228,7 +229,7 @@ impl Engine {
         }
     }
 
-    /// Prepares under a lease that is renewed meanwhile: what an earlier process has left open may take long to end.
+    /// Prepares while the lease is renewed, since settling open calls may take long.
     async fn prepare_kept(
         &self,
         lease: &Lease,
@@ -255,7 +256,7 @@ impl Engine {
         }
         let continues = snapshot.as_ref().and_then(|s| s.processes.last().map(|p| p.id));
         let former = self.former(&ask, snapshot.as_ref()).await?;
-        // What is only gone on with was looked at when it was begun.
+        // A retry was checked when its intent was first prepared.
         let goes_on = matches!(ask.bare(), Ask::Retry { .. });
         let mut draft = self.means.draft(ask, snapshot, former)?;
         if !goes_on {
@@ -264,8 +265,8 @@ impl Engine {
         if !self.options.force {
             self.refuse_if_entangled(name).await?;
         }
-        // What is referenced from now on must not go before that is on record. On whose parts operations are called, is
-        // held until they have ended.
+        // A newly referenced assembly must exist until the reference is recorded. The lease of an assembly on
+        // whose elements operations are called is held until these have ended.
         let visits = self.visit(lease, &draft, stop).await?;
         let called = draft::called_on(&draft);
         let (kept, passed): (Vec<Lease>, Vec<Lease>) =
@@ -291,11 +292,11 @@ impl Engine {
         }
     }
 
-    /// Writes down that parts are well, so that heals which have helped don't count against another one.
+    /// Records that elements have recovered, which resets their count of heals.
     ///
     /// # Errors
-    ///
-    /// When somebody else has the lease, or the store can't be written. It is worth another try then.
+    /// [`EngineError::Store`] if another holder has the lease, or the store fails. The caller can try again
+    /// later.
     pub async fn note_well(
         &self,
         name: &AssemblyName,
@@ -328,7 +329,7 @@ impl Engine {
         Ok(EngineError::Unknown { name: name.clone(), known })
     }
 
-    /// Reads what a draft needs of the past.
+    /// Reads the past that a draft needs.
     async fn former(&self, ask: &Ask, snapshot: Option<&Snapshot>) -> Result<Former, EngineError> {
         let Some(snapshot) = snapshot else { return Ok(Former::default()) };
         let (name, ask) = (&snapshot.assembly.name, ask.bare());
@@ -336,7 +337,7 @@ impl Engine {
             Ask::Scale { .. } | Ask::Rollback(None) => self.unfinished(name).await?,
             _ => None,
         };
-        // What is there is described by the versions since the last that was reached.
+        // The versions since the last reached one describe everything that exists.
         let reached = snapshot.assembly.reached.unwrap_or(ProcessId(0));
         let versions = match (ask, &unfinished) {
             (Ask::Rollback(Some(to)), _) | (Ask::Rollback(None), Some(Intent::Rollback(to))) => {
@@ -352,7 +353,7 @@ impl Engine {
         let made = snapshot.elements.values().filter_map(|element| Some(&element.made.as_ref()?.package));
         let mut digests: BTreeMap<&PackageDigest, Option<&DescriptorName>> =
             made.map(|digest| (digest, None)).collect();
-        // Versions from before it was last taken down are told of by history alone: their packages went with it.
+        // Versions from before the last removal are only history, and their packages are gone.
         let of_versions = versions.iter().flat_map(|version| version.assembly.packages.values());
         digests.extend(of_versions.map(|digest| (digest, None)));
         digests.extend(snapshot.assembly.packages.iter().map(|(name, digest)| (digest, Some(name))));
@@ -369,13 +370,14 @@ impl Engine {
         Ok(Former { versions, packages, unfinished, target })
     }
 
-    /// Returns what the last process was asked, if it has not reached its end.
+    /// Returns the intent of the last process, unless that process has completed.
     async fn unfinished(&self, name: &AssemblyName) -> Result<Option<Intent>, EngineError> {
         let last = self.store.processes_of(name, None, 1).await?.pop();
         Ok(last.filter(|process| process.status != ProcessStatus::Completed).map(|process| process.intent))
     }
 
-    /// Returns the parts that what was asked last is limited to. A heal asks for nothing else than there was.
+    /// Returns the elements that the last intent was limited to. Heals are skipped, since they leave the
+    /// desired assembly unchanged.
     async fn last_target(&self, name: &AssemblyName) -> Result<BTreeSet<ElementName>, EngineError> {
         const PAGE: usize = 16;
         let mut before = None;
@@ -392,12 +394,12 @@ impl Engine {
     }
 
     async fn give_back(&self, lease: Lease, error: EngineError) -> EngineError {
-        // The error matters more than a lease that is lost already.
+        // The caller needs the first error, not a failure to release the lease.
         let _ = self.store.release(lease).await;
         error
     }
 
-    /// Records a new process, with all that it needs, and makes it durable.
+    /// Records a new process durably, with everything that it needs.
     async fn begin(
         &self,
         lease: &Lease,
@@ -427,7 +429,7 @@ impl Engine {
         };
         let mut batch = beginning(draft, &process);
         if let Some(request) = request {
-            // In the same batch: it is carried out once, whatever happens.
+            // The same batch ends the request, so that it is executed only once.
             batch = batch.end_request(RequestRecord { status: RequestStatus::Begun(id), ..request.clone() });
         }
         self.store.commit(lease, batch).await?;
@@ -450,13 +452,13 @@ impl Engine {
             beside: world.guests.values().map(|guest| guest.lease.clone()).collect(),
             clock: self.means.clock.clone(),
             places: self.means.places.clone(),
-            // Who asks this process to stop does not mean what else runs here.
+            // A stop request for this process must not stop others in this program.
             stop: stop.of_one(),
         }
     }
 }
 
-/// Puts together what is recorded when a process begins.
+/// Returns the batch that begins a process.
 fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
     let (id, now) = (process.id, process.created);
     let mut batch = Batch::new();
@@ -493,8 +495,8 @@ fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
     batch
 }
 
-/// Counts a heal that a policy demands, and lets policies try all again after what a person asks. What the long-running mode
-/// goes on with does neither.
+/// Counts a heal that a policy demanded. An operator's intent resets the counts of all elements. Other
+/// processes of the daemon leave them unchanged.
 fn count_heals(world: &mut World, process: &ProcessRecord) -> Vec<Change> {
     let is_asked = !process.unattended || process.request.is_some();
     let counted = |record: &ElementRecord| match &process.intent {
@@ -528,31 +530,30 @@ impl Prepared {
         &self.plan
     }
 
-    /// Returns what is different afterwards.
+    /// Returns the changes that the plan makes.
     pub fn diff(&self) -> &Diff {
         &self.diff
     }
 
-    /// Returns what stays undone, since the process is limited to some parts.
+    /// Returns the changes that the plan omits because the process is limited to some elements.
     pub fn undone(&self) -> &Diff {
         &self.undone
     }
 
-    /// Returns the process as it was begun.
+    /// Returns the process as recorded at its beginning.
     pub fn process(&self) -> &ProcessRecord {
         &self.process
     }
 
-    /// Returns the assembly as it should be.
+    /// Returns the desired topology.
     pub fn topology(&self) -> &Topology {
         self.world.topology()
     }
 
-    /// Runs the process to its end and gives the lease back.
+    /// Runs the process to its end and releases the lease.
     ///
     /// # Errors
-    ///
-    /// When the store fails. What was committed stays; the same intent again goes on from there.
+    /// An error of the store. Committed changes remain, and the same intent resumes from them.
     pub async fn run(self, stop: &Stop) -> Result<Ended, EngineError> {
         let Self { engine, lease, world, process, plan, diff: _, undone: _ } = self;
         let host = engine.host(&lease, &world, stop);
@@ -577,13 +578,13 @@ impl Prepared {
     }
 }
 
-/// Watches the policies of an assembly as the store remembers it.
+/// Creates a monitor of the policies of a recorded assembly.
 pub fn monitor_of(snapshot: Snapshot, now: Timestamp) -> Monitor {
     let world = World::load(snapshot);
     Monitor::new(world.topology(), &world, now)
 }
 
-/// Returns the output properties of an assembly as the store remembers it.
+/// Returns the output properties of a recorded assembly.
 pub fn outputs(snapshot: Snapshot) -> BTreeMap<PropertyName, Resolved> {
     World::load(snapshot).outputs()
 }

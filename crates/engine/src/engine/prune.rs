@@ -1,4 +1,4 @@
-//! Forgetting what was done long ago.
+//! Removes old processes and versions from the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,31 +11,31 @@ use super::Engine;
 use super::draft::of_version;
 use crate::error::EngineError;
 
-/// How many processes are read, or forgotten, at once.
+/// Number of processes that are read or removed at once.
 const MANY: usize = 200;
 
-/// The processes and versions of an assembly that are removed, oldest first.
+/// The removed processes and versions of an assembly, oldest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pruned {
     /// The processes, with their steps, calls, jobs and events.
     pub processes: Vec<ProcessId>,
-    /// The versions. Nobody can go back to them any more.
+    /// The versions. A rollback to them is no longer possible.
     pub versions: Vec<ProcessId>,
 }
 
 impl Pruned {
-    /// Tells whether nothing is forgotten.
+    /// Tells whether nothing is removed.
     pub fn is_empty(&self) -> bool {
         self.processes.is_empty() && self.versions.is_empty()
     }
 }
 
 impl Engine {
-    /// Says what of the past of an assembly would be forgotten, also of one that is gone.
+    /// Returns the processes and versions that [`prune`](Self::prune) would remove. The assembly itself may
+    /// already be removed.
     ///
     /// # Errors
-    ///
-    /// When the store can't be read.
+    /// An error of the store.
     pub async fn prunable(&self, name: &AssemblyName, keep: Retention) -> Result<Pruned, EngineError> {
         let age = i64::try_from(keep.older.0.as_millis()).unwrap_or(i64::MAX);
         let cutoff = Timestamp::from_millis(self.means.clock.now().as_millis().saturating_sub(age));
@@ -48,19 +48,18 @@ impl Engine {
         Ok(doomed(&old, &versions, snapshot.as_ref(), keep.keep))
     }
 
-    /// Forgets what is neither among the newest of the past of an assembly nor young enough, under its lease. What is open,
-    /// what a person is asked about, and what is needed to go back to a version that stays is kept.
+    /// Removes processes and versions that are old and not among the newest, under the lease of the assembly.
+    /// It keeps open processes, undecided calls, and everything that a rollback to a kept version needs.
     ///
     /// # Errors
-    ///
-    /// When somebody works on the assembly, or the store fails; what was forgotten by then stays so.
+    /// [`EngineError::Store`] if another holder has the lease, or the store fails. Earlier removals remain.
     pub async fn prune(
         &self,
         name: &AssemblyName,
         keep: Retention,
         holder: &Holder,
     ) -> Result<Pruned, EngineError> {
-        // Most often there is nothing to do, and then nobody has to wait for the lease.
+        // Usually there is nothing to remove, and then the lease is not needed.
         if self.prunable(name, keep).await?.is_empty() {
             return Ok(Pruned::default());
         }
@@ -74,7 +73,8 @@ impl Engine {
 
     async fn prune_under(&self, lease: &Lease, keep: Retention) -> Result<Pruned, EngineError> {
         let pruned = self.prunable(&lease.scope, keep).await?;
-        // All versions at once: one that is told by the difference from another is then written anew once.
+        // One batch removes all versions. A version that is stored as a difference from a removed one is then
+        // rewritten only once.
         let versions: Batch = pruned.versions.iter().map(|process| Change::DropVersion(*process)).collect();
         self.store.commit(lease, versions).await?;
         for processes in pruned.processes.chunks(MANY) {
@@ -84,7 +84,7 @@ impl Engine {
         Ok(pruned)
     }
 
-    /// Reads the processes that are neither among the newest nor young, nor open: oldest first.
+    /// Reads the ended processes that are not among the newest `keep` and ended before `cutoff`.
     async fn old_processes(
         &self,
         name: &AssemblyName,
@@ -109,7 +109,7 @@ impl Engine {
     }
 }
 
-/// Decides what goes: of the old processes those that nothing needs.
+/// Returns the old processes and versions that nothing needs.
 fn doomed(
     old: &BTreeSet<ProcessId>,
     versions: &[VersionRecord],
@@ -129,8 +129,8 @@ fn doomed(
     Pruned { processes: old.difference(&needed).copied().collect(), versions: gone.into_iter().collect() }
 }
 
-/// Finds the versions that describe what is there: the wanted one, the last that was reached, and those that parts were made
-/// from.
+/// Returns the versions that describe existing elements: the desired version, the last reached one, and those
+/// that elements were created from.
 fn in_force(snapshot: &Snapshot, versions: &[VersionRecord]) -> BTreeSet<ProcessId> {
     let assembly = &snapshot.assembly;
     let made = snapshot.elements.values().filter_map(|element| element.made.as_ref());
@@ -140,7 +140,7 @@ fn in_force(snapshot: &Snapshot, versions: &[VersionRecord]) -> BTreeSet<Process
     let newest_at = |process: ProcessId| versions.iter().rfind(|version| version.process <= process);
     let mut found: BTreeSet<ProcessId> =
         named.into_iter().filter_map(|process| Some(newest_at(process)?.process)).collect();
-    // The package of a part is kept by the versions that pin it.
+    // Versions keep the packages that they pin. So the version that pins an element's package is kept.
     let pinned: BTreeSet<_> = assembly.packages.values().collect();
     let mut pins = BTreeMap::new();
     for version in versions {

@@ -1,9 +1,9 @@
-//! Assemblies that reference each other: what one offers, and what must not happen to it while others use it.
+//! References between assemblies: their values, and the changes that they forbid.
 //!
-//! A reference is on record in the assembly that has it. Whoever takes one up holds the lease of what it references
-//! until that is on record; whoever takes an assembly down, or parts of it away, holds its lease while it looks who
-//! references it. So neither can miss the other. References never go in a circle, and nobody waits for a lease for
-//! longer than it is patient, so nobody waits for ever.
+//! The referring assembly records a reference. A process that resolves a new reference holds the lease of the
+//! referenced assembly until the reference is recorded. A process that removes an assembly, or elements of it,
+//! holds its lease while it looks for referring assemblies. So neither can miss the other. References form no
+//! cycle, and each wait for a lease is bounded, so there is no deadlock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -21,24 +21,24 @@ use crate::error::EngineError;
 use crate::stop::Stop;
 use crate::world::{Guest, World};
 
-/// What an assembly offers to those that reference it.
+/// The values and operations that an assembly offers to referring assemblies.
 #[derive(Debug, Clone)]
 pub struct Offer {
     /// Its name.
     pub name: AssemblyName,
-    /// The descriptor it was made from.
+    /// Its descriptor.
     pub descriptor: DescriptorName,
-    /// Its properties, as far as they have a value.
+    /// Its public properties that have a value.
     pub properties: BTreeMap<PropertyName, Resolved>,
-    /// The operations that it promotes, and the resource that each leads to.
+    /// Its promoted operations, each with the resource that has it.
     pub operations: Vec<(OperationName, Operation)>,
-    /// Whether it is to go.
+    /// Whether it is being removed.
     pub goes: bool,
-    /// The lowest state of its parts, where that is not Active.
+    /// The lowest state of its resources, unless that is Active.
     pub below: Option<State>,
 }
 
-/// Says what an assembly offers, as the store remembers it.
+/// Returns the offer of a recorded assembly.
 pub fn offer(snapshot: Snapshot) -> Offer {
     let world = World::load(snapshot);
     let operations = world.topology().root().map(|root| root.operations.clone()).unwrap_or_default();
@@ -52,11 +52,11 @@ pub fn offer(snapshot: Snapshot) -> Offer {
     }
 }
 
-/// How long to wait before a lease that another has is asked for again.
+/// Delay between two attempts to take a lease.
 const ASK_AGAIN: Duration = Duration::from_millis(50);
 
 impl Engine {
-    /// Refuses what would take something from those that reference the assembly.
+    /// Refuses an intent that removes or replaces something that referring assemblies may use.
     pub(super) async fn refuse_if_referenced(&self, draft: &Draft) -> Result<(), EngineError> {
         let (false, Some(what)) = (self.options.force, takes(draft)) else { return Ok(()) };
         let name = &draft.world.assembly.name;
@@ -64,8 +64,8 @@ impl Engine {
         if by.is_empty() { Ok(()) } else { Err(EngineError::Referenced { name: name.clone(), by, what }) }
     }
 
-    /// Takes the leases of the assemblies that are referenced for the first time, and looks that they stay; and of those
-    /// on whose parts operations are called.
+    /// Takes the leases of newly referenced assemblies, and of those on whose elements operations are called.
+    /// Refuses a newly referenced assembly that is missing, is being removed, or references this one in turn.
     pub(super) async fn visit(
         &self,
         lease: &Lease,
@@ -92,7 +92,8 @@ impl Engine {
         Ok(visits)
     }
 
-    /// Refuses to touch an assembly on whose parts an interrupted process of another may still work.
+    /// Refuses an intent while an interrupted process of a referring assembly may still work on elements of
+    /// this one.
     pub(super) async fn refuse_if_entangled(&self, name: &AssemblyName) -> Result<(), EngineError> {
         for by in self.store.referrers(name).await? {
             let calls = self.store.load(&by).await?.map(|snapshot| snapshot.calls).unwrap_or_default();
@@ -103,12 +104,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Loads the assemblies whose leases were taken. One that is not there any more is left out, and its lease given
-    /// back: nothing is left to call operations on.
+    /// Loads the assemblies of the given leases. An assembly that no longer exists is omitted and its lease
+    /// released, since it has no elements to call operations on.
     ///
     /// # Errors
-    ///
-    /// When one has been interrupted itself, and its parts may be worked on; all leases are given back then.
+    /// [`EngineError::Interrupted`] if one of them was interrupted itself, or an error of the store. All leases
+    /// are released then.
     pub(super) async fn guests(
         &self,
         leases: Vec<Lease>,
@@ -137,7 +138,7 @@ impl Engine {
         Ok(Some(self.loaded(snapshot).await?))
     }
 
-    /// Takes the leases of the assemblies on whose parts calls were left open, and loads them.
+    /// Takes the leases of the assemblies on whose elements open calls were made, and loads them.
     pub(super) async fn guests_of_open_calls(
         &self,
         lease: &Lease,
@@ -159,7 +160,7 @@ impl Engine {
         self.guests(leases).await
     }
 
-    /// Takes a lease beside another, for the same holder. Whoever has it gets some time to end.
+    /// Takes a further lease for the holder of `beside`. It waits up to `patience` for the present holder.
     pub(super) async fn patiently(
         &self,
         name: &AssemblyName,
@@ -190,17 +191,17 @@ impl Engine {
         }
     }
 
-    /// Gives leases back.
+    /// Releases leases.
     pub(super) async fn leave(&self, visits: Vec<Lease>) {
         for visit in visits {
-            // One that is lost already needs no giving back.
+            // A lost lease needs no release.
             let _ = self.store.release(visit).await;
         }
     }
 }
 
-/// Says what an intent takes from those who reference the assembly; none when it takes nothing, or when that was begun
-/// before.
+/// Describes the consequence of an intent for referring assemblies, as a sentence fragment. Returns `None` if
+/// there is none, or if the removal has already begun.
 fn takes(draft: &Draft) -> Option<String> {
     let before = draft.before.as_ref().filter(|before| before.goal != State::Absent)?;
     match draft.intent {

@@ -1,4 +1,4 @@
-//! Intents that are left for another process: written down whole by who asks, carried out by whoever holds the lease.
+//! Requests: intents that one process submits and a later lease holder executes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,19 +20,20 @@ use super::{Engine, Prepared};
 use crate::error::EngineError;
 use crate::stop::Stop;
 
-/// The version of the form in which it is written down what exactly is asked.
+/// The format version of a request's content.
 const VERSION: u32 = 1;
 
-/// What exactly is asked: all that is needed to do it where the files of who asks are not. It is sealed as a whole.
+/// The content of a request, sealed as a whole. It is complete, since the executing process may lack the files
+/// of the submitter.
 #[derive(Serialize, Deserialize)]
 struct Written {
     version: u32,
-    /// Whether others may lose what they reference.
+    /// Whether the intent is executed although other assemblies reference this one.
     force: bool,
     ask: Form,
 }
 
-/// An [`Ask`] as it is written down.
+/// The serialized form of an [`Ask`].
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Form {
@@ -69,7 +70,7 @@ struct DesiredForm {
     target: BTreeSet<ElementName>,
 }
 
-/// Secrets on their way into what is sealed as a whole, and out of it.
+/// Serializes secrets in plain text, since the content is sealed as a whole.
 mod exposed {
     use std::collections::BTreeMap;
 
@@ -153,11 +154,10 @@ impl DesiredForm {
 }
 
 impl Engine {
-    /// Leaves an intent for whoever holds the lease of the assembly, now or later. It is planned when it is taken up.
+    /// Submits an intent for the present or next holder of the assembly's lease. That holder plans it.
     ///
     /// # Errors
-    ///
-    /// When the store can't be written.
+    /// An error of the store.
     pub async fn request(
         &self,
         name: &AssemblyName,
@@ -180,12 +180,11 @@ impl Engine {
         Ok(request)
     }
 
-    /// Takes the lease for a request that somebody has left, and prepares what it asks. What stands against that is
-    /// written down for who asked, unless it is a matter of time.
+    /// Takes the lease for a request and prepares its intent. Records the reason if the request is refused for
+    /// good.
     ///
     /// # Errors
-    ///
-    /// Everything that stands against it; [`EngineError::RequestEnded`] when somebody else was faster.
+    /// The reason why the intent is refused. [`EngineError::RequestEnded`] if another process was faster.
     pub async fn take_up(
         &self,
         request: &RequestRecord,
@@ -233,7 +232,7 @@ impl Engine {
         }
     }
 
-    /// Writes down why a request is not carried out.
+    /// Records the reason why a request is refused.
     async fn dismiss(
         &self,
         lease: &Lease,

@@ -1,4 +1,4 @@
-//! Finds out what earlier processes have left open, before anything new is planned.
+//! Settles the open calls of earlier processes, before anything new is planned.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -24,7 +24,7 @@ use crate::stop::Stop;
 use crate::world::World;
 
 impl Engine {
-    /// Reads a package of the store; one that was pinned by a name must be there.
+    /// Reads a package from the store. A package that is pinned by a descriptor's name must exist.
     pub(super) async fn package(
         &self,
         digest: &PackageDigest,
@@ -42,7 +42,8 @@ impl Engine {
         Ok(Some(package))
     }
 
-    /// Loads an assembly with no call left open: what an earlier process has left is found out first.
+    /// Loads an assembly after its open calls are settled, its interrupted processes ended and their jobs
+    /// removed.
     pub(super) async fn settled(
         &self,
         lease: &Lease,
@@ -75,9 +76,10 @@ impl Engine {
         Ok(Some(snapshot))
     }
 
-    /// Returns how an assembly would be if undecided calls had ended as a person says; refuses where one is left to ask about.
+    /// Returns a snapshot in which undecided calls have ended as the operator answered. Refuses if an undecided
+    /// call has no answer.
     ///
-    /// What an interrupted process has left open stays so: to look at it is more than a dry run.
+    /// Other open calls of an interrupted process stay open, since observing them exceeds a dry run.
     pub(super) async fn supposed(
         &self,
         name: &AssemblyName,
@@ -99,8 +101,8 @@ impl Engine {
         Ok(snapshot)
     }
 
-    /// Refuses calls that no run of this store can have left open: a step makes one call at a time, and its id follows from
-    /// the step.
+    /// Refuses open calls that this engine can't have recorded. A step makes one call at a time, and the id of
+    /// a call follows from its step.
     fn refuse_damaged(&self, snapshot: &Snapshot) -> Result<(), EngineError> {
         let mut steps = HashSet::new();
         for call in snapshot.calls.iter().filter(|call| call.state != CallState::Undecided) {
@@ -124,7 +126,7 @@ impl Engine {
         snapshot.ok_or_else(|| EngineError::Unknown { name: name.clone(), known: Vec::new() })
     }
 
-    /// Makes the open calls again: jobs that have run answer from what they did.
+    /// Repeats the open calls. Jobs that have run answer from their recorded outcomes.
     async fn settle(&self, lease: &Lease, snapshot: Snapshot, stop: &Stop) -> Result<(), EngineError> {
         let calls = snapshot.calls.clone();
         let jobs = snapshot.jobs.iter().map(|job| (job.id.clone(), job.clone())).collect();
@@ -142,7 +144,7 @@ impl Engine {
         if stop.soon.is_cancelled() { Err(EngineError::Stopped) } else { Ok(()) }
     }
 
-    /// Makes the world of an assembly as it is, each part as it was made.
+    /// Builds the world of a recorded assembly, with each element as it was created.
     pub(super) async fn loaded(&self, snapshot: Snapshot) -> Result<World, EngineError> {
         let former = self.former(&Ask::Down, Some(&snapshot)).await?;
         let mut world = World::load(snapshot);
@@ -152,7 +154,7 @@ impl Engine {
         Ok(world)
     }
 
-    /// Finds the open calls that were made from another machine or folder, with the attempt that was made there.
+    /// Returns the open calls from other machines or folders, with the attempt made there.
     fn elsewhere(&self, snapshot: &Snapshot) -> HashMap<CallId, Elsewhere> {
         let strange = snapshot.processes.iter().filter_map(|process| {
             process.from.as_ref().filter(|from| **from != self.means.home).map(|from| (process.id, from))
@@ -165,7 +167,7 @@ impl Engine {
         calls.collect()
     }
 
-    /// Returns what is to be written down where undecided calls are closed as a person has said.
+    /// Returns the batches that close undecided calls as the operator answered.
     async fn assumed(
         &self,
         snapshot: Snapshot,
@@ -174,7 +176,8 @@ impl Engine {
     ) -> Result<Vec<Batch>, EngineError> {
         let Answer { what: answer, published, natural, .. } = answer;
         let name = snapshot.assembly.name.clone();
-        // What goes with a part is told by the version that has the part, which may not be the newest.
+        // The pairs that are lost with an element depend on the version that has it, which may not be the
+        // newest.
         let world = self.loaded(snapshot).await?;
         let mut machine = Machine::settle(self.tools(), world, Vec::new(), self.means.clock.now());
         let natural = named(&name, answer, &machine.unnamed(&calls), natural)?;
@@ -187,7 +190,7 @@ impl Engine {
         Ok(batches.collect())
     }
 
-    /// Ends the processes whose owner is gone.
+    /// Ends interrupted processes as Failed.
     async fn close(&self, lease: &Lease, snapshot: &Snapshot, stop: &Stop) -> Result<(), EngineError> {
         if stop.soon.is_cancelled() {
             return Err(EngineError::Stopped);
@@ -215,9 +218,11 @@ impl Engine {
         Ok(())
     }
 
-    /// Removes the jobs of an assembly's processes from the runtimes. Their calls are settled and nothing runs under the
-    /// lease, so a job that still runs has no record of its call: a windlass that recorded `repeatable` calls late has left
-    /// it. Such a job is awaited, since no other job may run beside it. A runtime that does not answer may run any of them.
+    /// Removes the jobs of an assembly's processes from the runtimes.
+    ///
+    /// All calls are settled, and nothing runs under the lease. A job that still runs has no call record: older
+    /// releases recorded `repeatable` calls late. It is awaited, since no other job may run beside it. A
+    /// runtime that doesn't answer is an error, since it may run such a job.
     async fn sweep(&self, name: &AssemblyName, stop: &Stop) -> Result<(), EngineError> {
         let Ok(owner) = self.store.id().as_str().parse() else { return Ok(()) };
         let mut owners = HashMap::new();
@@ -226,7 +231,7 @@ impl Engine {
             if jobs.is_empty() {
                 continue;
             }
-            // Of looks, whoever waited for them is gone, or has given up: they change nothing, and are ended.
+            // No process waits for these jobs of checks. They change nothing, so they are cancelled.
             let now = self.means.clock.now();
             for job in jobs.iter().filter(|job| look::is_forgotten(job, self.store.id(), now)) {
                 if let Err(error) = forget(&*runtime, job, self.options.grace).await {
@@ -254,8 +259,8 @@ impl Engine {
 }
 
 impl Engine {
-    /// Tells whether a job is of a process of an assembly; what is known of processes is kept in `owners`. The id says which
-    /// process; all others of the store, however many there were, are not looked at.
+    /// Tells whether a job belongs to a process of an assembly; `owners` caches the results. The job id names
+    /// the process, so no other process is read.
     async fn is_job_of(
         &self,
         name: &AssemblyName,
@@ -274,7 +279,7 @@ impl Engine {
     }
 }
 
-/// Ends a job that nobody waits for, and removes it.
+/// Cancels a job that no process waits for, and removes it.
 async fn forget(runtime: &dyn Runtime, job: &JobId, grace: Duration) -> Result<(), RuntimeError> {
     if matches!(runtime.find(job).await?, Found::Running) {
         runtime.cancel(job, grace).await?;
@@ -283,7 +288,7 @@ async fn forget(runtime: &dyn Runtime, job: &JobId, grace: Duration) -> Result<(
     runtime.remove(job).await
 }
 
-/// Says that nobody knows what an earlier run has left on a runtime.
+/// Returns the error for a runtime whose jobs are unknown.
 fn unknown_jobs(error: &RuntimeError) -> EngineError {
     let why = in_words(error);
     EngineError::Unreachable(format!(
@@ -292,14 +297,15 @@ fn unknown_jobs(error: &RuntimeError) -> EngineError {
     ))
 }
 
-/// The undecided calls that a person tells of, and those that are left to ask about.
+/// The undecided calls that an operator answered, and the rest.
 struct Answered {
     answer: Answer,
     calls: Vec<CallRecord>,
     open: Vec<CallRecord>,
 }
 
-/// Finds what a person tells of; none where nothing is undecided and nobody says otherwise.
+/// Splits undecided calls into those that the operator answered and the rest. Returns `None` if no call is
+/// undecided and no answer is given.
 fn answered(
     name: &AssemblyName,
     snapshot: &Snapshot,
@@ -322,7 +328,8 @@ fn answered(
     Ok(Some(Answered { answer, calls, open }))
 }
 
-/// Returns which part has the id that a person tells; refuses where an id is missing, or is told of nothing that it can be of.
+/// Returns the element that gets the operator's natural id. Refuses if a required id is missing, or if no
+/// element needs the given one.
 fn named(
     name: &AssemblyName,
     answer: Assumption,
@@ -344,7 +351,7 @@ fn named(
     }
 }
 
-/// Puts changes into a snapshot as the store would: those of parts, relationships, calls and secrets.
+/// Applies changes of elements, relationships, calls and secrets to a snapshot, as the store would.
 fn put_into(snapshot: &mut Snapshot, batch: &Batch) {
     for change in batch.changes() {
         match change {
@@ -364,7 +371,7 @@ fn put_into(snapshot: &mut Snapshot, batch: &Batch) {
             Change::DropPair(key) => {
                 snapshot.pairs.remove(key);
             }
-            // It has ended, or would not be here.
+            // Only ended calls are put here.
             Change::PutCall(record) => snapshot.calls.retain(|call| call.id != record.id),
             Change::PutSecret { secret, value, .. } => {
                 snapshot.secrets.insert(secret.clone(), value.clone());
@@ -377,7 +384,7 @@ fn put_into(snapshot: &mut Snapshot, batch: &Batch) {
     }
 }
 
-/// Refuses what a person says that a part publishes where it can't be so, with all that is wrong.
+/// Refuses stated outputs that the element can't have published. The error names all undeclared ones.
 fn may_be_published(
     snapshot: &Snapshot,
     answered: &[CallRecord],
@@ -431,7 +438,7 @@ fn may_be_published(
     }
 }
 
-/// Returns the properties that an element's driver fills.
+/// Returns the output properties of an element.
 fn outputs_of<'a>(topology: &'a Topology, element: &ElementName) -> impl Iterator<Item = &'a PropertyName> {
     let properties = topology.get(element).into_iter().flat_map(|element| &element.properties);
     properties.filter(|(_, property)| property.read_only).map(|(name, _)| name)

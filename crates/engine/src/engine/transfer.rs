@@ -1,4 +1,4 @@
-//! Moving an assembly from one store to another. At every moment one of them owns it, or the bundle in between does.
+//! Moves an assembly from one store to another. At every moment one of the stores owns it, or the bundle does.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,33 +18,34 @@ use super::Engine;
 use crate::error::EngineError;
 use crate::stop::Stop;
 
-/// All that the next intent needs of an assembly, wherever it is kept. Steps, calls, jobs and events stay behind.
+/// Everything that the next intent needs of an assembly, independent of a store. Steps, calls, jobs and events
+/// are not included.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Bundle {
-    /// Which export it is; none in files of writers that gave them none.
+    /// The id of the export; `None` in files of writers that gave no id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer: Option<TransferId>,
     /// The assembly.
     pub assembly: AssemblyRecord,
-    /// How far its elements have come.
+    /// The records of its elements.
     pub elements: Vec<ElementRecord>,
-    /// What their drivers report.
+    /// The instances of its elements, as reported by drivers.
     pub instances: Vec<InstanceRecord>,
-    /// Its relationships, node by node.
+    /// Its relationships, one entry per pair of nodes.
     pub pairs: Vec<PairRecord>,
-    /// The processes that made the versions, and those that made the parts as they are.
+    /// The processes of the versions, and those that created or configured the elements.
     pub processes: Vec<ProcessRecord>,
-    /// What it was asked to be.
+    /// Its versions.
     pub versions: Vec<VersionRecord>,
-    /// The packages that it was made from; whoever writes the bundle down does so with them.
+    /// The packages of its elements and versions. The writer of the bundle stores them separately.
     #[serde(skip)]
     pub packages: Vec<PackageRecord>,
-    /// Its secrets; whoever writes the bundle down seals them.
+    /// Its secrets. The writer of the bundle seals them.
     #[serde(skip)]
     pub secrets: BTreeMap<SecretRef, Sensitive<Vec<u8>>>,
 }
 
-/// An assembly on its way out of a store, under its lease.
+/// An assembly that is being exported, with its lease.
 #[must_use = "the store owns it until it is completed"]
 pub struct HandOver {
     engine: Engine,
@@ -53,11 +54,11 @@ pub struct HandOver {
 }
 
 impl Engine {
-    /// Takes the lease of an assembly and puts together all that there is of it.
+    /// Takes the lease of an assembly and bundles it.
     ///
     /// # Errors
-    ///
-    /// When somebody works on it, when it was interrupted, and when others reference it. Nothing has been changed then.
+    /// An error if the assembly is leased, was interrupted, or is referenced by others. Nothing has changed
+    /// then.
     pub async fn hand_over(&self, name: &AssemblyName, holder: &Holder) -> Result<HandOver, EngineError> {
         let lease = self.store.lease(name, holder).await?;
         match self.bundle(name).await {
@@ -66,11 +67,10 @@ impl Engine {
         }
     }
 
-    /// Looks whether an assembly can be [handed over](Self::hand_over), without changing anything.
+    /// Checks that an assembly can be [handed over](Self::hand_over), without changing anything.
     ///
     /// # Errors
-    ///
-    /// What stands against it.
+    /// The reason why it can't.
     pub async fn can_hand_over(&self, name: &AssemblyName) -> Result<(), EngineError> {
         if let Some(by) = self.store.holder(name).await? {
             return Err(EngineError::AtWork { name: name.clone(), by: Box::new(by) });
@@ -98,7 +98,8 @@ impl Engine {
         }
         let mut versions = Vec::new();
         for version in self.store.versions(name).await? {
-            // Those of an earlier life have no packages any more, and nobody goes back to them.
+            // Versions of an earlier assembly with this name have lost their packages, and no rollback uses
+            // them.
             let mut whole = true;
             for digest in version.assembly.packages.values() {
                 whole &= self.fetch(digest, &mut packages).await?;
@@ -126,7 +127,7 @@ impl Engine {
         Ok(bundle)
     }
 
-    /// Reads a package unless it was read before. Tells whether there is one.
+    /// Reads a package, unless it was read before. Returns whether it exists.
     async fn fetch(
         &self,
         digest: &PackageDigest,
@@ -141,12 +142,11 @@ impl Engine {
         Ok(true)
     }
 
-    /// Takes an assembly over that another store has handed over, in the file of this name.
+    /// Imports an assembly that another store has handed over; `file` is the name of the bundle's file.
     ///
     /// # Errors
-    ///
-    /// When it was taken over here before, when there is one of its name, when what it references is not here, and when a
-    /// package is not what it was. Nothing has been changed then.
+    /// An error if the export was imported before, the name is taken, a referenced assembly is missing, or a
+    /// package is damaged. Nothing has changed then.
     pub async fn take_over(
         &self,
         bundle: Bundle,
@@ -164,11 +164,10 @@ impl Engine {
         }
     }
 
-    /// Looks whether an assembly can be [taken over](Self::take_over), without changing anything.
+    /// Checks that an assembly can be [taken over](Self::take_over), without changing anything.
     ///
     /// # Errors
-    ///
-    /// What stands against it.
+    /// The reason why it can't.
     pub async fn can_take_over(&self, bundle: &Bundle) -> Result<(), EngineError> {
         intact(bundle)?;
         let name = &bundle.assembly.name;
@@ -179,7 +178,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Refuses what was taken over here before, and what is here.
+    /// Refuses an export that was imported before, and a name that is taken.
     async fn is_new(&self, name: &AssemblyName, bundle: &Bundle) -> Result<(), EngineError> {
         let here = self.store.load(name).await?.is_some();
         if let Some(at) = self.imported(name, bundle.transfer.as_ref()).await? {
@@ -216,13 +215,13 @@ impl Engine {
         taken
     }
 
-    /// Returns when an export was imported here, if it was.
+    /// Returns the time at which an export was imported here.
     async fn imported(
         &self,
         name: &AssemblyName,
         transfer: Option<&TransferId>,
     ) -> Result<Option<Timestamp>, EngineError> {
-        /// How many events are read at once.
+        /// Number of events that are read at once.
         const MANY: usize = 10_000;
         let mut seen = Seq::START;
         loop {
@@ -238,8 +237,8 @@ impl Engine {
         }
     }
 
-    /// Finds the processes of an assembly that this store knows already, since it was here before: by their numbers in the
-    /// bundle, the numbers that they have here. The order of numbers counts, so after one that is new here all are new.
+    /// Maps the ids of the bundle's processes that this store already knows to their ids here. The order of ids
+    /// counts, so all processes after the first unknown one are unknown.
     async fn known_processes(
         &self,
         name: &AssemblyName,
@@ -267,7 +266,7 @@ impl Engine {
                 free.insert(self.store.reserve_process().await?);
             }
         }
-        // This store has told of those already, step by step.
+        // This store already has these processes, with their steps.
         bundle.processes.retain(|process| !known.contains_key(&process.id));
         bundle.renumber(&numbers);
         let now = self.means.clock.now();
@@ -301,7 +300,7 @@ impl Engine {
     }
 }
 
-/// Refuses packages that are not what they were.
+/// Refuses packages whose content doesn't match their digest.
 fn intact(bundle: &Bundle) -> Result<(), EngineError> {
     for record in &bundle.packages {
         let unreadable = |cause: String| EngineError::PackageUnreadable { name: record.name.clone(), cause };
@@ -313,8 +312,8 @@ fn intact(bundle: &Bundle) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Tells whether two stores tell of one process. An assembly has one process at a time, so two of them don't begin and end
-/// at the same moments.
+/// Tells whether two records describe the same process. An assembly runs one process at a time, so its start
+/// and end identify it.
 fn is_same(there: &ProcessRecord, here: &ProcessRecord, known: &BTreeMap<ProcessId, ProcessId>) -> bool {
     let mut intent = there.intent.clone();
     if let Intent::Rollback(to) = &mut intent {
@@ -329,22 +328,21 @@ fn said(name: &AssemblyName, at: Timestamp, body: Happening) -> EventDraft {
 }
 
 impl HandOver {
-    /// Returns all that there is of the assembly.
+    /// Returns the bundle.
     pub fn bundle(&self) -> &Bundle {
         &self.bundle
     }
 
-    /// Makes it that of an earlier export, which was interrupted.
+    /// Gives the bundle the id of an earlier export, which was interrupted.
     pub fn of(mut self, transfer: TransferId) -> Self {
         self.bundle.transfer = Some(transfer);
         self
     }
 
-    /// Lets the store forget the assembly: from here on the bundle owns it, in the file of this name.
+    /// Removes the assembly from the store. From then on the bundle in `file` owns it.
     ///
     /// # Errors
-    ///
-    /// When the store fails; then the store owns it still.
+    /// An error of the store, which then still owns the assembly.
     pub async fn complete(self, file: &str) -> Result<(), EngineError> {
         let Self { engine, lease, bundle } = self;
         let name = &bundle.assembly.name;
@@ -360,14 +358,14 @@ impl HandOver {
         }
     }
 
-    /// Leaves the assembly where it is.
+    /// Releases the lease, and leaves the assembly in its store.
     pub async fn abandon(self) {
         self.engine.leave(vec![self.lease]).await;
     }
 }
 
 impl Bundle {
-    /// Returns the numbers of all processes that it names, in their order.
+    /// Returns the ids of all processes that the bundle names, in order.
     fn numbers(&self) -> BTreeSet<ProcessId> {
         let mut numbers: BTreeSet<ProcessId> = self.processes.iter().map(|process| process.id).collect();
         let of_versions =
@@ -378,7 +376,7 @@ impl Bundle {
         numbers
     }
 
-    /// Gives processes the numbers of another store. Their order stays, which is all that counts of them.
+    /// Replaces process ids by those of another store. Only their order has a meaning, and it stays.
     fn renumber(&mut self, numbers: &BTreeMap<ProcessId, ProcessId>) {
         let number = |id: &mut ProcessId| {
             if let Some(new) = numbers.get(id) {

@@ -1,4 +1,4 @@
-//! Calls: what a driver answers, what is seen, what is lost.
+//! Calls of drivers: their answers, observations and losses.
 
 use windlass_driver::{Observation, Observed, Report, Settled};
 use windlass_model::instance::{LogEntry, Status};
@@ -22,12 +22,13 @@ impl Machine {
         }
     }
 
-    /// Performs a call whose record is durable, unless it is to be stopped since.
+    /// Performs a call whose record is durable, unless a stop was requested meanwhile.
     pub(super) fn may_perform(&mut self, id: &CallId) {
         if self.cancelling { self.not_begun(id) } else { self.perform_if_it_can(id) }
     }
 
-    /// Performs a call, unless what it makes a relationship with has failed since it was planned.
+    /// Performs a call, unless it creates a relationship with an end that has failed since the call was
+    /// planned.
     pub(super) fn perform_if_it_can(&mut self, id: &CallId) {
         let Some(CallRun { record, .. }) = self.calls.get(id) else { return };
         let then = record.then;
@@ -50,7 +51,7 @@ impl Machine {
         }
     }
 
-    /// Takes in a report and decides whether the call has ended.
+    /// Applies a report, and decides whether the call has ended.
     pub(super) fn reported(&mut self, id: &CallId, report: Report, seen: Option<&Observation>) {
         let settled = report.settled;
         let before = self.said_before(id);
@@ -83,10 +84,11 @@ impl Machine {
         }
     }
 
-    /// Returns what was said of an instance before a call that has said nothing yet: it is not said by the call.
+    /// Returns the status that an instance had before an operation that has not reported yet. Such a status is
+    /// not a result of the operation.
     ///
-    /// A transition makes the instance forget it (see [`apply`](Self::apply)); an operation is about something else, and
-    /// leaves it as it is.
+    /// A transition resets the status (see [`apply`](Self::apply)). An operation concerns something else, so it
+    /// keeps the status.
     fn said_before(&self, id: &CallId) -> Status {
         let operation = self
             .calls
@@ -95,7 +97,7 @@ impl Machine {
         operation.map(|run| self.world.home(&run.call.element).status(&run.call.element)).unwrap_or_default()
     }
 
-    /// Puts a report into the world and its log entries into the activity log. Returns the element.
+    /// Applies a report to the world, and its log entries to the activity log. Returns the element.
     fn apply(&mut self, id: &CallId, report: Report) -> Option<Result<ElementName, Failure>> {
         let run = self.calls.get(id)?;
         let (element, process) = (run.call.element.clone(), run.record.process);
@@ -111,7 +113,7 @@ impl Machine {
         }))
     }
 
-    /// Tells whether a call is on the way down, where being gone is what it wants.
+    /// Tells whether a call removes its element, so that the absence of the instance is a success.
     pub(super) fn leaves(&self, id: &CallId) -> bool {
         let then = self.calls.get(id).map(|run| run.record.then);
         let action = self.calls.get(id).map(|run| run.record.action.clone());
@@ -145,7 +147,7 @@ impl Machine {
         let first = !matches!(run.record.state, CallState::Converging { .. });
         run.record.state = CallState::Converging { deadline };
         run.polls += 1;
-        // Looking grows slowly rarer, up to fifteen times the first wait.
+        // The delay grows with each observation, up to fifteen times the first delay.
         let wait = self.tools.pace.poll.saturating_mul(run.polls.min(15));
         let at = self.now.plus_millis(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX)).min(deadline);
         let record = run.record.clone();
@@ -171,7 +173,7 @@ impl Machine {
             return self.failed(id, Failure::new(FailureKind::Timeout, message));
         }
         if !run.nature.observable {
-            // Nobody can look, so only the deadline decides.
+            // Without observations, only the deadline decides.
             return self.converge(id);
         }
         self.observe(id);
@@ -212,7 +214,7 @@ impl Machine {
         }
     }
 
-    /// Finds out what a lost call has done.
+    /// Handles a lost call: observes it, repeats it, or leaves the decision to an operator.
     pub(super) fn lost(&mut self, id: &CallId, failure: Failure) {
         let Some(run) = self.calls.get_mut(id) else { return };
         if self.cancelling && run.taken_up {
@@ -233,9 +235,10 @@ impl Machine {
         self.again(id, failure);
     }
 
-    /// Performs a call again, a few times at most: at once the first time, and then each time after twice as long a wait.
+    /// Repeats a call, with five attempts in all. The first repetition follows at once, the others after 1, 2
+    /// and 4 s.
     ///
-    /// Only calls come here that may be made twice, or that are known not to have happened.
+    /// A call is repeated only if it may run twice, or certainly did not happen.
     pub(super) fn again(&mut self, id: &CallId, failure: Failure) {
         const MOST: u32 = 5;
         const FIRST_WAIT: i64 = 1000;
@@ -259,7 +262,7 @@ impl Machine {
         run.call.attempt = run.record.attempt;
         let record = run.record.clone();
         self.change(Change::PutCall(Box::new(record)));
-        // The new attempt has a job of its own, which must be known before it is submitted.
+        // The record of the new attempt must be durable before its job is submitted.
         self.out.acks.push(Ack::MayPerform(id.clone()));
     }
 
@@ -269,7 +272,7 @@ impl Machine {
             Observation::Converging => {
                 self.reported(id, Report { settled: Settled::Converging, ..report }, None);
             }
-            // Half of it may be there: that is cleared away, and not made once more on top of it.
+            // Half of the instance may exist. It is cleaned up, and not created a second time.
             Observation::Differs(how) if self.makes(id) => {
                 let failure = Failure::new(FailureKind::Failed, format!("its job was lost, and {how}"));
                 match self.apply(id, report) {
@@ -285,7 +288,7 @@ impl Machine {
         }
     }
 
-    /// Closes an undecided call as a person has said.
+    /// Closes an undecided call as an operator answered.
     pub(super) fn assume(&mut self, record: CallRecord, answer: Assumption, published: &Told) {
         let CallRecord { element, action, pair, then, process, .. } = record.clone();
         let failure = || Failure::new(FailureKind::Lost, "it was begun and not finished, as a person says");
@@ -331,10 +334,10 @@ impl Machine {
         self.end_step((run.record.process, run.record.step), StepEnd::NeedsDecision { call: id.clone() });
     }
 
-    /// Ends a call whose attempt a stop has come before: it has run no job.
+    /// Ends a call that was stopped before this attempt ran a job.
     ///
-    /// Nothing is there of a first attempt. Earlier ones have run jobs: what is known of those counts. A call that an
-    /// earlier process has left open stays so for the next.
+    /// A first attempt leaves nothing. Earlier attempts have run jobs, and their known results count. A call of
+    /// an earlier process stays open for the next one.
     pub(super) fn not_begun(&mut self, id: &CallId) {
         let Some(run) = self.calls.get(id) else { return };
         if run.taken_up {
@@ -353,7 +356,7 @@ impl Machine {
         self.end_step((*process, *step), StepEnd::Cancelled);
     }
 
-    /// Parts with a call of an earlier process without a word: it is as open as before, and so is its step.
+    /// Leaves a call of an earlier process and its step open, without recording anything.
     fn leave_open(&mut self, id: &CallId) {
         let Some(run) = self.calls.remove(id) else { return };
         let key = (run.record.process, run.record.step);
@@ -363,7 +366,7 @@ impl Machine {
         }
     }
 
-    /// Ends a call that was stopped on request and may be made again.
+    /// Ends a call that was cancelled by a stop and may be repeated.
     pub(super) fn stopped(&mut self, id: &CallId) {
         let failure = Failure::new(FailureKind::Lost, "it was stopped on request");
         let Some(run) = self.finish_call(id, CallState::Failed(failure.clone())) else { return };
@@ -371,17 +374,17 @@ impl Machine {
         self.end_step((run.record.process, run.record.step), StepEnd::Cancelled);
     }
 
-    /// Notes where a transition has left its element that was stopped halfway.
+    /// Records the state of an element whose transition was cancelled.
     ///
-    /// Half of what was being made may be there: `down` has to clear it away, so it has failed. What was being stopped may
-    /// still do half of its work: it is broken, and not made anew, since nothing of it was lost. The others leave their
-    /// element where a failure would, which is where it was; what was being started may run all the same, and of what was being
-    /// removed some may be gone.
+    /// - Create, Install: half of the instance may exist, and `down` must clean it up. The element has failed.
+    /// - Stop: the element may still do half of its work. It is Broken, and not re-created, since nothing was
+    ///   lost.
+    /// - Others: the state stays. A started element may run all the same, and a removed one may be partly gone.
     fn cut_short(&mut self, record: &CallRecord, failure: &Failure) {
         let CallRecord { element, action, process, .. } = record;
         match action {
             Action::Transition(Transition::Create | Transition::Install) => self.cut(record, failure),
-            // Its element stays as it was: nothing is wrong with that.
+            // The state of the element is not affected.
             Action::Operation(_) => {
                 if let Some(pair) = &record.pair {
                     self.doubt_pair(pair, record.then);
@@ -398,7 +401,7 @@ impl Machine {
         }
     }
 
-    /// Carries out what a failure means, of a call that may have begun to act.
+    /// Applies the failure of a call that may have begun to act.
     fn cut(&mut self, record: &CallRecord, failure: &Failure) {
         let CallRecord { element, action, pair, then, process, .. } = record;
         let (pair, then, process) = (pair.as_ref(), *then, *process);
@@ -417,7 +420,7 @@ impl Machine {
     pub(super) fn succeeded(&mut self, id: &CallId) {
         let Some(run) = self.finish_call(id, CallState::Succeeded) else { return };
         let CallRecord { element, action, pair, then, process, step, side, .. } = &run.record;
-        // With what values an earlier process has handed a job over is not on record.
+        // The values that an earlier process gave to its job are not on record.
         if !run.taken_up {
             self.note_given(element, action, *side, Some(&run.call));
         }

@@ -1,4 +1,4 @@
-//! What the end of a call means for elements and relationships.
+//! Effects of the end of a call on elements and relationships.
 
 use windlass_driver::Call;
 use windlass_model::record::{
@@ -10,22 +10,22 @@ use windlass_store::Change;
 
 use super::Machine;
 
-/// A call that failed.
+/// A failed call.
 #[derive(Clone, Copy)]
 pub(super) struct Failed<'a> {
     pub(super) element: &'a ElementName,
     pub(super) action: &'a Action,
     pub(super) pair: Option<&'a PairKey>,
-    /// What its success would have meant.
+    /// The effect that its success would have had.
     pub(super) then: Advance,
     pub(super) failure: &'a Failure,
     pub(super) process: ProcessId,
-    /// Whether it may have done something before it failed.
+    /// Whether the call may have acted before it failed.
     pub(super) acted: bool,
 }
 
 impl Machine {
-    /// Carries out what the success of a call means.
+    /// Applies the success of a call.
     pub(super) fn attain(
         &mut self,
         element: &ElementName,
@@ -54,7 +54,7 @@ impl Machine {
         }
     }
 
-    /// Carries out what the failure of a call means; `acted` tells whether it may have done something before it failed.
+    /// Applies the failure of a call.
     pub(super) fn fall(&mut self, failed: Failed<'_>) {
         let Failed { element, action, pair, then, failure, process, acted } = failed;
         if let Some(pair) = pair {
@@ -64,7 +64,7 @@ impl Machine {
         } else if let Action::Transition(transition) = action {
             self.fall_by(element, *transition, failure, process, acted);
         }
-        // What an operation has done, or not, says nothing of how far its element has come: that is not in doubt.
+        // A lost operation doesn't make the state of its element doubtful.
         let is_of_pair = pair.is_some() && failure.kind == FailureKind::Lost;
         let kind = if is_of_pair { FailureKind::Failed } else { failure.kind };
         self.note_failure(element, Some(Failure { kind, ..failure.clone() }));
@@ -80,7 +80,7 @@ impl Machine {
     ) {
         let from = self.world.elements.get(element).map(|record| record.state).unwrap_or_default();
         if failure.kind == FailureKind::Refused {
-            // Nothing has begun yet.
+            // A refused call has changed nothing.
             return;
         }
         let to = transition.on_failure(from);
@@ -88,7 +88,7 @@ impl Machine {
             return;
         }
         if to == from && matches!(transition, Transition::Uninstall | Transition::Delete) {
-            // What was undone before it is not undone again.
+            // The state stays, so completed teardown steps are not repeated.
             return self.note_attempt(element, transition);
         }
         let was_there = from.rank() >= State::Created.rank();
@@ -105,8 +105,8 @@ impl Machine {
         }
     }
 
-    /// Notes that a transition may have done something to an element, whose state says nothing of it: it may run without being
-    /// Active, or some of it may be gone.
+    /// Records a transition that may have acted although the state doesn't show it. The element may run without
+    /// being Active, or may be partly removed.
     pub(super) fn note_attempt(&mut self, element: &ElementName, transition: Transition) {
         use Transition::{Delete, Integrity, Start, Uninstall};
         let is_telling = matches!(transition, Start | Integrity | Uninstall | Delete);
@@ -118,7 +118,8 @@ impl Machine {
         }
     }
 
-    /// Says why a relationship can't be made by a call on an element: that is not there, or an end has failed since it was planned.
+    /// Returns the reason why an operation that creates a relationship can't be called on an element. Either
+    /// the element is missing, or an end of the relationship has failed since the call was planned.
     pub(super) fn obstacle(&self, called: &ElementName, pair: &PairKey) -> Option<Failure> {
         if self.world.is_missed(called) {
             let message = format!("`{called}` is not there; bring `{}` up first", called.assembly());
@@ -163,8 +164,8 @@ impl Machine {
         }
     }
 
-    /// Notes from what an element is made, as soon as anything of it may be there. What was noted of an earlier attempt that
-    /// left nothing, counts no more.
+    /// Records the package and the process of an element as soon as anything of it may exist. They replace
+    /// those of an earlier attempt that left nothing.
     pub(super) fn note_making(&mut self, element: &ElementName, process: ProcessId) {
         let known = self.world.elements.get(element);
         if known.is_none_or(|record| !matches!(record.state, State::Absent | State::Failed)) {
@@ -182,7 +183,7 @@ impl Machine {
         }
     }
 
-    /// Takes back from what an element would have been made, where a stop came before the call that would have made it.
+    /// Reverts [`note_making`](Self::note_making) after a stop before the element's first call.
     pub(super) fn unmake_what_has_not_begun(&mut self, element: &ElementName) {
         let known = self.world.elements.get(element);
         if known.is_some_and(|record| record.state == State::Absent && record.progress == 0) {
@@ -190,14 +191,14 @@ impl Machine {
         }
     }
 
-    /// Takes back with what a relationship would have been made, where a stop came before its first operation.
+    /// Drops the recorded inputs of a relationship after a stop before its first operation.
     pub(super) fn unrelate_what_has_not_begun(&mut self, pair: &PairKey) {
         if self.world.pairs.get(pair).is_some_and(|known| !known.is_there()) {
             self.put_pair(pair, false);
         }
     }
 
-    /// Notes what values a transition that went well has given to its element.
+    /// Records that a successful transition has applied values to its element.
     pub(super) fn note_given(
         &mut self,
         element: &ElementName,
@@ -210,7 +211,7 @@ impl Machine {
         }
     }
 
-    /// Notes that an element has the values of the version that is wanted.
+    /// Records that an element has the values of the desired version.
     pub(super) fn note_values(&mut self, element: &ElementName, process: ProcessId) {
         self.update_element(element, |record| {
             if let Some(made) = &mut record.made {
@@ -219,11 +220,11 @@ impl Machine {
         });
     }
 
-    /// Drops the records of elements and relationships that are gone and that nobody wants back.
+    /// Drops the records of absent elements and relationships that the desired version doesn't contain.
     pub(super) fn forget_leftovers(&mut self) {
         let topology = &self.world.assembly.topology;
         let strange = self.world.elements.values().filter(|record| topology.get(&record.name).is_none());
-        // What ends a relationship may be asked of a part that never came to be.
+        // An element that was never created may still be an end of a relationship that must be ceased.
         let gone: Vec<ElementName> = strange
             .filter(|record| record.state == State::Absent && record.made.is_none())
             .filter(|record| !self.world.is_tied(&record.name))
@@ -252,8 +253,8 @@ impl Machine {
         }
     }
 
-    /// Notes that all of the assembly is what it should be, once a change is through, and forgets the references that it
-    /// has parted from.
+    /// Records that a completed change has reached the desired version, and drops references that are no longer
+    /// used.
     pub(super) fn note_reached(&mut self) {
         let through = |process: &ProcessRecord| {
             process.status == ProcessStatus::Completed && process.intent != Intent::Down
@@ -292,7 +293,7 @@ impl Machine {
         }
     }
 
-    /// Notes that a relationship is made or ended.
+    /// Records that a relationship is created or ceased.
     pub(super) fn put_pair(&mut self, key: &PairKey, created: bool) {
         if !created {
             self.world.forget_given(key, &mut self.out.batch);
@@ -309,7 +310,7 @@ impl Machine {
         });
     }
 
-    /// Notes that one more operation has ended well of those that make or end a relationship.
+    /// Records that one more operation of a relationship has succeeded.
     fn go_on_with_pair(&mut self, key: &PairKey, done: u32) {
         let begun = self.begun_with(key, done);
         self.update_pair(key, |record| {
@@ -318,7 +319,7 @@ impl Machine {
         });
     }
 
-    /// Notes that what was called last to make a relationship is undone, or the next part of that.
+    /// Records a successful undo call for the last operation of a half-created relationship.
     fn undo_pair(&mut self, key: &PairKey) {
         let mut begun = self.world.begun(key);
         while begun.pop_if(|last| last.undo.is_empty()).is_some() {}
@@ -339,7 +340,7 @@ impl Machine {
         });
     }
 
-    /// Notes that an operation of a relationship failed that may have begun to act.
+    /// Records that an operation of a relationship failed after it may have begun to act.
     pub(super) fn doubt_pair(&mut self, key: &PairKey, then: Advance) {
         let known = self.world.pairs.get(key);
         let is_made = known.is_some_and(|pair| pair.created);
@@ -354,8 +355,8 @@ impl Machine {
         self.update_pair(key, |record| (record.begun, record.in_doubt) = (begun, true));
     }
 
-    /// Returns what has been called to make a relationship once so many of its operations have been called; nothing of one that
-    /// is made, and so is being ended.
+    /// Returns the operations that were called to create a relationship, once `called` of them were called.
+    /// Returns none for a created relationship, which is being ceased.
     fn begun_with(&self, key: &PairKey, called: u32) -> Vec<Begun> {
         if self.world.pairs.get(key).is_some_and(|pair| pair.created) {
             return Vec::new();

@@ -1,16 +1,16 @@
 //! The machine that executes a plan: `on(now, event) → commands`.
 //!
-//! It is pure: it never waits, reads no clock and touches nothing outside. The [host](crate::host) carries its commands
-//! out and comes back with events. So every order of events can be tried in a test, on virtual time.
+//! The machine is pure: it never waits, reads no clock and performs no I/O. The [host](crate::host) executes
+//! its commands and returns events. So a test can try every order of events, on virtual time.
 //!
-//! A step goes through its calls one after the other. For each call the machine
+//! A step makes its calls one after the other. For each call the machine
 //!
-//! 1. records that it is made, durably first if doing it twice does harm;
+//! 1. records the call durably;
 //! 2. has it performed;
-//! 3. puts the report into the instance, looks again while the instance is on its way, and
-//! 4. records in one batch how the call ended, what has changed, and which state the element has now.
+//! 3. applies the report, and observes the instance while it converges;
+//! 4. records in one batch the end of the call, all changes, and the new state of the element.
 //!
-//! Only what is durable lets other steps start.
+//! Other steps start only when that batch is durable.
 
 mod calls;
 mod effects;
@@ -45,54 +45,54 @@ use crate::places::Places;
 use crate::runner::Runner;
 use crate::world::World;
 
-/// What the machine is told.
+/// An input of the machine.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// It may begin.
+    /// The machine may begin.
     Begin,
     /// A batch is durable.
     Durable(Vec<Ack>),
     /// A driver has answered a call.
     Performed { call: CallId, result: Result<Report, Failure>, remains: Remains },
-    /// A driver has looked.
+    /// A driver has observed an instance.
     Observed { call: CallId, result: Result<Observed, Failure>, remains: Remains },
-    /// A person has said what became of undecided calls.
+    /// An operator has answered about undecided calls.
     Assume {
         calls: Vec<CallRecord>,
         answer: Assumption,
-        /// What the part of the one call publishes since, as the person says.
+        /// The outputs of the call's element, as stated by the operator.
         published: Told,
-        /// The part of which the person tells the driver's id, and that.
+        /// The element that gets a natural id from the operator, and that id.
         natural: Option<(ElementName, String)>,
     },
-    /// It is time to look again.
+    /// The time of a [`Command::Wake`] has come.
     Due(CallId),
-    /// A driver has an intermediate result that must be durable before it goes on.
+    /// A driver waits until an intermediate report is durable.
     Checkpoint { call: CallId, report: Report, reply: u64 },
-    /// The user wants to stop.
+    /// A stop is requested.
     Cancel,
 }
 
-/// What the machine wants done.
+/// An output of the machine, which the host executes.
 pub(crate) enum Command {
-    /// Commit a batch, and say which acknowledgements it stands for.
+    /// Commits a batch. Its acknowledgements follow when it is durable.
     Commit { batch: Batch, acks: Vec<Ack> },
-    /// Have a call performed.
+    /// Performs a call.
     Perform { call: Box<Call>, driver: Arc<dyn Driver> },
-    /// Have an instance looked at.
+    /// Observes an instance.
     Observe { call: Box<Call>, driver: Arc<dyn Driver> },
-    /// Come back at this time.
+    /// Sends [`Event::Due`] at this time.
     Wake { call: CallId, at: Timestamp },
-    /// Let a driver go on after its checkpoint.
+    /// Answers a checkpoint, so that its driver continues.
     Reply { reply: u64, result: Result<(), Failure> },
-    /// All is done and durable.
+    /// Everything is done and durable.
     Finished,
 }
 
-/// What a batch stands for once it is durable.
+/// A consequence of a durable batch.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Ack {
-    /// The call may be performed now.
+    /// The call may be performed.
     MayPerform(CallId),
     /// The step has ended.
     StepEnded { key: StepKey, well: bool },
@@ -102,36 +102,36 @@ pub(crate) enum Ack {
     ProcessEnded,
 }
 
-/// A step of a process.
+/// The key of a step.
 pub(crate) type StepKey = (ProcessId, StepId);
 
-/// How fast and how often.
+/// The concurrency and the polling of a machine.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
-    /// How many calls at once.
+    /// Maximum number of concurrent calls.
     pub(crate) parallelism: usize,
-    /// How long to wait before looking at an instance that is on its way.
+    /// Delay before the first observation of a converging instance.
     pub(crate) poll: Duration,
 }
 
-/// How a run went, in numbers.
+/// The number of steps of a process, by result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// Steps that did what they should.
+    /// Steps that succeeded.
     pub succeeded: u32,
     /// Steps that failed.
     pub failed: u32,
-    /// Steps that were not started, since something that they need did not succeed.
+    /// Steps that did not start because a step that they need did not succeed.
     pub skipped: u32,
-    /// Steps that were stopped on request.
+    /// Steps that were cancelled by a stop.
     pub cancelled: u32,
-    /// Steps of which nobody but a person can tell whether they happened.
+    /// Steps with a call whose outcome only an operator can determine.
     pub undecided: u32,
 }
 
 impl Tally {
-    /// Counts the end of a step, which `calls` somebody: where nothing would have been called, nothing was kept from
-    /// anybody.
+    /// Counts the end of a step; `calls` tells whether it calls a driver. A skipped step without calls doesn't
+    /// count.
     pub fn count(&mut self, end: &StepEnd, calls: bool) {
         match end {
             StepEnd::Succeeded => self.succeeded += 1,
@@ -144,7 +144,7 @@ impl Tally {
     }
 }
 
-/// What the machine needs beside the world.
+/// The environment of a machine.
 pub(crate) struct Tools {
     pub(crate) store: StoreId,
     pub(crate) drivers: Registry,
@@ -156,18 +156,18 @@ pub(crate) struct Machine {
     tools: Tools,
     pub(crate) world: World,
     runner: Runner,
-    /// The process that is run; none while old calls are settled.
+    /// The process; `None` while open calls of earlier processes are settled.
     process: Option<ProcessRecord>,
     steps: HashMap<StepKey, StepRun>,
     calls: HashMap<CallId, CallRun>,
-    /// The calls that are under way, and the steps that are parked until an element is free.
+    /// The running calls, and the steps that are parked until an element is free.
     queues: Queues,
-    /// The elements that were there and have failed since the plan was made.
+    /// Elements that existed and have failed since the plan was made.
     failed_parts: FailedParts,
-    /// What an earlier process has left open and is taken up when the machine begins.
+    /// Open calls of earlier processes, which the machine takes up when it begins.
     left_open: Vec<CallRecord>,
     locations: HashMap<Placement, Arc<Location>>,
-    /// Steps that have started and whose end is not durable yet.
+    /// Number of started steps whose end is not durable yet.
     unfinished: usize,
     cancelling: bool,
     ended: bool,
@@ -186,20 +186,20 @@ struct Outbox {
 struct StepRun {
     title: String,
     queue: VecDeque<Planned>,
-    /// What a relationship is not made with: its source has not come as far as it must.
+    /// Pairs that are omitted because their source has not reached its required state.
     left: Vec<PairKey>,
     ordinal: u32,
     started: Timestamp,
     recorded: bool,
 }
 
-/// A call that a step still has to make.
+/// A call that a step has yet to make.
 struct Planned {
     action: PlannedAction,
     then: Advance,
-    /// Whether it ends a relationship.
+    /// Whether it ceases a relationship.
     ends: bool,
-    /// The version of the assembly that it is made with.
+    /// The version of the assembly whose values and package it uses.
     side: Side,
 }
 
@@ -217,27 +217,27 @@ struct CallRun {
     call: Call,
     driver: Arc<dyn Driver>,
     nature: Nature,
-    /// Whether an earlier process has begun it.
+    /// Whether an earlier process began the call.
     taken_up: bool,
-    /// Whether what is observed decides if a lost call happened.
+    /// Whether the next observation decides if a lost call happened.
     recovering: bool,
-    /// Whether it waits for its next attempt.
+    /// Whether the call waits for its next attempt.
     repeats: bool,
-    /// Whether a job of it has started.
+    /// Whether one of its jobs has started.
     acted: bool,
     polls: u32,
-    /// The sealed outcomes of its jobs.
+    /// Sealed outcomes of its jobs.
     wipe: Vec<SecretRef>,
 }
 
 impl CallRun {
-    /// Tells whether nothing that its driver said has been taken in yet: all that is on record was said before it.
+    /// Tells whether no report of the call was applied yet. The recorded status is then older than the call.
     fn is_unheard(&self) -> bool {
         self.record.state == CallState::Open
     }
 
-    /// Tells whether a call that failed may have done something: all but what its driver says, or what kept its jobs from
-    /// starting.
+    /// Tells whether a failed call may have acted. If the kind of failure doesn't decide that, a started job
+    /// does.
     fn may_have_acted(&self, failure: &Failure) -> bool {
         match failure.kind {
             FailureKind::Refused | FailureKind::AlreadyExists => false,
@@ -248,7 +248,7 @@ impl CallRun {
 }
 
 impl Machine {
-    /// Makes the machine of a process.
+    /// Creates the machine of a process.
     pub(crate) fn run(
         tools: Tools,
         world: World,
@@ -259,7 +259,7 @@ impl Machine {
         Self::new(tools, world, plan, Some(process), now)
     }
 
-    /// Makes a machine that settles what earlier processes have left open.
+    /// Creates a machine that settles open calls of earlier processes.
     pub(crate) fn settle(tools: Tools, world: World, open: Vec<CallRecord>, now: Timestamp) -> Self {
         let empty =
             PlanBuilder::new().build().unwrap_or_else(|_| unreachable!("an empty plan has no circle"));
@@ -290,7 +290,7 @@ impl Machine {
         }
     }
 
-    /// Takes an event and returns what is to be done.
+    /// Handles an event, and returns the commands that follow.
     pub(crate) fn on(&mut self, now: Timestamp, event: Event) -> Vec<Command> {
         self.now = now;
         match event {
@@ -327,8 +327,8 @@ impl Machine {
         self.flush()
     }
 
-    /// Writes the jobs of a call down, and keeps their sealed outcomes until it has ended: one that was lost is looked at
-    /// first, and whoever takes that up after a crash must find its jobs as they ended.
+    /// Records the jobs of a call, and keeps their sealed outcomes until the call has ended. A lost call is
+    /// observed first. If a crash interrupts that, the next process must find the outcomes of its jobs.
     fn take_over(&mut self, call: &CallId, remains: Remains) {
         for job in remains.jobs {
             self.change(Change::PutJob(Box::new(job)));
@@ -378,7 +378,7 @@ impl Machine {
         }
     }
 
-    /// Starts what may start, notes what never will, and ends the process when nothing is left.
+    /// Starts the steps that may start, records skipped steps, and ends the process when nothing is left.
     fn advance(&mut self) {
         if !self.cancelling {
             while let Some(key) = self.queues.wake() {
@@ -390,7 +390,7 @@ impl Machine {
             }
         }
         for skipped in self.runner.take_skipped() {
-            // Where nothing would have been called, nothing was kept from anybody.
+            // A skipped step without calls doesn't count.
             self.tally.skipped += u32::from(self.runner.work(skipped.step).has_calls());
             self.note_skipped(&skipped);
         }
@@ -401,17 +401,17 @@ impl Machine {
         }
     }
 
-    /// Takes up what an earlier process has left open.
+    /// Takes up the open calls of earlier processes.
     fn take_up(&mut self) {
         for record in std::mem::take(&mut self.left_open) {
             self.reopen(record);
         }
     }
 
-    /// Starts nothing more: what is parked ends here, and what runs as it comes to its end.
+    /// Starts nothing more. Parked steps end at once, and running calls come to their end.
     fn cancel(&mut self) {
         self.cancelling = true;
-        // Whoever runs next takes it up.
+        // The next process takes these calls up.
         self.left_open.clear();
         for key in self.queues.drain() {
             self.end_step(key, StepEnd::Cancelled);
@@ -446,7 +446,7 @@ impl Machine {
         self.out.acks.push(Ack::ProcessEnded);
     }
 
-    /// Forgets an assembly that is to go and of which nothing is left.
+    /// Drops the assembly when a `down` has completed and nothing is left.
     fn forget_assembly(&mut self) {
         let down = self.process.as_ref().is_some_and(|process| {
             process.intent == Intent::Down && process.status == ProcessStatus::Completed
@@ -457,13 +457,13 @@ impl Machine {
         }
     }
 
-    /// Returns the process as it stands.
+    /// Returns the present record of the process.
     pub(crate) fn process(&self) -> Option<&ProcessRecord> {
         self.process.as_ref()
     }
 }
 
-/// Says in numbers why a process has not reached what was asked.
+/// Describes the reason why a process failed, in numbers.
 fn short(failed: u32, skipped: u32) -> String {
     let steps = |number: u32| if number == 1 { "1 step".to_owned() } else { format!("{number} steps") };
     let them = if failed == 1 { "it" } else { "them" };
@@ -486,7 +486,7 @@ mod tests {
 
     use super::*;
 
-    /// A project without any place.
+    /// A project without locations.
     struct Nowhere;
 
     #[async_trait::async_trait]
@@ -508,7 +508,7 @@ mod tests {
         }
     }
 
-    /// A driver waits until its checkpoint is answered. One for a call that has ended is answered, too.
+    /// A driver waits until its checkpoint is answered, even if its call has ended.
     #[test]
     fn a_checkpoint_for_an_unknown_call_is_refused() {
         let tools = Tools {

@@ -1,4 +1,4 @@
-//! Makes calls ready: the driver, the place, the values.
+//! Prepares calls: their driver, location and values.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,7 +19,7 @@ use crate::panic::panicked;
 use crate::report::without_complaint;
 use crate::world::{Unknown, sensitive};
 
-/// A call as a step wants it.
+/// The inputs for preparing a call.
 pub(super) struct CallSeed {
     pub(super) id: CallId,
     pub(super) key: StepKey,
@@ -30,12 +30,12 @@ pub(super) struct CallSeed {
     pub(super) side: Side,
     pub(super) attempt: u32,
     pub(super) started: Timestamp,
-    /// Whether an earlier process has made it.
+    /// Whether an earlier process has made the call.
     pub(super) again: bool,
 }
 
 impl CallSeed {
-    /// Makes the seed of a call that an earlier process has made.
+    /// Creates the seed for a call of an earlier process.
     pub(super) fn again(record: &CallRecord) -> Self {
         Self {
             id: record.id.clone(),
@@ -53,10 +53,10 @@ impl CallSeed {
 }
 
 impl Machine {
-    /// Makes a call ready; none when there is nothing to do for it.
+    /// Prepares a call; `None` if its action needs no call.
     pub(super) fn prepare(&mut self, seed: CallSeed) -> Result<Option<CallRun>, Failure> {
         let home = self.world.home(&seed.element);
-        // What another assembly has of parts is what is there.
+        // Elements of another assembly are used as installed.
         let side = if self.world.is_strange(&seed.element) { Side::Installed } else { seed.side };
         let element = home.element(&seed.element, side).ok_or_else(|| {
             Failure::new(FailureKind::NotFound, format!("there is no element `{}`", seed.element))
@@ -102,7 +102,7 @@ impl Machine {
         }))
     }
 
-    /// Returns the parts that some calls were to launch under an id that the driver chooses, and that is not known.
+    /// Returns the elements of launch calls whose driver chooses the natural id, if that id is unknown.
     pub(crate) fn unnamed(&mut self, calls: &[CallRecord]) -> Vec<ElementName> {
         let mut unnamed = Vec::new();
         for record in calls {
@@ -114,7 +114,7 @@ impl Machine {
         unnamed
     }
 
-    /// Makes a look at each part ready that is up and whose driver can look.
+    /// Prepares a health check for each Active element whose driver can observe.
     pub(crate) fn looks(&mut self) -> Vec<Look> {
         let up = self.world.elements.values().filter(|record| record.state == State::Active);
         let up: BTreeSet<ElementName> = up.map(|record| record.name.clone()).collect();
@@ -158,7 +158,7 @@ impl Machine {
         Some(Look { element, state: State::Active, ready })
     }
 
-    /// Finds a location, once for all calls of a run.
+    /// Returns a location, which is resolved once for all calls of a run.
     fn location(&mut self, placement: Placement) -> Result<Arc<Location>, Failure> {
         if let Some(known) = self.locations.get(&placement) {
             return Ok(known.clone());
@@ -169,7 +169,7 @@ impl Machine {
         Ok(location)
     }
 
-    /// Chooses the driver that a resource names for an action at a place.
+    /// Returns the binding and the driver of a resource for an action at a location.
     fn choose(
         &self,
         package: &Package,
@@ -205,7 +205,8 @@ impl Machine {
         let side = if self.world.is_strange(&record.element) { Side::Installed } else { record.side };
         let element = home.element(&record.element, side).ok_or_else(|| missing(&record.element))?;
         let known = home.elements.get(&record.element);
-        // What a reference stands for was not made here: it has no record, and its id is its own.
+        // The instance that a reference resolves to was not created here. It has no record, and its id follows
+        // from the name of the element.
         let foreign = element.referent.as_ref().filter(|_| known.is_none());
         let id = match (known, foreign) {
             (Some(known), _) => known.id.clone(),
@@ -242,8 +243,8 @@ impl Machine {
         })
     }
 
-    /// Returns the values that an operation of a relationship is called with: those that it was begun with, also where they are
-    /// others by now; what has not begun is given those that there are.
+    /// Returns the values for an operation of a relationship. Once an operation was called, the recorded values
+    /// apply, even if they are outdated. Otherwise the present values apply.
     fn arguments(
         &self,
         pair: &PairKey,
@@ -262,8 +263,8 @@ impl Machine {
     }
 }
 
-/// Returns what the world calls what a reference stands for: the driver's id of what it has found, else the property
-/// `id` of what is listed, else its name.
+/// Returns the natural id of the instance that a reference resolves to: the id that a driver found, or the name
+/// of an assembly. For a listed instance it is its property `id`, or else its name.
 fn natural_of(referent: &Referent, properties: &BTreeMap<PropertyName, Input>) -> String {
     let id = properties.get("id").map(|id| text_of(&id.value));
     match referent {
@@ -274,7 +275,7 @@ fn natural_of(referent: &Referent, properties: &BTreeMap<PropertyName, Input>) -
     }
 }
 
-/// Tells whether something is taken over by finding it.
+/// Tells whether an action adopts an instance by searching for it.
 fn is_by_queries(package: &Package, action: &Action) -> bool {
     let bindings = package.bindings();
     *action == Action::Transition(Transition::Adopt)
@@ -282,7 +283,7 @@ fn is_by_queries(package: &Package, action: &Action) -> bool {
         && !bindings.queries.is_empty()
 }
 
-/// What was found for a call.
+/// The resolved parts of a call.
 struct Found {
     package: Arc<Package>,
     binding: Binding,

@@ -1,7 +1,7 @@
-//! Admission of calls: so many at once in all, and one at a time on each element.
+//! Admission of calls: a limited number in total, and one at a time on each element.
 //!
-//! A step whose element is in use is parked in the queue of that element. The end of a call wakes the first step that
-//! is parked there, and no other: N steps that want one element cost N wake-ups.
+//! A step whose element is in use is parked in the queue of that element. The end of a call wakes only the
+//! first step of that queue, so N steps on one element cost N wake-ups.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -9,13 +9,13 @@ use windlass_model::ElementName;
 
 use super::StepKey;
 
-/// The calls that run, and the steps that are parked.
+/// The running calls and the parked steps.
 pub(super) struct Queues {
-    /// How many calls may run at once.
+    /// Maximum number of concurrent calls.
     slots: usize,
     running: usize,
     elements: HashMap<ElementName, Queue>,
-    /// Elements that were left by a call while steps were parked there. One that is in use again by now is passed over.
+    /// Elements that a call has left while steps were parked there. An element that is in use again is skipped.
     left: VecDeque<ElementName>,
 }
 
@@ -40,13 +40,13 @@ impl Queues {
         self.elements.get(element).is_some_and(|queue| queue.running > 0)
     }
 
-    /// Notes that a call runs on an element from now on.
+    /// Records that a call starts on an element.
     pub(super) fn enter(&mut self, element: &ElementName) {
         self.running += 1;
         self.elements.entry(element.clone()).or_default().running += 1;
     }
 
-    /// Notes that a call on an element has ended.
+    /// Records that a call on an element has ended.
     pub(super) fn leave(&mut self, element: &ElementName) {
         let Some(queue) = self.elements.get_mut(element).filter(|queue| queue.running > 0) else { return };
         self.running -= 1;
@@ -61,14 +61,14 @@ impl Queues {
         }
     }
 
-    /// Parks a step until the element is free, behind those that are parked there.
+    /// Parks a step until the element is free, behind other parked steps.
     pub(super) fn park(&mut self, element: &ElementName, step: StepKey) {
         self.elements.entry(element.clone()).or_default().parked.push_back(step);
     }
 
     /// Returns the next parked step whose element is free, if one more call may run.
     ///
-    /// It is parked no longer: it either enters the element now, or leaves it to the next.
+    /// The step leaves its queue. If it doesn't enter the element now, the next step of the queue may.
     pub(super) fn wake(&mut self) -> Option<StepKey> {
         while self.has_slot() {
             let element = self.left.front()?;
@@ -85,7 +85,7 @@ impl Queues {
         None
     }
 
-    /// Takes all parked steps out, in their order in the plan.
+    /// Removes all parked steps, and returns them in the order of the plan.
     pub(super) fn drain(&mut self) -> Vec<StepKey> {
         self.left.clear();
         let mut parked: Vec<StepKey> =

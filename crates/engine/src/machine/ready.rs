@@ -1,4 +1,4 @@
-//! With whom a relationship is made that has several sources: one that fails does not keep the others from the target.
+//! The ready sources of a relationship: a failed source doesn't keep the others from the target.
 
 use windlass_model::assembly::ElementKind;
 use windlass_model::record::{ElementRecord, Failure, FailureKind, PairKey};
@@ -8,7 +8,8 @@ use windlass_model::{Modifier, Side, State};
 use super::{Machine, Planned, PlannedAction};
 
 impl Machine {
-    /// Leaves out the relationships whose source has failed to get where it must be: with the others it is made all the same.
+    /// Splits the calls of a step into those to make, and the pairs whose source has not reached its required
+    /// state. The relationship is created with all other sources.
     pub(super) fn with_who_is_ready(
         &self,
         work: &Work,
@@ -30,7 +31,7 @@ impl Machine {
         (ready.collect(), left)
     }
 
-    /// Says with whom a relationship was not made, if there is anybody.
+    /// Returns the failure that lists the omitted sources; `None` if there are none.
     pub(super) fn not_made_with(&self, left: &[PairKey]) -> Option<Failure> {
         const NAMED: usize = 3;
         let state = |pair: &PairKey| {
@@ -53,7 +54,8 @@ impl Machine {
         Some(Failure::new(FailureKind::Refused, format!("it is not made with {all}")))
     }
 
-    /// Tells whether the source of a pair, if it is a resource, is as far as it must be for the relationship to be made.
+    /// Tells whether the source of a pair has reached the state that the relationship requires. A source that
+    /// is no resource is always ready.
     fn is_source_ready(&self, pair: &PairKey, side: Side) -> bool {
         let topology = self.world.version(side);
         let found = topology.relationship(&pair.assembly, pair.relationship.as_str());
@@ -70,13 +72,13 @@ impl Machine {
             Modifier::Post => wanted,
             Modifier::Pre => wanted.saturating_sub(1),
         };
-        // Without Created there is nothing below Installed.
+        // A resource without Create has no state below Installed.
         let is_nothing = Some(least) == State::Created.rank() && !source.has_created();
         is_nothing || !is_in_doubt(record) && record.state.rank().is_some_and(|rank| rank >= least)
     }
 }
 
-/// Tells whether nobody knows what a call has made of a part: the state on record is the one before it.
+/// Tells whether a call on an element was lost. The recorded state is then the one before the call.
 fn is_in_doubt(record: &ElementRecord) -> bool {
     record.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Lost)
 }

@@ -1,4 +1,4 @@
-//! Steps: which calls one makes, and when it has ended.
+//! Steps: the calls that a step makes, and its end.
 
 use std::collections::VecDeque;
 
@@ -37,7 +37,7 @@ impl Machine {
         self.proceed(key);
     }
 
-    /// Does what a step without calls does: the state moves on by itself.
+    /// Executes a step without calls, which only changes recorded states.
     pub(super) fn attain_without_calls(&mut self, work: &Work, process: ProcessId) {
         match work {
             Work::Transition { element, to, calls, side, .. } if calls.is_empty() => {
@@ -50,7 +50,7 @@ impl Machine {
                 let Relate { direction, assembly, relationship, target, sources, side, .. } = &**relate;
                 let made = *direction == Direction::Create;
                 for key in self.world.pairs_at(assembly, relationship.as_str(), target, sources, *side) {
-                    // The version for which it was made may have operations that end it.
+                    // The version that the pair was created from may have operations to cease it.
                     if !self.planned_pair(&key, &[], *direction, *side).is_empty() {
                         continue;
                     }
@@ -64,14 +64,14 @@ impl Machine {
         }
     }
 
-    /// Lists the calls of a step that are still to be made.
+    /// Lists the remaining calls of a step.
     pub(super) fn planned(&self, work: &Work) -> Vec<Planned> {
         match work {
             Work::Transition { element, to, calls, side, .. } => {
                 let side = *side;
                 let known = self.world.elements.get(element);
                 let done = known.map_or(0, |record| usize::try_from(record.progress).unwrap_or(0));
-                // What was done on another way counts for nothing on this one. An older windlass has not noted what it was.
+                // Calls of another transition don't count here. Older records don't name the transition.
                 let attempted = known.and_then(|record| record.attempted);
                 let is_own = attempted.is_none() || calls.iter().nth(done.wrapping_sub(1)) == attempted;
                 let done = if is_own { done } else { 0 };
@@ -119,8 +119,12 @@ impl Machine {
         planned_from(key, operations, done, direction == Direction::Create, side)
     }
 
-    /// Lists the calls for a relationship that is made in part: those that undo what is in doubt of it, and where it is made
-    /// those of the rest; or those that undo all that has been done of it, the last first.
+    /// Lists the calls for a half-created relationship.
+    ///
+    /// - Create: undo the operation in doubt, and call the remaining ones. If the operations have changed, undo
+    ///   all first.
+    /// - Cease: undo all operations, the last first.
+    /// - Undo: undo only the operation in doubt.
     fn planned_rest(
         &self,
         key: &PairKey,
@@ -135,7 +139,7 @@ impl Machine {
         let kept = match direction {
             Direction::Undo => done,
             Direction::Create if is_same => done,
-            // What was begun by other operations is not gone on with.
+            // Changed operations can't continue the called ones, so all called ones are undone.
             Direction::Create | Direction::Cease => 0,
         };
         let undo: Vec<&OperationCall> = begun[kept..].iter().rev().flat_map(|begun| &begun.undo).collect();
@@ -169,7 +173,7 @@ impl Machine {
                 Err(failure) => return self.end_step(key, StepEnd::Failed(failure)),
             };
             if planned.ends && self.world.is_missed(&element) {
-                // What was taken away by force has no relationships any more.
+                // An element that was removed by force has no relationships to cease.
                 let (then, action) = (planned.then, action.clone());
                 if let Some(run) = self.steps.get_mut(&key) {
                     run.queue.pop_front();
@@ -214,7 +218,7 @@ impl Machine {
                     });
                     return self.end_step(key, StepEnd::Failed(failure));
                 }
-                // Nothing to do: the state moves on by itself.
+                // No call is needed: only recorded states change.
                 Ok(None) => {
                     self.before_making(&element, &action, side, key.0);
                     self.note_given(&element, &action, side, None);
@@ -225,7 +229,7 @@ impl Machine {
         }
     }
 
-    /// Notes what an element is made from when a transition begins that makes something of it.
+    /// Records the package and the process of an element before a transition of the desired version.
     fn before_making(&mut self, element: &ElementName, action: &Action, side: Side, process: ProcessId) {
         if side == Side::Desired && matches!(action, Action::Transition(_)) {
             self.note_making(element, process);
@@ -247,8 +251,8 @@ impl Machine {
         }
     }
 
-    /// Records a call, and performs it once that record is durable: after a crash, the next process must know of each job
-    /// that may have changed something.
+    /// Records a call, and performs it once the record is durable. After a crash, the next process must know
+    /// each job that may have changed something.
     pub(super) fn open(&mut self, key: StepKey, call: CallRun) {
         self.record_start(key);
         if let Some(run) = self.steps.get_mut(&key) {
@@ -264,7 +268,7 @@ impl Machine {
         self.out.acks.push(Ack::MayPerform(id));
     }
 
-    /// Notes what a relationship is made with, when the first of its operations is called.
+    /// Records the inputs of a relationship when its first operation is called.
     fn note_given_to(&mut self, run: &CallRun) {
         let Some(pair) = &run.record.pair else { return };
         let known = self.world.pairs.get(pair);
@@ -275,8 +279,7 @@ impl Machine {
         }
     }
 
-    /// Notes what a relationship was made with that exists already and is taken over: what it would be made with now, as
-    /// far as anybody knows.
+    /// Records the inputs of an existing relationship that is adopted: the present values, if they are known.
     fn note_given_before(&mut self, pair: &PairKey) {
         let found = self.world.topology().relationship(&pair.assembly, pair.relationship.as_str());
         if found.is_none_or(|found| found.create.is_empty()) {
@@ -287,7 +290,7 @@ impl Machine {
         }
     }
 
-    /// Takes up a call that an earlier process has left open: its jobs answer from what they did.
+    /// Takes up an open call of an earlier process. Its jobs answer from their recorded outcomes.
     pub(super) fn reopen(&mut self, record: CallRecord) {
         let key = (record.process, record.step);
         let id = record.id.clone();
@@ -303,7 +306,7 @@ impl Machine {
         match self.prepare(CallSeed::again(&record)) {
             Ok(Some(mut call)) => {
                 call.record.state = record.state;
-                // No record makes anybody wait for longer than the call may take.
+                // No recorded time makes the engine wait longer than the timeout of the call.
                 call.record.started = call.record.started.min(self.now);
                 let latest = i64::try_from(call.nature.timeout.as_millis()).unwrap_or(i64::MAX);
                 if let CallState::Converging { deadline } = &mut call.record.state {
@@ -314,7 +317,8 @@ impl Machine {
                 self.calls.insert(id.clone(), call);
                 match effect {
                     _ if converging => self.out.commands.push(Command::Wake { call: id, at: self.now }),
-                    // It may have been made, and then it isn't made twice.
+                    // The call may already have happened. The journal then answers from its jobs, and nothing
+                    // runs twice.
                     Effect::Once => self.perform(&id),
                     _ => self.perform_if_it_can(&id),
                 }
@@ -386,7 +390,7 @@ impl Machine {
     }
 }
 
-/// Lists the operations of a relationship from one of them on.
+/// Lists the operations of a relationship from an index on.
 fn planned_from(
     key: &PairKey,
     operations: &[OperationCall],
