@@ -91,7 +91,6 @@ struct Known {
     lost: u64,
 }
 
-<<<<<<< HEAD
 /// How much of a call an observer sees to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Seen {
@@ -100,10 +99,7 @@ pub(super) enum Seen {
     Nothing,
 }
 
-/// What a call does.
-=======
 /// The effect of a call.
->>>>>>> prose-lifecycle
 #[derive(Debug, Clone)]
 enum Deed {
     Move(ElementName, Transition),
@@ -238,13 +234,8 @@ impl World {
         }
     }
 
-<<<<<<< HEAD
-    /// Looks what a call has done; and at its element: the driver's id of it, and the value that it publishes.
+    /// Observes a call: how much of it is done, the driver's id of its element, and the output of that element.
     pub(super) fn look(&self, call: &str) -> (Seen, Option<String>, Option<String>) {
-=======
-    /// Observes a call: whether it is done, the driver's id of its element, and the output of that element.
-    pub(super) fn look(&self, call: &str) -> (bool, Option<String>, Option<String>) {
->>>>>>> prose-lifecycle
         let inner = self.lock();
         let Some(known) = inner.calls.get(call) else { return (Seen::Nothing, None, None) };
         let element = &known.call.element;
