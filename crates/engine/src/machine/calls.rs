@@ -162,7 +162,11 @@ impl Machine {
     pub(super) fn due(&mut self, id: &CallId) {
         let Some(run) = self.calls.get_mut(id) else { return };
         if self.cancelling {
-            return if run.taken_up { self.leave_open(id) } else { self.stopped(id) };
+            return match (run.taken_up, run.repeats) {
+                (true, _) => self.leave_open(id),
+                (false, true) => self.not_begun(id),
+                (false, false) => self.stopped(id),
+            };
         }
         if std::mem::take(&mut run.repeats) {
             return self.repeat(id);
@@ -281,6 +285,10 @@ impl Machine {
                 }
             }
             Observation::Absent | Observation::Differs(_) => {
+                let untouched = *observation == Observation::Absent && self.makes(id);
+                if let Some(run) = self.calls.get_mut(id) {
+                    run.untouched = untouched;
+                }
                 self.again(id, Failure::new(FailureKind::Lost, "its job was lost, again and again"));
             }
             Observation::CannotTell(why) => self.undecided(id, why),
@@ -336,14 +344,14 @@ impl Machine {
 
     /// Ends a call that was stopped before this attempt ran a job.
     ///
-    /// A first attempt leaves nothing. Earlier attempts have run jobs, and their known results count. A call of
-    /// an earlier process stays open for the next one.
+    /// A first attempt leaves nothing. Earlier attempts have run jobs: what they did counts, unless an observation
+    /// has shown that they did nothing. A call of an earlier process stays open for the next one.
     pub(super) fn not_begun(&mut self, id: &CallId) {
         let Some(run) = self.calls.get(id) else { return };
         if run.taken_up {
             return self.leave_open(id);
         }
-        if run.record.attempt > 1 {
+        if run.record.attempt > 1 && !run.untouched {
             return self.stopped(id);
         }
         let failure = Failure::new(FailureKind::Refused, "it was stopped on request before it began");

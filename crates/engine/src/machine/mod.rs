@@ -225,6 +225,8 @@ struct CallRun {
     repeats: bool,
     /// Whether one of its jobs has started.
     acted: bool,
+    /// Whether an observation has shown that no attempt so far has done anything.
+    untouched: bool,
     polls: u32,
     /// Sealed outcomes of its jobs.
     wipe: Vec<SecretRef>,
@@ -299,6 +301,7 @@ impl Machine {
             Event::Performed { call, result, remains } => {
                 if let Some(run) = self.calls.get_mut(&call) {
                     run.acted |= remains.started;
+                    run.untouched &= !remains.started;
                 }
                 let is_refused = remains.is_refused;
                 self.take_over(&call, remains);

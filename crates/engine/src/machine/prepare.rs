@@ -97,6 +97,7 @@ impl Machine {
             recovering: false,
             repeats: false,
             acted: false,
+            untouched: false,
             polls: 0,
             wipe: Vec::new(),
         }))

@@ -326,6 +326,7 @@ impl Machine {
             Ok(None) => {
                 let CallRecord { element, action, pair, then, process, .. } = &record;
                 self.attain(element, action, pair.as_ref(), *then, *process);
+                self.close(record, CallState::Succeeded);
                 self.end_step(key, StepEnd::Succeeded);
             }
             Err(failure) => {

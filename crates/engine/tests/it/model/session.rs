@@ -237,7 +237,10 @@ impl Session {
                 self.lost = lost;
                 continue;
             }
-            self.lost = self.lost.difference(&lost).cloned().collect();
+            // A request that was refused has replaced nothing.
+            if !matches!(fate, Fate::Refused(_)) {
+                self.lost = self.lost.difference(&lost).cloned().collect();
+            }
             match fate {
                 Fate::Ended(ProcessStatus::Completed, _) if self.lost.is_empty() => break,
                 // The outputs of a lost launch are known after the replacement.

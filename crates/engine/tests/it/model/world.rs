@@ -62,6 +62,8 @@ struct Inner {
     started: BTreeSet<ElementName>,
     /// The resources that may run because the job of their Start was lost.
     doubtful: BTreeSet<ElementName>,
+    /// Operations of relationships whose outcome the engine does not know: a job of theirs was lost.
+    doubtful_ties: BTreeSet<(PairKey, u8)>,
     /// The resources that may be partly removed, because their removal failed or was cut.
     half_gone: BTreeSet<ElementName>,
     /// The operations that were called to create each pair and not undone, by number, and whether each has
@@ -87,6 +89,8 @@ struct Known {
     done: bool,
     /// Whether it has failed.
     failed: bool,
+    /// Whether the driver panicked before it ran a job, which the engine may not have recorded.
+    stumbled: bool,
     /// The number of its lost jobs.
     lost: u64,
 }
@@ -120,6 +124,7 @@ impl World {
             silent: BTreeSet::new(),
             started: BTreeSet::new(),
             doubtful: BTreeSet::new(),
+            doubtful_ties: BTreeSet::new(),
             half_gone: BTreeSet::new(),
             joined: BTreeMap::new(),
             calls: BTreeMap::new(),
@@ -273,6 +278,7 @@ impl World {
             deed,
             done,
             failed: false,
+            stumbled: false,
             lost: 0,
         });
     }
@@ -316,7 +322,7 @@ impl Inner {
 
     fn begins(&mut self, id: &str) -> Result<(), String> {
         let Some(known) = self.calls.get(id) else { return Err(format!("nobody has called {id}")) };
-        let Known { call, deed, done, failed, .. } = known.clone();
+        let Known { call, deed, done, failed, stumbled, .. } = known.clone();
         let by = call.pair.as_ref().map_or(&call.element, |pair| &pair.assembly).assembly();
         if self.stopped.get(&by).is_some_and(|since| Instant::now() > *since) {
             return Err(format!("{deed:?} begins after `{by}` was stopped"));
@@ -334,6 +340,8 @@ impl Inner {
             // A repeated call finds its work done.
             _ if done && repeats => Ok(()),
             _ if done => Err(format!("{deed:?} is done already, and made again")),
+            // Its process died before it recorded the panic: the call has run no job.
+            _ if stumbled => Ok(()),
             // The engine has not seen the failure. It repeats the call, or has observed that nothing changed.
             Deed::Move(..) if failed && repeats => Ok(()),
             Deed::Move(_, Transition::Stop) if failed && self.trouble.observable => Ok(()),
@@ -461,6 +469,12 @@ impl Inner {
     fn may_tie(&self, key: &PairKey, direction: Direction, number: u8, call: &Call) -> Result<(), String> {
         let made = direction == Direction::Create;
         let called = self.has_joined(key, number);
+        // The engine does not know that nothing is related: a job was lost, or an endpoint never came to be.
+        let is_unknown = self.doubtful_ties.contains(&(key.clone(), number))
+            || self.ground.hangs(key) && !self.ground.is_tied(key);
+        if !made && called.is_none() && is_unknown {
+            return Ok(());
+        }
         if called.is_some() == made && !self.ground.hangs(key) {
             return Err(format!("{direction:?} {number} of {key:?}, which is so already: {called:?}"));
         }
@@ -527,6 +541,14 @@ impl Inner {
         // The engine fails a call whose jobs are always lost, so the world loses at most three of them.
         let lost = lost && known.lost < 3;
         known.lost += u64::from(lost);
+        if let Deed::Tie(key, _, number) = &known.deed {
+            let tie = (key.clone(), *number);
+            match (lost, fails) {
+                (true, _) => drop(self.doubtful_ties.insert(tie)),
+                (false, false) => drop(self.doubtful_ties.remove(&tie)),
+                (false, true) => {}
+            }
+        }
         if lost && !did {
             if let Deed::Move(element, Transition::Start) = &known.deed {
                 self.doubtful.insert(element.clone());
@@ -571,7 +593,7 @@ impl Inner {
         let Some(known) = self.calls.get_mut(id).filter(|known| !known.done && !known.failed) else {
             return false;
         };
-        known.failed = true;
+        (known.failed, known.stumbled) = (true, true);
         let (call, deed) = (known.call.clone(), known.deed.clone());
         match deed {
             Deed::Move(element, transition) => drop(self.moves(&element, transition, id, false)),
@@ -611,7 +633,7 @@ impl Inner {
                 self.half_gone.insert(element.clone());
             }
             // The resource has received a Stop.
-            Transition::Stop => drop(self.started.remove(element)),
+            Transition::Stop if self.started.remove(element) => drop(self.doubtful.insert(element.clone())),
             _ => {}
         }
     }
