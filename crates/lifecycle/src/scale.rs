@@ -7,7 +7,7 @@ use windlass_model::policy::{Metric, MetricSource, Policy};
 use windlass_model::template::{Part, Template};
 use windlass_model::{Element, ElementName, Topology};
 
-/// Which way a cluster is scaled.
+/// The direction in which a cluster is scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scale {
     /// By its increment up.

@@ -432,7 +432,7 @@ fn a_process_is_cancelled() {
     note: a process is shown by `windlass ps show p2`
     ");
     let tip = env.refuses(&["ps", "shwo", "p2"]);
-    assert!(tip.contains("tip: one process is shown by windlass ps show PROCESS"), "{tip}");
+    assert!(tip.contains("tip: to show one process, use windlass ps show PROCESS"), "{tip}");
     assert_snapshot!(env.refuses(&["ps", "show", "p9"]), @"error: there is no process p9; the last one is p2");
 }
 
