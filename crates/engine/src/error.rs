@@ -341,9 +341,9 @@ fn undecided(name: &AssemblyName, calls: &[CallRecord]) -> String {
             format!("  {} {}{of} (started {})", call.element.local(), call.action, call.started)
         })
         .collect();
-    let one_by_one = if calls.len() > 1 { "; with `--of PART` of one part at a time" } else { "" };
+    let one_by_one = if calls.len() > 1 { "; `--of PART` reports one part at a time" } else { "" };
     format!(
-        "it is not known whether this was done, and doing it twice may do harm:\n{}\nlook, then say so with `windlass retry {name} --assume done`, `not-done` or `failed`{one_by_one}",
+        "the outcome of these calls is unknown, and they must not run twice:\n{}\ncheck them, then run `windlass retry {name} --assume done`, `not-done` or `failed`{one_by_one}",
         lines.join("\n")
     )
 }

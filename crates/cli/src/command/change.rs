@@ -166,7 +166,7 @@ pub(crate) async fn cancel(args: CancelArgs) -> ExitCode {
         }
         (AskedFor::Process(process), false) => {
             let done = windlass.cancel(name, *process).await;
-            (done, format!("{process} is asked to stop; what runs may end"))
+            (done, format!("{process} is asked to stop; its running jobs may still end"))
         }
         (AskedFor::Request(request), true) => {
             (windlass.can_withdraw(name, *request).await, format!("{request} would be withdrawn"))

@@ -98,7 +98,7 @@ fn a_target_lists_what_stays_undone() {
     for (kind, run) in [("plan", &plan), ("up", &run)] {
         assert!(run.stdout.contains("  -/+ B__1 replaced\n"), "{kind}: {run}");
         assert!(run.stdout.contains("1 to replace\n"), "{kind}: {run}");
-        let (_, undone) = run.stdout.split_once("left as it is, because of `--target`").unwrap();
+        let (_, undone) = run.stdout.split_once("not in the plan, because of `--target`").unwrap();
         assert!(
             undone.contains("  -/+ A replaced\n") && undone.contains("  - B__2 removed\n"),
             "{kind}: {run}"
@@ -392,7 +392,7 @@ fn a_process_is_cancelled() {
       "done": false
     }
     "#);
-    assert_snapshot!(env.ok(&["cancel", "small", "p1"]).out(), @"p1 is asked to stop; what runs may end");
+    assert_snapshot!(env.ok(&["cancel", "small", "p1"]).out(), @"p1 is asked to stop; its running jobs may still end");
     let run = running.end();
     assert_eq!(run.code(), Some(130), "{run}");
     assert_eq!(env.trace(), ["Install"], "what ran was stopped, and nothing was started after");
@@ -472,7 +472,7 @@ printf 'instances:\n  "%s":\n    status:\n      flags:\n        active: %s\n    
     );
     env.ok(&["up", "small"]);
     assert_snapshot!(env.ok(&["plan", "small", "--refresh"]).out(), @"
-    1 part looked at, 1 as on record
+    1 part observed, 1 as recorded
     small: nothing to do
     ");
     env.write(".windlass/volumes/state/gone", "");
@@ -519,9 +519,9 @@ fn what_is_to_go_is_told_of() {
     ├─ A Active active, AGE
     └─ B Active
        └─ 1 Active active, AGE
-      B__2 Inactive AGE, to go
+      B__2 Inactive AGE, to be removed
         `Uninstall.sh` exited with code 1
-      third-relationship made × 1
+      third-relationship created × 1
       output: A_output
     ");
 }

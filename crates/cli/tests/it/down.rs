@@ -58,7 +58,7 @@ fn down_leaves_nothing_but_the_store() {
     assert_snapshot!(env.ok(&["status"]), @"
     exit 0
     ----- stdout -----
-    nothing is up here; `windlass up FILE` brings an assembly up
+    there are no assemblies; `windlass up FILE` creates one
     ");
     let log = env.ok(&["log", "h_bta"]).out();
     assert!(log.starts_with("p1 up completed") && log.contains("p2 down completed"), "{log}");

@@ -535,12 +535,12 @@ fn operations_run_on_parts_of_the_other_assembly() {
     second Active assembly::user::1.0, AGE
     ├─ pool is the assembly pool
     └─ app Active AGE
-      access made × 1
+      access created × 1
 
     user Active assembly::user::1.0, AGE
     ├─ pool is the assembly pool
     └─ app Active AGE
-      access made × 1
+      access created × 1
     ");
     assert_snapshot!(env.refuses(&["down", "pool"]), @"error: it would be gone, and `second` and `user` reference `pool`; take that down first, or use `--force`");
     env.clear_trace();

@@ -106,7 +106,7 @@ fn one_up_makes_it_anew_with_what_its_end_publishes() {
     ok        db Reconfigure LONG
 
     done: shop is Active (LONG)
-    going on: serves was made with what has changed since
+    resuming: serves was created with outdated inputs
       ~ relationship serves made anew (db to app)
           peer: at host:1 → at host:2
     1 relationship to change
@@ -149,7 +149,7 @@ fn what_is_found_by_another_intent_is_told_of() {
     ok        db Start LONG
 
     done: shop is Active (LONG)
-      serves was made with what has changed since; `windlass retry shop` sees to that
+      serves was created with outdated inputs; `windlass retry shop` updates them
     ");
     assert_eq!(env.trace(), [""; 0]);
     assert_snapshot!(env.ok(&["plan", "shop"]).out(), @"

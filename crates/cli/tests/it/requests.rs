@@ -50,7 +50,7 @@ fn who_comes_second_is_served_in_turn() {
     assert_snapshot!(env.ok(&["ps"]).out(), @"
     p1 small up                 WHEN completed in LONG
     p3 small heal box           WHEN in progress, run by `windlass run` (process PID on HOST)
-    q4 small set-state Inactive WHEN pending, asked by `windlass set-state small Inactive` (process PID on HOST)
+    q4 small set-state Inactive WHEN pending, requested by `windlass set-state small Inactive` (process PID on HOST)
     ");
     for gate in ["stop", "start"] {
         env.open(gate);
@@ -67,16 +67,16 @@ fn who_comes_second_is_served_in_turn() {
 
     done: small is Inactive (LONG)
     ----- stderr -----
-    `windlass run` (process PID on HOST) is at work on `small`; it does this in its turn, as q4
+    `windlass run` (process PID on HOST) holds `small` and executes this request in turn, as q4
     ");
     keeper.signal(Signal::INT);
     assert_snapshot!(keeper.end(), @"
     exit 0
     ----- stdout -----
-    metrics are taken at PROJECT/.windlass/metrics.sock
-    small: heal box (q2), asked by `windlass heal small box` (process PID on HOST)
+    listening for metrics at PROJECT/.windlass/metrics.sock
+    small: heal box (q2), requested by `windlass heal small box` (process PID on HOST)
     small: p3 completed
-    small: set-state Inactive (q4), asked by `windlass set-state small Inactive` (process PID on HOST)
+    small: set-state Inactive (q4), requested by `windlass set-state small Inactive` (process PID on HOST)
     small: p5 completed
     ----- stderr -----
 
@@ -92,7 +92,7 @@ fn who_comes_second_is_served_in_turn() {
 fn what_is_queued_is_done_when_there_is_somebody() {
     let env = gated();
     let queued = env.ok(&["up", "small", "--queue"]);
-    assert_snapshot!(queued.out(), @"small: up is left to `windlass run`, as q1; `windlass cancel small q1` takes it back");
+    assert_snapshot!(queued.out(), @"small: up is queued for `windlass run`, as q1; `windlass cancel small q1` withdraws it");
     assert_eq!(env.json(&["ps"])["requests"][0]["intent"], "up");
     assert_eq!(env.json(&["ps", "show", "q1"])["status"], "pending");
     // The script from the time of the request runs.
@@ -119,7 +119,7 @@ fn what_is_refused_is_told() {
     assert_snapshot!(second.end(), @"
     exit 2
     ----- stderr -----
-    `windlass run` (process PID on HOST) is at work on `small`; it does this in its turn, as q4
+    `windlass run` (process PID on HOST) holds `small` and executes this request in turn, as q4
     error: `small` was never anything else than it is; `windlass history small` lists what it was
     ");
     keeper.signal(Signal::INT);
@@ -173,7 +173,7 @@ fn one_that_is_stopped_does_not_stop_the_long_running_mode() {
     env.open("start");
     env.ok(&["up", "small"]);
     let keeper = env.spawn(&["run", "--health", "0"]);
-    until("it watches", || keeper.stdout().contains("metrics are taken"));
+    until("it watches", || keeper.stdout().contains("listening for metrics"));
     env.ok(&["heal", "small", "box", "--queue"]);
     until("it heals", || env.trace().last().is_some_and(|last| last == "Stop"));
     let process = env.json(&["ps"])["processes"].as_array().unwrap().last().unwrap()["id"].to_string();
@@ -195,7 +195,7 @@ fn a_killed_one_goes_on_when_it_is_started_again() {
     env.open("start");
     env.ok(&["up", "small"]);
     let keeper = env.spawn(&["run", "--health", "0"]);
-    until("it watches", || keeper.stdout().contains("metrics are taken"));
+    until("it watches", || keeper.stdout().contains("listening for metrics"));
     env.ok(&["heal", "small", "box", "--queue"]);
     until("it stops the box", || env.trace().last().is_some_and(|last| last == "Stop"));
     let waiting = env.spawn(&["set-state", "small", "Installed"]);
@@ -211,7 +211,7 @@ fn a_killed_one_goes_on_when_it_is_started_again() {
 
     // A process without a waiting command is resumed by the next daemon.
     let keeper = env.spawn(&["run", "--health", "0"]);
-    until("it watches", || keeper.stdout().contains("metrics are taken"));
+    until("it watches", || keeper.stdout().contains("listening for metrics"));
     env.ok(&["set-state", "small", "Active", "--queue"]);
     until("it starts the box", || env.trace().last().is_some_and(|last| last == "Start"));
     keeper.kill();

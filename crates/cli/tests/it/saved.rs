@@ -44,10 +44,10 @@ fn a_saved_plan_is_carried_out_once() {
        s3 web__1 Start
           needs web__1 is Inactive first
           after all parts are Inactive
-    and 1 step in which only a state moves on
+    and 1 step that only changes a state
     longest chain: s1 → s2 → s3
     ----- stderr -----
-    saved; `windlass apply shop.plan` carries it out
+    saved; execute it with `windlass apply shop.plan`
     ");
     assert!(!env.path(".windlass").exists(), "planning makes no store");
     assert_snapshot!(env.ok(&["apply", "shop.plan"]).out(), @"
@@ -101,7 +101,7 @@ fn a_saved_plan_is_refused_when_the_state_has_moved_on() {
     ok        web__1 Start nothing to call
 
     done: shop is Active (LONG)
-    left as it is, because of `--target`; `up` without it would do this:
+    not in the plan, because of `--target`; `up` without it would also do:
       -/+ web__2 replaced
           size: small → large
     ");
@@ -246,7 +246,7 @@ fn every_intent_can_be_saved(#[case] intent: &[&str], #[case] part: &str) {
     let plan = env.ok(&[&dry[..], &["-o", "saved.plan"]].concat());
     assert_eq!(
         plan.stderr.lines().last(),
-        Some("saved; `windlass apply saved.plan` carries it out"),
+        Some("saved; execute it with `windlass apply saved.plan`"),
         "{plan}"
     );
     assert!(plan.stdout.contains(part), "{plan}");

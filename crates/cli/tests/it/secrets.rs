@@ -182,7 +182,7 @@ fn a_failure_shows_no_secret() {
               | the password is ***
 
     not done: up of small failed: 1 step failed
-      `windlass log small` shows what ran; the same command again goes on from here
+      `windlass log small` lists the steps that ran; the same command resumes
     ");
     assert_eq!(leaks(&env), [""; 0]);
 }

@@ -203,7 +203,7 @@ fn a_folder_that_can_not_be_written() {
 fn an_empty_file_is_no_store_yet() {
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
     env.write(".windlass/state.db", "");
-    assert!(env.ok(&["status"]).stdout.contains("nothing is up here"));
+    assert!(env.ok(&["status"]).stdout.contains("there are no assemblies"));
     env.ok(&["up", "small", "--dry-run"]);
     env.ok(&["up", "small"]);
     env.ok(&["down", "small"]);
@@ -295,9 +295,9 @@ echo "exit $?"
 
     error: no room is left for the store `PROJECT/.windlass/state.db`; free some space on its disk and try again
     exit 1
-    error: it is not known whether this was done, and doing it twice may do harm:
+    error: the outcome of these calls is unknown, and they must not run twice:
       box Install (started WHEN)
-    look, then say so with `windlass retry small --assume done`, `not-done` or `failed`
+    check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     exit 1
     exit 1
     exit 0

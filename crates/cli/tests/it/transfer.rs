@@ -50,7 +50,7 @@ fn it_moves_and_goes_on() {
     );
     assert!(!here.path("small.export").exists() && !here.path("small.key").exists(), "nothing is written");
     assert_snapshot!(here.ok(&["export", "small", "--key", "small.key"]).out(), @"small is in small.export, and here no longer; `windlass import small.export --key small.key` takes it over");
-    assert_snapshot!(here.ok(&["status"]).out(), @"nothing is up here; `windlass up FILE` brings an assembly up");
+    assert_snapshot!(here.ok(&["status"]).out(), @"there are no assemblies; `windlass up FILE` creates one");
     let text = here.read("small.export");
     assert!(!text.contains("hunter22") && !text.contains("68756e7465723232"), "secrets are sealed");
     for file in ["small.export", "small.key"] {
@@ -184,7 +184,7 @@ fn it_moves_to_a_server_and_back() {
     assert!(again.stdout.contains("nothing to do"), "{again}");
     there(&["set-state", "small", "Inactive"]);
     there(&["export", "small", "-o", "back.export"]);
-    assert!(there(&["status"]).stdout.contains("nothing is up"));
+    assert!(there(&["status"]).stdout.contains("there are no assemblies"));
     env.ok(&["import", "back.export"]);
     // An export from this store and an import back into it is a new export with its own id.
     env.ok(&["export", "small", "-o", "third.export"]);
@@ -288,7 +288,7 @@ fn an_export_that_was_killed_is_finished() {
     let note = env.read(".windlass/exports/small");
     let status = env.ok(&["status"]);
     assert!(status.stderr.contains("`small` to `") && status.stderr.contains("is finished now"), "{status}");
-    assert!(status.stdout.contains("nothing is up here"), "{status}");
+    assert!(status.stdout.contains("there are no assemblies"), "{status}");
     assert_eq!(remains(&env), [""; 0]);
     assert!(env.ok(&["log", "small"]).out().contains("exported to"));
 

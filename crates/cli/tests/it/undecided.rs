@@ -38,31 +38,31 @@ fn it_is_asked_for_and_nothing_happens_before() {
     assert_snapshot!(env.run(&["up", "small"]), @"
     exit 1
     ----- stderr -----
-    error: it is not known whether this was done, and doing it twice may do harm:
+    error: the outcome of these calls is unknown, and they must not run twice:
       box Install (started WHEN)
-    look, then say so with `windlass retry small --assume done`, `not-done` or `failed`
+    check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
     assert_snapshot!(env.run(&["down", "small"]), @"
     exit 1
     ----- stderr -----
-    error: it is not known whether this was done, and doing it twice may do harm:
+    error: the outcome of these calls is unknown, and they must not run twice:
       box Install (started WHEN)
-    look, then say so with `windlass retry small --assume done`, `not-done` or `failed`
+    check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
     assert_snapshot!(env.run(&["retry", "small"]), @"
     exit 1
     ----- stderr -----
-    error: it is not known whether this was done, and doing it twice may do harm:
+    error: the outcome of these calls is unknown, and they must not run twice:
       box Install (started WHEN)
-    look, then say so with `windlass retry small --assume done`, `not-done` or `failed`
+    check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
     assert_snapshot!(env.ok(&["status"]), @"
     exit 0
     ----- stdout -----
     small Absent assembly::small::1.0, AGE
       0 of 1 Active
-      box Install: not known whether it was done
-        look, then `windlass retry small --assume done`, `not-done` or `failed`
+      box Install: its outcome is unknown
+        check it, then run `windlass retry small --assume done`, `not-done` or `failed`
     └─ box Absent AGE
          whether Install was done is not known: its job ended while nobody watched, and left no result
     ");
@@ -109,7 +109,7 @@ fn an_answer_can_be_tried() {
        s2 box Start
           needs box is Inactive first
           after all parts are Inactive
-    and 1 step in which only a state moves on
+    and 1 step that only changes a state
     longest chain: s1 → s2
     ");
     assert_snapshot!(trying("not-done").out(), @"
@@ -120,7 +120,7 @@ fn an_answer_can_be_tried() {
        s3 box Start
           needs box is Inactive first
           after all parts are Inactive
-    and 1 step in which only a state moves on
+    and 1 step that only changes a state
     longest chain: s1 → s2 → s3
     ");
     assert_snapshot!(trying("failed").out(), @"
@@ -134,7 +134,7 @@ fn an_answer_can_be_tried() {
        s4 box Start
           needs box is Inactive first
           after all parts are Inactive
-    and 1 step in which only a state moves on
+    and 1 step that only changes a state
     longest chain: s1 → s2 → s3 → s4
     ");
     assert_eq!(env.trace(), ["Install"]);
@@ -166,11 +166,11 @@ fn what_is_said_to_be_done_is_not_done_again() {
     assert_snapshot!(env.run(&["retry", "small", "--assume", "done", "--natural", "b-1"]), @"
     exit 0
     ----- stdout -----
-    undecided box Install: nobody knows whether it was done
+    undecided box Install: its outcome is unknown
     info      box: it is assumed that Install was done
       ~ box changed, Installed → Active
     1 to change
-    small: 1 step, up to 1 at once (p2 up, goes on from p1)
+    small: 1 step, up to 1 at once (p2 up, resumes p1)
        s2 box Start
 
     ok        box Start LONG
@@ -190,11 +190,11 @@ fn what_is_said_not_to_be_done_is_done_again() {
     assert_snapshot!(env.run(&["retry", "small", "--assume", "not-done"]), @"
     exit 0
     ----- stdout -----
-    undecided box Install: nobody knows whether it was done
+    undecided box Install: its outcome is unknown
     info      box: it is assumed that Install was not done
       + box added (resource::box::1.0)
     1 to add
-    small: 2 steps, up to 1 at once (p2 up, goes on from p1)
+    small: 2 steps, up to 1 at once (p2 up, resumes p1)
        s1 box Install
        s3 box Start
 
@@ -213,11 +213,11 @@ fn what_is_said_to_have_failed_is_cleared_away_first() {
     assert_snapshot!(env.run(&["retry", "small", "--assume", "failed"]), @"
     exit 0
     ----- stdout -----
-    undecided box Install: nobody knows whether it was done
+    undecided box Install: its outcome is unknown
     info      box: it is assumed that Install has failed
       -/+ box replaced, it has failed
     1 to replace
-    small: 3 steps, up to 1 at once (p2 up, goes on from p1)
+    small: 3 steps, up to 1 at once (p2 up, resumes p1)
        s1 box Uninstall
        s2 box Install
        s4 box Start
@@ -270,17 +270,17 @@ fn parts_that_are_leaving_are_answered_for_one_by_one() {
     assert_snapshot!(env.run(&["up", "small", "-p", "nodes=1"]), @"
     exit 1
     ----- stderr -----
-    error: it is not known whether this was done, and doing it twice may do harm:
+    error: the outcome of these calls is unknown, and they must not run twice:
       box__2 Stop (started WHEN)
       box__3 Stop (started WHEN)
-    look, then say so with `windlass retry small --assume done`, `not-done` or `failed`; with `--of PART` of one part at a time
+    check them, then run `windlass retry small --assume done`, `not-done` or `failed`; `--of PART` reports one part at a time
     ");
     assert_snapshot!(env.run(&["retry", "small", "--assume", "done", "--of", "box__2"]), @"
     exit 1
     ----- stderr -----
-    error: it is not known whether this was done, and doing it twice may do harm:
+    error: the outcome of these calls is unknown, and they must not run twice:
       box__3 Stop (started WHEN)
-    look, then say so with `windlass retry small --assume done`, `not-done` or `failed`
+    check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
     assert_eq!(env.trace(), [""; 0]);
     env.ok(&["retry", "small", "--assume", "not-done", "--of", "box__3"]);
@@ -318,15 +318,15 @@ relationships:
     assert_snapshot!(env.run(&["up", "small"]), @"
     exit 1
     ----- stderr -----
-    error: it is not known whether this was done, and doing it twice may do harm:
+    error: the outcome of these calls is unknown, and they must not run twice:
       web Join of reads, db → web (started WHEN)
-    look, then say so with `windlass retry small --assume done`, `not-done` or `failed`
+    check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
     assert_snapshot!(env.ok(&["status"]).out(), @"
     small Inactive assembly::small::1.0, AGE
       1 of 2 Active
-      web Join of reads, db → web: not known whether it was done
-        look, then `windlass retry small --assume done`, `not-done` or `failed`
+      web Join of reads, db → web: its outcome is unknown
+        check it, then run `windlass retry small --assume done`, `not-done` or `failed`
     ├─ db Active AGE
     └─ web Inactive AGE
          whether Join was done is not known: its job ended while nobody watched, and left no result
@@ -505,11 +505,11 @@ composition: {box: {type: 'resource::box::1.0', properties: {size: {value: '${si
     assert_snapshot!(env.ok(&["retry", "small", "--assume", "done"]), @"
     exit 0
     ----- stdout -----
-    undecided box Install: nobody knows whether it was done
+    undecided box Install: its outcome is unknown
     info      box: it is assumed that Install was done
       ~ box changed, Installed → Active
     1 to change
-    small: 1 step, up to 1 at once (p4 up, goes on from p3)
+    small: 1 step, up to 1 at once (p4 up, resumes p3)
        s2 box Start
 
     ok        box Start LONG

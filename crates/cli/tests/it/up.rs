@@ -58,7 +58,7 @@ fn h_bta_comes_up_in_its_order() {
     ├─ A Active active, AGE
     └─ B Active
        └─ 1 Active active, AGE
-      third-relationship made × 1
+      third-relationship created × 1
       output: A_output
     ");
     assert_snapshot!(env.ok(&["plan", "h_bta"]).out(), @"h_bta: nothing to do");
@@ -268,8 +268,8 @@ fn the_streamer_cluster_reads_what_its_scripts_publish() {
     │    publicIp: 203.0.113.10
     └─ net_video Active AGE
          network-id: net-VIDEO
-      nfs_mount made × 2
-      balanceStreamer made × 2
+      nfs_mount created × 2
+      balanceStreamer created × 2
       cluster_public_ip_address: 203.0.113.10
     ");
 
@@ -308,7 +308,7 @@ fn two_assemblies_of_one_descriptor_live_side_by_side() {
     ├─ A Active active, AGE
     └─ B Active
        └─ 1 Active active, AGE
-      third-relationship made × 1
+      third-relationship created × 1
       output: A_output
 
     blue Active assembly::h_bta::1.0, AGE
@@ -318,7 +318,7 @@ fn two_assemblies_of_one_descriptor_live_side_by_side() {
     ├─ A Active active, AGE
     └─ B Active
        └─ 1 Active active, AGE
-      third-relationship made × 1
+      third-relationship created × 1
       output: A_output
     ");
     env.ok(&["down", "Red"]);
@@ -386,7 +386,7 @@ fn a_command_in_a_subfolder_finds_the_project() {
     ├─ A Active active, AGE
     └─ B Active
        └─ 1 Active active, AGE
-      third-relationship made × 1
+      third-relationship created × 1
       output: A_output
     ");
     assert!(env.path(".windlass/state.db").is_file());

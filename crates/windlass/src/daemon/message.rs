@@ -60,7 +60,7 @@ impl fmt::Display for Taken {
         match self {
             Self::Counted => f.write_str("it is counted"),
             Self::AtWork { id, assembly } => {
-                write!(f, "`{id}` counts for nothing now, since `{assembly}` is being changed")
+                write!(f, "`{id}` counts for nothing while `{assembly}` is being changed")
             }
             Self::OtherSort { id, sort } => write!(f, "`{id}` is not counted: its policy reads {sort}"),
             Self::Unread { id, known } if known.is_empty() => {
