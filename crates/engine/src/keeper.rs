@@ -89,7 +89,7 @@ pub(crate) async fn listen(
             }
             Ok(_) => {}
             Err(error) => {
-                tracing::warn!(%error, %process, "it could not be looked whether it is asked to stop");
+                tracing::warn!(%error, %process, "a request to stop could not be checked for");
             }
         }
     }

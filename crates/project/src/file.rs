@@ -236,7 +236,7 @@ fn runtime(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
         return Some(text.to_owned());
     }
     let message = match text {
-        LATER => format!("the runtime `{LATER}` is not part of this version"),
+        LATER => format!("this version does not support the runtime `{LATER}`"),
         _ => format!("there is no runtime `{text}`"),
     };
     let help = match suggest(text, RUNTIMES) {

@@ -82,7 +82,7 @@ fn a_part_is_replaced_or_left_alone_on_demand() {
     // If the rest does not exist, the whole is not reported as Active.
     let part = env.ok(&["up", "h_bta", "--name", "other", "--target", "A"]);
     assert!(part.stdout.contains("; other as a whole is Absent"), "{part}");
-    assert_snapshot!(env.refuses(&["up", "h_bta", "--replace", "xenial-image"]), @"error: `xenial-image` is a reference, and nothing of it is made here; name a part that is");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "--replace", "xenial-image"]), @"error: `xenial-image` is a reference, which this assembly does not create; name a component instead");
     assert_snapshot!(env.refuses(&["up", "h_bta", "--target", "C"]), @"error: `h_bta` has no part `C`; there are `internal-network`, `public-network`, `xenial-image`, `A`, `B`, `B__1`");
 }
 
@@ -246,7 +246,7 @@ fn all_parts_go_to_a_state() {
 #[test]
 fn it_goes_back_and_its_history_is_told() {
     let env = up();
-    assert_snapshot!(env.refuses(&["rollback", "h_bta"]), @"error: `h_bta` was never anything else than it is; `windlass history h_bta` lists what it was");
+    assert_snapshot!(env.refuses(&["rollback", "h_bta"]), @"error: `h_bta` has no earlier version to roll back to; `windlass history h_bta` lists its versions");
     env.ok(&["up", "h_bta", "-p", "data=other"]);
     assert_snapshot!(env.ok(&["diff", "h_bta@p1", "h_bta@p2"]).out(), @"
     -/+ A replaced
@@ -278,8 +278,8 @@ fn it_goes_back_and_its_history_is_told() {
     // Versions from before a teardown are not versions of the new assembly.
     env.ok(&["down", "h_bta"]);
     env.ok(&["up", "h_bta"]);
-    assert_snapshot!(env.refuses(&["rollback", "h_bta"]), @"error: `h_bta` was never anything else than it is; `windlass history h_bta` lists what it was");
-    assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p2"]), @"error: `h_bta` was nothing yet at p2; `windlass history h_bta` lists what it was");
+    assert_snapshot!(env.refuses(&["rollback", "h_bta"]), @"error: `h_bta` has no earlier version to roll back to; `windlass history h_bta` lists its versions");
+    assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p2"]), @"error: `h_bta` did not exist before p2; `windlass history h_bta` lists its versions");
     assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p0"]), @"error: `h_bta` has no process p0; `windlass ps` lists those that there are");
     assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p99"]), @"error: `h_bta` has no process p99; `windlass ps` lists those that there are");
     assert_snapshot!(env.refuses(&["diff", "h_bta@p1", "h_bta@p99"]), @"error: `h_bta` has no process p99; `windlass ps` lists those that there are");
@@ -457,7 +457,7 @@ fn what_exists_is_adopted() {
     env.ok(&["down", "small"]);
     assert_eq!(env.trace(), ["Adopt", "Stop", "Start", "Stop", "Uninstall"]);
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
-    assert_snapshot!(env.refuses(&["adopt", "small"]), @"error: small/assembly.yaml:3:3: `box` can't be taken over: `resource::box::1.0` declares neither Adopt nor `queries`");
+    assert_snapshot!(env.refuses(&["adopt", "small"]), @"error: small/assembly.yaml:3:3: `box` can't be adopted: `resource::box::1.0` declares neither Adopt nor `queries`");
 }
 
 /// An instance that was removed externally is detected when it is observed.

@@ -654,8 +654,8 @@ fn names() {
 fn a_component_that_is_not_there() {
     let env = TestEnv::with("h_bta");
     env.ok(&["up", "h_bta"]);
-    assert_snapshot!(env.refuses(&["log", "h_bta", "C"]), @"error: nothing was done for a component `C` of `h_bta`; there are `A`, `B__1`");
-    assert_snapshot!(env.refuses(&["log", "h_bta", "B__2"]), @"error: nothing was done for a component `B__2` of `h_bta`; did you mean `B__1`?");
+    assert_snapshot!(env.refuses(&["log", "h_bta", "C"]), @"error: no step ran for a component `C` of `h_bta`; there are `A`, `B__1`");
+    assert_snapshot!(env.refuses(&["log", "h_bta", "B__2"]), @"error: no step ran for a component `B__2` of `h_bta`; did you mean `B__1`?");
     for component in ["B", "B__1", "h_bta__B__1", "A"] {
         env.ok(&["log", "h_bta", component]);
     }

@@ -71,7 +71,7 @@ fn two_machines_share_the_work() {
     check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
     assert_snapshot!(there.ok(&["retry", "small", "--assume", "not-done"]).out(), @"
-    info      box: it is assumed that Install was not done
+    info      box: the operator reported Install as not done
       + box added (resource::box::1.0)
     1 to add
     small: 1 step, up to 1 at once (p3 up)

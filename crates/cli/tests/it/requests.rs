@@ -120,7 +120,7 @@ fn what_is_refused_is_told() {
     exit 2
     ----- stderr -----
     `windlass run` (process PID on HOST) holds `small` and executes this request in turn, as q4
-    error: `small` was never anything else than it is; `windlass history small` lists what it was
+    error: `small` has no earlier version to roll back to; `windlass history small` lists its versions
     ");
     keeper.signal(Signal::INT);
     keeper.end();
@@ -132,7 +132,7 @@ fn what_is_refused_is_told() {
         scripts/Start.sh exited with code 0 LONG WHEN on admin@local (process)
 
     q4 rollback refused WHEN
-      `small` was never anything else than it is; `windlass history small` lists what it was
+      `small` has no earlier version to roll back to; `windlass history small` lists its versions
     ");
 }
 
@@ -156,7 +156,7 @@ fn what_nobody_has_begun_can_be_taken_back() {
     assert!(env.refuses(&["ps", "show", "q99"]).starts_with("error: there is no request q99;"));
     let again = env.run(&["cancel", "small", &id]);
     assert_eq!(again.code(), Some(2), "{again}");
-    assert!(again.stderr.contains("is not pending any more: it is withdrawn"), "{again}");
+    assert!(again.stderr.contains("is no longer pending: it is withdrawn"), "{again}");
     for gate in ["stop", "start"] {
         env.open(gate);
     }

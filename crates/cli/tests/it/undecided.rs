@@ -64,13 +64,13 @@ fn it_is_asked_for_and_nothing_happens_before() {
       box Install: its outcome is unknown
         check it, then run `windlass retry small --assume done`, `not-done` or `failed`
     └─ box Absent AGE
-         whether Install was done is not known: its job ended while nobody watched, and left no result
+         the outcome of Install is unknown: its job ended while windlass did not watch it, and left no result
     ");
     assert_snapshot!(env.ok(&["log", "small"]), @"
     exit 0
     ----- stdout -----
     p1 up failed in LONG WHEN
-      it was interrupted: whoever ran it is gone
+      it was interrupted: the process that executed it exited
       needs a decision box Install LONG
         scripts/Install.sh still running, or lost WHEN on admin@local (process)
     ");
@@ -93,10 +93,10 @@ fn an_answer_can_be_tried() {
     assert_snapshot!(trying("done"), @"
     exit 2
     ----- stderr -----
-    error: `small` was interrupted, and a dry run does not look what became of it; `windlass retry small` does, and asks about what it can't find
+    error: `small` was interrupted, and a dry run does not determine the outcome of its open calls; resume it first: `windlass retry small`
     ");
     // No orchestrator would receive the stop request.
-    assert_snapshot!(env.refuses(&["cancel", "small", "p1"]), @"error: nobody runs p1, which was interrupted; `windlass retry small` goes on with it, and so does the same command");
+    assert_snapshot!(env.refuses(&["cancel", "small", "p1"]), @"error: p1 was interrupted and is not running; resume it with `windlass retry small` or the same command");
     let asked = env.run(&["retry", "small"]);
     for ask in [["up", "small"], ["down", "small"], ["retry", "small"]] {
         let dry = env.run(&[&ask[..], &["--dry-run"]].concat());
@@ -151,7 +151,7 @@ fn the_id_of_a_lost_launch_is_asked_for() {
     assert_snapshot!(env.run(&["retry", "small", "--assume", "done"]), @"
     exit 2
     ----- stderr -----
-    error: the script that launched `box` chose an id for it, and its answer is lost: nothing can find it to stop or remove it without that id; look which it is, then say `windlass retry small --assume done --natural ID`
+    error: the launch script of `box` chose an instance id, and its output is lost; find the id of the instance, then run `windlass retry small --assume done --natural ID`
     ");
     assert_eq!(env.trace(), ["Install"]);
     env.ok(&["retry", "small", "--assume", "done", "--natural", "b-1"]);
@@ -167,7 +167,7 @@ fn what_is_said_to_be_done_is_not_done_again() {
     exit 0
     ----- stdout -----
     undecided box Install: its outcome is unknown
-    info      box: it is assumed that Install was done
+    info      box: the operator reported Install as done
       ~ box changed, Installed → Active
     1 to change
     small: 1 step, up to 1 at once (p2 up, resumes p1)
@@ -191,7 +191,7 @@ fn what_is_said_not_to_be_done_is_done_again() {
     exit 0
     ----- stdout -----
     undecided box Install: its outcome is unknown
-    info      box: it is assumed that Install was not done
+    info      box: the operator reported Install as not done
       + box added (resource::box::1.0)
     1 to add
     small: 2 steps, up to 1 at once (p2 up, resumes p1)
@@ -214,7 +214,7 @@ fn what_is_said_to_have_failed_is_cleared_away_first() {
     exit 0
     ----- stdout -----
     undecided box Install: its outcome is unknown
-    info      box: it is assumed that Install has failed
+    info      box: the operator reported Install as failed
       -/+ box replaced, it has failed
     1 to replace
     small: 3 steps, up to 1 at once (p2 up, resumes p1)
@@ -329,7 +329,7 @@ relationships:
         check it, then run `windlass retry small --assume done`, `not-done` or `failed`
     ├─ db Active AGE
     └─ web Inactive AGE
-         whether Join was done is not known: its job ended while nobody watched, and left no result
+         the outcome of Join is unknown: its job ended while windlass did not watch it, and left no result
     ");
     let undecided = &env.json(&["status"])["assemblies"][0]["undecided"][0];
     assert_eq!((&undecided["relationship"], &undecided["action"]), (&"reads".into(), &"Join".into()));
@@ -343,9 +343,9 @@ relationships:
 #[test]
 fn without_a_question_there_is_no_answer() {
     let env = TestEnv::small("effect: once", &[("Install", "answer"), ("Uninstall", "")]);
-    assert_snapshot!(env.refuses(&["retry", "small", "--assume", "done"]), @"error: there is no assembly `small`; none is up");
+    assert_snapshot!(env.refuses(&["retry", "small", "--assume", "done"]), @"error: there is no assembly `small`; there are no assemblies");
     env.ok(&["up", "small"]);
-    assert_snapshot!(env.refuses(&["retry", "small", "--assume", "done"]), @"error: nothing of `small` waits for a decision; use `retry` without `--assume`");
+    assert_snapshot!(env.refuses(&["retry", "small", "--assume", "done"]), @"error: `small` has no undecided call; run `windlass retry small` without `--assume`");
     assert_snapshot!(env.ok(&["retry", "small"]), @"
     exit 0
     ----- stdout -----
@@ -413,7 +413,7 @@ fn what_was_published_is_told() {
     assert_snapshot!(retry(&["--assume", "failed", "--published", "address=10.0.0.5"]), @"
     exit 2
     ----- stderr -----
-    error: only what was done publishes something: say `--assume done`
+    error: `--published` requires `--assume done`
     ");
     assert_snapshot!(retry(&["--assume", "done", "--published", "address"]), @"
     exit 2
@@ -446,7 +446,7 @@ fn what_was_published_is_told() {
     assert_snapshot!(retry(&done), @"
     exit 0
     ----- stdout -----
-    info      box: it is assumed that Install was done
+    info      box: the operator reported Install as done
       ~ box changed, Installed → Active
       + reader added (resource::reader::1.0)
     1 to add, 1 to change
@@ -506,7 +506,7 @@ composition: {box: {type: 'resource::box::1.0', properties: {size: {value: '${si
     exit 0
     ----- stdout -----
     undecided box Install: its outcome is unknown
-    info      box: it is assumed that Install was done
+    info      box: the operator reported Install as done
       ~ box changed, Installed → Active
     1 to change
     small: 1 step, up to 1 at once (p4 up, resumes p3)
@@ -516,7 +516,7 @@ composition: {box: {type: 'resource::box::1.0', properties: {size: {value: '${si
 
     done: small is Active (LONG)
     ----- stderr -----
-    note: what `box` publishes as `address` is not said, and can't be said later; unless its report is still found, nobody knows it, and who reads it can't be made before `box` is made anew: `windlass up … --replace box`
+    note: output `address` of `box` is unknown without `--published`; unless its report is found, parts that read it wait until you re-create `box` with `windlass up … --replace box`
     ");
     assert_snapshot!(env.ok(&["status"]), @"
     exit 0
@@ -535,7 +535,7 @@ fn what_nobody_will_know_is_told() {
     assert_snapshot!(env.run(&["retry", "small", "--assume", "done", "--natural", "b-1", "--published-from", "told.yaml"]), @"
     exit 2
     ----- stderr -----
-    note: what `box` publishes as `key` is not said, and can't be said later; unless its report is still found, nobody knows it, and who reads it can't be made before `box` is made anew: `windlass up … --replace box`
+    note: output `key` of `box` is unknown without `--published`; unless its report is found, parts that read it wait until you re-create `box` with `windlass up … --replace box`
     error: `small__box` is installed and has published no property `key`
     ");
     let lost = env.ok(&["up", "small", "--replace", "box", "--dry-run"]);
@@ -544,7 +544,7 @@ fn what_nobody_will_know_is_told() {
     let open = ["--published", "key=hunter22", "--published", "address=a"];
     let run = env.ok(&[&["retry", "small", "--assume", "done", "--natural", "b-1"], &open[..]].concat());
     assert_snapshot!(run.stderr, @"
-    warning[WL0153]: `key` is a secret, and its value stood on the command line
+    warning[WL0153]: `key` is a secret, and its value was passed on the command line
      |
      = help: use `--published key=@FILE`, `--published key=-` or `--published-from FILE`
     ");

@@ -15,7 +15,7 @@ fn policies_act_on_metrics() {
     assert_snapshot!(env.run(&["metric", "push", "h_bta__A.load", "50"]), @"
     exit 1
     ----- stderr -----
-    error: the metric was not taken at `PROJECT/.windlass/metrics.sock`: nobody listens there; start `windlass run` in this project's folder, and leave it running
+    error: the metric was not delivered to `PROJECT/.windlass/metrics.sock`: no process listens there; start `windlass run` in this project's folder and keep it running
     ");
     let watching = env.spawn(&["run", "--health", "0"]);
     let said = |text: &str| watching.stdout().contains(text);
@@ -23,7 +23,7 @@ fn policies_act_on_metrics() {
     let socket = std::fs::metadata(env.path(".windlass/metrics.sock")).unwrap();
     assert_eq!(socket.permissions().mode() & 0o777, 0o600);
     let second = env.run(&["run"]);
-    assert!(second.stderr.contains("another `windlass run` takes metrics"), "{second}");
+    assert!(second.stderr.contains("another `windlass run` receives metrics"), "{second}");
     for load in ["95", "90", "20", "95", "95"] {
         env.ok(&["metric", "push", "h_bta__A.load", load]);
     }
@@ -65,7 +65,7 @@ fn a_project_far_down_has_a_socket_too() {
     until("it answers", || {
         run(&["metric", "push", "x.load", "1"]).stderr.contains("no policy reads `x.load`")
     });
-    assert!(run(&["run"]).stderr.contains("another `windlass run` takes metrics"));
+    assert!(run(&["run"]).stderr.contains("another `windlass run` receives metrics"));
     watching.signal(rustix::process::Signal::INT);
     watching.end();
     assert!(!env.path(&format!("{folder}.windlass/metrics.sock")).exists());
@@ -229,7 +229,7 @@ fn nothing_counts_while_another_command_changes_it() {
     assert_eq!(push(), "", "one of two");
     let other = env.spawn(&["up", "small", "--replace", "box"]);
     until("the other one is at work", || env.trace() == ["Install", "Start", "Stop"]);
-    until("that is seen", || push().contains("counts for nothing while `small` is being changed"));
+    until("that is seen", || push().contains("is ignored while a process changes `small`"));
     push();
     env.write(".windlass/volumes/state/go", "");
     assert_eq!(other.end().code(), Some(0));

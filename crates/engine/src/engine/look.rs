@@ -109,7 +109,10 @@ impl Engine {
         let mut answers = driver.observe(&context, std::slice::from_ref(call)).await;
         match (answers.pop(), answers.is_empty()) {
             (Some(answer), true) => answer,
-            _ => Err(Failure::new(FailureKind::Protocol, "the driver did not answer once to one call")),
+            _ => Err(Failure::new(
+                FailureKind::Protocol,
+                "the driver did not return exactly one answer to one call",
+            )),
         }
     }
 }

@@ -430,7 +430,7 @@ locations:
 #[test]
 fn a_runtime_of_later() {
     assert_snapshot!(messages("version: 1\nlocations: {a: {runtime: kubernetes}}\n"), @"
-    windlass.yaml:2:26: error[WL0315]: the runtime `kubernetes` is not part of this version
+    windlass.yaml:2:26: error[WL0315]: this version does not support the runtime `kubernetes`
         help: there are `process`, `sandbox` and `docker`
     ");
 }
