@@ -46,7 +46,7 @@ impl TestEnv {
 fn who_comes_second_is_served_in_turn() {
     let (env, keeper) = healing();
     let second = env.spawn(&["set-state", "small", "Inactive"]);
-    until("it waits", || second.stderr().contains("is at work on `small`"));
+    until("it waits", || second.stderr().contains("holds `small`"));
     assert_snapshot!(env.ok(&["ps"]).out(), @"
     p1 small up                 WHEN completed in LONG
     p3 small heal box           WHEN in progress, run by `windlass run` (process PID on HOST)
@@ -112,7 +112,7 @@ fn what_is_queued_is_done_when_there_is_somebody() {
 fn what_is_refused_is_told() {
     let (env, keeper) = healing();
     let second = env.spawn(&["rollback", "small"]);
-    until("it waits", || second.stderr().contains("is at work on `small`"));
+    until("it waits", || second.stderr().contains("holds `small`"));
     for gate in ["stop", "start"] {
         env.open(gate);
     }
@@ -141,7 +141,7 @@ fn what_is_refused_is_told() {
 fn what_nobody_has_begun_can_be_taken_back() {
     let (env, keeper) = healing();
     let second = env.spawn(&["down", "small"]);
-    until("it waits", || second.stderr().contains("is at work on `small`"));
+    until("it waits", || second.stderr().contains("holds `small`"));
     second.signal(Signal::INT);
     let second = second.end();
     assert_eq!(second.code(), Some(130), "{second}");
@@ -199,7 +199,7 @@ fn a_killed_one_goes_on_when_it_is_started_again() {
     env.ok(&["heal", "small", "box", "--queue"]);
     until("it stops the box", || env.trace().last().is_some_and(|last| last == "Stop"));
     let waiting = env.spawn(&["set-state", "small", "Installed"]);
-    until("it waits", || waiting.stderr().contains("is at work on `small`"));
+    until("it waits", || waiting.stderr().contains("holds `small`"));
     keeper.kill();
     // No daemon is left, so the waiting command resumes the open process and then runs its own request.
     for gate in &gates[1..] {

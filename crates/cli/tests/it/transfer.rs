@@ -284,7 +284,10 @@ fn an_export_that_was_killed_is_finished() {
     let env = killed_before_the_store_forgets();
     let note = env.read(".windlass/exports/small");
     let status = env.ok(&["status"]);
-    assert!(status.stderr.contains("`small` to `") && status.stderr.contains("is finished now"), "{status}");
+    assert!(
+        status.stderr.contains("`small` to `") && status.stderr.contains("windlass completed"),
+        "{status}"
+    );
     assert!(status.stdout.contains("there are no assemblies"), "{status}");
     assert_eq!(remains(&env), [""; 0]);
     assert!(env.ok(&["log", "small"]).out().contains("exported to"));
@@ -292,7 +295,7 @@ fn an_export_that_was_killed_is_finished() {
     // The machine may crash again before the note is removed.
     env.write(".windlass/exports/small", note);
     let status = env.ok(&["status"]);
-    assert!(status.stderr.contains("is finished now"), "{status}");
+    assert!(status.stderr.contains("windlass completed"), "{status}");
     assert_eq!((remains(&env), env.path("small.export").exists()), (Vec::new(), true));
 
     env.ok(&["import", "small.export", "--key", "small.key"]);
@@ -313,7 +316,7 @@ fn an_export_without_its_file_is_taken_back() {
             _ => std::fs::write(&file, "mine").unwrap(),
         }
         let status = env.ok(&["status"]);
-        assert!(status.stderr.contains("is taken back"), "{state}: {status}");
+        assert!(status.stderr.contains("rolled back"), "{state}: {status}");
         assert!(status.stdout.contains("small Active"), "{state}: {status}");
         assert_eq!((remains(&env), file.exists()), (Vec::new(), state == "other"), "{state}");
         assert_eq!(env.ok(&["status"]).stderr, "");
@@ -332,6 +335,6 @@ fn an_export_of_what_has_changed_since_is_taken_back() {
     env.ok(&["heal", "small", "box"]);
     env.write(".windlass/exports/small", note);
     let status = env.ok(&["status"]);
-    assert!(status.stderr.contains("is taken back") && status.stdout.contains("small Active"), "{status}");
+    assert!(status.stderr.contains("rolled back") && status.stdout.contains("small Active"), "{status}");
     assert_eq!((remains(&env), env.path("small.export").exists()), (Vec::new(), false));
 }

@@ -64,7 +64,7 @@ async fn a_source_that_fails_does_not_keep_the_others_from_the_target() {
     let history = rig.store.history(&assembly_name("t")).await.unwrap();
     let relating = history.processes[0].steps.iter().find(|step| step.title.contains("web-lb")).unwrap();
     let StepState::Done(StepEnd::Failed(failure)) = &relating.state else { panic!("{relating:?}") };
-    assert_eq!(failure.message, "it is not made with `web__2`, which is Inactive");
+    assert_eq!(failure.message, "it is not created with `web__2`, which is Inactive");
 
     rig.up(sketch.desired()).await.unwrap();
     assert_eq!(rig.strings.calls()[calls.len()..], ["web__2 Start", "lb Join", "web__2 Join"]);
@@ -96,7 +96,7 @@ async fn a_source_in_doubt_is_not_related() {
             _ => None,
         })
         .collect();
-    assert_eq!(told, ["it is not made with `web__2`, of which nobody knows what it did"]);
+    assert_eq!(told, ["it is not created with `web__2`, which has an unknown outcome"]);
 }
 
 /// What must be related before it becomes Active is not started before it is related to all.
