@@ -25,7 +25,7 @@ pub enum HealError {
         resources: Vec<ElementName>,
     },
     /// It isn't windlass that made it.
-    #[error("`{name}` is a reference: it is healed by whom it belongs to")]
+    #[error("`{name}` is a reference: heal it in the assembly that owns it")]
     Reference {
         /// The element.
         name: ElementName,

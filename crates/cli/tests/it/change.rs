@@ -28,9 +28,9 @@ fn another_value_makes_parts_anew() {
     h_bta: 12 steps, up to 2 at once
        s1 B__1 Cease third-relationship: target.CeaseRelationship3, source.CeaseRelationship3
        s2 B__1 Stop
-          needs third-relationship: it ends before target B__1 leaves Active (h_bta/assembly.yaml:150:3)
+          needs third-relationship: it is ceased before target B__1 leaves Active (h_bta/assembly.yaml:150:3)
        s3 A    Stop
-          needs third-relationship: it ends before source A leaves Active (h_bta/assembly.yaml:150:3)
+          needs third-relationship: it is ceased before source A leaves Active (h_bta/assembly.yaml:150:3)
        s4 A    Uninstall
           needs A is Inactive first
           after all parts that change are stopped
@@ -53,12 +53,12 @@ fn another_value_makes_parts_anew() {
           needs A is Inactive first
           after all parts that change are Inactive again
       s11 B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3
-          needs third-relationship: what it was before is ended first (h_bta/assembly.yaml:150:3)
+          needs third-relationship: the old relationship is ceased first (h_bta/assembly.yaml:150:3)
           needs third-relationship: target B__1 must be Inactive (h_bta/assembly.yaml:150:3)
           needs third-relationship: source A must be Active (h_bta/assembly.yaml:150:3)
       s12 B__1 Start, Integrity
           needs B__1 is Inactive first
-          needs third-relationship: it is made before target B__1 becomes Active (h_bta/assembly.yaml:150:3)
+          needs third-relationship: it is created before target B__1 becomes Active (h_bta/assembly.yaml:150:3)
           after all parts that change are Inactive again
     longest chain: s1 → s3 → s4 → s6 → s8 → s10 → s11 → s12
     ");
@@ -183,7 +183,7 @@ fn a_cluster_grows_and_shrinks_within_its_bounds() {
     env.ok(&["scale", "in", "h_bta", "B"]);
     env.ok(&["scale", "in", "h_bta", "B"]);
     assert_snapshot!(env.refuses(&["scale", "in", "h_bta", "B"]), @"error: `h_bta__B` can't shrink by 1: nodes now 1, at least 1 (`minimum-nodes`)");
-    assert_snapshot!(env.refuses(&["scale", "in", "h_bta", "A"]), @"error: `h_bta__A` is no cluster; the clusters are `B`");
+    assert_snapshot!(env.refuses(&["scale", "in", "h_bta", "A"]), @"error: `h_bta__A` is not a cluster; the clusters are `B`");
     assert_snapshot!(env.refuses(&["scale", "in", "h_bta", "Bb"]), @"error: `h_bta` has no part `Bb`; did you mean `B`?");
 }
 

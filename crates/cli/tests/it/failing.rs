@@ -400,7 +400,7 @@ fn what_is_half_removed_is_not_started() {
     env.fails("Uninstall", false);
     env.clear_trace();
     let up = env.ok(&["up", "small"]);
-    assert!(up.out().contains("box replaced, its removal was begun and not finished"), "{}", up.out());
+    assert!(up.out().contains("box replaced, its removal is incomplete"), "{}", up.out());
     assert_eq!(env.trace(), ["Uninstall", "Install", "Configure", "Start", "Integrity"]);
 }
 

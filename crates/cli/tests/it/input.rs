@@ -353,7 +353,7 @@ relationships:
 ",
     );
     assert_snapshot!(env.refuses(&["up", "small"]), @"
-    error: there is no order in which this can be done: 4 steps wait for each other
+    error: the plan has a cycle: 4 steps wait for each other
       a (Inactive) waits for b (Active): back: b must be Active (small/assembly.yaml:13:3)
       b (Active) waits for b (Inactive): b is Inactive first
       b (Inactive) waits for a (Active): there: a must be Active (small/assembly.yaml:8:3)
@@ -361,7 +361,7 @@ relationships:
     help: give the relationship `back` another state or modifier, or give the relationship `there` another state or modifier
     ");
     assert_snapshot!(env.refuses(&["plan", "small"]), @"
-    error: there is no order in which this can be done: 4 steps wait for each other
+    error: the plan has a cycle: 4 steps wait for each other
       a (Inactive) waits for b (Active): back: b must be Active (small/assembly.yaml:13:3)
       b (Active) waits for b (Inactive): b is Inactive first
       b (Inactive) waits for a (Active): there: a must be Active (small/assembly.yaml:8:3)

@@ -130,7 +130,7 @@ fn an_answer_can_be_tried() {
        s1 box Uninstall
        s2 box Install
           needs box is Absent first
-          after what was not well is cleared away
+          after failed parts are cleaned up
        s4 box Start
           needs box is Inactive first
           after all parts are Inactive

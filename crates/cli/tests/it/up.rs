@@ -163,14 +163,14 @@ fn a_plan_says_why_each_step_waits() {
           needs third-relationship: source A must be Active (h_bta/assembly.yaml:150:3)
        s9 B__1 Start, Integrity
           needs B__1 is Inactive first
-          needs third-relationship: it is made before target B__1 becomes Active (h_bta/assembly.yaml:150:3)
+          needs third-relationship: it is created before target B__1 becomes Active (h_bta/assembly.yaml:150:3)
           after all parts are Inactive
       s10 B__2 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3
           needs third-relationship: target B__2 must be Inactive (h_bta/assembly.yaml:150:3)
           needs third-relationship: source A must be Active (h_bta/assembly.yaml:150:3)
       s11 B__2 Start, Integrity
           needs B__2 is Inactive first
-          needs third-relationship: it is made before target B__2 becomes Active (h_bta/assembly.yaml:150:3)
+          needs third-relationship: it is created before target B__2 becomes Active (h_bta/assembly.yaml:150:3)
           after all parts are Inactive
     longest chain: s1 → s4 → s7 → s8 → s9
     ----- stderr -----
