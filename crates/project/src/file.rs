@@ -144,7 +144,7 @@ fn limits(reader: &mut Reader<'_>, node: &Node) -> Option<usize> {
     let text = reader.text(node, "`nodes`")?;
     let number = text.parse().ok().filter(|number| (1..=MAX_ELEMENTS).contains(number));
     if number.is_none() {
-        let message = format!("`nodes` is a whole number from 1 to {MAX_ELEMENTS}, and `{text}` is none");
+        let message = format!("`nodes` is a whole number from 1 to {MAX_ELEMENTS}, not `{text}`");
         reader.error(codes::BAD_LIMIT, node.span(), message);
     }
     number
@@ -259,7 +259,7 @@ fn engine(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
     if ["docker", "podman"].contains(&text) || is_address {
         return Some(text.to_owned());
     }
-    let message = format!("`{text}` names no engine");
+    let message = format!("`{text}` is not a container engine");
     let help = match suggest(text, ["docker", "podman"]) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "write `docker`, `podman`, or an address as `unix:///run/user/1000/docker.sock`, \
@@ -340,7 +340,7 @@ fn of_runtime<'n>(reader: &mut Reader<'_>, runtime: &str, field: impl Fn(&str) -
             ),
             "pool-secrets" => (
                 format!("`{key}` has no meaning without `pool`"),
-                "say with `pool` how many warm containers are kept, or remove it",
+                "set `pool` to the number of warm containers, or remove it",
             ),
             _ => (
                 format!("the runtime `{runtime}` can't give `{key}`: scripts run on this host as they are"),
@@ -441,7 +441,8 @@ fn configure(
             continue;
         }
         if names_a_secret(&name) && !entry.value.is_null() {
-            let message = format!("`{name}` of the location `{}` stands here in clear", location.name);
+            let message =
+                format!("`{name}` of the location `{}` is written here in clear text", location.name);
             let help = format!("write `{name}: {{file: PATH}}` or `{name}: {{env: VARIABLE}}`");
             let place = reader.place(entry.key.span());
             reader.diagnostics.push(Diagnostic::warning(codes::CLEAR_SECRET, message).at(place).help(help));

@@ -138,7 +138,7 @@ pub enum Error {
     #[error("the working folder can't be found")]
     WorkingFolder(#[source] std::io::Error),
     /// This build does not support the place of the state.
-    #[error("this windlass was built without the feature `postgres`, so it can't keep its state at `{0}`")]
+    #[error("this windlass was built without the feature `postgres`, so it can't keep the state at `{0}`")]
     NoSuchState(String),
     /// Another process receives metrics.
     #[error("another `windlass run` receives metrics at `{}`; stop it first", .0.display())]

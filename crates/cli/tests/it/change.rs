@@ -280,9 +280,9 @@ fn it_goes_back_and_its_history_is_told() {
     env.ok(&["up", "h_bta"]);
     assert_snapshot!(env.refuses(&["rollback", "h_bta"]), @"error: `h_bta` has no earlier version to roll back to; `windlass history h_bta` lists its versions");
     assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p2"]), @"error: `h_bta` did not exist before p2; `windlass history h_bta` lists its versions");
-    assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p0"]), @"error: `h_bta` has no process p0; `windlass ps` lists those that there are");
-    assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p99"]), @"error: `h_bta` has no process p99; `windlass ps` lists those that there are");
-    assert_snapshot!(env.refuses(&["diff", "h_bta@p1", "h_bta@p99"]), @"error: `h_bta` has no process p99; `windlass ps` lists those that there are");
+    assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p0"]), @"error: `h_bta` has no process p0; `windlass ps` lists all processes");
+    assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p99"]), @"error: `h_bta` has no process p99; `windlass ps` lists all processes");
+    assert_snapshot!(env.refuses(&["diff", "h_bta@p1", "h_bta@p99"]), @"error: `h_bta` has no process p99; `windlass ps` lists all processes");
     assert_snapshot!(env.refuses(&["diff", "h_bta@p1", "other@p3"]), @"error: `h_bta` and `other` are two assemblies; a diff is between versions of one");
 }
 
@@ -397,7 +397,7 @@ fn a_process_is_cancelled() {
     assert_eq!(run.code(), Some(130), "{run}");
     assert_eq!(env.trace(), ["Install"], "what ran was stopped, and nothing was started after");
     assert_snapshot!(env.refuses(&["cancel", "small", "p1"]), @"error: p1 has ended already: it is cancelled");
-    assert_snapshot!(env.refuses(&["cancel", "small", "p9"]), @"error: `small` has no process p9; `windlass ps` lists those that there are");
+    assert_snapshot!(env.refuses(&["cancel", "small", "p9"]), @"error: `small` has no process p9; `windlass ps` lists all processes");
     env.write(".windlass/volumes/state/go", "");
     let dry = env.run(&["retry", "small", "--dry-run", "--detailed-exitcode"]);
     assert_eq!(dry.code(), Some(3), "{dry}");

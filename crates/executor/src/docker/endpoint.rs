@@ -379,7 +379,7 @@ mod tests {
     fn what_names_no_engine_is_refused() {
         for text in ["", "dockr", "unix://", "ftp://x", "/var/run/docker.sock"] {
             let error = resolved(text, &[]).unwrap_err();
-            assert!(error.starts_with(&format!("`{text}` names no engine")), "{error}");
+            assert!(error.starts_with(&format!("`{text}` is not a container engine")), "{error}");
         }
     }
 }

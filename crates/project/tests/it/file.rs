@@ -27,7 +27,7 @@ fn a_project_says_how_far_assemblies_may_grow() {
     assert_eq!(nodes("version: 1\nlimits: {}\n"), None);
     assert_eq!(nodes("version: 1\nlimits: {nodes: 50000}\n"), Some(50_000));
     let said = messages("version: 1\nlimits: {nodes: 200001, node: 1}\n");
-    let bad = "2:17: error[WL0319]: `nodes` is a whole number from 1 to 200000, and `200001` is none";
+    let bad = "2:17: error[WL0319]: `nodes` is a whole number from 1 to 200000, not `200001`";
     assert!(said.contains(bad), "{said}");
     assert!(said.contains("2:25: error[WL0311]: `limits` has no key `node`"), "{said}");
 }
@@ -359,7 +359,7 @@ locations:
 ";
     assert_snapshot!(messages(text), @"
     windlass.yaml:3:38: error[WL0324]: `pool-secrets` has no meaning without `pool`
-        help: say with `pool` how many warm containers are kept, or remove it
+        help: set `pool` to the number of warm containers, or remove it
     windlass.yaml:4:47: error[WL0323]: `pool-secrets` is `fresh` or `shared`, and this is `some`
     ");
 }
