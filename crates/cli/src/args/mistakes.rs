@@ -82,7 +82,7 @@ fn complete(error: &mut Error, mut given: impl Iterator<Item = String>) {
             let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
             if word == "stop" {
                 // `stop` sounds like a pause, so `down`, which removes the assembly, must not be suggested.
-                let tip = "windlass set-state NAME Inactive stops the parts of an assembly and keeps them; windlass cancel NAME stops what runs on it";
+                let tip = "windlass set-state NAME Inactive stops the parts of an assembly and keeps them; windlass cancel NAME PROCESS stops a process";
                 error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
                 error.remove(ContextKind::SuggestedSubcommand);
             } else if let Some(meant) = command(word, given) {

@@ -62,7 +62,7 @@ async fn show_request(windlass: &Windlass, request: RequestId, format: Format) -
 
 fn print(view: &ProcessesView) -> ExitCode {
     if view.processes.is_empty() && view.requests.is_empty() {
-        say!("nothing was asked of windlass here yet");
+        say!("there are no processes yet");
     }
     let names = view.processes.iter().map(|process| (&process.assembly, &process.intent));
     let names = names.chain(view.requests.iter().map(|request| (&request.assembly, &request.intent)));

@@ -283,7 +283,7 @@ fn it_goes_back_and_its_history_is_told() {
     assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p0"]), @"error: `h_bta` has no process p0; `windlass ps` lists all processes");
     assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p99"]), @"error: `h_bta` has no process p99; `windlass ps` lists all processes");
     assert_snapshot!(env.refuses(&["diff", "h_bta@p1", "h_bta@p99"]), @"error: `h_bta` has no process p99; `windlass ps` lists all processes");
-    assert_snapshot!(env.refuses(&["diff", "h_bta@p1", "other@p3"]), @"error: `h_bta` and `other` are two assemblies; a diff is between versions of one");
+    assert_snapshot!(env.refuses(&["diff", "h_bta@p1", "other@p3"]), @"error: `h_bta` and `other` are two assemblies; a diff compares versions of one assembly");
 }
 
 /// A state set for all parts is rolled back, too.
@@ -425,11 +425,11 @@ fn a_process_is_cancelled() {
     assert_snapshot!(env.refuses(&["ps", "smal"]), @"error: there is no assembly `smal`; did you mean `small`?");
     assert_snapshot!(env.refuses(&["ps", "p2"]), @"
     error: there is no assembly `p2`; there is `small`
-    note: a process is shown by `windlass ps show p2`
+    note: `windlass ps show p2` shows a process
     ");
     assert_snapshot!(env.refuses(&["log", "p2"]), @"
     error: there is no assembly `p2`; there is `small`
-    note: a process is shown by `windlass ps show p2`
+    note: `windlass ps show p2` shows a process
     ");
     let tip = env.refuses(&["ps", "shwo", "p2"]);
     assert!(tip.contains("tip: to show one process, use windlass ps show PROCESS"), "{tip}");

@@ -255,7 +255,7 @@ fn a_code_is_explained() {
     assert_snapshot!(env.refuses(&["explain", "WL0113x"]), @"error: there is no code `WL0113x`; did you mean `WL0113`?");
     assert_snapshot!(env.refuses(&["explain", "nonsense"]), @"
     error: there is no code `nonsense`
-    a code is what stands in brackets behind `error`, `warning` or `note`, as `WL0112`
+    a code follows `error`, `warning` or `note` in brackets, such as `WL0112`
     ");
 }
 

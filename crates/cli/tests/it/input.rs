@@ -60,7 +60,7 @@ fn a_file_of_another_sort() {
       = help: a script belongs to the package of a resource, and runs when an assembly with it comes up
 
     1 error, 0 warnings
-    `windlass explain CODE` tells more of a code
+    `windlass explain CODE` explains a code
     ");
     env.write("logo.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff\xfe");
     assert_snapshot!(env.refuses(&["up", "logo.png"]), @"
@@ -126,7 +126,7 @@ fn a_file_of_another_sort() {
      = help: a descriptor begins with its name, as `name: assembly::shop::1.0`
 
     1 error, 0 warnings
-    `windlass explain CODE` tells more of a code
+    `windlass explain CODE` explains a code
     ");
 }
 
@@ -167,7 +167,7 @@ fn a_file_that_is_none() {
     error[WL0300]: there is no file or folder `nowhere`
 
     1 error, 0 warnings
-    `windlass explain CODE` tells more of a code
+    `windlass explain CODE` explains a code
     ");
     assert_snapshot!(env.refuses(&["up", ""]), @"
     error: a value is required for '<FILE|DIR>' but none was supplied
@@ -465,7 +465,7 @@ fn parameters() {
     assert_snapshot!(env.refuses(&["up", "h_bta", "--params", "nowhere.yaml"]), @"error: can't read `nowhere.yaml`: No such file or directory");
     env.write("params.yaml", "- data\n");
     assert_snapshot!(env.refuses(&["up", "h_bta", "--params", "params.yaml"]), @"
-    error[WL0104]: a file of parameters is a mapping of names to values
+    error[WL0104]: a parameter file must be a mapping of names to values
     --> params.yaml:1:1
 
     1 error; nothing was changed
@@ -625,7 +625,7 @@ fn check_reports_everything() {
         = help: there are `streamer`, `balancer`, `net_video`, `management-network` and `public-network`
 
     2 errors, 3 warnings
-    `windlass explain CODE` tells more of a code
+    `windlass explain CODE` explains a code
     ");
 }
 

@@ -4,7 +4,7 @@ use rustix::process::Signal;
 
 use crate::env::{TestEnv, until};
 
-const NOTHING: &str = "nothing to prune: the newest # and all that is younger than @ is kept\n";
+const NOTHING: &str = "nothing to prune: windlass keeps the newest # and all that are younger than @\n";
 
 /// Returns an assembly of one part that was changed several times, with a process and a version each time.
 fn changed(times: u32, retention: &str) -> TestEnv {

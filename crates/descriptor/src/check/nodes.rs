@@ -57,7 +57,7 @@ impl<'a> Check<'a, '_> {
     fn number(&mut self, value: &'a Value, what: &str) {
         if let Some(text) = value.literal() {
             if text.trim().parse::<u32>().is_err() {
-                let message = format!("{what} is a whole number from 0, not `{text}`");
+                let message = format!("{what} is a whole number from 0, and `{text}` is none");
                 self.said.error(codes::BAD_NUMBER, value.span, message);
             }
             return;

@@ -293,8 +293,8 @@ impl Thresholds {
             let number = text.parse::<u32>();
             let message = match (name.contains("smoothing"), number) {
                 (true, Ok(1..)) | (false, Ok(0..=100)) => continue,
-                (true, _) => format!("`{name}` is a number of periods from 1, not `{text}`"),
-                (false, _) => format!("`{name}` is a load in percent, from 0 to 100, not `{text}`"),
+                (true, _) => format!("`{name}` is a number of periods from 1, and `{text}` is none"),
+                (false, _) => format!("`{name}` is a load in percent, from 0 to 100, and `{text}` is none"),
             };
             problems.push(Problem { setting: Some(name), message });
         }

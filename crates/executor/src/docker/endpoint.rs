@@ -83,7 +83,7 @@ pub struct Tls {
 pub enum EndpointError {
     /// The text names no engine.
     #[error(
-        "`{found}` names no engine: expected docker, podman, or an address such as unix:///var/run/docker.sock, tcp://host:2375, ssh://user@host"
+        "`{found}` is not a container engine: expected docker, podman, or an address such as unix:///var/run/docker.sock, tcp://host:2375, ssh://user@host"
     )]
     Choice {
         /// The text as given.

@@ -42,7 +42,7 @@ pub enum EngineError {
         message: String,
     },
     /// The engine's answer is malformed.
-    #[error("the engine's answer is not understood when asked to {action}: {problem}")]
+    #[error("the engine's answer is invalid when asked to {action}: {problem}")]
     Protocol {
         /// The requested action.
         action: String,

@@ -78,7 +78,7 @@ fn advised(error: EngineError, kind: EngineKind) -> EngineError {
         EngineKind::Podman => "podman",
     };
     let advice = format!(
-        "{problem}; bring it to the engine by `{program} pull {image}`, `{program} load -i FILE` or a build, or name another"
+        "{problem}; add it to the engine with `{program} pull {image}`, `{program} load -i FILE` or a build, or set another image"
     );
     EngineError::NoImage { image, problem: advice }
 }
@@ -230,8 +230,8 @@ async fn accepted(shared: &Shared, lines: &mut LineStream) -> Result<Vec<Line>, 
     };
     loop {
         let next = tokio::time::timeout(shared.options.patience, lines.next()).await;
-        let next = next.map_err(|_| unreachable("the container doesn't take the job"))?;
-        let told = next.ok_or_else(|| unreachable("the container ended before it had taken the job"))??;
+        let next = next.map_err(|_| unreachable("the container doesn't accept the job"))?;
+        let told = next.ok_or_else(|| unreachable("the container ended before it accepted the job"))??;
         if let Some(Line::Refused(why)) = told.iter().find(|line| matches!(line, Line::Refused(_))) {
             return Err(EngineError::Refused {
                 action: "store what the job is given".to_owned(),

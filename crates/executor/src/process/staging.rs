@@ -90,7 +90,7 @@ impl Staging {
                 return Ok(Self { path, next, ahead, memory, _lock: lock });
             }
         }
-        let swept = io::Error::other("others keep on removing it");
+        let swept = io::Error::other("other processes keep removing it");
         Err(storage("make", &root)(swept))
     }
 

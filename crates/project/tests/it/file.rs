@@ -279,17 +279,17 @@ locations:
   d: {runtime: docker, engine: podman, pool: 256, network: my_net.1, image: i}
 ";
     assert_snapshot!(messages(text), @"
-    windlass.yaml:3:32: error[WL0322]: `dcoker` names no engine
+    windlass.yaml:3:32: error[WL0322]: `dcoker` is not a container engine
         help: did you mean `docker`?
     windlass.yaml:3:46: error[WL0323]: `pool` is a number from 1 to 256, and this is `0`
     windlass.yaml:3:58: error[WL0325]: `-x` can't be a network
         help: write `none`, `bridge`, `host`, or the name of a network of the engine
-    windlass.yaml:4:32: error[WL0322]: `tcp://` names no engine
+    windlass.yaml:4:32: error[WL0322]: `tcp://` is not a container engine
         help: write `docker`, `podman`, or an address as `unix:///run/user/1000/docker.sock`, `tcp://machine:2376` or `ssh://user@machine`
     windlass.yaml:4:48: error[WL0323]: `pool` is a number from 1 to 256, and this is `many`
     windlass.yaml:4:63: error[WL0325]: `a b` can't be a network
         help: write `none`, `bridge`, `host`, or the name of a network of the engine
-    windlass.yaml:5:32: error[WL0322]: `/run/docker.sock` names no engine
+    windlass.yaml:5:32: error[WL0322]: `/run/docker.sock` is not a container engine
         help: write `docker`, `podman`, or an address as `unix:///run/user/1000/docker.sock`, `tcp://machine:2376` or `ssh://user@machine`
     windlass.yaml:5:58: error[WL0312]: `pool` must be text, and this is a list
     windlass.yaml:5:72: error[WL0325]: `*` can't be a network

@@ -192,7 +192,7 @@ impl Runner {
                 }
             }
             if self.lease.is_some_and(|lease| self.heard.elapsed() > lease) {
-                return Err(io::Error::other("the owner has been silent for too long"));
+                return Err(io::Error::other("the owner did not respond in time"));
             }
         }
     }

@@ -270,7 +270,7 @@ async fn what_no_container_can_be_made_of_is_refused() {
     let error = bare.runtime.submit(&name, &sh("true")).await.unwrap_err().to_string();
     assert_eq!(
         error,
-        "the job can't be run: it names no image, and containers need one: name it in the job or in its location"
+        "the job can't be run: it has no image, and containers need one: set it in the job or in its location"
     );
 }
 
