@@ -10,48 +10,48 @@ use super::shared::{
     Anything, Count, DescriptorName, MIDDLE, Named, OwnName, Properties, Text, WORD, or_null,
 };
 
-/// What an application is made of, and how its parts relate.
+/// An assembly: its components and their relationships.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 pub(super) struct Assembly {
     /// Its name.
     name: Option<OwnName<true>>,
-    /// What it is for.
+    /// Its purpose.
     description: Option<Anything>,
     /// Types of properties, by name.
     data_types: Option<Named>,
-    /// Its own properties: its parameters, and what it publishes.
+    /// Its properties: its parameters and outputs.
     properties: Option<Properties>,
     /// Has no effect: an assembly has no private properties.
     private_properties: Option<Properties>,
-    /// What it offers to others.
+    /// Its capabilities: the endpoints for relationships in which it is a source.
     capabilities: Option<Named>,
-    /// What it needs of others.
+    /// Its requirements: the endpoints for relationships in which it is a target.
     requirements: Option<Named>,
-    /// Operations of its parts that it offers as its own.
+    /// Operations of its components that it offers as its own.
     operations: Option<BTreeMap<String, Promotion>>,
-    /// Its parts.
+    /// Its components.
     composition: Option<BTreeMap<String, Component>>,
-    /// What must exist before it.
+    /// The existing instances that it needs.
     references: Option<BTreeMap<String, Reference>>,
-    /// The relationships between its parts.
+    /// The relationships between its components.
     relationships: Option<BTreeMap<String, Relationship>>,
-    /// Metrics of its parts that it offers as its own.
+    /// Metrics of its components that it offers as its own.
     metrics: Option<Named>,
-    /// What is done when a metric says so.
+    /// Policies that scale or heal components by metrics.
     policies: Option<Named>,
-    /// Where a designer shows things; ignored.
+    /// The layout of a graphical editor; ignored.
     #[schemars(rename = "designerLayout")]
     designer_layout: Option<Anything>,
 }
 
-/// An operation of a part that the assembly offers as its own.
+/// An operation of a component that the assembly offers as its own.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 struct Promotion {
-    /// What it does.
+    /// Its purpose.
     description: Option<Anything>,
-    /// The component and its operation, as `balancer.AddServer`.
+    /// The component and its operation, such as `balancer.AddServer`.
     #[schemars(schema_with = "dotted")]
     source_operation: String,
 }
@@ -60,45 +60,45 @@ fn dotted(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "pattern": format!(r"^{WORD}\.\S+$")})
 }
 
-/// A part of the assembly.
+/// A component of the assembly.
 #[derive(JsonSchema)]
 struct Component {
-    /// The descriptor that it is made from, of one version.
+    /// The descriptor of the component, with its version.
     #[schemars(rename = "type")]
     kind: DescriptorName,
-    /// What it is for.
+    /// Its purpose.
     description: Option<Anything>,
-    /// How many there are; 1 where nothing is said.
+    /// The number of instances; the default is 1.
     quantity: Option<Count>,
-    /// The bounds of its number of nodes, which makes it a cluster.
+    /// The limits of its number of nodes. This key makes the component a cluster.
     cluster: Option<Cluster>,
-    /// The values that it is given.
+    /// The values of its properties.
     properties: Option<Properties>,
 }
 
-/// The bounds of a number of nodes.
+/// The limits of a cluster's number of nodes.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case", transform = or_null)]
 struct Cluster {
-    /// The fewest nodes; 1 where nothing is said.
+    /// The minimum number of nodes; the default is 1.
     minimum_nodes: Option<Count>,
-    /// The nodes to begin with; as many as the minimum where nothing is said.
+    /// The initial number of nodes; the default is `minimum-nodes`.
     initial_quantity: Option<Count>,
-    /// The most nodes; no bound where nothing is said.
+    /// The maximum number of nodes; the default is no limit.
     maximum_nodes: Option<Count>,
-    /// The nodes of one step of scaling; 1 where nothing is said.
+    /// The number of nodes that one scaling step adds or removes; the default is 1.
     scaling_increment: Option<Count>,
 }
 
-/// Something that must exist already.
+/// An existing instance that the assembly needs.
 #[derive(JsonSchema)]
 struct Reference {
-    /// What it must be: a descriptor's name, with a range of versions.
+    /// Its type: the name of a descriptor, with a range of versions.
     #[schemars(rename = "type", schema_with = "reference_type")]
     kind: String,
-    /// What it is for.
+    /// Its purpose.
     description: Option<Anything>,
-    /// What it must look like.
+    /// The required values of its properties.
     properties: Option<Properties>,
 }
 
@@ -109,11 +109,11 @@ fn reference_type(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A relationship between parts, made and ended as they come and go.
+/// A relationship between components, created and ceased during their lifecycle.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 struct Relationship {
-    /// What it is for.
+    /// Its purpose.
     description: Option<Anything>,
     /// `component.capability` of the sources; a reference by its name alone.
     source_capabilities: Endpoints,
@@ -121,15 +121,15 @@ struct Relationship {
     target_requirements: Endpoints,
     /// The state that a source must have reached.
     source_state: State,
-    /// Whether it is made before (`pre`) or after (`post`, the default) a source reaches that state.
+    /// Whether it is created before (`pre`) or after (`post`, the default) a source reaches that state.
     source_state_modifier: Option<Modifier>,
     /// The state that a target must have reached.
     target_state: State,
-    /// Whether it is made before (`pre`, the default) or after (`post`) a target reaches that state.
+    /// Whether it is created before (`pre`, the default) or after (`post`) a target reaches that state.
     target_state_modifier: Option<Modifier>,
     /// The arguments of its operations.
     properties: Option<Properties>,
-    /// What is called when it is made and ended.
+    /// The operations that create and cease it.
     lifecycle: Option<RelationshipLifecycle>,
 }
 
@@ -164,12 +164,12 @@ impl JsonSchema for Modifier {
     }
 }
 
-/// What is called, in this order: `source.<operation>` or `target.<operation>`.
+/// The operations, in order: `source.<operation>` or `target.<operation>`.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "PascalCase", transform = or_null)]
 struct RelationshipLifecycle {
-    /// When it is made.
+    /// The operations that create the relationship.
     create: Option<Vec<Text>>,
-    /// When it is ended.
+    /// The operations that cease the relationship.
     cease: Option<Vec<Text>>,
 }

@@ -8,53 +8,53 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::shared::{Anything, Named, OwnName, Properties, Text, or_null};
 
-/// What a part can do, and which drivers do it.
+/// A resource: a type of component, with its transitions, operations and drivers.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 pub(super) struct Resource {
     /// Its name.
     name: Option<OwnName<false>>,
-    /// What it is.
+    /// Its purpose.
     description: Option<Anything>,
     /// Kept and ignored.
     #[schemars(rename = "type")]
     kind: Option<Anything>,
     /// Kept and ignored.
     implements: Option<Anything>,
-    /// Kept and ignored: of older descriptors.
+    /// Kept and ignored: a key of older descriptors.
     #[schemars(rename = "resource-manager-type")]
     manager_type: Option<Anything>,
     /// Kept and ignored.
     meta_type: Option<Anything>,
-    /// Kept and ignored: of older descriptors.
+    /// Kept and ignored: a key of older descriptors.
     template: Option<Anything>,
-    /// Kept and ignored: of older descriptors.
+    /// Kept and ignored: a key of older descriptors.
     discover: Option<Anything>,
     /// Types of properties, by name.
     data_types: Option<Named>,
-    /// Its properties: what it takes, and what it publishes.
+    /// Its properties: its inputs and outputs.
     properties: Option<Properties>,
-    /// Properties that are not seen from outside.
+    /// Properties that other components can't read.
     private_properties: Option<Properties>,
-    /// What it offers to others.
+    /// Its capabilities: the endpoints for relationships in which it is a source.
     capabilities: Option<Named>,
-    /// What it needs of others.
+    /// Its requirements: the endpoints for relationships in which it is a target.
     requirements: Option<Named>,
-    /// The kinds of infrastructure that it is for.
+    /// The infrastructure types that it supports.
     infrastructure: Option<Anything>,
-    /// The transitions that it has scripts for: a list of names, or names with what drives them.
+    /// The transitions that its drivers execute: a list of names, or names with their drivers.
     lifecycle: Option<Lifecycle>,
-    /// The drivers of all transitions and operations that name none.
+    /// The drivers of all transitions and operations without their own.
     default_driver: Option<BTreeMap<String, Driver>>,
     /// The operations that relationships may call.
     operations: Option<BTreeMap<String, Option<Action>>>,
-    /// How instances of it are found for a reference.
+    /// The queries that find instances for references.
     queries: Option<Anything>,
-    /// What it measures.
+    /// The metrics that it measures.
     metrics: Option<Named>,
-    /// What is done when a metric says so.
+    /// Policies that scale or heal components by metrics.
     policies: Option<Named>,
-    /// Where a designer shows things; ignored.
+    /// The layout of a graphical editor; ignored.
     #[schemars(rename = "designerLayout")]
     designer_layout: Option<Anything>,
 }
@@ -77,22 +77,22 @@ impl JsonSchema for Lifecycle {
     }
 }
 
-/// What drives a transition or an operation.
+/// The drivers of a transition or an operation.
 #[derive(JsonSchema)]
 struct Action {
-    /// Its drivers; those of `default-driver` where none is named.
+    /// Its drivers; the default is `default-driver`.
     drivers: Option<BTreeMap<String, Driver>>,
 }
 
-/// A driver, and the infrastructure that it is for.
+/// A driver, and the infrastructure types that it serves.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case", transform = or_null)]
 struct Driver {
-    /// What it is for; everything where nothing is said.
+    /// The infrastructure types that the driver serves; the default is all.
     selector: Option<Anything>,
     /// The older form of `selector`.
     infrastructure_type: Option<Infrastructure>,
-    /// What it is told.
+    /// The properties of the driver.
     properties: Option<Anything>,
 }
 

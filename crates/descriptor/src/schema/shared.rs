@@ -15,28 +15,28 @@ pub(super) type Named = BTreeMap<String, Anything>;
 /// Anything at all.
 pub(super) type Anything = serde_json::Value;
 
-/// A property. Its type says what its value should be; where it has none, it is a text.
+/// A property. The default type is text.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case", transform = also_bare)]
 pub(super) struct Property {
     /// `string` (the default), `integer`, `float`, `boolean`, `uuid`, `password`, `key`, `map`, `list`, or the name of a data type.
     #[schemars(rename = "type")]
     kind: Option<Text>,
-    /// What the entries of a `map` or `list` are.
+    /// The type of the entries of a `map` or `list`.
     entry_schema: Option<Anything>,
-    /// What it is for.
+    /// Its purpose.
     description: Option<Anything>,
-    /// Whether the outermost assembly can't do without a value.
+    /// Whether the outermost assembly requires a value.
     required: Option<Flag>,
-    /// Whether only the part itself gives the value.
+    /// Whether only the component's driver sets the value.
     read_only: Option<Flag>,
-    /// Whether it may change while the part is Active.
+    /// Whether it may change while the component is Active.
     volatile: Option<Flag>,
-    /// Whether its value must not be seen.
+    /// Whether its value is a secret.
     sensitive: Option<Flag>,
-    /// The value that it has when nobody gives one.
+    /// The default value.
     default: Option<Anything>,
-    /// The value that it always has: text, often with `${property}` or `${component.property}` in it.
+    /// The fixed value: text, which may contain `${property}` or `${component.property}`.
     value: Option<Anything>,
 }
 
@@ -90,7 +90,7 @@ impl JsonSchema for Count {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "a whole number from 0, or a `${property}` that has one",
+            "description": "a whole number from 0, or a `${property}` with such a value",
             "type": ["integer", "string", "null"],
             "minimum": 0,
             "maximum": u32::MAX,
@@ -119,7 +119,7 @@ impl JsonSchema for DescriptorName {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "the name of a descriptor, as `resource::web_server::1.0`",
+            "description": "the name of a descriptor, such as `resource::web_server::1.0`",
             "type": "string",
             "pattern": format!(r"^((assembly|resource)::{MIDDLE}::{VERSION}|\$lmctl:.*)$"),
         })
@@ -137,7 +137,7 @@ impl<const ASSEMBLY: bool> JsonSchema for OwnName<ASSEMBLY> {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let kind = if ASSEMBLY { "assembly" } else { "resource" };
         json_schema!({
-            "description": format!("its name, as `{kind}::shop::1.0`; a project file may give it instead"),
+            "description": format!("its name, such as `{kind}::shop::1.0`; a project file may declare it instead"),
             "type": ["string", "null"],
             "pattern": format!(r"^{kind}::{MIDDLE}::{VERSION}$"),
         })
