@@ -290,7 +290,8 @@ fn unnamed(descriptor: &Descriptor, diagnostics: &Diagnostics) -> Option<Diagnos
     let place = cause.and_then(Diagnostic::place).cloned().unwrap_or_else(|| name_place(descriptor));
     let message = "the descriptor has no valid name, so no assembly can use it";
     let diagnostic = Diagnostic::warning(codes::UNNAMED, message).at(place);
-    let help = cause.map_or("it needs a `name`, as `resource::web::1.0`", |cause| cause.message.as_str());
+    let help =
+        cause.map_or("it needs a `name`, such as `resource::web::1.0`", |cause| cause.message.as_str());
     is_descriptor.then(|| diagnostic.help(help))
 }
 

@@ -81,7 +81,7 @@ fn refused(shown: &str, path: &Path, error: ReadError) -> Box<Diagnostic> {
     Box::new(match error {
         ReadError::Io(error) => return unreadable(path, &error),
         ReadError::Folder => {
-            Diagnostic::error(codes::UNREADABLE, format!("`{shown}` is a folder, and a file is needed"))
+            Diagnostic::error(codes::UNREADABLE, format!("`{shown}` is a folder, but a file is expected"))
         }
         ReadError::TooLarge { .. } => too_large(shown, &error),
         _ => Diagnostic::error(codes::UNREADABLE, format!("`{shown}` can't be read: {error}")),
@@ -137,7 +137,7 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Box<Diagnostic> {
             }
         }
         io::ErrorKind::IsADirectory => {
-            Diagnostic::error(codes::UNREADABLE, format!("`{shown}` is a folder, and a file is needed"))
+            Diagnostic::error(codes::UNREADABLE, format!("`{shown}` is a folder, but a file is expected"))
         }
         _ => Diagnostic::error(codes::UNREADABLE, format!("`{shown}` can't be read: {}", in_words(error))),
     })

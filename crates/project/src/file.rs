@@ -122,7 +122,7 @@ fn retention(reader: &mut Reader<'_>, node: &Node) -> Retention {
     let usual = Retention::default();
     let Some(body) = reader.mapping(node, "`retention`", &RETENTION_KEYS) else { return usual };
     let keep = limit(reader, body, "keep", "a number");
-    let older = limit(reader, body, "older", "a number with a unit, as `90d`, `12h` or `30m`");
+    let older = limit(reader, body, "older", "a number with a unit, such as `90d`, `12h` or `30m`");
     Retention { keep: keep.unwrap_or(usual.keep), older: older.unwrap_or(usual.older) }
 }
 
@@ -262,7 +262,7 @@ fn engine(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
     let message = format!("`{text}` is not a container engine");
     let help = match suggest(text, ["docker", "podman"]) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => "write `docker`, `podman`, or an address as `unix:///run/user/1000/docker.sock`, \
+        None => "write `docker`, `podman`, or an address such as `unix:///run/user/1000/docker.sock`, \
              `tcp://machine:2376` or `ssh://user@machine`"
             .to_owned(),
     };
@@ -364,7 +364,7 @@ fn has_image(reader: &mut Reader<'_>, entry: &Entry, location: &Location) {
         format!("the location `{name}` has the runtime `{runtime}` and no `image` to run scripts in");
     let diagnostic = Diagnostic::warning(codes::NO_IMAGE, message)
         .at(reader.place(entry.key.span()))
-        .help("name one as `image: NAME:TAG`, or set `runtime: process`");
+        .help("set `image: NAME:TAG`, or set `runtime: process`");
     reader.diagnostics.push(diagnostic);
 }
 
@@ -392,8 +392,7 @@ fn volumes(reader: &mut Reader<'_>, node: &Node) -> BTreeMap<String, String> {
     for entry in entries {
         let name = entry.key.text();
         if let Err(error) = name.parse::<VolumeName>() {
-            let help =
-                "a volume is a name; the runtime chooses its folder, and a folder of the host can't be named";
+            let help = "a volume has a name, and the runtime chooses its folder; a folder of the host is not allowed";
             let diagnostic = Diagnostic::error(codes::BAD_VOLUME, error.to_string())
                 .at(reader.place(entry.key.span()))
                 .help(help);
@@ -407,7 +406,7 @@ fn volumes(reader: &mut Reader<'_>, node: &Node) -> BTreeMap<String, String> {
             let message = format!("`{path}` can't be the path of a volume");
             let diagnostic = Diagnostic::error(codes::BAD_VOLUME, message)
                 .at(reader.place(entry.value.span()))
-                .help(format!("give an absolute path without `..`, as `/var/lib/{name}`"));
+                .help(format!("use an absolute path without `..`, such as `/var/lib/{name}`"));
             reader.diagnostics.push(diagnostic);
         }
     }

@@ -87,7 +87,7 @@ fn none_in(file: &Path, diagnostics: Diagnostics) -> Diagnostics {
 pub(crate) fn empty(name: &str) -> Diagnostic {
     let message = format!("`{name}` is empty");
     Diagnostic::error(windlass_descriptor::codes::NOT_A_DESCRIPTOR, message)
-        .help("a descriptor begins with its name, as `name: assembly::shop::1.0`")
+        .help("a descriptor begins with its name, such as `name: assembly::shop::1.0`")
 }
 
 fn not_an_assembly(resource: &windlass_descriptor::ResourceDescriptor) -> Diagnostic {

@@ -128,7 +128,7 @@ impl std::str::FromStr for VersionName {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, process) =
-            text.split_once('@').ok_or("expected an assembly, `@` and a process, as `h_bta@p12`")?;
+            text.split_once('@').ok_or("expected an assembly, `@` and a process, such as `h_bta@p12`")?;
         Ok(Self {
             name: name.parse().map_err(|error| format!("{error}"))?,
             process: process.parse().map_err(|error| format!("{error}"))?,

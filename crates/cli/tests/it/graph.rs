@@ -70,7 +70,7 @@ fn what_is_nested_is_framed() {
     let env = nested();
     let drawn = |format: &str| env.ok(&["graph", "shop", "--view", "properties", "--format", format]).stdout;
     assert_snapshot!(drawn("dot"), @r#"
-    digraph "shop: who reads whom" {
+    digraph "shop: references between properties" {
       rankdir=LR;
       node [shape=box, fontname="sans-serif"];
       n0 [label="wan\nresource::net::1.0"];

@@ -114,7 +114,7 @@ fn a_file_of_another_sort() {
     assert_snapshot!(env.refuses(&["up", "empty.yaml"]), @"
     error[WL0100]: `empty.yaml` is empty
      |
-     = help: a descriptor begins with its name, as `name: assembly::shop::1.0`
+     = help: a descriptor begins with its name, such as `name: assembly::shop::1.0`
 
     1 error; nothing was changed
     ");
@@ -123,7 +123,7 @@ fn a_file_of_another_sort() {
     ----- stderr -----
     error[WL0100]: `<stdin>` is empty
      |
-     = help: a descriptor begins with its name, as `name: assembly::shop::1.0`
+     = help: a descriptor begins with its name, such as `name: assembly::shop::1.0`
 
     1 error, 0 warnings
     `windlass explain CODE` explains a code
@@ -181,14 +181,14 @@ fn a_file_that_is_no_descriptor() {
     assert_snapshot!(up_of(""), @"
     error[WL0100]: `small/assembly.yaml` is empty
      |
-     = help: a descriptor begins with its name, as `name: assembly::shop::1.0`
+     = help: a descriptor begins with its name, such as `name: assembly::shop::1.0`
 
     1 error; nothing was changed
     ");
     assert_snapshot!(up_of("# nothing\n"), @"
     error[WL0100]: `small/assembly.yaml` is empty
      |
-     = help: a descriptor begins with its name, as `name: assembly::shop::1.0`
+     = help: a descriptor begins with its name, such as `name: assembly::shop::1.0`
 
     1 error; nothing was changed
     ");
@@ -252,7 +252,7 @@ fn a_file_that_is_no_descriptor() {
     1 error; nothing was changed
     ");
     assert_snapshot!(up_of("name: small\n"), @"
-    error[WL0101]: `small` is not of the form `kind::name::version`, as `assembly::shop::1.0` is
+    error[WL0101]: `small` is not of the form `kind::name::version`, such as `assembly::shop::1.0`
      --> small/assembly.yaml:1:7
       |
     1 | name: small

@@ -89,7 +89,7 @@ fn mistakes_are_told() {
     let env = changed(1, "");
     for (arguments, word) in [
         (&["prune", "shopp"][..], "did you mean `shop`"),
-        (&["prune", "--older", "90"], "expected a number with a unit, as 90d, 12h, 30m or 10s"),
+        (&["prune", "--older", "90"], "expected a number with a unit, such as 90d, 12h, 30m or 10s"),
     ] {
         let run = env.run(arguments);
         assert_eq!(run.code(), Some(2), "{run}");

@@ -157,7 +157,7 @@ fn a_descriptor_without_a_usable_name_is_said() {
     a/resource.yaml:1:1: warning[WL0331]: the descriptor has no valid name, so no assembly can use it
         help: the descriptor has no `name`
     b/resource.yaml:1:7: warning[WL0331]: the descriptor has no valid name, so no assembly can use it
-        help: `resource:web:1.0` is not of the form `kind::name::version`, as `assembly::shop::1.0` is
+        help: `resource:web:1.0` is not of the form `kind::name::version`, such as `assembly::shop::1.0`
     c/assembly.yaml:1:1: warning[WL0331]: the descriptor has no valid name, so no assembly can use it
         help: the descriptor has no `name`
     ");

@@ -106,7 +106,7 @@ impl Message {
             (Some(id), _, _) if id.contains('.') => id.clone(),
             (Some(id), None, None) => {
                 return Err(format!(
-                    "`{id}` has no `.` between the full name of a part and the name of a metric, as `shop__web.load` has"
+                    "`{id}` has no `.` between the full name of a part and the name of a metric, such as `shop__web.load`"
                 ));
             }
             _ => {
