@@ -302,7 +302,7 @@ fn near(name: &AssemblyName, known: &[AssemblyName]) -> String {
     }
     let names: Vec<String> = known.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
     match (known.len(), known.len().saturating_sub(LISTED)) {
-        (0, _) => "; there are no assemblies".to_owned(),
+        (0, _) => "; the store has no assemblies".to_owned(),
         (1, _) => format!("; there is {}", names.join(", ")),
         (_, 0) => format!("; there are {}", names.join(", ")),
         (_, more) => format!("; there are {} and {more} more", names.join(", ")),

@@ -89,7 +89,7 @@ pub(crate) async fn listen(
             }
             Ok(_) => {}
             Err(error) => {
-                tracing::warn!(%error, %process, "a request to stop could not be checked for");
+                tracing::warn!(%error, %process, "can't check for a request to stop");
             }
         }
     }

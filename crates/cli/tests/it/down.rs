@@ -62,8 +62,8 @@ fn down_leaves_nothing_but_the_store() {
     ");
     let log = env.ok(&["log", "h_bta"]).out();
     assert!(log.starts_with("p1 up completed") && log.contains("p2 down completed"), "{log}");
-    assert_snapshot!(env.refuses(&["down", "h_bta"]), @"error: there is no assembly `h_bta`; there are no assemblies");
-    assert_snapshot!(env.refuses(&["status", "h_bta"]), @"error: there is no assembly `h_bta`; there are no assemblies");
+    assert_snapshot!(env.refuses(&["down", "h_bta"]), @"error: there is no assembly `h_bta`; the store has no assemblies");
+    assert_snapshot!(env.refuses(&["status", "h_bta"]), @"error: there is no assembly `h_bta`; the store has no assemblies");
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn what_runs_may_end_and_nothing_new_starts() {
             ok        box Install LONG
 
             not done: up of small cancelled: it was stopped on request
-              `windlass log small` lists the steps that ran; the same command resumes
+              `windlass log small` lists the steps that ran; the same command resumes the process
             ----- stderr -----
 
             stopping: running jobs have 60 s to end; interrupt again to stop them now
@@ -82,7 +82,7 @@ fn what_does_not_end_within_the_grace_is_stopped() {
     skipped   box Start: box Install did not succeed
 
     not done: up of small cancelled: it was stopped on request
-      `windlass log small` lists the steps that ran; the same command resumes
+      `windlass log small` lists the steps that ran; the same command resumes the process
     ----- stderr -----
 
     stopping
@@ -159,7 +159,7 @@ fn down_can_be_interrupted_too() {
     ok        box Stop LONG
 
     not done: down of small cancelled: it was stopped on request
-      `windlass log small` lists the steps that ran; the same command resumes
+      `windlass log small` lists the steps that ran; the same command resumes the process
     ----- stderr -----
 
     stopping: running jobs have 60 s to end; interrupt again to stop them now

@@ -182,7 +182,7 @@ fn a_failure_shows_no_secret() {
               | the password is ***
 
     not done: up of small failed: 1 step failed
-      `windlass log small` lists the steps that ran; the same command resumes
+      `windlass log small` lists the steps that ran; the same command resumes the process
     ");
     assert_eq!(leaks(&env), [""; 0]);
 }

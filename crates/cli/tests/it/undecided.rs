@@ -343,7 +343,7 @@ relationships:
 #[test]
 fn without_a_question_there_is_no_answer() {
     let env = TestEnv::small("effect: once", &[("Install", "answer"), ("Uninstall", "")]);
-    assert_snapshot!(env.refuses(&["retry", "small", "--assume", "done"]), @"error: there is no assembly `small`; there are no assemblies");
+    assert_snapshot!(env.refuses(&["retry", "small", "--assume", "done"]), @"error: there is no assembly `small`; the store has no assemblies");
     env.ok(&["up", "small"]);
     assert_snapshot!(env.refuses(&["retry", "small", "--assume", "done"]), @"error: `small` has no undecided call; run `windlass retry small` without `--assume`");
     assert_snapshot!(env.ok(&["retry", "small"]), @"

@@ -186,7 +186,7 @@ impl Looking {
             self.runtime.remove(id).await
         };
         if !matches!(tokio::time::timeout(LAST_LOOK, removed).await, Ok(Ok(()))) {
-            tracing::warn!(job = %id, "a job that looks could not be removed");
+            tracing::warn!(job = %id, "an observation job could not be removed");
         }
         Err(stopped())
     }
