@@ -109,7 +109,7 @@ pub enum EndpointError {
     },
     /// No Podman socket exists.
     #[error(
-        "no Podman service answers: there is none of {looked_at}; start one by `systemctl --user start podman.socket` or `podman system service`"
+        "no Podman service answers: none of {looked_at} exists; start one with `systemctl --user start podman.socket` or `podman system service`"
     )]
     NoPodman {
         /// The sockets that were tried.

@@ -104,7 +104,7 @@ async fn attempt(
     };
     let options = CreateContainerOptionsBuilder::default().name(&name(id)).build();
     let made = shared.engine.client().create_container(Some(options), body(job, around));
-    if let Err(error) = shared.engine.call("make a container", made).await {
+    if let Err(error) = shared.engine.call("create a container", made).await {
         if let Some(scratch) = scratch {
             shared.tools.remove(&scratch).await;
         }
@@ -234,7 +234,7 @@ async fn accepted(shared: &Shared, lines: &mut LineStream) -> Result<Vec<Line>, 
         let told = next.ok_or_else(|| unreachable("the container ended before it accepted the job"))??;
         if let Some(Line::Refused(why)) = told.iter().find(|line| matches!(line, Line::Refused(_))) {
             return Err(EngineError::Refused {
-                action: "store what the job is given".to_owned(),
+                action: "store the input of the job".to_owned(),
                 status: 507,
                 message: why.clone(),
             });

@@ -132,7 +132,7 @@ where
             problem: "the stream broke in the middle of a message".to_owned(),
         }),
         Ok(_) => Ok(Vec::new()),
-        Err(error) => Err(engine.error("read what a job writes", error)),
+        Err(error) => Err(engine.error("read the output of a job", error)),
     })
 }
 
@@ -160,7 +160,7 @@ async fn copied(engine: &Engine, id: &JobId) -> Result<Vec<Line>, EngineError> {
     let mut archive = Vec::new();
     let mut download = engine.client().download_from_container(&name(id), Some(options));
     while let Some(piece) = download.next().await {
-        match piece.map_err(|error| engine.error("bring back a file", error)) {
+        match piece.map_err(|error| engine.error("copy a file from a container", error)) {
             Err(error) if error.is_absent() => return Ok(Vec::new()),
             piece => archive.extend(piece?),
         }

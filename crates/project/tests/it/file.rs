@@ -236,11 +236,11 @@ locations:
       fine: /data
 ";
     assert_snapshot!(messages(text), @"
-    windlass.yaml:5:7: error[WL0316]: `/srv/data` is no volume name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen
+    windlass.yaml:5:7: error[WL0316]: `/srv/data` is not a valid volume name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen
         help: a volume has a name, and the runtime chooses its folder; a folder of the host is not allowed
-    windlass.yaml:6:7: error[WL0316]: `./data` is no volume name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen
+    windlass.yaml:6:7: error[WL0316]: `./data` is not a valid volume name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen
         help: a volume has a name, and the runtime chooses its folder; a folder of the host is not allowed
-    windlass.yaml:7:7: error[WL0316]: `State` is no volume name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen
+    windlass.yaml:7:7: error[WL0316]: `State` is not a valid volume name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen
         help: a volume has a name, and the runtime chooses its folder; a folder of the host is not allowed
     windlass.yaml:8:14: error[WL0316]: `data` can't be the path of a volume
         help: use an absolute path without `..`, such as `/var/lib/state`

@@ -301,7 +301,7 @@ async fn volumes_of_two_owners_are_two() {
     let refused = place.runtime.run(&id(&unique(&place, "volumes")), &job("one", "true")).await.unwrap();
     let End::NotStarted(why) = refused.end else { panic!("{:?}", refused.end) };
     let why = why.to_string();
-    assert!(why.contains(&format!("would be `windlass-volume-one-{volume}`, which is not there")), "{why}");
+    assert!(why.contains(&format!("needs `windlass-volume-one-{volume}`, which does not exist")), "{why}");
     assert!(why.contains(&format!("docker volume rm {former}")), "{why}");
     ask(&place.engine, &["volume", "rm", &former]);
     assert_eq!(printed(job("one", "ls /state")).await, "");
