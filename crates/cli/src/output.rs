@@ -257,7 +257,7 @@ fn print_step_end(title: &str, end: &StepEnd, millis: u64) {
         }
         StepEnd::Cancelled => say!("{} {title}", styled(ODD, "stopped  ")),
         StepEnd::NeedsDecision { .. } => {
-            say!("{} {title}: nobody knows whether it was done", styled(BAD, "undecided"));
+            say!("{} {title}: its outcome is unknown", styled(BAD, "undecided"));
         }
         _ => {}
     }

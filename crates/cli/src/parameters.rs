@@ -88,7 +88,7 @@ fn read_file(path: &Path) -> Result<Vec<(String, Value, Place)>, ParameterError>
     let Some(mapping) = root.as_mapping() else {
         let diagnostic = Diagnostic::error(
             windlass::descriptor::codes::WRONG_SORT,
-            "a file of parameters is a mapping of names to values",
+            "a parameter file must be a mapping of names to values",
         );
         return Err(input(vec![diagnostic.at(shape.place(root.span()))].into()));
     };
@@ -103,9 +103,8 @@ fn read_file(path: &Path) -> Result<Vec<(String, Value, Place)>, ParameterError>
 fn concealed(diagnostic: &Diagnostic) -> Diagnostic {
     let code = diagnostic.code;
     let title = explain(code.as_str()).map_or("it can't be read", |info| info.title);
-    let concealed = Diagnostic::new(diagnostic.severity, code, title).help(format!(
-        "`windlass explain {code}` says more; the lines of a file of parameters are not shown"
-    ));
+    let concealed = Diagnostic::new(diagnostic.severity, code, title)
+        .help(format!("`windlass explain {code}` explains this; lines of parameter files are not shown"));
     match diagnostic.place() {
         Some(place) => concealed.at(place.source().without_text().place(place.span())),
         None => concealed,
@@ -124,7 +123,7 @@ fn read_stdin(flag: &str, key: &str) -> Result<String, ParameterError> {
     let text = read.map_err(|error| ParameterError::Form(failed(error)))?;
     if text.is_empty() {
         let message = format!(
-            "standard input is empty, and `{flag}{key}=-` takes the value of `{key}` from it; `{flag}{key}=` gives an empty one"
+            "standard input is empty, and `{flag}{key}=-` reads the value of `{key}` from it; `{flag}{key}=` sets an empty value"
         );
         return Err(ParameterError::Form(message));
     }

@@ -15,9 +15,7 @@ pub(crate) fn listen(grace: Duration) -> Stop {
         match grace.as_secs() {
             0 => tell!("\nstopping"),
             seconds => {
-                tell!(
-                    "\nstopping: what runs has {seconds} s to end by itself; interrupt again to stop it now"
-                );
+                tell!("\nstopping: running jobs have {seconds} s to end; interrupt again to stop them now");
             }
         }
     })

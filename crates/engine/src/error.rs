@@ -34,7 +34,7 @@ pub enum EngineError {
         other: DescriptorName,
     },
     /// No assembly exists that the intent could apply to.
-    #[error("there is nothing to do it to")]
+    #[error("there is no assembly to change")]
     Nothing,
     /// The assembly is being removed.
     #[error(
@@ -53,7 +53,7 @@ pub enum EngineError {
     },
     /// An interrupted process of a referring assembly may still work on elements of this one.
     #[error(
-        "an interrupted process of `{by}` may still work on parts of `{name}`; go on with it first: `windlass retry {by}`"
+        "an interrupted process of `{by}` may still work on parts of `{name}`; resume it first: `windlass retry {by}`"
     )]
     Entangled {
         /// The assembly.
@@ -63,16 +63,16 @@ pub enum EngineError {
     },
     /// An assembly on whose elements operations are to be called was interrupted itself.
     #[error(
-        "`{0}`, on whose parts operations are called, was interrupted; go on with it first: `windlass retry {0}`"
+        "the plan calls operations on parts of `{0}`, which was interrupted; resume it first: `windlass retry {0}`"
     )]
     Interrupted(AssemblyName),
     /// An earlier process was interrupted.
-    #[error("`{0}` was interrupted; go on with it first: `windlass retry {0}`")]
+    #[error("`{0}` was interrupted; resume it first: `windlass retry {0}`")]
     Unfinished(AssemblyName),
     /// The export was imported before.
     #[error(
-        "this export of `{name}` was imported here already, at {at}, and that can be done once: {}",
-        if *here { "it is here" } else { "`windlass log` tells what has become of it since" }
+        "this export of `{name}` was imported already, at {at}, and can be imported only once: {}",
+        if *here { "the assembly exists" } else { "`windlass log` shows its history since" }
     )]
     ImportedBefore {
         /// The assembly.
@@ -83,13 +83,13 @@ pub enum EngineError {
         here: bool,
     },
     /// An assembly of this name already exists.
-    #[error("there is an assembly `{0}` here already; take that down or export it first")]
+    #[error("the assembly `{0}` exists already; remove it with `windlass down {0}`, or export it first")]
     AlreadyHere(AssemblyName),
     /// The plan differs from the saved plan.
-    #[error("what would be done to `{0}` now is not what the saved plan says; plan anew")]
+    #[error("the steps for `{0}` would differ from the saved plan; save a new plan")]
     MovedOn(AssemblyName),
     /// A referenced assembly is missing, is being removed, or references the referring one in turn.
-    #[error("`{name}`, which `{by}` references, {why}")]
+    #[error("`{by}` references `{name}`, which {why}")]
     ReferenceGone {
         /// The referenced assembly.
         name: AssemblyName,
@@ -132,15 +132,15 @@ pub enum EngineError {
         calls: Vec<CallRecord>,
     },
     /// No call is undecided.
-    #[error("nothing of `{0}` waits for a decision; use `retry` without `--assume`")]
+    #[error("`{0}` has no undecided call; run `windlass retry {0}` without `--assume`")]
     NothingToDecide(AssemblyName),
     /// The outcome of an interrupted process's calls is unknown, and a dry run must not observe them.
     #[error(
-        "`{0}` was interrupted, and a dry run does not look what became of it; `windlass retry {0}` does, and asks about what it can't find"
+        "`{0}` was interrupted, and a dry run does not determine the outcome of its open calls; resume it first: `windlass retry {0}`"
     )]
     NotLookedAt(AssemblyName),
     /// No call of the named element is undecided.
-    #[error("nothing of `{}` waits for a decision; what does is `{}`", .part.local(), listed(.calls))]
+    #[error("`{}` has no undecided call; these parts have one: `{}`", .part.local(), listed(.calls))]
     NotInDoubt {
         /// The named element.
         part: ElementName,
@@ -148,7 +148,7 @@ pub enum EngineError {
         calls: Vec<CallRecord>,
     },
     /// An open call that this engine can't have recorded.
-    #[error("the record of call `{}` of `{name}` is damaged: {why}; nothing is done before the store is put right, from a backup", .call.id)]
+    #[error("the record of call `{}` of `{name}` is damaged: {why}; restore the store from a backup", .call.id)]
     DamagedCall {
         /// The assembly.
         name: AssemblyName,
@@ -169,7 +169,7 @@ pub enum EngineError {
         parts: Vec<ElementName>,
     },
     /// A pinned package is missing in the store.
-    #[error("the package of `{0}` is not in the store any more")]
+    #[error("the package of `{0}` is missing from the store")]
     PackageGone(DescriptorName),
     /// A pinned package can't be read.
     #[error("the package of `{name}` in the store can't be read: {cause}")]
@@ -183,7 +183,7 @@ pub enum EngineError {
     #[error("{0}")]
     Unreachable(String),
     /// The request has already ended.
-    #[error("{request} of `{name}` is not pending any more; `windlass log {name}` says what became of it")]
+    #[error("{request} of `{name}` is no longer pending; `windlass log {name}` shows its result")]
     RequestEnded {
         /// The assembly.
         name: AssemblyName,
@@ -191,7 +191,7 @@ pub enum EngineError {
         request: RequestId,
     },
     /// The content of a request can't be read.
-    #[error("it can't be read what {request} asks: {cause}; ask again")]
+    #[error("{request} can't be read: {cause}; submit the request again")]
     RequestUnreadable {
         /// The request.
         request: RequestId,
@@ -199,7 +199,7 @@ pub enum EngineError {
         cause: String,
     },
     /// A stop was requested before anything of the new plan started.
-    #[error("stopped on request, before anything was started")]
+    #[error("stopped on request before any step started")]
     Stopped,
 }
 
@@ -278,7 +278,7 @@ fn unplaced(all: &[Unplaced]) -> String {
         }
         let what = match problem.lack {
             Lack::Place => "be placed",
-            Lack::Adopt => "be taken over",
+            Lack::Adopt => "be adopted",
         };
         format!("{origin}{} can't {what}: {}", names.join(", "), problem.why)
     };
@@ -287,11 +287,11 @@ fn unplaced(all: &[Unplaced]) -> String {
 
 fn referenced(name: &AssemblyName, by: &[AssemblyName], what: &str) -> String {
     let by: Vec<String> = by.iter().map(|name| format!("`{name}`")).collect();
-    let (by, verb) = match by.split_last() {
-        Some((last, rest)) if !rest.is_empty() => (format!("{} and {last}", rest.join(", ")), "reference"),
-        _ => (by.join(""), "references"),
+    let by = match by.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => by.join(""),
     };
-    format!("{what}, and {by} {verb} `{name}`; take that down first, or use `--force`")
+    format!("`{name}` is referenced by {by}, and {what}; take {by} down first, or use `--force`")
 }
 
 fn near(name: &AssemblyName, known: &[AssemblyName]) -> String {
@@ -302,7 +302,7 @@ fn near(name: &AssemblyName, known: &[AssemblyName]) -> String {
     }
     let names: Vec<String> = known.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
     match (known.len(), known.len().saturating_sub(LISTED)) {
-        (0, _) => "; none is up".to_owned(),
+        (0, _) => "; the store has no assemblies".to_owned(),
         (1, _) => format!("; there is {}", names.join(", ")),
         (_, 0) => format!("; there are {}", names.join(", ")),
         (_, more) => format!("; there are {} and {more} more", names.join(", ")),
@@ -312,10 +312,10 @@ fn near(name: &AssemblyName, known: &[AssemblyName]) -> String {
 fn no_version(name: &AssemblyName, process: Option<ProcessId>) -> String {
     match process {
         Some(process) => {
-            format!("`{name}` was nothing yet at {process}; `windlass history {name}` lists what it was")
+            format!("`{name}` did not exist before {process}; `windlass history {name}` lists its versions")
         }
         None => format!(
-            "`{name}` was never anything else than it is; `windlass history {name}` lists what it was"
+            "`{name}` has no earlier version to roll back to; `windlass history {name}` lists its versions"
         ),
     }
 }
@@ -328,7 +328,7 @@ fn unnamed(name: &AssemblyName, parts: &[ElementName]) -> String {
     let named: Vec<&str> = parts.iter().map(ElementName::local).collect();
     let of = if parts.len() > 1 { " --of PART" } else { "" };
     format!(
-        "the script that launched `{}` chose an id for it, and its answer is lost: nothing can find it to stop or remove it without that id; look which it is, then say `windlass retry {name} --assume done{of} --natural ID`",
+        "the launch script of `{}` chose an instance id, and its output is lost; find the id of the instance, then run `windlass retry {name} --assume done{of} --natural ID`",
         named.join("`, `")
     )
 }
@@ -341,9 +341,9 @@ fn undecided(name: &AssemblyName, calls: &[CallRecord]) -> String {
             format!("  {} {}{of} (started {})", call.element.local(), call.action, call.started)
         })
         .collect();
-    let one_by_one = if calls.len() > 1 { "; with `--of PART` of one part at a time" } else { "" };
+    let one_by_one = if calls.len() > 1 { "; `--of PART` reports one part at a time" } else { "" };
     format!(
-        "it is not known whether this was done, and doing it twice may do harm:\n{}\nlook, then say so with `windlass retry {name} --assume done`, `not-done` or `failed`{one_by_one}",
+        "the outcome of these calls is unknown, and they must not run twice:\n{}\ncheck them, then run `windlass retry {name} --assume done`, `not-done` or `failed`{one_by_one}",
         lines.join("\n")
     )
 }

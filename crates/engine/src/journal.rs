@@ -179,7 +179,7 @@ impl CallContext {
         let sealed =
             self.journal.store.secret(&outcome).await.map_err(|error| unreadable(error.to_string()))?;
         // The job must not run again, even if its outcome is gone.
-        let Some(sealed) = sealed else { return Err(lost("its job has ended, and its outcome is gone")) };
+        let Some(sealed) = sealed else { return Err(lost("its job ended, and its outcome is missing")) };
         let outcome =
             serde_json::from_slice(sealed.expose()).map_err(|error| unreadable(error.to_string()))?;
         self.write_later(job.clone(), &outcome);
@@ -223,7 +223,9 @@ impl CallContext {
         };
         match found {
             Found::Ended(outcome) => return Ok(*outcome),
-            Found::Gone => return Err(lost("its job ended while nobody watched, and left no result")),
+            Found::Gone => {
+                return Err(lost("its job ended while windlass did not watch it, and left no result"));
+            }
             _ => {}
         }
         let mut room = None;
@@ -250,8 +252,8 @@ impl CallContext {
         let all = room.reserved.load(Ordering::Relaxed);
         match self.places.free_space() {
             Some(free) if free < all => Err(not_run(format!(
-                "it was not started: its answer may need {} MiB, and {} MiB are free on the disk of the store; free some \
-                 space and do the same again",
+                "it was not started: its output may need {} MiB, and the store's disk has {} MiB free; free some space and \
+                 run the same command again",
                 all >> 20,
                 free >> 20
             ))),
@@ -392,7 +394,7 @@ impl Context for CallContext {
             return ended(outcome, &job);
         }
         if let Some(from) = &self.elsewhere {
-            return Err(lost(format!("it was started from {from}, and can't be looked for from here")));
+            return Err(lost(format!("its job was started from {from}, and can't be observed from here")));
         }
         // A job of an earlier process may have run, or may still run, on a runtime that can't be reached now.
         let is_known = self.journal.jobs.contains_key(id.as_str());
@@ -458,7 +460,7 @@ fn ended(outcome: Outcome, job: &Job) -> Result<Outcome, JobFailure> {
         End::Cancelled => Err(lost("its job was stopped on request")),
         // The job has done its work. Without its whole answer it counts as lost, not as failed.
         _ if is_cut_short(&outcome, job) => Err(lost(
-            "the disk was full while its job answered, and a part of the answer is gone; free some space first",
+            "the disk was full while its job ran, and part of its output is lost; free some space first",
         )),
         _ => Ok(outcome),
     }

@@ -33,7 +33,7 @@ pub(crate) async fn keep(store: Arc<dyn Store>, leases: Vec<Lease>) -> StoreErro
             Ok(Ok(())) => (renewed, trouble) = (began, None),
             Ok(Err(lost @ StoreError::LeaseLost { .. })) => return lost,
             Ok(Err(error)) => {
-                tracing::warn!(%error, "a lease could not be renewed; it is tried again");
+                tracing::warn!(%error, "a lease could not be renewed; windlass tries again");
                 trouble = Some(error);
             }
             Err(_) => return trouble.unwrap_or_else(|| lost(&leases)),
@@ -90,7 +90,7 @@ pub(crate) async fn listen(
             }
             Ok(_) => {}
             Err(error) => {
-                tracing::warn!(%error, %process, "it could not be looked whether it is asked to stop");
+                tracing::warn!(%error, %process, "can't check for a request to stop");
             }
         }
     }

@@ -266,7 +266,7 @@ fn tells_a_secret(call: &Call, what: &str, text: &str) -> Failure {
         property.map_or_else(|| "a secret that it publishes".to_owned(), |name| format!("`{name}`"));
     let message = format!(
         "the {what} of the instance holds the value of {property}, which is secret; \
-         the script must choose another, since it is shown in clear"
+         the script must choose another, because it is shown in clear"
     );
     Failure::new(FailureKind::Protocol, message)
 }

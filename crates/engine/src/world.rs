@@ -612,7 +612,7 @@ fn not_known(name: &PropertyName, missing: &windlass_model::resolve::Awaited) ->
         .collect();
     Failure::new(
         FailureKind::Refused,
-        format!("its property `{name}` needs {}, which is not known", what.join(" and ")),
+        format!("its property `{name}` needs {}, which is unknown", what.join(" and ")),
     )
 }
 
@@ -648,7 +648,7 @@ impl<'w> Opening<'w> {
 /// Returns the failure for a property that needs a secret which the store doesn't have.
 pub(crate) fn secret_gone(name: &PropertyName, secret: &str) -> Failure {
     let message = format!(
-        "its property `{name}` needs the secret {secret}, which the store does not have; give the value again with `up`"
+        "its property `{name}` needs the secret {secret}, which the store does not have; pass the value again to `windlass up`"
     );
     Failure::new(FailureKind::Refused, message)
 }

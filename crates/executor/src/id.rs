@@ -38,7 +38,7 @@ pub struct VolumeName(String);
 
 /// An error for a malformed name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{found}` is no {what}: expected {rule}")]
+#[error("`{found}` is not a valid {what}: expected {rule}")]
 pub struct NameError {
     /// Kind of name that was expected.
     pub what: &'static str,
@@ -140,7 +140,7 @@ mod tests {
         let error = "A b".parse::<JobId>().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "`A b` is no job id: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen"
+            "`A b` is not a valid job id: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen"
         );
     }
 

@@ -363,7 +363,7 @@ pub enum JobProblem {
         name: String,
     },
     /// Two files have the same path, or a file has the path of a folder that another file needs.
-    #[error("there can't be a file at `{path}`: another one is in the way")]
+    #[error("a file can't be placed at `{path}`: another file conflicts with it")]
     FileTwice {
         /// Path of the second file.
         path: WorkPath,
@@ -389,7 +389,7 @@ pub enum JobProblem {
         name: String,
     },
     /// The job names no image, and containers need one.
-    #[error("it names no image, and containers need one: name it in the job or in its location")]
+    #[error("it has no image, and containers need one: set it in the job or in its location")]
     NoImage,
     /// The path of a volume is not absolute, or is reserved for the runtime.
     #[error(
@@ -402,7 +402,7 @@ pub enum JobProblem {
         path: String,
     },
     /// Two volumes have the same name.
-    #[error("the volume `{name}` is there twice")]
+    #[error("the volume `{name}` is declared twice")]
     VolumeTwice {
         /// The name of both.
         name: VolumeName,

@@ -313,7 +313,7 @@ impl fmt::Display for ElementChange {
                 write!(f, ", {} → {}", self.from, self.to)?;
             }
             ElementChangeKind::Repaired if self.from == State::Failed => f.write_str(", it has failed")?,
-            ElementChangeKind::Repaired => f.write_str(", its removal was begun and not finished")?,
+            ElementChangeKind::Repaired => f.write_str(", its removal is incomplete")?,
             _ => {}
         }
         for PropertyChange { property, before, after, .. } in &self.properties {
@@ -335,7 +335,7 @@ impl fmt::Display for RelationshipChange {
             RelationshipChangeKind::Removed => "removed",
             RelationshipChangeKind::Moved => "moved",
             RelationshipChangeKind::Changed => "changed",
-            RelationshipChangeKind::Renewed => "made anew",
+            RelationshipChangeKind::Renewed => "re-created",
         };
         write!(f, "{} relationship {} {word}", self.effect().symbol(), self.relationship)?;
         match (&self.before, &self.after) {

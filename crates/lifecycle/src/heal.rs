@@ -25,7 +25,7 @@ pub enum HealError {
         resources: Vec<ElementName>,
     },
     /// The element is a reference, which windlass does not manage.
-    #[error("`{name}` is a reference: it is healed by whom it belongs to")]
+    #[error("`{name}` is a reference: heal it in the assembly that owns it")]
     Reference {
         /// The element.
         name: ElementName,

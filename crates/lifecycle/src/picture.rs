@@ -43,7 +43,7 @@ pub fn draw_topology(topology: &Topology) -> Drawing {
 ///
 /// An edge leads from the component that has the property to the component that reads it.
 pub fn draw_properties(topology: &Topology) -> Drawing {
-    let mut drawing = Drawing::new(format!("{}: who reads whom", topology.name()));
+    let mut drawing = Drawing::new(format!("{}: references between properties", topology.name()));
     let places = components(topology, &mut drawing);
     let mut reads: Vec<((usize, usize), Vec<String>)> = Vec::new();
     let mut known: HashMap<(usize, usize), usize> = HashMap::new();

@@ -26,10 +26,10 @@ impl fmt::Display for OrderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let edges = &self.0.edges;
         let count = match edges.len() {
-            1 => "a step and itself".to_owned(),
-            count => format!("{count} steps"),
+            1 => "a step waits for itself".to_owned(),
+            count => format!("{count} steps wait for each other"),
         };
-        writeln!(f, "there is no order in which this can be done: {count} wait for each other")?;
+        writeln!(f, "the plan has a cycle: {count}")?;
         for edge in edges {
             write!(f, "  {edge}")?;
             match edge.reason.origin() {
@@ -47,7 +47,7 @@ fn help(edges: &[CycleEdge<Work, Reason>]) -> String {
     for edge in edges {
         let way = match &edge.reason {
             Reason::Property { property, reader, .. } => {
-                format!("give `{property}` of {} a value that is known beforehand", reader.local())
+                format!("give `{property}` of {} a fixed value", reader.local())
             }
             Reason::Relationship { relationship, .. } => {
                 format!("give the relationship `{relationship}` another state or modifier")
@@ -59,7 +59,7 @@ fn help(edges: &[CycleEdge<Work, Reason>]) -> String {
         }
     }
     match ways.len() {
-        0 => "help: one of these waits has to go".to_owned(),
+        0 => "help: remove one of these waits".to_owned(),
         _ => format!("help: {}", ways.join(", or ")),
     }
 }

@@ -21,7 +21,7 @@ pub enum Scale {
 #[non_exhaustive]
 pub enum ScaleError {
     /// The element is no cluster.
-    #[error("`{name}` is no cluster; {}", clusters_of(clusters))]
+    #[error("`{name}` is not a cluster; {}", clusters_of(clusters))]
     NoCluster {
         /// The element.
         name: ElementName,
@@ -53,9 +53,7 @@ pub enum ScaleError {
         by: u32,
     },
     /// The cluster has no node to copy.
-    #[error(
-        "`{name}` has no node that new ones could be like: compose it with the number of nodes that it should have"
-    )]
+    #[error("`{name}` has no node to copy; declare its number of nodes, and run `windlass up`")]
     Empty {
         /// The cluster.
         name: ElementName,

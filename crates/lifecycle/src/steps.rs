@@ -87,7 +87,7 @@ pub(crate) fn label(number: Phase) -> String {
         _ => "gone",
     };
     match number {
-        phase::CLEAR => "what was not well is cleared away".to_owned(),
+        phase::CLEAR => "failed parts are cleaned up".to_owned(),
         1..phase::CHANGE => format!("all parts are {}", rank::state(number)),
         phase::CHANGE..phase::AGAIN => {
             format!("all parts that change are {}", down(number - phase::CHANGE))

@@ -133,17 +133,17 @@ macro_rules! number_id {
 
 number_id! {
     /// The id of a process within its store, shown as `p12`.
-    ProcessId, u64, "p", "a process id, as `p12`"
+    ProcessId, u64, "p", "a process id, such as `p12`"
 }
 
 number_id! {
     /// The id of a request within its store, shown as `q12`.
-    RequestId, u64, "q", "a request id, as `q12`"
+    RequestId, u64, "q", "a request id, such as `q12`"
 }
 
 number_id! {
     /// The number of a step within its process, shown as `s3`.
-    StepId, u32, "s", "a step id, as `s3`"
+    StepId, u32, "s", "a step id, such as `s3`"
 }
 
 number_id! {
@@ -200,6 +200,9 @@ mod tests {
     fn numbers_read_with_and_without_their_letter() {
         assert_eq!("p12".parse(), Ok(ProcessId(12)));
         assert_eq!("12".parse(), Ok(ProcessId(12)));
-        assert_eq!("x".parse::<ProcessId>().unwrap_err().to_string(), "`x` is not a process id, as `p12`");
+        assert_eq!(
+            "x".parse::<ProcessId>().unwrap_err().to_string(),
+            "`x` is not a process id, such as `p12`"
+        );
     }
 }

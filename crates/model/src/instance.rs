@@ -186,7 +186,7 @@ fn log_entry(entry: &Value) -> LogEntry {
         },
         None => LogEntry {
             severity: Severity::Error,
-            message: "a log entry without a text `message` was left out".to_owned(),
+            message: "a log entry without a text `message` is ignored".to_owned(),
         },
     }
 }
@@ -225,10 +225,7 @@ mod tests {
         let (rest, log) = take_log(update);
         assert_eq!(rest.to_value(), json!({"name": "web"}));
         let log: Vec<_> = log.iter().map(|e| format!("{} {}", e.severity, e.message)).collect();
-        assert_eq!(
-            log,
-            ["ERROR disk", "INFO fine", "ERROR a log entry without a text `message` was left out"]
-        );
+        assert_eq!(log, ["ERROR disk", "INFO fine", "ERROR a log entry without a text `message` is ignored"]);
     }
 
     #[test]

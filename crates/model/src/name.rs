@@ -99,7 +99,7 @@ pub enum NameError {
         name: String,
     },
     /// A descriptor's name does not have the three parts `kind::name::version`.
-    #[error("`{}` is not of the form `kind::name::version`, as `assembly::shop::1.0` is", beginning(.0))]
+    #[error("`{}` is not of the form `kind::name::version`, such as `assembly::shop::1.0`", beginning(.0))]
     Parts(String),
     /// A descriptor's name has an unknown kind.
     #[error("`{}` is neither `assembly` nor `resource`", beginning(.0))]
@@ -435,7 +435,7 @@ mod tests {
         assert_eq!(name.to_string(), "resource::c_balancer::1.0");
         assert_eq!(
             "c_balancer".parse::<DescriptorName>().unwrap_err().to_string(),
-            "`c_balancer` is not of the form `kind::name::version`, as `assembly::shop::1.0` is"
+            "`c_balancer` is not of the form `kind::name::version`, such as `assembly::shop::1.0`"
         );
     }
 

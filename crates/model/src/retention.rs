@@ -31,7 +31,7 @@ pub struct Age(pub Duration);
 
 /// An error of an invalid duration.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("expected a number with a unit, as 90d, 12h, 30m or 10s")]
+#[error("expected a number with a unit, such as 90d, 12h, 30m or 10s")]
 pub struct AgeError;
 
 impl FromStr for Age {

@@ -18,7 +18,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum VersionError {
     /// The version is not a list of numbers separated by dots.
-    #[error("`{0}` is not a version: numbers with dots between them, as `1.0` or `2.1.3`")]
+    #[error("`{0}` is not a version: expected numbers with dots between them, such as `1.0` or `2.1.3`")]
     Version(String),
     /// The version is a range where one version is needed.
     #[error("`{0}` is a range of versions, and one version is needed here")]

@@ -136,7 +136,7 @@ impl DiskCatalog {
     }
 
     fn missing(&self, name: &DescriptorName) -> Diagnostic {
-        let message = format!("there is no package of a resource `{name}`");
+        let message = format!("there is no package of the resource `{name}`");
         let diagnostic = Diagnostic::error(codes::NOT_IN_CATALOG, message);
         let names: Vec<String> = self.found.keys().map(ToString::to_string).collect();
         match suggest(&name.to_string(), names.iter().map(String::as_str)) {
@@ -288,9 +288,10 @@ fn unnamed(descriptor: &Descriptor, diagnostics: &Diagnostics) -> Option<Diagnos
     let codes = [windlass_descriptor::codes::NAME, windlass_descriptor::codes::MISSING_NAME];
     let cause = diagnostics.iter().find(|diagnostic| codes.contains(&diagnostic.code));
     let place = cause.and_then(Diagnostic::place).cloned().unwrap_or_else(|| name_place(descriptor));
-    let message = "the descriptor has no usable name, so nothing can be made from it";
+    let message = "the descriptor has no valid name, so no assembly can use it";
     let diagnostic = Diagnostic::warning(codes::UNNAMED, message).at(place);
-    let help = cause.map_or("it needs a `name`, as `resource::web::1.0`", |cause| cause.message.as_str());
+    let help =
+        cause.map_or("it needs a `name`, such as `resource::web::1.0`", |cause| cause.message.as_str());
     is_descriptor.then(|| diagnostic.help(help))
 }
 

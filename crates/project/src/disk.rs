@@ -37,7 +37,7 @@ pub fn replace(path: &Path, before: &str, after: &str) -> Result<(), Box<Diagnos
         );
     }
     if files::read(path, before.len()).ok().as_deref() != Some(before.as_bytes()) {
-        return refuse("somebody else has changed it meanwhile", "run the same command again");
+        return refuse("another program has changed it in the meantime", "run the same command again");
     }
     let write = || Draft::new(path, after.as_bytes(), Mode::Exact(metadata.permissions()))?.replace(path);
     write().or_else(|error: io::Error| refuse(&in_words(&error), "make its folder writable"))
@@ -81,7 +81,7 @@ fn refused(shown: &str, path: &Path, error: ReadError) -> Box<Diagnostic> {
     Box::new(match error {
         ReadError::Io(error) => return unreadable(path, &error),
         ReadError::Folder => {
-            Diagnostic::error(codes::UNREADABLE, format!("`{shown}` is a folder, and a file is needed"))
+            Diagnostic::error(codes::UNREADABLE, format!("`{shown}` is a folder, but a file is expected"))
         }
         ReadError::TooLarge { .. } => too_large(shown, &error),
         _ => Diagnostic::error(codes::UNREADABLE, format!("`{shown}` can't be read: {error}")),
@@ -93,7 +93,7 @@ pub fn too_large(what: &str, error: &ReadError) -> Diagnostic {
     let fragment = error.to_string();
     let fragment = fragment.strip_prefix("it ").unwrap_or(&fragment);
     Diagnostic::error(codes::TOO_LARGE, format!("`{what}` {fragment}"))
-        .help("name another file, or allow more by `--max-size`, as `--max-size 64MiB`")
+        .help("name another file, or raise the limit, such as `--max-size 64MiB`")
 }
 
 /// Formats a path for display: without needless dots, and relative to the working folder if that is shorter.
@@ -137,7 +137,7 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Box<Diagnostic> {
             }
         }
         io::ErrorKind::IsADirectory => {
-            Diagnostic::error(codes::UNREADABLE, format!("`{shown}` is a folder, and a file is needed"))
+            Diagnostic::error(codes::UNREADABLE, format!("`{shown}` is a folder, but a file is expected"))
         }
         _ => Diagnostic::error(codes::UNREADABLE, format!("`{shown}` can't be read: {}", in_words(error))),
     })

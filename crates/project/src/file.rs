@@ -122,7 +122,7 @@ fn retention(reader: &mut Reader<'_>, node: &Node) -> Retention {
     let usual = Retention::default();
     let Some(body) = reader.mapping(node, "`retention`", &RETENTION_KEYS) else { return usual };
     let keep = limit(reader, body, "keep", "a number");
-    let older = limit(reader, body, "older", "a number with a unit, as `90d`, `12h` or `30m`");
+    let older = limit(reader, body, "older", "a number with a unit, such as `90d`, `12h` or `30m`");
     Retention { keep: keep.unwrap_or(usual.keep), older: older.unwrap_or(usual.older) }
 }
 
@@ -144,7 +144,7 @@ fn limits(reader: &mut Reader<'_>, node: &Node) -> Option<usize> {
     let text = reader.text(node, "`nodes`")?;
     let number = text.parse().ok().filter(|number| (1..=MAX_ELEMENTS).contains(number));
     if number.is_none() {
-        let message = format!("`nodes` is a whole number from 1 to {MAX_ELEMENTS}, and `{text}` is none");
+        let message = format!("`nodes` is a whole number from 1 to {MAX_ELEMENTS}, not `{text}`");
         reader.error(codes::BAD_LIMIT, node.span(), message);
     }
     number
@@ -236,7 +236,7 @@ fn runtime(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
         return Some(text.to_owned());
     }
     let message = match text {
-        LATER => format!("the runtime `{LATER}` is not part of this version"),
+        LATER => format!("this version does not support the runtime `{LATER}`"),
         _ => format!("there is no runtime `{text}`"),
     };
     let help = match suggest(text, RUNTIMES) {
@@ -259,10 +259,10 @@ fn engine(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
     if ["docker", "podman"].contains(&text) || is_address {
         return Some(text.to_owned());
     }
-    let message = format!("`{text}` names no engine");
+    let message = format!("`{text}` is not a container engine");
     let help = match suggest(text, ["docker", "podman"]) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => "write `docker`, `podman`, or an address as `unix:///run/user/1000/docker.sock`, \
+        None => "write `docker`, `podman`, or an address such as `unix:///run/user/1000/docker.sock`, \
              `tcp://machine:2376` or `ssh://user@machine`"
             .to_owned(),
     };
@@ -340,7 +340,7 @@ fn of_runtime<'n>(reader: &mut Reader<'_>, runtime: &str, field: impl Fn(&str) -
             ),
             "pool-secrets" => (
                 format!("`{key}` has no meaning without `pool`"),
-                "say with `pool` how many warm containers are kept, or remove it",
+                "set `pool` to the number of warm containers, or remove it",
             ),
             _ => (
                 format!("the runtime `{runtime}` can't give `{key}`: scripts run on this host as they are"),
@@ -364,7 +364,7 @@ fn has_image(reader: &mut Reader<'_>, entry: &Entry, location: &Location) {
         format!("the location `{name}` has the runtime `{runtime}` and no `image` to run scripts in");
     let diagnostic = Diagnostic::warning(codes::NO_IMAGE, message)
         .at(reader.place(entry.key.span()))
-        .help("name one as `image: NAME:TAG`, or set `runtime: process`");
+        .help("set `image: NAME:TAG`, or set `runtime: process`");
     reader.diagnostics.push(diagnostic);
 }
 
@@ -392,8 +392,7 @@ fn volumes(reader: &mut Reader<'_>, node: &Node) -> BTreeMap<String, String> {
     for entry in entries {
         let name = entry.key.text();
         if let Err(error) = name.parse::<VolumeName>() {
-            let help =
-                "a volume is a name; the runtime chooses its folder, and a folder of the host can't be named";
+            let help = "a volume has a name, and the runtime chooses its folder; a folder of the host is not allowed";
             let diagnostic = Diagnostic::error(codes::BAD_VOLUME, error.to_string())
                 .at(reader.place(entry.key.span()))
                 .help(help);
@@ -407,7 +406,7 @@ fn volumes(reader: &mut Reader<'_>, node: &Node) -> BTreeMap<String, String> {
             let message = format!("`{path}` can't be the path of a volume");
             let diagnostic = Diagnostic::error(codes::BAD_VOLUME, message)
                 .at(reader.place(entry.value.span()))
-                .help(format!("give an absolute path without `..`, as `/var/lib/{name}`"));
+                .help(format!("use an absolute path without `..`, such as `/var/lib/{name}`"));
             reader.diagnostics.push(diagnostic);
         }
     }
@@ -441,7 +440,8 @@ fn configure(
             continue;
         }
         if names_a_secret(&name) && !entry.value.is_null() {
-            let message = format!("`{name}` of the location `{}` stands here in clear", location.name);
+            let message =
+                format!("`{name}` of the location `{}` is written here in clear text", location.name);
             let help = format!("write `{name}: {{file: PATH}}` or `{name}: {{env: VARIABLE}}`");
             let place = reader.place(entry.key.span());
             reader.diagnostics.push(Diagnostic::warning(codes::CLEAR_SECRET, message).at(place).help(help));

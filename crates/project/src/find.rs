@@ -39,8 +39,10 @@ fn none(folder: &Path) -> Diagnostic {
     let message = format!("there is no assembly descriptor in `{}`", shown(folder));
     let diagnostic = Diagnostic::error(codes::NO_DESCRIPTOR, message);
     if let Some(resource) = descriptors_in(folder, &RESOURCE).first() {
-        return diagnostic
-            .help(format!("it is the package of a resource; `{}` can be checked", shown(resource)));
+        return diagnostic.help(format!(
+            "it is the package of a resource; `windlass check` accepts `{}`",
+            shown(resource)
+        ));
     }
     let mut below = Walk::default();
     below.below(folder, Contained::Private);

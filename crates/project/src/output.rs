@@ -159,7 +159,7 @@ fn write_to_pipe(path: &Path, content: &[u8]) -> io::Result<()> {
     let pipe = OpenOptions::new().write(true).custom_flags(nonblocking).open(path);
     let mut pipe = pipe.map_err(|error| match error.raw_os_error() {
         Some(code) if code == rustix::io::Errno::NXIO.raw_os_error() => {
-            io::Error::other("it is a pipe that nobody reads")
+            io::Error::other("it is a pipe without a reader")
         }
         _ => error,
     })?;
@@ -240,7 +240,7 @@ mod tests {
         let path = folder.path().join("pipe");
         rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::from_raw_mode(0o600)).unwrap();
         let error = write(&path, b"content", 0o666).unwrap_err();
-        assert_eq!(error.to_string(), "it is a pipe that nobody reads");
+        assert_eq!(error.to_string(), "it is a pipe without a reader");
         let long = vec![b'x'; 1 << 20];
         let reader = std::thread::spawn({
             let path = path.clone();
@@ -251,7 +251,7 @@ mod tests {
         });
         // Retry until the reader has opened the pipe.
         while let Err(error) = write(&path, &long, 0o666) {
-            assert_eq!(error.to_string(), "it is a pipe that nobody reads");
+            assert_eq!(error.to_string(), "it is a pipe without a reader");
             std::thread::yield_now();
         }
         assert_eq!(reader.join().unwrap().unwrap(), long);

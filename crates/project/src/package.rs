@@ -116,7 +116,7 @@ impl Reader<'_> {
             }
             Ok((metadata, _)) => self.file(path, &metadata),
             Err(_) => {
-                let message = format!("`{}` is a link that leads nowhere", shown(path));
+                let message = format!("`{}` is a link to a missing file", shown(path));
                 self.refuse(codes::LINK, message, help);
             }
         }
@@ -154,7 +154,7 @@ impl Reader<'_> {
             MAX_BYTES >> 20,
             shown(path)
         );
-        self.refuse(codes::PACKAGE_TOO_LARGE, message, "have the scripts fetch what is large");
+        self.refuse(codes::PACKAGE_TOO_LARGE, message, "let the scripts download large files");
     }
 }
 

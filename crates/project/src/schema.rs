@@ -22,31 +22,31 @@ pub fn project() -> Value {
     schema.to_value()
 }
 
-/// A project: the places where parts go, and what exists beside them.
+/// A project: its locations, and the existing instances that references may use.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct ProjectFile {
-    /// The version of this form: 1.
+    /// The version of this format: 1.
     #[schemars(schema_with = "version")]
     version: u32,
-    /// The places where parts go, by the name that components give as `deploymentLocation`.
+    /// The locations of components, by the name in their property `deploymentLocation`.
     locations: Option<BTreeMap<String, Option<Location>>>,
-    /// What references may resolve to, beside assemblies.
+    /// The existing instances that references may resolve to, beside assemblies.
     existing: Option<Vec<Existing>>,
-    /// How much of the past of each assembly is kept.
+    /// The limits of each assembly's history.
     retention: Option<Retention>,
-    /// How much assemblies may grow.
+    /// The maximum size of assemblies.
     limits: Option<Limits>,
 }
 
-/// How much of the past of each assembly is kept. What is neither among the newest nor young is removed by `windlass prune`,
-/// and once a day by `windlass run`.
+/// The limits of each assembly's history. `windlass prune`, and once a day `windlass run`, removes processes and versions
+/// that are neither among the newest nor young.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct Retention {
-    /// How many of the newest processes and versions are kept; 50 where nothing is said.
+    /// The number of newest processes and versions to keep; the default is 50.
     keep: Option<u64>,
-    /// What is younger is kept, too: a number with a unit, as `90d`, `12h` or `30m`; `90d` where nothing is said.
+    /// The age below which all are kept: a number with a unit, such as `90d`, `12h` or `30m`; the default is `90d`.
     older: Option<Age>,
 }
 
@@ -67,12 +67,12 @@ impl JsonSchema for Age {
     }
 }
 
-/// How much assemblies may grow.
+/// The maximum size of assemblies.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct Limits {
-    /// How many elements of an assembly may come of `quantity`, `cluster` and nested assemblies; 10 000 where nothing is
-    /// said, 200 000 at most.
+    /// The maximum number of elements from `quantity`, `cluster` and nested assemblies; the default is 10 000, and the
+    /// maximum 200 000.
     nodes: Option<Nodes>,
 }
 
@@ -80,19 +80,19 @@ fn version(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"enum": [1, "1"]})
 }
 
-/// A place where parts go.
+/// A deployment place of components.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case", deny_unknown_fields)]
 struct Location {
-    /// The resource manager that it belongs to; where none is named, it takes the components of any.
+    /// The resource manager of the location. A location without one accepts components of any resource manager.
     resource_manager: Option<Text>,
-    /// What the selectors of drivers choose by; `Local` where nothing is said.
+    /// The infrastructure type by which descriptors select drivers; the default is `Local`.
     infrastructure_type: Option<Text>,
-    /// What runs the scripts. Where nothing is said: `process`; with an image `sandbox`; with an image and an engine `docker`.
+    /// The runtime of the scripts. The default is `process`, with an image `sandbox`, with an image and an engine `docker`.
     runtime: Option<Runtime>,
     /// The container engine: `docker`, `podman`, `context:<name>`, or an address such as `unix:///run/x.sock`.
     engine: Option<Engine>,
-    /// How many warm containers are kept for short jobs.
+    /// The number of warm containers for short jobs.
     pool: Option<Pool>,
     /// Where jobs with secrets run: `fresh`, in a container of their own (the default), or `shared`, in warm ones.
     pool_secrets: Option<PoolSecrets>,
@@ -102,9 +102,9 @@ struct Location {
     image: Option<Text>,
     /// The network of containers: `none`, `bridge`, `host`, or the name of one.
     network: Option<Text>,
-    /// What each job may use at the most.
+    /// The limits of each job.
     limits: Option<JobLimits>,
-    /// Handed to the drivers as their configuration. `{file: PATH}` and `{env: VARIABLE}` stand for secrets.
+    /// Configuration for the drivers. `{file: PATH}` and `{env: VARIABLE}` refer to secrets.
     properties: Option<BTreeMap<String, Value>>,
 }
 
@@ -172,7 +172,7 @@ impl JsonSchema for PoolSecrets {
     }
 }
 
-/// What a job may use at the most.
+/// The limits of a job.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case", deny_unknown_fields)]
 struct JobLimits {
@@ -241,18 +241,18 @@ impl JsonSchema for Volumes {
 /// The pattern of volume names.
 const VOLUME: &str = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$";
 
-/// Something that exists and that references may resolve to.
+/// An existing instance that references may resolve to.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct Existing {
-    /// What it is: the name of a descriptor.
+    /// Its type: the name of a descriptor.
     #[schemars(rename = "type", schema_with = "descriptor")]
     kind: String,
     /// Its name.
     name: Text,
     /// Its properties.
     properties: Option<BTreeMap<String, Value>>,
-    /// The folder with the package of its `type`, from this file: relationships may call the operations of that.
+    /// The folder of the package of its `type`, relative to this file. Relationships may call the package's operations.
     package: Option<Text>,
 }
 

@@ -86,7 +86,7 @@ impl Printed<'_> {
 
     fn unanswered(&self, output: &Output) -> Vec<Diagnostic> {
         if output.instances.is_empty() {
-            let message = format!("nothing was answered for the instance `{}`", self.call.instance);
+            let message = format!("the output has no entry for the instance `{}`", self.call.instance);
             let help = "name it as `instanceId` of the instance that was launched";
             return vec![Diagnostic::error(codes::NOT_ANSWERED, message).help(help)];
         }
@@ -99,7 +99,7 @@ impl Printed<'_> {
             (_, None) => (codes::NOT_ANSWERED, format!("the instance `{}` has no `instanceId`", said.id)),
             (_, Some(id)) => (
                 codes::INSTANCE_ID,
-                format!("the instance `{}` answers `{id}`, which was not asked for", said.id),
+                format!("the instance `{}` answers `{id}`, which was not requested", said.id),
             ),
         };
         let help = format!("write `instanceId: {}`", self.call.instance);
@@ -114,7 +114,7 @@ impl Printed<'_> {
             Some(id) if id != own => {
                 let message =
                     format!("the instance `{}` belongs to `{own}` and can't be given to `{id}`", said.id);
-                let help = "leave `instanceId` out: it is for launch only";
+                let help = "omit `instanceId`: only launch scripts use it";
                 Err(vec![Diagnostic::error(codes::INSTANCE_ID, message).at(place.clone()).help(help)])
             }
             _ => said.update.clone(),
@@ -140,7 +140,7 @@ impl Printed<'_> {
         }
         let gone: Vec<String> = before.keys().map(|name| format!("`{name}`")).collect();
         let message = format!(
-            "instance `{}`: `{field}` replaced all that was below it, and what was published is gone: {}; \
+            "instance `{}`: `{field}` replaced everything below it and removed the published outputs {}; \
              `$set: {{interfaces.metrics.signals.<name>: …}}` changes one signal alone",
             said.id,
             gone.join(", ")
@@ -163,7 +163,7 @@ impl Printed<'_> {
         });
         notes.extend(strange.paths().map(|path| {
             let message = format!(
-                "instance `{}`: what was pushed to `{path}` was left out: no such command is running",
+                "instance `{}`: results pushed to `{path}` are ignored: no such command is running",
                 said.id
             );
             Diagnostic::warning(codes::UNKNOWN_COMMAND, message).at(place.clone())
@@ -185,8 +185,8 @@ impl Answer {
     pub(crate) fn with_left_behind(mut self, script: &str, names: &[String]) -> Self {
         if !names.is_empty() {
             let message = format!(
-                "`{script}` left processes running in the background: `{}`. They were ended when it ended; docs/scripts.md, \
-                 \"When it ends\", says who can run them instead",
+                "`{script}` left processes running in the background: `{}`. They were stopped with it; see \
+                 \"When it ends\" in docs/scripts.md",
                 names.join("`, `")
             );
             self.report.log.insert(0, LogEntry { severity: Severity::Warning, message });
@@ -217,11 +217,11 @@ fn twice(output: &Output, requested: &str, first: &Said, second: &Said) -> Diagn
     Diagnostic::error(codes::INSTANCE_ID, message)
         .at(output.source.place(second.span))
         .related(output.source.place(first.span), "the other one")
-        .help("launch one instance for each that is asked for")
+        .help("launch one instance for each request")
 }
 
 fn not_asked(output: &Output, said: &Said) -> Diagnostic {
-    let message = format!("the instance `{}` was not asked for: what was said of it was left out", said.id);
+    let message = format!("the instance `{}` was not requested: its updates are ignored", said.id);
     Diagnostic::warning(codes::NOT_ASKED, message).at(output.source.place(said.span))
 }
 

@@ -223,7 +223,7 @@ fn shebang_problem(content: &[u8]) -> Option<(&'static str, &'static str)> {
     if line.ends_with(b"\r") {
         return Some((
             "ends its first line with a carriage return",
-            r"save the file with the line ends of Unix, as `sed -i 's/\r$//' FILE` does",
+            r"save the file with Unix line ends, such as with `sed -i 's/\r$//' FILE`",
         ));
     }
     let absolute = interpreter.trim_ascii().starts_with(b"/");

@@ -2,9 +2,9 @@
 
 windlass_source::codes! {
     SCRIPT_MISSING = "WL0400", "no script for a declared action",
-        "The resource declares a transition or operation for the driver `script`, and the package has no file that serves it.\n\nScripts are in `Lifecycle/script/scripts/`, called after the transition or operation with any extension (`Start.sh`), or after what they do: `launch` (Create, else Install), `destroy` (Delete, else Uninstall), `healthCheck` or `health-check` (Integrity), `reconfigure` (Reconfigure).\n\nAdd the script, or remove the action from the descriptor: what isn't declared is a change of state in which nothing runs.";
+        "The resource declares a transition or operation for the driver `script`, and the package has no file that serves it.\n\nScripts are in `Lifecycle/script/scripts/`, called after the transition or operation with any extension (`Start.sh`), or after what they do: `launch` (Create, else Install), `destroy` (Delete, else Uninstall), `healthCheck` or `health-check` (Integrity), `reconfigure` (Reconfigure).\n\nAdd the script, or remove the action from the descriptor: an action that is not declared changes the state without a script.";
     SCRIPT_AMBIGUOUS = "WL0401", "two scripts for one action",
-        "Two files differ in their extension only, so it is open which of them is to run.\n\nRemove or rename one of them.";
+        "Two files differ in their extension only, so the script of the action is ambiguous.\n\nRemove or rename one of them.";
     NOT_EXECUTABLE = "WL0402", "script without its run bit",
         "A script is started directly, not handed to a shell, so its file must be executable:\n\n```sh\nchmod +x Lifecycle/script/scripts/Start.sh\n```\n\nGit keeps the bit; archives made on other systems may lose it.";
     BAD_SHEBANG = "WL0403", "script without a usable first line",
@@ -22,17 +22,17 @@ windlass_source::codes! {
     BAD_UPDATE = "WL0422", "update that can't be applied",
         "An update of an instance names a path that instances don't have, uses an operator where it is not permitted, or gives a value of another sort.\n\nThe paths are `name`, `status.flags.active`, `.converging` and `.failed`, `status.message`, `interfaces.<name>.signals.<name>`, `interfaces.<name>.status`, `components` and, for `$pushAll` alone, `activityLog` and `commands.<id>`.";
     NOT_ANSWERED = "WL0423", "launch without an answer",
-        "A launch script answers every instance that it was asked for, by naming its id in `instanceId`:\n\n```yaml\ninstances:\n  <the id that you choose>:\n    instanceId: <the key below `launch` in the input>\n```";
+        "A launch script answers each requested instance by its id in `instanceId`:\n\n```yaml\ninstances:\n  <the id that you choose>:\n    instanceId: <the key below `launch` in the input>\n```";
     INSTANCE_ID = "WL0424", "wrong instanceId",
-        "`instanceId` says which request an instance answers, so it is one of the keys below `launch` in the input, and each of them once. Other scripts have no need of it.";
-    NOT_ASKED = "WL0425", "instance that was not asked for",
-        "A script may only update the instances that its input names. What it says of others is left out.";
+        "`instanceId` says which request an instance answers, so it is one of the keys below `launch` in the input, and each of them once. Other scripts do not use it.";
+    NOT_ASKED = "WL0425", "instance that was not requested",
+        "A script may only update the instances that its input names. Updates of other instances are ignored.";
     TOO_MUCH = "WL0426", "more output than is kept",
         "The script printed more on its standard output than a document of updates can need, so only its beginning and end were kept, and nothing was applied.";
-    NOTICE = "WL0427", "update that was probably not meant like that",
+    NOTICE = "WL0427", "update with a probably unintended meaning",
         "The update was accepted. It relies on something that other readers of YAML may see differently: `yes` for `true`, or one entry where a list belongs.";
     UNKNOWN_COMMAND = "WL0428", "results of an unknown command",
-        "Results are pushed to `commands.<id>`, where the id is the one below `commands` in the input. Results of other commands are left out.";
+        "Results are pushed to `commands.<id>`, where the id is the one below `commands` in the input. Results of other commands are ignored.";
 }
 
 #[cfg(test)]

@@ -100,7 +100,9 @@ async fn observe(context: &dyn Context, at: usize, call: &Call) -> Result<Observ
     };
     let asked = Role::of(&call.package, &call.action);
     if asked == Some(Role::Launch) && call.natural.is_none() {
-        return Ok(unseen(Observation::CannotTell("nobody knows which id the launch has chosen".to_owned())));
+        return Ok(unseen(Observation::CannotTell(
+            "the id that the launch script chose is unknown".to_owned(),
+        )));
     }
     let reporter = Reporter::of(script.name(), call, &[]);
     let mut run = Run { role: Role::HealthCheck, script, settings: health_settings(call), reporter };

@@ -21,7 +21,7 @@ use crate::role::Role;
 /// An active instance does not show whether it was configured, or whether an operation was performed.
 pub(crate) fn observation(role: Option<&Role>, call: &Call, answer: &Answer) -> Observation {
     let Some(said) = &answer.status else {
-        return unchanged(call, "the health check says nothing of its status");
+        return unchanged(call, "the health check reports no status");
     };
     let action = &call.action;
     let goal = Goal::of(role, action);

@@ -72,7 +72,7 @@ impl Output {
 
 fn too_much(stdout: &Captured) -> Diagnostic {
     let message =
-        format!("{} bytes were printed, of which {} were not kept", stdout.total(), stdout.omitted());
+        format!("the script printed {} bytes, of which {} were discarded", stdout.total(), stdout.omitted());
     Diagnostic::error(codes::TOO_MUCH, message).help("print the document alone, and messages on stderr")
 }
 

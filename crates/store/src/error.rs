@@ -25,7 +25,7 @@ pub enum StoreError {
         since: Timestamp,
     },
     /// The lease was released, or another holder has taken over.
-    #[error("the lease on `{scope}` with epoch {epoch} is lost; take a new one and load what was done since")]
+    #[error("the lease on `{scope}` with epoch {epoch} is lost; take a new lease and reload the assembly")]
     LeaseLost {
         /// The assembly.
         scope: AssemblyName,
@@ -34,7 +34,7 @@ pub enum StoreError {
     },
     /// An earlier batch of this lease was not applied, and this one may build on it.
     #[error(
-        "an earlier change of `{scope}` was not stored, so this one is not either; release the lease and load again"
+        "an earlier change of `{scope}` was not stored, so this change is not stored either; release the lease and reload the assembly"
     )]
     AfterFailure {
         /// The assembly.
@@ -49,7 +49,7 @@ pub enum StoreError {
         reason: String,
     },
     /// The assembly has no process with this id.
-    #[error("`{scope}` has no process {process}; `windlass ps` lists those that there are")]
+    #[error("`{scope}` has no process {process}; `windlass ps` lists all processes")]
     NoProcess {
         /// The assembly.
         scope: AssemblyName,
@@ -57,7 +57,7 @@ pub enum StoreError {
         process: ProcessId,
     },
     /// The store does not exist, and the options forbid creating it.
-    #[error("there is no store at `{}`; check the folder: a store is made when something is first brought up", path.display())]
+    #[error("there is no store at `{}`; check the folder; the first `windlass up` creates the store", path.display())]
     Missing {
         /// The path that was looked up.
         path: PathBuf,
@@ -78,7 +78,7 @@ pub enum StoreError {
     },
     /// A newer windlass has changed the store.
     #[error(
-        "the store `{}` has schema version {found}, and this windlass knows versions up to {known}; use the newer windlass that has opened it before", path.display()
+        "the store `{}` has schema version {found}, and this windlass knows versions up to {known}; use the newer windlass that opened it before", path.display()
     )]
     Newer {
         /// The file.
@@ -90,20 +90,20 @@ pub enum StoreError {
     },
     /// Another program holds the database.
     #[error(
-        "the store `{}` is locked by another program; close what has it open, such as a `sqlite3` shell or a backup, and try again", path.display()
+        "the store `{}` is locked by another program; close that program, such as a `sqlite3` shell or a backup, and try again", path.display()
     )]
     Locked {
         /// The file.
         path: PathBuf,
     },
     /// The write queue is full.
-    #[error("the store `{}` is slower than what is to be stored; make its disk or network faster, or do less at once (`--parallelism`), and try again", path.display())]
+    #[error("the store `{}` is too slow; make its disk or network faster, or lower `--parallelism`, and try again", path.display())]
     Behind {
         /// The file or the address of the store.
         path: PathBuf,
     },
     /// The disk has no space for the change.
-    #[error("no room is left for the store `{}`; free some space on its disk and try again", path.display())]
+    #[error("no space is left for the store `{}`; free some space on its disk and try again", path.display())]
     Full {
         /// The file.
         path: PathBuf,
@@ -180,7 +180,7 @@ mod tests {
         let by = Box::new(Holder { command: "windlass up h_bta".into(), ..holder(4711) });
         assert_snapshot!(StoreError::Held { scope: scope(), by, since: TIME }, @"`h_bta` is held by `windlass up h_bta` (process 4711 on box) since 2026-01-31T08:15:30Z; wait until it ends, or stop it, and try again");
         let epoch = Epoch(std::num::NonZeroU64::MIN);
-        assert_snapshot!(StoreError::LeaseLost { scope: scope(), epoch }, @"the lease on `h_bta` with epoch 1 is lost; take a new one and load what was done since");
+        assert_snapshot!(StoreError::LeaseLost { scope: scope(), epoch }, @"the lease on `h_bta` with epoch 1 is lost; take a new lease and reload the assembly");
         assert_snapshot!(StoreError::AfterFailure { scope: scope() }, @"an earlier change of `h_bta` was not stored, so this one is not either; release the lease and load again");
         let reason = "what `put step` belongs to is not there, or another assembly's".into();
         assert_snapshot!(StoreError::Refused { scope: scope(), reason }, @"the change of `h_bta` is refused: what `put step` belongs to is not there, or another assembly's; please report this as a bug");

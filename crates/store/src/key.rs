@@ -36,7 +36,7 @@ pub enum KeySource {
 pub enum KeyError {
     /// The store exists, but its key file does not.
     #[error(
-        "the key `{}` of the store is missing; put it back from a backup, or from a machine that shares the store: without it the store's secrets can't be opened",
+        "the key `{}` of the store is missing, so the store's secrets can't be opened; restore it from a backup or from a machine that shares the store",
         path.display()
     )]
     Missing {
@@ -44,7 +44,7 @@ pub enum KeyError {
         path: PathBuf,
     },
     /// Other users may read or write the key file.
-    #[error("the key `{}` is open to others (mode {mode:04o}); close it by `chmod 600 {}`", path.display(), path.display())]
+    #[error("the key `{}` is accessible to others (mode {mode:04o}); run `chmod 600 {}`", path.display(), path.display())]
     TooOpen {
         /// The file.
         path: PathBuf,
@@ -61,7 +61,7 @@ pub enum KeyError {
     },
     /// The key is not the one that the store was created with.
     #[error(
-        "{key} is not the key that the store `{}` was made with; put that one there: all who share a store have the same",
+        "{key} is not the key that the store `{}` was created with; restore that key from a backup, or from a machine that shares the store",
         path.display()
     )]
     Wrong {
@@ -72,7 +72,7 @@ pub enum KeyError {
     },
     /// A secret can't be opened with the store's key.
     #[error(
-        "the secret `{}` was damaged, or put there with another key; set it again, or restore the store from a backup",
+        "the secret `{}` is damaged or was sealed with another key; set it again, or restore the store from a backup",
         secret.id()
     )]
     Unopened {
@@ -264,7 +264,7 @@ mod tests {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
         let error = source.obtain(false, &CountingEntropy::default()).unwrap_err();
         let message = error.to_string().replace(&path.display().to_string(), "KEY");
-        insta::assert_snapshot!(message, @"the key `KEY` is open to others (mode 0640); close it by `chmod 600 KEY`");
+        insta::assert_snapshot!(message, @"the key `KEY` is accessible to others (mode 0640); run `chmod 600 KEY`");
     }
 
     #[test]

@@ -87,7 +87,7 @@ fn none_in(file: &Path, diagnostics: Diagnostics) -> Diagnostics {
 pub(crate) fn empty(name: &str) -> Diagnostic {
     let message = format!("`{name}` is empty");
     Diagnostic::error(windlass_descriptor::codes::NOT_A_DESCRIPTOR, message)
-        .help("a descriptor begins with its name, as `name: assembly::shop::1.0`")
+        .help("a descriptor begins with its name, such as `name: assembly::shop::1.0`")
 }
 
 fn not_an_assembly(resource: &windlass_descriptor::ResourceDescriptor) -> Diagnostic {
@@ -122,8 +122,8 @@ pub(crate) async fn desired(
     let Some(topology) = composed.topology.filter(|_| !diagnostics.has_errors()) else {
         return Err(Error::Input(diagnostics));
     };
-    diagnostics.extend(open_secrets(asked.open, "stood on the command line", &topology));
-    diagnostics.extend(open_secrets(&added, "stood in the environment", &topology));
+    diagnostics.extend(open_secrets(asked.open, "was passed on the command line", &topology));
+    diagnostics.extend(open_secrets(&added, "was passed in the environment", &topology));
     let parameters = recorded(asked.parameters, &topology);
     let desired = Desired {
         topology,
@@ -272,12 +272,12 @@ fn on_disk(catalog: &DiskCatalog, resource: &DescriptorName, place: &Place) -> P
 }
 
 /// Warns of secrets that others could see.
-fn open_secrets(open: &[String], stood: &str, topology: &windlass_model::Topology) -> Vec<Diagnostic> {
+fn open_secrets(open: &[String], passed: &str, topology: &windlass_model::Topology) -> Vec<Diagnostic> {
     let Some(root) = topology.root() else { return Vec::new() };
     let secret =
         |name: &&String| root.properties.get(name.as_str()).is_some_and(|property| property.sensitive);
     let warning = |name: &String| {
-        let message = format!("`{name}` is a secret, and its value {stood}");
+        let message = format!("`{name}` is a secret, and its value {passed}");
         Diagnostic::warning(windlass_descriptor::codes::OPEN_SECRET, message)
             .help(format!("use `-p {name}=@FILE`, `-p {name}=-` or `--params FILE`"))
     };

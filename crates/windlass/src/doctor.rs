@@ -69,12 +69,12 @@ fn process() -> RuntimeView {
     let groups = ControlGroups::probe();
     let mut hardening = Vec::new();
     let mut caveats =
-        texts(&["jobs see the host's files, processes and network: not for scripts that aren't trusted"]);
+        texts(&["jobs can access the host's files, processes and network: run only trusted scripts"]);
     if groups.ends_all {
-        hardening.push("ended as a control group".to_owned());
+        hardening.push("terminated as a control group".to_owned());
     } else {
         caveats.push(
-            "no control group may be made here: a process that leaves its session and clears its environment \
+            "control groups can't be created: a process that leaves its session and clears its environment \
              outlives its job until no other job runs"
                 .to_owned(),
         );
@@ -107,8 +107,7 @@ fn with_groups(view: &mut RuntimeView, groups: &ControlGroups) {
         if groups.limits.has(*limit) {
             view.limits.push(format!("{name}{version}"));
         } else {
-            view.caveats
-                .push(format!("it does not limit {name}: no control group for that may be made here"));
+            view.caveats.push(format!("it does not limit {name}: control groups for it can't be created"));
         }
     }
 }
@@ -174,7 +173,7 @@ async fn engine(windlass: &Windlass, name: &str) -> RuntimeView {
 
 /// Hint for an engine that runs but denies access.
 const ACCESS: &str =
-    "let this user reach it: as a member of its group (`docker`), or by another socket in DOCKER_HOST";
+    "give this user access: add it to the group `docker`, or set another socket in DOCKER_HOST";
 
 fn advice(engine: &str) -> String {
     let text = match engine {
@@ -182,7 +181,7 @@ fn advice(engine: &str) -> String {
             "install it (Debian: `apt-get install docker.io`) and start `dockerd`, or set DOCKER_HOST"
         }
         "podman" => "install it (Debian: `apt-get install podman`) and start `podman system service`",
-        _ => "see whether it runs and can be reached from here",
+        _ => "check that it runs and can be reached from this machine",
     };
     text.to_owned()
 }
@@ -231,7 +230,7 @@ fn with_defaults(view: &mut RuntimeView, groups: &ControlGroups) {
         if capability.is_none_or(|capability| groups.limits.has(capability)) {
             enforced.push(default);
         } else {
-            view.caveats.push(format!("the default limit of {default} is left out here"));
+            view.caveats.push(format!("the default limit of {default} is not enforced"));
         }
     }
     view.hardening.push(format!("by default {}", enforced.join(", ")));
@@ -257,10 +256,10 @@ fn caveats(found: &Description) -> Vec<String> {
         caveats.push("it filters no system calls (seccomp)".to_owned());
     }
     if !found.live_restore {
-        caveats.push("jobs end when it is restarted (live-restore is off)".to_owned());
+        caveats.push("jobs end when the engine restarts (live-restore is off)".to_owned());
     }
     if !found.tested {
-        caveats.push("this way to reach it is untested".to_owned());
+        caveats.push("this kind of connection is untested".to_owned());
     }
     if runner::program().is_none() {
         caveats.push(

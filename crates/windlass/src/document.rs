@@ -15,7 +15,7 @@ const VERSION: u64 = 1;
 #[non_exhaustive]
 pub enum DocumentError {
     /// The file has another format or kind.
-    #[error("is no {what}: {why}{}", made_by(what))]
+    #[error("is not a {what}: {why}{}", made_by(what))]
     Other {
         /// The expected kind.
         what: &'static str,
@@ -29,7 +29,7 @@ pub enum DocumentError {
         found: u64,
     },
     /// The content does not match the digest.
-    #[error("is damaged: its content is not what was written; make it anew")]
+    #[error("is damaged: its content does not match its digest; create it again")]
     Damaged,
 }
 
@@ -75,8 +75,8 @@ fn weight(text: &str) -> usize {
 /// Returns a hint on the command that creates such a file.
 fn made_by(kind: &str) -> &'static str {
     match kind {
-        "windlass plan" => "; `windlass plan FILE -o PLAN` makes one",
-        "windlass assembly" => "; `windlass export NAME` makes one",
+        "windlass plan" => "; `windlass plan FILE -o PLAN` creates one",
+        "windlass assembly" => "; `windlass export NAME` creates one",
         _ => "",
     }
 }
@@ -84,8 +84,8 @@ fn made_by(kind: &str) -> &'static str {
 /// Returns a hint on the command that uses such a file.
 fn used_by(kind: &str) -> &'static str {
     match kind {
-        "windlass plan" => ", which `windlass apply` carries out",
-        "windlass assembly" => ", which `windlass import` takes over",
+        "windlass plan" => ", which `windlass apply` executes",
+        "windlass assembly" => ", which `windlass import` imports",
         _ => "",
     }
 }
@@ -105,21 +105,21 @@ pub(crate) fn read<T: DeserializeOwned>(kind: &'static str, text: &str) -> Resul
     let other = |why: String| DocumentError::Other { what: kind, why };
     let no_json = |error: serde_json::Error| {
         let cause = if text.trim_start().starts_with('{') {
-            format!("it is no JSON: {error}")
+            format!("it is not valid JSON: {error}")
         } else {
-            "it is something else".to_owned()
+            "it is not JSON".to_owned()
         };
         other(cause)
     };
     if weight(text) > text.len().max(MAX_SIZE).saturating_mul(MOST_WEIGHT) {
-        return Err(other("it has more in it than such a file ever has".to_owned()));
+        return Err(other("it has too many entries".to_owned()));
     }
     // Other fields are skipped: only a file of the right kind is worth the memory.
     let seen: Head = serde_json::from_str(text).map_err(no_json)?;
     match seen.kind.as_deref() {
         Some(found) if found == kind => {}
         Some(found) => return Err(other(format!("it is a {found}{}", used_by(found)))),
-        None => return Err(other(format!("it does not say `\"kind\": \"{kind}\"`"))),
+        None => return Err(other(format!("it has no `\"kind\": \"{kind}\"`"))),
     }
     match seen.version {
         Some(VERSION) => {}

@@ -37,7 +37,7 @@ pub enum Error {
     #[error("{0}")]
     NoRuntime(String),
     /// No process ever worked on the component.
-    #[error("nothing was done for a component `{component}` of `{assembly}`{}", near(component, known))]
+    #[error("no step ran for a component `{component}` of `{assembly}`{}", near(component, known))]
     NoComponent {
         /// The assembly.
         assembly: AssemblyName,
@@ -57,7 +57,7 @@ pub enum Error {
         known: Vec<String>,
     },
     /// The part is a reference to an existing instance, so the assembly does not create it.
-    #[error("`{part}` is a reference, and nothing of it is made here; name a part that is")]
+    #[error("`{part}` is a reference, which this assembly does not create; name a component instead")]
     NotMadeHere {
         /// The requested part.
         part: String,
@@ -80,7 +80,7 @@ pub enum Error {
     },
     /// The process was interrupted, and no orchestrator runs it.
     #[error(
-        "nobody runs {process}, which was interrupted; `windlass retry {assembly}` goes on with it, and so does the same command"
+        "{process} was interrupted and is not running; resume it with `windlass retry {assembly}` or the same command"
     )]
     NobodyRuns {
         /// The assembly.
@@ -103,7 +103,7 @@ pub enum Error {
         request: RequestId,
     },
     /// The request is no longer pending.
-    #[error("{request} is not pending any more: it is {status}")]
+    #[error("{request} is no longer pending: it is {status}")]
     NotPending {
         /// The request.
         request: RequestId,
@@ -120,7 +120,7 @@ pub enum Error {
     },
     /// The orchestrator that executed the process for this command exited before the process ended.
     #[error(
-        "whoever ran {process} is gone before it ended; `windlass run` goes on with it, or `windlass retry {assembly}`"
+        "the process that executed {process} exited before it finished; resume it with `windlass retry {assembly}` or `windlass run`"
     )]
     Deserted {
         /// The assembly.
@@ -138,13 +138,13 @@ pub enum Error {
     #[error("the working folder can't be found")]
     WorkingFolder(#[source] std::io::Error),
     /// This build does not support the place of the state.
-    #[error("this windlass was built without the feature `postgres`, so it can't keep its state at `{0}`")]
+    #[error("this windlass was built without the feature `postgres`, so it can't keep the state at `{0}`")]
     NoSuchState(String),
     /// Another process receives metrics.
-    #[error("another `windlass run` takes metrics at `{}`; stop it first", .0.display())]
+    #[error("another `windlass run` receives metrics at `{}`; stop it first", .0.display())]
     SocketTaken(PathBuf),
     /// A metric could not be delivered.
-    #[error("the metric was not taken at `{}`: {why}; start `windlass run` in this project's folder, and leave it running", path.display())]
+    #[error("the metric was not delivered to `{}`: {why}; start `windlass run` in this project's folder and keep it running", path.display())]
     Unheard {
         /// The socket.
         path: PathBuf,
@@ -152,7 +152,7 @@ pub enum Error {
         why: String,
     },
     /// The daemon received the text, but it is not a metric.
-    #[error("the metric was not taken: {0}")]
+    #[error("the metric was rejected: {0}")]
     NoMetric(String),
     /// A file can't be read.
     #[error("can't read `{}`", path.display())]

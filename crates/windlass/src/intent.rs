@@ -482,7 +482,7 @@ impl Windlass {
             .map(|(property, _)| property.as_str())
             .collect();
         let warning = |name: &&String| {
-            let message = format!("`{name}` is a secret, and its value stood on the command line");
+            let message = format!("`{name}` is a secret, and its value was passed on the command line");
             Diagnostic::warning(windlass_descriptor::codes::OPEN_SECRET, message).help(format!(
                 "use `--published {name}=@FILE`, `--published {name}=-` or `--published-from FILE`"
             ))

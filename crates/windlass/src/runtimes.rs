@@ -77,11 +77,11 @@ impl Runtimes {
             _ if self.given.contains_key(kind) => Ok(()),
             "process" => Ok(()),
             "docker" | "sandbox" if location.image.is_none() => Err(format!(
-                "the location `{name}` has the runtime `{kind}` and no `image`, so there is nothing to run scripts in; name one as `image` of the location"
+                "the location `{name}` has the runtime `{kind}` and no `image`, which scripts need; set `image` of the location"
             )),
             "docker" | "sandbox" => Ok(()),
             other => {
-                Err(format!("the runtime `{other}` of the location `{name}` is not part of this version"))
+                Err(format!("this version does not support the runtime `{other}` of the location `{name}`"))
             }
         }
     }
@@ -199,10 +199,7 @@ impl Runtimes {
     }
 
     fn unnoted(&self, error: &io::Error) -> String {
-        format!(
-            "the notes of the engines that are used can't be kept in `{}`: {error}",
-            self.notes.folder().display()
-        )
+        format!("the list of used engines can't be written to `{}`: {error}", self.notes.folder().display())
     }
 
     /// Closes the runtimes, and removes their empty folders. Also removes the folders of owners that were

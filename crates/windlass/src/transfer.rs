@@ -51,7 +51,7 @@ const NOTES: &str = "exports";
 #[non_exhaustive]
 pub enum TransferError {
     /// A file with that name already exists.
-    #[error("`{}` is there already; choose another name with `-o`", .0.display())]
+    #[error("`{}` exists already; choose another name with `-o`", .0.display())]
     Exists(PathBuf),
     /// The file can't be used.
     #[error("`{}` {cause}", file.display())]
@@ -63,7 +63,7 @@ pub enum TransferError {
     },
     /// The secrets of the file can't be opened.
     #[error(
-        "its secrets can't be opened: they were sealed with another key; give that of the export with `--key`"
+        "its secrets can't be opened: they were sealed with another key; pass the key of the export with `--key`"
     )]
     OtherKey,
 }
@@ -282,7 +282,7 @@ impl Windlass {
         let shown = file.display();
         let said = if is_finished {
             format!(
-                "the export of `{assembly}` to `{shown}` was interrupted, and is finished now: it is in the file, and here no longer"
+                "windlass completed the interrupted export of `{assembly}` to `{shown}`; the assembly is now in the file only"
             )
         } else {
             if Self::transfer_of(file).as_ref() == Some(transfer) {
@@ -290,7 +290,7 @@ impl Windlass {
                 removed.map_err(|source| Error::Write { path: file.clone(), source })?;
             }
             format!(
-                "the export of `{assembly}` to `{shown}` was interrupted, and is taken back: it is here, and in no file"
+                "windlass rolled back the interrupted export of `{assembly}` to `{shown}`; the assembly stays in this store"
             )
         };
         let _gone_already = std::fs::remove_file(draft);

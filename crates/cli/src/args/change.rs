@@ -10,11 +10,11 @@ use windlass::model::{AssemblyName, ProcessId, RequestId, State, record};
 
 use super::flags::{AssemblyArgs, DryRunArgs, ForceArgs, HowArgs, PartsArgs, PrintArgs, RunArgs};
 
-/// Bring an assembly up, change it, or repair what of it is not up.
+/// Create, update or repair an assembly.
 ///
-/// Reads and checks the descriptor, plans, prints what changes and the plan, runs the lifecycle scripts of all components
-/// and the operations between them, and ends with the assembly's output properties. Parts that have changed are
-/// reconfigured where only volatile properties did, else made anew; parts that are no longer described go.
+/// Compares the descriptor with the records, prints the changes and the plan, and runs the missing steps. Components are
+/// reconfigured where only volatile properties changed, and re-created otherwise. Components that the descriptor no longer
+/// contains are removed. The last lines are the assembly's output properties.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -34,10 +34,10 @@ pub(crate) struct UpArgs {
     pub(crate) how: HowArgs,
 }
 
-/// Carry out a plan that `windlass plan -o` or a dry run has saved, or refuse to.
+/// Execute a plan that `windlass plan -o` or a dry run saved.
 ///
-/// It is refused when anything was done to the assembly since, and when the descriptor, the packages or what is referenced
-/// have changed. Secrets are not in the plan: give it those again that it was made with.
+/// windlass refuses a plan that is out of date: a process changed the assembly since, or the descriptor, a package or a
+/// reference changed. A plan contains no secrets: pass them again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -48,11 +48,11 @@ pub(crate) struct ApplyArgs {
     /// The saved plan
     pub(crate) plan: PathBuf,
 
-    /// Give a secret a value; =@FILE reads it from a file, =- from standard input. Can be repeated
+    /// Pass the value of a secret; =@FILE reads it from a file, =- from standard input. Can be repeated
     #[arg(short = 'p', long = "param", value_name = "KEY=VALUE")]
     pub(crate) parameters: Vec<String>,
 
-    /// Take secrets from a YAML file, which may have other values, too; one given by -p goes before. Can be repeated
+    /// Read secrets from a YAML file, which may have other values too; -p takes precedence. Can be repeated
     #[arg(long, value_name = "FILE", visible_alias = "param-file")]
     pub(crate) params: Vec<PathBuf>,
 
@@ -64,10 +64,10 @@ pub(crate) struct ApplyArgs {
     pub(crate) run: RunArgs,
 }
 
-/// Take an assembly down and forget it.
+/// Remove an assembly: stop and uninstall its components.
 ///
-/// The mirror image of up: relationships are ceased, components stopped and uninstalled. It runs the scripts that were
-/// pinned when the assembly came up.
+/// Relationships are ceased, then components are stopped and uninstalled. The scripts are those that `up` pinned. The log
+/// and the history of the assembly are kept.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -78,7 +78,7 @@ pub(crate) struct DownArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
 
-    /// Run the scripts that lie around this descriptor now instead of those that were pinned
+    /// Run the current scripts of this descriptor's packages instead of the pinned ones
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) current_packages: Option<PathBuf>,
 
@@ -88,10 +88,10 @@ pub(crate) struct DownArgs {
     pub(crate) how: HowArgs,
 }
 
-/// Go on with what was last asked of an assembly.
+/// Resume the last intent of an assembly after a failure or an interruption.
 ///
-/// Uses the descriptor, parameters and scripts that were pinned then. When it is not known whether something happened
-/// that must not happen twice, look, and say so with --assume.
+/// Uses the descriptor, parameters and scripts that were pinned with the intent. If the outcome of a call is unknown and the
+/// call must not run twice, check the component yourself and report the outcome with --assume.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -104,23 +104,23 @@ pub(crate) struct RetryArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
 
-    /// Say of everything that is undecided what became of it
+    /// Report the outcome of all undecided calls
     #[arg(long, value_enum, value_name = "ANSWER")]
     pub(crate) assume: Option<Assumption>,
 
-    /// Say it of this part only; what else is undecided is asked about again
+    /// Report the outcome of this component's call only; the other calls stay undecided
     #[arg(long, value_name = "PART", requires = "assume")]
     pub(crate) of: Vec<String>,
 
-    /// Say under which id the part was launched, where its script chose one and its answer is lost
+    /// Report the id of the launched instance, if its script chose the id and the output is lost
     #[arg(long, value_name = "ID", requires = "assume")]
     pub(crate) natural: Option<String>,
 
-    /// Say what the part publishes that was done; @FILE takes a value from a file, - from standard input
+    /// Report an output that the call published; =@FILE reads it from a file, =- from standard input
     #[arg(long, value_name = "KEY=VALUE", requires = "assume")]
     pub(crate) published: Vec<String>,
 
-    /// Take what it publishes from a YAML file; what is given by --published comes first
+    /// Read published outputs from a YAML file; --published takes precedence
     #[arg(long, value_name = "FILE", requires = "assume")]
     pub(crate) published_from: Vec<PathBuf>,
 
@@ -128,14 +128,14 @@ pub(crate) struct RetryArgs {
     pub(crate) how: HowArgs,
 }
 
-/// What became of something.
+/// The outcome of an undecided call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Assumption {
-    /// It was done; it is not done again
+    /// The call succeeded; it does not run again
     Done,
-    /// It was not done, and nothing of it is there; it is done again
+    /// The call had no effect; it runs again
     NotDone,
-    /// It was begun and has failed; what may be there of it is cleared away first
+    /// The call failed and may have left something behind; it is cleaned up first
     Failed,
 }
 
@@ -149,9 +149,10 @@ impl From<Assumption> for record::Assumption {
     }
 }
 
-/// Take all parts of an assembly to a state, from above or below.
+/// Move all components of an assembly to one state.
 ///
-/// `up` takes it to Active again.
+/// Components above the state are stopped, and components below it are configured or started. `up` makes all components
+/// Active again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -171,17 +172,17 @@ pub(crate) struct SetStateArgs {
 fn states() -> impl TypedValueParser<Value = State> {
     let state = |name: &'static str, help: &'static str| PossibleValue::new(name).help(help);
     PossibleValuesParser::new([
-        state("Installed", "There, and neither configured nor started"),
-        state("Inactive", "Configured, and not started"),
+        state("Installed", "Installed, but neither configured nor started"),
+        state("Inactive", "Configured, but not started"),
         state("Active", "Started"),
     ])
     .try_map(|word| word.parse::<State>())
 }
 
-/// Add nodes to a cluster, or remove some, by its scaling-increment.
+/// Add nodes to a cluster or remove them, by its `scaling-increment`.
 ///
-/// The nodes with the highest numbers go first. A cluster that was scaled keeps its size when the assembly is brought up
-/// again, until its descriptor gives it another one.
+/// `scale in` removes the nodes with the highest numbers. `up` keeps the size of a scaled cluster until the descriptor
+/// declares another size.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -189,7 +190,7 @@ Examples:
   windlass scale in h_bta B --dry-run
   windlass scale in h_bta B --dry-run -o smaller.plan")]
 pub(crate) struct ScaleArgs {
-    /// Which way
+    /// The direction
     #[arg(value_enum)]
     pub(crate) way: Way,
     /// The assembly
@@ -200,7 +201,7 @@ pub(crate) struct ScaleArgs {
     pub(crate) how: HowArgs,
 }
 
-/// Which way a cluster is scaled.
+/// The direction in which a cluster is scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Way {
     /// More nodes.
@@ -209,9 +210,9 @@ pub(crate) enum Way {
     In,
 }
 
-/// Stop and start a part that does not do its work.
+/// Repair a component: stop it and start it again.
 ///
-/// Relationships that need the part Active are ended before and made again after.
+/// Relationships that need the component Active are ceased before and created again after.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -220,16 +221,16 @@ Examples:
 pub(crate) struct HealArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
-    /// The part, as `B__1`; or its full name, which is its metric key; or its id, windlass's own or its driver's
+    /// The component, such as `B__1`; its full name, which is its metric key; or its id
     pub(crate) part: String,
     #[command(flatten)]
     pub(crate) how: HowArgs,
 }
 
-/// Take over an assembly whose parts exist already.
+/// Adopt an assembly whose components exist already.
 ///
-/// Runs the transition Adopt of each resource instead of Create, Install, Configure and Start, or finds what exists by the
-/// `queries` of a resource that has no Adopt. Relationships are taken to be there. Nothing is made.
+/// Runs the transition Adopt of each resource instead of Create, Install, Configure and Start. The `queries` of a resource
+/// without Adopt find its instance. Relationships count as existing. Nothing is created.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -242,10 +243,9 @@ pub(crate) struct AdoptArgs {
     pub(crate) how: HowArgs,
 }
 
-/// Make an assembly again what it was before.
+/// Roll back an assembly to an earlier version.
 ///
-/// It gets the descriptor, the parameters and the scripts that it had then; they are kept. `windlass history NAME` lists what
-/// it was.
+/// The assembly gets the descriptor, parameters and scripts of that version. `windlass history NAME` lists the versions.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -254,7 +254,7 @@ Examples:
 pub(crate) struct RollbackArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
-    /// Go back to what this process had made of it [default: to what it was before the last change]
+    /// Roll back to the version of this process [default: the version before the last change]
     #[arg(long, value_name = "PROCESS")]
     pub(crate) to: Option<ProcessId>,
     #[command(flatten)]
@@ -263,10 +263,10 @@ pub(crate) struct RollbackArgs {
     pub(crate) how: HowArgs,
 }
 
-/// Ask a process to stop, as Ctrl-C does where it runs.
+/// Stop a running process, or withdraw a pending request.
 ///
-/// What runs has the --grace of the command that runs it to end by itself. The same command again, or retry, goes on with
-/// the process. A request to `windlass run` that nobody has begun is taken back.
+/// Running jobs get the --grace seconds of the command that runs the process. The same command, or `windlass retry`, resumes
+/// the process. A pending request to `windlass run` is withdrawn.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -275,7 +275,7 @@ Examples:
 pub(crate) struct CancelArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
-    /// The process, as `p12`, or the request, as `q13`
+    /// The process, such as `p12`, or the request, such as `q13`
     #[arg(value_name = "PROCESS|REQUEST")]
     pub(crate) what: AskedFor,
 
@@ -302,10 +302,10 @@ impl FromStr for AskedFor {
     }
 }
 
-/// Write an assembly to a file and let this store forget it, to import it into another.
+/// Move an assembly out of this store into a file.
 ///
-/// The file is the assembly then: keep it until it is imported. Nothing is called and no part notices. Secrets in it are
-/// sealed with this project's key, or with one that is made for it.
+/// The assembly then exists in the file only: keep the file until it is imported. No script runs, and the components keep
+/// running. The file's secrets are sealed with this project's key, or with the key of --key.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -314,10 +314,10 @@ Examples:
 pub(crate) struct ExportArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
-    /// Write it to this file [default: NAME.export]
+    /// Write to this file [default: NAME.export]
     #[arg(short = 'o', long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Seal its secrets with the key in this file, which is made where it is not there
+    /// Seal the secrets with the key in this file, which is created if missing
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
     #[command(flatten)]
@@ -328,19 +328,19 @@ pub(crate) struct ExportArgs {
     pub(crate) print: PrintArgs,
 }
 
-/// Take over an assembly that was exported from another store.
+/// Import an assembly that `windlass export` wrote.
 ///
-/// What it references must be here before it. Import a file once, and remove it then: two stores must not own one assembly,
-/// and only within one store can windlass see that it would.
+/// Import the assemblies that it references first. Import a file once and then remove it: two stores must not own one
+/// assembly, and windlass detects this only within one store.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   windlass import h_bta.export
   windlass import h_bta.export --key h_bta.key --state postgres://db.example.org/windlass")]
 pub(crate) struct ImportArgs {
-    /// The file that `windlass export` has written
+    /// The file that `windlass export` wrote
     pub(crate) file: PathBuf,
-    /// Open its secrets with the key in this file; else with this project's
+    /// Open the secrets with the key in this file [default: this project's key]
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
     #[command(flatten)]

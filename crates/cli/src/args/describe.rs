@@ -6,10 +6,10 @@ use clap::{Args, ValueEnum};
 
 use super::flags::{AssemblyArgs, PartsArgs, PrintArgs};
 
-/// Show what up would do, and why each step waits.
+/// Show the plan of `up`: its steps, and why each step waits.
 ///
-/// Nothing is changed. `windlass apply` carries out what -o has saved as it was looked at, or refuses and says what has moved
-/// since. More than ten steps that do the same to nodes of a cluster, and wait for the same, are listed as one.
+/// Nothing changes. `windlass apply` executes exactly the plan that -o saved, or refuses it if something changed since. More
+/// than ten identical steps of a cluster's nodes share a line.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -22,19 +22,19 @@ pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) assembly: AssemblyArgs,
 
-    /// Explain this step instead: what it waits for, and what that waits for
+    /// Explain this step instead: list its dependencies and theirs
     #[arg(long, value_name = "STEP")]
     pub(crate) why: Option<String>,
 
-    /// List each step, also of nodes that are alike
+    /// List each step, also identical steps of a cluster's nodes
     #[arg(long, conflicts_with = "why")]
     pub(crate) all: bool,
 
-    /// End with code 3 when something would be done, or --refresh shows a part that is not as on record
+    /// Exit with code 3 when something would change, or when --refresh finds drift
     #[arg(long)]
     pub(crate) detailed_exitcode: bool,
 
-    /// Look how the parts that are up really are, and show what differs from the record
+    /// Observe the existing components, and show how they differ from the records
     #[arg(long)]
     pub(crate) refresh: bool,
 
@@ -49,47 +49,47 @@ pub(crate) struct PlanArgs {
     pub(crate) print: PrintArgs,
 }
 
-/// Draw an assembly, its plan, or who reads whom in it.
+/// Draw the topology, the plan or the property references of an assembly.
 ///
-/// A file or folder is taken as a descriptor, as up and plan do. What is neither is the name of an assembly that is up: it is
-/// drawn as it was asked for, its plan as that of its last process. Where there are both, it is said which was taken:
-/// --stored takes the assembly, `./NAME` the folder. The page that --format html writes needs no network.
+/// A file or folder is read as a descriptor. Any other argument is the name of an existing assembly: its records are drawn,
+/// and its plan is that of its last process. If a folder and an assembly share a name, --stored selects the assembly and
+/// `./NAME` the folder. The page of --format html needs no network.
 #[derive(Debug, Args)]
 #[command(
     mut_arg("file", |file| {
-        file.value_name("FILE|DIR|NAME").help("The assembly's descriptor, the folder it is in, or the name of an assembly that is up")
+        file.value_name("FILE|DIR|NAME").help("The assembly's descriptor, its folder, or the name of an existing assembly")
     }),
     after_help = "\
 Examples:
   windlass graph fixtures/assemblies/h_bta --format svg > h_bta.svg
   windlass graph shop.yaml --view plan --format html > plan.html
-  windlass graph h_bta --stored --view properties --format mermaid    # one that is up, by its name"
+  windlass graph h_bta --stored --view properties --format mermaid    # an existing assembly"
 )]
 pub(crate) struct GraphArgs {
     #[command(flatten)]
     pub(crate) assembly: AssemblyArgs,
 
-    /// Draw the assembly of this name that is up, also where a file or folder is called so
+    /// Draw the existing assembly of this name, even if a file or folder has the same name
     #[arg(long, conflicts_with_all = ["name", "parameters", "params", "catalog"])]
     pub(crate) stored: bool,
 
-    /// What is drawn
+    /// The view to draw
     #[arg(long, value_enum, default_value_t = GraphKind::Topology)]
     pub(crate) view: GraphKind,
 
-    /// Write in this form
+    /// Write in this format
     #[arg(long, value_enum, default_value_t = GraphFormat::Dot)]
     pub(crate) format: GraphFormat,
 }
 
-/// What is drawn of an assembly.
+/// A view of an assembly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GraphKind {
     /// Components and relationships.
     Topology,
     /// Steps and waits.
     Plan,
-    /// Who reads whom.
+    /// References between properties.
     Properties,
 }
 
@@ -102,16 +102,16 @@ pub(crate) enum GraphFormat {
     Mermaid,
     /// The data, with a version.
     Json,
-    /// A picture.
+    /// An image.
     Svg,
-    /// A page to move about in.
+    /// An interactive page.
     Html,
 }
 
-/// Print an assembly's descriptor with everything filled in that is known.
+/// Print an assembly's descriptor with all known values filled in.
 ///
-/// What is printed is a descriptor in canonical form. A reference whose value is not known yet stays, with the reason
-/// behind it; secrets are not shown.
+/// Prints a descriptor in canonical form. A reference without a known value stays, followed by the reason. Secrets are not
+/// shown.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -162,27 +162,27 @@ pub(crate) struct CheckArgs {
     #[arg(value_name = "FILE|DIR", required_unless_present = "explain")]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Look for descriptors in this folder too
+    /// Search this folder for descriptors too
     #[arg(long, value_name = "DIR")]
     pub(crate) catalog: Vec<PathBuf>,
 
-    /// Print in this form
+    /// Print in this format
     #[arg(long, value_enum, default_value_t = CheckFormat::Human)]
     pub(crate) format: CheckFormat,
 
-    /// End with code 2 on these too, not on errors alone
+    /// Exit with code 2 on these too, not only on errors
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) deny: Option<Deny>,
 
-    /// Repair what can be repaired without a doubt, and leave the rest of each file as it is
+    /// Apply all safe fixes, and leave the rest of each file unchanged
     #[arg(long)]
     pub(crate) fix: bool,
 
-    /// Only print what --fix would change
+    /// Print the changes of --fix without writing them
     #[arg(long, requires = "fix")]
     pub(crate) dry_run: bool,
 
-    /// Explain the code of a message instead
+    /// Explain the code of an error, warning or note instead
     #[arg(long, value_name = "CODE", exclusive = true)]
     pub(crate) explain: Option<String>,
 }
@@ -190,7 +190,7 @@ pub(crate) struct CheckArgs {
 /// How what was found is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CheckFormat {
-    /// For people.
+    /// Text for people.
     Human,
     /// As JSON, with a version.
     Json,
@@ -207,12 +207,12 @@ pub(crate) enum Deny {
     Warnings,
 }
 
-/// Explain the code of a message.
+/// Explain the code of an error, warning or note.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   windlass explain WL0112")]
 pub(crate) struct ExplainArgs {
-    /// The code, as `WL0112`
+    /// The code, such as `WL0112`
     pub(crate) code: String,
 }

@@ -10,7 +10,7 @@ use super::mistakes::{counted, whole};
 /// How something is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people.
+    /// Text for people.
     Human,
     /// As JSON, with a version.
     Json,
@@ -19,7 +19,7 @@ pub(crate) enum Format {
 /// An assembly and its parameters.
 #[derive(Debug, Args)]
 pub(crate) struct AssemblyArgs {
-    /// The assembly's descriptor, or the folder it is in
+    /// The assembly's descriptor, or its folder
     #[arg(value_name = "FILE|DIR")]
     pub(crate) file: PathBuf,
 
@@ -27,15 +27,15 @@ pub(crate) struct AssemblyArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<AssemblyName>,
 
-    /// Give a property a value; =@FILE reads it from a file, =- from standard input. Can be repeated
+    /// Set a property; =@FILE reads the value from a file, =- from standard input. Can be repeated
     #[arg(short = 'p', long = "param", value_name = "KEY=VALUE")]
     pub(crate) parameters: Vec<String>,
 
-    /// Take values of properties from a YAML file; a value given by -p goes before. Can be repeated
+    /// Read values of properties from a YAML file; -p takes precedence. Can be repeated
     #[arg(long, visible_alias = "param-file", value_name = "FILE")]
     pub(crate) params: Vec<PathBuf>,
 
-    /// Look for descriptors in this folder too
+    /// Search this folder for descriptors too
     #[arg(long, value_name = "DIR")]
     pub(crate) catalog: Vec<PathBuf>,
 }
@@ -47,7 +47,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = counted)]
     pub(crate) parallelism: Option<u16>,
 
-    /// Let running jobs end by themselves for this many seconds when interrupted
+    /// Wait this many seconds for running jobs to end after an interruption
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = whole, allow_negative_numbers = true)]
     pub(crate) grace: u32,
 
@@ -58,11 +58,11 @@ pub(crate) struct RunArgs {
 /// Whether something is done, or only said.
 #[derive(Debug, Args)]
 pub(crate) struct DryRunArgs {
-    /// Say what would be done, and change nothing
+    /// Print the changes and the plan, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// With --dry-run, end with code 3 when something would be done
+    /// With --dry-run, exit with code 3 when something would change
     #[arg(long, requires = "dry_run")]
     pub(crate) detailed_exitcode: bool,
 }
@@ -70,7 +70,7 @@ pub(crate) struct DryRunArgs {
 /// Whether it is done against others.
 #[derive(Debug, Args)]
 pub(crate) struct ForceArgs {
-    /// Do it even where other assemblies reference this one and lose what they use
+    /// Proceed even if other assemblies reference components that are removed or replaced
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -78,11 +78,11 @@ pub(crate) struct ForceArgs {
 /// Which parts a plan is about.
 #[derive(Debug, Args)]
 pub(crate) struct PartsArgs {
-    /// Limit the plan to this part and what it waits for, as `B` or `B__1`
+    /// Limit the plan to this component and its dependencies, such as `B` or `B__1`
     #[arg(long, value_name = "PART")]
     pub(crate) target: Vec<String>,
 
-    /// Uninstall this part and install it again, whether it has changed or not, as `B` or `B__1`
+    /// Re-create this component even if it has not changed, such as `B` or `B__1`
     #[arg(long, value_name = "PART")]
     pub(crate) replace: Vec<String>,
 }
@@ -90,7 +90,7 @@ pub(crate) struct PartsArgs {
 /// How something that is found is printed.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct PrintArgs {
-    /// Print in this form
+    /// Print in this format
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
 }
@@ -105,7 +105,7 @@ pub(crate) struct HowArgs {
     #[arg(short = 'o', long, value_name = "PLAN", requires = "dry_run")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Leave it to `windlass run`, now or when it is next started, and don't wait
+    /// Queue the request for `windlass run` and don't wait for it
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) queue: bool,
 

@@ -6,9 +6,9 @@ use clap::{Args, Subcommand};
 
 use super::flags::PrintArgs;
 
-/// Make and keep images for sandboxes, without an engine or a registry.
+/// Build and manage images for sandboxes, without an engine or a registry.
 ///
-/// Images are kept unpacked in the folder windlass/images of the user's cache, each checked by its digests.
+/// Images are unpacked in the folder windlass/images of the user's cache and verified by their digests.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -30,9 +30,9 @@ pub(crate) enum ImageCommand {
     Prune(ImagePruneArgs),
 }
 
-/// Make an image of a folder, or of this host's static busybox.
+/// Build an image from a folder, or from this host's static busybox.
 ///
-/// The same files make the same image, byte for byte.
+/// The same files produce the same image, byte for byte.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -44,23 +44,23 @@ pub(crate) struct ImageBuildArgs {
     #[arg(value_name = "DIR", required_unless_present = "busybox")]
     pub(crate) folder: Option<PathBuf>,
 
-    /// Take the static busybox of this host instead: a shell and the usual small tools
+    /// Use the static busybox of this host instead: a shell and the usual small tools
     #[arg(long, conflicts_with = "folder")]
     pub(crate) busybox: bool,
 
-    /// Name the image; without a tag it is `latest`
+    /// Name the image; the default tag is `latest`
     #[arg(short = 't', long = "tag", value_name = "NAME[:TAG]")]
     pub(crate) name: String,
 
-    /// Write the image to a file too, as `docker load` takes it
+    /// Write the image to a file too, in the format of `docker load`
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
 
-/// Bring in images from a file.
+/// Import images from a file or folder.
 ///
-/// It may be what `docker save` writes, an OCI layout, or an artifact set out of a component archive; a tar file, also
-/// compressed by gzip or zstd, or a folder.
+/// The content is an archive of `docker save`, an OCI layout, or an artifact set of a component archive. It is a tar file,
+/// which gzip or zstd may compress, or a folder.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -71,7 +71,7 @@ pub(crate) struct ImageImportArgs {
     #[arg(value_name = "FILE|DIR")]
     pub(crate) path: PathBuf,
 
-    /// Name the image, beside the names that the file gives it
+    /// Add a name to the names that the file declares
     #[arg(short = 't', long = "tag", value_name = "NAME[:TAG]")]
     pub(crate) name: Option<String>,
 }
@@ -87,14 +87,14 @@ pub(crate) struct ImageLsArgs {
     pub(crate) print: PrintArgs,
 }
 
-/// Remove images that have no name any more.
+/// Remove images without a name.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   windlass image prune
   windlass image prune --all")]
 pub(crate) struct ImagePruneArgs {
-    /// Remove those with names too, all that no job uses
+    /// Remove images with names too, except those that a job uses
     #[arg(long)]
     pub(crate) all: bool,
 }

@@ -7,7 +7,7 @@ use clap_complete::Shell;
 
 /// Print a script that completes commands and options in a shell.
 ///
-/// Those of bash and zsh complete the names of assemblies, parts and processes too, from the store of the working folder.
+/// In bash and zsh the script also completes the names of assemblies, components and processes of the working folder.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -20,13 +20,13 @@ pub(crate) struct CompletionsArgs {
     pub(crate) shell: Shell,
 }
 
-/// Write the manual pages, one a command.
+/// Write the manual pages, one for each command.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   windlass man ~/.local/share/man/man1")]
 pub(crate) struct ManArgs {
-    /// The folder to write them to; it is made if it is not there
+    /// The folder for the pages, which is created if missing
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
 }

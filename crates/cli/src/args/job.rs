@@ -6,9 +6,9 @@ use super::flags::PrintArgs;
 
 /// Run one job by hand, as a driver would run a script.
 ///
-/// What is piped in is its standard input, and what it writes comes out as it is written. It gets a working folder of its
-/// own and no variable of this shell. Exit code 0 if it exits with 0, else 1, and a message says how it ended. A pipe or a file
-/// gets its output byte for byte; a terminal shows control characters escaped.
+/// The job reads this command's standard input, and its output appears immediately. It has its own working folder and no
+/// variables of this shell. The exit code is 0 if the job exits with 0, else 1, and a message states how the job ended. A
+/// terminal shows control characters escaped; a pipe or file receives them unchanged.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -16,27 +16,27 @@ Examples:
   windlass exec --image demo:1 --runtime docker --timeout 30s -- ./check.sh < request.yaml
   windlass exec --image demo:1 --engine podman --network bridge --env REGION=eu-1 -- env")]
 pub(crate) struct ExecArgs {
-    /// Run it in the file system of this image
+    /// Run the job in the file system of this image
     #[arg(long, value_name = "IMAGE")]
     pub(crate) image: Option<String>,
 
-    /// Run it on this runtime [default: docker with an engine, sandbox with an image, else process]
+    /// Run the job on this runtime [default: docker with --engine, sandbox with --image, else process]
     #[arg(long, value_enum, value_name = "RUNTIME")]
     pub(crate) runtime: Option<RuntimeName>,
 
-    /// Ask this engine for containers: docker, podman, or an address as unix:///run/docker.sock
+    /// Use this container engine: docker, podman, or an address such as unix:///run/docker.sock
     #[arg(long, value_name = "ENGINE")]
     pub(crate) engine: Option<String>,
 
-    /// Give it this network: none, bridge, host, or one of the engine
+    /// Connect the job to this network: none, bridge, host, or a network of the engine
     #[arg(long, value_name = "NETWORK")]
     pub(crate) network: Option<String>,
 
-    /// End it after this time, as 30s, 10m or 1h [default: 1h]
+    /// Stop the job after this time, such as 30s, 10m or 1h [default: 1h]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) timeout: Option<std::time::Duration>,
 
-    /// Set a variable
+    /// Set an environment variable of the job
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) env: Vec<String>,
 
@@ -45,12 +45,12 @@ pub(crate) struct ExecArgs {
     pub(crate) command: Vec<String>,
 }
 
-/// What runs jobs.
+/// A runtime for jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RuntimeName {
     /// Processes of this host.
     Process,
-    /// An image without an engine.
+    /// Sandboxes with an image, without an engine.
     Sandbox,
     /// Containers of an engine.
     Docker,
@@ -76,14 +76,14 @@ fn duration(text: &str) -> Result<std::time::Duration, String> {
         "s" => 1_000,
         "m" => 60_000,
         "h" => 3_600_000,
-        _ => return Err("expected a number with a unit, as 500ms, 30s, 10m or 1h".to_owned()),
+        _ => return Err("expected a number with a unit, such as 500ms, 30s, 10m or 1h".to_owned()),
     };
     let time =
         number.parse::<u64>().ok().and_then(|number| number.checked_mul(millis)).filter(|time| *time > 0);
-    time.map(std::time::Duration::from_millis).ok_or_else(|| format!("`{number}` is no usable number"))
+    time.map(std::time::Duration::from_millis).ok_or_else(|| format!("`{number}` is not a valid number"))
 }
 
-/// Show what can run jobs here, how well it shuts them in, and what is missing.
+/// List the available runtimes, their isolation, and missing requirements.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -49,7 +49,7 @@ pub(crate) fn size(text: &str) -> Result<usize, String> {
     let bytes = number.trim().parse::<u32>().ok().and_then(|number| number.checked_mul(1 << shift));
     match bytes {
         Some(bytes @ 1..) => Ok(bytes as usize),
-        _ => Err("it is a number of bytes below 4GiB, as `64MiB`".to_owned()),
+        _ => Err("expected a number of bytes below 4GiB, such as `64MiB`".to_owned()),
     }
 }
 
@@ -82,7 +82,7 @@ fn complete(error: &mut Error, mut given: impl Iterator<Item = String>) {
             let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
             if word == "stop" {
                 // `stop` sounds like a pause, so `down`, which removes the assembly, must not be suggested.
-                let tip = "windlass set-state NAME Inactive stops the parts of an assembly and keeps them; windlass cancel NAME stops what runs on it";
+                let tip = "windlass set-state NAME Inactive stops the parts of an assembly and keeps them; windlass cancel NAME PROCESS stops a process";
                 error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
                 error.remove(ContextKind::SuggestedSubcommand);
             } else if let Some(meant) = command(word, given) {
@@ -94,14 +94,14 @@ fn complete(error: &mut Error, mut given: impl Iterator<Item = String>) {
             let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidValue) else { return };
             let Some(ContextValue::Strings(valid)) = error.get(ContextKind::ValidValue) else { return };
             if let Some(line) = in_order(word, valid, given) {
-                let tip = format!("they stand in another order: {line}").into();
+                let tip = format!("the arguments have another order: {line}").into();
                 error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
             } else if let Some(meant) = value(word, valid) {
                 error.insert(ContextKind::SuggestedValue, ContextValue::String(meant));
             }
         }
         ErrorKind::ArgumentConflict if given.next().as_deref() == Some("ps") => {
-            let tip = "one process is shown by windlass ps show PROCESS".into();
+            let tip = "to show one process, use windlass ps show PROCESS".into();
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
         }
         _ => {}
@@ -219,7 +219,10 @@ mod tests {
             ("scale shop out web", "windlass scale out shop web"),
         ] {
             let said = said(line);
-            assert!(said.contains(&format!("tip: they stand in another order: {right}")), "{line}: {said}");
+            assert!(
+                said.contains(&format!("tip: the arguments have another order: {right}")),
+                "{line}: {said}"
+            );
         }
     }
 

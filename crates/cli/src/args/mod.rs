@@ -36,18 +36,18 @@ pub(crate) const SUPERVISE: &str = "supervise";
 /// The hidden command by which the scripts of `windlass completions` request names.
 pub(crate) const COMPLETE_NAMES: &str = "complete-names";
 
-/// Bring assemblies up and down whose parts are driven by anything.
+/// Manage the lifecycle of assemblies: create, update, repair, scale and remove them.
 #[derive(Debug, Parser)]
 #[command(name = "windlass", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
 
-    /// Keep the state in this PostgreSQL database, as postgres://USER@HOST/DATABASE, instead of .windlass
+    /// Keep the state in this PostgreSQL database, such as postgres://USER@HOST/DATABASE, instead of .windlass
     #[arg(long, value_name = "ADDRESS", global = true)]
     pub(crate) state: Option<String>,
 
-    /// Read documents of up to this many bytes, as 64MiB [default: 16MiB]
+    /// Read documents up to this size, such as 64MiB [default: 16MiB]
     #[arg(long, value_name = "SIZE", global = true, value_parser = mistakes::size)]
     pub(crate) max_size: Option<usize>,
 }
@@ -55,20 +55,20 @@ pub(crate) struct Cli {
 const AFTER_HELP: &str = "\
 Exit codes:
   0    done
-  1    something failed; what was done is recorded, and the same command again goes on from there
-  2    wrong input; nothing was changed
-  3    something would change, where --detailed-exitcode asks for that
-  130  interrupted; the same command again goes on from there
+  1    something failed; the results are recorded, and the same command resumes
+  2    wrong input; nothing changed
+  3    with --detailed-exitcode: something would change
+  130  interrupted; the same command resumes
 
 Environment:
-  WINDLASS_STATE        where the state is kept, as --state says
+  WINDLASS_STATE        the address of the state, as for --state
   WINDLASS_KEY_FILE     the file with the key that seals secrets (default: .windlass/key)
-  WINDLASS_PARAM_<NAME> the value of a property that has none by -p or --params; NAME is that
-                        of the property in upper case, with _ for - and .
-  XDG_CACHE_HOME        the folder with the folder windlass/images (default: ~/.cache)
+  WINDLASS_PARAM_<NAME> the value of a property without a value by -p or --params; NAME is the
+                        property's name in upper case, with _ for - and .
+  XDG_CACHE_HOME        the folder that contains windlass/images (default: ~/.cache)
   NO_COLOR              print without colours
   SPIFF_FEATURES, SPIFF_ENCRYPTION_KEY
-                        for `windlass spiff`, as the original has them
+                        for `windlass spiff`, as in the original spiff
 
 Examples:
   windlass up fixtures/assemblies/h_bta

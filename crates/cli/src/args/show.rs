@@ -22,7 +22,7 @@ pub(crate) struct PsArgs {
     #[command(subcommand)]
     pub(crate) show: Option<PsCommand>,
 
-    /// Only those of this assembly
+    /// List only the processes of this assembly
     pub(crate) name: Option<AssemblyName>,
 
     #[command(flatten)]
@@ -31,14 +31,14 @@ pub(crate) struct PsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PsCommand {
-    /// Show what was done in a process, step by step, or what has become of a request
+    /// Show a process step by step, or the status of a request
     #[command(after_help = "\
 Examples:
   windlass ps show p12
   windlass ps show p12 --format json
   windlass ps show q13")]
     Show {
-        /// The process, as `p12`, or the request, as `q13`
+        /// The process, such as `p12`, or the request, such as `q13`
         #[arg(value_name = "PROCESS|REQUEST")]
         process: AskedFor,
 
@@ -47,13 +47,13 @@ Examples:
     },
 }
 
-/// List what an assembly was asked to be, and what changed each time.
+/// List the versions of an assembly and the changes of each.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   windlass history h_bta")]
 pub(crate) struct HistoryArgs {
-    /// The assembly, also one that is gone
+    /// The assembly, which may be removed already
     pub(crate) name: AssemblyName,
 
     #[command(flatten)]
@@ -62,9 +62,9 @@ pub(crate) struct HistoryArgs {
 
 /// Remove old processes and versions from the state.
 ///
-/// A process goes with its steps, calls, jobs, logs and events when it has ended, is not among the newest N of its assembly,
-/// and ended longer ago than the age. So does a version, which nobody can roll back to afterwards. Open processes, calls that
-/// wait for a decision, and the versions that describe what is there now always stay. `windlass run` does this once a day.
+/// Removes ended processes that are older than the age and not among the newest N of their assembly, with their steps,
+/// calls, jobs, logs and events. Old versions are removed too; `rollback` to them is then impossible. Open processes,
+/// undecided calls and the versions in use are kept. `windlass run` prunes once a day.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 `retention:` in `windlass.yaml` sets both limits:
@@ -77,18 +77,18 @@ Examples:
   windlass prune --dry-run
   windlass prune h_bta --keep 10 --older 30d")]
 pub(crate) struct PruneArgs {
-    /// The assembly, also one that is gone (default: all)
+    /// The assembly, which may be removed already (default: all)
     pub(crate) name: Option<AssemblyName>,
 
     /// Keep the newest N processes and versions of each assembly (default: `retention`, else 50)
     #[arg(long, value_name = "N")]
     pub(crate) keep: Option<usize>,
 
-    /// Keep what is younger, as 90d, 12h or 30m (default: `retention`, else 90d)
+    /// Keep younger processes and versions, such as 90d, 12h or 30m (default: `retention`, else 90d)
     #[arg(long, value_name = "AGE")]
     pub(crate) older: Option<Age>,
 
-    /// Say what would be removed, and remove nothing
+    /// List what would be removed, and remove nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 
@@ -96,15 +96,15 @@ pub(crate) struct PruneArgs {
     pub(crate) print: PrintArgs,
 }
 
-/// Show what is different between two versions of an assembly.
+/// Show the differences between two versions of an assembly.
 ///
-/// `windlass history NAME` lists the versions. What is shown is what would change from the first to the second.
+/// Shows the changes from the first version to the second. `windlass history NAME` lists the versions.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   windlass diff h_bta@p12 h_bta@p15")]
 pub(crate) struct DiffArgs {
-    /// The older version: the assembly, `@`, and the process that asked for it
+    /// The older version: the assembly, `@`, and the process that created the version
     #[arg(value_name = "NAME@PROCESS")]
     pub(crate) from: VersionName,
 
@@ -128,7 +128,7 @@ impl std::str::FromStr for VersionName {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, process) =
-            text.split_once('@').ok_or("expected an assembly, `@` and a process, as `h_bta@p12`")?;
+            text.split_once('@').ok_or("expected an assembly, `@` and a process, such as `h_bta@p12`")?;
         Ok(Self {
             name: name.parse().map_err(|error| format!("{error}"))?,
             process: process.parse().map_err(|error| format!("{error}"))?,
@@ -136,10 +136,10 @@ impl std::str::FromStr for VersionName {
     }
 }
 
-/// Show how assemblies are: their components, states, outputs.
+/// Show the components, states and outputs of assemblies.
 ///
-/// Of a cluster with more than ten nodes, those that are alike share a line, and what is not well comes first. Outputs
-/// that differ are counted then: --all or a component shows them.
+/// Similar nodes of a cluster with more than ten nodes share a line, and failed nodes come first. Such a line counts outputs
+/// that differ; --all, or the name of a component, lists them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -147,10 +147,10 @@ Examples:
   windlass status h_bta B__1
   windlass status h_bta --format json")]
 pub(crate) struct StatusArgs {
-    /// Only this assembly
+    /// Show only this assembly
     pub(crate) name: Option<AssemblyName>,
 
-    /// Only this component or node, with all that is in it, as `B` or `B__1`
+    /// Show only this component or node and its contents, such as `B` or `B__1`
     pub(crate) component: Option<String>,
 
     /// List each node of large clusters too
@@ -161,7 +161,7 @@ pub(crate) struct StatusArgs {
     pub(crate) print: PrintArgs,
 }
 
-/// Show what was done for an assembly: steps, jobs, activity log.
+/// Show the steps, jobs and activity log of an assembly.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -169,13 +169,13 @@ Examples:
   windlass log h_bta --last 1
   windlass log h_bta B__1 --format json")]
 pub(crate) struct LogArgs {
-    /// The assembly, also one that is gone
+    /// The assembly, which may be removed already
     pub(crate) name: AssemblyName,
 
-    /// Only what concerns this component, as `B` or `B__1`
+    /// Show only the entries of this component, such as `B` or `B__1`
     pub(crate) component: Option<String>,
 
-    /// Only the last N processes
+    /// Show only the last N processes
     #[arg(long, value_name = "N", value_parser = counted)]
     pub(crate) last: Option<u16>,
 

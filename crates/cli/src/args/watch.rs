@@ -5,12 +5,12 @@ use clap::{Args, Subcommand};
 use super::flags::RunArgs;
 use super::mistakes::whole;
 
-/// Watch assemblies: apply policies, look at health, do what is queued.
+/// Run the daemon: execute queued requests, check health, apply policies.
 ///
-/// Takes metrics by `POST /metrics` on the socket .windlass/metrics.sock, which only its owner can reach, and from health
-/// checks: whether a part is well, and the signals of its interface `metrics`. Policies scale and heal, each time as a process
-/// of its own. Other commands work beside it. Requests for an assembly in use, and those of --queue, wait in a queue that it
-/// serves in order. After a restart it resumes the interrupted processes. SIGTERM and Ctrl-C end it with exit code 0.
+/// Policies read metrics and start processes that scale and heal. Metrics come from health checks, from the signals of the
+/// interface `metrics`, and by `POST /metrics` on the socket .windlass/metrics.sock of the same user. The daemon executes
+/// queued requests in order: those of --queue, and those for an assembly in use. Other commands work beside it. After a
+/// restart it resumes interrupted processes. SIGTERM and Ctrl-C end it with exit code 0.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -18,7 +18,7 @@ Examples:
   windlass run --health 30
   windlass run --state postgres://db.example.org/windlass")]
 pub(crate) struct WatchArgs {
-    /// Look at the health of parts every so many seconds; 0 never does
+    /// Check the health of components every this many seconds; 0 disables health checks
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = whole, allow_negative_numbers = true)]
     pub(crate) health: u32,
 
@@ -28,7 +28,8 @@ pub(crate) struct WatchArgs {
 
 /// Send a metric to `windlass run`.
 ///
-/// It has to be running in the same project. A metric that no policy reads is taken too, and the answer says which ones are read.
+/// `windlass run` has to be running in the same project. It accepts a metric that no policy reads, and its answer lists
+/// those that policies read.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -47,7 +48,7 @@ Examples:
   windlass metric push h_bta__A.load 92
   windlass metric push h_bta__B__1.integrity BROKEN")]
     Push {
-        /// The metric: the full name of a part, `.`, and the metric's name, as `h_bta__A.load`
+        /// The metric: the full name of a component, `.`, and the metric's name, such as `h_bta__A.load`
         metric: String,
         /// A load from 0 to 100, or OK or BROKEN
         reading: String,

@@ -112,7 +112,7 @@ pub(crate) async fn retry(args: RetryArgs) -> ExitCode {
 fn tell_unknown(part: &str, outputs: &[PropertyName]) {
     let names: Vec<&str> = outputs.iter().map(PropertyName::as_str).collect();
     tell!(
-        "note: what `{part}` publishes as `{}` is not said, and can't be said later; unless its report is still found, nobody knows it, and who reads it can't be made before `{part}` is made anew: `windlass up … --replace {part}`",
+        "note: output `{}` of `{part}` is unknown without `--published`; unless its report is found, parts that read it wait until you re-create `{part}` with `windlass up … --replace {part}`",
         names.join("` and `")
     );
 }
@@ -166,7 +166,7 @@ pub(crate) async fn cancel(args: CancelArgs) -> ExitCode {
         }
         (AskedFor::Process(process), false) => {
             let done = windlass.cancel(name, *process).await;
-            (done, format!("{process} is asked to stop; what runs may end"))
+            (done, format!("{process} is asked to stop; its running jobs may still end"))
         }
         (AskedFor::Request(request), true) => {
             (windlass.can_withdraw(name, *request).await, format!("{request} would be withdrawn"))

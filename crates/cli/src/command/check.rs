@@ -37,9 +37,7 @@ pub(crate) fn run(args: &CheckArgs) -> ExitCode {
 /// Checks standard input, which can't be repaired because it is not a file.
 fn from_stdin(args: &CheckArgs) -> ExitCode {
     if args.paths.len() > 1 || args.fix {
-        tell!(
-            "error: `-` is checked alone, and without `--fix`: what comes from standard input is in no file"
-        );
+        tell!("error: `-` (standard input) can't be combined with other paths or with `--fix`");
         return exit::wrong_input();
     }
     let text = match files::read_from(std::io::stdin(), max_size()) {
@@ -75,7 +73,7 @@ fn human(args: &CheckArgs, view: &CheckView) {
         let what = format!("{} in {}", plural(fixes, "repair"), plural(view.repaired.len(), "file"));
         match (fixes, args.dry_run) {
             (0, _) => tell!("nothing was repaired"),
-            (_, true) => tell!("{what} to be made; nothing was changed"),
+            (_, true) => tell!("{what} possible; nothing was changed"),
             (_, false) => tell!("{what} made"),
         }
     }
@@ -83,7 +81,7 @@ fn human(args: &CheckArgs, view: &CheckView) {
     let left = if args.fix { " left" } else { "" };
     tell!("{}, {}{denied}{left}", plural(view.errors, "error"), plural(view.warnings, "warning"));
     if view.errors + view.warnings > 0 {
-        tell!("`windlass explain CODE` tells more of a code");
+        tell!("`windlass explain CODE` explains a code");
     }
 }
 

@@ -34,10 +34,10 @@ fn print_runtime(runtime: &RuntimeView) {
         Some(engine) => format!("{} (engine: {engine})", runtime.runtime),
         None => runtime.runtime.clone(),
     };
-    let state = if runtime.ready { styled(GOOD, "ready") } else { styled(ODD, "not there") };
+    let state = if runtime.ready { styled(GOOD, "ready") } else { styled(ODD, "not available") };
     say!("\n{} {state}", styled(STRONG, name));
     say!("  {}", runtime.what);
-    for (title, texts) in [("limits", &runtime.limits), ("shut in by", &runtime.hardening)] {
+    for (title, texts) in [("limits", &runtime.limits), ("isolated by", &runtime.hardening)] {
         if !texts.is_empty() {
             say!("  {} {}", styled(DIM, format!("{title}:")), texts.join(", "));
         }

@@ -56,10 +56,10 @@ fn misfit(location: &Location) -> Option<String> {
     let runtime = &location.runtime;
     match (runtime.as_str(), &location.image) {
         ("process", Some(_)) => Some(format!(
-            "the runtime `{runtime}` runs in no image: leave `--image` out, or run it by `--runtime sandbox` or `docker`"
+            "the runtime `{runtime}` does not use images: omit `--image`, or use `--runtime sandbox` or `docker`"
         )),
         ("sandbox" | "docker", None) => {
-            Some(format!("the runtime `{runtime}` runs in an image: name one by `--image`"))
+            Some(format!("the runtime `{runtime}` needs an image: pass `--image`"))
         }
         _ => None,
     }
@@ -135,7 +135,7 @@ async fn execute(windlass: &Windlass, location: &Location, job: &Job) -> Result<
     if let Err(error) = followed
         && error.kind() != io::ErrorKind::BrokenPipe
     {
-        tell!("error: can't write what the job writes: {error}");
+        tell!("error: can't write the output of the job: {error}");
     }
     runtime.remove(&id).await?;
     Ok(outcome)

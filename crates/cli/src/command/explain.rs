@@ -18,7 +18,7 @@ pub(crate) fn run(args: &ExplainArgs) -> ExitCode {
     let near = suggest(&args.code, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
     tell!("error: there is no code `{}`{near}", args.code);
     if near.is_empty() {
-        tell!("a code is what stands in brackets behind `error`, `warning` or `note`, as `WL0112`");
+        tell!("a code follows `error`, `warning` or `note` in brackets, such as `WL0112`");
     }
     exit::wrong_input()
 }

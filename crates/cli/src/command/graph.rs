@@ -73,7 +73,7 @@ fn stored(args: &GraphArgs) -> Result<Option<AssemblyName>, ExitCode> {
         || !(given.parameters.is_empty() && given.params.is_empty() && given.catalog.is_empty());
     if of_descriptor {
         tell!(
-            "error: there is no file or folder `{name}`; --name, -p, --params and --catalog are for a descriptor, and what is up is drawn as it was asked for"
+            "error: there is no file or folder `{name}`; --name, -p, --params and --catalog apply to descriptors only"
         );
         return Err(exit::wrong_input());
     }
@@ -87,7 +87,7 @@ async fn tell_of_other(file: &Path) {
     if windlass.assemblies().await.is_ok_and(|known| known.contains(&name)) {
         let what = if file.is_dir() { "folder" } else { "file" };
         tell!(
-            "note: this is the {what} `{name}`; `windlass graph {name} --stored` draws the assembly that is up"
+            "note: this is the {what} `{name}`; `windlass graph {name} --stored` draws the existing assembly"
         );
     }
 }

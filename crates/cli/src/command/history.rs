@@ -55,7 +55,7 @@ pub(crate) async fn diff(args: DiffArgs) -> ExitCode {
     let DiffArgs { from, to, print } = args;
     if from.name != to.name {
         tell!(
-            "error: `{}` and `{}` are two assemblies; a diff is between versions of one",
+            "error: `{}` and `{}` are two assemblies; a diff compares versions of one assembly",
             from.name,
             to.name
         );

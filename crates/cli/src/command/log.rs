@@ -72,7 +72,7 @@ pub(crate) fn print_process(process: &ProcessLog) {
     let told = |step: &&StepLog| !step.jobs.is_empty() || step.failure.is_some();
     process.steps.iter().filter(told).for_each(print_step);
     if !process.steps.is_empty() && !process.steps.iter().any(|step| told(&step)) {
-        say!("  {} in which no script ran", plural(process.steps.len(), "step"));
+        say!("  {} without a script run", plural(process.steps.len(), "step"));
     }
     for entry in &process.activity {
         print_activity(entry);

@@ -118,7 +118,7 @@ fn fail(error: &Error) -> ExitCode {
 /// If a process id was given as an assembly name, explains how to show a process.
 fn tell_of_process(name: &AssemblyName) {
     if let Ok(process) = name.as_str().parse::<ProcessId>() {
-        tell!("note: a process is shown by `windlass ps show {process}`");
+        tell!("note: `windlass ps show {process}` shows a process");
     }
 }
 
@@ -132,7 +132,7 @@ async fn fail_of_file(error: &Error, file: &Path) -> ExitCode {
         && known.assemblies.iter().any(|assembly| assembly.name.as_str() == name)
     {
         tell!(
-            "note: `{name}` is an assembly that is known here; this takes its descriptor, and `windlass status {name}` shows it"
+            "note: this command expects a descriptor, and `{name}` is an existing assembly; `windlass status {name}` shows it"
         );
     }
     code

@@ -59,7 +59,7 @@ pub(crate) async fn run(args: PlanArgs) -> ExitCode {
 /// Prints how to execute a saved plan.
 pub(crate) fn tell_saved(file: Option<&Path>) {
     if let Some(file) = file {
-        tell!("saved; `windlass apply {}` carries it out", file.display());
+        tell!("saved; execute it with `windlass apply {}`", file.display());
     }
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn print_undone(undone: &Diff) {
     if undone.is_empty() {
         return;
     }
-    say!("left as it is, because of `--target`; `up` without it would do this:");
+    say!("not in the plan, because of `--target`; `up` without it would also do:");
     for (_, line) in lines(undone) {
         say!("{}", styled(DIM, crate::output::indent(&line, "  ").trim_end()));
     }
@@ -177,14 +177,16 @@ fn print_drift(assembly: &AssemblyName, drift: &[DriftView], whole: bool) {
         say!("  {}", styled(style, format!("! {names}: {seen}")));
     }
     let well = drift.iter().filter(|part| part.well == Some(true)).count();
-    say!("{} looked at, {well} as on record", plural(drift.len(), "part"));
+    say!("{} observed, {well} as recorded", plural(drift.len(), "part"));
     if let Some(unwell) = drift.iter().find(|part| part.well == Some(false)) {
         let part = unwell.element.local();
         say!(
             "{}",
             styled(
                 DIM,
-                format!("`up` goes by the record; `windlass heal {assembly} {part}` stops and starts a part")
+                format!(
+                    "`up` relies on the records; `windlass heal {assembly} {part}` stops and starts a part"
+                )
             )
         );
     }
@@ -213,7 +215,7 @@ fn why(plan: &PlanView, step: &str, format: Format) -> ExitCode {
         say!("{indent}{word} {} {}: {reason}", because.on, because.action);
     }
     if why.waits.is_empty() {
-        say!("  it waits for nothing");
+        say!("  it waits for no other step");
     }
     exit::DONE
 }
@@ -242,7 +244,8 @@ fn print(plan: &PlanView, whole: bool) -> ExitCode {
     Listing::new(&calling, Waits::Told, whole).print();
     let silent = plan.steps.len() - calling.len();
     if silent > 0 {
-        say!("and {} in which only a state moves on", plural(silent, "step"));
+        let change = if silent == 1 { "changes" } else { "change" };
+        say!("and {} that only {change} a state", plural(silent, "step"));
     }
     say!("longest chain: {}", chain(&plan.critical_path, whole));
     print_undone(&plan.undone);

@@ -86,7 +86,7 @@ async fn hand_over<'w>(
 ) -> Result<Started, windlass::Error> {
     let pending = ask().await?;
     let RequestRecord { id, assembly, .. } = pending.request();
-    tell!("{holder} is at work on `{assembly}`; it does this in its turn, as {id}");
+    tell!("{holder} holds `{assembly}` and executes this request in turn, as {id}");
     pending.begun(stop).await
 }
 
@@ -102,7 +102,7 @@ fn print_queued(pending: &Pending<'_>, format: Format) -> ExitCode {
         });
     }
     say!(
-        "{}: {intent} is left to `windlass run`, as {id}; `windlass cancel {assembly} {id}` takes it back",
+        "{}: {intent} is queued for `windlass run`, as {id}; `windlass cancel {assembly} {id}` withdraws it",
         styled(STRONG, assembly)
     );
     exit::DONE
@@ -118,7 +118,7 @@ async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format)
     {
         let assembly = &before.process.assembly;
         if format == Format::Human {
-            say!("{} {}", styled(STRONG, "going on:"), reads_anew(before));
+            say!("{} {}", styled(STRONG, "resuming:"), reads_anew(before));
         }
         left.clone_from(&before.stale);
         ended = match windlass.change(assembly, Ask::Retry { assume: None }, stop).await {
@@ -129,7 +129,7 @@ async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format)
     let code = match ended {
         Ok(ended) if format == Format::Human => {
             if ended.process.status == ProcessStatus::Completed && !ended.stale.is_empty() {
-                say!("  {}; `windlass retry {}` sees to that", reads_anew(&ended), ended.process.assembly);
+                say!("  {}; `windlass retry {}` updates them", reads_anew(&ended), ended.process.assembly);
             }
             code(ended.process.status)
         }
@@ -145,11 +145,11 @@ fn reads_anew(ended: &Ended) -> String {
     let relationships: BTreeSet<&str> = pairs.iter().map(|pair| pair.relationship.as_str()).collect();
     let made = (!relationships.is_empty()).then(|| {
         let verb = if relationships.len() == 1 { "was" } else { "were" };
-        format!("{} {verb} made with what has changed since", alike::names(relationships))
+        format!("{} {verb} created with outdated inputs", alike::names(relationships))
     });
     let read = (!parts.is_empty()).then(|| {
-        let verb = if parts.len() == 1 { "reads" } else { "read" };
-        format!("{} {verb} what has changed since", alike::names(parts.iter().map(ElementName::local)))
+        let verb = if parts.len() == 1 { "has" } else { "have" };
+        format!("{} {verb} outdated inputs", alike::names(parts.iter().map(ElementName::local)))
     });
     read.into_iter().chain(made).collect::<Vec<_>>().join(", and ")
 }
@@ -234,7 +234,7 @@ impl Trouble {
                 }
                 Err(error) => {
                     if !std::mem::replace(&mut self.is_told, true) {
-                        tell!("{error}; it is tried again");
+                        tell!("{error}; windlass tries again");
                     }
                     tokio::time::sleep(PAUSE).await;
                 }
@@ -250,7 +250,7 @@ async fn patiently<T>(preparing: impl Future<Output = T>) -> T {
         prepared = &mut preparing => return prepared,
         () = tokio::time::sleep(Duration::from_secs(1)) => {}
     }
-    tell!("waiting for what an interrupted run has left to end");
+    tell!("waiting for jobs of an interrupted run to end");
     preparing.await
 }
 
@@ -320,13 +320,13 @@ fn print_plan(started: &Started, plan: &PlanView) {
     }
     super::plan::print_first_changes(plan);
     let steps = plural(calling.len(), "step");
-    let continues = process.continues.map(|id| format!(", goes on from {id}")).unwrap_or_default();
+    let continues = process.continues.map(|id| format!(", resumes {id}")).unwrap_or_default();
     say!("{name}: {steps}, up to {} at once ({} {}{continues})", plan.widest, process.id, process.intent);
     let mut listing = Listing::new(&calling, Waits::Untold, false);
     let left_out = if listing.len() > MOST_LISTED { listing.cut(FEW_LISTED) } else { 0 };
     listing.print();
     if left_out > 0 {
-        say!("      and {left_out} more; `windlass ps show {}` tells of those that ran", process.id);
+        say!("      and {left_out} more; `windlass ps show {}` lists those that ran", process.id);
     }
     say!();
 }
@@ -346,7 +346,7 @@ fn print_ended(ended: &Ended) {
         (ProcessStatus::Completed, _) => {
             let done = styled(GOOD, "done:");
             if ended.reached.rank() < ended.goal.rank() {
-                say!("{done} what was asked for ({took}); {name} as a whole is {}", ended.reached);
+                say!("{done} the requested steps ({took}); {name} as a whole is {}", ended.reached);
             } else {
                 say!("{done} {name} is {} ({took})", ended.reached);
             }
@@ -366,15 +366,14 @@ fn hint(ended: &Ended) -> String {
     let process = &ended.process;
     let name = &process.assembly;
     if ended.tally.undecided > 0 {
-        return format!(
-            "look whether it was done, then `windlass retry {name} --assume done`, `not-done` or `failed`"
-        );
+        return format!("check it, then run `windlass retry {name} --assume done`, `not-done` or `failed`");
     }
-    let went = format!("`windlass log {name}` shows what ran; the same command again goes on from here");
+    let went =
+        format!("`windlass log {name}` lists the steps that ran; the same command resumes the process");
     if process.intent == Intent::Down && ended.tally.failed > 0 {
         return format!(
-            "{went}, with the scripts that it came up with\n  `windlass down {name} --current-packages FILE` runs those that lie around a \
-             descriptor now"
+            "{went}, with the pinned scripts\n  `windlass down {name} --current-packages FILE` runs the current \
+             scripts of a descriptor instead"
         );
     }
     went

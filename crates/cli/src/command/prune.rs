@@ -40,13 +40,13 @@ fn print(view: &PruneView) -> ExitCode {
     }
     if view.assemblies.is_empty() {
         say!(
-            "nothing to prune: the newest {} and all that is younger than {} is kept",
+            "nothing to prune: windlass keeps the newest {} and all that are younger than {}",
             view.keep,
             view.older
         );
     }
     for held in &view.held {
-        tell!("warning: `{}` is held by {}; prune it again when that has ended", held.name, held.by);
+        tell!("warning: `{}` is held by {}; prune it again later", held.name, held.by);
     }
     exit::DONE
 }

@@ -53,7 +53,7 @@ async fn show_request(windlass: &Windlass, request: RequestId, format: Format) -
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
     let id = styled(STRONG, request.id);
     let what = format!("{} {}", request.assembly, request.intent);
-    say!("{id} {what} {} {status}{begun}, asked by {}{why}", styled(DIM, request.asked), request.by);
+    say!("{id} {what} {} {status}{begun}, requested by {}{why}", styled(DIM, request.asked), request.by);
     match process {
         Some(process) => show(windlass, process, format).await,
         None => exit::DONE,
@@ -62,7 +62,7 @@ async fn show_request(windlass: &Windlass, request: RequestId, format: Format) -
 
 fn print(view: &ProcessesView) -> ExitCode {
     if view.processes.is_empty() && view.requests.is_empty() {
-        say!("nothing was asked of windlass here yet");
+        say!("there are no processes yet");
     }
     let names = view.processes.iter().map(|process| (&process.assembly, &process.intent));
     let names = names.chain(view.requests.iter().map(|request| (&request.assembly, &request.intent)));
@@ -88,7 +88,7 @@ fn print(view: &ProcessesView) -> ExitCode {
     for request in &view.requests {
         let id = styled(STRONG, format!("{:>5}", request.id.to_string()));
         let what = format!("{:<assembly$} {:<intent$}", request.assembly.as_str(), request.intent);
-        say!("{id} {what} {} pending, asked by {}", styled(DIM, request.asked), request.by);
+        say!("{id} {what} {} pending, requested by {}", styled(DIM, request.asked), request.by);
     }
     exit::DONE
 }

@@ -38,7 +38,7 @@ pub(crate) async fn run(args: StatusArgs) -> ExitCode {
 
 fn print(tree: Tree, view: &StatusView, one_part: bool) -> ExitCode {
     if view.assemblies.is_empty() {
-        say!("nothing is up here; `windlass up FILE` brings an assembly up");
+        say!("there are no assemblies; `windlass up FILE` creates one");
     }
     for (at, assembly) in view.assemblies.iter().enumerate() {
         if at > 0 {
@@ -71,10 +71,7 @@ fn print_head(now: Timestamp, assembly: &AssemblyView) {
         let how = match &process.runs {
             Some(holder) => format!("is run by {holder}"),
             None => {
-                format!(
-                    "was interrupted; the same command again, or `windlass retry {}`, goes on",
-                    assembly.name
-                )
+                format!("was interrupted; the same command or `windlass retry {}` resumes it", assembly.name)
             }
         };
         say!("  {}", styled(ODD, format!("{} {} {how}", process.id, process.intent)));
@@ -97,8 +94,8 @@ fn print_undecided(assembly: &AssemblyName, undecided: &[UndecidedView], whole: 
             (Some(relationship), Some(pair)) => format!(" of {relationship}, {}", between(pair)),
             _ => String::new(),
         };
-        say!("  {}", styled(BAD, format!("{names} {action}{of}: not known whether it was done")));
-        say!("    look, then `windlass retry {assembly} --assume done`, `not-done` or `failed`");
+        say!("  {}", styled(BAD, format!("{names} {action}{of}: its outcome is unknown")));
+        say!("    check it, then run `windlass retry {assembly} --assume done`, `not-done` or `failed`");
     }
 }
 
@@ -114,7 +111,7 @@ fn print_leaving(now: Timestamp, leaving: &[LeavingView], whole: bool) {
         say!(
             "  {names} {} {}",
             styled(state_style(first.state), first.state),
-            styled(DIM, format!("{since}, to go"))
+            styled(DIM, format!("{since}, to be removed"))
         );
         if let Some(failure) = &first.failure {
             let failure = failure.to_string();
@@ -142,9 +139,10 @@ fn named(pairs: &[PairView]) -> Option<String> {
 fn print_foot(assembly: &AssemblyView) {
     for RelationshipView { name, made, half_made, half_ended, missing } in &assembly.relationships {
         if *made > 0 {
-            say!("  {name} made × {made}");
+            say!("  {name} created × {made}");
         }
-        for (word, pairs) in [("half-made", half_made), ("half-ended", half_ended), ("missing", missing)] {
+        for (word, pairs) in [("half-created", half_made), ("half-ceased", half_ended), ("missing", missing)]
+        {
             if let Some(named) = named(pairs) {
                 say!("  {}", styled(ODD, format!("{name} {word}: {named}")));
             }

@@ -26,10 +26,10 @@ pub(crate) async fn export(args: ExportArgs) -> ExitCode {
     };
     let shown = file.display();
     let said = if dry.dry_run {
-        format!("{name} would be in {shown}, and here no longer")
+        format!("{name} would move to {shown}")
     } else {
         let key = key.as_ref().map(|key| format!(" --key {}", key.display())).unwrap_or_default();
-        format!("{name} is in {shown}, and here no longer; `windlass import {shown}{key}` takes it over")
+        format!("{name} has moved to {shown}; import it with `windlass import {shown}{key}`")
     };
     match moved {
         Ok(()) => tell(name, file, &said, &dry, print),
@@ -52,10 +52,10 @@ pub(crate) async fn import(args: ImportArgs) -> ExitCode {
     match moved {
         Ok(name) => {
             let said = if dry.dry_run {
-                format!("{name} would be here")
+                format!("{name} would be imported")
             } else {
                 format!(
-                    "{name} is here now; `windlass status {name}` shows it\n{} is used up: remove it, and import it nowhere else",
+                    "{name} is imported; `windlass status {name}` shows it\nremove {} now, and do not import it again",
                     file.display()
                 )
             };

@@ -34,7 +34,7 @@ pub(crate) async fn run(args: WatchArgs) -> ExitCode {
     };
     let human = args.run.print.format == Format::Human;
     if human {
-        say!("metrics are taken at {}", socket.path().display());
+        say!("listening for metrics at {}", socket.path().display());
     }
     let stop = signals::listen_idle(grace(&args.run));
     let seconds = args.run.grace;
@@ -65,14 +65,16 @@ fn print(notice: &Notice, human: bool, grace: u32) {
                 ("acts", Some(assembly), format!("{what}: {because}"))
             }
             Notice::TakesUp { assembly, request, what, by } => {
-                ("takes-up", Some(assembly), format!("{request} {what}: asked by {by}"))
+                ("takes-up", Some(assembly), format!("{request} {what}: requested by {by}"))
             }
             Notice::GoesOn { assembly, process, what } => {
                 ("goes-on", Some(assembly), format!("{process} {what}"))
             }
-            Notice::GivesUp { assembly, part, times, because } => {
-                ("gives-up", Some(assembly), format!("heal {part}: {because}; {times} heals have not helped"))
-            }
+            Notice::GivesUp { assembly, part, times, because } => (
+                "gives-up",
+                Some(assembly),
+                format!("heal {part}: {because}; {times} heals did not repair it"),
+            ),
             Notice::Unwell { assembly, part, seen } => ("unwell", Some(assembly), format!("{part}: {seen}")),
             Notice::Well { assembly, part } => ("well", Some(assembly), part.clone()),
             Notice::Refused { assembly, what, why } => ("refused", Some(assembly), format!("{what}: {why}")),
@@ -91,26 +93,28 @@ fn print(notice: &Notice, human: bool, grace: u32) {
         Notice::Watches { assembly, metrics } => {
             say!("{assembly}: watching {}", some_of(metrics));
         }
-        Notice::Acts { assembly, what, because } => say!("{assembly}: {} since {because}", styled(ODD, what)),
+        Notice::Acts { assembly, what, because } => {
+            say!("{assembly}: {} because {because}", styled(ODD, what));
+        }
         Notice::TakesUp { assembly, request, what, by } => {
-            say!("{assembly}: {} ({request}), asked by {by}", styled(ODD, what));
+            say!("{assembly}: {} ({request}), requested by {by}", styled(ODD, what));
         }
         Notice::GoesOn { assembly, process, what } => {
-            say!("{assembly}: goes on with {process} {}, which was interrupted", styled(ODD, what));
+            say!("{assembly}: resumes {process} {}, which was interrupted", styled(ODD, what));
         }
         Notice::GivesUp { assembly, part, times, because } => {
             say!(
-                "{assembly}: {} {part}, since {because}, and {times} heals have not helped; it is left alone until it says \
-                 that it is well, or until somebody changes {assembly}, as by `windlass heal {assembly} {part}`",
+                "{assembly}: {} {part}: {because}, and {times} heals did not repair it; policies heal it again after its health \
+                 check succeeds, or after a change such as `windlass heal {assembly} {part}`",
                 styled(BAD, "no more heals of")
             );
         }
         Notice::Unwell { assembly, part, seen } => say!(
-            "{assembly}: {} {seen}; no policy heals it, `windlass heal {assembly} {part}` does",
+            "{assembly}: {} {seen}; no policy heals it; repair it with `windlass heal {assembly} {part}`",
             styled(BAD, format!("{part}:"))
         ),
         Notice::Well { assembly, part } => {
-            say!("{assembly}: {} it is well again", styled(GOOD, format!("{part}:")));
+            say!("{assembly}: {} it is healthy again", styled(GOOD, format!("{part}:")));
         }
         Notice::Refused { assembly, what, why } => {
             say!("{assembly}: {} {what}: {why}", styled(BAD, "not done:"));
@@ -119,11 +123,10 @@ fn print(notice: &Notice, human: bool, grace: u32) {
             let style = if *status == ProcessStatus::Completed { GOOD } else { BAD };
             say!("{assembly}: {process} {}", styled(style, status));
         }
-        Notice::Stopping { at_work } => tell!(
-            "what runs on {} has {grace} s to end by itself; interrupt again to stop it now",
-            list(at_work)
-        ),
-        Notice::Trouble(trouble) => tell!("{trouble}; it is tried again"),
+        Notice::Stopping { at_work } => {
+            tell!("the jobs of {} have {grace} s to end; interrupt again to stop them now", list(at_work));
+        }
+        Notice::Trouble(trouble) => tell!("{trouble}; windlass tries again"),
         Notice::Back { store } => tell!("{store} is back"),
         _ => {}
     }

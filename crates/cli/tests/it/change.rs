@@ -28,9 +28,9 @@ fn another_value_makes_parts_anew() {
     h_bta: 12 steps, up to 2 at once
        s1 B__1 Cease third-relationship: target.CeaseRelationship3, source.CeaseRelationship3
        s2 B__1 Stop
-          needs third-relationship: it ends before target B__1 leaves Active (h_bta/assembly.yaml:150:3)
+          needs third-relationship: it is ceased before target B__1 leaves Active (h_bta/assembly.yaml:150:3)
        s3 A    Stop
-          needs third-relationship: it ends before source A leaves Active (h_bta/assembly.yaml:150:3)
+          needs third-relationship: it is ceased before source A leaves Active (h_bta/assembly.yaml:150:3)
        s4 A    Uninstall
           needs A is Inactive first
           after all parts that change are stopped
@@ -53,12 +53,12 @@ fn another_value_makes_parts_anew() {
           needs A is Inactive first
           after all parts that change are Inactive again
       s11 B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3
-          needs third-relationship: what it was before is ended first (h_bta/assembly.yaml:150:3)
+          needs third-relationship: the old relationship is ceased first (h_bta/assembly.yaml:150:3)
           needs third-relationship: target B__1 must be Inactive (h_bta/assembly.yaml:150:3)
           needs third-relationship: source A must be Active (h_bta/assembly.yaml:150:3)
       s12 B__1 Start, Integrity
           needs B__1 is Inactive first
-          needs third-relationship: it is made before target B__1 becomes Active (h_bta/assembly.yaml:150:3)
+          needs third-relationship: it is created before target B__1 becomes Active (h_bta/assembly.yaml:150:3)
           after all parts that change are Inactive again
     longest chain: s1 → s3 → s4 → s6 → s8 → s10 → s11 → s12
     ");
@@ -82,7 +82,7 @@ fn a_part_is_replaced_or_left_alone_on_demand() {
     // If the rest does not exist, the whole is not reported as Active.
     let part = env.ok(&["up", "h_bta", "--name", "other", "--target", "A"]);
     assert!(part.stdout.contains("; other as a whole is Absent"), "{part}");
-    assert_snapshot!(env.refuses(&["up", "h_bta", "--replace", "xenial-image"]), @"error: `xenial-image` is a reference, and nothing of it is made here; name a part that is");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "--replace", "xenial-image"]), @"error: `xenial-image` is a reference, which this assembly does not create; name a component instead");
     assert_snapshot!(env.refuses(&["up", "h_bta", "--target", "C"]), @"error: `h_bta` has no part `C`; there are `internal-network`, `public-network`, `xenial-image`, `A`, `B`, `B__1`");
 }
 
@@ -98,7 +98,7 @@ fn a_target_lists_what_stays_undone() {
     for (kind, run) in [("plan", &plan), ("up", &run)] {
         assert!(run.stdout.contains("  -/+ B__1 replaced\n"), "{kind}: {run}");
         assert!(run.stdout.contains("1 to replace\n"), "{kind}: {run}");
-        let (_, undone) = run.stdout.split_once("left as it is, because of `--target`").unwrap();
+        let (_, undone) = run.stdout.split_once("not in the plan, because of `--target`").unwrap();
         assert!(
             undone.contains("  -/+ A replaced\n") && undone.contains("  - B__2 removed\n"),
             "{kind}: {run}"
@@ -183,7 +183,7 @@ fn a_cluster_grows_and_shrinks_within_its_bounds() {
     env.ok(&["scale", "in", "h_bta", "B"]);
     env.ok(&["scale", "in", "h_bta", "B"]);
     assert_snapshot!(env.refuses(&["scale", "in", "h_bta", "B"]), @"error: `h_bta__B` can't shrink by 1: nodes now 1, at least 1 (`minimum-nodes`)");
-    assert_snapshot!(env.refuses(&["scale", "in", "h_bta", "A"]), @"error: `h_bta__A` is no cluster; the clusters are `B`");
+    assert_snapshot!(env.refuses(&["scale", "in", "h_bta", "A"]), @"error: `h_bta__A` is not a cluster; the clusters are `B`");
     assert_snapshot!(env.refuses(&["scale", "in", "h_bta", "Bb"]), @"error: `h_bta` has no part `Bb`; did you mean `B`?");
 }
 
@@ -246,7 +246,7 @@ fn all_parts_go_to_a_state() {
 #[test]
 fn it_goes_back_and_its_history_is_told() {
     let env = up();
-    assert_snapshot!(env.refuses(&["rollback", "h_bta"]), @"error: `h_bta` was never anything else than it is; `windlass history h_bta` lists what it was");
+    assert_snapshot!(env.refuses(&["rollback", "h_bta"]), @"error: `h_bta` has no earlier version to roll back to; `windlass history h_bta` lists its versions");
     env.ok(&["up", "h_bta", "-p", "data=other"]);
     assert_snapshot!(env.ok(&["diff", "h_bta@p1", "h_bta@p2"]).out(), @"
     -/+ A replaced
@@ -278,12 +278,12 @@ fn it_goes_back_and_its_history_is_told() {
     // Versions from before a teardown are not versions of the new assembly.
     env.ok(&["down", "h_bta"]);
     env.ok(&["up", "h_bta"]);
-    assert_snapshot!(env.refuses(&["rollback", "h_bta"]), @"error: `h_bta` was never anything else than it is; `windlass history h_bta` lists what it was");
-    assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p2"]), @"error: `h_bta` was nothing yet at p2; `windlass history h_bta` lists what it was");
-    assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p0"]), @"error: `h_bta` has no process p0; `windlass ps` lists those that there are");
-    assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p99"]), @"error: `h_bta` has no process p99; `windlass ps` lists those that there are");
-    assert_snapshot!(env.refuses(&["diff", "h_bta@p1", "h_bta@p99"]), @"error: `h_bta` has no process p99; `windlass ps` lists those that there are");
-    assert_snapshot!(env.refuses(&["diff", "h_bta@p1", "other@p3"]), @"error: `h_bta` and `other` are two assemblies; a diff is between versions of one");
+    assert_snapshot!(env.refuses(&["rollback", "h_bta"]), @"error: `h_bta` has no earlier version to roll back to; `windlass history h_bta` lists its versions");
+    assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p2"]), @"error: `h_bta` did not exist before p2; `windlass history h_bta` lists its versions");
+    assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p0"]), @"error: `h_bta` has no process p0; `windlass ps` lists all processes");
+    assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p99"]), @"error: `h_bta` has no process p99; `windlass ps` lists all processes");
+    assert_snapshot!(env.refuses(&["diff", "h_bta@p1", "h_bta@p99"]), @"error: `h_bta` has no process p99; `windlass ps` lists all processes");
+    assert_snapshot!(env.refuses(&["diff", "h_bta@p1", "other@p3"]), @"error: `h_bta` and `other` are two assemblies; a diff compares versions of one assembly");
 }
 
 /// A state set for all parts is rolled back, too.
@@ -392,12 +392,12 @@ fn a_process_is_cancelled() {
       "done": false
     }
     "#);
-    assert_snapshot!(env.ok(&["cancel", "small", "p1"]).out(), @"p1 is asked to stop; what runs may end");
+    assert_snapshot!(env.ok(&["cancel", "small", "p1"]).out(), @"p1 is asked to stop; its running jobs may still end");
     let run = running.end();
     assert_eq!(run.code(), Some(130), "{run}");
     assert_eq!(env.trace(), ["Install"], "what ran was stopped, and nothing was started after");
     assert_snapshot!(env.refuses(&["cancel", "small", "p1"]), @"error: p1 has ended already: it is cancelled");
-    assert_snapshot!(env.refuses(&["cancel", "small", "p9"]), @"error: `small` has no process p9; `windlass ps` lists those that there are");
+    assert_snapshot!(env.refuses(&["cancel", "small", "p9"]), @"error: `small` has no process p9; `windlass ps` lists all processes");
     env.write(".windlass/volumes/state/go", "");
     let dry = env.run(&["retry", "small", "--dry-run", "--detailed-exitcode"]);
     assert_eq!(dry.code(), Some(3), "{dry}");
@@ -425,14 +425,14 @@ fn a_process_is_cancelled() {
     assert_snapshot!(env.refuses(&["ps", "smal"]), @"error: there is no assembly `smal`; did you mean `small`?");
     assert_snapshot!(env.refuses(&["ps", "p2"]), @"
     error: there is no assembly `p2`; there is `small`
-    note: a process is shown by `windlass ps show p2`
+    note: `windlass ps show p2` shows a process
     ");
     assert_snapshot!(env.refuses(&["log", "p2"]), @"
     error: there is no assembly `p2`; there is `small`
-    note: a process is shown by `windlass ps show p2`
+    note: `windlass ps show p2` shows a process
     ");
     let tip = env.refuses(&["ps", "shwo", "p2"]);
-    assert!(tip.contains("tip: one process is shown by windlass ps show PROCESS"), "{tip}");
+    assert!(tip.contains("tip: to show one process, use windlass ps show PROCESS"), "{tip}");
     assert_snapshot!(env.refuses(&["ps", "show", "p9"]), @"error: there is no process p9; the last one is p2");
 }
 
@@ -457,7 +457,7 @@ fn what_exists_is_adopted() {
     env.ok(&["down", "small"]);
     assert_eq!(env.trace(), ["Adopt", "Stop", "Start", "Stop", "Uninstall"]);
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
-    assert_snapshot!(env.refuses(&["adopt", "small"]), @"error: small/assembly.yaml:3:3: `box` can't be taken over: `resource::box::1.0` declares neither Adopt nor `queries`");
+    assert_snapshot!(env.refuses(&["adopt", "small"]), @"error: small/assembly.yaml:3:3: `box` can't be adopted: `resource::box::1.0` declares neither Adopt nor `queries`");
 }
 
 /// An instance that was removed externally is detected when it is observed.
@@ -472,7 +472,7 @@ printf 'instances:\n  "%s":\n    status:\n      flags:\n        active: %s\n    
     );
     env.ok(&["up", "small"]);
     assert_snapshot!(env.ok(&["plan", "small", "--refresh"]).out(), @"
-    1 part looked at, 1 as on record
+    1 part observed, 1 as recorded
     small: nothing to do
     ");
     env.write(".windlass/volumes/state/gone", "");
@@ -519,9 +519,9 @@ fn what_is_to_go_is_told_of() {
     ├─ A Active active, AGE
     └─ B Active
        └─ 1 Active active, AGE
-      B__2 Inactive AGE, to go
+      B__2 Inactive AGE, to be removed
         `Uninstall.sh` exited with code 1
-      third-relationship made × 1
+      third-relationship created × 1
       output: A_output
     ");
 }

@@ -272,7 +272,7 @@ fn one_job_by_hand_in_a_container() {
         "{run}"
     );
     let run = env.run(&["exec", "--image", "No Name", "--runtime", "docker", "--", "true"]);
-    assert!(run.stderr.contains("that is no name of an image"), "{run}");
+    assert!(run.stderr.contains("it is not a valid image name"), "{run}");
 }
 
 #[test]

@@ -58,12 +58,12 @@ fn down_leaves_nothing_but_the_store() {
     assert_snapshot!(env.ok(&["status"]), @"
     exit 0
     ----- stdout -----
-    nothing is up here; `windlass up FILE` brings an assembly up
+    there are no assemblies; `windlass up FILE` creates one
     ");
     let log = env.ok(&["log", "h_bta"]).out();
     assert!(log.starts_with("p1 up completed") && log.contains("p2 down completed"), "{log}");
-    assert_snapshot!(env.refuses(&["down", "h_bta"]), @"error: there is no assembly `h_bta`; none is up");
-    assert_snapshot!(env.refuses(&["status", "h_bta"]), @"error: there is no assembly `h_bta`; none is up");
+    assert_snapshot!(env.refuses(&["down", "h_bta"]), @"error: there is no assembly `h_bta`; the store has no assemblies");
+    assert_snapshot!(env.refuses(&["status", "h_bta"]), @"error: there is no assembly `h_bta`; the store has no assemblies");
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn operations_run_on_what_the_project_lists() {
     lab Active assembly::lab::1.0, AGE
     ├─ net exists
     └─ box Active AGE
-      port made × 1
+      port created × 1
     ");
     // The pinned scripts take the assembly down, regardless of the scripts on disk.
     env.clear_trace();

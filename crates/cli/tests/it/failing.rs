@@ -68,7 +68,7 @@ fn one_of_four_nodes_fails_and_is_repaired_alone() {
     ok        B__4 Start, Integrity LONG
 
     not done: up of h_bta failed: 1 step failed, and 2 that need it were not started
-      `windlass log h_bta` shows what ran; the same command again goes on from here
+      `windlass log h_bta` lists the steps that ran; the same command resumes the process
     ----- stderr -----
     warning[WL0170]: `B` has several nodes; the value of the lowest one, `B__1`, is taken
       --> h_bta/assembly.yaml:18:12
@@ -90,7 +90,7 @@ fn one_of_four_nodes_fails_and_is_repaired_alone() {
        ├─ 2 Active active, AGE
        ├─ 3 Active active, AGE
        └─ 4 Active active, AGE
-      third-relationship made × 3
+      third-relationship created × 3
       output: A_output
     ");
     assert_snapshot!(env.ok(&["log", "h_bta", "B__1"]).out(), @"
@@ -145,7 +145,7 @@ fn one_of_four_nodes_fails_and_is_repaired_alone() {
        ├─ 2 Active active, AGE
        ├─ 3 Active active, AGE
        └─ 4 Active active, AGE
-      third-relationship made × 4
+      third-relationship created × 4
       output: A_output
     ");
 }
@@ -177,7 +177,7 @@ fn what_needs_a_failed_part_waits_for_it() {
     skipped   B__1 Start, Integrity: A Start, Integrity did not succeed
 
     not done: up of h_bta failed: 1 step failed, and 2 that need it were not started
-      `windlass log h_bta` shows what ran; the same command again goes on from here
+      `windlass log h_bta` lists the steps that ran; the same command resumes the process
     ");
     assert_eq!(run.code(), Some(1));
     // `down` can remove everything that was left behind.
@@ -214,9 +214,9 @@ fn an_operation_that_fails_is_undone_and_made_again() {
     skipped   B__1 Start, Integrity: B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3 did not succeed
 
     not done: up of h_bta failed: 1 step failed, and 1 that needs it was not started
-      `windlass log h_bta` shows what ran; the same command again goes on from here
+      `windlass log h_bta` lists the steps that ran; the same command resumes the process
     ");
-    assert!(env.ok(&["status"]).stdout.contains("\n  third-relationship half-made: A → B__1\n"));
+    assert!(env.ok(&["status"]).stdout.contains("\n  third-relationship half-created: A → B__1\n"));
     env.location("");
     env.clear_trace();
     let plan = env.ok(&["up", "h_bta", "--dry-run"]);
@@ -258,8 +258,8 @@ fn a_down_that_fails_goes_on_from_there() {
     ok        B__1 Uninstall LONG
 
     not done: down of h_bta failed: 1 step failed
-      `windlass log h_bta` shows what ran; the same command again goes on from here, with the scripts that it came up with
-      `windlass down h_bta --current-packages FILE` runs those that lie around a descriptor now
+      `windlass log h_bta` lists the steps that ran; the same command resumes the process, with the pinned scripts
+      `windlass down h_bta --current-packages FILE` runs the current scripts of a descriptor instead
     ");
     assert_snapshot!(env.ok(&["status"]).out(), @"
     h_bta Absent (going down) assembly::h_bta::1.0, AGE
@@ -400,7 +400,7 @@ fn what_is_half_removed_is_not_started() {
     env.fails("Uninstall", false);
     env.clear_trace();
     let up = env.ok(&["up", "small"]);
-    assert!(up.out().contains("box replaced, its removal was begun and not finished"), "{}", up.out());
+    assert!(up.out().contains("box replaced, its removal is incomplete"), "{}", up.out());
     assert_eq!(env.trace(), ["Uninstall", "Install", "Configure", "Start", "Integrity"]);
 }
 

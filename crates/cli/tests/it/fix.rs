@@ -76,7 +76,7 @@ fn all_in_one_go() {
 
     4 repairs in 1 file made
     0 errors, 1 warning left
-    `windlass explain CODE` tells more of a code
+    `windlass explain CODE` explains a code
     ");
 }
 
@@ -100,7 +100,7 @@ fn a_dry_run_prints_a_diff_and_changes_nothing() {
     +    description: a port
      lifecycle: [Install]
     ----- stderr -----
-    1 repair in 1 file to be made; nothing was changed
+    1 repair in 1 file possible; nothing was changed
     0 errors, 0 warnings left
     ");
     assert_snapshot!(env.refuses(&["check", "a.yaml", "--dry-run"]), @"
@@ -157,7 +157,7 @@ fn links_are_not_replaced() {
 
     nothing was repaired
     1 error, 1 warning left
-    `windlass explain CODE` tells more of a code
+    `windlass explain CODE` explains a code
     ");
     fs::hard_link(env.path("real.yaml"), env.path("other.yaml")).unwrap();
     let run = env.run(&["check", "real.yaml", "--fix"]);
@@ -178,7 +178,7 @@ fn links_are_not_replaced() {
 
     nothing was repaired
     1 error, 1 warning left
-    `windlass explain CODE` tells more of a code
+    `windlass explain CODE` explains a code
     ");
     assert_eq!(env.read("real.yaml"), before);
     assert!(fs::symlink_metadata(env.path("link.yaml")).unwrap().is_symlink());

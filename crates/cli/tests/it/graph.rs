@@ -70,7 +70,7 @@ fn what_is_nested_is_framed() {
     let env = nested();
     let drawn = |format: &str| env.ok(&["graph", "shop", "--view", "properties", "--format", format]).stdout;
     assert_snapshot!(drawn("dot"), @r#"
-    digraph "shop: who reads whom" {
+    digraph "shop: references between properties" {
       rankdir=LR;
       node [shape=box, fontname="sans-serif"];
       n0 [label="wan\nresource::net::1.0"];
@@ -103,7 +103,7 @@ fn a_name_in_the_place_of_a_file() {
     error[WL0300]: there is no file or folder `mine`
 
     1 error; nothing was changed
-    note: `mine` is an assembly that is known here; this takes its descriptor, and `windlass status mine` shows it
+    note: this command expects a descriptor, and `mine` is an existing assembly; `windlass status mine` shows it
     ");
     assert!(env.refuses(&["plan", "mine"]).contains("`windlass status mine` shows it"));
     assert!(!env.refuses(&["up", "other"]).contains("note:"));
@@ -131,7 +131,7 @@ fn of_a_folder_and_an_assembly_it_says_which_is_drawn() {
     let folder = graph(&["h_bta"]);
     assert_eq!(
         folder.stderr,
-        "note: this is the folder `h_bta`; `windlass graph h_bta --stored` draws the assembly that is up\n"
+        "note: this is the folder `h_bta`; `windlass graph h_bta --stored` draws the existing assembly\n"
     );
     let stored = graph(&["h_bta", "--stored"]);
     assert_eq!(stored.stderr, "");
@@ -143,7 +143,7 @@ fn of_a_folder_and_an_assembly_it_says_which_is_drawn() {
     std::fs::rename(env.path("h_bta"), env.path("moved")).unwrap();
     assert_eq!(graph(&["h_bta"]).stdout, stored.stdout);
     assert_eq!(graph(&["moved"]).stderr, "");
-    assert_snapshot!(env.refuses(&["graph", "h_bta", "-p", "numOfServers=3"]), @"error: there is no file or folder `h_bta`; --name, -p, --params and --catalog are for a descriptor, and what is up is drawn as it was asked for");
+    assert_snapshot!(env.refuses(&["graph", "h_bta", "-p", "numOfServers=3"]), @"error: there is no file or folder `h_bta`; --name, -p, --params and --catalog apply to descriptors only");
     assert_snapshot!(env.refuses(&["graph", "h_bta", "--stored", "-p", "numOfServers=3"]), @"
     error: the argument '--stored' cannot be used with '--param <KEY=VALUE>'
 

@@ -9,68 +9,68 @@ use crate::env::TestEnv;
 fn the_main_help_lists_commands_and_exit_codes() {
     let env = TestEnv::bare();
     assert_snapshot!(env.ok(&["--help"]).out(), @"
-    Bring assemblies up and down whose parts are driven by anything
+    Manage the lifecycle of assemblies: create, update, repair, scale and remove them
 
     Usage: windlass [OPTIONS] <COMMAND>
 
     Commands:
-      up           Bring an assembly up, change it, or repair what of it is not up
-      apply        Carry out a plan that `windlass plan -o` or a dry run has saved, or refuse to
-      down         Take an assembly down and forget it
-      set-state    Take all parts of an assembly to a state, from above or below
-      scale        Add nodes to a cluster, or remove some, by its scaling-increment
-      heal         Stop and start a part that does not do its work
-      adopt        Take over an assembly whose parts exist already
-      rollback     Make an assembly again what it was before
-      cancel       Ask a process to stop, as Ctrl-C does where it runs
-      export       Write an assembly to a file and let this store forget it, to import it into another
-      import       Take over an assembly that was exported from another store
+      up           Create, update or repair an assembly
+      apply        Execute a plan that `windlass plan -o` or a dry run saved
+      down         Remove an assembly: stop and uninstall its components
+      set-state    Move all components of an assembly to one state
+      scale        Add nodes to a cluster or remove them, by its `scaling-increment`
+      heal         Repair a component: stop it and start it again
+      adopt        Adopt an assembly whose components exist already
+      rollback     Roll back an assembly to an earlier version
+      cancel       Stop a running process, or withdraw a pending request
+      export       Move an assembly out of this store into a file
+      import       Import an assembly that `windlass export` wrote
       prune        Remove old processes and versions from the state
       ps           List processes, or show one step by step
-      run          Watch assemblies: apply policies, look at health, do what is queued
+      run          Run the daemon: execute queued requests, check health, apply policies
       metric       Send a metric to `windlass run`
-      history      List what an assembly was asked to be, and what changed each time
-      diff         Show what is different between two versions of an assembly
-      status       Show how assemblies are: their components, states, outputs
-      log          Show what was done for an assembly: steps, jobs, activity log
-      plan         Show what up would do, and why each step waits
+      history      List the versions of an assembly and the changes of each
+      diff         Show the differences between two versions of an assembly
+      status       Show the components, states and outputs of assemblies
+      log          Show the steps, jobs and activity log of an assembly
+      plan         Show the plan of `up`: its steps, and why each step waits
       check        Check descriptors, packages and project files, and report all problems at once
-      graph        Draw an assembly, its plan, or who reads whom in it
-      resolve      Print an assembly's descriptor with everything filled in that is known
+      graph        Draw the topology, the plan or the property references of an assembly
+      resolve      Print an assembly's descriptor with all known values filled in
       schema       Print the JSON Schema of a document, for editors and other tools
-      retry        Go on with what was last asked of an assembly
+      retry        Resume the last intent of an assembly after a failure or an interruption
       exec         Run one job by hand, as a driver would run a script
-      doctor       Show what can run jobs here, how well it shuts them in, and what is missing
-      explain      Explain the code of a message
+      doctor       List the available runtimes, their isolation, and missing requirements
+      explain      Explain the code of an error, warning or note
       spiff        Process spiff templates, the YAML template language of OCM's packages
-      image        Make and keep images for sandboxes, without an engine or a registry
+      image        Build and manage images for sandboxes, without an engine or a registry
       completions  Print a script that completes commands and options in a shell
-      man          Write the manual pages, one a command
+      man          Write the manual pages, one for each command
       help         Print this message or the help of the given subcommand(s)
 
     Options:
-          --state <ADDRESS>  Keep the state in this PostgreSQL database, as
+          --state <ADDRESS>  Keep the state in this PostgreSQL database, such as
                              postgres://USER@HOST/DATABASE, instead of .windlass
-          --max-size <SIZE>  Read documents of up to this many bytes, as 64MiB [default: 16MiB]
+          --max-size <SIZE>  Read documents up to this size, such as 64MiB [default: 16MiB]
       -h, --help             Print help
       -V, --version          Print version
 
     Exit codes:
       0    done
-      1    something failed; what was done is recorded, and the same command again goes on from there
-      2    wrong input; nothing was changed
-      3    something would change, where --detailed-exitcode asks for that
-      130  interrupted; the same command again goes on from there
+      1    something failed; the results are recorded, and the same command resumes
+      2    wrong input; nothing changed
+      3    with --detailed-exitcode: something would change
+      130  interrupted; the same command resumes
 
     Environment:
-      WINDLASS_STATE        where the state is kept, as --state says
+      WINDLASS_STATE        the address of the state, as for --state
       WINDLASS_KEY_FILE     the file with the key that seals secrets (default: .windlass/key)
-      WINDLASS_PARAM_<NAME> the value of a property that has none by -p or --params; NAME is that
-                            of the property in upper case, with _ for - and .
-      XDG_CACHE_HOME        the folder with the folder windlass/images (default: ~/.cache)
+      WINDLASS_PARAM_<NAME> the value of a property without a value by -p or --params; NAME is the
+                            property's name in upper case, with _ for - and .
+      XDG_CACHE_HOME        the folder that contains windlass/images (default: ~/.cache)
       NO_COLOR              print without colours
       SPIFF_FEATURES, SPIFF_ENCRYPTION_KEY
-                            for `windlass spiff`, as the original has them
+                            for `windlass spiff`, as in the original spiff
 
     Examples:
       windlass up fixtures/assemblies/h_bta
@@ -255,7 +255,7 @@ fn a_code_is_explained() {
     assert_snapshot!(env.refuses(&["explain", "WL0113x"]), @"error: there is no code `WL0113x`; did you mean `WL0113`?");
     assert_snapshot!(env.refuses(&["explain", "nonsense"]), @"
     error: there is no code `nonsense`
-    a code is what stands in brackets behind `error`, `warning` or `note`, as `WL0112`
+    a code follows `error`, `warning` or `note` in brackets, such as `WL0112`
     ");
 }
 

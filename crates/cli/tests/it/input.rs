@@ -60,7 +60,7 @@ fn a_file_of_another_sort() {
       = help: a script belongs to the package of a resource, and runs when an assembly with it comes up
 
     1 error, 0 warnings
-    `windlass explain CODE` tells more of a code
+    `windlass explain CODE` explains a code
     ");
     env.write("logo.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff\xfe");
     assert_snapshot!(env.refuses(&["up", "logo.png"]), @"
@@ -114,7 +114,7 @@ fn a_file_of_another_sort() {
     assert_snapshot!(env.refuses(&["up", "empty.yaml"]), @"
     error[WL0100]: `empty.yaml` is empty
      |
-     = help: a descriptor begins with its name, as `name: assembly::shop::1.0`
+     = help: a descriptor begins with its name, such as `name: assembly::shop::1.0`
 
     1 error; nothing was changed
     ");
@@ -123,10 +123,10 @@ fn a_file_of_another_sort() {
     ----- stderr -----
     error[WL0100]: `<stdin>` is empty
      |
-     = help: a descriptor begins with its name, as `name: assembly::shop::1.0`
+     = help: a descriptor begins with its name, such as `name: assembly::shop::1.0`
 
     1 error, 0 warnings
-    `windlass explain CODE` tells more of a code
+    `windlass explain CODE` explains a code
     ");
 }
 
@@ -167,7 +167,7 @@ fn a_file_that_is_none() {
     error[WL0300]: there is no file or folder `nowhere`
 
     1 error, 0 warnings
-    `windlass explain CODE` tells more of a code
+    `windlass explain CODE` explains a code
     ");
     assert_snapshot!(env.refuses(&["up", ""]), @"
     error: a value is required for '<FILE|DIR>' but none was supplied
@@ -181,14 +181,14 @@ fn a_file_that_is_no_descriptor() {
     assert_snapshot!(up_of(""), @"
     error[WL0100]: `small/assembly.yaml` is empty
      |
-     = help: a descriptor begins with its name, as `name: assembly::shop::1.0`
+     = help: a descriptor begins with its name, such as `name: assembly::shop::1.0`
 
     1 error; nothing was changed
     ");
     assert_snapshot!(up_of("# nothing\n"), @"
     error[WL0100]: `small/assembly.yaml` is empty
      |
-     = help: a descriptor begins with its name, as `name: assembly::shop::1.0`
+     = help: a descriptor begins with its name, such as `name: assembly::shop::1.0`
 
     1 error; nothing was changed
     ");
@@ -252,7 +252,7 @@ fn a_file_that_is_no_descriptor() {
     1 error; nothing was changed
     ");
     assert_snapshot!(up_of("name: small\n"), @"
-    error[WL0101]: `small` is not of the form `kind::name::version`, as `assembly::shop::1.0` is
+    error[WL0101]: `small` is not of the form `kind::name::version`, such as `assembly::shop::1.0`
      --> small/assembly.yaml:1:7
       |
     1 | name: small
@@ -353,7 +353,7 @@ relationships:
 ",
     );
     assert_snapshot!(env.refuses(&["up", "small"]), @"
-    error: there is no order in which this can be done: 4 steps wait for each other
+    error: the plan has a cycle: 4 steps wait for each other
       a (Inactive) waits for b (Active): back: b must be Active (small/assembly.yaml:13:3)
       b (Active) waits for b (Inactive): b is Inactive first
       b (Inactive) waits for a (Active): there: a must be Active (small/assembly.yaml:8:3)
@@ -361,7 +361,7 @@ relationships:
     help: give the relationship `back` another state or modifier, or give the relationship `there` another state or modifier
     ");
     assert_snapshot!(env.refuses(&["plan", "small"]), @"
-    error: there is no order in which this can be done: 4 steps wait for each other
+    error: the plan has a cycle: 4 steps wait for each other
       a (Inactive) waits for b (Active): back: b must be Active (small/assembly.yaml:13:3)
       b (Active) waits for b (Inactive): b is Inactive first
       b (Inactive) waits for a (Active): there: a must be Active (small/assembly.yaml:8:3)
@@ -465,7 +465,7 @@ fn parameters() {
     assert_snapshot!(env.refuses(&["up", "h_bta", "--params", "nowhere.yaml"]), @"error: can't read `nowhere.yaml`: No such file or directory");
     env.write("params.yaml", "- data\n");
     assert_snapshot!(env.refuses(&["up", "h_bta", "--params", "params.yaml"]), @"
-    error[WL0104]: a file of parameters is a mapping of names to values
+    error[WL0104]: a parameter file must be a mapping of names to values
     --> params.yaml:1:1
 
     1 error; nothing was changed
@@ -625,7 +625,7 @@ fn check_reports_everything() {
         = help: there are `streamer`, `balancer`, `net_video`, `management-network` and `public-network`
 
     2 errors, 3 warnings
-    `windlass explain CODE` tells more of a code
+    `windlass explain CODE` explains a code
     ");
 }
 
@@ -654,8 +654,8 @@ fn names() {
 fn a_component_that_is_not_there() {
     let env = TestEnv::with("h_bta");
     env.ok(&["up", "h_bta"]);
-    assert_snapshot!(env.refuses(&["log", "h_bta", "C"]), @"error: nothing was done for a component `C` of `h_bta`; there are `A`, `B__1`");
-    assert_snapshot!(env.refuses(&["log", "h_bta", "B__2"]), @"error: nothing was done for a component `B__2` of `h_bta`; did you mean `B__1`?");
+    assert_snapshot!(env.refuses(&["log", "h_bta", "C"]), @"error: no step ran for a component `C` of `h_bta`; there are `A`, `B__1`");
+    assert_snapshot!(env.refuses(&["log", "h_bta", "B__2"]), @"error: no step ran for a component `B__2` of `h_bta`; did you mean `B__1`?");
     for component in ["B", "B__1", "h_bta__B__1", "A"] {
         env.ok(&["log", "h_bta", component]);
     }

@@ -47,10 +47,10 @@ fn what_runs_may_end_and_nothing_new_starts() {
             ok        box Install LONG
 
             not done: up of small cancelled: it was stopped on request
-              `windlass log small` shows what ran; the same command again goes on from here
+              `windlass log small` lists the steps that ran; the same command resumes the process
             ----- stderr -----
 
-            stopping: what runs has 60 s to end by itself; interrupt again to stop it now
+            stopping: running jobs have 60 s to end; interrupt again to stop them now
             ");
             assert_snapshot!(env.ok(&["status"]).out(), @"
             small Installed assembly::small::1.0, AGE
@@ -82,7 +82,7 @@ fn what_does_not_end_within_the_grace_is_stopped() {
     skipped   box Start: box Install did not succeed
 
     not done: up of small cancelled: it was stopped on request
-      `windlass log small` shows what ran; the same command again goes on from here
+      `windlass log small` lists the steps that ran; the same command resumes the process
     ----- stderr -----
 
     stopping
@@ -125,10 +125,10 @@ fn stopping_what_must_not_be_done_twice_leaves_a_question() {
     small: 1 step, up to 1 at once (p1 up)
        s1 box Install
 
-    undecided box Install: nobody knows whether it was done
+    undecided box Install: its outcome is unknown
 
     not done: up of small cancelled: it was stopped on request
-      look whether it was done, then `windlass retry small --assume done`, `not-done` or `failed`
+      check it, then run `windlass retry small --assume done`, `not-done` or `failed`
     ----- stderr -----
 
     stopping
@@ -159,10 +159,10 @@ fn down_can_be_interrupted_too() {
     ok        box Stop LONG
 
     not done: down of small cancelled: it was stopped on request
-      `windlass log small` shows what ran; the same command again goes on from here
+      `windlass log small` lists the steps that ran; the same command resumes the process
     ----- stderr -----
 
-    stopping: what runs has 60 s to end by itself; interrupt again to stop it now
+    stopping: running jobs have 60 s to end; interrupt again to stop them now
     ");
     assert_eq!(env.trace(), ["Install", "Stop"]);
     env.ok(&["down", "small"]);
@@ -244,7 +244,7 @@ fn what_waits_for_its_turn_ends_with_the_stop() {
         env.is_quiet();
         env.ok(&up);
         let status = env.ok(&["status"]).stdout;
-        assert!(status.contains("third-relationship made × 4"), "{status}");
+        assert!(status.contains("third-relationship created × 4"), "{status}");
     }
 }
 

@@ -109,7 +109,7 @@ fn steps_that_are_alike_are_one_line() {
     small: 31 steps, up to 31 at once
         s1 head           Install
     s2–s31 box__1–30 (30) Install
-    and 62 steps in which only a state moves on
+    and 62 steps that only change a state
     longest chain: s1 → s32 → s63
     ");
     let all = env.ok(&["plan", "small", "--all"]).stdout;
@@ -134,14 +134,14 @@ fn steps_that_are_alike_are_one_line() {
          s1 box__12              Uninstall
          s2 box__12              Install
             needs box__12 is Absent first
-            after what was not well is cleared away
+            after failed parts are cleaned up
     s34–s62 box__1–11,13–30 (29) Uninstall
             needs box__* is Inactive first
             after all parts that change are stopped
     s63–s91 box__1–11,13–30 (29) Install
             needs box__* is Absent first
             after all parts that change are uninstalled
-    and 89 steps in which only a state moves on
+    and 89 steps that only change a state
     longest chain: s1 → s2 → s3 → s4 → s5 → s34 → s63 → s92 → s121
     ");
     let changes = env.json(&["plan", "small", "-p", "fail=30"]);
@@ -159,7 +159,7 @@ fn steps_that_are_alike_are_one_line() {
             after all parts are stopped
         s43 box__12              Uninstall
             after all parts are stopped
-    and 30 steps in which only a state moves on
+    and 30 steps that only change a state
     longest chain: s1 → s31
     ");
     assert_snapshot!(env.ok(&["history", "small"]).out(), @"
@@ -191,7 +191,7 @@ fn clusters_of_clusters_are_few_lines_too() {
     nest: 156 steps, up to 156 at once
     s1…s144 cell__1–12__lb (12)          Install
     s2…s156 cell__1–12__node__1–12 (144) Install
-    and 312 steps in which only a state moves on
+    and 312 steps that only change a state
     longest chain: s1 → s157 → s313
     ");
     env.ok(&["up", "nest"]);
@@ -233,9 +233,9 @@ fn of_a_long_plan_the_beginning_is_listed() {
     assert!(plan.starts_with("  + node1 added (resource::node::1.0)\n"), "{out}");
     assert!(plan.contains("  … and 90 more\n110 to add\nfarm: 110 steps"), "{out}");
     assert_eq!(plan.lines().count(), 20 + 1 + 1 + 1 + 20 + 1, "{out}");
-    assert!(plan.ends_with("      and 90 more; `windlass ps show p1` tells of those that ran"), "{out}");
+    assert!(plan.ends_with("      and 90 more; `windlass ps show p1` lists those that ran"), "{out}");
     let told = env.ok(&["ps", "show", "p1"]).stdout;
-    assert!(told.ends_with("steps in which no script ran\n"), "{told}");
+    assert!(told.ends_with("steps without a script run\n"), "{told}");
     // A request for the plan prints all of it.
     assert!(env.ok(&["down", "farm", "--dry-run"]).stdout.lines().count() > 110);
 }

@@ -86,7 +86,7 @@ fn the_example_of_the_page_of_descriptors_works() {
     env.ok(&["check", "farm", "--deny", "warnings"]);
     let up = env.ok(&["up", "farm", "-p", "password=@password"]);
     assert!(up.stdout.contains("token: ***\n  url: farm__lb\n"), "{up}");
-    assert!(env.ok(&["status"]).stdout.contains("balances made × 3"));
+    assert!(env.ok(&["status"]).stdout.contains("balances created × 3"));
     env.ok(&["down", "farm"]);
 }
 

@@ -45,7 +45,7 @@ fn two_machines_share_the_work() {
         key: &key,
     };
     let (here, there) = (machine(), machine());
-    assert_snapshot!(here.ok(&["status"]).out(), @"nothing is up here; `windlass up FILE` brings an assembly up");
+    assert_snapshot!(here.ok(&["status"]).out(), @"there are no assemblies; `windlass up FILE` creates one");
 
     // One lease per assembly: the second command is told about the holder. Commands on two names are
     // independent.
@@ -66,12 +66,12 @@ fn two_machines_share_the_work() {
     assert_snapshot!(there.run(&["up", "small"]), @"
     exit 1
     ----- stderr -----
-    error: it is not known whether this was done, and doing it twice may do harm:
+    error: the outcome of these calls is unknown, and they must not run twice:
       box Install (started WHEN)
-    look, then say so with `windlass retry small --assume done`, `not-done` or `failed`
+    check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
     assert_snapshot!(there.ok(&["retry", "small", "--assume", "not-done"]).out(), @"
-    info      box: it is assumed that Install was not done
+    info      box: the operator reported Install as not done
       + box added (resource::box::1.0)
     1 to add
     small: 1 step, up to 1 at once (p3 up)
@@ -87,7 +87,7 @@ fn two_machines_share_the_work() {
     here.env.write(".windlass/volumes/state/go", "");
     here.ok(&["down", "other"]);
     here.ok(&["down", "small"]);
-    assert_snapshot!(there.ok(&["status"]).out(), @"nothing is up here; `windlass up FILE` brings an assembly up");
+    assert_snapshot!(there.ok(&["status"]).out(), @"there are no assemblies; `windlass up FILE` creates one");
     assert!(!here.env.path(".windlass/state.db").exists());
 }
 
@@ -105,7 +105,7 @@ fn one_machine_does_what_another_asks() {
         let machine = |env| Machine { env, state: server.url(), key: &key };
         (machine(TestEnv::small("effect: once", &[("Install", "answer")])), machine(TestEnv::new()))
     };
-    assert_snapshot!(here.ok(&["up", "small", "--queue"]).out(), @"small: up is left to `windlass run`, as q1; `windlass cancel small q1` takes it back");
+    assert_snapshot!(here.ok(&["up", "small", "--queue"]).out(), @"small: up is queued for `windlass run`, as q1; `windlass cancel small q1` withdraws it");
     let keeper = there.env.start(there.command(&["run", "--health", "0"]));
     until("it is up", || keeper.stdout().contains("p2 completed"));
     assert_eq!((here.env.trace().len(), there.env.trace()), (0, vec!["Install".to_owned()]));
@@ -139,8 +139,8 @@ fn a_server_that_is_back_is_reported() {
     until("the script has begun", || machine.env.trace() == ["Install"]);
 
     server.stop();
-    until("`up` says that it is gone", || up.stderr().contains("; it is tried again"));
-    until("`run` says that it is gone", || daemon.stderr().contains("; it is tried again"));
+    until("`up` says that it is gone", || up.stderr().contains("; windlass tries again"));
+    until("`run` says that it is gone", || daemon.stderr().contains("; windlass tries again"));
     assert!(!up.stderr().contains("is back") && !daemon.stderr().contains("is back"));
     server.start_again();
     until("`up` says that it is back", || up.stderr().contains("PostgreSQL is back\n"));

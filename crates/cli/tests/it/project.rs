@@ -137,7 +137,7 @@ fn a_place_that_is_not_there() {
     assert_snapshot!(placed("      deploymentLocation:\n        value: admin@locla\n"), @"error: small/assembly.yaml:8:16: `box__1`, `box__2` can't be placed: `windlass.yaml` declares no location `admin@locla`; did you mean `admin@local`?");
     assert_snapshot!(placed("      resourceManager:\n        value: other-rm\n"), @"error: small/assembly.yaml:8:16: `box__1`, `box__2` can't be placed: the location `admin@local` belongs to the resource manager `test-rm`, not to `other-rm`; set the component's `resourceManager` to `test-rm`");
     env.edit("windlass.yaml", "runtime: process", "runtime: docker");
-    assert_snapshot!(placed("      deploymentLocation:\n        value: admin@local\n"), @"error: small/assembly.yaml:8:16: `box__1`, `box__2` can't be placed: the location `admin@local` has the runtime `docker` and no `image`, so there is nothing to run scripts in; name one as `image` of the location");
+    assert_snapshot!(placed("      deploymentLocation:\n        value: admin@local\n"), @"error: small/assembly.yaml:8:16: `box__1`, `box__2` can't be placed: the location `admin@local` has the runtime `docker` and no `image`, which scripts need; set `image` of the location");
 }
 
 /// References are resolved at the requested location.

@@ -4,7 +4,7 @@ use rustix::process::Signal;
 
 use crate::env::{TestEnv, until};
 
-const NOTHING: &str = "nothing to prune: the newest # and all that is younger than @ is kept\n";
+const NOTHING: &str = "nothing to prune: windlass keeps the newest # and all that are younger than @\n";
 
 /// Returns an assembly of one part that was changed several times, with a process and a version each time.
 fn changed(times: u32, retention: &str) -> TestEnv {
@@ -89,7 +89,7 @@ fn mistakes_are_told() {
     let env = changed(1, "");
     for (arguments, word) in [
         (&["prune", "shopp"][..], "did you mean `shop`"),
-        (&["prune", "--older", "90"], "expected a number with a unit, as 90d, 12h, 30m or 10s"),
+        (&["prune", "--older", "90"], "expected a number with a unit, such as 90d, 12h, 30m or 10s"),
     ] {
         let run = env.run(arguments);
         assert_eq!(run.code(), Some(2), "{run}");

@@ -150,11 +150,11 @@ fn what_others_reference_stays() {
     env.ok(&["up", "storage", "--name", "s1"]);
     env.ok(&["up", "app"]);
     env.ok(&["up", "app", "--name", "other"]);
-    assert_snapshot!(env.refuses(&["down", "s1"]), @"error: it would be gone, and `app` and `other` reference `s1`; take that down first, or use `--force`");
-    assert_snapshot!(env.refuses(&["down", "s1", "--dry-run"]), @"error: it would be gone, and `app` and `other` reference `s1`; take that down first, or use `--force`");
-    assert_snapshot!(env.refuses(&["up", "storage", "--name", "s1", "-p", "size=large"]), @"error: `disk` would be installed anew, and `app` and `other` reference `s1`; take that down first, or use `--force`");
+    assert_snapshot!(env.refuses(&["down", "s1"]), @"error: `s1` is referenced by `app` and `other`, and it would be removed; take `app` and `other` down first, or use `--force`");
+    assert_snapshot!(env.refuses(&["down", "s1", "--dry-run"]), @"error: `s1` is referenced by `app` and `other`, and it would be removed; take `app` and `other` down first, or use `--force`");
+    assert_snapshot!(env.refuses(&["up", "storage", "--name", "s1", "-p", "size=large"]), @"error: `s1` is referenced by `app` and `other`, and `disk` would be re-created; take `app` and `other` down first, or use `--force`");
     write_storage(&env, "1.3");
-    assert_snapshot!(env.refuses(&["up", "storage", "--name", "s1"]), @"error: it would become a `assembly::storage::1.3`, and `app` and `other` reference `s1`; take that down first, or use `--force`");
+    assert_snapshot!(env.refuses(&["up", "storage", "--name", "s1"]), @"error: `s1` is referenced by `app` and `other`, and it would become a `assembly::storage::1.3`; take `app` and `other` down first, or use `--force`");
     // Intents that take nothing away are allowed.
     env.ok(&["set-state", "s1", "Active"]);
     env.ok(&["down", "other"]);
@@ -405,11 +405,8 @@ ANSWER
     env.ok(&["down", "small"]);
     assert_eq!(env.trace(), ["Uninstall"]);
     for (size, why) in [
-        ("tiny", "`queries` have found nothing that it could be; look whether it is there"),
-        (
-            "huge",
-            "`queries` have found 2 things that it could be: `box-3`, `box-4`; give more of its properties",
-        ),
+        ("tiny", "`queries` found no matching instance; check that it exists"),
+        ("huge", "`queries` found 2 matching instances: `box-3`, `box-4`; set more of its properties"),
     ] {
         let run = env.run(&["adopt", "small", "-p", &format!("size={size}")]);
         assert_eq!(run.code(), Some(1), "{run}");
@@ -535,14 +532,14 @@ fn operations_run_on_parts_of_the_other_assembly() {
     second Active assembly::user::1.0, AGE
     ├─ pool is the assembly pool
     └─ app Active AGE
-      access made × 1
+      access created × 1
 
     user Active assembly::user::1.0, AGE
     ├─ pool is the assembly pool
     └─ app Active AGE
-      access made × 1
+      access created × 1
     ");
-    assert_snapshot!(env.refuses(&["down", "pool"]), @"error: it would be gone, and `second` and `user` reference `pool`; take that down first, or use `--force`");
+    assert_snapshot!(env.refuses(&["down", "pool"]), @"error: `pool` is referenced by `second` and `user`, and it would be removed; take `second` and `user` down first, or use `--force`");
     env.clear_trace();
     env.ok(&["down", "user"]);
     assert_eq!(env.trace(), ["Revoke gate-7 ann"]);
@@ -584,7 +581,7 @@ fn a_crash_in_an_operation_is_recovered() {
     assert_snapshot!(env.run(&["set-state", "pool", "Installed"]), @"
     exit 1
     ----- stderr -----
-    error: an interrupted process of `user` may still work on parts of `pool`; go on with it first: `windlass retry user`
+    error: an interrupted process of `user` may still work on parts of `pool`; resume it first: `windlass retry user`
     ");
     env.write("go", "");
     env.ok(&["up", "user"]);

@@ -106,8 +106,8 @@ fn one_up_makes_it_anew_with_what_its_end_publishes() {
     ok        db Reconfigure LONG
 
     done: shop is Active (LONG)
-    going on: serves was made with what has changed since
-      ~ relationship serves made anew (db to app)
+    resuming: serves was created with outdated inputs
+      ~ relationship serves re-created (db to app)
           peer: at host:1 → at host:2
     1 relationship to change
     shop: 2 steps, up to 1 at once (p3 up)
@@ -149,22 +149,22 @@ fn what_is_found_by_another_intent_is_told_of() {
     ok        db Start LONG
 
     done: shop is Active (LONG)
-      serves was made with what has changed since; `windlass retry shop` sees to that
+      serves was created with outdated inputs; `windlass retry shop` updates them
     ");
     assert_eq!(env.trace(), [""; 0]);
     assert_snapshot!(env.ok(&["plan", "shop"]).out(), @"
-      ~ relationship serves made anew (db to app)
+      ~ relationship serves re-created (db to app)
           peer: at host:1 → at host:7
     1 relationship to change
     shop: 2 steps, up to 1 at once
        s1 app Cease serves: target.Leave
        s2 app Create serves: target.Join
-          needs serves: what it was before is ended first: its `peer` has changed since (shop/assembly.yaml:7:3)
+          needs serves: the outdated relationship is ceased first: its `peer` has changed (shop/assembly.yaml:7:3)
     longest chain: s1 → s2
     ");
     assert_snapshot!(env.ok(&["plan", "shop", "--why", "s2"]).out(), @"
     s2 app Create serves: target.Join
-      needs s1 app Cease serves: target.Leave: serves: what it was before is ended first: its `peer` has changed since (shop/assembly.yaml:7:3)
+      needs s1 app Cease serves: target.Leave: serves: the outdated relationship is ceased first: its `peer` has changed (shop/assembly.yaml:7:3)
     ");
     let changes = env.json(&["plan", "shop"])["changes"]["relationships"].clone();
     assert_snapshot!(serde_json::to_string_pretty(&changes).unwrap(), @r#"

@@ -46,11 +46,11 @@ impl TestEnv {
 fn who_comes_second_is_served_in_turn() {
     let (env, keeper) = healing();
     let second = env.spawn(&["set-state", "small", "Inactive"]);
-    until("it waits", || second.stderr().contains("is at work on `small`"));
+    until("it waits", || second.stderr().contains("holds `small`"));
     assert_snapshot!(env.ok(&["ps"]).out(), @"
     p1 small up                 WHEN completed in LONG
     p3 small heal box           WHEN in progress, run by `windlass run` (process PID on HOST)
-    q4 small set-state Inactive WHEN pending, asked by `windlass set-state small Inactive` (process PID on HOST)
+    q4 small set-state Inactive WHEN pending, requested by `windlass set-state small Inactive` (process PID on HOST)
     ");
     for gate in ["stop", "start"] {
         env.open(gate);
@@ -67,16 +67,16 @@ fn who_comes_second_is_served_in_turn() {
 
     done: small is Inactive (LONG)
     ----- stderr -----
-    `windlass run` (process PID on HOST) is at work on `small`; it does this in its turn, as q4
+    `windlass run` (process PID on HOST) holds `small` and executes this request in turn, as q4
     ");
     keeper.signal(Signal::INT);
     assert_snapshot!(keeper.end(), @"
     exit 0
     ----- stdout -----
-    metrics are taken at PROJECT/.windlass/metrics.sock
-    small: heal box (q2), asked by `windlass heal small box` (process PID on HOST)
+    listening for metrics at PROJECT/.windlass/metrics.sock
+    small: heal box (q2), requested by `windlass heal small box` (process PID on HOST)
     small: p3 completed
-    small: set-state Inactive (q4), asked by `windlass set-state small Inactive` (process PID on HOST)
+    small: set-state Inactive (q4), requested by `windlass set-state small Inactive` (process PID on HOST)
     small: p5 completed
     ----- stderr -----
 
@@ -92,7 +92,7 @@ fn who_comes_second_is_served_in_turn() {
 fn what_is_queued_is_done_when_there_is_somebody() {
     let env = gated();
     let queued = env.ok(&["up", "small", "--queue"]);
-    assert_snapshot!(queued.out(), @"small: up is left to `windlass run`, as q1; `windlass cancel small q1` takes it back");
+    assert_snapshot!(queued.out(), @"small: up is queued for `windlass run`, as q1; `windlass cancel small q1` withdraws it");
     assert_eq!(env.json(&["ps"])["requests"][0]["intent"], "up");
     assert_eq!(env.json(&["ps", "show", "q1"])["status"], "pending");
     // The script from the time of the request runs.
@@ -112,15 +112,15 @@ fn what_is_queued_is_done_when_there_is_somebody() {
 fn what_is_refused_is_told() {
     let (env, keeper) = healing();
     let second = env.spawn(&["rollback", "small"]);
-    until("it waits", || second.stderr().contains("is at work on `small`"));
+    until("it waits", || second.stderr().contains("holds `small`"));
     for gate in ["stop", "start"] {
         env.open(gate);
     }
     assert_snapshot!(second.end(), @"
     exit 2
     ----- stderr -----
-    `windlass run` (process PID on HOST) is at work on `small`; it does this in its turn, as q4
-    error: `small` was never anything else than it is; `windlass history small` lists what it was
+    `windlass run` (process PID on HOST) holds `small` and executes this request in turn, as q4
+    error: `small` has no earlier version to roll back to; `windlass history small` lists its versions
     ");
     keeper.signal(Signal::INT);
     keeper.end();
@@ -132,7 +132,7 @@ fn what_is_refused_is_told() {
         scripts/Start.sh exited with code 0 LONG WHEN on admin@local (process)
 
     q4 rollback refused WHEN
-      `small` was never anything else than it is; `windlass history small` lists what it was
+      `small` has no earlier version to roll back to; `windlass history small` lists its versions
     ");
 }
 
@@ -141,7 +141,7 @@ fn what_is_refused_is_told() {
 fn what_nobody_has_begun_can_be_taken_back() {
     let (env, keeper) = healing();
     let second = env.spawn(&["down", "small"]);
-    until("it waits", || second.stderr().contains("is at work on `small`"));
+    until("it waits", || second.stderr().contains("holds `small`"));
     second.signal(Signal::INT);
     let second = second.end();
     assert_eq!(second.code(), Some(130), "{second}");
@@ -156,7 +156,7 @@ fn what_nobody_has_begun_can_be_taken_back() {
     assert!(env.refuses(&["ps", "show", "q99"]).starts_with("error: there is no request q99;"));
     let again = env.run(&["cancel", "small", &id]);
     assert_eq!(again.code(), Some(2), "{again}");
-    assert!(again.stderr.contains("is not pending any more: it is withdrawn"), "{again}");
+    assert!(again.stderr.contains("is no longer pending: it is withdrawn"), "{again}");
     for gate in ["stop", "start"] {
         env.open(gate);
     }
@@ -173,7 +173,7 @@ fn one_that_is_stopped_does_not_stop_the_long_running_mode() {
     env.open("start");
     env.ok(&["up", "small"]);
     let keeper = env.spawn(&["run", "--health", "0"]);
-    until("it watches", || keeper.stdout().contains("metrics are taken"));
+    until("it watches", || keeper.stdout().contains("listening for metrics"));
     env.ok(&["heal", "small", "box", "--queue"]);
     until("it heals", || env.trace().last().is_some_and(|last| last == "Stop"));
     let process = env.json(&["ps"])["processes"].as_array().unwrap().last().unwrap()["id"].to_string();
@@ -195,11 +195,11 @@ fn a_killed_one_goes_on_when_it_is_started_again() {
     env.open("start");
     env.ok(&["up", "small"]);
     let keeper = env.spawn(&["run", "--health", "0"]);
-    until("it watches", || keeper.stdout().contains("metrics are taken"));
+    until("it watches", || keeper.stdout().contains("listening for metrics"));
     env.ok(&["heal", "small", "box", "--queue"]);
     until("it stops the box", || env.trace().last().is_some_and(|last| last == "Stop"));
     let waiting = env.spawn(&["set-state", "small", "Installed"]);
-    until("it waits", || waiting.stderr().contains("is at work on `small`"));
+    until("it waits", || waiting.stderr().contains("holds `small`"));
     keeper.kill();
     // No daemon is left, so the waiting command resumes the open process and then runs its own request.
     for gate in &gates[1..] {
@@ -211,7 +211,7 @@ fn a_killed_one_goes_on_when_it_is_started_again() {
 
     // A process without a waiting command is resumed by the next daemon.
     let keeper = env.spawn(&["run", "--health", "0"]);
-    until("it watches", || keeper.stdout().contains("metrics are taken"));
+    until("it watches", || keeper.stdout().contains("listening for metrics"));
     env.ok(&["set-state", "small", "Active", "--queue"]);
     until("it starts the box", || env.trace().last().is_some_and(|last| last == "Start"));
     keeper.kill();

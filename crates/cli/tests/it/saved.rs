@@ -44,10 +44,10 @@ fn a_saved_plan_is_carried_out_once() {
        s3 web__1 Start
           needs web__1 is Inactive first
           after all parts are Inactive
-    and 1 step in which only a state moves on
+    and 1 step that only changes a state
     longest chain: s1 → s2 → s3
     ----- stderr -----
-    saved; `windlass apply shop.plan` carries it out
+    saved; execute it with `windlass apply shop.plan`
     ");
     assert!(!env.path(".windlass").exists(), "planning makes no store");
     assert_snapshot!(env.ok(&["apply", "shop.plan"]).out(), @"
@@ -66,7 +66,7 @@ fn a_saved_plan_is_carried_out_once() {
         env.json(&["status"])["assemblies"][0]["components"][0]["components"][0]["outputs"]["is"],
         "large"
     );
-    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error: the plan for `shop` was made at WHEN, and is out of date: p1 up was completed; plan anew");
+    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error: the plan for `shop` was made at WHEN, and is out of date: p1 up was completed; save a new plan");
 }
 
 #[test]
@@ -75,14 +75,14 @@ fn a_saved_plan_is_refused_when_the_state_has_moved_on() {
     env.ok(&["up", "shop"]);
     env.ok(&["plan", "shop", "-p", "size=large", "-o", "shop.plan"]);
     env.ok(&["scale", "out", "shop", "web"]);
-    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error: the plan for `shop` was made at WHEN, and is out of date: p2 scale out web was completed; plan anew");
+    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error: the plan for `shop` was made at WHEN, and is out of date: p2 scale out web was completed; save a new plan");
     env.ok(&["plan", "shop", "-p", "size=large", "--target", "web__1", "-o", "shop.plan"]);
     env.edit("shop/Contains/web/resource.yaml", "lifecycle: [Install,", "lifecycle: [Install, Integrity,");
-    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error: the plan for `shop` was made at WHEN, and is out of date: the package of `resource::web::1.0` is another, `web__1` would be otherwise by the descriptor, `windlass.yaml` or what is referenced; plan anew");
+    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error: the plan for `shop` was made at WHEN, and is out of date: the package of `resource::web::1.0` has changed, `web__1` would differ: the descriptor, `windlass.yaml` or a reference has changed; save a new plan");
     env.edit("shop/Contains/web/resource.yaml", "lifecycle: [Install, Integrity,", "lifecycle: [Install,");
     env.edit("shop/assembly.yaml", "default: small", "default: tiny");
     env.edit("shop/assembly.yaml", "maximum-nodes: 3", "maximum-nodes: 4");
-    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error: the plan for `shop` was made at WHEN, and is out of date: `web` would be otherwise by the descriptor, `windlass.yaml` or what is referenced; plan anew");
+    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error: the plan for `shop` was made at WHEN, and is out of date: `web` would differ: the descriptor, `windlass.yaml` or a reference has changed; save a new plan");
     env.edit("shop/assembly.yaml", "default: tiny", "default: small");
     env.edit("shop/assembly.yaml", "maximum-nodes: 4", "maximum-nodes: 3");
     assert_snapshot!(env.ok(&["apply", "shop.plan"]).out(), @"
@@ -101,7 +101,7 @@ fn a_saved_plan_is_refused_when_the_state_has_moved_on() {
     ok        web__1 Start nothing to call
 
     done: shop is Active (LONG)
-    left as it is, because of `--target`; `up` without it would do this:
+    not in the plan, because of `--target`; `up` without it would also do:
       -/+ web__2 replaced
           size: small → large
     ");
@@ -114,8 +114,8 @@ fn a_saved_plan_has_no_secrets() {
     env.ok(&["plan", "shop", "-p", "password=@secret", "-o", "shop.plan"]);
     let text = env.read("shop.plan");
     assert!(!text.contains("hunter22") && text.contains(r#""version":1"#), "{text}");
-    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error: the plan was made with the secret `password`, which is not in it; give it again, as `-p password=@FILE`");
-    assert_snapshot!(env.refuses(&["apply", "shop.plan", "-p", "password=@secret", "-p", "size=huge"]), @"error: the plan has its parameters; only secrets are given again, and `size` is none of its");
+    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error: the plan needs the secret `password`, which it does not contain; pass it again with `-p password=@FILE`");
+    assert_snapshot!(env.refuses(&["apply", "shop.plan", "-p", "password=@secret", "-p", "size=huge"]), @"error: a plan accepts only its secrets again, and `size` is not one of them; save a new plan to change parameters");
     // A file and the environment may contain more values than the plan needs.
     env.write("values.yaml", "{password: hunter22, size: huge, note: of other assemblies}");
     let dry = ["apply", "shop.plan", "--dry-run"];
@@ -125,7 +125,7 @@ fn a_saved_plan_has_no_secrets() {
     let applied = env.start(command).end();
     assert_eq!(applied.code(), Some(0), "{applied}");
     assert_snapshot!(applied.stderr, @"
-    warning[WL0153]: `password` is a secret, and its value stood in the environment
+    warning[WL0153]: `password` is a secret, and its value was passed in the environment
      |
      = help: use `-p password=@FILE`, `-p password=-` or `--params FILE`
     ");
@@ -141,7 +141,7 @@ fn a_saved_plan_is_of_its_secrets() {
     env.ok(&["up", "shop", "-p", "password=@first"]);
     env.ok(&["plan", "shop", "-p", "password=@second", "-p", "size=large", "-o", "shop.plan"]);
     let other = ["apply", "shop.plan", "-p", "password=@first"];
-    assert_snapshot!(env.refuses(&other), @"error: what would be done to `shop` now is not what the saved plan says; give `password` as it was made with, or plan anew");
+    assert_snapshot!(env.refuses(&other), @"error: the steps for `shop` would differ from the saved plan; pass `password` with the value of the plan, or save a new plan");
     assert_eq!(env.refuses(&[&other[..], &["--dry-run"]].concat()), env.refuses(&other));
     env.ok(&["apply", "shop.plan", "-p", "password=@second"]);
 }
@@ -164,7 +164,10 @@ composition:
     env.ok(&["plan", "reader", "--catalog", "shop", "-o", "reader.plan"]);
     env.ok(&["up", "shop", "-p", "password=@second"]);
     let refused = env.refuses(&["apply", "reader.plan"]);
-    assert!(refused.contains("p2 up of `shop`, which is referenced, was completed; plan anew"), "{refused}");
+    assert!(
+        refused.contains("p2 up of the referenced assembly `shop` was completed; save a new plan"),
+        "{refused}"
+    );
     env.ok(&["plan", "reader", "--catalog", "shop", "-o", "reader.plan"]);
     env.ok(&["apply", "reader.plan"]);
     // The error names the first processes since the plan was made.
@@ -173,7 +176,10 @@ composition:
         env.ok(&["heal", "shop", "web__1"]);
     }
     let refused = env.refuses(&["apply", "heal.plan"]);
-    assert!(refused.contains("p6 heal web__1 was completed, and so on, 2 more; plan anew"), "{refused}");
+    assert!(
+        refused.contains("p6 heal web__1 was completed, and 2 more processes; save a new plan"),
+        "{refused}"
+    );
 }
 
 #[test]
@@ -182,10 +188,10 @@ fn a_saved_plan_is_of_one_project_and_whole() {
     env.ok(&["plan", "shop", "-o", "shop.plan"]);
     let text = env.read("shop.plan");
     env.write("damaged.plan", text.replace("large", "small").replace("Install", "Instell"));
-    assert_snapshot!(env.refuses(&["apply", "damaged.plan"]), @"error: `damaged.plan` is damaged: its content is not what was written; make it anew");
+    assert_snapshot!(env.refuses(&["apply", "damaged.plan"]), @"error: `damaged.plan` is damaged: its content does not match its digest; create it again");
     env.write("newer.plan", text.replace(r#""version":1"#, r#""version":7"#));
     assert_snapshot!(env.refuses(&["apply", "newer.plan"]), @"error: `newer.plan` has version 7, and this windlass reads version 1");
-    assert!(env.refuses(&["apply", "shop/assembly.yaml"]).contains("is no windlass plan"));
+    assert!(env.refuses(&["apply", "shop/assembly.yaml"]).contains("is not a windlass plan"));
     assert!(env.refuses(&["apply", "none.plan"]).contains("can't read `none.plan`"));
     let other = shop();
     other.write("shop.plan", &text);
@@ -246,7 +252,7 @@ fn every_intent_can_be_saved(#[case] intent: &[&str], #[case] part: &str) {
     let plan = env.ok(&[&dry[..], &["-o", "saved.plan"]].concat());
     assert_eq!(
         plan.stderr.lines().last(),
-        Some("saved; `windlass apply saved.plan` carries it out"),
+        Some("saved; execute it with `windlass apply saved.plan`"),
         "{plan}"
     );
     assert!(plan.stdout.contains(part), "{plan}");
@@ -268,12 +274,12 @@ fn a_saved_intent_is_refused_when_something_else_was_done() {
     env.ok(&["up", "shop"]);
     env.ok(&["scale", "out", "shop", "web", "--dry-run", "-o", "out.plan"]);
     env.ok(&["down", "shop", "--current-packages", "shop", "--dry-run", "-o", "down.plan"]);
-    assert_snapshot!(env.refuses(&["apply", "out.plan", "-p", "size=huge"]), @"error: the plan has its parameters; only secrets are given again, and `size` is none of its");
+    assert_snapshot!(env.refuses(&["apply", "out.plan", "-p", "size=huge"]), @"error: a plan accepts only its secrets again, and `size` is not one of them; save a new plan to change parameters");
     env.edit("shop/Contains/web/resource.yaml", "Stop, Uninstall", "Stop, Uninstall, Delete");
-    assert_snapshot!(env.refuses(&["apply", "down.plan"]), @"error: the plan for `shop` was made at WHEN, and is out of date: the package of `resource::web::1.0` is another; plan anew");
+    assert_snapshot!(env.refuses(&["apply", "down.plan"]), @"error: the plan for `shop` was made at WHEN, and is out of date: the package of `resource::web::1.0` has changed; save a new plan");
     env.ok(&["heal", "shop", "web__1"]);
-    assert_snapshot!(env.refuses(&["apply", "out.plan"]), @"error: the plan for `shop` was made at WHEN, and is out of date: p2 heal web__1 was completed; plan anew");
-    assert_snapshot!(env.refuses(&["apply", "out.plan", "--dry-run"]), @"error: the plan for `shop` was made at WHEN, and is out of date: p2 heal web__1 was completed; plan anew");
+    assert_snapshot!(env.refuses(&["apply", "out.plan"]), @"error: the plan for `shop` was made at WHEN, and is out of date: p2 heal web__1 was completed; save a new plan");
+    assert_snapshot!(env.refuses(&["apply", "out.plan", "--dry-run"]), @"error: the plan for `shop` was made at WHEN, and is out of date: p2 heal web__1 was completed; save a new plan");
     let unsaved = env.refuses(&["scale", "out", "shop", "web", "-o", "out.plan"]);
     assert!(unsaved.contains("--dry-run"), "{unsaved}");
 }

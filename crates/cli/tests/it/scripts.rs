@@ -75,8 +75,8 @@ fn output_that_is_no_answer() {
     (Failed)
     ");
     assert_snapshot!(up_with(":"), @"
-    failed    box Install: the output of `Install.sh` can't be used: nothing was answered for the instance `INSTANCE`
-              | error[WL0423]: nothing was answered for the instance `INSTANCE`
+    failed    box Install: the output of `Install.sh` can't be used: the output has no entry for the instance `INSTANCE`
+              | error[WL0423]: the output has no entry for the instance `INSTANCE`
               |     help: name it as `instanceId` of the instance that was launched
     (Failed)
     ");
@@ -97,8 +97,8 @@ fn output_that_is_no_answer() {
     (Failed)
     ");
     assert_snapshot!(up_with("id=another; answer"), @r#"
-    failed    box Install: the output of `Install.sh` can't be used: the instance `another` answers `another`, which was not asked for
-              | stdout of Install.sh:2:3: error[WL0424]: the instance `another` answers `another`, which was not asked for
+    failed    box Install: the output of `Install.sh` can't be used: the instance `another` answers `another`, which was not requested
+              | stdout of Install.sh:2:3: error[WL0424]: the instance `another` answers `another`, which was not requested
               |     |   "another":
               |     help: write `instanceId: INSTANCE`
     (Failed)

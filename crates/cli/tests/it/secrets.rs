@@ -135,7 +135,7 @@ fn a_secret_on_the_command_line_is_warned_of() {
     let env = vault();
     env.write(".windlass/volumes/state/go", "");
     assert_snapshot!(env.ok(&["plan", "small", "-p", &format!("password={SECRET}")]).stderr, @"
-    warning[WL0153]: `password` is a secret, and its value stood on the command line
+    warning[WL0153]: `password` is a secret, and its value was passed on the command line
      |
      = help: use `-p password=@FILE`, `-p password=-` or `--params FILE`
     ");
@@ -182,7 +182,7 @@ fn a_failure_shows_no_secret() {
               | the password is ***
 
     not done: up of small failed: 1 step failed
-      `windlass log small` shows what ran; the same command again goes on from here
+      `windlass log small` lists the steps that ran; the same command resumes the process
     ");
     assert_eq!(leaks(&env), [""; 0]);
 }

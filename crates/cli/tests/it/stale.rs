@@ -79,7 +79,7 @@ fn one_up_gives_it_to_all_that_read_it() {
     ok        a Reconfigure LONG
 
     done: row is Active (LONG)
-    going on: b reads what has changed since
+    resuming: b has outdated inputs
       ~ b changed
           size: the small → the large
     1 to change
@@ -89,7 +89,7 @@ fn one_up_gives_it_to_all_that_read_it() {
     ok        b Reconfigure LONG
 
     done: row is Active (LONG)
-    going on: c reads what has changed since
+    resuming: c has outdated inputs
       ~ c changed
           size: the small → the large
     1 to change
@@ -128,7 +128,7 @@ fn a_part_that_is_healed_and_publishes_something_else_is_told_of() {
     ok        a Start LONG
 
     done: row is Active (LONG)
-      b reads what has changed since; `windlass retry row` sees to that
+      b has outdated inputs; `windlass retry row` updates them
     ");
     assert_eq!(env.trace(), ["Stop small", "Start small"]);
     assert_snapshot!(env.ok(&["plan", "row"]).out(), @"

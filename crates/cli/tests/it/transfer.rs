@@ -44,13 +44,10 @@ fn it_moves_and_goes_on() {
     here.edit("small/assembly.yaml", "name: assembly::small::1.0", "name: assembly::small::1.1");
     here.ok(&["up", "small", "-p", "password=@secret"]);
     let dry = here.run(&["export", "small", "--key", "small.key", "--dry-run", "--detailed-exitcode"]);
-    assert_eq!(
-        (dry.code(), dry.stdout.trim()),
-        (Some(3), "small would be in small.export, and here no longer")
-    );
+    assert_eq!((dry.code(), dry.stdout.trim()), (Some(3), "small would move to small.export"));
     assert!(!here.path("small.export").exists() && !here.path("small.key").exists(), "nothing is written");
-    assert_snapshot!(here.ok(&["export", "small", "--key", "small.key"]).out(), @"small is in small.export, and here no longer; `windlass import small.export --key small.key` takes it over");
-    assert_snapshot!(here.ok(&["status"]).out(), @"nothing is up here; `windlass up FILE` brings an assembly up");
+    assert_snapshot!(here.ok(&["export", "small", "--key", "small.key"]).out(), @"small has moved to small.export; import it with `windlass import small.export --key small.key`");
+    assert_snapshot!(here.ok(&["status"]).out(), @"there are no assemblies; `windlass up FILE` creates one");
     let text = here.read("small.export");
     assert!(!text.contains("hunter22") && !text.contains("68756e7465723232"), "secrets are sealed");
     for file in ["small.export", "small.key"] {
@@ -63,10 +60,10 @@ fn it_moves_and_goes_on() {
     std::fs::remove_dir_all(there.path("small")).unwrap();
     there.clear_trace();
     there.write("small.export", &text);
-    assert_snapshot!(there.refuses(&["import", "small.export"]), @"error: its secrets can't be opened: they were sealed with another key; give that of the export with `--key`");
+    assert_snapshot!(there.refuses(&["import", "small.export"]), @"error: its secrets can't be opened: they were sealed with another key; pass the key of the export with `--key`");
     std::fs::copy(here.path("small.key"), there.path("small.key")).unwrap();
     there.write("damaged.export", text.replace("Uninstall", "Unimstall"));
-    assert_snapshot!(there.refuses(&["import", "damaged.export", "--key", "small.key"]), @"error: `damaged.export` is damaged: its content is not what was written; make it anew");
+    assert_snapshot!(there.refuses(&["import", "damaged.export", "--key", "small.key"]), @"error: `damaged.export` is damaged: its content does not match its digest; create it again");
     let import = ["import", "small.export", "--key", "small.key", "--dry-run"];
     let damaged = there.refuses(&["import", "damaged.export", "--key", "small.key", "--dry-run"]);
     assert!(damaged.contains("is damaged"), "{damaged}");
@@ -83,12 +80,12 @@ fn it_moves_and_goes_on() {
         "nothing was changed"
     );
     assert_snapshot!(there.ok(&["import", "small.export", "--key", "small.key"]).out(), @"
-    small is here now; `windlass status small` shows it
-    small.export is used up: remove it, and import it nowhere else
+    small is imported; `windlass status small` shows it
+    remove small.export now, and do not import it again
     ");
     let again = there.refuses(&["import", "small.export", "--key", "small.key"]);
-    assert!(again.contains("imported here already") && again.contains("it is here"), "{again}");
-    assert!(there.refuses(&import).contains("imported here already"));
+    assert!(again.contains("was imported already") && again.contains("the assembly exists"), "{again}");
+    assert!(there.refuses(&import).contains("was imported already"));
     assert_snapshot!(there.ok(&["status", "small"]).out(), @"
     small Active assembly::small::1.1, AGE
     └─ box Active AGE
@@ -108,7 +105,7 @@ fn it_moves_and_goes_on() {
     there.ok(&["down", "small"]);
     // The state in the file is outdated.
     let again = there.refuses(&["import", "small.export", "--key", "small.key"]);
-    assert!(again.contains("imported here already") && again.contains("`windlass log` tells"), "{again}");
+    assert!(again.contains("was imported already") && again.contains("`windlass log` shows"), "{again}");
     for told in [there.ok(&["log", "small"]).out(), there.ok(&["history", "small"]).out()] {
         assert!(told.contains("imported from small.export"), "{told}");
     }
@@ -184,13 +181,13 @@ fn it_moves_to_a_server_and_back() {
     assert!(again.stdout.contains("nothing to do"), "{again}");
     there(&["set-state", "small", "Inactive"]);
     there(&["export", "small", "-o", "back.export"]);
-    assert!(there(&["status"]).stdout.contains("nothing is up"));
+    assert!(there(&["status"]).stdout.contains("there are no assemblies"));
     env.ok(&["import", "back.export"]);
     // An export from this store and an import back into it is a new export with its own id.
     env.ok(&["export", "small", "-o", "third.export"]);
     env.ok(&["import", "third.export"]);
     let refused = env.refuses(&["import", "third.export"]);
-    assert!(refused.contains("imported here already"), "{refused}");
+    assert!(refused.contains("was imported already"), "{refused}");
     assert!(env.ok(&["status"]).stdout.starts_with("small Inactive"));
     env.ok(&["down", "small"]);
     assert_eq!(env.trace(), ["Install", "Start", "Stop", "Uninstall"]);
@@ -217,19 +214,19 @@ fn what_is_in_use_stays() {
     assert_snapshot!(env.run(&["export", "small"]), @"
     exit 1
     ----- stderr -----
-    error: `small` was interrupted; go on with it first: `windlass retry small`
+    error: `small` was interrupted; resume it first: `windlass retry small`
     ");
     env.write(".windlass/volumes/state/go", "");
     env.ok(&["up", "small"]);
     env.write("small.export", "");
-    assert_snapshot!(env.refuses(&["export", "small"]), @"error: `small.export` is there already; choose another name with `-o`");
+    assert_snapshot!(env.refuses(&["export", "small"]), @"error: `small.export` exists already; choose another name with `-o`");
     // A referenced assembly stays, and a referencing one can be imported only where its target exists.
     env.write(
         "user/assembly.yaml",
         "name: assembly::user::1.0\nreferences:\n  small: {type: assembly::small::1.0}\n",
     );
     env.ok(&["up", "user"]);
-    assert_snapshot!(env.refuses(&["export", "small", "-o", "moved"]), @"error: it would be gone from here, and `user` references `small`; take that down first, or use `--force`");
+    assert_snapshot!(env.refuses(&["export", "small", "-o", "moved"]), @"error: `small` is referenced by `user`, and it would leave this store; take `user` down first, or use `--force`");
     assert!(
         env.refuses(&["export", "small", "-o", "moved", "--dry-run"]).contains("`user` references `small`")
     );
@@ -287,15 +284,18 @@ fn an_export_that_was_killed_is_finished() {
     let env = killed_before_the_store_forgets();
     let note = env.read(".windlass/exports/small");
     let status = env.ok(&["status"]);
-    assert!(status.stderr.contains("`small` to `") && status.stderr.contains("is finished now"), "{status}");
-    assert!(status.stdout.contains("nothing is up here"), "{status}");
+    assert!(
+        status.stderr.contains("`small` to `") && status.stderr.contains("windlass completed"),
+        "{status}"
+    );
+    assert!(status.stdout.contains("there are no assemblies"), "{status}");
     assert_eq!(remains(&env), [""; 0]);
     assert!(env.ok(&["log", "small"]).out().contains("exported to"));
 
     // The machine may crash again before the note is removed.
     env.write(".windlass/exports/small", note);
     let status = env.ok(&["status"]);
-    assert!(status.stderr.contains("is finished now"), "{status}");
+    assert!(status.stderr.contains("windlass completed"), "{status}");
     assert_eq!((remains(&env), env.path("small.export").exists()), (Vec::new(), true));
 
     env.ok(&["import", "small.export", "--key", "small.key"]);
@@ -316,7 +316,7 @@ fn an_export_without_its_file_is_taken_back() {
             _ => std::fs::write(&file, "mine").unwrap(),
         }
         let status = env.ok(&["status"]);
-        assert!(status.stderr.contains("is taken back"), "{state}: {status}");
+        assert!(status.stderr.contains("rolled back"), "{state}: {status}");
         assert!(status.stdout.contains("small Active"), "{state}: {status}");
         assert_eq!((remains(&env), file.exists()), (Vec::new(), state == "other"), "{state}");
         assert_eq!(env.ok(&["status"]).stderr, "");
@@ -335,6 +335,6 @@ fn an_export_of_what_has_changed_since_is_taken_back() {
     env.ok(&["heal", "small", "box"]);
     env.write(".windlass/exports/small", note);
     let status = env.ok(&["status"]);
-    assert!(status.stderr.contains("is taken back") && status.stdout.contains("small Active"), "{status}");
+    assert!(status.stderr.contains("rolled back") && status.stdout.contains("small Active"), "{status}");
     assert_eq!((remains(&env), env.path("small.export").exists()), (Vec::new(), false));
 }

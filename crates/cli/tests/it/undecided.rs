@@ -38,39 +38,39 @@ fn it_is_asked_for_and_nothing_happens_before() {
     assert_snapshot!(env.run(&["up", "small"]), @"
     exit 1
     ----- stderr -----
-    error: it is not known whether this was done, and doing it twice may do harm:
+    error: the outcome of these calls is unknown, and they must not run twice:
       box Install (started WHEN)
-    look, then say so with `windlass retry small --assume done`, `not-done` or `failed`
+    check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
     assert_snapshot!(env.run(&["down", "small"]), @"
     exit 1
     ----- stderr -----
-    error: it is not known whether this was done, and doing it twice may do harm:
+    error: the outcome of these calls is unknown, and they must not run twice:
       box Install (started WHEN)
-    look, then say so with `windlass retry small --assume done`, `not-done` or `failed`
+    check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
     assert_snapshot!(env.run(&["retry", "small"]), @"
     exit 1
     ----- stderr -----
-    error: it is not known whether this was done, and doing it twice may do harm:
+    error: the outcome of these calls is unknown, and they must not run twice:
       box Install (started WHEN)
-    look, then say so with `windlass retry small --assume done`, `not-done` or `failed`
+    check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
     assert_snapshot!(env.ok(&["status"]), @"
     exit 0
     ----- stdout -----
     small Absent assembly::small::1.0, AGE
       0 of 1 Active
-      box Install: not known whether it was done
-        look, then `windlass retry small --assume done`, `not-done` or `failed`
+      box Install: its outcome is unknown
+        check it, then run `windlass retry small --assume done`, `not-done` or `failed`
     └─ box Absent AGE
-         whether Install was done is not known: its job ended while nobody watched, and left no result
+         the outcome of Install is unknown: its job ended while windlass did not watch it, and left no result
     ");
     assert_snapshot!(env.ok(&["log", "small"]), @"
     exit 0
     ----- stdout -----
     p1 up failed in LONG WHEN
-      it was interrupted: whoever ran it is gone
+      it was interrupted: the process that executed it exited
       needs a decision box Install LONG
         scripts/Install.sh still running, or lost WHEN on admin@local (process)
     ");
@@ -93,10 +93,10 @@ fn an_answer_can_be_tried() {
     assert_snapshot!(trying("done"), @"
     exit 2
     ----- stderr -----
-    error: `small` was interrupted, and a dry run does not look what became of it; `windlass retry small` does, and asks about what it can't find
+    error: `small` was interrupted, and a dry run does not determine the outcome of its open calls; resume it first: `windlass retry small`
     ");
     // No orchestrator would receive the stop request.
-    assert_snapshot!(env.refuses(&["cancel", "small", "p1"]), @"error: nobody runs p1, which was interrupted; `windlass retry small` goes on with it, and so does the same command");
+    assert_snapshot!(env.refuses(&["cancel", "small", "p1"]), @"error: p1 was interrupted and is not running; resume it with `windlass retry small` or the same command");
     let asked = env.run(&["retry", "small"]);
     for ask in [["up", "small"], ["down", "small"], ["retry", "small"]] {
         let dry = env.run(&[&ask[..], &["--dry-run"]].concat());
@@ -109,7 +109,7 @@ fn an_answer_can_be_tried() {
        s2 box Start
           needs box is Inactive first
           after all parts are Inactive
-    and 1 step in which only a state moves on
+    and 1 step that only changes a state
     longest chain: s1 → s2
     ");
     assert_snapshot!(trying("not-done").out(), @"
@@ -120,7 +120,7 @@ fn an_answer_can_be_tried() {
        s3 box Start
           needs box is Inactive first
           after all parts are Inactive
-    and 1 step in which only a state moves on
+    and 1 step that only changes a state
     longest chain: s1 → s2 → s3
     ");
     assert_snapshot!(trying("failed").out(), @"
@@ -130,11 +130,11 @@ fn an_answer_can_be_tried() {
        s1 box Uninstall
        s2 box Install
           needs box is Absent first
-          after what was not well is cleared away
+          after failed parts are cleaned up
        s4 box Start
           needs box is Inactive first
           after all parts are Inactive
-    and 1 step in which only a state moves on
+    and 1 step that only changes a state
     longest chain: s1 → s2 → s3 → s4
     ");
     assert_eq!(env.trace(), ["Install"]);
@@ -151,7 +151,7 @@ fn the_id_of_a_lost_launch_is_asked_for() {
     assert_snapshot!(env.run(&["retry", "small", "--assume", "done"]), @"
     exit 2
     ----- stderr -----
-    error: the script that launched `box` chose an id for it, and its answer is lost: nothing can find it to stop or remove it without that id; look which it is, then say `windlass retry small --assume done --natural ID`
+    error: the launch script of `box` chose an instance id, and its output is lost; find the id of the instance, then run `windlass retry small --assume done --natural ID`
     ");
     assert_eq!(env.trace(), ["Install"]);
     env.ok(&["retry", "small", "--assume", "done", "--natural", "b-1"]);
@@ -166,11 +166,11 @@ fn what_is_said_to_be_done_is_not_done_again() {
     assert_snapshot!(env.run(&["retry", "small", "--assume", "done", "--natural", "b-1"]), @"
     exit 0
     ----- stdout -----
-    undecided box Install: nobody knows whether it was done
-    info      box: it is assumed that Install was done
+    undecided box Install: its outcome is unknown
+    info      box: the operator reported Install as done
       ~ box changed, Installed → Active
     1 to change
-    small: 1 step, up to 1 at once (p2 up, goes on from p1)
+    small: 1 step, up to 1 at once (p2 up, resumes p1)
        s2 box Start
 
     ok        box Start LONG
@@ -190,11 +190,11 @@ fn what_is_said_not_to_be_done_is_done_again() {
     assert_snapshot!(env.run(&["retry", "small", "--assume", "not-done"]), @"
     exit 0
     ----- stdout -----
-    undecided box Install: nobody knows whether it was done
-    info      box: it is assumed that Install was not done
+    undecided box Install: its outcome is unknown
+    info      box: the operator reported Install as not done
       + box added (resource::box::1.0)
     1 to add
-    small: 2 steps, up to 1 at once (p2 up, goes on from p1)
+    small: 2 steps, up to 1 at once (p2 up, resumes p1)
        s1 box Install
        s3 box Start
 
@@ -213,11 +213,11 @@ fn what_is_said_to_have_failed_is_cleared_away_first() {
     assert_snapshot!(env.run(&["retry", "small", "--assume", "failed"]), @"
     exit 0
     ----- stdout -----
-    undecided box Install: nobody knows whether it was done
-    info      box: it is assumed that Install has failed
+    undecided box Install: its outcome is unknown
+    info      box: the operator reported Install as failed
       -/+ box replaced, it has failed
     1 to replace
-    small: 3 steps, up to 1 at once (p2 up, goes on from p1)
+    small: 3 steps, up to 1 at once (p2 up, resumes p1)
        s1 box Uninstall
        s2 box Install
        s4 box Start
@@ -270,17 +270,17 @@ fn parts_that_are_leaving_are_answered_for_one_by_one() {
     assert_snapshot!(env.run(&["up", "small", "-p", "nodes=1"]), @"
     exit 1
     ----- stderr -----
-    error: it is not known whether this was done, and doing it twice may do harm:
+    error: the outcome of these calls is unknown, and they must not run twice:
       box__2 Stop (started WHEN)
       box__3 Stop (started WHEN)
-    look, then say so with `windlass retry small --assume done`, `not-done` or `failed`; with `--of PART` of one part at a time
+    check them, then run `windlass retry small --assume done`, `not-done` or `failed`; `--of PART` reports one part at a time
     ");
     assert_snapshot!(env.run(&["retry", "small", "--assume", "done", "--of", "box__2"]), @"
     exit 1
     ----- stderr -----
-    error: it is not known whether this was done, and doing it twice may do harm:
+    error: the outcome of these calls is unknown, and they must not run twice:
       box__3 Stop (started WHEN)
-    look, then say so with `windlass retry small --assume done`, `not-done` or `failed`
+    check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
     assert_eq!(env.trace(), [""; 0]);
     env.ok(&["retry", "small", "--assume", "not-done", "--of", "box__3"]);
@@ -318,18 +318,18 @@ relationships:
     assert_snapshot!(env.run(&["up", "small"]), @"
     exit 1
     ----- stderr -----
-    error: it is not known whether this was done, and doing it twice may do harm:
+    error: the outcome of these calls is unknown, and they must not run twice:
       web Join of reads, db → web (started WHEN)
-    look, then say so with `windlass retry small --assume done`, `not-done` or `failed`
+    check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
     assert_snapshot!(env.ok(&["status"]).out(), @"
     small Inactive assembly::small::1.0, AGE
       1 of 2 Active
-      web Join of reads, db → web: not known whether it was done
-        look, then `windlass retry small --assume done`, `not-done` or `failed`
+      web Join of reads, db → web: its outcome is unknown
+        check it, then run `windlass retry small --assume done`, `not-done` or `failed`
     ├─ db Active AGE
     └─ web Inactive AGE
-         whether Join was done is not known: its job ended while nobody watched, and left no result
+         the outcome of Join is unknown: its job ended while windlass did not watch it, and left no result
     ");
     let undecided = &env.json(&["status"])["assemblies"][0]["undecided"][0];
     assert_eq!((&undecided["relationship"], &undecided["action"]), (&"reads".into(), &"Join".into()));
@@ -343,9 +343,9 @@ relationships:
 #[test]
 fn without_a_question_there_is_no_answer() {
     let env = TestEnv::small("effect: once", &[("Install", "answer"), ("Uninstall", "")]);
-    assert_snapshot!(env.refuses(&["retry", "small", "--assume", "done"]), @"error: there is no assembly `small`; none is up");
+    assert_snapshot!(env.refuses(&["retry", "small", "--assume", "done"]), @"error: there is no assembly `small`; the store has no assemblies");
     env.ok(&["up", "small"]);
-    assert_snapshot!(env.refuses(&["retry", "small", "--assume", "done"]), @"error: nothing of `small` waits for a decision; use `retry` without `--assume`");
+    assert_snapshot!(env.refuses(&["retry", "small", "--assume", "done"]), @"error: `small` has no undecided call; run `windlass retry small` without `--assume`");
     assert_snapshot!(env.ok(&["retry", "small"]), @"
     exit 0
     ----- stdout -----
@@ -413,7 +413,7 @@ fn what_was_published_is_told() {
     assert_snapshot!(retry(&["--assume", "failed", "--published", "address=10.0.0.5"]), @"
     exit 2
     ----- stderr -----
-    error: only what was done publishes something: say `--assume done`
+    error: `--published` requires `--assume done`
     ");
     assert_snapshot!(retry(&["--assume", "done", "--published", "address"]), @"
     exit 2
@@ -446,7 +446,7 @@ fn what_was_published_is_told() {
     assert_snapshot!(retry(&done), @"
     exit 0
     ----- stdout -----
-    info      box: it is assumed that Install was done
+    info      box: the operator reported Install as done
       ~ box changed, Installed → Active
       + reader added (resource::reader::1.0)
     1 to add, 1 to change
@@ -505,18 +505,18 @@ composition: {box: {type: 'resource::box::1.0', properties: {size: {value: '${si
     assert_snapshot!(env.ok(&["retry", "small", "--assume", "done"]), @"
     exit 0
     ----- stdout -----
-    undecided box Install: nobody knows whether it was done
-    info      box: it is assumed that Install was done
+    undecided box Install: its outcome is unknown
+    info      box: the operator reported Install as done
       ~ box changed, Installed → Active
     1 to change
-    small: 1 step, up to 1 at once (p4 up, goes on from p3)
+    small: 1 step, up to 1 at once (p4 up, resumes p3)
        s2 box Start
 
     ok        box Start LONG
 
     done: small is Active (LONG)
     ----- stderr -----
-    note: what `box` publishes as `address` is not said, and can't be said later; unless its report is still found, nobody knows it, and who reads it can't be made before `box` is made anew: `windlass up … --replace box`
+    note: output `address` of `box` is unknown without `--published`; unless its report is found, parts that read it wait until you re-create `box` with `windlass up … --replace box`
     ");
     assert_snapshot!(env.ok(&["status"]), @"
     exit 0
@@ -535,7 +535,7 @@ fn what_nobody_will_know_is_told() {
     assert_snapshot!(env.run(&["retry", "small", "--assume", "done", "--natural", "b-1", "--published-from", "told.yaml"]), @"
     exit 2
     ----- stderr -----
-    note: what `box` publishes as `key` is not said, and can't be said later; unless its report is still found, nobody knows it, and who reads it can't be made before `box` is made anew: `windlass up … --replace box`
+    note: output `key` of `box` is unknown without `--published`; unless its report is found, parts that read it wait until you re-create `box` with `windlass up … --replace box`
     error: `small__box` is installed and has published no property `key`
     ");
     let lost = env.ok(&["up", "small", "--replace", "box", "--dry-run"]);
@@ -544,7 +544,7 @@ fn what_nobody_will_know_is_told() {
     let open = ["--published", "key=hunter22", "--published", "address=a"];
     let run = env.ok(&[&["retry", "small", "--assume", "done", "--natural", "b-1"], &open[..]].concat());
     assert_snapshot!(run.stderr, @"
-    warning[WL0153]: `key` is a secret, and its value stood on the command line
+    warning[WL0153]: `key` is a secret, and its value was passed on the command line
      |
      = help: use `--published key=@FILE`, `--published key=-` or `--published-from FILE`
     ");

@@ -58,7 +58,7 @@ fn h_bta_comes_up_in_its_order() {
     ├─ A Active active, AGE
     └─ B Active
        └─ 1 Active active, AGE
-      third-relationship made × 1
+      third-relationship created × 1
       output: A_output
     ");
     assert_snapshot!(env.ok(&["plan", "h_bta"]).out(), @"h_bta: nothing to do");
@@ -163,14 +163,14 @@ fn a_plan_says_why_each_step_waits() {
           needs third-relationship: source A must be Active (h_bta/assembly.yaml:150:3)
        s9 B__1 Start, Integrity
           needs B__1 is Inactive first
-          needs third-relationship: it is made before target B__1 becomes Active (h_bta/assembly.yaml:150:3)
+          needs third-relationship: it is created before target B__1 becomes Active (h_bta/assembly.yaml:150:3)
           after all parts are Inactive
       s10 B__2 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3
           needs third-relationship: target B__2 must be Inactive (h_bta/assembly.yaml:150:3)
           needs third-relationship: source A must be Active (h_bta/assembly.yaml:150:3)
       s11 B__2 Start, Integrity
           needs B__2 is Inactive first
-          needs third-relationship: it is made before target B__2 becomes Active (h_bta/assembly.yaml:150:3)
+          needs third-relationship: it is created before target B__2 becomes Active (h_bta/assembly.yaml:150:3)
           after all parts are Inactive
     longest chain: s1 → s4 → s7 → s8 → s9
     ----- stderr -----
@@ -268,8 +268,8 @@ fn the_streamer_cluster_reads_what_its_scripts_publish() {
     │    publicIp: 203.0.113.10
     └─ net_video Active AGE
          network-id: net-VIDEO
-      nfs_mount made × 2
-      balanceStreamer made × 2
+      nfs_mount created × 2
+      balanceStreamer created × 2
       cluster_public_ip_address: 203.0.113.10
     ");
 
@@ -308,7 +308,7 @@ fn two_assemblies_of_one_descriptor_live_side_by_side() {
     ├─ A Active active, AGE
     └─ B Active
        └─ 1 Active active, AGE
-      third-relationship made × 1
+      third-relationship created × 1
       output: A_output
 
     blue Active assembly::h_bta::1.0, AGE
@@ -318,7 +318,7 @@ fn two_assemblies_of_one_descriptor_live_side_by_side() {
     ├─ A Active active, AGE
     └─ B Active
        └─ 1 Active active, AGE
-      third-relationship made × 1
+      third-relationship created × 1
       output: A_output
     ");
     env.ok(&["down", "Red"]);
@@ -386,7 +386,7 @@ fn a_command_in_a_subfolder_finds_the_project() {
     ├─ A Active active, AGE
     └─ B Active
        └─ 1 Active active, AGE
-      third-relationship made × 1
+      third-relationship created × 1
       output: A_output
     ");
     assert!(env.path(".windlass/state.db").is_file());

@@ -98,6 +98,9 @@ fn an_assembly_comes_up_with_them() {
     let mut command = shop.command(&["plan", "shop.yaml"]);
     command.env("WINDLASS_PARAM_SECRET", "hidden");
     let run = shop.start(command).end();
-    assert!(run.stderr.contains("`secret` is a secret, and its value stood in the environment"), "{run}");
+    assert!(
+        run.stderr.contains("`secret` is a secret, and its value was passed in the environment"),
+        "{run}"
+    );
     assert!(!run.stdout.contains("hidden") && !run.stderr.contains("hidden"), "{run}");
 }

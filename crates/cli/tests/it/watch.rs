@@ -15,7 +15,7 @@ fn policies_act_on_metrics() {
     assert_snapshot!(env.run(&["metric", "push", "h_bta__A.load", "50"]), @"
     exit 1
     ----- stderr -----
-    error: the metric was not taken at `PROJECT/.windlass/metrics.sock`: nobody listens there; start `windlass run` in this project's folder, and leave it running
+    error: the metric was not delivered to `PROJECT/.windlass/metrics.sock`: no process listens there; start `windlass run` in this project's folder and keep it running
     ");
     let watching = env.spawn(&["run", "--health", "0"]);
     let said = |text: &str| watching.stdout().contains(text);
@@ -23,7 +23,7 @@ fn policies_act_on_metrics() {
     let socket = std::fs::metadata(env.path(".windlass/metrics.sock")).unwrap();
     assert_eq!(socket.permissions().mode() & 0o777, 0o600);
     let second = env.run(&["run"]);
-    assert!(second.stderr.contains("another `windlass run` takes metrics"), "{second}");
+    assert!(second.stderr.contains("another `windlass run` receives metrics"), "{second}");
     for load in ["95", "90", "20", "95", "95"] {
         env.ok(&["metric", "push", "h_bta__A.load", load]);
     }
@@ -65,7 +65,7 @@ fn a_project_far_down_has_a_socket_too() {
     until("it answers", || {
         run(&["metric", "push", "x.load", "1"]).stderr.contains("no policy reads `x.load`")
     });
-    assert!(run(&["run"]).stderr.contains("another `windlass run` takes metrics"));
+    assert!(run(&["run"]).stderr.contains("another `windlass run` receives metrics"));
     watching.signal(rustix::process::Signal::INT);
     watching.end();
     assert!(!env.path(&format!("{folder}.windlass/metrics.sock")).exists());
@@ -119,16 +119,16 @@ fn what_is_not_well_and_no_policy_heals_is_told_of() {
     env.write(".windlass/volumes/state/gone", "");
     until("it is told of", || said("db: it differs"));
     assert!(said(
-        "small: db: it differs: it is not active; no policy heals it, `windlass heal small db` does"
+        "small: db: it differs: it is not active; no policy heals it; repair it with `windlass heal small db`"
     ));
     assert_snapshot!(env.ok(&["plan", "small", "--refresh"]).stdout, @"
       ! db: it differs: it is not active
-    1 part looked at, 0 as on record
-    `up` goes by the record; `windlass heal small db` stops and starts a part
+    1 part observed, 0 as recorded
+    `up` relies on the records; `windlass heal small db` stops and starts a part
     small: nothing to do
     ");
     std::fs::remove_file(env.path(".windlass/volumes/state/gone")).unwrap();
-    until("it is well", || said("small: db: it is well again"));
+    until("it is well", || said("small: db: it is healthy again"));
     watching.signal(rustix::process::Signal::INT);
     let run = watching.end();
     assert_eq!(run.stdout.matches("it differs").count(), 1, "{run}");
@@ -149,15 +149,15 @@ fn what_healing_does_not_help_is_left_alone() {
     push("BROKEN");
     push("BROKEN");
     assert_snapshot!(env.normal().text(&watching.stdout()), @"
-    metrics are taken at PROJECT/.windlass/metrics.sock
+    listening for metrics at PROJECT/.windlass/metrics.sock
     small: watching small__box.health
-    small: heal box since box.health was broken once
+    small: heal box because box.health was broken once
     small: p2 completed
-    small: heal box since box.health was broken once
+    small: heal box because box.health was broken once
     small: p3 completed
-    small: heal box since box.health was broken once
+    small: heal box because box.health was broken once
     small: p4 completed
-    small: no more heals of box, since box.health was broken once, and 3 heals have not helped; it is left alone until it says that it is well, or until somebody changes small, as by `windlass heal small box`
+    small: no more heals of box: box.health was broken once, and 3 heals did not repair it; policies heal it again after its health check succeeds, or after a change such as `windlass heal small box`
     ");
     // After one good sample it is healed again.
     push("OK");
@@ -204,12 +204,12 @@ fn a_cluster_at_its_bound_is_told_of_once() {
     });
     watching.signal(rustix::process::Signal::INT);
     assert_snapshot!(env.normal().text(&watching.end().stdout), @"
-    metrics are taken at PROJECT/.windlass/metrics.sock
+    listening for metrics at PROJECT/.windlass/metrics.sock
     h_bta: watching h_bta__A.load
     h_bta: not done: scale in B: `h_bta__B` can't shrink by 1: nodes now 1, at least 1 (`minimum-nodes`)
-    h_bta: scale out B since A.load was above 90 once
+    h_bta: scale out B because A.load was above 90 once
     h_bta: p2 completed
-    h_bta: scale in B since A.load was below 10 once
+    h_bta: scale in B because A.load was below 10 once
     h_bta: p3 completed
     h_bta: not done: scale in B: `h_bta__B` can't shrink by 1: nodes now 1, at least 1 (`minimum-nodes`)
     ");
@@ -229,7 +229,7 @@ fn nothing_counts_while_another_command_changes_it() {
     assert_eq!(push(), "", "one of two");
     let other = env.spawn(&["up", "small", "--replace", "box"]);
     until("the other one is at work", || env.trace() == ["Install", "Start", "Stop"]);
-    until("that is seen", || push().contains("counts for nothing now, since `small` is being changed"));
+    until("that is seen", || push().contains("is ignored while a process changes `small`"));
     push();
     env.write(".windlass/volumes/state/go", "");
     assert_eq!(other.end().code(), Some(0));
@@ -237,7 +237,7 @@ fn nothing_counts_while_another_command_changes_it() {
     env.ok(&["metric", "push", "small__box.health", "OK"]);
     watching.signal(rustix::process::Signal::INT);
     assert_snapshot!(env.normal().text(&watching.end().stdout), @"
-    metrics are taken at PROJECT/.windlass/metrics.sock
+    listening for metrics at PROJECT/.windlass/metrics.sock
     small: watching small__box.health
     ");
 }
@@ -266,9 +266,9 @@ fn heals_that_do_not_help_are_counted_over_restarts() {
         life(&broken, process);
     }
     let said = life(&broken, "small: no more heals of box");
-    assert!(said.contains("3 heals have not helped") && !said.contains("heal box since"), "{said}");
+    assert!(said.contains("3 heals did not repair it") && !said.contains("heal box because"), "{said}");
     let status = env.ok(&["status"]).stdout;
-    assert!(status.contains("3 heals have not helped, and no policy heals it"), "{status}");
+    assert!(status.contains("3 heals did not repair it; no policy heals it"), "{status}");
     // One good sample among bad ones does not reset the count. As many good samples as the smoothing do, even
     // after a restart.
     life(&["OK", "BROKEN", "BROKEN"], "small: no more heals of box");
@@ -371,7 +371,7 @@ fn what_still_runs_is_told_when_it_is_stopped() {
     let watching = env.spawn(&["run", "--health", "0"]);
     until("the script has begun", || env.trace() == ["Install"]);
     watching.signal(rustix::process::Signal::INT);
-    let told = "stopping\nwhat runs on small has 10 s to end by itself; interrupt again to stop it now";
+    let told = "stopping\nthe jobs of small have 10 s to end; interrupt again to stop them now";
     until("it is told", || watching.stderr().contains(told));
     env.write(".windlass/volumes/state/go", "");
     let run = watching.end();

@@ -1,4 +1,4 @@
-//! The schema of assembly descriptors.
+//! Assembly descriptors.
 
 #![expect(dead_code, reason = "types that only say what a document may have")]
 
@@ -10,48 +10,48 @@ use super::shared::{
     Anything, Count, DescriptorName, MIDDLE, Named, OwnName, Properties, Text, WORD, or_null,
 };
 
-/// An assembly descriptor: the components of an application and their relationships.
+/// An assembly: its components and their relationships.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 pub(super) struct Assembly {
-    /// Name of the assembly.
+    /// Its name.
     name: Option<OwnName<true>>,
-    /// Purpose of the assembly.
+    /// Its purpose.
     description: Option<Anything>,
     /// Types of properties, by name.
     data_types: Option<Named>,
-    /// Properties of the assembly itself: its parameters and its outputs.
+    /// Its properties: its parameters and outputs.
     properties: Option<Properties>,
     /// Has no effect: an assembly has no private properties.
     private_properties: Option<Properties>,
-    /// Capabilities offered to others.
+    /// Its capabilities: the endpoints for relationships in which it is a source.
     capabilities: Option<Named>,
-    /// Requirements on others.
+    /// Its requirements: the endpoints for relationships in which it is a target.
     requirements: Option<Named>,
-    /// Promoted operations of its components.
+    /// Operations of its components that it offers as its own.
     operations: Option<BTreeMap<String, Promotion>>,
-    /// Components.
+    /// Its components.
     composition: Option<BTreeMap<String, Component>>,
-    /// References to existing instances.
+    /// The existing instances that it needs.
     references: Option<BTreeMap<String, Reference>>,
-    /// Relationships between components and references.
+    /// The relationships between its components.
     relationships: Option<BTreeMap<String, Relationship>>,
-    /// Promoted metrics of its components.
+    /// Metrics of its components that it offers as its own.
     metrics: Option<Named>,
-    /// Policies about its metrics.
+    /// Policies that scale or heal components by metrics.
     policies: Option<Named>,
-    /// Layout of a graphical designer; ignored.
+    /// The layout of a graphical editor; ignored.
     #[schemars(rename = "designerLayout")]
     designer_layout: Option<Anything>,
 }
 
-/// An operation of a component that the assembly promotes.
+/// An operation of a component that the assembly offers as its own.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 struct Promotion {
-    /// Purpose of the operation.
+    /// Its purpose.
     description: Option<Anything>,
-    /// Component and operation, such as `balancer.AddServer`.
+    /// The component and its operation, such as `balancer.AddServer`.
     #[schemars(schema_with = "dotted")]
     source_operation: String,
 }
@@ -63,42 +63,42 @@ fn dotted(_: &mut SchemaGenerator) -> Schema {
 /// A component of the assembly.
 #[derive(JsonSchema)]
 struct Component {
-    /// Descriptor that the component is created from, with one version.
+    /// The descriptor of the component, with its version.
     #[schemars(rename = "type")]
     kind: DescriptorName,
-    /// Purpose of the component.
+    /// Its purpose.
     description: Option<Anything>,
-    /// Number of nodes; the default is 1.
+    /// The number of instances; the default is 1.
     quantity: Option<Count>,
-    /// Bounds of the number of nodes, which make the component a cluster.
+    /// The limits of its number of nodes. This key makes the component a cluster.
     cluster: Option<Cluster>,
-    /// Given values of its properties.
+    /// The values of its properties.
     properties: Option<Properties>,
 }
 
-/// Bounds of a number of nodes.
+/// The limits of a cluster's number of nodes.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case", transform = or_null)]
 struct Cluster {
-    /// Minimum number of nodes; the default is 1.
+    /// The minimum number of nodes; the default is 1.
     minimum_nodes: Option<Count>,
-    /// Initial number of nodes; the default is the minimum.
+    /// The initial number of nodes; the default is `minimum-nodes`.
     initial_quantity: Option<Count>,
-    /// Maximum number of nodes; the default is no limit.
+    /// The maximum number of nodes; the default is no limit.
     maximum_nodes: Option<Count>,
-    /// Number of nodes of one scaling step; the default is 1.
+    /// The number of nodes that one scaling step adds or removes; the default is 1.
     scaling_increment: Option<Count>,
 }
 
-/// A reference to an existing instance.
+/// An existing instance that the assembly needs.
 #[derive(JsonSchema)]
 struct Reference {
-    /// Accepted descriptors: a name with a range of versions.
+    /// Its type: the name of a descriptor, with a range of versions.
     #[schemars(rename = "type", schema_with = "reference_type")]
     kind: String,
-    /// Purpose of the reference.
+    /// Its purpose.
     description: Option<Anything>,
-    /// Required properties of the instance.
+    /// The required values of its properties.
     properties: Option<Properties>,
 }
 
@@ -109,27 +109,27 @@ fn reference_type(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A relationship between components, created and ceased when they change their states.
+/// A relationship between components, created and ceased during their lifecycle.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 struct Relationship {
-    /// Purpose of the relationship.
+    /// Its purpose.
     description: Option<Anything>,
-    /// Sources, as `component.capability`; a reference by its name alone.
+    /// `component.capability` of the sources; a reference by its name alone.
     source_capabilities: Endpoints,
-    /// Targets, as `component.requirement`.
+    /// `component.requirement` of the targets.
     target_requirements: Endpoints,
-    /// State of a source at which the relationship is created.
+    /// The state that a source must have reached.
     source_state: State,
     /// Whether it is created before (`pre`) or after (`post`, the default) a source reaches that state.
     source_state_modifier: Option<Modifier>,
-    /// State of a target at which the relationship is created.
+    /// The state that a target must have reached.
     target_state: State,
     /// Whether it is created before (`pre`, the default) or after (`post`) a target reaches that state.
     target_state_modifier: Option<Modifier>,
-    /// Values for its operations.
+    /// The arguments of its operations.
     properties: Option<Properties>,
-    /// Operations that create and cease it.
+    /// The operations that create and cease it.
     lifecycle: Option<RelationshipLifecycle>,
 }
 
@@ -164,12 +164,12 @@ impl JsonSchema for Modifier {
     }
 }
 
-/// Operations in the order of their calls, as `source.<operation>` or `target.<operation>`.
+/// The operations, in order: `source.<operation>` or `target.<operation>`.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "PascalCase", transform = or_null)]
 struct RelationshipLifecycle {
-    /// Operations that create the relationship.
+    /// The operations that create the relationship.
     create: Option<Vec<Text>>,
-    /// Operations that cease the relationship.
+    /// The operations that cease the relationship.
     cease: Option<Vec<Text>>,
 }

@@ -1,4 +1,4 @@
-//! The schema of resource descriptors.
+//! Resource descriptors.
 
 #![expect(dead_code, reason = "types that only say what a document may have")]
 
@@ -8,53 +8,53 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::shared::{Anything, Named, OwnName, Properties, Text, or_null};
 
-/// A resource descriptor: the capabilities of a component, and the drivers that implement them.
+/// A resource: a type of component, with its transitions, operations and drivers.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 pub(super) struct Resource {
-    /// Name of the resource.
+    /// Its name.
     name: Option<OwnName<false>>,
-    /// Purpose of the resource.
+    /// Its purpose.
     description: Option<Anything>,
-    /// Accepted and ignored.
+    /// Kept and ignored.
     #[schemars(rename = "type")]
     kind: Option<Anything>,
-    /// Accepted and ignored.
+    /// Kept and ignored.
     implements: Option<Anything>,
-    /// Accepted and ignored; from older descriptors.
+    /// Kept and ignored: a key of older descriptors.
     #[schemars(rename = "resource-manager-type")]
     manager_type: Option<Anything>,
-    /// Accepted and ignored.
+    /// Kept and ignored.
     meta_type: Option<Anything>,
-    /// Accepted and ignored; from older descriptors.
+    /// Kept and ignored: a key of older descriptors.
     template: Option<Anything>,
-    /// Accepted and ignored; from older descriptors.
+    /// Kept and ignored: a key of older descriptors.
     discover: Option<Anything>,
     /// Types of properties, by name.
     data_types: Option<Named>,
-    /// Properties of the resource: its inputs and its outputs.
+    /// Its properties: its inputs and outputs.
     properties: Option<Properties>,
-    /// Properties that are not visible from outside.
+    /// Properties that other components can't read.
     private_properties: Option<Properties>,
-    /// Capabilities offered to others.
+    /// Its capabilities: the endpoints for relationships in which it is a source.
     capabilities: Option<Named>,
-    /// Requirements on others.
+    /// Its requirements: the endpoints for relationships in which it is a target.
     requirements: Option<Named>,
-    /// Supported infrastructure types.
+    /// The infrastructure types that it supports.
     infrastructure: Option<Anything>,
-    /// Transitions that it has scripts for: a list of names, or a mapping of names to their drivers.
+    /// The transitions that its drivers execute: a list of names, or names with their drivers.
     lifecycle: Option<Lifecycle>,
-    /// Default drivers of transitions and operations.
+    /// The drivers of all transitions and operations without their own.
     default_driver: Option<BTreeMap<String, Driver>>,
     /// The operations that relationships may call.
     operations: Option<BTreeMap<String, Option<Action>>>,
-    /// Drivers that find an existing instance, for references.
+    /// The queries that find instances for references.
     queries: Option<Anything>,
-    /// Published metrics.
+    /// The metrics that it measures.
     metrics: Option<Named>,
-    /// Policies about its metrics.
+    /// Policies that scale or heal components by metrics.
     policies: Option<Named>,
-    /// Layout of a graphical designer; ignored.
+    /// The layout of a graphical editor; ignored.
     #[schemars(rename = "designerLayout")]
     designer_layout: Option<Anything>,
 }
@@ -80,19 +80,19 @@ impl JsonSchema for Lifecycle {
 /// The drivers of a transition or an operation.
 #[derive(JsonSchema)]
 struct Action {
-    /// Drivers; if there are none, those of `default-driver` apply.
+    /// Its drivers; the default is `default-driver`.
     drivers: Option<BTreeMap<String, Driver>>,
 }
 
-/// A driver, and the infrastructure that it supports.
+/// A driver, and the infrastructure types that it serves.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case", transform = or_null)]
 struct Driver {
-    /// Supported infrastructure; the default is all.
+    /// The infrastructure types that the driver serves; the default is all.
     selector: Option<Anything>,
-    /// Older form of `selector`.
+    /// The older form of `selector`.
     infrastructure_type: Option<Infrastructure>,
-    /// Driver properties.
+    /// The properties of the driver.
     properties: Option<Anything>,
 }
 

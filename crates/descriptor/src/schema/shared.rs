@@ -1,4 +1,4 @@
-//! Sections that both kinds of descriptors have.
+//! What stands in descriptors of both kinds.
 
 #![expect(dead_code, reason = "types that only say what a document may have")]
 
@@ -9,48 +9,48 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 /// Properties by name.
 pub(super) type Properties = BTreeMap<String, Property>;
 
-/// Bodies that the schema doesn't restrict, by name.
+/// Bodies that are kept and not looked into here, by name.
 pub(super) type Named = BTreeMap<String, Anything>;
 
-/// Any value.
+/// Anything at all.
 pub(super) type Anything = serde_json::Value;
 
-/// A property. Its `type` describes its value; the default is `string`.
+/// A property. The default type is text.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case", transform = also_bare)]
 pub(super) struct Property {
-    /// `string` (the default), `integer`, `float`, `boolean`, `uuid`, `password`, `key`, `map`, `list`, or a data type.
+    /// `string` (the default), `integer`, `float`, `boolean`, `uuid`, `password`, `key`, `map`, `list`, or the name of a data type.
     #[schemars(rename = "type")]
     kind: Option<Text>,
-    /// Type of the entries of a `map` or `list`.
+    /// The type of the entries of a `map` or `list`.
     entry_schema: Option<Anything>,
-    /// Purpose of the property.
+    /// Its purpose.
     description: Option<Anything>,
-    /// Whether a top-level assembly requires a value.
+    /// Whether the outermost assembly requires a value.
     required: Option<Flag>,
-    /// Whether only the component itself sets the value.
+    /// Whether only the component's driver sets the value.
     read_only: Option<Flag>,
-    /// Whether the value may change while the component is Active.
+    /// Whether it may change while the component is Active.
     volatile: Option<Flag>,
-    /// Whether the value is secret.
+    /// Whether its value is a secret.
     sensitive: Option<Flag>,
-    /// Default value.
+    /// The default value.
     default: Option<Anything>,
-    /// Fixed value: text, often with `${property}` or `${component.property}` in it.
+    /// The fixed value: text, which may contain `${property}` or `${component.property}`.
     value: Option<Anything>,
 }
 
-/// Allows any body, since the reader accepts other bodies with a warning.
+/// Whatever else stands in the place of a body is read too, with a warning.
 fn also_bare(schema: &mut Schema) {
     schema.remove("type");
 }
 
-/// Allows an empty section or body.
+/// A section or body that may be left empty.
 pub(super) fn or_null(schema: &mut Schema) {
     schema.insert("type".to_owned(), serde_json::json!(["object", "null"]));
 }
 
-/// Text. A scalar keeps its spelling, even where other readers convert it.
+/// Text; a scalar keeps its spelling, whatever another reader takes it for.
 pub(super) struct Text;
 
 impl JsonSchema for Text {
@@ -63,7 +63,7 @@ impl JsonSchema for Text {
     }
 }
 
-/// `true` or `false`; `yes`, `no`, `on` and `off` are accepted too.
+/// `true` or `false`; `yes`, `no`, `on` and `off` are taken too.
 pub(super) struct Flag;
 
 impl JsonSchema for Flag {
@@ -90,7 +90,7 @@ impl JsonSchema for Count {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "a whole number from 0, or a `${property}` that has one",
+            "description": "a whole number from 0, or a `${property}` with such a value",
             "type": ["integer", "string", "null"],
             "minimum": 0,
             "maximum": u32::MAX,
@@ -99,17 +99,17 @@ impl JsonSchema for Count {
     }
 }
 
-/// Pattern of a word of a name: a letter first, a letter or digit last, no `__`.
+/// The form of one word of a name: a letter first, a letter or digit last, no `__`.
 pub(super) const WORD: &str = r"(?!\w*__)[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?";
 
-/// Pattern of the middle part of a descriptor's name.
+/// The form of the middle part of a descriptor's name.
 pub(super) const MIDDLE: &str =
     r"(?![A-Za-z0-9_-]*__)(?![A-Za-z0-9_-]{51})[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?";
 
-/// Pattern of a version.
+/// The form of a version.
 pub(super) const VERSION: &str = r"[0-9]+(\.[0-9]+)*";
 
-/// The name of a descriptor, such as `resource::web_server::1.0`, or a placeholder for one.
+/// The name of a descriptor, as `resource::web_server::1.0`, or a placeholder that the project file fills.
 pub(super) struct DescriptorName;
 
 impl JsonSchema for DescriptorName {
@@ -119,14 +119,14 @@ impl JsonSchema for DescriptorName {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "the name of a descriptor, as `resource::web_server::1.0`",
+            "description": "the name of a descriptor, such as `resource::web_server::1.0`",
             "type": "string",
             "pattern": format!(r"^((assembly|resource)::{MIDDLE}::{VERSION}|\$lmctl:.*)$"),
         })
     }
 }
 
-/// The name that a descriptor gives itself.
+/// What a descriptor calls itself.
 pub(super) struct OwnName<const ASSEMBLY: bool>;
 
 impl<const ASSEMBLY: bool> JsonSchema for OwnName<ASSEMBLY> {
@@ -137,7 +137,7 @@ impl<const ASSEMBLY: bool> JsonSchema for OwnName<ASSEMBLY> {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let kind = if ASSEMBLY { "assembly" } else { "resource" };
         json_schema!({
-            "description": format!("its name, as `{kind}::shop::1.0`; a project file may give it instead"),
+            "description": format!("its name, such as `{kind}::shop::1.0`; a project file may declare it instead"),
             "type": ["string", "null"],
             "pattern": format!(r"^{kind}::{MIDDLE}::{VERSION}$"),
         })

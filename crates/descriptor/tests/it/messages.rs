@@ -99,14 +99,14 @@ fn names() {
     a.yaml:1:1: error[WL0102]: the descriptor has no `name`
         help: begin it with a name, as `name: resource::shop::1.0`; a `lmproject.yml` above it gives one too
     ");
-    assert_snapshot!(messages("name: shop\n"), @"a.yaml:1:7: error[WL0101]: `shop` is not of the form `kind::name::version`, as `assembly::shop::1.0` is");
+    assert_snapshot!(messages("name: shop\n"), @"a.yaml:1:7: error[WL0101]: `shop` is not of the form `kind::name::version`, such as `assembly::shop::1.0`");
     assert_snapshot!(messages("name: assembly-template::shop::1.0\n"), @"
     a.yaml:1:7: warning[WL0108]: this is a descriptor of the kind `assembly-template`, of which windlass makes nothing
         help: it is left unchecked; windlass reads `assembly` and `resource`
     ");
     assert_snapshot!(messages("name: assembly::my__shop::1.0\n"), @"a.yaml:1:7: error[WL0101]: the assembly name `my__shop` has `__`, which separates the parts of an instance's name");
     assert_snapshot!(messages("name: assembly::shop::v1\n"), @"
-    a.yaml:1:7: error[WL0101]: `v1` is not a version: numbers with dots between them, as `1.0` or `2.1.3`
+    a.yaml:1:7: error[WL0101]: `v1` is not a version: expected numbers with dots between them, such as `1.0` or `2.1.3`
         help: did you mean `1`?
     ");
     assert_snapshot!(messages(&format!("name: assembly::{}::1.0\n", "a".repeat(51))), @"a.yaml:1:7: error[WL0101]: the assembly name `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa` has 51 characters, 50 are allowed");
@@ -262,7 +262,7 @@ references:
         help: name its descriptor, as `type: resource::web_server::1.0`
     a.yaml:5:17: error[WL0106]: the component `range` is made from a range of versions, `^1.0`
         help: name one version; ranges are for `references`
-    a.yaml:6:17: error[WL0106]: `web` is not of the form `kind::name::version`, as `assembly::shop::1.0` is
+    a.yaml:6:17: error[WL0106]: `web` is not of the form `kind::name::version`, such as `assembly::shop::1.0`
     a.yaml:7:16: warning[WL0143]: `$lmctl:/contains:/web:/descriptor_name` is a placeholder of `lmctl`, and no name of a descriptor
         help: it has a meaning where a `lmproject.yml` above the file lists what it contains; else name the descriptor, as `resource::web::1.0`
     a.yaml:8:16: error[WL0104]: `type` must be text, and this is a list
@@ -680,7 +680,7 @@ fn what_was_meant_is_seen_by_the_name() {
         help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
     ");
     assert_snapshot!(world.check(&text("[[ execution_id ]]"), Missing::Tolerated), @"
-    a.yaml:2:25: error[WL0106]: `[[ execution_id ]]` is not of the form `kind::name::version`, as `assembly::shop::1.0` is
+    a.yaml:2:25: error[WL0106]: `[[ execution_id ]]` is not of the form `kind::name::version`, such as `assembly::shop::1.0`
         help: a placeholder of a template means nothing here: fill the template in first
     ");
 }

@@ -128,13 +128,13 @@ impl ByQueries {
             (Some(only), 0) => Ok(taken_over(only)),
             (None, _) => Err(Failure::new(
                 FailureKind::NotFound,
-                "`queries` have found nothing that it could be; look whether it is there",
+                "`queries` found no matching instance; check that it exists",
             )),
             (Some(last), _) => {
                 let ids: Vec<String> =
                     found.iter().chain([&last]).map(|thing| format!("`{}`", thing.natural)).collect();
                 let message = format!(
-                    "`queries` have found {} things that it could be: {}; give more of its properties",
+                    "`queries` found {} matching instances: {}; set more of its properties",
                     ids.len(),
                     ids.join(", ")
                 );

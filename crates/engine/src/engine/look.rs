@@ -108,7 +108,10 @@ impl Engine {
         let mut answers = driver.observe(&context, std::slice::from_ref(call)).await;
         match (answers.pop(), answers.is_empty()) {
             (Some(answer), true) => answer,
-            _ => Err(Failure::new(FailureKind::Protocol, "the driver did not answer once to one call")),
+            _ => Err(Failure::new(
+                FailureKind::Protocol,
+                "the driver did not return exactly one answer to one call",
+            )),
         }
     }
 }
@@ -184,7 +187,7 @@ impl Looking {
             self.runtime.remove(id).await
         };
         if !matches!(tokio::time::timeout(LAST_LOOK, removed).await, Ok(Ok(()))) {
-            tracing::warn!(job = %id, "a job that looks could not be removed");
+            tracing::warn!(job = %id, "an observation job could not be removed");
         }
         Err(stopped())
     }

@@ -184,7 +184,7 @@ impl Engine {
     pub(super) async fn stays(&self, name: &AssemblyName, by: &AssemblyName) -> Result<(), EngineError> {
         let gone = |why| EngineError::ReferenceGone { name: name.clone(), by: by.clone(), why };
         match self.store.assembly(name).await? {
-            None => Err(gone("is not here")),
+            None => Err(gone("does not exist")),
             Some(assembly) if assembly.goal == State::Absent => Err(gone("is being taken down")),
             Some(assembly) if assembly.references.contains(by) => Err(gone("references it in turn")),
             Some(_) => Ok(()),
@@ -205,7 +205,7 @@ impl Engine {
 fn takes(draft: &Draft) -> Option<String> {
     let before = draft.before.as_ref().filter(|before| before.goal != State::Absent)?;
     match draft.intent {
-        Intent::Down => return Some("it would be gone".to_owned()),
+        Intent::Down => return Some("it would be removed".to_owned()),
         Intent::Up | Intent::Rollback(_) | Intent::Adopt => {}
         _ => return None,
     }
@@ -216,7 +216,7 @@ fn takes(draft: &Draft) -> Option<String> {
     let taken = |kind| matches!(kind, ElementChangeKind::Removed | ElementChangeKind::Reinstalled);
     let mut changes = draft.diff.elements.iter().filter(|change| taken(change.kind));
     let first = changes.next()?;
-    let verb = if first.kind == ElementChangeKind::Removed { "removed" } else { "installed anew" };
+    let verb = if first.kind == ElementChangeKind::Removed { "removed" } else { "re-created" };
     let more = match changes.count() {
         0 => String::new(),
         more => format!(" ({more} more parts too)"),

@@ -198,7 +198,7 @@ impl Engine {
         let now = self.means.clock.now();
         let mut batch = Batch::new();
         for process in &snapshot.processes {
-            let reason = Some("it was interrupted: whoever ran it is gone".to_owned());
+            let reason = Some("it was interrupted: the process that executed it exited".to_owned());
             let mut ended = process.clone();
             ended.status = ProcessStatus::Failed;
             ended.ended = Some(now);
@@ -341,13 +341,15 @@ fn named(
         (Assumption::Done, [part], Some(natural)) if !natural.trim().is_empty() => {
             Ok(Some((part.clone(), natural)))
         }
-        (_, _, Some(natural)) if natural.trim().is_empty() => wrong("an id is not empty: say `--natural ID`"),
+        (_, _, Some(natural)) if natural.trim().is_empty() => {
+            wrong("an instance id must not be empty: pass `--natural ID`")
+        }
         (Assumption::Done, [], None) | (Assumption::NotDone | Assumption::Failed, _, None) => Ok(None),
-        (Assumption::Done, [], Some(_)) => wrong(
-            "nothing is asked about that was launched under an id that is not known; leave `--natural` out",
-        ),
+        (Assumption::Done, [], Some(_)) => {
+            wrong("no undecided call has an unknown instance id; omit `--natural`")
+        }
         (Assumption::Done, _, _) => Err(EngineError::Unnamed { name: name.clone(), parts: unnamed.to_vec() }),
-        (_, _, Some(_)) => wrong("only what was done has an id: say `--assume done`"),
+        (_, _, Some(_)) => wrong("`--natural` requires `--assume done`"),
     }
 }
 
@@ -395,16 +397,16 @@ fn may_be_published(
     }
     let wrong = |why: String| Err(EngineError::NotPublished(why));
     if answer.what != Assumption::Done {
-        return wrong("only what was done publishes something: say `--assume done`".to_owned());
+        return wrong("`--published` requires `--assume done`".to_owned());
     }
     let [CallRecord { element, pair: None, .. }] = answered else {
         let parts: Vec<&str> = answered.iter().map(|call| call.element.local()).collect();
         return wrong(match parts.as_slice() {
             [part] => format!(
-                "an operation was called on `{part}`, and operations publish nothing that is asked for"
+                "the undecided call of `{part}` is an operation, and operations publish no outputs; omit `--published`"
             ),
             parts => format!(
-                "`{}` are asked about, and one part publishes a value: say which by `--of PART`",
+                "`{}` are undecided; name the part that published the values with `--of PART`",
                 parts.join("` and `")
             ),
         });

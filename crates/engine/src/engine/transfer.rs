@@ -87,7 +87,7 @@ impl Engine {
             self.refuse_if_entangled(name).await?;
             let by = self.store.referrers(name).await?;
             if !by.is_empty() {
-                let what = "it would be gone from here".to_owned();
+                let what = "it would leave this store".to_owned();
                 return Err(EngineError::Referenced { name: name.clone(), by, what });
             }
         }
@@ -306,7 +306,7 @@ fn intact(bundle: &Bundle) -> Result<(), EngineError> {
         let unreadable = |cause: String| EngineError::PackageUnreadable { name: record.name.clone(), cause };
         let package = Package::from_record(record.clone()).map_err(|error| unreadable(error.to_string()))?;
         if !package.is_intact() {
-            return Err(unreadable("its content is not that of its digest".to_owned()));
+            return Err(unreadable("its content does not match its digest".to_owned()));
         }
     }
     Ok(())

@@ -69,13 +69,10 @@ impl Machine {
         if gone && !leaves {
             self.failed(
                 id,
-                Failure::new(
-                    FailureKind::NotFound,
-                    "it is gone: its script says that it does not exist any more",
-                ),
+                Failure::new(FailureKind::NotFound, "its script reports that the instance no longer exists"),
             );
         } else if status.failed && !before.failed && !gone {
-            let message = status.message.unwrap_or_else(|| "it reports that it has failed".to_owned());
+            let message = status.message.unwrap_or_else(|| "its script reports a failure".to_owned());
             self.failed(id, Failure::new(FailureKind::Failed, message));
         } else if converging && !gone {
             self.converge(id);
@@ -173,7 +170,7 @@ impl Machine {
         }
         let over = matches!(run.record.state, CallState::Converging { deadline } if self.now >= deadline);
         if over {
-            let message = format!("it was still on its way after {} s", run.nature.timeout.as_secs());
+            let message = format!("it was still converging after {} s", run.nature.timeout.as_secs());
             return self.failed(id, Failure::new(FailureKind::Timeout, message));
         }
         if !run.nature.observable {
@@ -211,7 +208,7 @@ impl Machine {
             Err(failure) if recovering => self.undecided(id, &failure.message),
             Err(failure) => {
                 let element = run.record.element.clone();
-                let message = format!("looking at it failed: {failure}");
+                let message = format!("the observation failed: {failure}");
                 self.happened(None, Happening::Logged { element, severity: Severity::Warning, message });
                 self.converge(id);
             }
@@ -255,7 +252,7 @@ impl Machine {
         run.repeats = true;
         let wait = FIRST_WAIT << doublings;
         let element = run.record.element.clone();
-        let message = format!("{failure}; it is tried again in {} s", wait / 1000);
+        let message = format!("{failure}; the next attempt is in {} s", wait / 1000);
         self.happened(None, Happening::Logged { element, severity: Severity::Warning, message });
         self.out.commands.push(Command::Wake { call: id.clone(), at: self.now.plus_millis(wait) });
     }
@@ -289,23 +286,23 @@ impl Machine {
                 if let Some(run) = self.calls.get_mut(id) {
                     run.untouched = untouched;
                 }
-                self.again(id, Failure::new(FailureKind::Lost, "its job was lost, again and again"));
+                self.again(id, Failure::new(FailureKind::Lost, "its job was lost, repeatedly"));
             }
             Observation::CannotTell(why) => self.undecided(id, why),
-            _ => self.undecided(id, "what was seen says nothing"),
+            _ => self.undecided(id, "the observation is inconclusive"),
         }
     }
 
     /// Closes an undecided call as an operator answered.
     pub(super) fn assume(&mut self, record: CallRecord, answer: Assumption, published: &Told) {
         let CallRecord { element, action, pair, then, process, .. } = record.clone();
-        let failure = || Failure::new(FailureKind::Lost, "it was begun and not finished, as a person says");
+        let failure = || Failure::new(FailureKind::Lost, "the operator reported a failure");
         let (word, state) = match answer {
-            Assumption::Done => ("was done", CallState::AssumedDone),
-            Assumption::NotDone => ("was not done", CallState::AssumedNotDone),
-            Assumption::Failed => ("has failed", CallState::Failed(failure())),
+            Assumption::Done => ("done", CallState::AssumedDone),
+            Assumption::NotDone => ("not done", CallState::AssumedNotDone),
+            Assumption::Failed => ("failed", CallState::Failed(failure())),
         };
-        let message = format!("it is assumed that {} {word}", record.action);
+        let message = format!("the operator reported {} as {word}", record.action);
         self.happened(
             Some(process),
             Happening::Logged { element: element.clone(), severity: Severity::Info, message },
@@ -336,7 +333,7 @@ impl Machine {
         let Some(run) = self.finish_call(id, CallState::Undecided) else { return };
         let failure = Failure::new(
             FailureKind::Lost,
-            format!("whether {} was done is not known: {why}", run.record.action),
+            format!("the outcome of {} is unknown: {why}", run.record.action),
         );
         self.note_failure(&run.record.element, Some(failure));
         self.end_step((run.record.process, run.record.step), StepEnd::NeedsDecision { call: id.clone() });

@@ -122,12 +122,12 @@ impl Machine {
     /// the element is missing, or an end of the relationship has failed since the call was planned.
     pub(super) fn obstacle(&self, called: &ElementName, pair: &PairKey) -> Option<Failure> {
         if self.world.is_missed(called) {
-            let message = format!("`{called}` is not there; bring `{}` up first", called.assembly());
+            let message = format!("`{called}` does not exist; create `{}` first", called.assembly());
             return Some(Failure::new(FailureKind::NotFound, message));
         }
         let failed = self.failed_parts.first_at(&pair.source, &pair.target)?;
         let message =
-            format!("`{}` has failed: nothing is related to it before it is in order", failed.local());
+            format!("`{}` has failed; repair it before its relationships are created", failed.local());
         Some(Failure::new(FailureKind::Refused, message))
     }
 

@@ -38,7 +38,7 @@ impl Machine {
             let (source, record) = (pair.source.local(), self.world.elements.get(&pair.source));
             match record {
                 Some(record) if is_in_doubt(record) => {
-                    format!("`{source}`, of which nobody knows what it did")
+                    format!("`{source}`, which has an unknown outcome")
                 }
                 _ => {
                     format!("`{source}`, which is {}", record.map(|record| record.state).unwrap_or_default())
@@ -51,7 +51,7 @@ impl Machine {
         }
         let last = named.pop()?;
         let all = if named.is_empty() { last } else { format!("{} and {last}", named.join(", ")) };
-        Some(Failure::new(FailureKind::Refused, format!("it is not made with {all}")))
+        Some(Failure::new(FailureKind::Refused, format!("it is not created with {all}")))
     }
 
     /// Tells whether the source of a pair has reached the state that the relationship requires. A source that

@@ -296,7 +296,7 @@ async fn what_is_there_already_is_taken_over() {
     let mut desired = Sketch::new(&["x"]).desired();
     desired.manner.adopt = true;
     let error = Rig::new(Effect::Once).up(desired).await.unwrap_err();
-    assert!(error.to_string().contains("`x` can't be taken over"), "{error}");
+    assert!(error.to_string().contains("`x` can't be adopted"), "{error}");
 }
 
 /// A secret of an older version is kept while an element exists that was created with it.

@@ -19,7 +19,7 @@ async fn down_is_the_mirror_image_and_forgets() {
     assert_eq!(rig.jobs.effects()[before..], ["b Leave", "b Stop", "a Stop", "a Uninstall", "b Uninstall"]);
     assert!(rig.store.load(&assembly_name("t")).await.unwrap().is_none());
     let message = rig.down("t").await.unwrap_err().to_string();
-    assert_eq!(message, "there is no assembly `t`; none is up");
+    assert_eq!(message, "there is no assembly `t`; the store has no assemblies");
     assert_eq!(rig.store.history(&assembly_name("t")).await.unwrap().processes.len(), 2, "history stays");
 }
 

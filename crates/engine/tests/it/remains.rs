@@ -233,7 +233,7 @@ async fn the_id_of_a_lost_launch_is_asked_for() {
     let error = rig.ask("t", answer(Assumption::Done, None)).await.unwrap_err();
     assert!(matches!(&error, EngineError::Unnamed { parts, .. } if *parts == [element("t__a")]), "{error}");
     let error = rig.ask("t", answer(Assumption::NotDone, Some("i-1"))).await.unwrap_err();
-    assert_eq!(error.to_string(), "only what was done has an id: say `--assume done`");
+    assert_eq!(error.to_string(), "`--natural` requires `--assume done`");
     rig.ask("t", answer(Assumption::Done, Some("i-1"))).await.unwrap();
     assert_eq!(rig.states("t").await, "a Active");
     let snapshot = rig.look("t").await;

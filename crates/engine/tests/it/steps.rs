@@ -64,7 +64,7 @@ async fn a_source_that_fails_does_not_keep_the_others_from_the_target() {
     let history = rig.store.history(&assembly_name("t")).await.unwrap();
     let relating = history.processes[0].steps.iter().find(|step| step.title.contains("web-lb")).unwrap();
     let StepState::Done(StepEnd::Failed(failure)) = &relating.state else { panic!("{relating:?}") };
-    assert_eq!(failure.message, "it is not made with `web__2`, which is Inactive");
+    assert_eq!(failure.message, "it is not created with `web__2`, which is Inactive");
 
     rig.up(sketch.desired()).await.unwrap();
     assert_eq!(rig.strings.calls()[calls.len()..], ["web__2 Start", "lb Join", "web__2 Join"]);
@@ -96,7 +96,7 @@ async fn a_source_in_doubt_is_not_related() {
             _ => None,
         })
         .collect();
-    assert_eq!(told, ["it is not made with `web__2`, of which nobody knows what it did"]);
+    assert_eq!(told, ["it is not created with `web__2`, which has an unknown outcome"]);
 }
 
 /// A target that must be related before it becomes Active is started only after all its pairs are created.
@@ -153,7 +153,7 @@ async fn what_never_arrives_fails_at_its_deadline() {
     assert_eq!(ended.process.status, ProcessStatus::Failed);
     assert_eq!(start.elapsed().as_secs(), 60);
     let failure = rig.look("t").await.elements[&element("t__a")].failure.clone().unwrap();
-    assert_eq!(failure.message, "it was still on its way after 60 s");
+    assert_eq!(failure.message, "it was still converging after 60 s");
 }
 
 #[tokio::test(start_paused = true)]
@@ -234,7 +234,7 @@ async fn one_part_at_a_time_is_answered_for() {
     };
     let answer = Answer { of: vec![element("t__a"), element("t__c")], ..Answer::of_all(Assumption::Done) };
     let error = rig.ask("t", Ask::Retry { assume: Some(answer) }).await.unwrap_err().to_string();
-    assert_eq!(error, "nothing of `c` waits for a decision; what does is `a`, `b`");
+    assert_eq!(error, "`c` has no undecided call; these parts have one: `a`, `b`");
     let error = say(Assumption::Done, "t__a").await.unwrap_err().to_string();
     assert!(error.contains("b Configure") && !error.contains("a Configure"), "{error}");
     say(Assumption::NotDone, "t__b").await.unwrap();
@@ -309,7 +309,7 @@ async fn what_nobody_can_tell_is_asked() {
     rig.retry("t", Some(Assumption::Done)).await.unwrap();
     assert_eq!(rig.strings.calls()[before..], ["a Start"]);
     let message = rig.retry("t", Some(Assumption::Done)).await.unwrap_err().to_string();
-    assert!(message.contains("nothing of `t` waits for a decision"), "{message}");
+    assert!(message.contains("`t` has no undecided call"), "{message}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -83,7 +83,7 @@ pub struct Tls {
 pub enum EndpointError {
     /// The text names no engine.
     #[error(
-        "`{found}` names no engine: expected docker, podman, or an address such as unix:///var/run/docker.sock, tcp://host:2375, ssh://user@host"
+        "`{found}` is not a container engine: expected docker, podman, or an address such as unix:///var/run/docker.sock, tcp://host:2375, ssh://user@host"
     )]
     Choice {
         /// The text as given.
@@ -109,7 +109,7 @@ pub enum EndpointError {
     },
     /// No Podman socket exists.
     #[error(
-        "no Podman service answers: there is none of {looked_at}; start one by `systemctl --user start podman.socket` or `podman system service`"
+        "no Podman service answers: none of {looked_at} exists; start one with `systemctl --user start podman.socket` or `podman system service`"
     )]
     NoPodman {
         /// The sockets that were tried.
@@ -379,7 +379,7 @@ mod tests {
     fn what_names_no_engine_is_refused() {
         for text in ["", "dockr", "unix://", "ftp://x", "/var/run/docker.sock"] {
             let error = resolved(text, &[]).unwrap_err();
-            assert!(error.starts_with(&format!("`{text}` names no engine")), "{error}");
+            assert!(error.starts_with(&format!("`{text}` is not a container engine")), "{error}");
         }
     }
 }

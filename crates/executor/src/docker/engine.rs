@@ -150,7 +150,7 @@ impl Engine {
     /// [`EngineError::Unreachable`] or [`EngineError::Slow`], after at most two seconds, or twenty over ssh.
     pub async fn ping(&self) -> Result<(), EngineError> {
         let limit = ping_limit(&self.endpoint.host);
-        self.within(limit.min(self.limit), "say that it is there", self.docker.ping()).await?;
+        self.within(limit.min(self.limit), "report that it is running", self.docker.ping()).await?;
         Ok(())
     }
 
@@ -161,7 +161,7 @@ impl Engine {
     pub async fn describe(&self) -> Result<Description, EngineError> {
         let version = match &self.version {
             Some(version) => version.clone(),
-            None => Arc::new(self.call("tell its version", self.docker.version()).await?),
+            None => Arc::new(self.call("report its version", self.docker.version()).await?),
         };
         let info = self.call("describe itself", self.docker.info());
         let (info, rootless) = match kind(&version) {

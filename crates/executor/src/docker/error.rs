@@ -42,7 +42,7 @@ pub enum EngineError {
         message: String,
     },
     /// The engine's answer is malformed.
-    #[error("the engine's answer is not understood when asked to {action}: {problem}")]
+    #[error("the engine's answer is invalid when asked to {action}: {problem}")]
     Protocol {
         /// The requested action.
         action: String,
@@ -52,8 +52,8 @@ pub enum EngineError {
     /// A volume of an earlier version exists, whose name had no owner, and the owner's own volume doesn't.
     /// The old one may be the owner's or another project's, so the operator has to decide.
     #[error(
-        "the volume `{volume}` would be `{name}`, which is not there, and `{former}` of an earlier version is: \
-         keep what it has by `docker run --rm -v {former}:/from -v {name}:/to busybox cp -a /from/. /to`, or, if no \
+        "the volume `{volume}` needs `{name}`, which does not exist, but `{former}` of an earlier version does: \
+         copy its content with `docker run --rm -v {former}:/from -v {name}:/to busybox cp -a /from/. /to`, or, if no \
          project needs it, remove it by `docker volume rm {former}`"
     )]
     FormerVolume {

@@ -150,13 +150,13 @@ impl Engine {
                 // For a malformed name the engine reports that there is no such image, and then the reason.
                 Err(EngineError::Refused { message, .. }) if message.contains("invalid reference") => {
                     let why = message.split("invalid reference format").nth(1).unwrap_or_default();
-                    return Err(missing(&format!("that is no name of an image{why}")));
+                    return Err(missing(&format!("it is not a valid image name{why}")));
                 }
                 Err(error) => return Err(error),
             }
         }
         if pull == Pull::Never {
-            return Err(missing("the engine doesn't have it, and the job forbids to pull it"));
+            return Err(missing("the engine doesn't have it, and the job does not allow pulling"));
         }
         self.pull_image(name, environment, progress).await.map_err(|error| match error {
             EngineError::NoImage { image, problem } => {
@@ -165,7 +165,7 @@ impl Engine {
             }
             error => error,
         })?;
-        self.image(name).await?.ok_or_else(|| missing("it was pulled, and is gone again"))
+        self.image(name).await?.ok_or_else(|| missing("it was pulled, but is no longer there"))
     }
 }
 

@@ -78,7 +78,7 @@ fn advised(error: EngineError, kind: EngineKind) -> EngineError {
         EngineKind::Podman => "podman",
     };
     let advice = format!(
-        "{problem}; bring it to the engine by `{program} pull {image}`, `{program} load -i FILE` or a build, or name another"
+        "{problem}; add it to the engine with `{program} pull {image}`, `{program} load -i FILE` or a build, or set another image"
     );
     EngineError::NoImage { image, problem: advice }
 }
@@ -104,7 +104,7 @@ async fn attempt(
     };
     let options = CreateContainerOptionsBuilder::default().name(&name(id)).build();
     let made = shared.engine.client().create_container(Some(options), body(job, around));
-    if let Err(error) = shared.engine.call("make a container", made).await {
+    if let Err(error) = shared.engine.call("create a container", made).await {
         if let Some(scratch) = scratch {
             shared.tools.remove(&scratch).await;
         }
@@ -230,11 +230,11 @@ async fn accepted(shared: &Shared, lines: &mut LineStream) -> Result<Vec<Line>, 
     };
     loop {
         let next = tokio::time::timeout(shared.options.patience, lines.next()).await;
-        let next = next.map_err(|_| unreachable("the container doesn't take the job"))?;
-        let told = next.ok_or_else(|| unreachable("the container ended before it had taken the job"))??;
+        let next = next.map_err(|_| unreachable("the container doesn't accept the job"))?;
+        let told = next.ok_or_else(|| unreachable("the container ended before it accepted the job"))??;
         if let Some(Line::Refused(why)) = told.iter().find(|line| matches!(line, Line::Refused(_))) {
             return Err(EngineError::Refused {
-                action: "store what the job is given".to_owned(),
+                action: "store the input of the job".to_owned(),
                 status: 507,
                 message: why.clone(),
             });

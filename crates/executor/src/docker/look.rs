@@ -79,7 +79,7 @@ pub(crate) async fn look(engine: &Engine, id: &JobId) -> Result<Option<Looked>, 
     let Some(record) = Record::read(&labels) else {
         return Err(EngineError::Protocol {
             action: format!("look for the container `{}`", name(id)),
-            problem: "there is one of that name that isn't ours".to_owned(),
+            problem: "a container of another program has that name".to_owned(),
         });
     };
     let state = found.state.unwrap_or_default();
@@ -132,7 +132,7 @@ where
             problem: "the stream broke in the middle of a message".to_owned(),
         }),
         Ok(_) => Ok(Vec::new()),
-        Err(error) => Err(engine.error("read what a job writes", error)),
+        Err(error) => Err(engine.error("read the output of a job", error)),
     })
 }
 
@@ -160,7 +160,7 @@ async fn copied(engine: &Engine, id: &JobId) -> Result<Vec<Line>, EngineError> {
     let mut archive = Vec::new();
     let mut download = engine.client().download_from_container(&name(id), Some(options));
     while let Some(piece) = download.next().await {
-        match piece.map_err(|error| engine.error("bring back a file", error)) {
+        match piece.map_err(|error| engine.error("copy a file from a container", error)) {
             Err(error) if error.is_absent() => return Ok(Vec::new()),
             piece => archive.extend(piece?),
         }
@@ -236,7 +236,7 @@ async fn was_told(engine: &Engine, id: &JobId, looked: &Looked) -> Result<bool, 
 
 /// The reason why a job is lost, for people.
 pub(crate) const LOST: &str =
-    "its container was killed, and not by us: the engine, or the machine it runs on, went away";
+    "its container was killed by another program, or the engine or its machine stopped";
 
 /// Tells whether the kernel has killed the first process for lack of memory.
 pub(crate) async fn was_out_of_memory(

@@ -383,7 +383,7 @@ impl Life {
     async fn try_look(&self) -> Result<Looked, EngineError> {
         let engine = &self.shared.engine;
         let Some(looked) = look::look(engine, &self.id).await? else {
-            let gone = End::Lost("its container was removed by somebody else".to_owned());
+            let gone = End::Lost("another program removed its container".to_owned());
             return Ok(Looked::Ended(Box::new(Outcome::new(gone, Timestamp::now()))));
         };
         if looked.stage != Stage::Exited {

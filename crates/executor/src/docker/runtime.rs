@@ -84,7 +84,7 @@ impl Shared {
         let left = leaving.wait_for(|leaving| !leaving.contains(id));
         match timeout(self.options.patience, left).await {
             Ok(_we_live) => Ok(()),
-            Err(_) => Err(unavailable("what a removed job of this id has left can't be removed yet")),
+            Err(_) => Err(unavailable("the leftovers of a removed job with this id can't be removed yet")),
         }
     }
 
@@ -94,7 +94,7 @@ impl Shared {
         removal
             .ok()
             .and_then(Result::ok)
-            .ok_or_else(|| unavailable("what others have left can't be removed yet"))
+            .ok_or_else(|| unavailable("the leftovers of other jobs can't be removed yet"))
     }
 
     async fn force_remove(&self, id: &JobId) -> Result<(), EngineError> {
@@ -389,7 +389,7 @@ fn drawn() -> Result<String, EngineError> {
     let mut bytes = [0; 6];
     getrandom::fill(&mut bytes).map_err(|error| EngineError::Protocol {
         action: "run jobs".to_owned(),
-        problem: format!("no name for this client could be drawn: {error}"),
+        problem: format!("a name for this client can't be generated: {error}"),
     })?;
     Ok(hex::encode(bytes))
 }

@@ -210,7 +210,7 @@ impl Tools {
         if engine.kind == EngineKind::Podman {
             let name = Some(source);
             let request = VolumeCreateRequest { name, labels, ..VolumeCreateRequest::default() };
-            self.engine.call("make a volume", docker.create_volume(request)).await?;
+            self.engine.call("create a volume", docker.create_volume(request)).await?;
             return Ok(());
         }
         // The container creates the volume in the same request. So an existing volume is always prepared,
@@ -276,7 +276,7 @@ impl Tools {
         let options = CreateContainerOptionsBuilder::default().name(name).build();
         let create = || {
             self.engine.call(
-                "make a container",
+                "create a container",
                 self.engine.client().create_container(Some(options.clone()), body.clone()),
             )
         };

@@ -101,7 +101,8 @@ impl WarmContainers {
     async fn create(&self, shape: &Shape, image: &str) -> Result<String, EngineError> {
         let docker = self.engine.client();
         let body = body(shape, image, &self.client);
-        let created = self.engine.call("make a warm container", docker.create_container(None, body)).await?;
+        let created =
+            self.engine.call("create a warm container", docker.create_container(None, body)).await?;
         Ok(created.id)
     }
 

@@ -23,7 +23,7 @@ pub struct Digest(String);
 
 /// An error for a malformed digest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no digest: expected `sha256:` and 64 lower-case hexadecimal digits")]
+#[error("`{text}` is not a digest: expected `sha256:` and 64 lower-case hexadecimal digits")]
 pub struct DigestError {
     /// The text as given.
     pub text: String,

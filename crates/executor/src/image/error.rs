@@ -78,7 +78,7 @@ pub enum ImageError {
         found: Vec<String>,
     },
     /// The store has no such image.
-    #[error("there is no image `{reference}` in the store: bring it in with `windlass image import FILE`")]
+    #[error("there is no image `{reference}` in the store: import it with `windlass image import FILE`")]
     Unknown {
         /// The reference as given.
         reference: String,

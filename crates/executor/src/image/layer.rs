@@ -128,7 +128,7 @@ impl Layer<'_> {
     /// Deletes a file of the lower layers.
     fn hide(&mut self, above: &[&str], hidden: &str) -> io::Result<()> {
         if matches!(hidden, "" | "." | "..") {
-            return Err(io::Error::other("it hides what is no file"));
+            return Err(io::Error::other("it hides something other than a file"));
         }
         let path = [above, &[hidden]].concat();
         if self.own.contains(&path.join("/")) {
@@ -301,7 +301,7 @@ mod tests {
             ),
             (
                 vec![("a/.wh...", FILE, "")],
-                "the entry `a/.wh...` of a layer can't be unpacked: it hides what is no file",
+                "the entry `a/.wh...` of a layer can't be unpacked: it hides something other than a file",
             ),
             (
                 vec![("link", EntryType::Link, "../../etc/passwd")],

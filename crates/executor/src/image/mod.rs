@@ -18,7 +18,7 @@
 //! let error = store.resolve(&"busybox:1.36".parse::<Reference>()?).unwrap_err();
 //! assert_eq!(
 //!     error.to_string(),
-//!     "there is no image `busybox:1.36` in the store: bring it in with `windlass image import FILE`"
+//!     "there is no image `busybox:1.36` in the store: import it with `windlass image import FILE`"
 //! );
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -118,9 +118,7 @@ impl Berths {
             Ok(line) => Ok(line),
             Err((broken, end)) => {
                 let why = end.end().await.map(|why| format!(": {why}")).unwrap_or_default();
-                Err(self
-                    .unavailable(&format!("a warm container can't be spoken to: {}{why}", broken.0))
-                    .into())
+                Err(self.unavailable(&format!("a warm container does not respond: {}{why}", broken.0)).into())
             }
         }
     }

@@ -78,7 +78,7 @@ impl Line {
             Reply::Hello { version, .. } => {
                 Err(Broken(format!("its runner speaks version {version}, this program {VERSION}")))
             }
-            _ => Err(Broken("its runner says something before hello".to_owned())),
+            _ => Err(Broken("its runner sends data before its greeting".to_owned())),
         }
     }
 
@@ -88,7 +88,7 @@ impl Line {
         self.say(&Request::Ping { number }).await?;
         match self.answer().await? {
             Reply::Pong { number: came } if came == number => Ok(()),
-            _ => Err(Broken("its runner answers something else".to_owned())),
+            _ => Err(Broken("its runner sends an unexpected answer".to_owned())),
         }
     }
 
@@ -101,7 +101,7 @@ impl Line {
         };
         match timeout(PATIENCE, said).await {
             Ok(said) => Ok(said?),
-            Err(_) => Err(Broken("its runner doesn't listen".to_owned())),
+            Err(_) => Err(Broken("its runner doesn't read its input".to_owned())),
         }
     }
 
@@ -295,12 +295,12 @@ async fn hear(
                 let file = files.entry(index).or_default();
                 file.extend_from_slice(&bytes);
                 if file.len() as u64 > most {
-                    return Err(Broken("its runner sends more than it was asked for".to_owned()));
+                    return Err(Broken("its runner sends more data than requested".to_owned()));
                 }
             }
             Reply::Ended { job: of, ending } if of == number => return Ok((*ending, files)),
             Reply::Pong { .. } => {}
-            _ => return Err(Broken("its runner speaks of another job".to_owned())),
+            _ => return Err(Broken("its runner reports another job".to_owned())),
         }
     }
 }
@@ -315,7 +315,7 @@ async fn next(
             return Reply::decode(frame).map_err(|error| Broken(error.to_string()));
         }
         match output.read(buffer).await? {
-            0 => return Err(Broken("its runner has gone".to_owned())),
+            0 => return Err(Broken("its runner has exited".to_owned())),
             length => frames.push(&buffer[..length]),
         }
     }

@@ -151,7 +151,7 @@ async fn run(job: Arc<PooledJob>, shape: Shape, env: Vec<(String, String)>, bert
             if job.is_cancelled() {
                 ended(End::Cancelled);
             } else {
-                ended(End::Lost(format!("its warm container can't be spoken to: {}{why}", broken.0)));
+                ended(End::Lost(format!("its warm container does not respond: {}{why}", broken.0)));
             }
         }
     }

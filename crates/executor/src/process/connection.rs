@@ -117,9 +117,9 @@ impl Connection {
                 _ => Err("its supervisor's program doesn't call `supervise`".to_owned()),
             },
             Ok(Ok(None) | Err(_)) => {
-                Err(format!("its supervisor ended at once: {}", self.last_words().await))
+                Err(format!("its supervisor exited immediately: {}", self.last_words().await))
             }
-            Err(_) => Err("its supervisor doesn't say hello".to_owned()),
+            Err(_) => Err("its supervisor doesn't respond".to_owned()),
         }
     }
 
@@ -154,7 +154,7 @@ impl Connection {
         let status = match timeout(PATIENCE, ended).await {
             Ok(Ok(status)) => status.to_string(),
             Ok(Err(error)) => error.to_string(),
-            Err(_) => "it hangs".to_owned(),
+            Err(_) => "it doesn't respond".to_owned(),
         };
         let words = String::from_utf8_lossy(&words);
         if words.trim().is_empty() { status } else { format!("{status}, {}", words.trim()) }

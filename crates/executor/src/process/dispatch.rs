@@ -290,7 +290,7 @@ impl Dispatcher {
     fn part(&mut self, reply: oneshot::Sender<()>) {
         self.parting.push(reply);
         for id in std::mem::take(&mut self.queue) {
-            self.fail(&id, "its owner has closed it before the job's turn came");
+            self.fail(&id, "its owner closed the runtime before the job started");
         }
         match &mut self.connection {
             Some(connection) => connection.part(),

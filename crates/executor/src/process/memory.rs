@@ -195,7 +195,7 @@ fn make(folder: &Path) -> io::Result<()> {
         }
         let found = path.symlink_metadata()?;
         if !found.is_dir() || found.uid() != geteuid().as_raw() || found.mode() & 0o077 != 0 {
-            return Err(io::Error::other("it is somebody else's"));
+            return Err(io::Error::other("another user owns it"));
         }
     }
     Ok(())

@@ -85,12 +85,12 @@ impl Staging {
             if let Some(lock) = locked(&path).map_err(storage("make", &path))? {
                 // Only the lock keeps the state folder: it may have been removed and re-created before.
                 let memory = Memory::of(state);
-                memory.sweep(state).map_err(storage("clean up what is in memory of", state.path()))?;
+                memory.sweep(state).map_err(storage("clean up the memory of", state.path()))?;
                 let (next, ahead) = (AtomicU64::new(0), Mutex::default());
                 return Ok(Self { path, next, ahead, memory, _lock: lock });
             }
         }
-        let swept = io::Error::other("others keep on removing it");
+        let swept = io::Error::other("other processes keep removing it");
         Err(storage("make", &root)(swept))
     }
 

@@ -225,7 +225,7 @@ pub(crate) struct Malformed(pub(crate) &'static str);
 
 impl std::fmt::Display for Malformed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "what was received is not of this protocol: {}", self.0)
+        write!(f, "the received data is not of this protocol: {}", self.0)
     }
 }
 

@@ -69,7 +69,7 @@ impl SandboxRuntime {
             Network::Host => RoomNetwork::Host,
             Network::Bridge | Network::Named(_) => {
                 return Err(unavailable(
-                    "it has no network behind a bridge: a job gets `none` or the host's, or runs on `docker`"
+                    "it supports only the networks `none` and `host`; use one of them, or the runtime `docker`"
                         .to_owned(),
                 ));
             }
@@ -132,7 +132,7 @@ impl SandboxRuntime {
             }
             // The caller adds the name to the message.
             Err(ImageError::Unknown { .. }) => Ok(Err(missing(
-                "the store hasn't it; bring it in with `windlass image import FILE`".to_owned(),
+                "it is not in the image store; import it with `windlass image import FILE`".to_owned(),
             ))),
             Err(error) => Ok(Err(missing(error.to_string()))),
         }
@@ -160,8 +160,7 @@ impl Runtime for SandboxRuntime {
         self.capabilities().check(KIND, job)?;
         let Some(image) = &job.image else {
             return Err(unavailable(
-                "a job needs an image to run in: name one, or use the runtime `process` for the host itself"
-                    .to_owned(),
+                "a job needs an image: set one, or use the runtime `process`".to_owned(),
             ));
         };
         match self.image(image).await? {

@@ -113,7 +113,7 @@ async fn a_runner_that_dies_loses_its_job_and_nothing_else() {
     let outcome =
         world.pool.run(&id("kills"), &sh("echo said; sleep 0.1; kill -9 $PPID; sleep 2")).await.unwrap();
     assert!(
-        matches!(&outcome.end, End::Lost(why) if why.contains("its runner has gone")),
+        matches!(&outcome.end, End::Lost(why) if why.contains("its runner has exited")),
         "{:?}",
         outcome.end
     );

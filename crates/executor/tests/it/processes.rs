@@ -215,7 +215,7 @@ async fn a_supervisor_that_is_none_is_named() {
         (
             "sh",
             vec!["-c", "echo oh no >&2; exit 3"],
-            "the runtime `process` is not available: its supervisor ended at once: exit status: 3, oh no",
+            "the runtime `process` is not available: its supervisor exited immediately: exit status: 3, oh no",
         ),
         (
             "sh",

@@ -199,8 +199,8 @@ async fn the_network_is_none_or_the_hosts() {
     let error = runtime.submit(&id("bridge"), &sh("true").network(Network::Bridge)).await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the runtime `sandbox` is not available: it has no network behind a bridge: a job gets `none` or the host's, \
-         or runs on `docker`"
+        "the runtime `sandbox` is not available: it supports only the networks `none` and `host`; use one of them, or \
+         the runtime `docker`"
     );
     place.is_left_clean(runtime).await;
 }
@@ -210,7 +210,7 @@ async fn a_job_needs_an_image() {
     let Some(place) = Place::new() else { return };
     let runtime = place.runtime();
     let error = runtime.submit(&id("job"), &Job::command("true")).await.unwrap_err();
-    assert!(error.to_string().contains("a job needs an image to run in"), "{error}");
+    assert!(error.to_string().contains("a job needs an image"), "{error}");
     assert_eq!(runtime.find(&id("job")).await.unwrap(), Found::Never);
     place.is_left_clean(runtime).await;
 }

@@ -104,7 +104,7 @@ impl<'a> Planner<'a> {
         let state = old.target_state;
         let rank = rank::of(state);
         self.after_target_rests(old, target.element, rank, step);
-        let rule = format!("it ends before target {} leaves {state}", target.element.name.local());
+        let rule = format!("it is ceased before target {} leaves {state}", target.element.name.local());
         let why = self.because(old, rule);
         self.hold_leaving(&target.element.name, rank, step, Firmness::Rule, why);
         step
@@ -153,15 +153,15 @@ impl<'a> Planner<'a> {
             return;
         }
         // Targets are stopped before sources, so the barrier exists even for a single step.
-        let all = self.graph.barrier(format!("{} is ended everywhere", old.name));
-        let why = self.because(old, "all targets have ended it".to_owned());
+        let all = self.graph.barrier(format!("{} is ceased everywhere", old.name));
+        let why = self.because(old, "it is ceased at each target".to_owned());
         for step in ceased {
             self.graph.need(all, step, why);
         }
         let rank = rank::of(old.source_state);
         for node in leaving {
             let name = &node.element.name;
-            let rule = format!("it ends before source {} leaves {}", name.local(), old.source_state);
+            let rule = format!("it is ceased before source {} leaves {}", name.local(), old.source_state);
             let why = self.because(old, rule);
             self.hold_leaving(name, rank, all, Firmness::Rule, why);
         }

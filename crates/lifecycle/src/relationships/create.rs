@@ -208,7 +208,7 @@ impl<'a> Planner<'a> {
         self.after_end(new, step, &target.element.name, "target", least_target);
         if target_modifier == Modifier::Pre {
             let state = new.target_state;
-            let rule = format!("it is made before target {} becomes {state}", target.element.name.local());
+            let rule = format!("it is created before target {} becomes {state}", target.element.name.local());
             let why = self.because(new, rule);
             self.hold_whole(target.element, rank::of(state), step, why);
         }
@@ -249,7 +249,7 @@ impl<'a> Planner<'a> {
                 side: Side::Installed,
             };
             let undo = self.graph.step(phase::CLEAR, Work::Relate(Box::new(relate)));
-            let why = self.because(new, "what is in doubt of it is undone first".to_owned());
+            let why = self.because(new, "its operations with an unknown outcome are undone first".to_owned());
             self.graph.need(step, undo, why);
         }
     }
@@ -270,8 +270,7 @@ impl<'a> Planner<'a> {
         for source in sources.filter(|source| !source.way.falls()) {
             let name = &source.element.name;
             if let Some(ready) = self.reached(name, least) {
-                let rule =
-                    format!("{} takes its place and must be {} first", name.local(), rank::state(least));
+                let rule = format!("its replacement {} must be {} first", name.local(), rank::state(least));
                 let why = self.because(new, rule);
                 self.graph.wait_firmly(ceased, ready, WaitKind::Needs, Firmness::Hope, why);
             }
@@ -311,7 +310,7 @@ impl<'a> Planner<'a> {
     fn after_each(&mut self, new: &Relationship, step: At, source: &ElementName, least: u8) {
         if let Some(reached) = self.reached(source, least) {
             let rule =
-                format!("it is made with each source {} that is {}", source.local(), rank::state(least));
+                format!("it is created with each source {} that is {}", source.local(), rank::state(least));
             let why = self.because(new, rule);
             self.graph.wait(step, reached, WaitKind::After, why);
         }
@@ -325,15 +324,15 @@ impl<'a> Planner<'a> {
         concerned: &[bool],
         created: Vec<At>,
     ) {
-        let all = self.graph.barrier(format!("{} is made everywhere", new.name));
-        let why = self.because(new, "all targets have it".to_owned());
+        let all = self.graph.barrier(format!("{} is created everywhere", new.name));
+        let why = self.because(new, "it is created at each target".to_owned());
         for step in created {
             self.graph.need(all, step, why);
         }
         let rank = rank::of(new.source_state);
         for (source, _) in sources.iter().zip(concerned).filter(|(_, concerned)| **concerned) {
             let name = &source.element.name;
-            let rule = format!("it is made before source {} becomes {}", name.local(), new.source_state);
+            let rule = format!("it is created before source {} becomes {}", name.local(), new.source_state);
             let why = self.because(new, rule);
             self.hold_whole(source.element, rank, all, why);
         }
@@ -363,8 +362,8 @@ fn before_it(making: &Making<'_>, target: &Node<'_>, open: &[usize]) -> String {
     let names: BTreeSet<&PropertyName> = values.map(|value| &value.property).collect();
     let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
     match names.as_slice() {
-        [] => "what it was before is ended first".to_owned(),
-        names => format!("what it was before is ended first: its {} has changed since", names.join(", ")),
+        [] => "the old relationship is ceased first".to_owned(),
+        names => format!("the outdated relationship is ceased first: its {} has changed", names.join(", ")),
     }
 }
 

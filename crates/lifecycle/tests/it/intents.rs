@@ -188,7 +188,7 @@ relationships:
     let four = out(&out(&two));
     assert_snapshot!(scaled(&four, &cluster, Scale::Out).unwrap_err().to_string(), @"`t__node` can't grow by 1: nodes now 4, at most 4 (`maximum-nodes`)");
     assert_snapshot!(scaled(&one, &cluster, Scale::In).unwrap_err().to_string(), @"`t__node` can't shrink by 1: nodes now 1, at least 1 (`minimum-nodes`)");
-    assert_snapshot!(scaled(&one, &name("t__lb"), Scale::In).unwrap_err().to_string(), @"`t__lb` is no cluster; the clusters are `node`");
+    assert_snapshot!(scaled(&one, &name("t__lb"), Scale::In).unwrap_err().to_string(), @"`t__lb` is not a cluster; the clusters are `node`");
     let three = scaled(&four, &cluster, Scale::In).expect("it can be scaled");
     assert_eq!(three, out(&two));
     let two_again = scaled(&three, &cluster, Scale::In).expect("it can be scaled");
@@ -338,7 +338,7 @@ relationships:
     assert_snapshot!(crate::support::show(&planned.plan), @"
     s1 lb Cease rel: target.Leave
     s2 web__1 Stop
-        needs rel: it ends before source web__1 leaves Active
+        needs rel: it is ceased before source web__1 leaves Active
     s3 web__1 Uninstall
         needs web__1 is Inactive first
         after all parts that change are stopped
@@ -352,7 +352,7 @@ relationships:
         needs web__1 is Inactive first
         after all parts that change are Inactive again
     s7 lb Create rel: target.Join
-        needs rel: what it was before is ended first
+        needs rel: the old relationship is ceased first
         needs rel: source web__1 must be Active
     ");
     assert_snapshot!(format!("{}undone\n{}", planned.diff, planned.undone), @"
@@ -409,7 +409,7 @@ fn pairs_that_were_made_with_other_values_are_made_anew_where_they_are() {
     let at =
         |current: &Current, options: &Options| change_from(current, &topology, &topology, options).unwrap();
     assert_snapshot!(show(&at(&current, &Options::default())), @"
-    ~ relationship rel made anew (a to b)
+    ~ relationship rel re-created (a to b)
         peer: old → new
 
     b__1 Cease rel: target.Leave | b__2 Cease rel: target.Leave
@@ -417,7 +417,7 @@ fn pairs_that_were_made_with_other_values_are_made_anew_where_they_are() {
     ");
     outdated(&mut current, "t__a__1", "t__b__2", "older");
     assert_snapshot!(show(&at(&current, &Options::default())), @"
-    ~ relationship rel made anew (a to b)
+    ~ relationship rel re-created (a to b)
         peer: old → new
         peer: older → new
 
@@ -428,16 +428,16 @@ fn pairs_that_were_made_with_other_values_are_made_anew_where_they_are() {
     s1 b__1 Cease rel: target.Leave
     s2 b__2 Cease rel: target.Leave × 2
     s3 b__1 Create rel: target.Join
-        needs rel: what it was before is ended first: its `peer` has changed since
+        needs rel: the outdated relationship is ceased first: its `peer` has changed
     s4 b__2 Create rel: target.Join × 2
-        needs rel: what it was before is ended first: its `peer` has changed since
+        needs rel: the outdated relationship is ceased first: its `peer` has changed
     ");
     // All pairs of a replaced end are re-created, outdated or not. The outdated pairs of other ends are
     // re-created too.
     let replace = Options { replace: [name("t__a__2")].into(), ..Options::default() };
     assert_snapshot!(show(&at(&current, &replace)), @"
     -/+ a__2 replaced
-    ~ relationship rel made anew (a to b)
+    ~ relationship rel re-created (a to b)
         peer: older → new
 
     b__1 Cease rel: target.Leave | b__2 Cease rel: target.Leave × 2
@@ -478,7 +478,7 @@ fn a_target_stays_where_it_is_while_it_is_related_anew() {
     outdated(&mut current, "t__a__1", "t__b__1", "old");
     let planned = change_from(&current, &topology, &topology, &Options::default()).unwrap();
     assert_snapshot!(show(&planned), @"
-    ~ relationship rel made anew (a to b)
+    ~ relationship rel re-created (a to b)
         peer: old → new
 
     b__1 Cease rel: target.Leave
@@ -507,7 +507,7 @@ relationships:
     let planned = |after| change_from(&current, &before, after, &Options::default()).unwrap();
     assert_snapshot!(planned(&other).diff.to_string(), @"~ relationship rel changed (a to b)");
     assert_snapshot!(planned(&after).diff.to_string(), @"
-    ~ relationship rel made anew (a to b)
+    ~ relationship rel re-created (a to b)
         peer: old → new
     ");
 }

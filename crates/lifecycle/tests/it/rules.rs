@@ -70,7 +70,7 @@ fn every_wait_says_why() {
         needs rel: source a must be Active
     s6 b Configure
         needs b is Installed first
-        needs rel: it is made before target b becomes Inactive
+        needs rel: it is created before target b becomes Inactive
         after all parts are Installed
     s7 b Start
         needs b is Inactive first
@@ -210,7 +210,7 @@ relationships:
     );
     let topology = assembly(&[("r", USUAL)], &sections);
     assert_snapshot!(up(&Current::default(), &topology, &NothingYet).unwrap_err(), @"
-    there is no order in which this can be done: 6 steps wait for each other
+    the plan has a cycle: 6 steps wait for each other
       a Install waits for b Start: second: b must be Active (t.yaml:11:3)
       b Start waits for b Configure: b is Inactive first
       b Configure waits for b Install: b is Installed first

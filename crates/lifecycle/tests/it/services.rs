@@ -142,13 +142,13 @@ fn an_upgrade_in_four_versions() {
         needs new is Inactive first
         after all parts are Inactive
     s4 exchange Cease asks: target.Leave, source.Leave
-        needs asks: new takes its place and must be Active first
+        needs asks: its replacement new must be Active first
         after all parts are Active
     s5 exchange Create asks: source.Join, target.Join
         needs asks: source new must be Active
-        needs asks: what it was before is ended first
+        needs asks: the old relationship is ceased first
     s6 old Stop
-        needs asks: it ends before source old leaves Active
+        needs asks: it is ceased before source old leaves Active
         after all relationships are moved
     s7 old Uninstall
         needs old is Inactive first
@@ -192,7 +192,7 @@ relationships:
         after all parts are Inactive
     s10 dispatcher Create dispatch: source.Join, target.Join × 2
         needs dispatch: target dispatcher must be Active
-        after dispatch: it is made with each source gateway that is Active
+        after dispatch: it is created with each source gateway that is Active
     ");
     assert_snapshot!(goes_down(&topology), @"
     dispatcher Cease dispatch: target.Leave, source.Leave × 2
@@ -415,24 +415,24 @@ fn from_one_node_to_four_and_back_to_two() {
         needs reads: target web__4 must be Inactive
     s10 web__2 Start
         needs web__2 is Inactive first
-        needs reads: it is made before target web__2 becomes Active
+        needs reads: it is created before target web__2 becomes Active
         after all parts are Inactive
     s11 web__3 Start
         needs web__3 is Inactive first
-        needs reads: it is made before target web__3 becomes Active
+        needs reads: it is created before target web__3 becomes Active
         after all parts are Inactive
     s12 web__4 Start
         needs web__4 is Inactive first
-        needs reads: it is made before target web__4 becomes Active
+        needs reads: it is created before target web__4 becomes Active
         after all parts are Inactive
     ");
     assert_snapshot!(show(&changes(&four, &two).plan), @"
     s1 web__3 Cease reads: target.Leave, source.Leave
     s2 web__3 Stop
-        needs reads: it ends before target web__3 leaves Active
+        needs reads: it is ceased before target web__3 leaves Active
     s3 web__4 Cease reads: target.Leave, source.Leave
     s4 web__4 Stop
-        needs reads: it ends before target web__4 leaves Active
+        needs reads: it is ceased before target web__4 leaves Active
     s5 web__3 Uninstall
         needs web__3 is Inactive first
         after all parts are stopped
@@ -476,28 +476,28 @@ fn a_node_of_a_related_cluster_is_healed() {
     assert_snapshot!(heal("t__web__2"), @"
     s1 web__2 Cease reads: target.Leave, source.Leave × 2
     s2 web__2 Stop
-        needs reads: it ends before target web__2 leaves Active
+        needs reads: it is ceased before target web__2 leaves Active
     s3 web__2 Create reads: source.Join, target.Join × 2
-        needs reads: what it was before is ended first
+        needs reads: the old relationship is ceased first
         needs reads: target web__2 must be Inactive
     s4 web__2 Start
         needs web__2 is Inactive first
-        needs reads: it is made before target web__2 becomes Active
-        after what was not well is cleared away
+        needs reads: it is created before target web__2 becomes Active
+        after failed parts are cleaned up
     ");
     assert_snapshot!(heal("t__store__2"), @"
     s1 web__1 Cease reads: target.Leave, source.Leave
     s2 web__2 Cease reads: target.Leave, source.Leave
     s3 store__2 Stop
-        needs reads: it ends before source store__2 leaves Active
+        needs reads: it is ceased before source store__2 leaves Active
     s4 store__2 Start
         needs store__2 is Inactive first
-        after what was not well is cleared away
+        after failed parts are cleaned up
     s5 web__1 Create reads: source.Join, target.Join
-        needs reads: what it was before is ended first
+        needs reads: the old relationship is ceased first
         needs reads: source store__2 must be Active
     s6 web__2 Create reads: source.Join, target.Join
-        needs reads: what it was before is ended first
+        needs reads: the old relationship is ceased first
         needs reads: source store__2 must be Active
     ");
 }
@@ -597,14 +597,14 @@ fn an_assembly_in_an_assembly_in_an_assembly() {
         needs attach: source rack__host__card must be Active
     s15 rack__host__guest Configure
         needs rack__host__guest is Installed first
-        needs attach: it is made before target rack__host__guest becomes Inactive
+        needs attach: it is created before target rack__host__guest becomes Inactive
         after all parts are Installed
     s16 rack__spare__guest Create attach: source.Join, target.Join
         needs attach: target rack__spare__guest must be Installed
         needs attach: source rack__spare__card must be Active
     s17 rack__spare__guest Configure
         needs rack__spare__guest is Installed first
-        needs attach: it is made before target rack__spare__guest becomes Inactive
+        needs attach: it is created before target rack__spare__guest becomes Inactive
         after all parts are Installed
     s18 router Start
         needs router is Inactive first
@@ -614,11 +614,11 @@ fn an_assembly_in_an_assembly_in_an_assembly() {
         needs route: target rack must be Inactive
     s20 rack__host__guest Start
         needs rack__host__guest is Inactive first
-        needs route: it is made before target rack becomes Active
+        needs route: it is created before target rack becomes Active
         after all parts are Inactive
     s21 rack__spare__guest Start
         needs rack__spare__guest is Inactive first
-        needs route: it is made before target rack becomes Active
+        needs route: it is created before target rack becomes Active
         after all parts are Inactive
     ");
     assert_snapshot!(goes_down(&topology), @"
@@ -670,7 +670,7 @@ relationships:
         needs joins: target a must be Installed
     s4 a Configure
         needs a is Installed first
-        needs joins: it is made before target a becomes Inactive
+        needs joins: it is created before target a becomes Inactive
         after all parts are Installed
     s5 b Configure
         needs b is Installed first

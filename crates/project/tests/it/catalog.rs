@@ -154,11 +154,11 @@ fn a_descriptor_without_a_usable_name_is_said() {
         ("c/assembly.yaml", "composition: {}\n"),
     ]);
     assert_snapshot!(scan(&folder), @"
-    a/resource.yaml:1:1: warning[WL0331]: the descriptor has no usable name, so nothing can be made from it
+    a/resource.yaml:1:1: warning[WL0331]: the descriptor has no valid name, so no assembly can use it
         help: the descriptor has no `name`
-    b/resource.yaml:1:7: warning[WL0331]: the descriptor has no usable name, so nothing can be made from it
-        help: `resource:web:1.0` is not of the form `kind::name::version`, as `assembly::shop::1.0` is
-    c/assembly.yaml:1:1: warning[WL0331]: the descriptor has no usable name, so nothing can be made from it
+    b/resource.yaml:1:7: warning[WL0331]: the descriptor has no valid name, so no assembly can use it
+        help: `resource:web:1.0` is not of the form `kind::name::version`, such as `assembly::shop::1.0`
+    c/assembly.yaml:1:1: warning[WL0331]: the descriptor has no valid name, so no assembly can use it
         help: the descriptor has no `name`
     ");
 }
@@ -199,7 +199,7 @@ fn what_can_not_be_read_is_said_where_something_is_missing() {
     assert_snapshot!(files(&["resource::web", "resource::db"]), @"
     assembly::shop::1.0  assembly.yaml
     resource::web::1.0  web/resource.yaml
-    db/resource.yaml:1:1: warning[WL0331]: the descriptor has no usable name, so nothing can be made from it
+    db/resource.yaml:1:1: warning[WL0331]: the descriptor has no valid name, so no assembly can use it
         help: the descriptor has no `name`
     ");
 }
@@ -212,7 +212,7 @@ fn files_that_can_not_be_read_are_said() {
     assert_snapshot!(scan(&folder), @"
     resource::web::1.0  web/resource.yaml
     warning[WL0302]: `big/resource.yaml` has more than 16 MiB
-        help: name another file, or allow more by `--max-size`, as `--max-size 64MiB`
+        help: name another file, or raise the limit, such as `--max-size 64MiB`
     db/resource.yaml:1:7: warning[WL0002]: the text is not UTF-8: byte 0xff at offset 6
         help: save the file as UTF-8; bytes that are not text can be given as base64
     ");

@@ -27,7 +27,7 @@ fn a_project_says_how_far_assemblies_may_grow() {
     assert_eq!(nodes("version: 1\nlimits: {}\n"), None);
     assert_eq!(nodes("version: 1\nlimits: {nodes: 50000}\n"), Some(50_000));
     let said = messages("version: 1\nlimits: {nodes: 200001, node: 1}\n");
-    let bad = "2:17: error[WL0319]: `nodes` is a whole number from 1 to 200000, and `200001` is none";
+    let bad = "2:17: error[WL0319]: `nodes` is a whole number from 1 to 200000, not `200001`";
     assert!(said.contains(bad), "{said}");
     assert!(said.contains("2:25: error[WL0311]: `limits` has no key `node`"), "{said}");
 }
@@ -184,7 +184,7 @@ fn values_of_the_wrong_sort() {
         @"
     windlass.yaml:3:6: error[WL0312]: the location `a` must be a mapping, and this is text
     windlass.yaml:4:3: warning[WL0327]: the location `b` has the runtime `sandbox` and no `image` to run scripts in
-        help: name one as `image: NAME:TAG`, or set `runtime: process`
+        help: set `image: NAME:TAG`, or set `runtime: process`
     windlass.yaml:4:14: error[WL0312]: `image` must be text, and this is a list
     windlass.yaml:4:28: error[WL0312]: `network` must be text, and this is empty
     windlass.yaml:4:44: error[WL0312]: `properties` must be a mapping, and this is text
@@ -236,18 +236,18 @@ locations:
       fine: /data
 ";
     assert_snapshot!(messages(text), @"
-    windlass.yaml:5:7: error[WL0316]: `/srv/data` is no volume name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen
-        help: a volume is a name; the runtime chooses its folder, and a folder of the host can't be named
-    windlass.yaml:6:7: error[WL0316]: `./data` is no volume name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen
-        help: a volume is a name; the runtime chooses its folder, and a folder of the host can't be named
-    windlass.yaml:7:7: error[WL0316]: `State` is no volume name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen
-        help: a volume is a name; the runtime chooses its folder, and a folder of the host can't be named
+    windlass.yaml:5:7: error[WL0316]: `/srv/data` is not a valid volume name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen
+        help: a volume has a name, and the runtime chooses its folder; a folder of the host is not allowed
+    windlass.yaml:6:7: error[WL0316]: `./data` is not a valid volume name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen
+        help: a volume has a name, and the runtime chooses its folder; a folder of the host is not allowed
+    windlass.yaml:7:7: error[WL0316]: `State` is not a valid volume name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen
+        help: a volume has a name, and the runtime chooses its folder; a folder of the host is not allowed
     windlass.yaml:8:14: error[WL0316]: `data` can't be the path of a volume
-        help: give an absolute path without `..`, as `/var/lib/state`
+        help: use an absolute path without `..`, such as `/var/lib/state`
     windlass.yaml:9:11: error[WL0316]: `/data/../etc` can't be the path of a volume
-        help: give an absolute path without `..`, as `/var/lib/up`
+        help: use an absolute path without `..`, such as `/var/lib/up`
     windlass.yaml:10:13: error[WL0316]: `/` can't be the path of a volume
-        help: give an absolute path without `..`, as `/var/lib/root`
+        help: use an absolute path without `..`, such as `/var/lib/root`
     ");
 }
 
@@ -255,7 +255,7 @@ locations:
 fn retention_has_two_limits() {
     assert_snapshot!(messages("version: 1\nretention: {keep: many, older: 1w}\n"), @"
     windlass.yaml:2:19: error[WL0326]: `keep` is a number, and this is `many`
-    windlass.yaml:2:32: error[WL0326]: `older` is a number with a unit, as `90d`, `12h` or `30m`, and this is `1w`
+    windlass.yaml:2:32: error[WL0326]: `older` is a number with a unit, such as `90d`, `12h` or `30m`, and this is `1w`
     ");
     for (text, keep, older) in [
         ("version: 1\n", 50, "90d"),
@@ -279,18 +279,18 @@ locations:
   d: {runtime: docker, engine: podman, pool: 256, network: my_net.1, image: i}
 ";
     assert_snapshot!(messages(text), @"
-    windlass.yaml:3:32: error[WL0322]: `dcoker` names no engine
+    windlass.yaml:3:32: error[WL0322]: `dcoker` is not a container engine
         help: did you mean `docker`?
     windlass.yaml:3:46: error[WL0323]: `pool` is a number from 1 to 256, and this is `0`
     windlass.yaml:3:58: error[WL0325]: `-x` can't be a network
         help: write `none`, `bridge`, `host`, or the name of a network of the engine
-    windlass.yaml:4:32: error[WL0322]: `tcp://` names no engine
-        help: write `docker`, `podman`, or an address as `unix:///run/user/1000/docker.sock`, `tcp://machine:2376` or `ssh://user@machine`
+    windlass.yaml:4:32: error[WL0322]: `tcp://` is not a container engine
+        help: write `docker`, `podman`, or an address such as `unix:///run/user/1000/docker.sock`, `tcp://machine:2376` or `ssh://user@machine`
     windlass.yaml:4:48: error[WL0323]: `pool` is a number from 1 to 256, and this is `many`
     windlass.yaml:4:63: error[WL0325]: `a b` can't be a network
         help: write `none`, `bridge`, `host`, or the name of a network of the engine
-    windlass.yaml:5:32: error[WL0322]: `/run/docker.sock` names no engine
-        help: write `docker`, `podman`, or an address as `unix:///run/user/1000/docker.sock`, `tcp://machine:2376` or `ssh://user@machine`
+    windlass.yaml:5:32: error[WL0322]: `/run/docker.sock` is not a container engine
+        help: write `docker`, `podman`, or an address such as `unix:///run/user/1000/docker.sock`, `tcp://machine:2376` or `ssh://user@machine`
     windlass.yaml:5:58: error[WL0312]: `pool` must be text, and this is a list
     windlass.yaml:5:72: error[WL0325]: `*` can't be a network
         help: write `none`, `bridge`, `host`, or the name of a network of the engine
@@ -359,7 +359,7 @@ locations:
 ";
     assert_snapshot!(messages(text), @"
     windlass.yaml:3:38: error[WL0324]: `pool-secrets` has no meaning without `pool`
-        help: say with `pool` how many warm containers are kept, or remove it
+        help: set `pool` to the number of warm containers, or remove it
     windlass.yaml:4:47: error[WL0323]: `pool-secrets` is `fresh` or `shared`, and this is `some`
     ");
 }
@@ -430,7 +430,7 @@ locations:
 #[test]
 fn a_runtime_of_later() {
     assert_snapshot!(messages("version: 1\nlocations: {a: {runtime: kubernetes}}\n"), @"
-    windlass.yaml:2:26: error[WL0315]: the runtime `kubernetes` is not part of this version
+    windlass.yaml:2:26: error[WL0315]: this version does not support the runtime `kubernetes`
         help: there are `process`, `sandbox` and `docker`
     ");
 }
@@ -449,7 +449,7 @@ existing:
     windlass.yaml:3:5: error[WL0313]: an entry of `existing` has no `name`
     windlass.yaml:4:5: error[WL0313]: an entry of `existing` has no `type`
     windlass.yaml:5:12: error[WL0314]: `^1.0` is a range of versions, and one version is needed here
-    windlass.yaml:6:12: error[WL0314]: `network` is not of the form `kind::name::version`, as `assembly::shop::1.0` is
+    windlass.yaml:6:12: error[WL0314]: `network` is not of the form `kind::name::version`, such as `assembly::shop::1.0`
     windlass.yaml:7:12: error[WL0312]: `type` must be text, and this is empty
     ");
 }

@@ -101,7 +101,7 @@ fn a_document_has_a_limit() {
     folder.write("assembly.yaml", "#".repeat(MAX_SIZE + 1));
     assert_snapshot!(folder.show(&load(&folder.path("assembly.yaml")).diagnostics), @"
     error[WL0302]: `assembly.yaml` has more than 16 MiB
-        help: name another file, or allow more by `--max-size`, as `--max-size 64MiB`
+        help: name another file, or raise the limit, such as `--max-size 64MiB`
     ");
 }
 

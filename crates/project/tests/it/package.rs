@@ -140,15 +140,15 @@ fn an_assembly_has_no_package() {
     let folder =
         Folder::with(&[("assembly.yaml", &assembly("shop", &[])), ("web/resource.yaml", &resource("web"))]);
     assert_snapshot!(problems(&folder, "assembly::shop::1.0"), @"
-    error[WL0340]: there is no package of a resource `assembly::shop::1.0`
+    error[WL0340]: there is no package of the resource `assembly::shop::1.0`
         help: put it into `Contains/` beside the assembly, or name its folder with `--catalog`
     ");
     assert_snapshot!(problems(&folder, "resource::wbe::1.0"), @"
-    error[WL0340]: there is no package of a resource `resource::wbe::1.0`
+    error[WL0340]: there is no package of the resource `resource::wbe::1.0`
         help: did you mean `resource::web::1.0`?
     ");
     assert_snapshot!(problems(&folder, "resource::elsewhere::7"), @"
-    error[WL0340]: there is no package of a resource `resource::elsewhere::7`
+    error[WL0340]: there is no package of the resource `resource::elsewhere::7`
         help: put it into `Contains/` beside the assembly, or name its folder with `--catalog`
     ");
 }
@@ -189,9 +189,9 @@ fn links_stay_in_the_package() {
         help: put a copy of the file there
     error[WL0341]: `web/again` is a link to a folder, and a package may link to files only
         help: put a folder with copies of the files there
-    error[WL0341]: `web/gone` is a link that leads nowhere
+    error[WL0341]: `web/gone` is a link to a missing file
         help: put a copy of the file there
-    error[WL0341]: `web/loop` is a link that leads nowhere
+    error[WL0341]: `web/loop` is a link to a missing file
         help: put a copy of the file there
     error[WL0341]: `web/out` is a link out of the package, to `secret`
         help: put a copy of the file there
@@ -217,7 +217,7 @@ fn a_package_has_limits() {
     large.set_len(windlass_project::package::MAX_BYTES + 1).unwrap();
     assert_snapshot!(problems(&folder, "resource::web::1.0"), @"
     error[WL0343]: the package `web` has more than 4096 files, 64 MiB or 32 levels of folders; `web/image.iso` is beyond that
-        help: have the scripts fetch what is large
+        help: let the scripts download large files
     ");
 
     let folder = Folder::with(&[("web/resource.yaml", &resource("web"))]);
@@ -226,6 +226,6 @@ fn a_package_has_limits() {
     }
     assert_snapshot!(problems(&folder, "resource::web::1.0"), @"
     error[WL0343]: the package `web` has more than 4096 files, 64 MiB or 32 levels of folders; `web/resource.yaml` is beyond that
-        help: have the scripts fetch what is large
+        help: let the scripts download large files
     ");
 }

@@ -108,10 +108,10 @@ instances:
 ";
     let report = printed(call("Join"), stdout).await.unwrap();
     insta::assert_snapshot!(log(&report), @"
-    WARNING stdout of Join.sh:8:3: the instance `i-2` was not asked for: what was said of it was left out
+    WARNING stdout of Join.sh:8:3: the instance `i-2` was not requested: its updates are ignored
     WARNING stdout of Join.sh:4:33: instance `i-1`: `status.flags.active`: `yes` was read as `true`
     ERROR password *** refused
-    ERROR a log entry without a text `message` was left out
+    ERROR a log entry without a text `message` is ignored
     ");
     assert_eq!(
         report.updates,
@@ -127,8 +127,8 @@ async fn results_of_other_commands_are_left_out() {
     let report = printed(call("Start"), stdout).await.unwrap();
     assert_eq!(report.updates, json!({"name": "web"}));
     insta::assert_snapshot!(log(&report), @"
-    WARNING stdout of Start.sh:1:13: instance `i-1`: what was pushed to `commands.other` was left out: no such command is running
-    WARNING stdout of Start.sh:1:13: instance `i-1`: what was pushed to `commands.st1p1s3c1` was left out: no such command is running
+    WARNING stdout of Start.sh:1:13: instance `i-1`: results pushed to `commands.other` are ignored: no such command is running
+    WARNING stdout of Start.sh:1:13: instance `i-1`: results pushed to `commands.st1p1s3c1` are ignored: no such command is running
     ");
 }
 
@@ -137,7 +137,7 @@ async fn others_at_a_launch_are_left_out() {
     let stdout = format!("instances: {{i-8: {{}}, i-7: {{instanceId: {INSTANCE}}}}}");
     let report = printed(call("Create"), stdout).await.unwrap();
     assert_eq!(report.natural.as_deref(), Some("i-7"));
-    insta::assert_snapshot!(log(&report), @"WARNING stdout of launch.sh:1:13: the instance `i-8` was not asked for: what was said of it was left out");
+    insta::assert_snapshot!(log(&report), @"WARNING stdout of launch.sh:1:13: the instance `i-8` was not requested: its updates are ignored");
 }
 
 #[tokio::test]
@@ -193,9 +193,9 @@ async fn too_much() {
     outcome.stdout = Captured::new(*b"instances:", *b"", 5_000_000);
     let failure = Script.perform(&Canned(outcome), &[call("Start")]).await.remove(0).unwrap_err();
     insta::assert_snapshot!(shown(&failure), @"
-    Protocol: the output of `Start.sh` can't be used: 5000000 bytes were printed, of which 4999990 were not kept
+    Protocol: the output of `Start.sh` can't be used: the script printed 5000000 bytes, of which 4999990 were discarded
     ---
-    error[WL0426]: 5000000 bytes were printed, of which 4999990 were not kept
+    error[WL0426]: the script printed 5000000 bytes, of which 4999990 were discarded
         help: print the document alone, and messages on stderr
     ");
 }
@@ -288,9 +288,9 @@ async fn an_update_that_is_no_map() {
 #[tokio::test]
 async fn a_launch_without_an_answer() {
     insta::assert_snapshot!(failure("Create", "").await, @"
-    Protocol: the output of `launch.sh` can't be used: nothing was answered for the instance `abcdefghijkmnpqrstuvwxyz`
+    Protocol: the output of `launch.sh` can't be used: the output has no entry for the instance `abcdefghijkmnpqrstuvwxyz`
     ---
-    error[WL0423]: nothing was answered for the instance `abcdefghijkmnpqrstuvwxyz`
+    error[WL0423]: the output has no entry for the instance `abcdefghijkmnpqrstuvwxyz`
         help: name it as `instanceId` of the instance that was launched
     ");
 }
@@ -309,9 +309,9 @@ async fn a_launch_without_instance_id() {
 #[tokio::test]
 async fn a_launch_of_something_else() {
     insta::assert_snapshot!(failure("Create", "instances:\n  i-7:\n    instanceId: other\n").await, @"
-    Protocol: the output of `launch.sh` can't be used: the instance `i-7` answers `other`, which was not asked for
+    Protocol: the output of `launch.sh` can't be used: the instance `i-7` answers `other`, which was not requested
     ---
-    stdout of launch.sh:2:3: error[WL0424]: the instance `i-7` answers `other`, which was not asked for
+    stdout of launch.sh:2:3: error[WL0424]: the instance `i-7` answers `other`, which was not requested
         |   i-7:
         help: write `instanceId: abcdefghijkmnpqrstuvwxyz`
     ");
@@ -326,7 +326,7 @@ async fn a_launch_of_two() {
     stdout of launch.sh:3:3: error[WL0424]: `i-7` and `i-8` both answer `abcdefghijkmnpqrstuvwxyz`
         |   i-8: {instanceId: abcdefghijkmnpqrstuvwxyz}
         stdout of launch.sh:2:3: the other one
-        help: launch one instance for each that is asked for
+        help: launch one instance for each request
     ");
 }
 
@@ -337,7 +337,7 @@ async fn an_instance_given_away() {
     ---
     stdout of Start.sh:2:3: error[WL0424]: the instance `i-1` belongs to `abcdefghijkmnpqrstuvwxyz` and can't be given to `other`
         |   i-1: {instanceId: other}
-        help: leave `instanceId` out: it is for launch only
+        help: omit `instanceId`: only launch scripts use it
     ");
 }
 

@@ -112,7 +112,7 @@ fn scripts_that_cannot_run() {
     Lifecycle/script/scripts/Install.sh:1:1: error[WL0402]: the script `Install.sh` has no run bit
         help: chmod +x Lifecycle/script/scripts/Install.sh
     Lifecycle/script/scripts/Start.sh:1:1: error[WL0403]: the script `Start.sh` ends its first line with a carriage return
-        help: save the file with the line ends of Unix, as `sed -i 's/\\r$//' FILE` does
+        help: save the file with Unix line ends, such as with `sed -i 's/\\r$//' FILE`
     Lifecycle/script/scripts/Stop.sh:1:1: error[WL0403]: the script `Stop.sh` begins with a byte-order mark
         help: save the file without one: `#!` must be its first bytes
     Lifecycle/script/scripts/Uninstall.sh:1:1: error[WL0403]: the script `Uninstall.sh` does not name its interpreter by an absolute path

@@ -101,13 +101,13 @@ async fn failed() {
 #[tokio::test]
 async fn silent() {
     insta::assert_snapshot!(seen("").await, @r#"
-    Install   CannotTell("the health check says nothing of its status")
-    Configure CannotTell("the health check says nothing of its status")
-    Start     CannotTell("the health check says nothing of its status")
-    Integrity CannotTell("the health check says nothing of its status")
-    Stop      CannotTell("the health check says nothing of its status")
-    Uninstall CannotTell("the health check says nothing of its status")
-    Join      CannotTell("the health check says nothing of its status")
+    Install   CannotTell("the health check reports no status")
+    Configure CannotTell("the health check reports no status")
+    Start     CannotTell("the health check reports no status")
+    Integrity CannotTell("the health check reports no status")
+    Stop      CannotTell("the health check reports no status")
+    Uninstall CannotTell("the health check reports no status")
+    Join      CannotTell("the health check reports no status")
     "#);
 }
 
@@ -125,7 +125,7 @@ async fn what_is_learned_on_the_way_is_reported() {
 #[tokio::test]
 async fn a_launch_whose_id_is_unknown_cannot_be_seen() {
     let observed = Script.observe(&exited("{"), &[world().call("Install")]).await.remove(0).unwrap();
-    let why = "nobody knows which id the launch has chosen".to_owned();
+    let why = "the id that the launch script chose is unknown".to_owned();
     assert_eq!(observed.observation, Observation::CannotTell(why));
 }
 

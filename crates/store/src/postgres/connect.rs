@@ -90,15 +90,15 @@ impl Address {
     /// Returns the error for a server that did not answer in time.
     pub(super) fn silent(&self) -> StoreError {
         let seconds = self.patience().as_secs();
-        let why = format!("nobody answers within {seconds} s; is the server well, and the way to it open?");
+        let why = format!("no answer within {seconds} s; check that the server runs and is reachable");
         let source = Arc::new(io::Error::new(io::ErrorKind::TimedOut, why));
         StoreError::Io { action: "reach the store", path: PathBuf::from(&self.name), source }
     }
 
     /// Returns the error for a commit whose outcome can't be determined.
     pub(super) fn restarted(&self) -> StoreError {
-        let detail = "the server was started again while it committed a change, and whether it did is not known; run the \
-                      command again, which goes on from what is recorded";
+        let detail = "the server restarted while it committed a change, and the outcome is unknown; run the same command to \
+                      resume";
         StoreError::Database { path: PathBuf::from(&self.name), detail: detail.to_owned() }
     }
 
@@ -190,15 +190,15 @@ fn no_address(url: &str) -> Option<String> {
             Some(format!("`{scheme}` is not `postgres`; did you mean `postgres://{}`?", without_user(rest)))
         }
         Some((scheme, _)) => Some(format!(
-            "`{scheme}` is nothing that a state can be kept in; {FORM}, or leave it out: then the state is in `.windlass`"
+            "`{scheme}` is not a supported scheme; {FORM}, or omit the address to keep the state in `.windlass`"
         )),
         // The key-value form, such as `host=db user=me`.
         None if url.contains('=') => None,
         None if url.contains('/') || Path::new(url).exists() => Some(format!(
-            "it is a path, and a state in a file is always in `.windlass` of its project's folder: leave it out there; for \
-             a server, {FORM}"
+            "it is a path, and files keep the state in `.windlass` of the project's folder only; omit the address, or for a \
+             server, {FORM}"
         )),
-        None => Some(format!("{FORM}, or leave it out: then the state is in `.windlass`")),
+        None => Some(format!("{FORM}, or omit it to keep the state in `.windlass`")),
     }
 }
 

@@ -43,16 +43,16 @@ fn of_server(error: &tokio_postgres::Error, place: &Path) -> StoreError {
 fn hint(error: &tokio_postgres::Error) -> &'static str {
     match error.code().map(SqlState::code) {
         None if error.to_string().starts_with("error connecting to server") => {
-            "; is the address right, and does a PostgreSQL server listen there?"
+            "; check the address, and that a PostgreSQL server listens there"
         }
         None if told(error).ends_with("password missing") => {
-            "; give it in the address, as `postgres://USER:PASSWORD@HOST/DATABASE`: others don't see it in `WINDLASS_STATE`"
+            "; add it to the address, `postgres://USER:PASSWORD@HOST/DATABASE`, and pass the address in `WINDLASS_STATE`, which others can't see"
         }
         // Other messages of this class mean that the server rejects this kind of connection.
         Some("28000") if !told(error).contains("role") => "",
-        Some("3D000") => "; make it with `createdb`, or name another one",
+        Some("3D000") => "; create it with `createdb`, or name another one",
         Some(code) if code.starts_with("28") => "; give the user and the password in the address",
-        Some("53300") => "; try again when others have left",
+        Some("53300") => "; try again when there are fewer connections",
         _ => "",
     }
 }

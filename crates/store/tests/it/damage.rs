@@ -16,7 +16,7 @@ use crate::place::Place;
 fn no_store_and_none_to_be_made() {
     let place = Place::new();
     let (_, message) = place.refusal(place.options().create(false));
-    assert_snapshot!(message, @"there is no store at `PLACE/store.db`; check the folder: a store is made when something is first brought up");
+    assert_snapshot!(message, @"there is no store at `PLACE/store.db`; check the folder; the first `windlass up` creates the store");
     assert!(!place.path().exists() && !place.key().exists());
 }
 
@@ -55,7 +55,7 @@ fn a_newer_store() {
     drop(place.store());
     place.stranger().pragma_update(None, "user_version", 99).unwrap();
     let (_, message) = place.refusal(place.options());
-    assert_snapshot!(message, @"the store `PLACE/store.db` has schema version 99, and this windlass knows versions up to 5; use the newer windlass that has opened it before");
+    assert_snapshot!(message, @"the store `PLACE/store.db` has schema version 99, and this windlass knows versions up to 5; use the newer windlass that opened it before");
 }
 
 /// A store whose creation was interrupted is completed.
@@ -89,7 +89,7 @@ fn locked_while_it_is_opened() {
     let stranger = place.stranger();
     stranger.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;").unwrap();
     let (_, message) = place.refusal(place.options().busy_timeout(Duration::from_millis(20)));
-    assert_snapshot!(message, @"the store `PLACE/store.db` is locked by another program; close what has it open, such as a `sqlite3` shell or a backup, and try again");
+    assert_snapshot!(message, @"the store `PLACE/store.db` is locked by another program; close that program, such as a `sqlite3` shell or a backup, and try again");
 }
 
 /// A batch that can't be written because of a lock is refused, with the later batches of its lease.
@@ -146,13 +146,13 @@ fn another_key() {
     drop(place.store());
     std::fs::remove_file(place.key()).unwrap();
     let (_, message) = place.refusal(place.options());
-    assert_snapshot!(message, @"the key `PLACE/key` of the store is missing; put it back from a backup, or from a machine that shares the store: without it the store's secrets can't be opened");
+    assert_snapshot!(message, @"the key `PLACE/key` of the store is missing, so the store's secrets can't be opened; restore it from a backup or from a machine that shares the store");
     assert!(!place.key().exists(), "no second key is made");
 
     std::fs::write(place.key(), "11".repeat(32)).unwrap();
     std::fs::set_permissions(place.key(), std::fs::Permissions::from_mode(0o600)).unwrap();
     let (_, message) = place.refusal(place.options());
-    assert_snapshot!(message, @"the file `PLACE/key` is not the key that the store `PLACE/store.db` was made with; put that one there: all who share a store have the same");
+    assert_snapshot!(message, @"the file `PLACE/key` is not the key that the store `PLACE/store.db` was created with; restore that key from a backup, or from a machine that shares the store");
 }
 
 #[test]
@@ -183,7 +183,7 @@ async fn a_swapped_secret() {
     let swap = "UPDATE secret SET sealed = (SELECT sealed FROM secret WHERE id = 'yours') WHERE id = 'mine'";
     place.stranger().execute_batch(swap).unwrap();
     let error = store.secret(&secret("mine")).await.unwrap_err();
-    assert_snapshot!(place.normal(&error), @"the secret `mine` was damaged, or put there with another key; set it again, or restore the store from a backup");
+    assert_snapshot!(place.normal(&error), @"the secret `mine` is damaged or was sealed with another key; set it again, or restore the store from a backup");
     assert!(store.load(&lease.scope).await.is_err());
     assert!(store.secret(&secret("yours")).await.unwrap().is_some());
 }

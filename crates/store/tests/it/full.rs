@@ -28,7 +28,7 @@ async fn a_batch_without_room_is_not_there_at_all() {
     let lease = store.lease(&name("h_bta"), &holder(1)).await.unwrap();
     let error = store.commit(&lease, large(&lease)).await.unwrap_err();
     assert!(matches!(error, StoreError::Full { .. }), "{error}");
-    assert_snapshot!(place.normal(&error), @"no room is left for the store `PLACE/store.db`; free some space on its disk and try again");
+    assert_snapshot!(place.normal(&error), @"no space is left for the store `PLACE/store.db`; free some space on its disk and try again");
     assert_eq!(messages(&store).await, [""; 0]);
 
     store.release(lease.clone()).await.unwrap();
@@ -88,7 +88,7 @@ fn a_full_disk() {
     let said =
         String::from_utf8(output.stdout).unwrap().replace(&folder.path().display().to_string(), "DISK");
     let (error, later) = said.trim_end().split_once('\n').unwrap();
-    assert_snapshot!(error, @"no room is left for the store `DISK/store.db`; free some space on its disk and try again");
+    assert_snapshot!(error, @"no space is left for the store `DISK/store.db`; free some space on its disk and try again");
     let stored = later.strip_prefix("stored ").and_then(|rest| rest.split_once(", then event ")).unwrap();
     let (before, last): (u64, u64) = (stored.0.parse().unwrap(), stored.1.parse().unwrap());
     assert!(before > 0 && last == before + 1, "{later}");

@@ -163,21 +163,21 @@ windlass_store::conformance_facts!([on_a_server]);
 async fn what_is_no_store_is_said() {
     let Some(place) = OnServer::get("what_is_no_store_is_said") else { return };
     let none = place.refusal(&place.url(), place.options().create(false)).await;
-    assert_snapshot!(none, @"there is no store at `host=SOCKETS port=5432 user=windlass dbname=postgres application_name=windlass-SCHEMA`; check the folder: a store is made when something is first brought up");
+    assert_snapshot!(none, @"there is no store at `host=SOCKETS port=5432 user=windlass dbname=postgres application_name=windlass-SCHEMA`; check the folder; the first `windlass up` creates the store");
     drop(place.store().await);
     std::fs::remove_file(place.folder.path().join("key")).expect("the key is there");
-    assert_snapshot!(place.refusal(&place.url(), place.options()).await, @"the key `PLACE/key` of the store is missing; put it back from a backup, or from a machine that shares the store: without it the store's secrets can't be opened");
+    assert_snapshot!(place.refusal(&place.url(), place.options()).await, @"the key `PLACE/key` of the store is missing, so the store's secrets can't be opened; restore it from a backup or from a machine that shares the store");
     let address = "postgres://me:hunter2@localhost:1/none?connect_timeout=2";
-    assert_snapshot!(place.refusal(address, place.options()).await, @"can't reach the store `postgres://me@localhost:1/none?connect_timeout=2`: Connection refused; is the address right, and does a PostgreSQL server listen there?");
+    assert_snapshot!(place.refusal(address, place.options()).await, @"can't reach the store `postgres://me@localhost:1/none?connect_timeout=2`: Connection refused; check the address, and that a PostgreSQL server listens there");
     let other = format!("{} dbname=none", place.url());
     let refused = place.refusal(&other, place.options()).await;
     assert!(
-        refused.ends_with("database \"none\" does not exist; make it with `createdb`, or name another one"),
+        refused.ends_with("database \"none\" does not exist; create it with `createdb`, or name another one"),
         "{refused}"
     );
     let refused = place.refusal(&format!("{} user=nobody", place.url()), place.options()).await;
     assert!(refused.ends_with("; give the user and the password in the address"), "{refused}");
-    assert_snapshot!(place.refusal("/tmp/foo", place.options()).await, @"can't use `/tmp/foo` as the address of the state: it is a path, and a state in a file is always in `.windlass` of its project's folder: leave it out there; for a server, write it as `postgres://USER@HOST/DATABASE`");
+    assert_snapshot!(place.refusal("/tmp/foo", place.options()).await, @"can't use `/tmp/foo` as the address of the state: it is a path, and files keep the state in `.windlass` of the project's folder only; omit the address, or for a server, write it as `postgres://USER@HOST/DATABASE`");
     assert_snapshot!(place.refusal("postgres://me:hunter2@db/x?sslmode=maybe", place.options()).await, @"can't use `postgres://me@db/x?sslmode=maybe` as the address of the state: `sslmode` is disable, prefer, require, verify-ca or verify-full, not `maybe`");
     assert_snapshot!(place.refusal("host=db sslmode=verify-ca sslrootcert=/none.pem", place.options()).await, @"can't use `host=db sslmode=verify-ca sslrootcert=/none.pem` as the address of the state: `sslrootcert` /none.pem: I/O error: No such file or directory (os error 2)");
     assert_snapshot!(place.refusal("host=db prot=1", place.options()).await, @"can't use `host=db prot=1` as the address of the state: unknown option `prot`");
@@ -297,7 +297,7 @@ async fn a_server_on_the_network_is_reached_by_tls() {
     }
     assert_snapshot!(open(url("localhost", "sslmode=disable")).await.unwrap_err(), @r#"no pg_hba.conf entry for host "127.0.0.1", user "windlass", database "postgres", no encryption"#);
     let guarded = url("localhost", "sslmode=require").replace("windlass@", "guarded@");
-    assert_snapshot!(open(guarded).await.unwrap_err(), @"invalid configuration: password missing; give it in the address, as `postgres://USER:PASSWORD@HOST/DATABASE`: others don't see it in `WINDLASS_STATE`");
+    assert_snapshot!(open(guarded).await.unwrap_err(), @"invalid configuration: password missing; add it to the address, `postgres://USER:PASSWORD@HOST/DATABASE`, and pass the address in `WINDLASS_STATE`, which others can't see");
     let full = open(url("127.0.0.1", &format!("sslmode=verify-full&sslrootcert={known}")));
     assert_snapshot!(full.await.unwrap_err(), @r#"error performing TLS handshake: invalid peer certificate: certificate not valid for name "127.0.0.1"; certificate is only valid for DnsName("localhost")"#);
     let full = open(url("localhost", &format!("sslmode=verify-full&sslrootcert={other}")));
@@ -316,5 +316,5 @@ async fn a_server_that_never_answers_is_not_waited_for_without_end() {
     let url = format!("postgres://me@127.0.0.1:{port}/windlass?connect_timeout=1");
     let error = PostgresStore::open(&url, OnServer::new().options()).await.err();
     let Some(StoreError::Io { action: "reach the store", source, .. }) = error else { panic!("{error:?}") };
-    assert_eq!(source.to_string(), "nobody answers within 1 s; is the server well, and the way to it open?");
+    assert_eq!(source.to_string(), "no answer within 1 s; check that the server runs and is reachable");
 }

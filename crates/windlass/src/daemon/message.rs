@@ -60,14 +60,11 @@ impl fmt::Display for Taken {
         match self {
             Self::Counted => f.write_str("it is counted"),
             Self::AtWork { id, assembly } => {
-                write!(f, "`{id}` counts for nothing now, since `{assembly}` is being changed")
+                write!(f, "`{id}` is ignored while a process changes `{assembly}`")
             }
             Self::OtherSort { id, sort } => write!(f, "`{id}` is not counted: its policy reads {sort}"),
             Self::Unread { id, known } if known.is_empty() => {
-                write!(
-                    f,
-                    "no policy reads `{id}`; nothing that is Active here has a policy that reads a metric"
-                )
+                write!(f, "no policy reads `{id}`; no Active part has a policy that reads a metric")
             }
             Self::Unread { id, known } => {
                 write!(f, "no policy reads `{id}`{}", near_or(id, known, "policies read"))
@@ -109,7 +106,7 @@ impl Message {
             (Some(id), _, _) if id.contains('.') => id.clone(),
             (Some(id), None, None) => {
                 return Err(format!(
-                    "`{id}` has no `.` between the full name of a part and the name of a metric, as `shop__web.load` has"
+                    "`{id}` has no `.` between the full name of a part and the name of a metric, such as `shop__web.load`"
                 ));
             }
             _ => {

@@ -132,7 +132,7 @@ async fn take(
     }
     let mut answers = Vec::with_capacity(taken.len());
     for sample in taken {
-        let closed = |_| (StatusCode::SERVICE_UNAVAILABLE, "nobody watches any more\n".to_owned());
+        let closed = |_| (StatusCode::SERVICE_UNAVAILABLE, "the daemon has stopped\n".to_owned());
         let (answer, answered) = oneshot::channel();
         samples.send(Incoming { sample, answer: Some(answer) }).await.map_err(closed)?;
         answers.push(answered);
@@ -160,7 +160,7 @@ async fn take(
 pub async fn push(path: &Path, message: &Value) -> Result<Option<String>, Error> {
     let unheard = |why: String| Error::Unheard { path: path.to_owned(), why };
     let stream = connect(path).await.map_err(|error| match error.kind() {
-        ErrorKind::NotFound | ErrorKind::ConnectionRefused => unheard("nobody listens there".to_owned()),
+        ErrorKind::NotFound | ErrorKind::ConnectionRefused => unheard("no process listens there".to_owned()),
         _ => unheard(error.to_string()),
     })?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))

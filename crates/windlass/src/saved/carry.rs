@@ -215,7 +215,7 @@ impl Windlass {
         let told = since.iter().take(NAMED);
         let told = told.map(|process| format!("{} {} was {}", process.id, process.intent, process.status));
         let more = since.len().saturating_sub(NAMED);
-        Ok(told.chain((more > 0).then(|| format!("and so on, {more} more"))).collect())
+        Ok(told.chain((more > 0).then(|| format!("and {more} more processes"))).collect())
     }
 
     /// Lists the first process since then of each referenced assembly.
@@ -226,7 +226,7 @@ impl Windlass {
             let first = processes_since(&*store, name, *last).await?.into_iter().next();
             what.extend(first.map(|process| {
                 let ProcessRecord { id, intent, status, .. } = process;
-                format!("{id} {intent} of `{name}`, which is referenced, was {status}")
+                format!("{id} {intent} of the referenced assembly `{name}` was {status}")
             }));
         }
         Ok(what)

@@ -49,7 +49,7 @@ pub enum SavedPlanError {
         here: String,
     },
     /// The inputs or the state have changed.
-    #[error("the plan for `{assembly}` was made at {made}, and is out of date: {}; plan anew", what.join(", "))]
+    #[error("the plan for `{assembly}` was made at {made}, and is out of date: {}; save a new plan", what.join(", "))]
     MovedOn {
         /// The assembly.
         assembly: AssemblyName,
@@ -60,7 +60,7 @@ pub enum SavedPlanError {
     },
     /// The plan would differ now. It uses secrets that are provided again, so they may be the cause.
     #[error(
-        "what would be done to `{assembly}` now is not what the saved plan says; give {} as it was made with, or plan anew",
+        "the steps for `{assembly}` would differ from the saved plan; pass {} with the value of the plan, or save a new plan",
         list(secrets)
     )]
     OtherSecrets {
@@ -70,7 +70,7 @@ pub enum SavedPlanError {
         secrets: Vec<String>,
     },
     /// The intent can't be planned ahead.
-    #[error("this can't be planned ahead")]
+    #[error("this command can't be saved as a plan")]
     NoPlan,
     /// The given parameters are not exactly the missing secrets.
     #[error("{}", secrets(missing, unknown))]
@@ -89,12 +89,15 @@ fn list(names: &[String]) -> String {
 fn secrets(missing: &[String], unknown: &[String]) -> String {
     if unknown.is_empty() {
         return format!(
-            "the plan was made with the secret {}, which is not in it; give it again, as `-p {}=@FILE`",
+            "the plan needs the secret {}, which it does not contain; pass it again with `-p {}=@FILE`",
             list(missing),
             missing.first().map_or("", String::as_str)
         );
     }
-    format!("the plan has its parameters; only secrets are given again, and {} is none of its", list(unknown))
+    format!(
+        "a plan accepts only its secrets again, and {} is not one of them; save a new plan to change parameters",
+        list(unknown)
+    )
 }
 
 /// A saved plan.
@@ -280,7 +283,7 @@ impl SavedPlan {
         let packages = packages_of(packages);
         let names: BTreeSet<&DescriptorName> = self.packages.keys().chain(packages.keys()).collect();
         let changed = names.into_iter().filter(|name| self.packages.get(*name) != packages.get(*name));
-        changed.map(|name| format!("the package of `{name}` is another")).collect()
+        changed.map(|name| format!("the package of `{name}` has changed")).collect()
     }
 
     /// Lists the changes in the project's files.
@@ -300,7 +303,7 @@ impl SavedPlan {
                 more => format!(" and {more} more"),
             };
             what.push(format!(
-                "{first}{more} would be otherwise by the descriptor, `windlass.yaml` or what is referenced"
+                "{first}{more} would differ: the descriptor, `windlass.yaml` or a reference has changed"
             ));
         }
         what

@@ -128,12 +128,12 @@ impl DriftView {
         let well = seen.is_well();
         let seen_as = match &seen.sight {
             Ok(Observation::Reached) => "as it should be".to_owned(),
-            Ok(Observation::Absent) => "it is not there any more".to_owned(),
-            Ok(Observation::Converging) => "it is on its way".to_owned(),
+            Ok(Observation::Absent) => "it no longer exists".to_owned(),
+            Ok(Observation::Converging) => "it is converging".to_owned(),
             Ok(Observation::Differs(how)) => format!("it differs: {how}"),
-            Ok(Observation::CannotTell(why)) => format!("it can't be told: {why}"),
-            Ok(_) => "it can't be told".to_owned(),
-            Err(failure) => format!("it can't be looked at: {failure}"),
+            Ok(Observation::CannotTell(why)) => format!("its condition is unknown: {why}"),
+            Ok(_) => "its condition is unknown".to_owned(),
+            Err(failure) => format!("it can't be observed: {failure}"),
         };
         Self { element: seen.element, well, seen: seen_as }
     }

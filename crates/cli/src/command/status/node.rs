@@ -60,7 +60,7 @@ impl<'v> Alike<'v> {
         }
         if self.first.left_alone {
             let why = format!(
-                "{MOST_HEALS} heals have not helped, and no policy heals it until it says that it is well"
+                "{MOST_HEALS} heals did not repair it; no policy heals it until its health check succeeds"
             );
             say!("{below}  {}", styled(BAD, why));
         }

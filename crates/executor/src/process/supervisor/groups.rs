@@ -137,7 +137,7 @@ impl Groups {
         let mut group = Group::new(folders);
         if !self.lets_children_live(&group) {
             group.remove();
-            return Err(io::Error::other("the kernel ends what is started in a control group of ours"));
+            return Err(io::Error::other("the kernel kills processes that start in a new control group"));
         }
         // A process that enters a room counts twice for a moment.
         let besides = u32::from(around == Around::Room);

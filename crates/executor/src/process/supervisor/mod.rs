@@ -345,7 +345,7 @@ async fn opened(owner: &mut Requests) -> io::Result<StateDir> {
     let first = owner.next_line().await?.unwrap_or_default();
     match serde_json::from_str(&first) {
         Ok(Request::Open { state }) => Ok(StateDir::new(state)),
-        _ => Err(io::Error::other("its owner has not told it where the jobs are")),
+        _ => Err(io::Error::other("its owner has not sent the folder of the jobs")),
     }
 }
 

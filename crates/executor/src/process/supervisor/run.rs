@@ -34,8 +34,8 @@ use crate::{
 const WRITE_TRIES: u32 = 60;
 
 /// The reason why an outcome can't be stored.
-const REMOVED: &str = "it removed its own folder, in which its result is kept: a job may write to its working folder and \
-                       to TMPDIR, and must leave what is above them alone";
+const REMOVED: &str = "it removed its own folder, which holds its result: a job may write to its working folder and to \
+                       TMPDIR, and nowhere above them";
 
 /// The requests to a running job.
 #[derive(Debug, Default, Clone, Copy)]

@@ -192,7 +192,7 @@ impl Runner {
                 }
             }
             if self.lease.is_some_and(|lease| self.heard.elapsed() > lease) {
-                return Err(io::Error::other("the owner has been silent for too long"));
+                return Err(io::Error::other("the owner did not respond in time"));
             }
         }
     }
@@ -467,7 +467,7 @@ impl Filling {
             let length = bytes.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
             let (now, rest) = bytes.split_at(length);
             if let Err(error) = file.write_all(now) {
-                self.failed.get_or_insert(format!("can't write what it is given: {error}"));
+                self.failed.get_or_insert(format!("can't write its input files: {error}"));
             }
             *left -= length as u64;
             bytes = rest;

@@ -176,7 +176,7 @@ async fn an_engine_that_says_nothing_is_given_up() {
     let refused = Engine::connect(&choice, &Environment::default()).await;
     assert_eq!(
         refused.unwrap_err().to_string(),
-        format!("the engine at {host} did not answer within 2s when asked to say that it is there")
+        format!("the engine at {host} did not answer within 2s when asked to report that it is running")
     );
     drop(listener);
 }

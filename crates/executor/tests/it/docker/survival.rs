@@ -270,7 +270,7 @@ async fn what_no_container_can_be_made_of_is_refused() {
     let error = bare.runtime.submit(&name, &sh("true")).await.unwrap_err().to_string();
     assert_eq!(
         error,
-        "the job can't be run: it names no image, and containers need one: name it in the job or in its location"
+        "the job can't be run: it has no image, and containers need one: set it in the job or in its location"
     );
 }
 
@@ -301,7 +301,7 @@ async fn volumes_of_two_owners_are_two() {
     let refused = place.runtime.run(&id(&unique(&place, "volumes")), &job("one", "true")).await.unwrap();
     let End::NotStarted(why) = refused.end else { panic!("{:?}", refused.end) };
     let why = why.to_string();
-    assert!(why.contains(&format!("would be `windlass-volume-one-{volume}`, which is not there")), "{why}");
+    assert!(why.contains(&format!("needs `windlass-volume-one-{volume}`, which does not exist")), "{why}");
     assert!(why.contains(&format!("docker volume rm {former}")), "{why}");
     ask(&place.engine, &["volume", "rm", &former]);
     assert_eq!(printed(job("one", "ls /state")).await, "");
