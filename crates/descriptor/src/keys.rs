@@ -19,7 +19,7 @@ pub(crate) const ASSEMBLY: [&str; 14] = [
 ];
 
 /// Keys of a resource descriptor.
-pub(crate) const RESOURCE: [&str; 21] = [
+pub(crate) const RESOURCE: [&str; 22] = [
     "name",
     "description",
     "type",
@@ -37,6 +37,7 @@ pub(crate) const RESOURCE: [&str; 21] = [
     "lifecycle",
     "default-driver",
     "operations",
+    "commands",
     "queries",
     "metrics",
     "policies",

@@ -1,10 +1,12 @@
 //! Resource descriptors: the capabilities of a component, and the drivers that implement them.
 
+use std::hash::Hash;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use windlass_model::name::DriverKind;
-use windlass_model::{DescriptorName, OperationName, Transition};
+use windlass_model::name::{DriverKind, NameError};
+use windlass_model::{CommandName, DescriptorName, OperationName, Transition};
 use windlass_source::{Diagnostic, Entry, Mapping, Node, Reading, Severity, Source, Span};
 
 use crate::codes;
@@ -36,7 +38,9 @@ pub struct ResourceDescriptor {
     pub transitions: IndexMap<Transition, ActionDecl>,
     /// Operations that relationships may call.
     pub operations: IndexMap<OperationName, ActionDecl>,
-    /// Default drivers of transitions and operations.
+    /// Commands that an operator may call; an extension of the language.
+    pub commands: IndexMap<CommandName, ActionDecl>,
+    /// Default drivers of transitions, operations and commands.
     pub default_drivers: Vec<DriverDecl>,
     /// Drivers that find an existing instance, for references.
     pub queries: Vec<DriverDecl>,
@@ -54,14 +58,14 @@ pub struct ResourceDescriptor {
     pub data_types: DataTypes,
 }
 
-/// A declared transition or operation.
+/// A declared transition, operation or command.
 #[derive(Debug, Clone)]
 pub struct ActionDecl {
     /// Place of the name.
     pub name_span: Span,
     /// Drivers of the action; if there are none, the default drivers apply.
     pub drivers: Vec<DriverDecl>,
-    /// Arguments of an operation.
+    /// Arguments of an operation or command.
     pub properties: Properties,
 }
 
@@ -97,7 +101,8 @@ pub(crate) fn read(
         properties,
         private_properties,
         transitions: transitions(reader, root.get("lifecycle")),
-        operations: operations(reader, root.get("operations")),
+        operations: operations(reader, root.get("operations"), "operations"),
+        commands: operations(reader, root.get("commands"), "commands"),
         default_drivers: get(root, "default-driver").map(|node| drivers(reader, node)).unwrap_or_default(),
         queries: queries.and_then(|q| q.get("drivers")).map(|node| drivers(reader, node)).unwrap_or_default(),
         infrastructure: names(reader, root, "infrastructure"),
@@ -163,13 +168,17 @@ fn add_transition(
     });
 }
 
-fn operations(reader: &mut Reader<'_>, node: Option<&Node>) -> IndexMap<OperationName, ActionDecl> {
-    let mapping = node.and_then(|node| reader.mapping(node, "`operations`"));
+/// Reads `operations` or `commands`: a mapping of names to bodies.
+fn operations<N>(reader: &mut Reader<'_>, node: Option<&Node>, section: &str) -> IndexMap<N, ActionDecl>
+where
+    N: FromStr<Err = NameError> + Hash + Eq,
+{
+    let mapping = node.and_then(|node| reader.mapping(node, &format!("`{section}`")));
     let mut found = IndexMap::new();
     for entry in mapping.map(Mapping::entries).unwrap_or_default() {
         let known = ["drivers", "properties", "description", "available-state"];
         let decl = action(reader, entry, &known, OPERATION);
-        if let Some(name) = reader.key::<OperationName>(&entry.key, codes::NAME) {
+        if let Some(name) = reader.key::<N>(&entry.key, codes::NAME) {
             found.insert(name.value, decl);
         }
     }

@@ -34,6 +34,9 @@ pub struct Bindings {
     pub transitions: BTreeMap<Transition, Vec<Binding>>,
     /// The declared operations and the drivers named for each.
     pub operations: BTreeMap<String, Vec<Binding>>,
+    /// The declared commands and the drivers named for each.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub commands: BTreeMap<String, Vec<Binding>>,
     /// The drivers for actions that name none of their own.
     pub default: Vec<Binding>,
     /// The drivers that search for existing instances: `queries`.
@@ -42,6 +45,22 @@ pub struct Bindings {
 }
 
 impl Bindings {
+    /// Returns all declared actions: transitions, operations, commands.
+    pub fn actions(&self) -> impl Iterator<Item = Action> {
+        let transitions = self.transitions.keys().map(|transition| Action::Transition(*transition));
+        let operations = self.operations.keys().filter_map(|name| name.parse().ok());
+        let commands = self.commands.keys().filter_map(|name| name.parse().ok());
+        transitions.chain(operations.map(Action::Operation)).chain(commands.map(Action::Command))
+    }
+
+    /// Returns the first binding of a driver for an action, at any infrastructure type. The action's own drivers
+    /// come before the default ones.
+    pub fn of_driver(&self, kind: &str, action: &Action) -> Option<&Binding> {
+        let named = self.named(action)?;
+        let candidates = if named.is_empty() { &self.default } else { named };
+        candidates.iter().find(|binding| binding.driver.as_str() == kind)
+    }
+
     /// Tells whether the resource declares the action.
     pub fn declares(&self, action: &Action) -> bool {
         self.named(action).is_some()
@@ -60,10 +79,12 @@ impl Bindings {
         self.queries.iter().find(|binding| binding.serves(infrastructure))
     }
 
-    fn named(&self, action: &Action) -> Option<&Vec<Binding>> {
+    /// Returns the drivers that an action names itself; `None` if the resource does not declare the action.
+    pub fn named(&self, action: &Action) -> Option<&Vec<Binding>> {
         match action {
             Action::Transition(transition) => self.transitions.get(transition),
             Action::Operation(operation) => self.operations.get(operation.as_str()),
+            Action::Command(command) => self.commands.get(command.as_str()),
             _ => None,
         }
     }

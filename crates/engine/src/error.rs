@@ -3,8 +3,11 @@
 use thiserror::Error;
 use windlass_lifecycle::{HealError, LifecycleError, ScaleError};
 use windlass_model::assembly::Origin;
+use windlass_model::name::NameError;
 use windlass_model::record::CallRecord;
-use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, RequestId, Timestamp};
+use windlass_model::{
+    AssemblyName, CommandName, DescriptorName, ElementName, ProcessId, RequestId, Timestamp,
+};
 use windlass_store::{Holder, StoreError};
 
 /// The reason why an intent was refused or failed. Nothing has changed then, unless a variant says otherwise.
@@ -160,6 +163,24 @@ pub enum EngineError {
     /// The outputs or the natural id in the operator's answer are not possible.
     #[error("{0}")]
     NotPublished(String),
+    /// The name of a command's argument is no property name.
+    #[error("argument `{argument}`: {cause}")]
+    NotAnArgument {
+        /// The argument.
+        argument: String,
+        /// The problem.
+        cause: NameError,
+    },
+    /// A command that can't be called.
+    #[error("command `{command}` of `{}` can't be called: {why}", .part.local())]
+    NotCallable {
+        /// The element.
+        part: ElementName,
+        /// The command.
+        command: CommandName,
+        /// The reason, as a sentence fragment.
+        why: String,
+    },
     /// Elements were launched under natural ids that are unknown, because their reports are lost.
     #[error("{}", unnamed(.name, .parts))]
     Unnamed {
@@ -225,6 +246,8 @@ impl EngineError {
                 | Self::NothingToDecide(_)
                 | Self::NotLookedAt(_)
                 | Self::NotPublished(_)
+                | Self::NotCallable { .. }
+                | Self::NotAnArgument { .. }
                 | Self::Unnamed { .. }
                 | Self::NotInDoubt { .. }
         )

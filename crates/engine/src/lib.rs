@@ -47,8 +47,8 @@ mod stop;
 mod world;
 
 pub use engine::{
-    Answer, Ask, Bundle, Desired, Ended, Engine, HandOver, Manner, Means, Offer, Options, Prepared, Preview,
-    Pruned, Quest, Seen, Stale, Told, essence, monitor_of, offer, outputs,
+    Answer, Argument, Arguments, Ask, Bundle, Desired, Ended, Engine, HandOver, Manner, Means, Offer,
+    Options, Prepared, Preview, Pruned, Quest, Seen, Stale, Told, essence, monitor_of, offer, outputs,
 };
 pub use error::{EngineError, Lack, Unplaced};
 pub use machine::Tally;

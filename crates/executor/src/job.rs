@@ -491,7 +491,7 @@ mod tests {
             .file("a/b".parse().unwrap(), "");
         assert_eq!(
             job.check().unwrap_err().to_string(),
-            "there can't be a file at `a/b`: another one is in the way"
+            "a file can't be placed at `a/b`: another file conflicts with it"
         );
     }
 

@@ -17,8 +17,8 @@ use windlass_secret::SecretRef;
 
 use crate::links::Links;
 use crate::name::{
-    AssemblyName, ComponentName, DescriptorName, ElementName, MetricName, OperationName, PropertyName,
-    RelationshipName,
+    AssemblyName, CommandName, ComponentName, DescriptorName, ElementName, MetricName, OperationName,
+    PropertyName, RelationshipName,
 };
 use crate::policy::{Metric, Policy};
 use crate::references::References;
@@ -78,6 +78,8 @@ pub enum Action {
     Transition(Transition),
     /// An operation of a relationship.
     Operation(OperationName),
+    /// A named action that an operator calls by hand.
+    Command(CommandName),
 }
 
 impl Action {
@@ -86,6 +88,7 @@ impl Action {
         match self {
             Self::Transition(transition) => transition.as_str(),
             Self::Operation(name) => name.as_str(),
+            Self::Command(name) => name.as_str(),
         }
     }
 
@@ -93,7 +96,7 @@ impl Action {
     pub fn transition(&self) -> Option<Transition> {
         match self {
             Self::Transition(transition) => Some(*transition),
-            Self::Operation(_) => None,
+            Self::Operation(_) | Self::Command(_) => None,
         }
     }
 }

@@ -63,7 +63,9 @@ pub mod work;
 pub use assembly::{Action, Element, ElementKind, Origin, Relationship, Side, Topology};
 pub use clock::{Clock, Timestamp};
 pub use id::{CallId, Epoch, InstanceId, ProcessId, RequestId, Seq, StepId, TransferId};
-pub use name::{AssemblyName, ComponentName, DescriptorName, ElementName, OperationName, PropertyName};
+pub use name::{
+    AssemblyName, CommandName, ComponentName, DescriptorName, ElementName, OperationName, PropertyName,
+};
 pub use state::{Modifier, State, Transition, Transitions};
 pub use template::{Part, Template};
 

@@ -169,6 +169,9 @@ checked_text! {
     /// The name of an operation of a resource or assembly, as `AddBalancedHttpServer`.
     OperationName: NameError = |name| check_free("operation", name);
 
+    /// The name of a command of a resource, as `backup`.
+    CommandName: NameError = |name| check_free("command", name);
+
     /// The name of a relationship within its assembly, as `third-relationship`.
     RelationshipName: NameError = |name| check_free("relationship", name);
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::assembly::{OperationCall, Origin, Side};
-use crate::name::{ElementName, PropertyName, RelationshipName};
+use crate::name::{CommandName, ElementName, PropertyName, RelationshipName};
 use crate::state::{State, Transitions};
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,13 @@ pub enum Work {
     },
     /// Creates or ceases a relationship.
     Relate(Box<Relate>),
+    /// Calls a command of one resource. Its state stays as it is.
+    Command {
+        /// The resource.
+        element: ElementName,
+        /// The command.
+        command: CommandName,
+    },
 }
 
 /// A relationship that is created or ceased at one node of one end, with every node of the other end.
@@ -62,13 +69,14 @@ impl Work {
         match self {
             Self::Transition { calls, .. } => !calls.is_empty(),
             Self::Relate(relate) => !relate.operations.is_empty() && relate.pairs > 0,
+            Self::Command { .. } => true,
         }
     }
 
     /// Returns the element that it changes. For a relationship, this is the target.
     pub fn element(&self) -> &ElementName {
         match self {
-            Self::Transition { element, .. } => element,
+            Self::Transition { element, .. } | Self::Command { element, .. } => element,
             Self::Relate(relate) => &relate.target,
         }
     }
@@ -78,6 +86,7 @@ impl Work {
         match self {
             Self::Transition { calls, to, .. } if calls.is_empty() => format!("({to})"),
             Self::Transition { calls, .. } => join(calls.iter()),
+            Self::Command { command, .. } => command.to_string(),
             Self::Relate(relate) => {
                 let Relate { direction, relationship, operations, pairs, .. } = &**relate;
                 let many = if *pairs > 1 { format!(" × {pairs}") } else { String::new() };

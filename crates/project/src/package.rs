@@ -56,6 +56,11 @@ fn bindings(resource: &ResourceDescriptor) -> Bindings {
             .iter()
             .map(|(name, action)| (name.to_string(), drivers(action)))
             .collect(),
+        commands: resource
+            .commands
+            .iter()
+            .map(|(name, action)| (name.to_string(), drivers(action)))
+            .collect(),
         default: resource.default_drivers.iter().map(binding).collect(),
         queries: resource.queries.iter().map(binding).collect(),
     }

@@ -3,7 +3,7 @@
 use windlass_driver::{Binding, Package};
 use windlass_executor::WorkPath;
 use windlass_model::record::PackageFile;
-use windlass_model::{Action, OperationName, Transition};
+use windlass_model::{Action, Transition};
 use windlass_source::{Diagnostic, Source, Span, suggest, suggest_within};
 
 use crate::codes;
@@ -37,27 +37,16 @@ pub(crate) fn check(package: &Package) -> Vec<Diagnostic> {
     problems
 }
 
-/// Returns the actions that the resource declares for this driver, transitions before operations.
+/// Returns the actions that the resource declares for this driver, transitions first.
 pub(crate) fn actions(package: &Package) -> impl Iterator<Item = (Action, &Binding)> {
-    let bindings = package.bindings();
-    let transitions = bindings.transitions.keys().map(|transition| Action::Transition(*transition));
-    let operations = bindings.operations.keys().filter_map(|name| name.parse::<OperationName>().ok());
-    transitions
-        .chain(operations.map(Action::Operation))
-        .filter_map(move |action| binding(package, &action).map(|found| (action, found)))
+    let actions = package.bindings().actions();
+    actions.filter_map(move |action| binding(package, &action).map(|found| (action, found)))
 }
 
 /// Returns the first binding of this driver for an action. The action's own drivers come before the default
 /// ones.
 pub(crate) fn binding<'p>(package: &'p Package, action: &Action) -> Option<&'p Binding> {
-    let bindings = package.bindings();
-    let named = match action {
-        Action::Transition(transition) => bindings.transitions.get(transition)?,
-        Action::Operation(operation) => bindings.operations.get(operation.as_str())?,
-        _ => return None,
-    };
-    let candidates = if named.is_empty() { &bindings.default } else { named };
-    candidates.iter().find(|binding| binding.driver.as_str() == KIND)
+    package.bindings().of_driver(KIND, action)
 }
 
 /// Checks that a resource with `queries` has a discovery script.

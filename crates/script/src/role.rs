@@ -15,7 +15,7 @@ use windlass_model::{Action, Transition};
 /// | Reconfigure | reconfigure |
 /// | Uninstall | destroy if Delete is not declared, else a step |
 /// | Delete | destroy |
-/// | an operation | a command |
+/// | an operation, a command | a command |
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Role {
@@ -29,7 +29,7 @@ pub enum Role {
     Reconfigure,
     /// Performs a transition that has no document of its own.
     Step(Transition),
-    /// Performs an operation.
+    /// Performs an operation or a command.
     Command(String),
     /// Searches for existing instances.
     Discover,
@@ -48,6 +48,7 @@ impl Role {
             Action::Transition(Transition::Reconfigure) => Self::Reconfigure,
             Action::Transition(transition) => Self::Step(*transition),
             Action::Operation(operation) => Self::Command(operation.as_str().to_owned()),
+            Action::Command(command) => Self::Command(command.as_str().to_owned()),
             _ => return None,
         })
     }

@@ -181,7 +181,7 @@ mod tests {
         assert_snapshot!(StoreError::Held { scope: scope(), by, since: TIME }, @"`h_bta` is held by `windlass up h_bta` (process 4711 on box) since 2026-01-31T08:15:30Z; wait until it ends, or stop it, and try again");
         let epoch = Epoch(std::num::NonZeroU64::MIN);
         assert_snapshot!(StoreError::LeaseLost { scope: scope(), epoch }, @"the lease on `h_bta` with epoch 1 is lost; take a new lease and reload the assembly");
-        assert_snapshot!(StoreError::AfterFailure { scope: scope() }, @"an earlier change of `h_bta` was not stored, so this one is not either; release the lease and load again");
+        assert_snapshot!(StoreError::AfterFailure { scope: scope() }, @"an earlier change of `h_bta` was not stored, so this change is not stored either; release the lease and reload the assembly");
         let reason = "what `put step` belongs to is not there, or another assembly's".into();
         assert_snapshot!(StoreError::Refused { scope: scope(), reason }, @"the change of `h_bta` is refused: what `put step` belongs to is not there, or another assembly's; please report this as a bug");
     }

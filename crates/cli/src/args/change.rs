@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use windlass::model::id::IdError;
-use windlass::model::{AssemblyName, ProcessId, RequestId, State, record};
+use windlass::model::{AssemblyName, CommandName, ProcessId, RequestId, State, record};
 
 use super::flags::{AssemblyArgs, DryRunArgs, ForceArgs, HowArgs, PartsArgs, PrintArgs, RunArgs};
 
@@ -223,6 +223,33 @@ pub(crate) struct HealArgs {
     pub(crate) name: AssemblyName,
     /// The component, such as `B__1`; its full name, which is its metric key; or its id
     pub(crate) part: String,
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
+}
+
+/// Call a command of a component.
+///
+/// A resource declares its commands in the section `commands` of its descriptor. The state of the component, its
+/// relationships and the other components stay as they are.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass call shop db backup
+  windlass call shop db backup -a target=s3://nightly -a key=@key.txt
+  windlass call shop db restore --arguments restore.yaml --dry-run")]
+pub(crate) struct CallArgs {
+    /// The assembly
+    pub(crate) name: AssemblyName,
+    /// The component, such as `B__1`; its full name, which is its metric key; or its id
+    pub(crate) part: String,
+    /// The command
+    pub(crate) command: CommandName,
+    /// Set an argument; =@FILE reads it from a file, =- from standard input, both as a secret
+    #[arg(short = 'a', long = "argument", value_name = "KEY=VALUE")]
+    pub(crate) given: Vec<String>,
+    /// Read arguments from a YAML file, as secrets; --argument takes precedence
+    #[arg(long, value_name = "FILE")]
+    pub(crate) arguments: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) how: HowArgs,
 }

@@ -13,8 +13,8 @@ mod watch;
 use clap::{Parser, Subcommand};
 
 pub(crate) use change::{
-    AdoptArgs, ApplyArgs, AskedFor, CancelArgs, DownArgs, ExportArgs, HealArgs, ImportArgs, RetryArgs,
-    RollbackArgs, ScaleArgs, SetStateArgs, UpArgs, Way,
+    AdoptArgs, ApplyArgs, AskedFor, CallArgs, CancelArgs, DownArgs, ExportArgs, HealArgs, ImportArgs,
+    RetryArgs, RollbackArgs, ScaleArgs, SetStateArgs, UpArgs, Way,
 };
 pub(crate) use describe::{
     CheckArgs, CheckFormat, Deny, ExplainArgs, GraphArgs, GraphFormat, GraphKind, PlanArgs, ResolveArgs,
@@ -96,6 +96,7 @@ pub(crate) enum Command {
     SetState(SetStateArgs),
     Scale(ScaleArgs),
     Heal(HealArgs),
+    Call(CallArgs),
     Adopt(AdoptArgs),
     Rollback(RollbackArgs),
     Cancel(CancelArgs),

@@ -1,10 +1,10 @@
-//! The commands that change an existing assembly: down, retry, set-state, scale, heal, rollback, cancel.
+//! The commands that change an existing assembly: down, retry, set-state, scale, heal, call, rollback, cancel.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use windlass::Windlass;
-use windlass::engine::{Answer, Ask};
+use windlass::engine::{Answer, Argument, Arguments, Ask, EngineError};
 use windlass::lifecycle::Scale;
 use windlass::model::record::Assumption;
 use windlass::model::{AssemblyName, PropertyName};
@@ -13,7 +13,7 @@ use windlass::view::plan::PlanView;
 
 use super::{collected, fail, grace, open, open_against, plan, print_json, process};
 use crate::args::{
-    AskedFor, CancelArgs, DownArgs, Format, HealArgs, HowArgs, RetryArgs, RollbackArgs, ScaleArgs,
+    AskedFor, CallArgs, CancelArgs, DownArgs, Format, HealArgs, HowArgs, RetryArgs, RollbackArgs, ScaleArgs,
     SetStateArgs, Way,
 };
 use crate::output::{say, tell};
@@ -139,6 +139,25 @@ pub(crate) async fn heal(args: HealArgs) -> ExitCode {
     let HealArgs { name, part, how } = &args;
     let command = format!("heal {name} {part}");
     let ask = async |windlass: &Windlass| Ok(Ask::Heal(windlass.part(name, part).await?));
+    Change { name, command, how, force: false, around: None }.run(ask).await
+}
+
+pub(crate) async fn call(args: CallArgs) -> ExitCode {
+    let CallArgs { name, part, command: called, given, arguments, how } = &args;
+    let given = match collected("-a ", given, arguments) {
+        Ok(given) => given,
+        Err(code) => return code,
+    };
+    let command = format!("call {name} {part} {called}");
+    let ask = async |windlass: &Windlass| {
+        let mut arguments = Arguments::default();
+        for (argument, value) in given.values {
+            let sensitive = !given.open.contains(&argument);
+            let name = argument.parse().map_err(|cause| EngineError::NotAnArgument { argument, cause })?;
+            arguments.0.insert(name, Argument { value, sensitive });
+        }
+        Ok(Ask::Call { part: windlass.part(name, part).await?, command: called.clone(), arguments })
+    };
     Change { name, command, how, force: false, around: None }.run(ask).await
 }
 

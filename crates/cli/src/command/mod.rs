@@ -55,6 +55,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::SetState(args) => wait_for(change::set_state(args)),
         Command::Scale(args) => wait_for(change::scale(args)),
         Command::Heal(args) => wait_for(change::heal(args)),
+        Command::Call(args) => wait_for(change::call(args)),
         Command::Adopt(args) => wait_for(up::adopt(args)),
         Command::Rollback(args) => wait_for(change::rollback(args)),
         Command::Export(args) => wait_for(transfer::export(args)),

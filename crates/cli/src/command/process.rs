@@ -368,8 +368,11 @@ fn hint(ended: &Ended) -> String {
     if ended.tally.undecided > 0 {
         return format!("check it, then run `windlass retry {name} --assume done`, `not-done` or `failed`");
     }
-    let went =
-        format!("`windlass log {name}` lists the steps that ran; the same command resumes the process");
+    let next = match process.intent {
+        Intent::Call { .. } => "calls it again",
+        _ => "resumes the process",
+    };
+    let went = format!("`windlass log {name}` lists the steps that ran; the same command {next}");
     if process.intent == Intent::Down && ended.tally.failed > 0 {
         return format!(
             "{went}, with the pinned scripts\n  `windlass down {name} --current-packages FILE` runs the current \

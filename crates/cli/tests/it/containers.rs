@@ -268,7 +268,7 @@ fn one_job_by_hand_in_a_container() {
         "{run}"
     );
     assert!(
-        said.contains("by `docker pull registry.invalid/none:1`, `docker load -i FILE` or a build"),
+        said.contains("with `docker pull registry.invalid/none:1`, `docker load -i FILE` or a build"),
         "{run}"
     );
     let run = env.run(&["exec", "--image", "No Name", "--runtime", "docker", "--", "true"]);
@@ -329,7 +329,7 @@ fn doctor_says_what_is_here() {
     assert_eq!(runtimes[4]["ready"], false);
     assert!(runtimes[4]["what"].as_str().unwrap().contains("/no/such.sock"), "{}", runtimes[4]);
     let text = env.ok(&["doctor"]).stdout;
-    assert!(text.contains("process ready") && text.contains("not there"), "{text}");
+    assert!(text.contains("process ready") && text.contains("not available"), "{text}");
     if engine("doctor_says_what_is_here") {
         assert_eq!(runtimes[2]["ready"], true);
         assert!(runtimes[2]["hardening"].as_array().unwrap().iter().any(|it| it == "read-only root"));

@@ -20,6 +20,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
       set-state    Move all components of an assembly to one state
       scale        Add nodes to a cluster or remove them, by its `scaling-increment`
       heal         Repair a component: stop it and start it again
+      call         Call a command of a component
       adopt        Adopt an assembly whose components exist already
       rollback     Roll back an assembly to an earlier version
       cancel       Stop a running process, or withdraw a pending request
@@ -88,6 +89,7 @@ fn each_command_has_examples(
         "set-state",
         "scale",
         "heal",
+        "call",
         "adopt",
         "rollback",
         "cancel",
@@ -139,6 +141,7 @@ fn every_command_has_a_help_that_was_tested() {
             "set-state",
             "scale",
             "heal",
+            "call",
             "adopt",
             "rollback",
             "cancel",

@@ -10,6 +10,7 @@ mod proc;
 mod run;
 mod small;
 
+mod call;
 mod change;
 mod containers;
 mod details;

@@ -228,7 +228,8 @@ fn what_is_in_use_stays() {
     env.ok(&["up", "user"]);
     assert_snapshot!(env.refuses(&["export", "small", "-o", "moved"]), @"error: `small` is referenced by `user`, and it would leave this store; take `user` down first, or use `--force`");
     assert!(
-        env.refuses(&["export", "small", "-o", "moved", "--dry-run"]).contains("`user` references `small`")
+        env.refuses(&["export", "small", "-o", "moved", "--dry-run"])
+            .contains("`small` is referenced by `user`")
     );
     assert_snapshot!(env.ok(&["export", "user", "--format", "json"]).out(), @r#"
     {
@@ -243,7 +244,7 @@ fn what_is_in_use_stays() {
     assert!(
         there
             .refuses(&["import", "user.export", "--dry-run"])
-            .contains("`small`, which `user` references, is not here")
+            .contains("`user` references `small`, which is not here")
     );
     assert!(!there.path(".windlass").exists(), "a dry run makes no store");
     let run = there.run(&["import", "user.export"]);

@@ -20,7 +20,7 @@ pub(super) fn check(resource: &Arc<ResourceDescriptor>, said: &mut Said<'_>) {
             }
         }
     }
-    for operation in resource.operations.values() {
+    for operation in resource.operations.values().chain(resource.commands.values()) {
         values::types(&operation.properties, &resource.data_types, said);
     }
     for (name, private) in &resource.private_properties {

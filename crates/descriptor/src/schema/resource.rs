@@ -48,6 +48,8 @@ pub(super) struct Resource {
     default_driver: Option<BTreeMap<String, Driver>>,
     /// The operations that relationships may call.
     operations: Option<BTreeMap<String, Option<Action>>>,
+    /// The commands that `windlass call` may call; an extension of the language.
+    commands: Option<BTreeMap<String, Option<Action>>>,
     /// The queries that find instances for references.
     queries: Option<Anything>,
     /// The metrics that it measures.

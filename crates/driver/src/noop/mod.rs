@@ -29,7 +29,7 @@ use std::time::Duration;
 use windlass_model::instance::OUTPUTS;
 use windlass_model::name::DriverKind;
 use windlass_model::record::{Effect, Failure, FailureKind};
-use windlass_model::{Action, OperationName, PropertyName, Transition};
+use windlass_model::{Action, PropertyName, Transition};
 use windlass_source::{Diagnostic, suggest};
 
 use self::settings::{PROPERTIES, SettingError, Settings};
@@ -114,14 +114,7 @@ fn publishing(package: &Package) -> Option<Action> {
 /// Returns the first binding of this driver for an action. The action's own drivers come before the default
 /// ones.
 fn binding<'p>(package: &'p Package, action: &Action) -> Option<&'p Binding> {
-    let bindings = package.bindings();
-    let named = match action {
-        Action::Transition(transition) => bindings.transitions.get(transition)?,
-        Action::Operation(operation) => bindings.operations.get(operation.as_str())?,
-        _ => return None,
-    };
-    let candidates = if named.is_empty() { &bindings.default } else { named };
-    candidates.iter().find(|binding| binding.driver.as_str() == KIND)
+    package.bindings().of_driver(KIND, action)
 }
 
 /// Returns all problems in a package's settings for this driver. Each binding is checked once.
@@ -129,7 +122,7 @@ fn check(package: &Package) -> Vec<Diagnostic> {
     let mut seen: Vec<&Binding> = Vec::new();
     let mut problems = Vec::new();
     let published = publishing(package).and_then(|action| binding(package, &action));
-    for binding in actions(package).filter_map(|action| binding(package, &action)) {
+    for binding in package.bindings().actions().filter_map(|action| binding(package, &action)) {
         if seen.iter().any(|other| std::ptr::eq(*other, binding)) {
             continue;
         }
@@ -141,14 +134,6 @@ fn check(package: &Package) -> Vec<Diagnostic> {
         }
     }
     problems
-}
-
-/// Returns all actions that a resource declares, transitions before operations.
-fn actions(package: &Package) -> impl Iterator<Item = Action> {
-    let bindings = package.bindings();
-    let transitions = bindings.transitions.keys().map(|transition| Action::Transition(*transition));
-    let operations = bindings.operations.keys().filter_map(|name| name.parse::<OperationName>().ok());
-    transitions.chain(operations.map(Action::Operation))
 }
 
 fn problem(package: &Package, error: &SettingError) -> Diagnostic {

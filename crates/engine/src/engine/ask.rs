@@ -8,7 +8,7 @@ use serde_json::Value;
 use windlass_driver::Package;
 use windlass_lifecycle::{Planned, Scale};
 use windlass_model::record::{Assumption, CallRecord, Intent};
-use windlass_model::{DescriptorName, ElementName, ProcessId, PropertyName, State, Topology};
+use windlass_model::{CommandName, DescriptorName, ElementName, ProcessId, PropertyName, State, Topology};
 use windlass_secret::{SecretRef, Sensitive};
 
 use super::essence;
@@ -35,6 +35,26 @@ pub struct Answer {
 pub struct Told(pub BTreeMap<PropertyName, Value>);
 
 impl fmt::Debug for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+/// The arguments of a command. Values may be secret, so `Debug` prints only names.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Arguments(pub BTreeMap<PropertyName, Argument>);
+
+/// An argument of a command.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Argument {
+    /// Its value.
+    pub value: Value,
+    /// Whether it is a secret, which is masked in all output.
+    pub sensitive: bool,
+}
+
+impl fmt::Debug for Arguments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
     }
@@ -82,6 +102,15 @@ pub enum Ask {
     /// Restores the version that was current after a process. `None` restores the version before the last
     /// change.
     Rollback(Option<ProcessId>),
+    /// Calls a command of a resource. Nothing else changes.
+    Call {
+        /// The resource.
+        part: ElementName,
+        /// The command.
+        command: CommandName,
+        /// Its arguments.
+        arguments: Arguments,
+    },
     /// Executes another ask if its plan equals a saved plan; otherwise the ask is refused.
     AsPlanned {
         /// The other ask.
@@ -183,6 +212,7 @@ impl Ask {
             Self::Scale { cluster, scale: Scale::In } => Intent::ScaleIn(cluster.clone()),
             Self::Heal(element) => Intent::Heal(element.clone()),
             Self::Rollback(process) => Intent::Rollback(process.unwrap_or(ProcessId(0))),
+            Self::Call { part, command, .. } => Intent::Call { part: part.clone(), command: command.clone() },
             Self::AsPlanned { ask, .. } => ask.intent(goal),
         }
     }

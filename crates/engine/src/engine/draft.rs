@@ -20,7 +20,8 @@ use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, State
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::Snapshot;
 
-use super::ask::{Ask, Desired, Manner};
+use super::ask::{Arguments, Ask, Desired, Manner};
+use super::call;
 use super::means::Means;
 use crate::error::EngineError;
 use crate::world::World;
@@ -57,6 +58,8 @@ pub(super) struct Draft {
     pub(super) secrets: BTreeMap<SecretRef, Sensitive<String>>,
     /// Packages that the store may lack.
     pub(super) packages: Vec<Arc<Package>>,
+    /// The arguments of the command that is called.
+    pub(super) arguments: Option<Arguments>,
     /// Elements that become Broken when the process begins.
     pub(super) broken: Vec<ElementName>,
     /// The assembly before the intent; `None` for a new one.
@@ -97,6 +100,12 @@ impl Means {
             Ask::DownWith(packages) => packages.clone(),
             _ => Vec::new(),
         };
+        let called = match &ask {
+            Ask::Call { part, command, arguments } => {
+                Some((part.clone(), command.clone(), arguments.clone()))
+            }
+            _ => None,
+        };
         let mut target = match (ask, &before) {
             (Ask::Up(desired), before) => up(*desired, before.as_ref(), &old_secrets, now)?,
             (ask, Some(record)) => stored(ask, record, &former, &mut intent)?,
@@ -131,7 +140,7 @@ impl Means {
             None => world.assembly.goal = State::Absent,
         }
         world.assembly.updated = now;
-        world.limited = !target.options.target.is_empty();
+        world.limited = !target.options.target.is_empty() || called.is_some();
         let is_heal = !target.options.heal.is_empty();
         world.packages = packages_of(&world, &target.packages)?;
         world.add_secrets(&target.secrets);
@@ -149,7 +158,10 @@ impl Means {
             installed: before.as_ref().map(|topology| Version { topology, lookup: &world }),
             desired: (!goes).then_some(Version { topology: world.topology(), lookup: &world }),
         };
-        let planned = plan(&situation, &target.options)?;
+        let planned = match &called {
+            Some((part, command, _)) => call::planned(&world, part, command)?,
+            None => plan(&situation, &target.options)?,
+        };
         if expected.is_some_and(|expected| !expected.is(&planned)) {
             return Err(EngineError::MovedOn(world.assembly.name.clone()));
         }
@@ -163,6 +175,7 @@ impl Means {
             enrolled,
             secrets: target.secrets,
             packages: target.packages,
+            arguments: called.map(|(_, _, arguments)| arguments),
             broken: target.options.heal.into_iter().collect(),
             before: before_all,
             world,
@@ -239,6 +252,8 @@ fn stored(
     match ask {
         // Neither occurs here: `up` handles the first, and `draft` has unwrapped the second.
         Ask::Up(_) | Ask::AsPlanned { .. } => {}
+        // The desired assembly stays the same.
+        Ask::Call { .. } => {}
         Ask::Down | Ask::DownWith(_) => return Ok(nothing()),
         Ask::Retry { .. } if record.goal == State::Absent => return Ok(nothing()),
         Ask::Retry { .. } => options.target.clone_from(&former.target),

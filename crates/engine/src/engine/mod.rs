@@ -1,6 +1,7 @@
 //! Executes intents under the lease of their assembly.
 
 mod ask;
+mod call;
 mod discover;
 mod draft;
 mod look;
@@ -38,7 +39,8 @@ use crate::monitor::Monitor;
 use crate::stop::Stop;
 use crate::world::World;
 
-pub use ask::{Answer, Ask, Desired, Manner, Told};
+pub use ask::{Answer, Argument, Arguments, Ask, Desired, Manner, Told};
+pub(crate) use call::arguments_of;
 pub(crate) use discover::ByQueries;
 pub use discover::Quest;
 pub(crate) use look::Look;
@@ -376,8 +378,8 @@ impl Engine {
         Ok(last.filter(|process| process.status != ProcessStatus::Completed).map(|process| process.intent))
     }
 
-    /// Returns the elements that the last intent was limited to. Heals are skipped, since they leave the
-    /// desired assembly unchanged.
+    /// Returns the elements that the last intent was limited to. Heals and calls are skipped, since they leave
+    /// the desired assembly unchanged.
     async fn last_target(&self, name: &AssemblyName) -> Result<BTreeSet<ElementName>, EngineError> {
         const PAGE: usize = 16;
         let mut before = None;
@@ -385,7 +387,10 @@ impl Engine {
             let page = self.store.processes_of(name, before, PAGE).await?;
             let is_last = page.len() < PAGE;
             before = page.last().map(|process| process.id);
-            match page.into_iter().find(|process| !matches!(process.intent, Intent::Heal(_))) {
+            match page
+                .into_iter()
+                .find(|process| !matches!(process.intent, Intent::Heal(_) | Intent::Call { .. }))
+            {
                 Some(process) => return Ok(process.target),
                 None if is_last => return Ok(BTreeSet::new()),
                 None => {}
@@ -470,6 +475,15 @@ fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
     for (secret, value) in &draft.secrets {
         let bytes = Sensitive::new(value.expose().clone().into_bytes());
         batch = batch.put_secret(secret.clone(), world.assembly.name.clone(), bytes);
+    }
+    // An interrupted process whose call has not begun leaves its arguments.
+    let left = process.continues.map(|before| arguments_of(&world.assembly.name, before));
+    if let Some(left) = left.filter(|left| world.opened(left).is_some()) {
+        world.keep_secret(left.clone(), None);
+        batch.push(Change::DropSecret(left));
+    }
+    if let Some(arguments) = draft.arguments.take() {
+        batch = call::put_arguments(batch, world, id, &arguments);
     }
     for element in std::mem::take(&mut draft.enrolled) {
         batch = batch.put_element(element);

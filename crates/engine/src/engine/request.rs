@@ -9,12 +9,13 @@ use windlass_lifecycle::Scale;
 use windlass_model::record::{Event as Happening, EventDraft, PackageRecord};
 use windlass_model::request::{RequestRecord, RequestStatus};
 use windlass_model::{
-    AssemblyName, DescriptorName, ElementName, ProcessId, PropertyName, RequestId, State, Topology,
+    AssemblyName, CommandName, DescriptorName, ElementName, ProcessId, PropertyName, RequestId, State,
+    Topology,
 };
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Holder, Lease};
 
-use super::ask::{Answer, Ask, Desired, Manner};
+use super::ask::{Answer, Arguments, Ask, Desired, Manner};
 use super::draft::Draft;
 use super::{Engine, Prepared};
 use crate::error::EngineError;
@@ -48,6 +49,11 @@ enum Form {
     ScaleIn(ElementName),
     Heal(ElementName),
     Rollback(Option<ProcessId>),
+    Call {
+        part: ElementName,
+        command: CommandName,
+        arguments: Arguments,
+    },
     AsPlanned {
         ask: Box<Form>,
         plan: Value,
@@ -104,6 +110,9 @@ impl Form {
             Ask::Scale { cluster, scale: Scale::In } => Self::ScaleIn(cluster.clone()),
             Ask::Heal(element) => Self::Heal(element.clone()),
             Ask::Rollback(process) => Self::Rollback(*process),
+            Ask::Call { part, command, arguments } => {
+                Self::Call { part: part.clone(), command: command.clone(), arguments: arguments.clone() }
+            }
             Ask::AsPlanned { ask, plan, changes } => {
                 Self::AsPlanned { ask: Box::new(Self::of(ask)), plan: plan.clone(), changes: changes.clone() }
             }
@@ -121,6 +130,7 @@ impl Form {
             Self::ScaleIn(cluster) => Ask::Scale { cluster, scale: Scale::In },
             Self::Heal(element) => Ask::Heal(element),
             Self::Rollback(process) => Ask::Rollback(process),
+            Self::Call { part, command, arguments } => Ask::Call { part, command, arguments },
             Self::AsPlanned { ask, plan, changes } => {
                 Ask::AsPlanned { ask: Box::new(ask.ask()?), plan, changes }
             }
@@ -210,7 +220,7 @@ impl Engine {
             Ok((force, ask)) => {
                 let mut engine = self.clone();
                 engine.options.force = force;
-                let drafted = engine.prepare_under(lease, &request.assembly, ask, stop, Some(request)).await;
+                let drafted = engine.prepare_kept(lease, &request.assembly, ask, stop, Some(request)).await;
                 drafted.map(|(Draft { world, plan, diff, undone, .. }, process)| Prepared {
                     engine,
                     lease: lease.clone(),

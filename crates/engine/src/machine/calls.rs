@@ -87,10 +87,8 @@ impl Machine {
     /// A transition resets the status (see [`apply`](Self::apply)). An operation concerns something else, so it
     /// keeps the status.
     fn said_before(&self, id: &CallId) -> Status {
-        let operation = self
-            .calls
-            .get(id)
-            .filter(|run| run.is_unheard() && matches!(run.record.action, Action::Operation(_)));
+        let operation =
+            self.calls.get(id).filter(|run| run.is_unheard() && run.record.action.transition().is_none());
         operation.map(|run| self.world.home(&run.call.element).status(&run.call.element)).unwrap_or_default()
     }
 
@@ -123,10 +121,13 @@ impl Machine {
         let Some(CallRecord { action, pair, then, .. }) = self.calls.get(id).map(|run| &run.record) else {
             return false;
         };
-        let is_made = || pair.as_ref().and_then(|key| self.world.pairs.get(key)).is_some_and(|pair| pair.created);
+        let is_made =
+            || pair.as_ref().and_then(|key| self.world.pairs.get(key)).is_some_and(|pair| pair.created);
         match action {
             Action::Transition(transition) => matches!(transition, Transition::Create | Transition::Install),
-            Action::Operation(_) => matches!(then, Advance::PairProgress(_) | Advance::Pair(true)) && !is_made(),
+            Action::Operation(_) => {
+                matches!(then, Advance::PairProgress(_) | Advance::Pair(true)) && !is_made()
+            }
             _ => false,
         }
     }
@@ -207,9 +208,12 @@ impl Machine {
             }
             Err(failure) if recovering => self.undecided(id, &failure.message),
             Err(failure) => {
-                let element = run.record.element.clone();
+                let (process, element) = (run.record.process, run.record.element.clone());
                 let message = format!("the observation failed: {failure}");
-                self.happened(None, Happening::Logged { element, severity: Severity::Warning, message });
+                self.happened(
+                    Some(process),
+                    Happening::Logged { element, severity: Severity::Warning, message },
+                );
                 self.converge(id);
             }
         }
@@ -251,9 +255,9 @@ impl Machine {
         let Some(doublings) = attempt.checked_sub(2) else { return self.repeat(id) };
         run.repeats = true;
         let wait = FIRST_WAIT << doublings;
-        let element = run.record.element.clone();
+        let (process, element) = (run.record.process, run.record.element.clone());
         let message = format!("{failure}; the next attempt is in {} s", wait / 1000);
-        self.happened(None, Happening::Logged { element, severity: Severity::Warning, message });
+        self.happened(Some(process), Happening::Logged { element, severity: Severity::Warning, message });
         self.out.commands.push(Command::Wake { call: id.clone(), at: self.now.plus_millis(wait) });
     }
 
@@ -443,6 +447,9 @@ impl Machine {
 
     pub(super) fn close(&mut self, mut record: CallRecord, state: CallState) {
         record.ended = (state != CallState::Undecided).then_some(self.now);
+        if matches!(record.action, Action::Command(_)) {
+            self.drop_arguments(record.process);
+        }
         record.state = state;
         self.change(Change::PutCall(Box::new(record)));
     }

@@ -50,7 +50,8 @@ impl Machine {
             (Advance::PairProgress(done), Some(pair)) => self.go_on_with_pair(pair, done),
             (Advance::Pair(made), Some(pair)) => self.put_pair(pair, made),
             (Advance::PairUndone, Some(pair)) => self.undo_pair(pair),
-            (Advance::Pair(_) | Advance::PairProgress(_) | Advance::PairUndone, None) => {}
+            (Advance::Nothing, _)
+            | (Advance::Pair(_) | Advance::PairProgress(_) | Advance::PairUndone, None) => {}
         }
     }
 
@@ -63,6 +64,10 @@ impl Machine {
             }
         } else if let Action::Transition(transition) = action {
             self.fall_by(element, *transition, failure, process, acted);
+        }
+        // A command says nothing about the state of its element.
+        if matches!(action, Action::Command(_)) {
+            return;
         }
         // A lost operation doesn't make the state of its element doubtful.
         let is_of_pair = pair.is_some() && failure.kind == FailureKind::Lost;

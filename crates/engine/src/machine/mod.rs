@@ -32,14 +32,16 @@ use windlass_model::record::{
     Advance, Assumption, CallRecord, CallState, Event as Happening, EventDraft, Failure, FailureKind, Intent,
     PairKey, ProcessRecord, ProcessStatus, StepEnd,
 };
-use windlass_model::{CallId, ElementName, ProcessId, Side, State, StepId, Timestamp, Transition};
+use windlass_model::{
+    CallId, CommandName, ElementName, ProcessId, Side, State, StepId, Timestamp, Transition,
+};
 use windlass_plan::PlanBuilder;
 use windlass_secret::SecretRef;
 use windlass_store::{Batch, Change};
 
 use self::failed::FailedParts;
 use self::queues::Queues;
-use crate::engine::Told;
+use crate::engine::{Told, arguments_of};
 use crate::journal::Remains;
 use crate::places::Places;
 use crate::runner::Runner;
@@ -206,6 +208,7 @@ struct Planned {
 enum PlannedAction {
     Transition(ElementName, Transition),
     Operation(PairKey, OperationCall),
+    Command(ElementName, CommandName),
 }
 
 #[expect(
@@ -443,10 +446,20 @@ impl Machine {
         let id = process.id;
         self.change(Change::PutProcess(Box::new(process)));
         self.happened(Some(id), Happening::ProcessEnded { status, reason });
+        self.drop_arguments(id);
         self.forget_leftovers();
         self.note_reached();
         self.forget_assembly();
         self.out.acks.push(Ack::ProcessEnded);
+    }
+
+    /// Drops the sealed arguments of the command that a process calls.
+    fn drop_arguments(&mut self, process: ProcessId) {
+        let arguments = arguments_of(&self.world.assembly.name, process);
+        if self.world.opened(&arguments).is_some() {
+            self.world.keep_secret(arguments.clone(), None);
+            self.change(Change::DropSecret(arguments));
+        }
     }
 
     /// Drops the assembly when a `down` has completed and nothing is left.

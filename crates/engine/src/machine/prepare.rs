@@ -221,9 +221,10 @@ impl Machine {
         if record.state == CallState::Open {
             without_complaint(&mut document);
         }
-        let arguments = match &record.pair {
-            Some(pair) => self.arguments(pair, record.side, found.again)?,
-            None => BTreeMap::new(),
+        let arguments = match (&record.action, &record.pair) {
+            (_, Some(pair)) => self.arguments(pair, record.side, found.again)?,
+            (Action::Command(_), None) => self.world.command_arguments(record.process)?,
+            (_, None) => BTreeMap::new(),
         };
         Ok(Call {
             id: record.id.clone(),

@@ -96,6 +96,12 @@ impl Machine {
                 let open = pairs.into_iter().filter(is_open);
                 open.flat_map(|key| self.planned_pair(&key, operations, *direction, *side)).collect()
             }
+            Work::Command { element, command } => vec![Planned {
+                action: PlannedAction::Command(element.clone(), command.clone()),
+                then: Advance::Nothing,
+                ends: false,
+                side: Side::Installed,
+            }],
             _ => Vec::new(),
         }
     }
@@ -247,6 +253,9 @@ impl Machine {
             PlannedAction::Operation(pair, operation) => {
                 let (element, operation) = self.world.operation(pair, operation, planned.side)?;
                 Ok((element, Action::Operation(operation), Some(pair.clone())))
+            }
+            PlannedAction::Command(element, command) => {
+                Ok((element.clone(), Action::Command(command.clone()), None))
             }
         }
     }

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use windlass_driver::Observation;
-use windlass_engine::{Ask, EngineError, Stop};
+use windlass_engine::{Argument, Arguments, Ask, EngineError, Stop};
 use windlass_model::record::{Effect, ProcessStatus};
 use windlass_store::Store as _;
 
 use crate::support::puppet::Act;
-use crate::support::{Rig, Sketch, assembly_name};
+use crate::support::{Rig, Sketch, assembly_name, element};
 
 /// All effects of creating the assembly, each once.
 const ALL: [&str; 12] = [
@@ -50,6 +50,33 @@ async fn killed_at_every_millisecond_each_effect_is_there_once() {
             assert_eq!(rig.jobs.left(), 0, "killed after {after} ms");
         }
         assert!(kills > 50, "{kills} kills");
+    }
+}
+
+/// A command that is killed runs once at most, and its arguments are dropped.
+#[tokio::test(start_paused = true)]
+async fn a_command_killed_at_every_millisecond_runs_once_at_most() {
+    for effect in [Effect::Once, Effect::Repeatable] {
+        let (mut kills, mut ran) = (0, 0);
+        for after in 0..30 {
+            let rig = Rig::new(effect);
+            rig.up(sketch().desired()).await.unwrap();
+            let key = Argument { value: "hunter2".into(), sensitive: true };
+            let call = Ask::Call {
+                part: element("t__a"),
+                command: "Backup".parse().unwrap(),
+                arguments: Arguments([("key".parse().unwrap(), key)].into()),
+            };
+            kills += u32::from(rig.ask_until_killed("t", call, Duration::from_millis(after)).await);
+            let ended = rig.ask("t", Ask::Retry { assume: None }).await.unwrap();
+            assert_eq!(ended.process.status, ProcessStatus::Completed, "killed after {after} ms");
+            let count = rig.jobs.effects().iter().filter(|effect| *effect == "a Backup").count();
+            assert!(count <= 1, "killed after {after} ms: {count}");
+            ran += count;
+            assert_eq!(rig.states("t").await, "a Active, b Active, c Active");
+            assert!(rig.look("t").await.secrets.is_empty(), "killed after {after} ms");
+        }
+        assert!(kills > 5 && ran > 15, "{kills} kills, {ran} commands");
     }
 }
 

@@ -120,7 +120,10 @@ async fn a_call_whose_secret_is_missing_is_refused() {
     let ended = rig.ask("t", Ask::Heal(element("t__a"))).await.unwrap();
     assert_eq!(ended.process.status, ProcessStatus::Failed);
     let message = why(&rig, "t__a").await;
-    assert!(message.contains("`password` needs the secret") && message.contains("`up`"), "{message}");
+    assert!(
+        message.contains("`password` needs the secret") && message.contains("`windlass up`"),
+        "{message}"
+    );
     // Stop does not need the secret.
     assert_eq!(rig.jobs.effects().last().map(String::as_str), Some("a Stop"));
     // An `up` with the secret stores it again, and `down` works without it.

@@ -75,6 +75,8 @@ pub enum Advance {
     Pair(bool),
     /// The next operation is completed that undoes the last called operation of the pair.
     PairUndone,
+    /// Neither changes.
+    Nothing,
 }
 
 /// The state of a call.

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::Failure;
 use crate::clock::Timestamp;
 use crate::id::{CallId, ProcessId, RequestId, StepId};
-use crate::name::{AssemblyName, ElementName};
+use crate::name::{AssemblyName, CommandName, ElementName};
 use crate::state::State;
 
 /// A user's request to change an assembly.
@@ -34,6 +34,13 @@ pub enum Intent {
     Adopt,
     /// Restores the version of the given process; 0 stands for the previous version.
     Rollback(ProcessId),
+    /// Calls a command of a part.
+    Call {
+        /// The part.
+        part: ElementName,
+        /// The command.
+        command: CommandName,
+    },
 }
 
 impl fmt::Display for Intent {
@@ -46,6 +53,7 @@ impl fmt::Display for Intent {
             Self::ScaleOut(cluster) => return write!(f, "scale out {}", cluster.local()),
             Self::ScaleIn(cluster) => return write!(f, "scale in {}", cluster.local()),
             Self::Heal(element) => return write!(f, "heal {}", element.local()),
+            Self::Call { part, command } => return write!(f, "call {} {command}", part.local()),
             // The version is chosen when the plan is created.
             Self::Rollback(ProcessId(0)) => "rollback",
             Self::Rollback(process) => return write!(f, "rollback to {process}"),

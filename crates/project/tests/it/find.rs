@@ -71,7 +71,7 @@ fn the_package_of_a_resource() {
     let folder = Folder::with(&[("web/Definitions/lm/resource.yaml", "")]);
     assert_snapshot!(problem(&folder, "web"), @"
     error[WL0303]: there is no assembly descriptor in `web`
-        help: it is the package of a resource; `web/Definitions/lm/resource.yaml` can be checked
+        help: it is the package of a resource; `windlass check` accepts `web/Definitions/lm/resource.yaml`
     ");
 }
 
@@ -88,7 +88,7 @@ fn several_assemblies_in_one_folder() {
 fn loading_says_why_it_can_not() {
     let folder = Folder::with(&[("shop/assembly.yaml", "")]);
     let show = |path: &str| folder.show(&load(&folder.path(path)).diagnostics);
-    assert_snapshot!(show("shop"), @"error[WL0301]: `shop` is a folder, and a file is needed");
+    assert_snapshot!(show("shop"), @"error[WL0301]: `shop` is a folder, but a file is expected");
     assert_snapshot!(show("shop/assembly.yml"), @"
     error[WL0300]: there is no file or folder `shop/assembly.yml`
         help: did you mean `shop/assembly.yaml`?

@@ -56,7 +56,7 @@ fn what_has_the_name_of_the_file_is_never_passed_over() {
         assert!(std::process::Command::new("mkfifo").arg(folder.path(file)).status().unwrap().success());
     };
     let cases: [(Make<'_>, &str); 4] = [
-        (&|folder| std::fs::create_dir(folder.path(file)).unwrap(), "is a folder, and a file is needed"),
+        (&|folder| std::fs::create_dir(folder.path(file)).unwrap(), "is a folder, but a file is expected"),
         (&|folder| folder.link(file, "nowhere"), "is a link to `nowhere`, which is not there"),
         (&|folder| folder.link(file, "/dev/zero"), "it is a device, and a regular file is needed"),
         (&pipe, "it is a named pipe, and a regular file is needed"),

@@ -82,8 +82,8 @@ async fn published_values_that_a_plain_field_replaces_are_told_of() {
     let report = printed(known(), plain).await.unwrap();
     assert_eq!(
         log(&report),
-        "WARNING stdout of Integrity.sh:2:3: instance `i-1`: `interfaces` replaced all that was below it, and what was \
-         published is gone: `address`, `port`; `$set: {interfaces.metrics.signals.<name>: …}` changes one signal alone\n"
+        "WARNING stdout of Integrity.sh:2:3: instance `i-1`: `interfaces` replaced everything below it and \
+         removed the published outputs `address`, `port`; `$set: {interfaces.metrics.signals.<name>: …}` changes one signal alone\n"
     );
     for meant in [
         "instances: {i-1: {$set: {interfaces.metrics.signals.load: 42}}}",

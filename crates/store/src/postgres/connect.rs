@@ -248,7 +248,7 @@ mod tests {
             (".", "it is a path"),
             ("", "it is empty"),
             ("foo", "write it as"),
-            ("sqlite:///tmp/x", "`sqlite` is nothing"),
+            ("sqlite:///tmp/x", "`sqlite` is not a supported scheme"),
             ("pg://me:hunter2@db/x", "did you mean `postgres://db/x`"),
         ] {
             assert!(said(url).contains(word), "{url}: {}", said(url));

@@ -456,6 +456,7 @@ pub(crate) fn package_of(name: &str, driver: &str, operations: &[&str]) -> Packa
             .map(|transition| (*transition, Vec::new()))
             .collect(),
         operations: operations.iter().map(|name| ((*name).to_owned(), Vec::new())).collect(),
+        commands: BTreeMap::from([("Backup".to_owned(), Vec::new())]),
         default: vec![binding],
         ..Bindings::default()
     };

@@ -1,0 +1,121 @@
+//! Commands of components, called by hand.
+
+use insta::assert_snapshot;
+
+use crate::env::{TestEnv, until};
+use crate::proc::Process;
+use crate::small::{RESOURCE, SCRIPTS};
+
+/// Creates the assembly `small`, whose component declares the commands `backup`, `broken` and `slow`.
+fn small(driver: &str) -> TestEnv {
+    let scripts = [("Install", "answer"), ("Start", ""), ("Stop", ""), ("Uninstall", "")];
+    let env = TestEnv::small(driver, &scripts);
+    let head = env.read(&format!("{SCRIPTS}/Install.sh")).replace("answer\n", "");
+    let head = &head[..head.rfind("}\n").unwrap() + 2];
+    let commands = [
+        ("backup", "printf '%s\\n' \"$input\" >\"${trace%/*}/input\"; echo \"key: $input\" >&2"),
+        ("broken", "echo 'no space' >&2; exit 3"),
+        ("slow", "exec sleep 600"),
+    ];
+    for (name, body) in commands {
+        env.script(&format!("{SCRIPTS}/{name}.sh"), format!("{head}{body}\n"));
+    }
+    env.edit(
+        RESOURCE,
+        "default-driver:",
+        "commands:\n  backup: {}\n  broken: {}\n  slow: {}\ndefault-driver:",
+    );
+    env
+}
+
+#[test]
+fn a_command_reaches_its_script_with_its_arguments() {
+    let env = small("effect: once");
+    env.ok(&["check", "small"]);
+    env.ok(&["up", "small"]);
+    env.clear_trace();
+    assert_snapshot!(env.ok(&["call", "small", "box", "backup", "--dry-run"]).out(), @r"
+    small: 1 step, up to 1 at once
+       s1 box backup
+    longest chain: s1
+    ");
+    assert_eq!(env.trace(), [""; 0]);
+    assert_snapshot!(env.ok(&["call", "small", "box", "backup", "-a", "target=s3://nightly", "-a", "keep=3"]).out(), @r"
+    small: 1 step, up to 1 at once (p2 call box backup)
+       s1 box backup
+
+    ok        box backup LONG
+
+    done: small is Active (LONG)
+    ");
+    assert_eq!(env.trace(), ["backup"]);
+    let trace = env.trace_file();
+    let input = std::fs::read_to_string(trace.with_file_name("input")).unwrap();
+    assert!(input.contains("target: \"s3://nightly\"") && input.contains("keep: \"3\""), "{input}");
+    // The command is a process of its own, and changes nothing that `up` would have to put right.
+    assert!(env.ok(&["ps", "small"]).stdout.contains("call box backup"));
+    assert!(env.ok(&["log", "small"]).stdout.contains("box backup"));
+    assert!(env.ok(&["up", "small"]).stdout.contains("nothing to call"));
+    env.ok(&["down", "small"]);
+}
+
+/// Arguments from files are secrets: sealed, masked, and dropped with the process.
+#[test]
+fn arguments_from_files_are_secrets() {
+    let env = small("effect: repeatable");
+    env.ok(&["up", "small"]);
+    env.write("key.txt", "hunter2hunter2");
+    env.ok(&["call", "small", "box", "backup", "-a", "key=@key.txt"]);
+    let log = env.ok(&["log", "small", "box"]).stdout;
+    assert!(!log.contains("hunter2"), "{log}");
+    for file in env.files().iter().filter(|file| file.starts_with(".windlass/")) {
+        let bytes = std::fs::read(env.path(file)).unwrap();
+        assert!(!bytes.windows(7).any(|part| part == b"hunter2"), "{file}");
+    }
+}
+
+#[test]
+fn a_failed_command_leaves_the_state_of_its_component() {
+    let env = small("effect: once");
+    env.ok(&["up", "small"]);
+    let run = env.run(&["call", "small", "box", "broken"]);
+    assert_eq!(run.code(), Some(1));
+    assert!(run.stdout.contains("no space") || run.stderr.contains("no space"), "{run}");
+    assert_eq!(env.json(&["status", "small"])["assemblies"][0]["state"], "Active");
+    assert!(env.ok(&["up", "small"]).stdout.contains("nothing to call"));
+}
+
+#[test]
+fn what_can_not_be_called_is_refused() {
+    let env = small("effect: once");
+    assert_snapshot!(env.refuses(&["call", "small", "box", "backup"]), @"error: there is no assembly `small`; the store has no assemblies");
+    env.ok(&["up", "small"]);
+    assert_snapshot!(env.refuses(&["call", "small", "box", "bakcup"]), @"error: command `bakcup` of `box` can't be called: `resource::box::1.0` declares only `backup`, `broken`, `slow`");
+    assert_snapshot!(env.refuses(&["call", "small", "small", "backup"]), @"error: command `backup` of `small` can't be called: it is no resource of the installed assembly");
+    assert_snapshot!(env.refuses(&["call", "small", "bix", "backup"]), @"error: `small` has no part `bix`; did you mean `box`?");
+    assert_snapshot!(env.refuses(&["call", "small", "box", "backup", "-a", "key"]), @"error: `-a key` has no `=`: write `-a name=value`, `-a name=@FILE` or `-a name=-`");
+    env.ok(&["down", "small"]);
+}
+
+/// A command that may have run is not called again: the operator is asked.
+#[test]
+fn a_command_that_was_killed_is_not_repeated() {
+    let env = small("effect: once");
+    env.ok(&["up", "small"]);
+    env.clear_trace();
+    let calling = env.spawn(&["call", "small", "box", "slow"]);
+    until("it runs", || env.trace() == ["slow"]);
+    calling.kill();
+    env.processes().iter().filter(|process| process.is_supervisor()).for_each(Process::kill);
+    env.is_quiet();
+    assert_snapshot!(env.run(&["retry", "small"]), @"
+    exit 1
+    ----- stderr -----
+    error: the outcome of these calls is unknown, and they must not run twice:
+      box slow (started WHEN)
+    check them, then run `windlass retry small --assume done`, `not-done` or `failed`
+    ");
+    env.ok(&["retry", "small", "--assume", "not-done"]);
+    assert_eq!(env.trace(), ["slow"]);
+    assert!(env.ok(&["up", "small"]).stdout.contains("nothing to call"));
+}
