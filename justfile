@@ -18,10 +18,11 @@ slow:
     cargo build -p windlass-cli
     scripts/chaos --seconds 3600 --runtime process,sandbox,docker --store sqlite,postgres
 
-# Format, layers, clippy
+# Format, layers, prose, clippy
 lint:
     cargo fmt --all --check
     scripts/ci-layers
+    scripts/ci-prose
     cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
 
 # The documentation of all crates, without their dependencies

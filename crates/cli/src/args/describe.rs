@@ -200,7 +200,7 @@ pub(crate) enum CheckFormat {
     Github,
 }
 
-/// What makes a check fail, beside errors.
+/// The problems that make a check fail, beside errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Deny {
     /// Warnings.

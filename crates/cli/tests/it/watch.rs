@@ -117,7 +117,7 @@ fn what_is_not_well_and_no_policy_heals_is_told_of() {
     let said = |text: &str| watching.stdout().contains(text);
     until("it watches", || said("watching"));
     env.write(".windlass/volumes/state/gone", "");
-    until("it is told of", || said("db: it differs"));
+    until("it is reported", || said("db: it differs"));
     assert!(said(
         "small: db: it differs: it is not active; no policy heals it; repair it with `windlass heal small db`"
     ));

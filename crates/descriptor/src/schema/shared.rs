@@ -1,4 +1,4 @@
-//! What stands in descriptors of both kinds.
+//! The parts that assembly and resource descriptors share.
 
 #![expect(dead_code, reason = "types that only say what a document may have")]
 
@@ -40,7 +40,7 @@ pub(super) struct Property {
     value: Option<Anything>,
 }
 
-/// Whatever else stands in the place of a body is read too, with a warning.
+/// Any other value in place of a body is accepted, with a warning.
 fn also_bare(schema: &mut Schema) {
     schema.remove("type");
 }
@@ -126,7 +126,7 @@ impl JsonSchema for DescriptorName {
     }
 }
 
-/// What a descriptor calls itself.
+/// The name of a descriptor.
 pub(super) struct OwnName<const ASSEMBLY: bool>;
 
 impl<const ASSEMBLY: bool> JsonSchema for OwnName<ASSEMBLY> {

@@ -140,7 +140,7 @@ const BOMBS: [Case; 14] = [
         project,
     ),
     (
-        "instances that nobody knows",
+        "instances without a record",
         |s| {
             format!(
                 "instances:\n{}",

@@ -30,7 +30,7 @@ pub(crate) enum SpiffCommand {
     Diff(DiffArgs),
 }
 
-/// What a template may use.
+/// The features that a template may use.
 #[derive(Debug, Args)]
 pub(crate) struct AccessArgs {
     /// Switch parts of the language on or off: control, interpolation, all; no before a name switches off

@@ -178,7 +178,7 @@ impl Session {
                 };
                 self.rig.store.ask_to_stop(name, process.id).await.expect("it is there");
                 tokio::time::sleep(NOTED + limit).await;
-                panic!("a stop that somebody asks for does not end");
+                panic!("a requested stop does not end");
             }
             _ => return std::future::pending().await,
         };

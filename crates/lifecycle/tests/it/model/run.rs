@@ -182,7 +182,7 @@ impl<'a> Run<'a> {
         let half_made = self.world.ground.half_made().filter(|(key, _)| keys.contains(key));
         for (key, half) in half_made {
             match direction {
-                Direction::Create => assert_eq!(half.in_doubt, 0, "{key:?} is gone on with in doubt"),
+                Direction::Create => assert_eq!(half.in_doubt, 0, "{key:?} is resumed in doubt"),
                 Direction::Cease => assert_eq!(relate.operations, half.undo, "{key:?}"),
                 Direction::Undo => assert_eq!(relate.operations, half.undo[..half.in_doubt], "{key:?}"),
             }

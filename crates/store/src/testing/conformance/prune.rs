@@ -48,7 +48,7 @@ pub async fn processes_are_forgotten_with_all_of_them(harness: &impl Harness) {
     assert_eq!(left.iter().map(|of| of.process.id).collect::<Vec<_>>(), [ProcessId(4)]);
     assert_eq!((left[0].steps.len(), left[0].calls.len(), left[0].jobs.len()), (1, 1, 1));
     assert_eq!(store.history(&theirs.scope).await.unwrap(), before);
-    assert_eq!(told(&*store).await[1..], ["mine 4", "theirs 3"], "the request was told of first");
+    assert_eq!(told(&*store).await[1..], ["mine 4", "theirs 3"], "the request was reported first");
     // Dropping a process that no longer exists is accepted.
     commit(&*store, &mine, Batch::new().drop_process(ProcessId(1))).await;
     assert_eq!(store.remembered().await.unwrap(), [name("mine"), name("theirs")]);
