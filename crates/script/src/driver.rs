@@ -99,7 +99,8 @@ async fn observe(context: &dyn Context, at: usize, call: &Call) -> Result<Observ
         return Ok(unseen(observe::unchanged(call, "the package has no health check script")));
     };
     let asked = Role::of(&call.package, &call.action);
-    if asked == Some(Role::Launch) && call.natural.is_none() {
+    let is_named = call.natural.is_some();
+    if !is_named && (asked == Some(Role::Launch) || asked == Some(Role::Destroy) && launches(&call.package)) {
         return Ok(unseen(Observation::CannotTell(
             "the id that the launch script chose is unknown".to_owned(),
         )));
@@ -109,6 +110,13 @@ async fn observe(context: &dyn Context, at: usize, call: &Call) -> Result<Observ
     let answer = run.answer(context, at, call).await?;
     let observation = observe::observation(asked.as_ref(), call, &answer);
     Ok(Observed { observation, report: answer.report })
+}
+
+/// Tells whether a script launches the instances of a package. An instance without a natural id is then one whose
+/// launch has failed before it reported the id, and a health check can't find it.
+fn launches(package: &Package) -> bool {
+    let launch = [Transition::Create, Transition::Install].map(Action::Transition);
+    launch.iter().any(|action| check::binding(package, action).is_some())
 }
 
 /// Returns an observation for which no script ran.

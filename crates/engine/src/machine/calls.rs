@@ -6,7 +6,7 @@ use windlass_model::record::{
     Advance, Assumption, CallRecord, CallState, Effect, Event as Happening, Failure, FailureKind, PairKey,
     Severity, StepEnd, StepState,
 };
-use windlass_model::{Action, CallId, ElementName, ProcessId, State, Transition};
+use windlass_model::{Action, CallId, ElementName, ProcessId, Side, State, Transition};
 use windlass_store::Change;
 
 use super::effects::Failed;
@@ -311,9 +311,11 @@ impl Machine {
             Some(process),
             Happening::Logged { element: element.clone(), severity: Severity::Info, message },
         );
+        let is_moot = self.is_moot(&record);
         self.close(record, state);
         self.note_failure(&element, None);
         match answer {
+            _ if is_moot => {}
             Assumption::Done => {
                 if pair.is_none() {
                     self.world.publish(&element, &action, published, &mut self.out.batch);
@@ -331,6 +333,15 @@ impl Machine {
                 acted: true,
             }),
         }
+    }
+
+    /// Tells whether a call has ceased a relationship that is gone since, because one of its endpoints was removed.
+    /// Its outcome says nothing about a relationship that is created there again.
+    fn is_moot(&self, record: &CallRecord) -> bool {
+        let CallRecord { pair, then, side, .. } = record;
+        let is_created = |pair| self.world.pairs.get(pair).is_some_and(|known| known.created);
+        let ceases = *side == Side::Installed && matches!(then, Advance::PairProgress(_));
+        ceases && pair.as_ref().is_some_and(|pair| !is_created(pair))
     }
 
     pub(super) fn undecided(&mut self, id: &CallId, why: &str) {

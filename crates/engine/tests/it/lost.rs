@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use windlass_engine::{Ask, EngineError, Stop};
+use windlass_engine::{Answer, Ask, EngineError, Stop};
 use windlass_executor::{Job, Runtime as _};
-use windlass_model::record::{CallState, Effect, ProcessStatus};
-use windlass_model::{CallId, Timestamp};
+use windlass_model::record::{Advance, Assumption, CallRecord, CallState, Effect, PairRecord, ProcessStatus};
+use windlass_model::{Action, CallId, Side, Timestamp};
 use windlass_secret::Sensitive;
 use windlass_store::{Batch, Holder, Store as _};
 
@@ -104,6 +104,36 @@ async fn without_room_for_its_answer_nothing_begins_that_happens_once() {
     let rig = Rig::new(Effect::Repeatable);
     rig.jobs.leave_room(Some(0));
     assert_eq!(rig.up(Sketch::new(&["a"]).desired()).await.unwrap().process.status, ProcessStatus::Completed);
+}
+
+/// A call that ceased a relationship is decided after the relationship is gone: it counts for nothing, and all
+/// operations are called when the relationship is created again.
+#[tokio::test(start_paused = true)]
+async fn a_decision_about_a_relationship_that_is_gone_counts_for_nothing() {
+    for answer in [Assumption::Done, Assumption::Failed] {
+        let rig = Rig::new(Effect::Once);
+        let desired = || Sketch::new(&["a", "b"]).relate("a", "b").desired();
+        rig.up(desired()).await.unwrap();
+        let history = rig.store.history(&assembly_name("t")).await.unwrap();
+        let mut calls = history.processes.iter().flat_map(|process| &process.calls);
+        let joined = calls.find(|call| call.pair.is_some()).unwrap();
+        let ceased = CallRecord {
+            id: CallId::of(rig.store.id(), joined.process, joined.step, 77),
+            action: Action::Operation("Leave".parse().unwrap()),
+            side: Side::Installed,
+            then: Advance::PairProgress(1),
+            state: CallState::Undecided,
+            ended: None,
+            ..joined.clone()
+        };
+        let gone = PairRecord::new(joined.pair.clone().unwrap(), joined.started);
+        forge(&rig, Batch::new().put_call(ceased).put_pair(gone)).await;
+        rig.ask("t", Ask::Retry { assume: Some(Answer::of_all(answer)) }).await.unwrap();
+        let joins = |part: &str| {
+            rig.jobs.effects().iter().filter(|effect| **effect == format!("{part} Join")).count()
+        };
+        assert_eq!((joins("a"), joins("b")), (2, 2), "{answer:?}: {:?}", rig.jobs.effects());
+    }
 }
 
 /// No script receives the placeholder of a secret.

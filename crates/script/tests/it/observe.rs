@@ -45,6 +45,22 @@ async fn active() {
     "#);
 }
 
+/// The launch failed before it reported the id: a health check looks for another instance, and finds nothing.
+#[tokio::test]
+async fn an_instance_without_an_id_can_not_be_observed() {
+    let gone =
+        exited("instances: {id: {status: {flags: {active: false, converging: false, failed: false}}}}");
+    for action in ["Install", "Uninstall"] {
+        let call = Call { natural: None, ..world().call(action) };
+        let observed = Script.observe(&gone, &[call]).await.remove(0).unwrap();
+        assert!(
+            matches!(observed.observation, Observation::CannotTell(_)),
+            "{action}: {:?}",
+            observed.observation
+        );
+    }
+}
+
 #[tokio::test]
 async fn inactive() {
     insta::assert_snapshot!(seen("instances: {i-1: {$set: {status.flags.active: false}}}").await, @r#"
