@@ -81,6 +81,7 @@ struct Inner {
 }
 
 /// A call that the driver received.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, in any combination")]
 #[derive(Clone)]
 struct Known {
     call: Call,
