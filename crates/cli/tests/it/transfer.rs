@@ -249,7 +249,7 @@ fn what_is_in_use_stays() {
     assert!(!there.path(".windlass").exists(), "a dry run makes no store");
     let run = there.run(&["import", "user.export"]);
     assert_eq!(run.code(), Some(2), "{run}");
-    assert_snapshot!(run.stderr, @"error: `user` references `small`, which is not here");
+    assert_snapshot!(run.stderr, @"error: `user` references `small`, which does not exist");
     env.ok(&["import", "user.export"]);
     env.ok(&["down", "user"]);
     env.ok(&["down", "small"]);
