@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use windlass::Windlass;
-use windlass::engine::{Answer, Argument, Arguments, Ask, EngineError};
+use windlass::engine::{Answer, Arguments, Ask};
 use windlass::lifecycle::Scale;
 use windlass::model::record::Assumption;
 use windlass::model::{AssemblyName, PropertyName};
@@ -150,12 +150,8 @@ pub(crate) async fn call(args: CallArgs) -> ExitCode {
     };
     let command = format!("call {name} {part} {called}");
     let ask = async |windlass: &Windlass| {
-        let mut arguments = Arguments::default();
-        for (argument, value) in given.values {
-            let sensitive = !given.open.contains(&argument);
-            let name = argument.parse().map_err(|cause| EngineError::NotAnArgument { argument, cause })?;
-            arguments.0.insert(name, Argument { value, sensitive });
-        }
+        let is_secret = |name: &str| !given.open.iter().any(|open| open == name);
+        let arguments = Arguments::new(given.values, is_secret)?;
         Ok(Ask::Call { part: windlass.part(name, part).await?, command: called.clone(), arguments })
     };
     Change { name, command, how, force: false, around: None }.run(ask).await

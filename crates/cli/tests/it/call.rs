@@ -2,23 +2,20 @@
 
 use insta::assert_snapshot;
 
-use crate::env::{TestEnv, until};
-use crate::proc::Process;
-use crate::small::{RESOURCE, SCRIPTS};
+use crate::env::TestEnv;
+use crate::small::{HEAD, RESOURCE, SCRIPTS};
 
 /// Creates the assembly `small`, whose component declares the commands `backup`, `broken` and `slow`.
 fn small(driver: &str) -> TestEnv {
     let scripts = [("Install", "answer"), ("Start", ""), ("Stop", ""), ("Uninstall", "")];
     let env = TestEnv::small(driver, &scripts);
-    let head = env.read(&format!("{SCRIPTS}/Install.sh")).replace("answer\n", "");
-    let head = &head[..head.rfind("}\n").unwrap() + 2];
     let commands = [
         ("backup", "printf '%s\\n' \"$input\" >\"${trace%/*}/input\"; echo \"key: $input\" >&2"),
         ("broken", "echo 'no space' >&2; exit 3"),
         ("slow", "exec sleep 600"),
     ];
     for (name, body) in commands {
-        env.script(&format!("{SCRIPTS}/{name}.sh"), format!("{head}{body}\n"));
+        env.script(&format!("{SCRIPTS}/{name}.sh"), format!("{HEAD}{body}\n"));
     }
     env.edit(
         RESOURCE,
@@ -103,11 +100,7 @@ fn a_command_that_was_killed_is_not_repeated() {
     let env = small("effect: once");
     env.ok(&["up", "small"]);
     env.clear_trace();
-    let calling = env.spawn(&["call", "small", "box", "slow"]);
-    until("it runs", || env.trace() == ["slow"]);
-    calling.kill();
-    env.processes().iter().filter(|process| process.is_supervisor()).for_each(Process::kill);
-    env.is_quiet();
+    env.cut_when(&["call", "small", "box", "slow"], &["slow"]);
     assert_snapshot!(env.run(&["retry", "small"]), @"
     exit 1
     ----- stderr -----

@@ -229,6 +229,16 @@ impl TestEnv {
         proc::below(self.root.path())
     }
 
+    /// Runs a command until these scripts have started, and kills everything: the command, the supervisor, the
+    /// script.
+    pub(crate) fn cut_when(&self, args: &[&str], begun: &[&str]) {
+        let command = self.spawn(args);
+        until("the script has begun", || self.trace() == begun);
+        command.kill();
+        self.processes().iter().filter(|process| process.is_supervisor()).for_each(Process::kill);
+        self.is_quiet();
+    }
+
     /// Waits until no process of this project runs any more.
     pub(crate) fn is_quiet(&self) {
         until("nothing runs any more", || self.processes().is_empty());

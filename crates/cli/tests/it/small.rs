@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::env::TestEnv;
 
 /// Head of each script: it records its name in the location's trace, and defines `answer` for a launch.
-const HEAD: &str = r#"#!/bin/sh
+pub(crate) const HEAD: &str = r#"#!/bin/sh
 set -eu
 input=$(cat)
 trace=$(printf '%s\n' "$input" | sed -n 's/^ *location.trace: "\(.*\)"$/\1/p')

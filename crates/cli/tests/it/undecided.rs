@@ -4,23 +4,12 @@ use insta::assert_snapshot;
 
 use crate::{
     env::{TestEnv, until},
-    proc::Process,
     small::RESOURCE,
 };
 
-/// Runs a command until these scripts have started, and kills everything: the command, the supervisor, the
-/// script.
-fn cut_when(env: &TestEnv, args: &[&str], begun: &[&str]) {
-    let command = env.spawn(args);
-    until("the script has begun", || env.trace() == begun);
-    command.kill();
-    env.processes().iter().filter(|process| process.is_supervisor()).for_each(Process::kill);
-    env.is_quiet();
-}
-
 /// Runs `up` until the first script has started, and kills it. Later scripts may continue.
 fn cut_in_the_middle(env: &TestEnv) {
-    cut_when(env, &["up", "small"], &["Install"]);
+    env.cut_when(&["up", "small"], &["Install"]);
     env.write(".windlass/volumes/state/go", "");
 }
 
@@ -264,7 +253,7 @@ fn parts_that_are_leaving_are_answered_for_one_by_one() {
     env.edit("small/assembly.yaml", "quantity: 1", "quantity: '${nodes}'");
     env.ok(&["up", "small"]);
     env.clear_trace();
-    cut_when(&env, &["up", "small", "-p", "nodes=1"], &["Stop", "Stop"]);
+    env.cut_when(&["up", "small", "-p", "nodes=1"], &["Stop", "Stop"]);
     env.write(".windlass/volumes/state/go", "");
     env.clear_trace();
     assert_snapshot!(env.run(&["up", "small", "-p", "nodes=1"]), @"
@@ -313,7 +302,7 @@ relationships:
     lifecycle: {Create: [target.Join]}
 ",
     );
-    cut_when(&env, &["up", "small"], &["Install", "Install", "Join"]);
+    env.cut_when(&["up", "small"], &["Install", "Install", "Join"]);
     env.write(".windlass/volumes/state/go", "");
     assert_snapshot!(env.run(&["up", "small"]), @"
     exit 1
@@ -501,7 +490,7 @@ composition: {box: {type: 'resource::box::1.0', properties: {size: {value: '${si
     env.write(".windlass/volumes/state/go", "");
     assert_eq!(other.end().code(), Some(130));
     env.write(".windlass/volumes/state/stop", "");
-    cut_when(&env, &["up", "small"], &["Stop", "Uninstall", "Install"]);
+    env.cut_when(&["up", "small"], &["Stop", "Uninstall", "Install"]);
     assert_snapshot!(env.ok(&["retry", "small", "--assume", "done"]), @"
     exit 0
     ----- stdout -----

@@ -12,6 +12,7 @@ use windlass_model::{CommandName, DescriptorName, ElementName, ProcessId, Proper
 use windlass_secret::{SecretRef, Sensitive};
 
 use super::essence;
+use crate::error::EngineError;
 
 /// An operator's answer about undecided calls, whose outcome only a person can determine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +53,25 @@ pub struct Argument {
     pub value: Value,
     /// Whether it is a secret, which is masked in all output.
     pub sensitive: bool,
+}
+
+impl Arguments {
+    /// Collects arguments by name; those that `is_secret` names are masked in all output.
+    ///
+    /// # Errors
+    /// A name that is no property name.
+    pub fn new(
+        given: impl IntoIterator<Item = (String, Value)>,
+        is_secret: impl Fn(&str) -> bool,
+    ) -> Result<Self, EngineError> {
+        let argument = |(name, value): (String, Value)| {
+            let sensitive = is_secret(&name);
+            let parsed =
+                name.parse().map_err(|cause| EngineError::NotAnArgument { argument: name, cause })?;
+            Ok((parsed, Argument { value, sensitive }))
+        };
+        Ok(Self(given.into_iter().map(argument).collect::<Result<_, EngineError>>()?))
+    }
 }
 
 impl fmt::Debug for Arguments {

@@ -10,7 +10,7 @@ use windlass_model::work::{Reason, Work};
 use windlass_model::{Action, AssemblyName, CommandName, ElementName, ProcessId, PropertyName, Side, State};
 use windlass_plan::PlanBuilder;
 use windlass_secret::{SecretRef, Sensitive};
-use windlass_store::Batch;
+use windlass_store::{Batch, Change};
 
 use super::ask::Arguments;
 use crate::error::EngineError;
@@ -49,7 +49,7 @@ pub(super) fn planned(
 }
 
 /// Returns the name under which the arguments of a process's command are sealed.
-pub(crate) fn arguments_of(assembly: &AssemblyName, process: ProcessId) -> SecretRef {
+fn arguments_of(assembly: &AssemblyName, process: ProcessId) -> SecretRef {
     format!("{assembly}:call/{}", process.0).parse().expect("an assembly and a number are one")
 }
 
@@ -63,6 +63,15 @@ pub(super) fn put_arguments(batch: Batch, world: &mut World, process: ProcessId,
 }
 
 impl World {
+    /// Drops the sealed arguments of a process's command, if there are any.
+    pub(crate) fn drop_arguments(&mut self, process: ProcessId, batch: &mut Batch) {
+        let arguments = arguments_of(&self.assembly.name, process);
+        if self.opened(&arguments).is_some() {
+            self.keep_secret(arguments.clone(), None);
+            batch.push(Change::DropSecret(arguments));
+        }
+    }
+
     /// Opens the arguments of a process's command.
     ///
     /// # Errors

@@ -40,7 +40,6 @@ use crate::stop::Stop;
 use crate::world::World;
 
 pub use ask::{Answer, Argument, Arguments, Ask, Desired, Manner, Told};
-pub(crate) use call::arguments_of;
 pub(crate) use discover::ByQueries;
 pub use discover::Quest;
 pub(crate) use look::Look;
@@ -477,10 +476,8 @@ fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
         batch = batch.put_secret(secret.clone(), world.assembly.name.clone(), bytes);
     }
     // An interrupted process whose call has not begun leaves its arguments.
-    let left = process.continues.map(|before| arguments_of(&world.assembly.name, before));
-    if let Some(left) = left.filter(|left| world.opened(left).is_some()) {
-        world.keep_secret(left.clone(), None);
-        batch.push(Change::DropSecret(left));
+    if let Some(before) = process.continues {
+        world.drop_arguments(before, &mut batch);
     }
     if let Some(arguments) = draft.arguments.take() {
         batch = call::put_arguments(batch, world, id, &arguments);

@@ -3,8 +3,8 @@
 use windlass_driver::{Observation, Observed, Report, Settled};
 use windlass_model::instance::{LogEntry, Status};
 use windlass_model::record::{
-    Advance, Assumption, CallRecord, CallState, Effect, Event as Happening, Failure, FailureKind, PairKey,
-    Severity, StepEnd, StepState,
+    Advance, Assumption, CallRecord, CallState, Effect, Event as Happening, Failure, FailureKind, Severity,
+    StepEnd, StepState,
 };
 use windlass_model::{Action, CallId, ElementName, ProcessId, Side, State, Transition};
 use windlass_store::Change;
@@ -31,12 +31,7 @@ impl Machine {
     /// planned.
     pub(super) fn perform_if_it_can(&mut self, id: &CallId) {
         let Some(CallRun { record, .. }) = self.calls.get(id) else { return };
-        let then = record.then;
-        let makes = |pair: &&PairKey| {
-            let is_made = self.world.pairs.get(pair).is_some_and(|known| known.created);
-            then == Advance::Pair(true) || !is_made && matches!(then, Advance::PairProgress(_))
-        };
-        let obstacle = record.pair.as_ref().filter(makes);
+        let obstacle = record.pair.as_ref().filter(|_| self.creates_pair(record));
         match obstacle.and_then(|pair| self.obstacle(&record.element, pair)) {
             Some(failure) => self.failed(id, failure),
             None => self.perform(id),
@@ -118,18 +113,16 @@ impl Machine {
 
     /// Tells whether a call creates something that was not there: an instance, or a part of a relationship.
     fn makes(&self, id: &CallId) -> bool {
-        let Some(CallRecord { action, pair, then, .. }) = self.calls.get(id).map(|run| &run.record) else {
-            return false;
-        };
-        let is_made =
-            || pair.as_ref().and_then(|key| self.world.pairs.get(key)).is_some_and(|pair| pair.created);
-        match action {
-            Action::Transition(transition) => matches!(transition, Transition::Create | Transition::Install),
-            Action::Operation(_) => {
-                matches!(then, Advance::PairProgress(_) | Advance::Pair(true)) && !is_made()
-            }
-            _ => false,
-        }
+        let Some(CallRun { record, .. }) = self.calls.get(id) else { return false };
+        matches!(record.action, Action::Transition(Transition::Create | Transition::Install))
+            || self.creates_pair(record)
+    }
+
+    /// Tells whether a call creates a part of a relationship.
+    fn creates_pair(&self, record: &CallRecord) -> bool {
+        let Some(pair) = &record.pair else { return false };
+        let is_created = self.world.pairs.get(pair).is_some_and(|known| known.created);
+        matches!(record.then, Advance::PairProgress(_) | Advance::Pair(true)) && !is_created
     }
 
     pub(super) fn log(&mut self, process: ProcessId, element: &ElementName, entries: Vec<LogEntry>) {
@@ -290,7 +283,7 @@ impl Machine {
                 if let Some(run) = self.calls.get_mut(id) {
                     run.untouched = untouched;
                 }
-                self.again(id, Failure::new(FailureKind::Lost, "its job was lost, repeatedly"));
+                self.again(id, Failure::new(FailureKind::Lost, "its job was lost repeatedly"));
             }
             Observation::CannotTell(why) => self.undecided(id, why),
             _ => self.undecided(id, "the observation is inconclusive"),
@@ -459,7 +452,7 @@ impl Machine {
     pub(super) fn close(&mut self, mut record: CallRecord, state: CallState) {
         record.ended = (state != CallState::Undecided).then_some(self.now);
         if matches!(record.action, Action::Command(_)) {
-            self.drop_arguments(record.process);
+            self.world.drop_arguments(record.process, &mut self.out.batch);
         }
         record.state = state;
         self.change(Change::PutCall(Box::new(record)));

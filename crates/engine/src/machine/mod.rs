@@ -41,7 +41,7 @@ use windlass_store::{Batch, Change};
 
 use self::failed::FailedParts;
 use self::queues::Queues;
-use crate::engine::{Told, arguments_of};
+use crate::engine::Told;
 use crate::journal::Remains;
 use crate::places::Places;
 use crate::runner::Runner;
@@ -446,20 +446,11 @@ impl Machine {
         let id = process.id;
         self.change(Change::PutProcess(Box::new(process)));
         self.happened(Some(id), Happening::ProcessEnded { status, reason });
-        self.drop_arguments(id);
+        self.world.drop_arguments(id, &mut self.out.batch);
         self.forget_leftovers();
         self.note_reached();
         self.forget_assembly();
         self.out.acks.push(Ack::ProcessEnded);
-    }
-
-    /// Drops the sealed arguments of the command that a process calls.
-    fn drop_arguments(&mut self, process: ProcessId) {
-        let arguments = arguments_of(&self.world.assembly.name, process);
-        if self.world.opened(&arguments).is_some() {
-            self.world.keep_secret(arguments.clone(), None);
-            self.change(Change::DropSecret(arguments));
-        }
     }
 
     /// Drops the assembly when a `down` has completed and nothing is left.
