@@ -106,6 +106,19 @@ async fn without_room_for_its_answer_nothing_begins_that_happens_once() {
     assert_eq!(rig.up(Sketch::new(&["a"]).desired()).await.unwrap().process.status, ProcessStatus::Completed);
 }
 
+/// An open call whose driver needs no calls by the time that it is taken up is closed as done.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_no_longer_needed_is_closed() {
+    let rig = Rig::new(Effect::Repeatable);
+    let desired = || Sketch::new(&["a"]).desired();
+    assert!(rig.up_until_killed(desired(), Duration::from_millis(5)).await);
+    assert_eq!(rig.look("t").await.calls.len(), 1);
+    rig.strings.idle();
+    rig.up(desired()).await.unwrap();
+    assert_eq!(rig.states("t").await, "a Active");
+    assert_eq!(rig.look("t").await.calls, []);
+}
+
 /// A call that ceased a relationship is decided after the relationship is gone: it counts for nothing, and all
 /// operations are called when the relationship is created again.
 #[tokio::test(start_paused = true)]

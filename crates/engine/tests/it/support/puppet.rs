@@ -55,6 +55,7 @@ struct State {
     most_at_once: usize,
     observable: bool,
     names: bool,
+    idle: bool,
 }
 
 impl Strings {
@@ -79,6 +80,11 @@ impl Strings {
     /// Makes Install choose ids that nothing else can derive.
     pub(crate) fn name_themselves(&self) {
         self.lock().names = true;
+    }
+
+    /// Makes all actions no-ops from now on.
+    pub(crate) fn idle(&self) {
+        self.lock().idle = true;
     }
 
     /// Returns all calls so far in order, such as `B Configure`, with the number of a repeated attempt.
@@ -176,7 +182,10 @@ impl Driver for Puppet {
     }
 
     fn nature(&self, _: &Package, action: &Action) -> Option<Nature> {
-        let State { observable, names, .. } = *self.0.lock();
+        let State { observable, names, idle, .. } = *self.0.lock();
+        if idle {
+            return None;
+        }
         let names = names && *action == Action::Transition(Transition::Install);
         let timeout = Duration::from_secs(60);
         Some(Nature { effect: self.0.effect, observable, batch: None, timeout, names })
