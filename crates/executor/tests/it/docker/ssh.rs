@@ -60,9 +60,10 @@ impl Server {
         );
         fs::write(dir.join("config"), config).unwrap();
         // The client program of this machine, without the user's own configuration. The connection that
-        // sessions share stays after a killed client; here it ends after a second.
+        // sessions share stays after a killed client; here it ends after a minute. It must outlive the time
+        // between its start and the first session, which a busy machine makes long.
         let wrapper =
-            format!("#!/bin/sh\nexec /usr/bin/ssh -F {dir_text}/config -o ControlPersist=1 \"$@\"\n");
+            format!("#!/bin/sh\nexec /usr/bin/ssh -F {dir_text}/config -o ControlPersist=60 \"$@\"\n");
         fs::create_dir(dir.join("bin")).unwrap();
         fs::write(dir.join("bin/ssh"), wrapper).unwrap();
         fs::set_permissions(dir.join("bin/ssh"), Permissions::from_mode(0o755)).unwrap();
@@ -71,8 +72,10 @@ impl Server {
         command.arg("-D").arg("-f").arg(dir.join("sshd_config")).arg("-E").arg(dir.join("log"));
         // Sessions may outlive the server, and must not hold the output of the tests open.
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let server = Self(command.spawn().unwrap());
+        let mut server = Self(command.spawn().unwrap());
         until("the server listens", async || {
+            let ended = server.0.try_wait().unwrap();
+            assert!(ended.is_none(), "{}", fs::read_to_string(dir.join("log")).unwrap_or_default());
             std::net::TcpStream::connect_timeout(&([127, 0, 0, 1], port).into(), Duration::from_secs(1))
                 .is_ok()
         })
