@@ -153,7 +153,7 @@ impl Running<'_> {
                     let ticket = self.host.store.commit(&self.host.lease, batch);
                     self.work.push(Box::pin(async move { ticket.await.map(|_| Some(Event::Durable(acks))) }));
                 }
-                Command::Perform { call, driver } => self.perform(call, driver),
+                Command::Perform { call, driver, obstacle } => self.perform(call, driver, obstacle),
                 Command::Observe { call, driver } => self.observe(call, driver),
                 Command::Wake { call, at } => {
                     let wait = until(self.host.clock.now(), at);
@@ -177,13 +177,18 @@ impl Running<'_> {
         }
     }
 
-    fn perform(&mut self, call: Box<Call>, driver: Arc<dyn Driver>) {
+    fn perform(&mut self, call: Box<Call>, driver: Arc<dyn Driver>, obstacle: Option<Failure>) {
         let nature = driver.nature(&call.package, &call.action);
         let once = nature.is_some_and(|nature| nature.effect == Effect::Once);
-        let context = self.context(&call).once(once);
+        let context = self.context(&call).once(once).begins_unless(obstacle);
         let overdue = self.overdue();
         self.work.push(Box::pin(async move {
-            let result = answered(driver.perform(&context, std::slice::from_ref(&*call)), overdue).await;
+            let mut result = answered(driver.perform(&context, std::slice::from_ref(&*call)), overdue).await;
+            if result.as_ref().is_err_and(|failure| failure.kind == FailureKind::Protocol)
+                && let Err(failure) = context.end_jobs().await
+            {
+                result = Err(failure);
+            }
             let remains = context.take_remains();
             Ok(Some(Event::Performed { call: call.id, result, remains }))
         }));

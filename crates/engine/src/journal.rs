@@ -73,6 +73,8 @@ pub(crate) struct CallContext {
     call: CallId,
     /// Whether the call must not run twice. Its jobs then start only if space for their answers is reserved.
     once: bool,
+    /// The reason why its first job must not begin. A job of an earlier process still answers.
+    obstacle: Option<Failure>,
     /// The machine and folder of this attempt, if it was made elsewhere.
     elsewhere: Option<String>,
     /// The part of its job ids that distinguishes this attempt from others.
@@ -114,6 +116,7 @@ impl CallContext {
         let strange = journal.elsewhere.get(&call.id).filter(|strange| strange.attempt == call.attempt);
         Self {
             once: false,
+            obstacle: None,
             elsewhere: strange.map(|strange| strange.from.clone()),
             assembly: journal.lease.scope.clone(),
             journal,
@@ -132,6 +135,12 @@ impl CallContext {
     /// Sets whether the call must not run twice.
     pub(crate) fn once(mut self, once: bool) -> Self {
         self.once = once;
+        self
+    }
+
+    /// Sets the reason why its first job must not begin.
+    pub(crate) fn begins_unless(mut self, obstacle: Option<Failure>) -> Self {
+        self.obstacle = obstacle;
         self
     }
 
@@ -186,15 +195,27 @@ impl CallContext {
         Ok(Some(outcome))
     }
 
-    /// Refuses the first job of a call once a stop is requested. A call that has begun may come to its end.
-    fn begin(&self, is_known: bool) -> Result<(), JobFailure> {
+    /// Refuses the first job of a call once a stop is requested, or if the call has an obstacle. A call that has
+    /// begun may come to its end.
+    async fn begin(&self, runtime: &Arc<dyn Runtime>, id: &JobId, is_known: bool) -> Result<(), JobFailure> {
         let is_first = !is_known && !self.looks && !self.has_begun.load(Ordering::Relaxed);
         if is_first && self.journal.stop.soon.is_cancelled() {
             locked(&self.remains).is_refused = true;
             return Err(not_run("it was stopped on request before its job started"));
         }
+        if let Some(obstacle) = self.obstacle.as_ref().filter(|_| is_first) {
+            // The job may have begun before its record was durable.
+            if let Found::Never = runtime.find(id).await.map_err(|error| unavailable(&error))? {
+                return Err(JobFailure::NotRun(obstacle.clone()));
+            }
+        }
         self.has_begun.store(true, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Returns the owner of all jobs of this store.
+    fn owner(&self) -> Result<Owner, String> {
+        self.journal.store.id().as_str().parse::<Owner>().map_err(|error| error.to_string())
     }
 
     fn wipe_later(&self, secret: SecretRef) {
@@ -283,6 +304,34 @@ impl CallContext {
         }
         runtime.cancel(id, self.journal.grace).await.map_err(|error| unavailable(&error))?;
         runtime.wait(id).await.map_err(|error| unavailable(&error))
+    }
+
+    /// Ends the jobs of the call that still run although its driver has given up, after a panic for example.
+    ///
+    /// # Errors
+    /// The call is lost, since a job may still run.
+    pub(crate) async fn end_jobs(&self) -> Result<(), Failure> {
+        if let Some(from) = &self.elsewhere {
+            let message = format!("its driver failed, and a job that was started from {from} may still run");
+            return Err(Failure::new(FailureKind::Lost, message));
+        }
+        let of = |why: String| {
+            Failure::new(
+                FailureKind::Lost,
+                format!("its driver failed, and a job of it may still run: {why}"),
+            )
+        };
+        let runtime = self.places.runtime(&self.place).await.map_err(of)?;
+        let owner = self.owner().map_err(of)?;
+        let own = format!("{}-", self.call);
+        let jobs = runtime.list(&owner).await.map_err(|error| of(in_words(&error)))?;
+        for id in jobs.iter().filter(|id| id.as_str().starts_with(&own)) {
+            if let Found::Running = runtime.find(id).await.map_err(|error| of(in_words(&error)))? {
+                runtime.cancel(id, self.journal.grace).await.map_err(|error| of(in_words(&error)))?;
+                runtime.wait(id).await.map_err(|error| of(in_words(&error)))?;
+            }
+        }
+        Ok(())
     }
 
     fn record(&self, name: &str, id: &JobId, job: &Job, kind: &str) -> JobRecord {
@@ -400,13 +449,13 @@ impl Context for CallContext {
         let is_known = self.journal.jobs.contains_key(id.as_str());
         let closed = |why: String| if is_known { lost(why) } else { not_run(why) };
         let runtime = &self.places.runtime(&self.place).await.map_err(closed)?;
-        job.owner = self.journal.store.id().as_str().parse::<Owner>().map_err(|e| not_run(e.to_string()))?;
+        job.owner = self.owner().map_err(not_run)?;
         let mut record = self.record(name, &id, &job, runtime.kind());
         let now = record.submitted;
         if let Some(known) = self.journal.jobs.get(id.as_str()) {
             record.submitted = known.submitted;
         }
-        self.begin(is_known)?;
+        self.begin(runtime, &id, is_known).await?;
         // The job can be submitted before this record is durable. Its id follows from its call, whose record is
         // already durable.
         let known = self.journal.store.commit(&self.journal.lease, Batch::new().put_job(record.clone()));

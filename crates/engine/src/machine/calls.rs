@@ -15,27 +15,35 @@ use crate::engine::Told;
 use crate::report::without_complaint;
 
 impl Machine {
-    pub(super) fn perform(&mut self, id: &CallId) {
+    /// Performs a call, unless it creates a relationship with an end that has failed. A job of an earlier process
+    /// still answers then, but no new one begins.
+    pub(super) fn resume(&mut self, id: &CallId) {
+        let obstacle = self.calls.get(id).and_then(|run| self.obstacle_of(&run.record));
+        self.perform(id, obstacle);
+    }
+
+    fn perform(&mut self, id: &CallId, obstacle: Option<Failure>) {
         if let Some(run) = self.calls.get(id) {
-            let command = Command::Perform { call: Box::new(run.call.clone()), driver: run.driver.clone() };
-            self.out.commands.push(command);
+            let (call, driver) = (Box::new(run.call.clone()), run.driver.clone());
+            self.out.commands.push(Command::Perform { call, driver, obstacle });
         }
     }
 
     /// Performs a call whose record is durable, unless a stop was requested meanwhile.
     pub(super) fn may_perform(&mut self, id: &CallId) {
-        if self.cancelling { self.not_begun(id) } else { self.perform_if_it_can(id) }
+        let Some(CallRun { record, .. }) = self.calls.get(id) else { return };
+        match self.obstacle_of(record) {
+            _ if self.cancelling => self.not_begun(id),
+            // An end of its relationship has failed since the call was planned.
+            Some(failure) => self.failed(id, failure),
+            None => self.perform(id, None),
+        }
     }
 
-    /// Performs a call, unless it creates a relationship with an end that has failed since the call was
-    /// planned.
-    pub(super) fn perform_if_it_can(&mut self, id: &CallId) {
-        let Some(CallRun { record, .. }) = self.calls.get(id) else { return };
-        let obstacle = record.pair.as_ref().filter(|_| self.creates_pair(record));
-        match obstacle.and_then(|pair| self.obstacle(&record.element, pair)) {
-            Some(failure) => self.failed(id, failure),
-            None => self.perform(id),
-        }
+    /// Returns the reason why a call must not create its relationship now.
+    fn obstacle_of(&self, record: &CallRecord) -> Option<Failure> {
+        let pair = record.pair.as_ref().filter(|_| self.creates_pair(record))?;
+        self.obstacle(&record.element, pair)
     }
 
     pub(super) fn performed(&mut self, id: &CallId, result: Result<Report, Failure>) {

@@ -79,8 +79,8 @@ pub(crate) enum Event {
 pub(crate) enum Command {
     /// Commits a batch. Its acknowledgements follow when it is durable.
     Commit { batch: Batch, acks: Vec<Ack> },
-    /// Performs a call.
-    Perform { call: Box<Call>, driver: Arc<dyn Driver> },
+    /// Performs a call. With an obstacle, only a job that exists already answers.
+    Perform { call: Box<Call>, driver: Arc<dyn Driver>, obstacle: Option<Failure> },
     /// Observes an instance.
     Observe { call: Box<Call>, driver: Arc<dyn Driver> },
     /// Sends [`Event::Due`] at this time.

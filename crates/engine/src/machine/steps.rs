@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use windlass_model::assembly::OperationCall;
 use windlass_model::record::{
-    Advance, CallRecord, CallState, Effect, Event as Happening, Failure, PairKey, PairRecord, StepEnd,
-    StepRecord, StepState,
+    Advance, CallRecord, CallState, Event as Happening, Failure, PairKey, PairRecord, StepEnd, StepRecord,
+    StepState,
 };
 use windlass_model::work::{Direction, Relate, Work};
 use windlass_model::{Action, CallId, ElementName, ProcessId, Side, State, StepId, Timestamp};
@@ -306,7 +306,6 @@ impl Machine {
         let title = format!("{} {}", record.element.local(), record.action);
         let started = record.started;
         let converging = matches!(record.state, CallState::Converging { .. });
-        let effect = record.effect;
         self.unfinished += 1;
         self.steps.insert(
             key,
@@ -324,12 +323,12 @@ impl Machine {
                 call.taken_up = true;
                 self.queues.enter(&call.record.element);
                 self.calls.insert(id.clone(), call);
-                match effect {
-                    _ if converging => self.out.commands.push(Command::Wake { call: id, at: self.now }),
+                if converging {
+                    self.out.commands.push(Command::Wake { call: id, at: self.now });
+                } else {
                     // The call may already have happened. The journal then answers from its jobs, and nothing
                     // runs twice.
-                    Effect::Once => self.perform(&id),
-                    _ => self.perform_if_it_can(&id),
+                    self.resume(&id);
                 }
             }
             Ok(None) => {

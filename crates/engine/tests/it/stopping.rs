@@ -197,6 +197,25 @@ async fn a_panic_is_a_failure_of_its_call() {
     assert_eq!(rig.states("t").await, "a Active, b Active");
 }
 
+/// A driver that panics while its job runs ends the job too, even one that an earlier process has begun. Otherwise
+/// the next call would run beside it.
+#[tokio::test(start_paused = true)]
+async fn a_job_does_not_outlive_the_panic_of_its_driver() {
+    for effect in [Effect::Once, Effect::Repeatable] {
+        let rig = Rig::new(effect);
+        let hour = Duration::from_secs(3600);
+        rig.jobs.last("a Configure", hour);
+        assert!(rig.up_until_killed(Sketch::new(&["a"]).desired(), Duration::from_secs(1)).await);
+        rig.strings.act("a Configure", Act::PanicAtOnce);
+        rig.jobs.last("a Configure", millis(10));
+        let ended = rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+        assert_eq!(ended.process.status, ProcessStatus::Completed);
+        tokio::time::sleep(2 * hour).await;
+        let configured = rig.jobs.effects().iter().filter(|effect| *effect == "a Configure").count();
+        assert_eq!((configured, rig.jobs.left()), (1, 0), "{effect:?}");
+    }
+}
+
 /// A driver that ignores a stop is awaited for the grace period of its jobs and a few seconds more.
 #[tokio::test(start_paused = true)]
 async fn a_driver_that_hears_no_stop_is_not_waited_for_for_ever() {

@@ -595,11 +595,11 @@ impl Inner {
         Ending::Exited(i32::from(!well), json!({ "natural": natural, "out": out }).to_string())
     }
 
-    /// Fails a call that has run no job. Returns false if the call has ended before or its job runs.
+    /// Fails a call that has run no job. Returns false if the call has ended before. A job of it that runs is
+    /// stopped by the engine.
     fn fails(&mut self, id: &str) -> bool {
-        // The model excludes a driver that resumes a call after a crash and panics while its job runs.
         if self.running.contains_key(id) {
-            return false;
+            return true;
         }
         let Some(known) = self.calls.get_mut(id).filter(|known| !known.done && !known.failed) else {
             return false;

@@ -34,6 +34,8 @@ pub(crate) enum Act {
     CheckpointThenFail(&'static str),
     /// Runs its job, then panics.
     Panic(&'static str),
+    /// Panics before it asks for its job.
+    PanicAtOnce,
     /// Runs its job, then never returns.
     Hang,
 }
@@ -127,6 +129,9 @@ impl Puppet {
             state.at_once += 1;
             state.most_at_once = state.most_at_once.max(state.at_once);
         }
+        let panics = |act: &mut Act| matches!(act, Act::PanicAtOnce);
+        let panics = self.0.lock().acts.get_mut(&title).and_then(|acts| acts.pop_front_if(panics));
+        assert!(panics.is_none(), "it was told to panic");
         let job = Job::command(title.clone());
         let outcome = context.job("run", job).await.map_err(|failure| match failure {
             JobFailure::Lost(failure) | JobFailure::NotRun(failure) => failure,
@@ -158,6 +163,7 @@ impl Puppet {
                 Ok(Report { natural, updates: json!({ "$set": { path: value } }), ..Report::settled() })
             }
             Some(Act::Panic(message)) => panic!("{message}"),
+            Some(Act::PanicAtOnce) => unreachable!("it has panicked before its job"),
             Some(Act::Hang) => std::future::pending().await,
             Some(Act::CheckpointThenFail(id)) => {
                 context.checkpoint(0, Report { natural: Some(id.to_owned()), ..Report::settled() }).await?;
