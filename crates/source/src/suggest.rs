@@ -34,14 +34,14 @@ pub fn suggest_unique<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
 const LONGEST: usize = 200;
 
 /// Maximum cost of a search: bytes inspected, and pairs of bytes compared.
-const EFFORT: usize = 1 << 18;
+const EFFORT: usize = 1 << 16;
 
 /// Base cost of a candidate.
 const LOOK: usize = 2;
 
 /// As [`suggest`], and also tells whether no other candidate is as near.
 ///
-/// It takes a fraction of a microsecond for each candidate, and some milliseconds at most. Beyond that, it
+/// It takes a fraction of a microsecond for each candidate, and a few milliseconds at most. Beyond that, it
 /// returns the nearest candidate so far, and another may be as near. Names of more than 200 bytes have no
 /// near candidates.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<(&'a str, bool)> {

@@ -65,7 +65,7 @@ pub struct Limits {
     pub bytes: usize,
     /// Nesting depth of collections. Default: 128; values above [`Limits::MAX_DEPTH`] are reduced to it.
     pub depth: usize,
-    /// Number of nodes in all documents, with aliases expanded. Default: 1.5 million. According to their
+    /// Number of nodes in all documents, with aliases expanded. Default: one million. According to their
     /// memory use, a sequence counts twice and a mapping three times.
     pub nodes: usize,
     /// Number of documents in one text. Default: 10 000.
@@ -82,7 +82,7 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { bytes: MAX_SIZE, depth: 128, nodes: 1_500_000, documents: 10_000, expansion: 16 << 20 }
+        Self { bytes: MAX_SIZE, depth: 128, nodes: 1_000_000, documents: 10_000, expansion: 16 << 20 }
     }
 }
 
