@@ -72,9 +72,10 @@ impl Machine {
             Modifier::Post => wanted,
             Modifier::Pre => wanted.saturating_sub(1),
         };
-        // A resource without Create has no state below Installed.
-        let is_nothing = Some(least) == State::Created.rank() && !source.has_created();
-        is_nothing || !is_in_doubt(record) && record.state.rank().is_some_and(|rank| rank >= least)
+        // A resource without Create has no state below Installed, so it may be Absent.
+        let may_be_absent = Some(least) == State::Created.rank() && !source.has_created();
+        may_be_absent && record.state == State::Absent
+            || !is_in_doubt(record) && record.state.rank().is_some_and(|rank| rank >= least)
     }
 }
 

@@ -150,6 +150,28 @@ async fn a_state_is_reached_from_above_and_below() {
     assert_eq!(rig.states("t").await, "a Active, b Active");
 }
 
+/// A source that failed and can't be removed is not related, although the relationship does not wait for it to be
+/// there. Its other source is, and waits for a relationship with both.
+#[tokio::test(start_paused = true)]
+async fn nothing_is_related_to_what_can_not_be_removed() {
+    let rig = Rig::new(Effect::Once);
+    let cluster = Cluster { minimum: 1, maximum: Some(2), increment: 1 };
+    let sketch = Sketch::new(&["b"]).group("g", 2, cluster).relate("g", "b").made_before_source();
+    for node in ["g__1 Install", "g__2 Install"] {
+        rig.strings.act(node, Act::Fail);
+    }
+    rig.up(sketch.desired()).await.unwrap();
+    assert_eq!(rig.states("t").await, "b Active, g__1 Failed, g__2 Failed");
+    let before = rig.strings.calls().len();
+    rig.strings.act("g__1 Uninstall", Act::Fail);
+    rig.up(sketch.desired()).await.unwrap();
+    assert_eq!(rig.states("t").await, "b Active, g__1 Failed, g__2 Absent");
+    let joins = since(&rig, before).iter().filter(|call| *call == "b Join").count();
+    assert_eq!(joins, 1, "{:?}", since(&rig, before));
+    rig.up(sketch.desired()).await.unwrap();
+    assert_eq!(rig.states("t").await, "b Active, g__1 Active, g__2 Active");
+}
+
 /// No pair is created with an element that failed during the same process.
 #[tokio::test(start_paused = true)]
 async fn nothing_is_related_to_what_has_failed_meanwhile() {

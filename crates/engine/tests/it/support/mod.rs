@@ -390,6 +390,14 @@ impl Sketch {
         self
     }
 
+    /// Makes the last relationship be created before its source is Installed and after its target is Active.
+    pub(crate) fn made_before_source(mut self) -> Self {
+        let last = self.relationships.last_mut().expect("there is one");
+        (last.source_state, last.source_modifier) = (State::Installed, Modifier::Pre);
+        last.target_modifier = Modifier::Post;
+        self
+    }
+
     /// Passes a property of the source to the operations of the last relationship.
     pub(crate) fn told(mut self, property: &str) -> Self {
         let part = Part::End { end: End::Source, property: property.parse().expect("valid") };
