@@ -6,7 +6,7 @@ use windlass_model::assembly::Origin;
 use windlass_model::name::NameError;
 use windlass_model::record::CallRecord;
 use windlass_model::{
-    AssemblyName, CommandName, DescriptorName, ElementName, ProcessId, RequestId, Timestamp,
+    AssemblyName, CallId, CommandName, DescriptorName, ElementName, ProcessId, RequestId, Timestamp,
 };
 use windlass_store::{Holder, StoreError};
 
@@ -142,6 +142,14 @@ pub enum EngineError {
         "`{0}` was interrupted, and a dry run does not determine the outcome of its open calls; resume it first: `windlass retry {0}`"
     )]
     NotLookedAt(AssemblyName),
+    /// The named call is not undecided.
+    #[error("`{call}` is not an undecided call; these are: `{}`", ids(.calls))]
+    NotUndecided {
+        /// The named call.
+        call: CallId,
+        /// The undecided calls.
+        calls: Vec<CallRecord>,
+    },
     /// No call of the named element is undecided.
     #[error("`{}` has no undecided call; these parts have one: `{}`", .part.local(), listed(.calls))]
     NotInDoubt {
@@ -347,6 +355,10 @@ fn listed(calls: &[CallRecord]) -> String {
     calls.iter().map(|call| call.element.local()).collect::<Vec<_>>().join("`, `")
 }
 
+fn ids(calls: &[CallRecord]) -> String {
+    calls.iter().map(|call| call.id.as_str()).collect::<Vec<_>>().join("`, `")
+}
+
 fn unnamed(name: &AssemblyName, parts: &[ElementName]) -> String {
     let named: Vec<&str> = parts.iter().map(ElementName::local).collect();
     let of = if parts.len() > 1 { " --of PART" } else { "" };
@@ -356,15 +368,27 @@ fn unnamed(name: &AssemblyName, parts: &[ElementName]) -> String {
     )
 }
 
+/// Tells whether another undecided call is on the same element.
+fn shares_element(call: &CallRecord, calls: &[CallRecord]) -> bool {
+    calls.iter().filter(|other| other.element == call.element).nth(1).is_some()
+}
+
 fn undecided(name: &AssemblyName, calls: &[CallRecord]) -> String {
     let lines: Vec<String> = calls
         .iter()
         .map(|call| {
             let of = call.pair.as_ref().map(|pair| format!(" of {}", pair.named())).unwrap_or_default();
-            format!("  {} {}{of} (started {})", call.element.local(), call.action, call.started)
+            let id = if shares_element(call, calls) { format!("; call {}", call.id) } else { String::new() };
+            format!("  {} {}{of} (started {}{id})", call.element.local(), call.action, call.started)
         })
         .collect();
-    let one_by_one = if calls.len() > 1 { "; `--of PART` reports one part at a time" } else { "" };
+    let one_by_one = match calls {
+        [] | [_] => "",
+        calls if calls.iter().any(|call| shares_element(call, calls)) => {
+            "; `--of PART` reports one part at a time, `--of CALL` one call"
+        }
+        _ => "; `--of PART` reports one part at a time",
+    };
     format!(
         "the outcome of these calls is unknown, and they must not run twice:\n{}\ncheck them, then run `windlass retry {name} --assume done`, `not-done` or `failed`{one_by_one}",
         lines.join("\n")

@@ -13,7 +13,8 @@ use windlass_model::assembly::ElementKind;
 use windlass_model::instance::InstanceView;
 use windlass_model::record::{CallRecord, EventRecord, InstanceRecord, ProcessRecord};
 use windlass_model::{
-    Action, AssemblyName, Element, ElementName, ProcessId, PropertyName, Seq, State, Topology, Transition,
+    Action, AssemblyName, CallId, Element, ElementName, ProcessId, PropertyName, Seq, State, Topology,
+    Transition,
 };
 use windlass_source::{Diagnostic, Diagnostics, Place};
 use windlass_store::{Store, Watch};
@@ -453,6 +454,17 @@ impl Windlass {
             part: part.to_owned(),
             known: topology.elements().iter().skip(1).map(|e| e.name.local().to_owned()).collect(),
         })
+    }
+
+    /// Returns the undecided call with an id; `None` if the text is no such id.
+    ///
+    /// # Errors
+    /// The store can't be read.
+    pub async fn undecided_call(&self, name: &AssemblyName, id: &str) -> Result<Option<CallId>, Error> {
+        let Ok(id) = id.parse::<CallId>() else { return Ok(None) };
+        let snapshot = self.store_of(name).await?.load(name).await?;
+        let calls = snapshot.map(|snapshot| snapshot.calls).unwrap_or_default();
+        Ok(calls.iter().any(|call| call.id == id && call.state.is_open()).then_some(id))
     }
 
     /// Parses the outputs that a user provides for a part, for

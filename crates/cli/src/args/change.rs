@@ -108,8 +108,8 @@ pub(crate) struct RetryArgs {
     #[arg(long, value_enum, value_name = "ANSWER")]
     pub(crate) assume: Option<Assumption>,
 
-    /// Report the outcome of this component's call only; the other calls stay undecided
-    #[arg(long, value_name = "PART", requires = "assume")]
+    /// Report the outcome of this component's calls only, or of the call with this id; the other calls stay undecided
+    #[arg(long, value_name = "PART|CALL", requires = "assume")]
     pub(crate) of: Vec<String>,
 
     /// Report the id of the launched instance, if its script chose the id and the output is lost

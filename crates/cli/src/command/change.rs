@@ -92,8 +92,11 @@ pub(crate) async fn retry(args: RetryArgs) -> ExitCode {
         let Some(assume) = *assume else { return Ok(Ask::Retry { assume: None }) };
         let mut answer = Answer::of_all(assume.into());
         answer.natural.clone_from(natural);
-        for part in of {
-            answer.of.push(windlass.part(name, part).await?);
+        for subject in of {
+            match windlass.undecided_call(name, subject).await? {
+                Some(call) => answer.calls.push(call),
+                None => answer.of.push(windlass.part(name, subject).await?),
+            }
         }
         let (published, warnings) = windlass.published(name, given.values, &given.open).await?;
         diagnostics::print(warnings.iter());

@@ -95,7 +95,11 @@ fn print_undecided(assembly: &AssemblyName, undecided: &[UndecidedView], whole: 
             _ => String::new(),
         };
         say!("  {}", styled(BAD, format!("{names} {action}{of}: its outcome is unknown")));
-        say!("    check it, then run `windlass retry {assembly} --assume done`, `not-done` or `failed`");
+        // The calls of one part may have ended differently.
+        let shares = |call: &UndecidedView| call.element == calls[0].element && call.call != calls[0].call;
+        let one =
+            if undecided.iter().any(shares) { format!(" --of {}", calls[0].call) } else { String::new() };
+        say!("    check it, then run `windlass retry {assembly}{one} --assume done`, `not-done` or `failed`");
     }
 }
 

@@ -228,7 +228,7 @@ fn one_part_is_answered_for() {
     error: the following required arguments were not provided:
       --assume <ANSWER>
 
-    Usage: windlass retry --assume <ANSWER> --of <PART> <NAME>
+    Usage: windlass retry --assume <ANSWER> --of <PART|CALL> <NAME>
 
     For more information, try '--help'.
     ");
@@ -326,6 +326,69 @@ relationships:
     assert_eq!(undecided["pair"]["target"], "small__web");
     env.ok(&["retry", "small", "--assume", "done"]);
     assert_eq!(env.trace(), ["Install", "Install", "Join"]);
+    env.ok(&["down", "small"]);
+}
+
+/// Two lost calls of one part can have different outcomes, so each is answered by its id.
+#[test]
+fn two_calls_of_one_part_are_answered_one_by_one() {
+    // The script ends its supervisor, so its outcome is lost.
+    let join = r#"[ -e "$WINDLASS_VOLUME_STATE/go" ] || kill -9 $PPID"#;
+    let env = TestEnv::small("effect: once", &[("Install", "answer"), ("Join", join), ("Uninstall", "")]);
+    env.edit(RESOURCE, "  Join: {}\n", "");
+    env.edit(RESOURCE, "lifecycle:", "operations: {Join: {}}\nlifecycle:");
+    env.write(
+        "small/assembly.yaml",
+        "name: assembly::small::1.0
+composition:
+  api: {type: resource::box::1.0}
+  web: {type: resource::box::1.0}
+  lb: {type: resource::box::1.0}
+relationships:
+  serves:
+    source-capabilities: [api.data]
+    target-requirements: [lb.data]
+    source-state: Active
+    target-state: Active
+    lifecycle: {Create: [target.Join]}
+  shows:
+    source-capabilities: [web.data]
+    target-requirements: [lb.data]
+    source-state: Active
+    target-state: Active
+    lifecycle: {Create: [target.Join]}
+",
+    );
+    env.run(&["up", "small"]);
+    let undecided = env.json(&["status", "small"])["assemblies"][0]["undecided"].clone();
+    let calls: Vec<&str> =
+        undecided.as_array().unwrap().iter().map(|call| call["call"].as_str().unwrap()).collect();
+    let [serves, shows] = calls[..] else { panic!("{undecided}") };
+    assert_snapshot!(env.run(&["up", "small"]), @"
+    exit 1
+    ----- stderr -----
+    error: the outcome of these calls is unknown, and they must not run twice:
+      lb Join of serves, api → lb (started WHEN; call STORE-p1-s9-c0)
+      lb Join of shows, web → lb (started WHEN; call STORE-p1-s10-c0)
+    check them, then run `windlass retry small --assume done`, `not-done` or `failed`; `--of PART` reports one part at a time, `--of CALL` one call
+    ");
+    assert_snapshot!(env.ok(&["status"]).out(), @"
+    small Inactive assembly::small::1.0, AGE
+      2 of 3 Active
+      lb Join of serves, api → lb: its outcome is unknown
+        check it, then run `windlass retry small --of STORE-p1-s9-c0 --assume done`, `not-done` or `failed`
+      lb Join of shows, web → lb: its outcome is unknown
+        check it, then run `windlass retry small --of STORE-p1-s10-c0 --assume done`, `not-done` or `failed`
+    ├─ api Active AGE
+    ├─ web Active AGE
+    └─ lb Inactive AGE
+         the outcome of Join is unknown: its supervisor died before it ended
+    ");
+    env.write(".windlass/volumes/state/go", "");
+    env.run(&["retry", "small", "--assume", "done", "--of", serves]);
+    env.clear_trace();
+    env.ok(&["retry", "small", "--assume", "not-done", "--of", shows]);
+    assert_eq!(env.trace(), ["Join"]);
     env.ok(&["down", "small"]);
 }
 

@@ -8,7 +8,9 @@ use serde_json::Value;
 use windlass_driver::Package;
 use windlass_lifecycle::{Planned, Scale};
 use windlass_model::record::{Assumption, CallRecord, Intent};
-use windlass_model::{CommandName, DescriptorName, ElementName, ProcessId, PropertyName, State, Topology};
+use windlass_model::{
+    CallId, CommandName, DescriptorName, ElementName, ProcessId, PropertyName, State, Topology,
+};
 use windlass_secret::{SecretRef, Sensitive};
 
 use super::essence;
@@ -19,8 +21,12 @@ use crate::error::EngineError;
 pub struct Answer {
     /// The outcome of the calls.
     pub what: Assumption,
-    /// The elements of the calls; empty means all undecided calls.
+    /// The elements whose undecided calls the answer covers. If this and [`calls`](Self::calls) are empty, it
+    /// covers all undecided calls.
     pub of: Vec<ElementName>,
+    /// Single calls that the answer covers. Several calls of one element can have different outcomes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<CallId>,
     /// The outputs of the element, if its call was done and the report is lost. The answer then covers one
     /// element, and names only outputs that the element declares.
     #[serde(default)]
@@ -83,12 +89,13 @@ impl fmt::Debug for Arguments {
 impl Answer {
     /// Creates an answer for all undecided calls.
     pub fn of_all(what: Assumption) -> Self {
-        Self { what, of: Vec::new(), published: Told::default(), natural: None }
+        Self { what, of: Vec::new(), calls: Vec::new(), published: Told::default(), natural: None }
     }
 
     /// Tells whether the answer covers a call.
     pub fn is_about(&self, call: &CallRecord) -> bool {
-        self.of.is_empty() || self.of.contains(&call.element)
+        let is_of_all = self.of.is_empty() && self.calls.is_empty();
+        is_of_all || self.of.contains(&call.element) || self.calls.contains(&call.id)
     }
 }
 

@@ -323,6 +323,10 @@ fn answered(
     if let Some(part) = answer.of.iter().find(is_strange) {
         return Err(EngineError::NotInDoubt { part: part.clone(), calls: undecided });
     }
+    let is_unknown = |of: &&CallId| !undecided.iter().any(|call| call.id == **of);
+    if let Some(call) = answer.calls.iter().find(is_unknown) {
+        return Err(EngineError::NotUndecided { call: call.clone(), calls: undecided });
+    }
     let (calls, open): (Vec<_>, Vec<_>) = undecided.into_iter().partition(|call| answer.is_about(call));
     may_be_published(snapshot, &calls, &answer)?;
     Ok(Some(Answered { answer, calls, open }))

@@ -9,8 +9,8 @@ use windlass_model::assembly::{ElementKind, Endpoint, Referent};
 use windlass_model::instance::InstanceView;
 use windlass_model::record::{CallState, ElementRecord, Failure, PairKey, PairRecord, ProcessRecord};
 use windlass_model::{
-    AssemblyName, DescriptorName, Element, ElementName, InstanceId, ProcessId, PropertyName, Relationship,
-    State, Timestamp,
+    AssemblyName, CallId, DescriptorName, Element, ElementName, InstanceId, ProcessId, PropertyName,
+    Relationship, State, Timestamp,
 };
 use windlass_store::{Holder, Snapshot};
 
@@ -99,6 +99,8 @@ pub struct ProcessView {
 pub struct UndecidedView {
     /// The element.
     pub element: ElementName,
+    /// The id of the call, for `--of`.
+    pub call: CallId,
     /// The intended action.
     pub action: String,
     /// The relationship that the call was to create or end; `None` for a transition.
@@ -281,6 +283,7 @@ impl AssemblyView {
             undecided: undecided
                 .map(|call| UndecidedView {
                     element: call.element.clone(),
+                    call: call.id.clone(),
                     action: call.action.to_string(),
                     relationship: call.pair.as_ref().map(|pair| pair.relationship.to_string()),
                     pair: call.pair.as_ref().map(PairView::new),

@@ -210,7 +210,7 @@ impl Session {
                 self.lost.extend(same.iter().filter(publishes).map(|call| call.element.clone()));
             }
             let answer =
-                Answer { of: same.iter().map(|call| call.element.clone()).collect(), ..Answer::of_all(what) };
+                Answer { calls: same.iter().map(|call| call.id.clone()).collect(), ..Answer::of_all(what) };
             match self.ask(root, Ask::Retry { assume: Some(answer) }, None).await {
                 undecided @ Fate::Undecided(_) => fate = undecided,
                 Fate::Refused(error) if self.lost.is_empty() => return Fate::Refused(error),

@@ -13,7 +13,7 @@ use windlass_lifecycle::testing::{Ground, Luck};
 use windlass_model::record::{Assumption, Effect, ElementRecord, PairKey};
 use windlass_model::template::End;
 use windlass_model::work::Direction;
-use windlass_model::{Action, AssemblyName, ElementName, Part, State, Topology, Transition};
+use windlass_model::{Action, AssemblyName, ElementName, OperationName, Part, State, Topology, Transition};
 use windlass_store::Snapshot;
 
 use crate::support::runtime::{self, Ending};
@@ -270,8 +270,7 @@ impl World {
             (Action::Operation(operation), Some(pair)) => {
                 let joins = operation.as_str().starts_with("Join");
                 let direction = if joins { Direction::Create } else { Direction::Cease };
-                let number = operation.as_str().as_bytes().last().map_or(0, |digit| digit - b'0');
-                Deed::Tie(pair.clone(), direction, number)
+                Deed::Tie(pair.clone(), direction, number_of(operation))
             }
             (Action::Transition(transition), _) => Deed::Move(call.element.clone(), *transition),
             other => panic!("no plan asks for {other:?}"),
@@ -652,7 +651,12 @@ impl Inner {
     /// Executes an operation of a relationship, or fails it. A failed operation may still have acted.
     fn ties(&mut self, key: &PairKey, direction: Direction, number: u8, well: bool, peer: Option<String>) {
         let acts = well || self.trouble.luck.one_of(2);
-        if self.ground.hangs(key) && !self.ground.is_tied(key) {
+        let desired = self.desired.get(&key.assembly.assembly());
+        let found = desired.and_then(|it| it.relationship(&key.assembly, key.relationship.as_str()));
+        let all = found.map_or(1, |relationship| relationship.create.len());
+        let first = found.and_then(|relationship| relationship.create.first());
+        let is_first = first.is_none_or(|first| number_of(&first.operation) == number);
+        if is_first && self.ground.hangs(key) && !self.ground.is_tied(key) {
             self.joined.remove(key);
         }
         let joined = self.joined.entry(key.clone()).or_default();
@@ -663,9 +667,6 @@ impl Inner {
                 joined.entry(number).and_modify(|joined| *joined &= !acts);
             }
         }
-        let desired = self.desired.get(&key.assembly.assembly());
-        let found = desired.and_then(|it| it.relationship(&key.assembly, key.relationship.as_str()));
-        let all = found.map_or(1, |relationship| relationship.create.len());
         let is_whole = direction == Direction::Create && well && joined.len() >= all;
         if joined.is_empty() {
             self.joined.remove(key);
@@ -749,6 +750,11 @@ impl Inner {
         }
         published(&self.ground, element)
     }
+}
+
+/// Returns the number of an operation, the last character of its name.
+fn number_of(operation: &OperationName) -> u8 {
+    operation.as_str().as_bytes().last().map_or(0, |digit| digit - b'0')
 }
 
 /// Returns the driver's id of a resource.
