@@ -32,12 +32,17 @@ class Docker:
                 self.run("kill", rng.choice(running))
 
     def remove(self, name):
-        """Removes what a project has left in the engine. Returns the containers that it had left."""
+        """Removes what a project has left in the engine. Returns the containers of jobs that it had left.
+
+        A container that prepared the volume for a killed windlass has run no job. The first command that finds it old
+        enough removes it, which may come after the round.
+        """
         left = []
         for volume in self.run("volume", "ls", "-q", "--filter", f"name={name}"):
-            left = self.run("ps", "-aq", "--filter", f"volume={volume}")
-            if left:
-                self.run("rm", "-f", *left)
+            left += self.run("ps", "-aq", "--filter", f"volume={volume}", "--filter", "label=io.windlass.job")
+            every = self.run("ps", "-aq", "--filter", f"volume={volume}")
+            if every:
+                self.run("rm", "-f", *every)
             self.run("volume", "rm", volume)
         return left
 

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use windlass_engine::{Answer, Ask, EngineError, Stop};
 use windlass_executor::{Job, Runtime as _};
-use windlass_model::record::{Advance, Assumption, CallRecord, CallState, Effect, PairRecord, ProcessStatus};
-use windlass_model::{Action, CallId, Side, Timestamp};
+use windlass_model::record::{
+    Advance, Assumption, CallRecord, CallState, Effect, Event, EventRecord, PairRecord, ProcessStatus,
+};
+use windlass_model::{Action, CallId, ProcessId, Seq, Side, Timestamp};
 use windlass_secret::Sensitive;
 use windlass_store::{Batch, Holder, Store as _};
 
@@ -241,4 +243,20 @@ async fn a_retry_of_a_target_is_limited_to_it() {
     let ended = rig.retry("t", None).await.unwrap();
     assert_eq!(ended.process.status, ProcessStatus::Completed);
     assert_eq!(rig.states("t").await, "a Active, b Absent");
+}
+
+/// What is logged about a call of an interrupted process belongs to that process, not to the next one.
+#[tokio::test(start_paused = true)]
+async fn warnings_about_a_settled_call_belong_to_its_process() {
+    let rig = Rig::new(Effect::Repeatable);
+    let sketch = || Sketch::new(&["a"]).desired();
+    assert!(rig.up_until_killed(sketch(), Duration::from_millis(5)).await);
+    for _ in 0..3 {
+        rig.jobs.lose("a Install");
+    }
+    rig.up(sketch()).await.unwrap();
+    let logged = |event: &EventRecord| matches!(event.draft.body, Event::Logged { .. }).then_some(event.draft.process);
+    let events = rig.store.events_of(&assembly_name("t"), Seq::START, 100).await.unwrap();
+    let processes: Vec<_> = events.iter().filter_map(logged).collect();
+    assert_eq!(processes, [Some(ProcessId(1)); 2], "{events:?}");
 }

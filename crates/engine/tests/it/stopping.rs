@@ -292,3 +292,27 @@ async fn a_lease_is_renewed_while_a_process_is_prepared() {
     assert_eq!(waited.unwrap().process.status, ProcessStatus::Completed);
     assert!(matches!(came, Err(EngineError::Store(StoreError::Held { .. }))), "{came:?}");
 }
+
+/// So is the lease of a queued request.
+#[tokio::test(start_paused = true)]
+async fn a_lease_is_renewed_while_a_request_is_prepared() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    let left = format!("{}-p1-s9-c0-a1-run", rig.store.id()).parse().unwrap();
+    rig.jobs.last("left", Duration::from_secs(200));
+    rig.jobs.submit(&left, &Job::command("left")).await.unwrap();
+    let (engine, holder) = rig.engine();
+    let request = engine.request(&assembly_name("t"), &up(&Sketch::new(&["a", "b"])), &holder).await.unwrap();
+    let (stop, serving) = (Stop::default(), holder.serving(true));
+    let waits = async {
+        let prepared = Box::pin(engine.take_up(&request, &serving, &stop)).await?;
+        prepared.run(&stop).await
+    };
+    let comes = async {
+        sleep(Duration::from_secs(100)).await;
+        rig.up(Sketch::new(&["a", "b"]).desired()).await
+    };
+    let (waited, came) = futures::join!(waits, comes);
+    assert_eq!(waited.unwrap().process.status, ProcessStatus::Completed);
+    assert!(matches!(came, Err(EngineError::Store(StoreError::Held { .. }))), "{came:?}");
+}
