@@ -319,7 +319,7 @@ impl fmt::Display for OperationCall {
 
 /// A desired assembly: all elements and relationships, bound.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(from = "TopologyData", into = "TopologyData")]
+#[serde(try_from = "TopologyData", into = "TopologyData")]
 pub struct Topology {
     data: TopologyData,
     places: Places,
@@ -388,8 +388,24 @@ impl PartialEq for Topology {
 
 impl Eq for Topology {}
 
-impl From<TopologyData> for Topology {
-    fn from(data: TopologyData) -> Self {
+/// The version of the format of a topology.
+const VERSION: u32 = 1;
+
+impl TryFrom<TopologyData> for Topology {
+    type Error = String;
+
+    fn try_from(data: TopologyData) -> Result<Self, String> {
+        match data.version {
+            VERSION => Ok(Self::of(data)),
+            other => Err(format!(
+                "a topology of version {other} can't be read; this program reads version {VERSION}"
+            )),
+        }
+    }
+}
+
+impl Topology {
+    fn of(data: TopologyData) -> Self {
         let places = Places::of(&data.elements);
         let parents: Vec<(u32, u32)> = (0..)
             .zip(&data.elements)
@@ -415,7 +431,7 @@ impl From<Topology> for TopologyData {
 impl Topology {
     /// Creates a topology. The root is the first element, and parents come before their children.
     pub fn new(name: AssemblyName, elements: Vec<Element>, relationships: Vec<Relationship>) -> Self {
-        TopologyData { version: 1, name, elements, relationships, policies: Vec::new() }.into()
+        Self::of(TopologyData { version: VERSION, name, elements, relationships, policies: Vec::new() })
     }
 
     /// Adds policies, in the order of declaration.
@@ -529,6 +545,16 @@ impl Topology {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_topology_of_another_version_is_refused() {
+        let topology = Topology::new("t".parse().unwrap(), Vec::new(), Vec::new());
+        let text = serde_json::to_string(&topology).unwrap();
+        let newer = text.replace(r#""version":1"#, r#""version":2"#);
+        let error = serde_json::from_str::<Topology>(&newer).unwrap_err().to_string();
+        assert_eq!(error, "a topology of version 2 can't be read; this program reads version 1");
+        assert_eq!(serde_json::from_str::<Topology>(&text).unwrap(), topology);
+    }
 
     fn calls(list: &[&str]) -> Vec<OperationCall> {
         let call = |text: &&str| {

@@ -54,7 +54,7 @@ pub(crate) fn plan<W, R>(builder: PlanBuilder<W, R>, order: &[NodeIndex]) -> Pla
     let task = |step: &NodeIndex| tasks[step.index()].take().expect("an order has each step once");
     let steps = numbered.iter().map(task).zip(waits).map(|(task, waits)| Entry { task, waits }).collect();
     let order = order.iter().map(|step| numbers[step.index()]).collect();
-    Plan { version: 1, steps, links, reasons, order }
+    Plan { steps, links, reasons, order }
 }
 
 /// Returns the waits of a step, by number. Of several waits for one step, the strongest kind is kept, with

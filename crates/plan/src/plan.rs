@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Plan<W, R> {
-    pub(crate) version: u32,
     /// The steps in the order of their numbers.
     pub(crate) steps: Vec<Entry<W>>,
     /// The waits of all steps.
@@ -190,7 +189,7 @@ impl<R> Copy for Wait<'_, R> {}
 
 impl<W: PartialEq, R: PartialEq> PartialEq for Plan<W, R> {
     fn eq(&self, other: &Self) -> bool {
-        self.version == other.version && self.steps().eq(other.steps())
+        self.steps().eq(other.steps())
     }
 }
 

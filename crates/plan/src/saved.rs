@@ -19,10 +19,13 @@ use thiserror::Error;
 use crate::order::length;
 use crate::plan::{Entry, Link, Plan, Step, StepNumber, Task, Wait, WaitKind};
 
+/// The version of the format.
+const VERSION: u32 = 1;
+
 impl<W: Serialize, R: Serialize> Serialize for Plan<W, R> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut plan = serializer.serialize_struct("Plan", 2)?;
-        plan.serialize_field("version", &self.version)?;
+        plan.serialize_field("version", &VERSION)?;
         plan.serialize_field("steps", &List(self.steps()))?;
         plan.end()
     }
@@ -114,6 +117,9 @@ struct SavedWait<R> {
 /// An error of a document that is no plan.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 enum SavedError {
+    /// The document has another version.
+    #[error("a plan of version {0} can't be read; this program reads version {VERSION}")]
+    Version(u32),
     /// A number does not match the position of its step.
     #[error("the step at place {place} of a plan has the number {number}")]
     Number { place: usize, number: StepNumber },
@@ -133,6 +139,9 @@ impl<'de, W: DeserializeOwned, R: DeserializeOwned> Deserialize<'de> for Plan<W,
 
 impl<W, R> SavedPlan<W, R> {
     fn check(self) -> Result<Plan<W, R>, SavedError> {
+        if self.version != VERSION {
+            return Err(SavedError::Version(self.version));
+        }
         let count = self.steps.len();
         let (mut steps, mut links, mut reasons) = (Vec::with_capacity(count), Vec::new(), Vec::new());
         let mut graph: DiGraph<(), ()> = DiGraph::with_capacity(count, count);
@@ -157,6 +166,6 @@ impl<W, R> SavedPlan<W, R> {
         let order = petgraph::algo::toposort(&graph, None)
             .map_err(|cycle| SavedError::Cycle { step: StepNumber::at(cycle.node_id().index()) })?;
         let order = order.into_iter().map(|step| StepNumber::at(step.index())).collect();
-        Ok(Plan { version: self.version, steps, links, reasons, order })
+        Ok(Plan { steps, links, reasons, order })
     }
 }

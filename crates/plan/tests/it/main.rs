@@ -136,6 +136,8 @@ fn a_document_that_is_no_plan_is_refused() {
     };
     assert_eq!(read(r#"{"id":2,"work":"a","waits":[]}"#), "the step at place 1 of a plan has the number s2");
     assert_eq!(read(r#"{"id":0,"work":"a","waits":[]}"#), "the step at place 1 of a plan has the number s0");
+    let newer = serde_json::from_str::<Plan>(r#"{"version":2,"steps":[]}"#).unwrap_err().to_string();
+    assert_eq!(newer, "a plan of version 2 can't be read; this program reads version 1");
     let wait = |on: u32| format!(r#"[{{"on":{on},"kind":"after","reason":"x"}}]"#);
     let nowhere = read(&format!(r#"{{"id":1,"work":"a","waits":{}}}"#, wait(2)));
     assert_eq!(nowhere, "step s1 of a plan waits for s2, which is not there");
