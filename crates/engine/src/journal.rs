@@ -291,7 +291,8 @@ impl CallContext {
             }
             error => match runtime.find(id).await {
                 Ok(Found::Never) => Err(not_run(in_words(&error))),
-                Ok(Found::Running | Found::Ended(_)) => Ok(()),
+                // A job that was begun and is gone has an end, too: it is lost, and its leftovers are removed.
+                Ok(Found::Running | Found::Ended(_) | Found::Gone) => Ok(()),
                 _ => Err(unavailable(&error)),
             },
         }

@@ -255,8 +255,19 @@ async fn warnings_about_a_settled_call_belong_to_its_process() {
         rig.jobs.lose("a Install");
     }
     rig.up(sketch()).await.unwrap();
-    let logged = |event: &EventRecord| matches!(event.draft.body, Event::Logged { .. }).then_some(event.draft.process);
+    let logged =
+        |event: &EventRecord| matches!(event.draft.body, Event::Logged { .. }).then_some(event.draft.process);
     let events = rig.store.events_of(&assembly_name("t"), Seq::START, 100).await.unwrap();
     let processes: Vec<_> = events.iter().filter_map(logged).collect();
     assert_eq!(processes, [Some(ProcessId(1)); 2], "{events:?}");
+}
+
+/// A job that is lost while it is submitted leaves nothing at the runtime: no later command may come to remove it.
+#[tokio::test(start_paused = true)]
+async fn a_job_that_is_lost_at_its_submission_leaves_nothing() {
+    let rig = Rig::new(Effect::Repeatable);
+    rig.jobs.lose_at_submission("a Install");
+    let ended = rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Completed);
+    assert_eq!(rig.jobs.left(), 0);
 }

@@ -52,6 +52,8 @@ struct Table {
     effects: Vec<String>,
     /// The number of jobs to lose, by program.
     losses: BTreeMap<String, u32>,
+    /// The programs whose next job is lost while it is submitted, which is reported as an error.
+    dies: Vec<String>,
     /// The free disk space in bytes; `None` if unknown.
     free: Option<u64>,
     /// The programs whose answers do not fit on the disk.
@@ -87,6 +89,11 @@ impl Jobs {
     /// Makes the next job of a program be lost without any effect.
     pub(crate) fn lose(&self, program: &str) {
         *self.lock().losses.entry(program.to_owned()).or_default() += 1;
+    }
+
+    /// Makes the next job of a program be lost while it is submitted.
+    pub(crate) fn lose_at_submission(&self, program: &str) {
+        self.lock().dies.push(program.to_owned());
     }
 
     /// Sets the duration of the jobs of a program.
@@ -213,6 +220,12 @@ impl Runtime for Jobs {
             return std::future::pending().await;
         }
         let mut table = self.lock();
+        if let Some(at) = table.dies.iter().position(|program| *program == job.program) {
+            table.dies.remove(at);
+            table.jobs.insert(id.clone(), Slot::Gone);
+            let problem = "its supervisor has died".to_owned();
+            return Err(RuntimeError::Unavailable { runtime: self.kind().to_owned(), problem });
+        }
         if !table.jobs.contains_key(id) {
             table.jobs.insert(id.clone(), Slot::Running(Box::new(job.clone())));
             table.submitted.push((tokio::time::Instant::now(), id.clone()));
