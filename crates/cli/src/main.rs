@@ -7,6 +7,7 @@ mod command;
 mod conceal;
 mod diagnostics;
 mod exit;
+mod failure;
 mod github;
 mod output;
 mod parameters;

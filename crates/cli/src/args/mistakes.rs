@@ -8,6 +8,8 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory as _, Error, Parser as _};
 
+use crate::failure;
+
 use super::{Cli, Command, TemplateCommand, Templates};
 
 /// Commands, with the names that other tools use for them.
@@ -60,6 +62,11 @@ pub(crate) fn parse() -> Cli {
     }
     Cli::try_parse().unwrap_or_else(|mut error| {
         complete(&mut error, std::env::args().skip(1));
+        if error.use_stderr() && failure::is_json() {
+            let text = error.render().to_string();
+            failure::report(text.trim().trim_start_matches("error: "), None);
+            std::process::exit(error.exit_code());
+        }
         error.exit()
     })
 }

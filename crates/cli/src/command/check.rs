@@ -12,6 +12,7 @@ use windlass::view::sarif::sarif;
 use super::{disk, explain, fail, larger, max_size, plural, print_json};
 use crate::args::{CheckArgs, CheckFormat, Deny, ExplainArgs};
 use crate::conceal::Seen;
+use crate::failure::fault;
 use crate::output::{print, say, tell};
 use crate::{diagnostics, exit, github};
 
@@ -37,13 +38,13 @@ pub(crate) fn run(args: &CheckArgs) -> ExitCode {
 /// Checks standard input, which can't be repaired because it is not a file.
 fn from_stdin(args: &CheckArgs) -> ExitCode {
     if args.paths.len() > 1 || args.fix {
-        tell!("error: `-` (standard input) can't be combined with other paths or with `--fix`");
+        fault!("`-` (standard input) can't be combined with other paths or with `--fix`");
         return exit::wrong_input();
     }
     let text = match files::read_from(std::io::stdin(), max_size()) {
         Ok(text) => text,
         Err(error) => {
-            tell!("error: can't read standard input: {error}{}", larger(&error));
+            fault!("can't read standard input: {error}{}", larger(&error));
             return exit::wrong_input();
         }
     };

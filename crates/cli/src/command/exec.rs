@@ -15,6 +15,7 @@ use windlass::{Error, Windlass};
 use super::{complain, fail, open};
 use crate::args::{ExecArgs, RuntimeName};
 use crate::exit;
+use crate::failure::fault;
 use crate::output::{VisibleStream, tell};
 
 /// Maximum size of standard input in bytes. A job receives its input as a whole.
@@ -26,13 +27,13 @@ const GRACE: Duration = Duration::from_secs(10);
 pub(crate) async fn run(args: ExecArgs) -> ExitCode {
     let location = location(&args);
     if let Some(why) = misfit(&location) {
-        tell!("error: {why}");
+        fault!("{why}");
         return exit::wrong_input();
     }
     let job = match job(&args) {
         Ok(job) => job,
         Err(why) => {
-            tell!("error: {why}");
+            fault!("{why}");
             return exit::wrong_input();
         }
     };
@@ -45,7 +46,7 @@ pub(crate) async fn run(args: ExecArgs) -> ExitCode {
         Err(error) => fail(&error),
     };
     if let Err(error) = windlass.close().await {
-        complain(&error);
+        complain(&error, error.code());
         return exit::FAILED;
     }
     code
@@ -135,7 +136,7 @@ async fn execute(windlass: &Windlass, location: &Location, job: &Job) -> Result<
     if let Err(error) = followed
         && error.kind() != io::ErrorKind::BrokenPipe
     {
-        tell!("error: can't write the output of the job: {error}");
+        fault!("can't write the output of the job: {error}");
     }
     runtime.remove(&id).await?;
     Ok(outcome)

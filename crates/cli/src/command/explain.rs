@@ -7,6 +7,7 @@ use windlass::source::suggest;
 
 use crate::args::ExplainArgs;
 use crate::exit;
+use crate::failure::fault;
 use crate::output::{STRONG, say, styled, tell};
 
 pub(crate) fn run(args: &ExplainArgs) -> ExitCode {
@@ -16,7 +17,7 @@ pub(crate) fn run(args: &ExplainArgs) -> ExitCode {
     }
     let known: Vec<&str> = codes().iter().map(|info| info.code.as_str()).collect();
     let near = suggest(&args.code, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-    tell!("error: there is no code `{}`{near}", args.code);
+    fault!("there is no code `{}`{near}", args.code);
     if near.is_empty() {
         tell!("a code follows `error`, `warning` or `note` in brackets, such as `WL0112`");
     }

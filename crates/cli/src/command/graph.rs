@@ -9,6 +9,7 @@ use windlass::plan::draw::Format;
 
 use super::{fail, open, order};
 use crate::args::{GraphArgs, GraphFormat, GraphKind};
+use crate::failure::fault;
 use crate::output::{print_document, tell};
 use crate::{diagnostics, exit};
 
@@ -64,7 +65,7 @@ fn stored(args: &GraphArgs) -> Result<Option<AssemblyName>, ExitCode> {
     let name = given.file.to_string_lossy().parse::<AssemblyName>();
     if args.stored {
         return name.map(Some).map_err(|error| {
-            tell!("error: {error}");
+            fault!("{error}");
             exit::wrong_input()
         });
     }
@@ -72,8 +73,8 @@ fn stored(args: &GraphArgs) -> Result<Option<AssemblyName>, ExitCode> {
     let of_descriptor = given.name.is_some()
         || !(given.parameters.is_empty() && given.params.is_empty() && given.catalog.is_empty());
     if of_descriptor {
-        tell!(
-            "error: there is no file or folder `{name}`; --name, -p, --params and --catalog apply to descriptors only"
+        fault!(
+            "there is no file or folder `{name}`; --name, -p, --params and --catalog apply to descriptors only"
         );
         return Err(exit::wrong_input());
     }

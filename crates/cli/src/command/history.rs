@@ -7,7 +7,8 @@ use windlass::view::process::{HistoryView, VersionView};
 use super::{fail, open, plan, plural, print_json};
 use crate::args::{DiffArgs, Format, HistoryArgs};
 use crate::exit;
-use crate::output::{DIM, STRONG, say, styled, tell};
+use crate::failure::fault;
+use crate::output::{DIM, STRONG, say, styled};
 
 pub(crate) async fn run(args: HistoryArgs) -> ExitCode {
     let windlass = match open(None, None, "history") {
@@ -54,8 +55,8 @@ fn print_version(version: &VersionView) {
 pub(crate) async fn diff(args: DiffArgs) -> ExitCode {
     let DiffArgs { from, to, print } = args;
     if from.name != to.name {
-        tell!(
-            "error: `{}` and `{}` are two assemblies; a diff compares versions of one assembly",
+        fault!(
+            "`{}` and `{}` are two assemblies; a diff compares versions of one assembly",
             from.name,
             to.name
         );

@@ -7,14 +7,15 @@ use windlass::images::{Contents, ImageView, Images, ImagesError, ImagesView, Pru
 
 use crate::args::{Format, ImageArgs, ImageBuildArgs, ImageCommand};
 use crate::exit;
-use crate::output::{say, tell};
+use crate::failure::fault;
+use crate::output::say;
 
 /// The unit of displayed sizes.
 const MIB: f64 = 1024.0 * 1024.0;
 
 pub(crate) async fn run(args: ImageArgs) -> ExitCode {
     let Some(folder) = folder() else {
-        tell!("error: there is no place for images: set HOME or XDG_CACHE_HOME");
+        fault!("there is no place for images: set HOME or XDG_CACHE_HOME");
         return exit::wrong_input();
     };
     // Images are large, and all operations block on the disk.
@@ -86,7 +87,7 @@ fn size(bytes: u64) -> String {
 }
 
 fn refuse(error: &ImagesError) -> ExitCode {
-    super::complain(error);
+    super::complain(error, None);
     match error {
         // The host is the problem, not the input.
         ImagesError::Write { .. } | ImagesError::NoBusybox => exit::FAILED,

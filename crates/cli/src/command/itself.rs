@@ -8,7 +8,8 @@ use clap_complete::Shell;
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
 use crate::exit;
-use crate::output::{print_document, tell};
+use crate::failure::fault;
+use crate::output::print_document;
 
 /// The start of the function that the generated shell scripts register.
 const WORDS: &str = "_windlass() {";
@@ -37,7 +38,7 @@ pub(crate) fn man(args: &ManArgs) -> ExitCode {
     match fs::create_dir_all(&args.folder).and_then(|()| clap_mangen::generate_to(command, &args.folder)) {
         Ok(()) => exit::DONE,
         Err(error) => {
-            tell!("error: can't write manual pages to `{}`: {error}", args.folder.display());
+            fault!("can't write manual pages to `{}`: {error}", args.folder.display());
             exit::FAILED
         }
     }

@@ -34,11 +34,12 @@ use windlass::engine::{EngineError, Options};
 use windlass::executor::docker::Environment;
 use windlass::model::{AssemblyName, ProcessId};
 use windlass::project::Overlay;
-use windlass::source::Diagnostics;
 use windlass::source::files::{MAX_SIZE, ReadError};
+use windlass::source::{Code, Diagnostics};
 use windlass::{Error, Order, Settings, Windlass};
 
 use crate::args::{AssemblyArgs, Cli, Command, RunArgs};
+use crate::failure::{self, fault};
 use crate::output::{say, tell};
 use crate::parameters::{ParameterError, Parameters, collect};
 use crate::{diagnostics, exit};
@@ -89,7 +90,7 @@ fn wait_for(command: impl Future<Output = ExitCode>) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            tell!("error: can't start: {error}");
+            fault!("can't start: {error}");
             return exit::FAILED;
         }
     };
@@ -105,10 +106,14 @@ fn fail(error: &Error) -> ExitCode {
     match error {
         Error::Input(problems) => return refuse(problems),
         error if error.is_stopped() => {
-            tell!("{error}");
+            if failure::is_json() {
+                complain(error, error.code());
+            } else {
+                tell!("{error}");
+            }
             return exit::interrupted();
         }
-        error => complain(error),
+        error => complain(error, error.code()),
     }
     if let Error::Engine(EngineError::Unknown { name, .. }) = error {
         tell_of_process(name);
@@ -140,7 +145,7 @@ async fn fail_of_file(error: &Error, file: &Path) -> ExitCode {
 }
 
 /// Prints an error with its causes.
-fn complain(error: &dyn std::error::Error) {
+fn complain(error: &dyn std::error::Error, code: Option<Code>) {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -150,8 +155,7 @@ fn complain(error: &dyn std::error::Error) {
         }
         source = cause.source();
     }
-    let text = without_numbers(&text);
-    tell!("{} {text}", crate::output::styled(crate::output::BAD, "error:"));
+    failure::report(&without_numbers(&text), code);
 }
 
 /// Removes the system's error numbers, because the words before them say the same.
@@ -168,9 +172,8 @@ fn without_numbers(text: &str) -> String {
 
 /// Prints problems of the input.
 fn refuse(problems: &Diagnostics) -> ExitCode {
-    diagnostics::print(problems.iter());
     let errors = problems.count(windlass::source::Severity::Error);
-    tell!("{}; nothing was changed", plural(errors, "error"));
+    failure::report_all(&format!("{}; nothing was changed", plural(errors, "error")), problems);
     exit::wrong_input()
 }
 
@@ -187,7 +190,7 @@ fn print_json(view: &impl Serialize) -> ExitCode {
             exit::DONE
         }
         Err(error) => {
-            tell!("error: can't write JSON: {error}");
+            fault!("can't write JSON: {error}");
             exit::FAILED
         }
     }
@@ -292,7 +295,7 @@ fn grace(run: &RunArgs) -> Duration {
 fn collected(flag: &str, given: &[String], files: &[PathBuf]) -> Result<Parameters, ExitCode> {
     collect(flag, given, files).map_err(|error| match error {
         ParameterError::Form(message) => {
-            tell!("error: {message}");
+            fault!("{message}");
             exit::wrong_input()
         }
         ParameterError::File(error) => fail(&error),

@@ -16,6 +16,7 @@ use self::listing::{Listing, Waits};
 use super::{fail, fail_of_file, open, order, plural, print_json};
 use crate::alike;
 use crate::args::{Format, PlanArgs};
+use crate::failure::fault;
 use crate::output::{BAD, DIM, GOOD, ODD, STRONG, say, styled, tell};
 use crate::{diagnostics, exit};
 
@@ -196,7 +197,7 @@ fn print_drift(assembly: &AssemblyName, drift: &[DriftView], whole: bool) {
 fn why(plan: &PlanView, step: &str, format: Format) -> ExitCode {
     let number = step.strip_prefix('s').unwrap_or(step).parse().ok().map(StepId);
     let Some(why) = number.and_then(|id| plan.why(id)) else {
-        tell!("error: the plan has no step `{step}`: {}", steps(plan));
+        fault!("the plan has no step `{step}`: {}", steps(plan));
         return exit::wrong_input();
     };
     if format == Format::Json {

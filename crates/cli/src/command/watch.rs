@@ -12,6 +12,7 @@ use windlass::model::record::ProcessStatus;
 
 use super::{fail, grace, open, plural};
 use crate::args::{Format, MetricArgs, MetricCommand, WatchArgs};
+use crate::failure::fault;
 use crate::output::{BAD, GOOD, ODD, say, styled, tell};
 use crate::{exit, signals};
 
@@ -156,7 +157,7 @@ pub(crate) async fn metric(args: MetricArgs) -> ExitCode {
         (_, Ok(load)) => json!({"metricId": metric, "load": load}),
         ("OK" | "BROKEN", _) => json!({"metricId": metric, "integrity": reading}),
         _ => {
-            tell!("error: a reading is a load from 0 to 100, or `OK` or `BROKEN`, not `{reading}`");
+            fault!("a reading is a load from 0 to 100, or `OK` or `BROKEN`, not `{reading}`");
             return exit::wrong_input();
         }
     };

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::env::TestEnv;
+use crate::{env::TestEnv, run::Run};
 
 fn small() -> TestEnv {
     TestEnv::small(
@@ -360,4 +360,64 @@ fn the_last_processes_of_a_log() {
     let text = env.ok(&["log", "h_bta", "--last", "1"]).stdout;
     assert!(text.starts_with("p3 down completed"), "{text}");
     assert!(env.refuses(&["log", "h_bta", "--last", "0"]).contains("invalid value '0' for '--last <N>'"));
+}
+
+/// Returns the error that a command prints as JSON. Its standard output holds nothing else.
+fn error_of(run: &Run) -> serde_json::Value {
+    assert_ne!(run.code(), Some(0), "{run}");
+    let printed = run.json();
+    assert_eq!(printed["version"], 1, "{run}");
+    assert!(printed["error"]["message"].as_str().is_some_and(|message| !message.is_empty()), "{run}");
+    printed["error"].clone()
+}
+
+#[test]
+fn every_command_prints_its_error_as_json() {
+    let env = TestEnv::bare();
+    // Each command line is right, and names something that does not exist.
+    let lines = [
+        "up gone.yaml",
+        "apply gone.plan",
+        "down gone",
+        "set-state gone Active",
+        "scale out gone part",
+        "heal gone part",
+        "call gone part Backup",
+        "adopt gone.yaml",
+        "rollback gone",
+        "cancel gone p1",
+        "export gone --to gone.json",
+        "import gone.json",
+        "prune gone",
+        "ps show p1",
+        "history gone",
+        "diff gone@p1 gone@p2",
+        "status gone",
+        "log gone",
+        "plan gone.yaml",
+        "check gone.yaml",
+        "graph gone",
+        "resolve gone.yaml",
+        "retry gone",
+    ];
+    for line in lines {
+        let words: Vec<&str> = line.split(' ').chain(["--format", "json"]).collect();
+        error_of(&env.run(&words));
+    }
+}
+
+#[test]
+fn errors_as_json_have_codes_that_are_explained() {
+    let env = TestEnv::with("h_bta");
+    let code = |run: &Run| error_of(run)["code"].as_str().unwrap_or_default().to_owned();
+    let unknown = code(&env.run(&["status", "gone", "--format", "json"]));
+    assert!(env.ok(&["explain", &unknown]).stdout.contains(&unknown));
+    // A wrong command line has no code.
+    let wrong = error_of(&env.run(&["status", "--format=json", "--colour"]));
+    assert_eq!(wrong["code"], serde_json::Value::Null);
+    assert!(wrong["message"].as_str().unwrap().contains("--colour"), "{wrong}");
+    // Problems of a document have codes of their own.
+    env.write("wrong.yaml", "name: assembly::wrong::1.0\ncompositon: {}\n");
+    let problems = error_of(&env.run(&["up", "wrong.yaml", "--format", "json"]));
+    assert_eq!(problems["diagnostics"][0]["code"], "WL0102", "{problems}");
 }

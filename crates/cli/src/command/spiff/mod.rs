@@ -16,6 +16,7 @@ use args::{ConvertArgs, DiffArgs, EvalArgs, MergeArgs, ParseArgs, SpiffCommand};
 use inputs::{Inputs, engine};
 
 use crate::exit;
+use crate::failure::fault;
 use crate::output::{print_document, say, tell};
 
 /// The reason why a command ends: wrong input, or a failed template.
@@ -41,11 +42,11 @@ pub(crate) fn run(args: &SpiffArgs) -> ExitCode {
     match result {
         Ok(code) => code,
         Err(Stop::Input(message)) => {
-            tell!("error: {message}");
+            fault!("{message}");
             exit::wrong_input()
         }
         Err(Stop::Failed(message)) => {
-            tell!("error: {message}");
+            fault!("{message}");
             exit::FAILED
         }
     }

@@ -1,0 +1,99 @@
+//! Errors of commands: text on standard error, or with `--format json` a JSON object on standard output.
+
+use std::ffi::OsString;
+use std::sync::OnceLock;
+
+use serde::Serialize;
+use windlass::source::{Code, Diagnostic, Diagnostics};
+
+use crate::conceal::Seen;
+use crate::output::{BAD, say, styled, tell};
+
+/// Prints an error of a command that has no code.
+macro_rules! fault {
+    ($($part:tt)*) => { $crate::failure::report(&format!($($part)*), None) };
+}
+
+pub(crate) use fault;
+
+/// An error as JSON.
+#[derive(Serialize)]
+struct FailureView<'a> {
+    /// The version of this format.
+    version: u32,
+    error: ErrorView<'a>,
+}
+
+#[derive(Serialize)]
+struct ErrorView<'a> {
+    /// The code that `windlass explain` explains.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'a str>,
+    message: &'a str,
+    /// The problems of the input, each with its own code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diagnostics: Option<&'a Diagnostics>,
+}
+
+/// Tells whether the command prints JSON, according to its arguments. They may be wrong otherwise.
+pub(crate) fn is_json() -> bool {
+    static JSON: OnceLock<bool> = OnceLock::new();
+    *JSON.get_or_init(|| asks_for_json(std::env::args_os().skip(1)))
+}
+
+fn asks_for_json(arguments: impl Iterator<Item = OsString>) -> bool {
+    let mut arguments = arguments.take_while(|word| word != "--");
+    while let Some(word) = arguments.next() {
+        let is_json = if word == "--format" {
+            arguments.next().is_some_and(|format| format == "json")
+        } else {
+            word == "--format=json"
+        };
+        if is_json {
+            return true;
+        }
+    }
+    false
+}
+
+/// Prints an error.
+pub(crate) fn report(message: &str, code: Option<Code>) {
+    if is_json() {
+        print(&ErrorView { code: code.map(Code::as_str), message, diagnostics: None });
+    } else {
+        tell!("{} {message}", styled(BAD, "error:"));
+    }
+}
+
+/// Prints an error with the problems that have caused it. For people, they are printed before.
+pub(crate) fn report_all(message: &str, diagnostics: &Diagnostics) {
+    if is_json() {
+        let mut seen = Seen::default();
+        let shown: Vec<Diagnostic> = diagnostics.iter().map(|found| seen.without_secrets(found)).collect();
+        print(&ErrorView { code: None, message, diagnostics: Some(&shown.into()) });
+    } else {
+        crate::diagnostics::print(diagnostics.iter());
+        tell!("{message}");
+    }
+}
+
+fn print(error: &ErrorView<'_>) {
+    match serde_json::to_string(&FailureView { version: 1, error: ErrorView { ..*error } }) {
+        Ok(text) => say!("{text}"),
+        Err(problem) => tell!("error: can't write JSON: {problem}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_asked_for_by_an_option_of_the_command() {
+        let asks = |line: &str| asks_for_json(line.split(' ').map(OsString::from));
+        assert!(asks("status --format json"));
+        assert!(asks("status --format=json --wrong"));
+        assert!(!asks("status --format human json"));
+        assert!(!asks("exec here -- tool --format json"));
+    }
+}
