@@ -8,7 +8,10 @@ use windlass_model::record::CallRecord;
 use windlass_model::{
     AssemblyName, CallId, CommandName, DescriptorName, ElementName, ProcessId, RequestId, Timestamp,
 };
+use windlass_source::Code;
 use windlass_store::{Holder, StoreError};
+
+use crate::codes;
 
 /// The reason why an intent was refused or failed. Nothing has changed then, unless a variant says otherwise.
 #[derive(Debug, Error)]
@@ -233,6 +236,48 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    /// Returns the code of the error, which `windlass explain` explains.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Store(error) => error.code(),
+            Self::Lifecycle(error) => code_of_plan(error),
+            Self::Unknown { .. } => codes::UNKNOWN,
+            Self::NameTaken { .. } => codes::NAME_TAKEN,
+            Self::Nothing => codes::NOTHING,
+            Self::GoingDown(_) => codes::GOING_DOWN,
+            Self::Referenced { .. } => codes::REFERENCED,
+            Self::Entangled { .. } => codes::ENTANGLED,
+            Self::Interrupted(_) => codes::INTERRUPTED,
+            Self::Unfinished(_) => codes::UNFINISHED,
+            Self::ImportedBefore { .. } => codes::IMPORTED_BEFORE,
+            Self::AlreadyHere(_) => codes::ALREADY_HERE,
+            Self::MovedOn(_) => codes::MOVED_ON,
+            Self::ReferenceGone { .. } => codes::REFERENCE_GONE,
+            // The same situation as a lease that the store refuses.
+            Self::AtWork { .. } => windlass_store::codes::HELD,
+            Self::NoVersion { .. } => codes::NO_VERSION,
+            Self::Scale(error) => code_of_scale(error),
+            Self::Heal(error) => code_of_heal(error),
+            Self::Unplaceable(_) => codes::UNPLACEABLE,
+            Self::NeedsDecision { .. } => codes::NEEDS_DECISION,
+            Self::NothingToDecide(_) => codes::NOTHING_TO_DECIDE,
+            Self::NotLookedAt(_) => codes::NOT_LOOKED_AT,
+            Self::NotUndecided { .. } => codes::NOT_UNDECIDED,
+            Self::NotInDoubt { .. } => codes::NOT_IN_DOUBT,
+            Self::DamagedCall { .. } => codes::DAMAGED_CALL,
+            Self::NotPublished(_) => codes::NOT_PUBLISHED,
+            Self::NotAnArgument { .. } => codes::NOT_AN_ARGUMENT,
+            Self::NotCallable { .. } => codes::NOT_CALLABLE,
+            Self::Unnamed { .. } => codes::UNNAMED,
+            Self::PackageGone(_) => codes::PACKAGE_GONE,
+            Self::PackageUnreadable { .. } => codes::PACKAGE_UNREADABLE,
+            Self::Unreachable(_) => codes::UNREACHABLE,
+            Self::RequestEnded { .. } => codes::REQUEST_ENDED,
+            Self::RequestUnreadable { .. } => codes::REQUEST_UNREADABLE,
+            Self::Stopped => codes::STOPPED,
+        }
+    }
+
     /// Tells whether the input of the user is wrong, in contrast to a failure of the execution.
     pub fn is_input(&self) -> bool {
         matches!(
@@ -265,6 +310,35 @@ impl EngineError {
     /// unreachable store, and a stop.
     pub fn will_pass(&self) -> bool {
         matches!(self, Self::Store(_) | Self::Stopped | Self::RequestEnded { .. })
+    }
+}
+
+/// Returns the code of an error of planning. A later error without a code of its own gets the general one.
+fn code_of_plan(error: &LifecycleError) -> Code {
+    match error {
+        LifecycleError::Order(_) => codes::PLAN_ORDER,
+        LifecycleError::Value(_) => codes::PLAN_VALUE,
+        LifecycleError::Unknown { .. } => codes::PLAN_UNKNOWN,
+        _ => codes::NO_PLAN,
+    }
+}
+
+fn code_of_scale(error: &ScaleError) -> Code {
+    match error {
+        ScaleError::NoCluster { .. } => codes::NO_CLUSTER,
+        ScaleError::TooMany { .. } => codes::TOO_MANY_NODES,
+        ScaleError::TooFew { .. } => codes::TOO_FEW_NODES,
+        ScaleError::Empty { .. } => codes::EMPTY_CLUSTER,
+        _ => codes::NO_PLAN,
+    }
+}
+
+fn code_of_heal(error: &HealError) -> Code {
+    match error {
+        HealError::Unknown { .. } => codes::HEAL_UNKNOWN,
+        HealError::NoResource { .. } => codes::HEAL_NO_RESOURCE,
+        HealError::Reference { .. } => codes::HEAL_REFERENCE,
+        _ => codes::NO_PLAN,
     }
 }
 

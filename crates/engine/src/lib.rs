@@ -26,10 +26,12 @@
 //! | `journal` | records of jobs, before and after they run |
 //! | [`monitor`] | policies: samples and time in, demands out |
 //! | [`places`] | the trait for the locations and runtimes of a project |
+//! | [`error`], [`codes`] | errors of intents, and their codes |
 //!
 //! The engine knows the traits `Driver` and `Store`, but no driver and no SQL. It executes plans, but knows no
 //! rule of TNC-O.
 
+pub mod codes;
 pub mod engine;
 pub mod error;
 mod given;

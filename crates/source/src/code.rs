@@ -6,10 +6,11 @@
 //! |---|---|
 //! | `WL0001`–`WL0099` | `source`: documents as text |
 //! | `WL0100`–`WL0199` | `descriptor`: assembly and resource descriptors |
-//! | `WL0200`–`WL0299` | `plan`, `lifecycle` |
+//! | `WL0200`–`WL0249` | `store`: errors of stores and keys |
 //! | `WL0300`–`WL0399` | `project`: `windlass.yaml`, catalog, package folders |
 //! | `WL0400`–`WL0499` | the drivers |
-//! | `WL0500`–`WL0599` | `engine`, `store` |
+//! | `WL0500`–`WL0549` | `engine`: errors of intents, and of planning in `lifecycle` |
+//! | `WL0550`–`WL0599` | `windlass`: errors of the facade |
 //!
 //! A code never gets a second meaning and is never renumbered. A retired code keeps its page.
 

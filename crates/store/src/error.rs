@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use windlass_model::{AssemblyName, Epoch, ProcessId, Timestamp};
+use windlass_source::Code;
 
+use crate::codes;
 use crate::holder::Holder;
 use crate::key::KeyError;
 
@@ -153,6 +155,30 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Returns the code of the error, which `windlass explain` explains.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Held { .. } => codes::HELD,
+            Self::LeaseLost { .. } => codes::LEASE_LOST,
+            Self::AfterFailure { .. } => codes::AFTER_FAILURE,
+            Self::Refused { .. } => codes::REFUSED,
+            Self::NoProcess { .. } => codes::NO_PROCESS,
+            Self::Missing { .. } => codes::MISSING,
+            Self::Address { .. } => codes::ADDRESS,
+            Self::NotAStore { .. } => codes::NOT_A_STORE,
+            Self::Newer { .. } => codes::NEWER,
+            Self::Locked { .. } => codes::LOCKED,
+            Self::Behind { .. } => codes::BEHIND,
+            Self::Full { .. } => codes::FULL,
+            Self::ReadOnly { .. } => codes::READ_ONLY,
+            Self::Corrupt { .. } => codes::CORRUPT,
+            Self::Key(error) => error.code(),
+            Self::Io { .. } => codes::IO,
+            Self::Database { .. } => codes::DATABASE,
+            Self::Closed => codes::CLOSED,
+        }
+    }
+
     /// Tells whether the store rejected only this request and works otherwise.
     pub(crate) fn is_refusal(&self) -> bool {
         matches!(

@@ -13,7 +13,9 @@ use std::sync::Arc;
 use thiserror::Error;
 use windlass_model::id::{Entropy, StoreId};
 use windlass_secret::{SealError, SealingKey, SealingKeyError, SecretRef, Sensitive};
-use windlass_source::files;
+use windlass_source::{Code, files};
+
+use crate::codes;
 
 /// The source of the key.
 #[derive(Debug, Clone)]
@@ -91,6 +93,20 @@ pub enum KeyError {
         /// The cause.
         source: Arc<io::Error>,
     },
+}
+
+impl KeyError {
+    /// Returns the code of the error, which `windlass explain` explains.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Missing { .. } => codes::KEY_MISSING,
+            Self::TooOpen { .. } => codes::KEY_TOO_OPEN,
+            Self::Malformed { .. } => codes::KEY_MALFORMED,
+            Self::Wrong { .. } => codes::KEY_WRONG,
+            Self::Unopened { .. } => codes::SECRET_UNOPENED,
+            Self::Io { .. } => codes::KEY_IO,
+        }
+    }
 }
 
 impl KeySource {

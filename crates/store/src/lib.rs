@@ -60,6 +60,7 @@
 //! | [`Snapshot`], [`History`] | records read back, to resume work or to inspect past processes |
 //! | [`Watch`] | waiting for events of this and other processes |
 //! | [`key`] | the key that seals secrets, and its file |
+//! | [`codes`] | the codes of errors |
 //! | [`sqlite`] | the store in one file |
 //! | `postgres` | the store that several machines share (feature `postgres`) |
 //! | `testing` | an in-memory store, and the conformance suite for every store (feature `testing`) |
@@ -67,6 +68,7 @@
 //! The crate never reads the environment, the clock or a random source by itself: the caller passes clock,
 //! entropy and key. Every failure is a [`StoreError`], whose message says what to do about it.
 
+pub mod codes;
 pub mod key;
 #[cfg(feature = "postgres")]
 pub mod postgres;

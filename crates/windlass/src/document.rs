@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
+use windlass_source::Code;
 use windlass_source::files::MAX_SIZE;
+
+use crate::codes;
 
 /// The version of all such files.
 const VERSION: u64 = 1;
@@ -31,6 +34,17 @@ pub enum DocumentError {
     /// The content does not match the digest.
     #[error("is damaged: its content does not match its digest; create it again")]
     Damaged,
+}
+
+impl DocumentError {
+    /// Returns the code of the error, which `windlass explain` explains.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Other { .. } => codes::WRONG_DOCUMENT,
+            Self::Newer { .. } => codes::NEWER_DOCUMENT,
+            Self::Damaged => codes::DAMAGED_DOCUMENT,
+        }
+    }
 }
 
 #[derive(Serialize, Deserialize)]

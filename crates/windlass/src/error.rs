@@ -8,9 +8,10 @@ use windlass_executor::RuntimeError;
 use windlass_model::record::ProcessStatus;
 use windlass_model::request::RequestStatus;
 use windlass_model::{AssemblyName, ProcessId, RequestId};
-use windlass_source::{Diagnostics, suggest};
+use windlass_source::{Code, Diagnostics, suggest};
 use windlass_store::{Holder, StoreError};
 
+use crate::codes;
 use crate::saved::SavedPlanError;
 use crate::transfer::TransferError;
 
@@ -197,6 +198,39 @@ pub(crate) fn near_or(wanted: &str, known: &[String], words: &str) -> String {
 }
 
 impl Error {
+    /// Returns the code of the error, which `windlass explain` explains.
+    ///
+    /// Returns `None` for diagnostics, because each of them has its own code.
+    pub fn code(&self) -> Option<Code> {
+        Some(match self {
+            Self::Input(_) => return None,
+            Self::Name(_) => codes::NAME,
+            Self::Engine(error) => error.code(),
+            Self::Store(error) => error.code(),
+            Self::Runtime(_) => codes::RUNTIME,
+            Self::NoRuntime(_) => codes::NO_RUNTIME,
+            Self::NoComponent { .. } => codes::NO_COMPONENT,
+            Self::NoPart { .. } => codes::NO_PART,
+            Self::NotMadeHere { .. } => codes::NOT_MADE_HERE,
+            Self::NoProcess { .. } => codes::NO_PROCESS,
+            Self::Ended { .. } => codes::ENDED,
+            Self::NobodyRuns { .. } => codes::NOBODY_RUNS,
+            Self::NoRequest { .. } | Self::NeverAsked { .. } => codes::NO_REQUEST,
+            Self::NotPending { .. } => codes::NOT_PENDING,
+            Self::Refused { .. } => codes::REFUSED,
+            Self::Deserted { .. } => codes::DESERTED,
+            Self::Transfer(error) => error.code(),
+            Self::Saved(error) => error.code(),
+            Self::WorkingFolder(_) => codes::WORKING_FOLDER,
+            Self::NoSuchState(_) => codes::NO_SUCH_STATE,
+            Self::SocketTaken(_) => codes::SOCKET_TAKEN,
+            Self::Unheard { .. } => codes::UNHEARD,
+            Self::NoMetric(_) => codes::NO_METRIC,
+            Self::File { .. } => codes::FILE,
+            Self::Write { .. } => codes::WRITE,
+        })
+    }
+
     /// Tells whether the user's input was wrong, as opposed to a failure.
     pub fn is_input(&self) -> bool {
         match self {
@@ -250,7 +284,31 @@ impl Error {
 
 #[cfg(test)]
 mod tests {
-    use super::near;
+    use super::*;
+    use crate::document::DocumentError;
+
+    #[test]
+    fn an_error_has_the_code_of_its_cause() {
+        let name: AssemblyName = "shop".parse().unwrap();
+        let damaged = || DocumentError::Damaged;
+        let coded: [(Error, Option<Code>); 6] = [
+            (Error::Input(Diagnostics::default()), None),
+            (Error::Engine(EngineError::Store(StoreError::Closed)), Some(windlass_store::codes::CLOSED)),
+            (Error::Engine(EngineError::Unfinished(name)), Some(windlass_engine::codes::UNFINISHED)),
+            (
+                Error::Saved(SavedPlanError::File { file: PathBuf::new(), cause: damaged() }),
+                Some(codes::DAMAGED_DOCUMENT),
+            ),
+            (
+                Error::Transfer(TransferError::File { file: PathBuf::new(), cause: damaged() }),
+                Some(codes::DAMAGED_DOCUMENT),
+            ),
+            (Error::NoRuntime(String::new()), Some(codes::NO_RUNTIME)),
+        ];
+        for (error, code) in coded {
+            assert_eq!(error.code(), code, "{error}");
+        }
+    }
 
     #[test]
     fn a_part_within_another_is_what_was_meant() {

@@ -1,15 +1,18 @@
-//! A registry of the diagnostic codes of all crates.
+//! A registry of the codes of all crates: those of diagnostics and of errors.
 
 use windlass_source::CodeInfo;
 
 /// Returns all codes, sorted.
 pub fn codes() -> Vec<&'static CodeInfo> {
-    let tables: [&'static [CodeInfo]; 5] = [
+    let tables: [&'static [CodeInfo]; 8] = [
         windlass_source::codes::CODES,
         windlass_descriptor::codes::CODES,
+        windlass_store::codes::CODES,
         windlass_project::codes::CODES,
         windlass_driver::codes::CODES,
         windlass_script::codes::CODES,
+        windlass_engine::codes::CODES,
+        crate::codes::CODES,
     ];
     let mut all: Vec<&CodeInfo> = tables.into_iter().flatten().collect();
     all.sort_by_key(|info| info.code.as_str());

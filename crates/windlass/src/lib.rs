@@ -19,12 +19,14 @@
 //! | [`view`] | output data: status, log, plan; typed, versioned, ready for JSON |
 //! | [`doctor`] | the runtimes of this machine, their isolation, and missing requirements |
 //! | [`images`](mod@images) | images for sandboxes, built and stored without an engine |
-//! | [`explain`](mod@explain) | the diagnostic codes of all crates |
+//! | [`explain`](mod@explain) | the codes of all crates: those of diagnostics and of errors |
+//! | [`error`], [`codes`] | the errors of this crate, and their codes |
 //!
 //! The parts that it combines are re-exported under their own names: [`descriptor`], [`plan`], [`engine`],
 //! [`store`], [`executor`], [`driver`], [`model`], [`source`], [`project`], [`secret`].
 
 pub mod check;
+pub mod codes;
 pub mod daemon;
 mod desired;
 pub mod doctor;

@@ -29,9 +29,10 @@ use windlass_model::record::{PackageFile, PackageRecord};
 use windlass_model::{AssemblyName, DescriptorName, Timestamp, TransferId};
 use windlass_project::output::{self, Draft, Mode};
 use windlass_secret::{Nonce, Sealed, SealingKey, SecretRef};
-use windlass_source::files;
+use windlass_source::{Code, files};
 use windlass_store::{KeyError, KeySource, Store, StoreError};
 
+use crate::codes;
 use crate::document::{self, DocumentError};
 use crate::error::Error;
 use crate::open::Windlass;
@@ -66,6 +67,17 @@ pub enum TransferError {
         "its secrets can't be opened: they were sealed with another key; pass the key of the export with `--key`"
     )]
     OtherKey,
+}
+
+impl TransferError {
+    /// Returns the code of the error, which `windlass explain` explains.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Exists(_) => codes::EXPORT_EXISTS,
+            Self::File { cause, .. } => cause.code(),
+            Self::OtherKey => codes::OTHER_KEY,
+        }
+    }
 }
 
 /// The content of an export file.

@@ -245,7 +245,7 @@ async fn a_retry_of_a_target_is_limited_to_it() {
     assert_eq!(rig.states("t").await, "a Active, b Absent");
 }
 
-/// What is logged about a call of an interrupted process belongs to that process, not to the next one.
+/// The log entries of an interrupted process's call belong to that process, not to the next one.
 #[tokio::test(start_paused = true)]
 async fn warnings_about_a_settled_call_belong_to_its_process() {
     let rig = Rig::new(Effect::Repeatable);

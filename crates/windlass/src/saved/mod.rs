@@ -18,8 +18,10 @@ use windlass_lifecycle::Scale;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, State, Timestamp, Topology};
 use windlass_project::output;
+use windlass_source::Code;
 use windlass_source::files::{self, MAX_SIZE};
 
+use crate::codes;
 use crate::document::{self, DocumentError};
 use crate::error::Error;
 use crate::intent::Order;
@@ -80,6 +82,20 @@ pub enum SavedPlanError {
         /// Given parameters that are not secrets of the plan.
         unknown: Vec<String>,
     },
+}
+
+impl SavedPlanError {
+    /// Returns the code of the error, which `windlass explain` explains.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::File { cause, .. } => cause.code(),
+            Self::OtherProject { .. } => codes::OTHER_PROJECT,
+            Self::MovedOn { .. } => codes::PLAN_MOVED_ON,
+            Self::OtherSecrets { .. } => codes::OTHER_SECRETS,
+            Self::NoPlan => codes::NO_PLAN,
+            Self::Secrets { .. } => codes::SECRETS,
+        }
+    }
 }
 
 fn list(names: &[String]) -> String {

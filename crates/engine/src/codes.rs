@@ -1,0 +1,219 @@
+//! The codes of this crate: `WL0500` to `WL0549`, for the errors of intents.
+//!
+//! They include the errors of planning, since `windlass-lifecycle` knows no codes.
+
+windlass_source::codes! {
+    UNKNOWN = "WL0500", "unknown assembly",
+        "The store has no assembly with this name. Nothing was changed.\n\n\
+         `windlass status` lists the assemblies. The store belongs to a project, so run the command in the \
+         project's folder, and check `--state` and the variable `WINDLASS_STATE`. `windlass up FILE` creates \
+         an assembly from its descriptor.";
+    NAME_TAKEN = "WL0501", "name of another assembly",
+        "An assembly with this name was created from another descriptor. `up` does not turn one assembly \
+         into another, so it has started no step.\n\n\
+         Choose another name with `--name`, or remove the other assembly with `windlass down NAME` first.";
+    NOTHING = "WL0502", "no assembly to change",
+        "The intent changes an existing assembly, and this project has none. Nothing was changed.\n\n\
+         Run the command in the folder of the project, and check `--state` and the variable \
+         `WINDLASS_STATE`. `windlass up FILE` creates an assembly.";
+    GOING_DOWN = "WL0503", "assembly that is being removed",
+        "A `windlass down` of this assembly has begun and has not completed. windlass refuses this intent \
+         until then, and has started no step.\n\n\
+         Complete the removal with `windlass down NAME`, or create the parts again with `windlass up FILE`.";
+    REFERENCED = "WL0504", "assembly that others reference",
+        "Other assemblies reference this one and may use the parts that the intent would remove or \
+         re-create. windlass has started no step.\n\n\
+         Remove the referring assemblies first, each with `windlass down NAME`. `--force` executes the \
+         intent nevertheless. The referring assemblies then keep values that may no longer be right.";
+    ENTANGLED = "WL0505", "interrupted process of a referring assembly",
+        "A process of a referring assembly was interrupted while it called operations on parts of this \
+         assembly. The outcome of these calls is unknown, and their jobs may still run. windlass has started \
+         no step.\n\n\
+         Resume that process with `windlass retry NAME`, with the name of the referring assembly. Then run \
+         the command again.";
+    INTERRUPTED = "WL0506", "interrupted process of a referenced assembly",
+        "The plan calls operations on parts of another assembly, and a process of that assembly was \
+         interrupted. windlass has started no step, because the outcome of the interrupted process is \
+         unknown.\n\n\
+         Resume that process with `windlass retry NAME`, with the name of the other assembly. Then run the \
+         command again.";
+    UNFINISHED = "WL0507", "interrupted process",
+        "The last process of the assembly was interrupted, and an export needs the outcome of all calls. The \
+         assembly stays in this store.\n\n\
+         Resume the process with `windlass retry NAME`, and export the assembly again.";
+    IMPORTED_BEFORE = "WL0508", "export that was imported before",
+        "This export was imported into this store before; the message gives the time. The file describes the \
+         assembly at the time of the export, so a second import would bring back outdated records. Nothing \
+         was changed.\n\n\
+         Remove the file. To move the assembly back from another store, export it there with `windlass \
+         export NAME`, and import the new file.";
+    ALREADY_HERE = "WL0509", "name of an existing assembly",
+        "The store already has an assembly with the name of the imported one. Nothing was changed, and the \
+         file still owns its assembly.\n\n\
+         Remove the existing assembly with `windlass down NAME`, or move it to a file with `windlass export \
+         NAME`. Then import the file again.";
+    MOVED_ON = "WL0510", "plan that differs from the saved plan",
+        "The steps or changes that windlass would make now differ from those of the saved plan. windlass \
+         executes exactly the saved plan or nothing, so it has started no step.\n\n\
+         Save a new plan with `windlass plan FILE -o PLAN`, or with the intent's `--dry-run -o PLAN`. \
+         Execute it with `windlass apply PLAN`.";
+    REFERENCE_GONE = "WL0511", "referenced assembly that can't be used",
+        "A referenced assembly does not exist, is being removed, or references this assembly in turn. \
+         windlass has started no step and imported nothing.\n\n\
+         Create the referenced assembly first with `windlass up FILE`, or import it first with `windlass \
+         import FILE`. Two assemblies can't reference each other: remove one of the references.";
+    NO_VERSION = "WL0512", "no such version",
+        "The assembly has no version to roll back to, or did not exist before the given process. A rollback \
+         does not use versions from before the last `windlass down`, and `windlass prune` removes old \
+         versions. Nothing was changed.\n\n\
+         `windlass history NAME` lists the versions. `windlass rollback NAME --to PROCESS` selects one.";
+    UNPLACEABLE = "WL0513", "parts that can't be placed or adopted",
+        "A part has no usable location, no runtime or no driver, or can't be adopted. windlass checks this \
+         before it starts anything, and has started no step. The message names the parts and the reasons.\n\n\
+         Correct `locations` in `windlass.yaml`, the part's `deploymentLocation`, or the drivers of its \
+         resource. A resource can be adopted if it declares the transition Adopt or has `queries`.";
+    NEEDS_DECISION = "WL0514", "calls with an unknown outcome",
+        "The outcome of these calls is unknown, and they must not run twice. windlass refuses every intent \
+         of the assembly until each of them has an answer, and has started no step.\n\n\
+         Check the parts, then run `windlass retry NAME --assume done`, `not-done` or `failed`. `--of PART` \
+         answers for one part, and `--of CALL` for one call. windlass records these answers and asks for the \
+         others again.";
+    NOTHING_TO_DECIDE = "WL0515", "answer without a question",
+        "`--assume` reports the outcome of calls, and all outcomes are known. The answer has no effect, and \
+         windlass has started no step.\n\n\
+         Run `windlass retry NAME` without `--assume`.";
+    NOT_LOOKED_AT = "WL0516", "answer in a dry run after an interruption",
+        "A process was interrupted, and the outcome of its calls is not determined yet. Determining it may \
+         change something, so a dry run does not do that. It therefore can't use the answer of \
+         `--assume`.\n\n\
+         Resume the process with `windlass retry NAME`. If a call then needs an answer, the message says so.";
+    NOT_UNDECIDED = "WL0517", "call that needs no answer",
+        "`--of` names a call whose outcome is known. No answer is recorded, and windlass has started no \
+         step.\n\n\
+         The message lists the calls that need an answer. Pass the id of one of them to `--of`, or omit \
+         `--of` to answer for all.";
+    NOT_IN_DOUBT = "WL0518", "part that needs no answer",
+        "`--of` names a part without a call of unknown outcome. No answer is recorded, and windlass has \
+         started no step.\n\n\
+         The message lists the parts that need an answer. Pass one of them to `--of`, or omit `--of` to \
+         answer for all.";
+    DAMAGED_CALL = "WL0519", "damaged record of a call",
+        "The record of an open call does not fit its step, so windlass has not written it in this form. \
+         windlass refuses every intent of the assembly and starts no step.\n\n\
+         Restore the store from a backup. If no other program has changed the store, please report this as a \
+         bug.";
+    NOT_PUBLISHED = "WL0520", "impossible answer",
+        "The answer of `windlass retry --assume` names an output or an instance id that the call can't have \
+         reported. The message gives the reason. The answer is not recorded, and windlass has started no \
+         step.\n\n\
+         Correct `--published`, `--published-from`, `--natural` or `--of`, and run the command again.";
+    NOT_AN_ARGUMENT = "WL0521", "bad name of an argument",
+        "The name of a command's argument is not a valid name of a property; the message gives the rule. \
+         Nothing was called.\n\n\
+         Correct the name in `-a KEY=VALUE`, or in the file of `--arguments`.";
+    NOT_CALLABLE = "WL0522", "command that can't be called",
+        "The part declares no such command, is not a resource, or is absent or failed. Nothing was \
+         called.\n\n\
+         A resource declares its commands in the section `commands` of its descriptor; the message lists \
+         them. windlass uses the descriptor that the part was created with. `windlass up FILE` creates an \
+         absent or failed part.";
+    UNNAMED = "WL0523", "instance with an unknown id",
+        "The launch script of a part chose the id of its instance, and its output is lost. Without this id \
+         nothing can find the instance again. The answer `done` is not recorded, and windlass has started no \
+         step.\n\n\
+         Find the id of the instance, and run `windlass retry NAME --assume done --of PART --natural ID`. If \
+         there is no instance, answer `not-done` instead.";
+    PACKAGE_GONE = "WL0524", "package missing from the store",
+        "The assembly was created with a package that the store no longer has. windlass keeps a package as \
+         long as an assembly uses it, so the store is damaged. windlass has started no step.\n\n\
+         Restore the store from a backup. If no other program has changed the store, please report this as a \
+         bug.";
+    PACKAGE_UNREADABLE = "WL0525", "unreadable package",
+        "A package in the store or in an imported file can't be read, or does not match its digest. windlass \
+         runs no script from it, and has started no step and imported nothing.\n\n\
+         Restore the store from a backup, or import another copy of the file.";
+    UNREACHABLE = "WL0526", "runtime that does not answer",
+        "windlass can't find out whether jobs of an earlier process still run, because a runtime does not \
+         answer or can't be opened. Such a job must not run twice, so windlass has started no step.\n\n\
+         Start the runtime; `windlass doctor` lists the runtimes and their problems. Then run the command \
+         again. If a container engine is gone for good, the message names the folder whose file mentions it: \
+         remove that file.";
+    REQUEST_ENDED = "WL0527", "request that is no longer pending",
+        "Another process has begun or refused the request, or it was withdrawn. windlass executes a request \
+         at most once, so it has started no step here.\n\n\
+         `windlass ps show REQUEST` shows its state, and `windlass log NAME` its result.";
+    REQUEST_UNREADABLE = "WL0528", "unreadable request",
+        "The content of a queued request can't be read. A windlass of another version has probably written \
+         it. windlass has refused the request and started none of its steps.\n\n\
+         Run the command again. Use the same version on all machines that share the store.";
+    STOPPED = "WL0529", "stopped before the first step",
+        "The command was interrupted before any step of its plan started. If it waited for `windlass run`, \
+         its request is withdrawn. The outcomes of earlier calls that windlass has determined meanwhile are \
+         recorded.\n\n\
+         Run the same command again.";
+    NO_CLUSTER = "WL0530", "part that is not a cluster",
+        "Only a cluster can be scaled. A component is a cluster if its descriptor has the section `cluster`. \
+         windlass has started no step.\n\n\
+         The message lists the clusters of the assembly. Name one of them, or add the section to the \
+         descriptor and run `windlass up FILE`.";
+    TOO_MANY_NODES = "WL0531", "more nodes than the maximum",
+        "The cluster would have more nodes than its `maximum-nodes`. windlass adds all nodes of an increment \
+         or none, and has started no step.\n\n\
+         Raise `maximum-nodes`, or lower `scaling-increment`, in the descriptor, and run `windlass up FILE`. \
+         Then scale again.";
+    TOO_FEW_NODES = "WL0532", "fewer nodes than the minimum",
+        "The cluster would have fewer nodes than its `minimum-nodes`. windlass removes all nodes of an \
+         increment or none, and has started no step.\n\n\
+         Lower `minimum-nodes`, or `scaling-increment`, in the descriptor, and run `windlass up FILE`. Then \
+         scale again.";
+    EMPTY_CLUSTER = "WL0533", "cluster without a node",
+        "A new node is a copy of an existing node of its cluster, and this cluster has none. windlass has \
+         started no step.\n\n\
+         Give the cluster another `initial-quantity`, of at least 1, in the descriptor. Run `windlass up \
+         FILE`, which creates these nodes from the descriptor.";
+    HEAL_UNKNOWN = "WL0534", "no such part to heal",
+        "The assembly does not describe a part with this name, so there is nothing to heal. windlass has \
+         started no step. The message lists the resources of the assembly.\n\n\
+         Name one of them, as in `windlass heal NAME PART`. If the part is left over from an earlier \
+         version, `windlass up FILE` removes it.";
+    HEAL_NO_RESOURCE = "WL0535", "heal of a part that is not a resource",
+        "`heal` stops a resource and starts it again. This part is an assembly or a group of nodes. windlass \
+         has started no step.\n\n\
+         The message lists the resources in it. Heal each that does not work, as in `windlass heal NAME \
+         web__2`.";
+    HEAL_REFERENCE = "WL0536", "reference instead of a part",
+        "The name is that of a reference. windlass does not manage the referenced instance as part of this \
+         assembly, and has started no step.\n\n\
+         Heal it in the assembly that owns it: `windlass heal NAME PART`.";
+    PLAN_ORDER = "WL0537", "steps that wait for each other",
+        "The waits of the plan form a cycle, so no order of the steps satisfies all of them. windlass has \
+         started no step.\n\n\
+         The message lists a shortest cycle, with the place of each wait in the descriptor, and changes that \
+         break it. Give a relationship another state or modifier, or a property a fixed value. `windlass \
+         plan FILE` then shows the plan and changes nothing.";
+    PLAN_VALUE = "WL0538", "property without a possible value",
+        "The plan needs the value of a property that can't have one. Properties read each other in a cycle, \
+         an installed part has not published an output, or the values are too large. windlass has started no \
+         step.\n\n\
+         `windlass resolve FILE` prints the known values of the descriptor. If a part has not published an \
+         output, re-create it with `windlass up FILE --replace PART`.";
+    PLAN_UNKNOWN = "WL0539", "plan for an unknown part",
+        "The intent names a part that neither the desired nor the installed assembly has. windlass has \
+         started no step. The message lists the existing parts.\n\n\
+         `windlass status NAME` shows the parts of the assembly. Name one of them.";
+    NO_PLAN = "WL0540", "no plan",
+        "windlass can't make a plan for the intent; the message gives the reason. windlass has started no \
+         step.\n\n\
+         Correct the descriptor or the arguments. `windlass plan FILE` shows the plan of `up` and changes \
+         nothing; `--dry-run` does so for the other intents.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CODES;
+
+    #[test]
+    fn codes_are_in_range_and_explained() {
+        assert_eq!(windlass_source::code_problems(CODES, 500..=549), Vec::<String>::new());
+    }
+}
