@@ -74,7 +74,7 @@ pub enum KeyError {
     },
     /// A secret can't be opened with the store's key.
     #[error(
-        "the secret `{}` is damaged or was sealed with another key; set it again, or restore the store from a backup",
+        "the secret `{}` is damaged or was sealed with another key; restore the store and its key from a backup",
         secret.id()
     )]
     Unopened {

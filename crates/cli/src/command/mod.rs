@@ -39,10 +39,10 @@ use windlass::source::{Code, Diagnostics};
 use windlass::{Error, Order, Settings, Windlass};
 
 use crate::args::{AssemblyArgs, Cli, Command, RunArgs};
+use crate::exit;
 use crate::failure::{self, fault};
 use crate::output::{say, tell};
 use crate::parameters::{ParameterError, Parameters, collect};
-use crate::{diagnostics, exit};
 
 /// Runs a command.
 pub(crate) fn run(cli: Cli) -> ExitCode {

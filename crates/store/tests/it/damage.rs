@@ -183,7 +183,7 @@ async fn a_swapped_secret() {
     let swap = "UPDATE secret SET sealed = (SELECT sealed FROM secret WHERE id = 'yours') WHERE id = 'mine'";
     place.stranger().execute_batch(swap).unwrap();
     let error = store.secret(&secret("mine")).await.unwrap_err();
-    assert_snapshot!(place.normal(&error), @"the secret `mine` is damaged or was sealed with another key; set it again, or restore the store from a backup");
+    assert_snapshot!(place.normal(&error), @"the secret `mine` is damaged or was sealed with another key; restore the store and its key from a backup");
     assert!(store.load(&lease.scope).await.is_err());
     assert!(store.secret(&secret("yours")).await.unwrap().is_some());
 }

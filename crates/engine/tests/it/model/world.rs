@@ -94,6 +94,8 @@ struct Known {
     fit: bool,
     /// Whether the driver panicked before it ran a job, which the engine may not have recorded.
     stumbled: bool,
+    /// Whether the driver panicked while its job ran, so that the engine stops the job and fails the call.
+    panicked: bool,
     /// The number of its lost jobs.
     lost: u64,
 }
@@ -286,6 +288,7 @@ impl World {
             failed: false,
             fit,
             stumbled: false,
+            panicked: false,
             lost: 0,
         });
     }
@@ -597,19 +600,26 @@ impl Inner {
     /// Fails a call that has run no job. Returns false if the call has ended before. A job of it that runs is
     /// stopped by the engine.
     fn fails(&mut self, id: &str) -> bool {
-        if self.running.contains_key(id) {
-            return true;
-        }
+        let runs = self.running.contains_key(id);
         let Some(known) = self.calls.get_mut(id).filter(|known| !known.done && !known.failed) else {
             return false;
         };
+        if runs {
+            known.panicked = true;
+            return true;
+        }
         (known.failed, known.stumbled) = (true, true);
-        let (call, deed) = (known.call.clone(), known.deed.clone());
+        self.fails_now(id);
+        true
+    }
+
+    /// Applies the failure of a call.
+    fn fails_now(&mut self, id: &str) {
+        let Known { call, deed, .. } = self.calls[id].clone();
         match deed {
             Deed::Move(element, transition) => drop(self.moves(&element, transition, id, false)),
             Deed::Tie(key, direction, number) => self.ties(&key, direction, number, false, peer_of(&call)),
         }
-        true
     }
 
     /// Stops the job of a call. A stopped launch leaves part of the resource.
@@ -617,6 +627,9 @@ impl Inner {
         self.running.remove(id);
         let Some(known) = self.calls.get_mut(id).filter(|known| !known.done) else { return };
         known.failed = true;
+        if known.panicked {
+            return self.fails_now(id);
+        }
         let (call, deed) = (known.call.clone(), known.deed.clone());
         if let Deed::Tie(key, direction, number) = &deed {
             return self.ties(key, *direction, *number, false, peer_of(&call));
