@@ -573,9 +573,11 @@ impl Inner {
         let well = done || lost || !fails;
         let out = match deed {
             Deed::Move(element, transition) if !done => {
-                self.unheard.remove(&element);
+                // A failed repetition tells the engine nothing about the call before.
                 if lost {
                     self.unheard.insert(element.clone(), transition);
+                } else if well || self.unheard.get(&element) != Some(&transition) {
+                    self.unheard.remove(&element);
                 }
                 self.moves(&element, transition, id, well)
             }
