@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     let code = if arguments.next_if(|first| first == args::COMPLETE_NAMES).is_some() {
         command::names::run(arguments.map(|word| word.to_string_lossy().into_owned()))
     } else {
-        command::run(args::parse())
+        args::parse().map_or_else(|code| code, command::run)
     };
     if let Some(error) = output::trouble() {
         tell!("error: can't write to standard output: {error}");

@@ -5,10 +5,11 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
+use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Error, Parser as _};
 
-use crate::failure;
+use crate::{exit, failure};
 
 use super::{Cli, Command, TemplateCommand, Templates};
 
@@ -55,17 +56,17 @@ pub(crate) fn size(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Parses the arguments of the program. On a mistake it prints an error and exits.
-pub(crate) fn parse() -> Cli {
+/// Parses the arguments of the program. On a mistake it prints an error, and exits or returns the exit code.
+pub(crate) fn parse() -> Result<Cli, ExitCode> {
     if let Some(cli) = short(std::env::args_os()) {
-        return cli;
+        return Ok(cli);
     }
-    Cli::try_parse().unwrap_or_else(|mut error| {
+    Cli::try_parse().or_else(|mut error| {
         complete(&mut error, std::env::args().skip(1));
         if error.use_stderr() && failure::is_json() {
             let text = error.render().to_string();
             failure::report(text.trim().trim_start_matches("error: "), None);
-            std::process::exit(error.exit_code());
+            return Err(exit::wrong_input());
         }
         error.exit()
     })
