@@ -104,6 +104,14 @@ impl Strings {
         self.lock().most_at_once
     }
 
+    /// Tells whether a call panics before its job.
+    fn panics_at_once(&self, call: &str) -> bool {
+        let mut state = self.lock();
+        let acts = state.acts.get_mut(call);
+        let acts = acts.filter(|acts| matches!(acts.front(), Some(Act::PanicAtOnce)));
+        acts.and_then(VecDeque::pop_front).is_some()
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().expect("no test panics with it")
     }
@@ -129,9 +137,7 @@ impl Puppet {
             state.at_once += 1;
             state.most_at_once = state.most_at_once.max(state.at_once);
         }
-        let panics = |act: &mut Act| matches!(act, Act::PanicAtOnce);
-        let panics = self.0.lock().acts.get_mut(&title).and_then(|acts| acts.pop_front_if(panics));
-        assert!(panics.is_none(), "it was told to panic");
+        assert!(!self.0.panics_at_once(&title), "it was told to panic");
         let job = Job::command(title.clone());
         let outcome = context.job("run", job).await.map_err(|failure| match failure {
             JobFailure::Lost(failure) | JobFailure::NotRun(failure) => failure,
