@@ -181,14 +181,16 @@ impl Running<'_> {
         let nature = driver.nature(&call.package, &call.action);
         let once = nature.is_some_and(|nature| nature.effect == Effect::Once);
         let context = self.context(&call).once(once).begins_unless(obstacle);
-        let overdue = self.overdue();
+        let (overdue, until_ended) = (self.overdue(), self.overdue());
         self.work.push(Box::pin(async move {
-            let mut result = answered(driver.perform(&context, std::slice::from_ref(&*call)), overdue).await;
-            if result.as_ref().is_err_and(|failure| failure.kind == FailureKind::Protocol)
-                && let Err(failure) = context.end_jobs().await
-            {
-                result = Err(failure);
-            }
+            let calls = std::slice::from_ref(&*call);
+            let result = match answered(driver.perform(&context, calls), overdue).await {
+                Ok(answer) => answer,
+                Err(failure) => tokio::select! {
+                    ended = context.end_jobs() => ended.and(Err(failure)),
+                    () = until_ended => Err(not_ended()),
+                },
+            };
             let remains = context.take_remains();
             Ok(Some(Event::Performed { call: call.id, result, remains }))
         }));
@@ -198,7 +200,8 @@ impl Running<'_> {
         let context = self.context(&call).looking(self.host.clock.now());
         let overdue = self.overdue();
         self.work.push(Box::pin(async move {
-            let result = answered(driver.observe(&context, std::slice::from_ref(&*call)), overdue).await;
+            let calls = std::slice::from_ref(&*call);
+            let result = answered(driver.observe(&context, calls), overdue).await.unwrap_or_else(Err);
             let remains = context.take_remains();
             Ok(Some(Event::Observed { call: call.id, result, remains }))
         }));
@@ -251,28 +254,34 @@ fn until(now: Timestamp, at: Timestamp) -> Duration {
     Duration::from_millis(at.millis_since(now))
 }
 
-/// Returns a driver's answer to one call. A panic counts as a failure, and a driver that ignores a stop as
-/// lost.
+/// Returns a driver's answer to one call. A driver that ignores a stop has lost its call.
+///
+/// # Errors
+/// The driver has a fault: it panicked, or gave another number of answers than one. Jobs of it may still run.
 async fn answered<T>(
     answers: impl Future<Output = Vec<Result<T, Failure>>>,
     overdue: impl Future<Output = ()>,
-) -> Result<T, Failure> {
+) -> Result<Result<T, Failure>, Failure> {
     tokio::select! {
         biased;
         answers = AssertUnwindSafe(answers).catch_unwind() => match answers {
             Ok(answers) => only(answers),
             Err(panic) => Err(panicked(&*panic)),
         },
-        () = overdue => Err(Failure::new(FailureKind::Lost, "it was stopped on request, and its driver did not end")),
+        () = overdue => Ok(Err(not_ended())),
     }
 }
 
 /// Returns the only answer. Any other number of answers is a failure of the protocol.
-fn only<T>(mut answers: Vec<Result<T, Failure>>) -> Result<T, Failure> {
+fn only<T>(mut answers: Vec<T>) -> Result<T, Failure> {
     match answers.len() {
-        1 => answers.remove(0),
+        1 => Ok(answers.remove(0)),
         count => {
             Err(Failure::new(FailureKind::Protocol, format!("the driver answered {count} times to one call")))
         }
     }
+}
+
+fn not_ended() -> Failure {
+    Failure::new(FailureKind::Lost, "it was stopped on request, and its driver did not end")
 }

@@ -70,6 +70,7 @@ pub(crate) struct Moment {
 
 impl Moment {
     /// Creates a moment of a clock that all processes share, without a monotonic tick.
+    #[cfg(any(feature = "postgres", feature = "testing", test))]
     pub(crate) fn by_clock(at: Timestamp) -> Self {
         Self { at, tick: None }
     }

@@ -131,6 +131,20 @@ async fn killed_elsewhere_what_is_open_is_asked_about() {
     assert!(asked > 40, "asked {asked} times");
 }
 
+/// An answer that can't be used is a failure also when another machine reads it. No job of the call still runs.
+#[tokio::test(start_paused = true)]
+async fn killed_elsewhere_an_unusable_answer_is_a_failure() {
+    let mut rig = Rig::new(Effect::Once);
+    rig.strings.act("a Install", Act::Hang);
+    assert!(rig.up_until_killed(sketch().desired(), Duration::from_secs(1)).await);
+    rig.home = "there:/project".to_owned();
+    rig.strings.act("a Install", Act::Garble);
+    let ended = rig.up(sketch().desired()).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Completed);
+    let installs = rig.strings.calls().into_iter().filter(|call| call == "a Install").count();
+    assert_eq!(installs, 3, "killed, taken up, and made again after its failure");
+}
+
 /// The jobs of the killed process ended long before the next process reads them.
 #[tokio::test(start_paused = true)]
 async fn a_job_that_is_taken_over_is_recorded_with_its_own_times() {

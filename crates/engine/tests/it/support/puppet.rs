@@ -30,6 +30,8 @@ pub(crate) enum Act {
     Publish(Value),
     /// Runs its job, then publishes this output in addition to the earlier ones.
     PublishMore(&'static str, Value),
+    /// Runs its job, whose answer then can't be used.
+    Garble,
     /// Makes an id durable, then fails.
     CheckpointThenFail(&'static str),
     /// Runs its job, then panics.
@@ -154,6 +156,7 @@ impl Puppet {
                 Err(Failure::new(FailureKind::Failed, "it was told to fail").with_detail("details"))
             }
             Some(Act::Refuse) => Err(Failure::new(FailureKind::Refused, "it was told to refuse")),
+            Some(Act::Garble) => Err(Failure::new(FailureKind::Protocol, "the answer is garbage")),
             Some(Act::Converge(times)) => {
                 let mut state = self.0.lock();
                 let sights = state.sights.entry(title).or_default();
