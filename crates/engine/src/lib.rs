@@ -49,8 +49,9 @@ mod stop;
 mod world;
 
 pub use engine::{
-    Answer, Argument, Arguments, Ask, Bundle, Desired, Ended, Engine, HandOver, Manner, Means, Offer,
-    Options, Prepared, Preview, Pruned, Quest, Seen, Stale, Told, essence, monitor_of, offer, outputs,
+    Answer, Argument, Arguments, Bundle, Desired, Ended, Engine, HandOver, Means, Offer, Options,
+    PlanFingerprint, Prepared, Preview, Pruned, PublishedOutputs, Quest, Request, Seen, Stale, UpOptions,
+    fingerprint, monitor_of, offer, outputs,
 };
 pub use error::{EngineError, Lack, Unplaced};
 pub use machine::Tally;

@@ -14,7 +14,7 @@ use windlass_source::suggest;
 use windlass_store::Batch;
 use windlass_update_ops::Update;
 
-use crate::engine::Told;
+use crate::engine::PublishedOutputs;
 use crate::stale::Published;
 use crate::world::{World, sensitive};
 
@@ -128,7 +128,7 @@ impl World {
         &mut self,
         element: &ElementName,
         action: &Action,
-        published: &Told,
+        published: &PublishedOutputs,
         batch: &mut Batch,
     ) {
         let mut record = self.instance_of(element);

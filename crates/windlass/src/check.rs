@@ -1,22 +1,21 @@
 //! Checks of descriptors, their packages and the project file. A check reports all problems.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use windlass_descriptor::document::ReferenceDecl;
 use windlass_descriptor::{Catalog as _, Descriptor, MemoryCatalog, Missing, check, read};
 use windlass_model::DescriptorName;
 use windlass_model::name::DescriptorKind;
 use windlass_project::{DiskCatalog, Overlay, Project, find_descriptor};
 use windlass_source::files::MAX_SIZE;
-use windlass_source::{Diagnostics, Severity, Source};
+use windlass_source::{Code, Diagnostics, Place, Severity, Source};
 
 use crate::desired::{empty, open, packages};
 use crate::error::Error;
 use crate::nesting;
 use crate::open::drivers;
-use crate::repair::RepairedFile;
 
 /// The result of a check.
 #[derive(Debug, Clone, Serialize)]
@@ -49,6 +48,38 @@ impl CheckView {
             diagnostics,
         }
     }
+}
+
+/// A file that was repaired.
+#[derive(Debug, Clone, Serialize)]
+pub struct RepairedFile {
+    /// The path of the file, for display.
+    pub file: String,
+    /// The applied fixes.
+    pub fixes: Vec<AppliedFix>,
+    /// Its text before the repair.
+    #[serde(skip)]
+    pub before: String,
+    /// Its text after the repair.
+    #[serde(skip)]
+    pub after: String,
+}
+
+/// A fix that was applied.
+#[derive(Debug, Clone, Serialize)]
+pub struct AppliedFix {
+    /// The code of the diagnostic.
+    pub code: Code,
+    /// The fix, as an instruction: ``write `description` ``.
+    pub description: String,
+    /// The place, in the text before this fix.
+    #[serde(serialize_with = "line_and_column")]
+    pub place: Place,
+}
+
+fn line_and_column<S: Serializer>(place: &Place, serializer: S) -> Result<S::Ok, S::Error> {
+    let start = place.start();
+    BTreeMap::from([("line", start.line), ("column", start.column)]).serialize(serializer)
 }
 
 /// Checks files and folders. A folder that contains an assembly is checked with everything that the assembly

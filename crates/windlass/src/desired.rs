@@ -10,7 +10,7 @@ use windlass_descriptor::{
     AssemblyDescriptor, Catalog as _, Composed, Descriptor, ReferenceRequest, Request, Search, compose_given,
 };
 use windlass_driver::{Package, Registry};
-use windlass_engine::{Desired, Manner, Means};
+use windlass_engine::{Desired, Means, UpOptions};
 use windlass_model::name::DriverKind;
 use windlass_model::{AssemblyName, DescriptorName, Part, PropertyName, Template};
 use windlass_project::disk::shown;
@@ -19,22 +19,17 @@ use windlass_source::{Diagnostic, Diagnostics, Place, Source};
 use windlass_store::Store;
 
 use crate::error::Error;
+use crate::input::{AssemblyInput, variable};
 use crate::references::{Neighbours, look_for};
 
-/// The input for building the desired state of an assembly.
-pub(crate) struct Asked<'a> {
-    pub(crate) project: &'a Project,
-    pub(crate) means: &'a Means,
-    pub(crate) file: &'a Path,
-    pub(crate) name: Option<&'a AssemblyName>,
-    pub(crate) parameters: &'a BTreeMap<String, Value>,
+/// The context in which an assembly is composed.
+#[derive(Clone, Copy)]
+struct Composition<'a> {
+    project: &'a Project,
+    means: &'a Means,
+    parameters: &'a BTreeMap<String, Value>,
     /// Source locations of the parameter names that come from files.
-    pub(crate) places: &'a BTreeMap<String, Place>,
-    /// The parameters whose values others could see, for example on a command line.
-    pub(crate) open: &'a [String],
-    /// Values from the environment for properties without a parameter, by variable name.
-    pub(crate) environment: &'a BTreeMap<String, String>,
-    pub(crate) catalog: &'a [PathBuf],
+    places: &'a BTreeMap<String, Place>,
 }
 
 /// An assembly descriptor, and the catalog of its parts.
@@ -105,59 +100,61 @@ fn not_an_assembly(resource: &windlass_descriptor::ResourceDescriptor) -> Diagno
 /// Builds the desired state of an assembly, and returns it with warnings. On failure the error contains all
 /// problems.
 pub(crate) async fn desired(
-    asked: &Asked<'_>,
+    project: &Project,
+    means: &Means,
+    input: &AssemblyInput,
     store: Option<Arc<dyn Store>>,
 ) -> Result<(Desired, Diagnostics), Error> {
-    let Opened { assembly, catalog, mut diagnostics } = open(asked.project, asked.file, asked.catalog)?;
+    let Opened { assembly, catalog, mut diagnostics } = open(project, &input.file, &input.catalog)?;
     let Some(descriptor) = assembly.name.as_ref().map(|name| name.value.clone()) else {
         return Err(Error::Input(diagnostics));
     };
-    let name = asked.name.unwrap_or(&descriptor.name);
-    let (parameters, added) = with_environment(asked.parameters, asked.environment, &assembly);
-    let asked = &Asked { parameters: &parameters, ..*asked };
-    let composed = referred(asked, &assembly, &catalog, name, store.as_deref()).await?;
+    let name = input.name.as_ref().unwrap_or(&descriptor.name);
+    let (parameters, added) = with_environment(&input.parameters, &input.environment, &assembly);
+    let composition = Composition { project, means, parameters: &parameters, places: &input.places };
+    let composed = referred(composition, &assembly, &catalog, name, store.as_deref()).await?;
     diagnostics.extend(composed.diagnostics);
-    let packages = packages(&catalog, &composed.resources, &asked.means.drivers, &mut diagnostics);
+    let packages = packages(&catalog, &composed.resources, &means.drivers, &mut diagnostics);
     diagnostics.sort();
     let Some(topology) = composed.topology.filter(|_| !diagnostics.has_errors()) else {
         return Err(Error::Input(diagnostics));
     };
-    diagnostics.extend(open_secrets(asked.open, "was passed on the command line", &topology));
+    diagnostics.extend(open_secrets(&input.open, "was passed on the command line", &topology));
     diagnostics.extend(open_secrets(&added, "was passed in the environment", &topology));
-    let parameters = recorded(asked.parameters, &topology);
+    let parameters = recorded(&parameters, &topology);
     let desired = Desired {
         topology,
         descriptor,
         parameters,
         secrets: composed.secrets,
         packages,
-        manner: Manner::default(),
+        options: UpOptions::default(),
     };
     Ok((desired, diagnostics))
 }
 
 /// Composes an assembly whose references may refer to other assemblies of the store.
 async fn referred(
-    asked: &Asked<'_>,
+    composition: Composition<'_>,
     assembly: &Arc<AssemblyDescriptor>,
     catalog: &DiskCatalog,
     name: &AssemblyName,
     store: Option<&dyn Store>,
 ) -> Result<Composed, Error> {
-    let request = Request::new(name, asked.parameters, catalog)
-        .existing(asked.project.existing())
-        .nodes(asked.project.nodes().unwrap_or(MAX_NODES));
-    let first = compose_given(assembly, Request { search: Search::Later, ..request }, asked.places);
+    let request = Request::new(name, composition.parameters, catalog)
+        .existing(composition.project.existing())
+        .nodes(composition.project.nodes().unwrap_or(MAX_NODES));
+    let first = compose_given(assembly, Request { search: Search::Later, ..request }, composition.places);
     if first.references.is_empty() {
         return Ok(first);
     }
     // References can be resolved only once all existing instances are known.
     let neighbours = Neighbours::of(store, name).await?;
     let bound = neighbours.bound();
-    let mut existing = asked.project.existing().to_vec();
+    let mut existing = composition.project.existing().to_vec();
     existing.extend(neighbours.candidates(store, &first.references).await?);
     let request = Request { bound: &bound, ..request }.existing(&existing);
-    let second = compose_given(assembly, Request { search: Search::Later, ..request }, asked.places);
+    let second = compose_given(assembly, Request { search: Search::Later, ..request }, composition.places);
     let mut found = BTreeMap::new();
     let pending: Vec<&ReferenceRequest> = second.references.iter().filter(|one| one.pending).collect();
     if pending.is_empty() {
@@ -166,16 +163,16 @@ async fn referred(
     for reference in pending {
         if let Some(resource) = &reference.queries {
             let mut problems = Diagnostics::default();
-            let package = packages(catalog, [resource], &asked.means.drivers, &mut problems).pop();
+            let package = packages(catalog, [resource], &composition.means.drivers, &mut problems).pop();
             let Some(package) = package.filter(|_| !problems.has_errors()) else {
                 return Err(Error::Input(problems));
             };
             let swept_by = store.map(|store| store.id().clone());
-            let things = look_for(asked.means, catalog, reference, package, swept_by).await;
+            let things = look_for(composition.means, catalog, reference, package, swept_by).await;
             found.insert(reference.element.clone(), things);
         }
     }
-    Ok(compose_given(assembly, Request { search: Search::Done(&found), ..request }, asked.places))
+    Ok(compose_given(assembly, Request { search: Search::Done(&found), ..request }, composition.places))
 }
 
 /// Adds values from the environment for properties that have no parameter. Also returns the names of the
@@ -197,11 +194,6 @@ pub(crate) fn with_environment(
         }
     }
     (all, added)
-}
-
-/// Returns the variable name of a property.
-pub(crate) fn variable(property: &str) -> String {
-    property.to_uppercase().replace(['-', '.'], "_")
 }
 
 /// Reads the packages of resources, and lets their drivers check them.

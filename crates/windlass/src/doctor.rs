@@ -151,7 +151,7 @@ fn sandbox() -> RuntimeView {
 
 async fn engine(windlass: &Windlass, name: &str) -> RuntimeView {
     let found = async {
-        let choice: EngineChoice = name.parse().map_err(|error| crate::places::chain(&error))?;
+        let choice: EngineChoice = name.parse().map_err(|error| crate::error::chain(&error))?;
         let engine =
             Engine::connect(&choice, windlass.environment()).await.map_err(|error| error.to_string())?;
         engine.describe().await.map_err(|error| error.to_string())

@@ -2,6 +2,7 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
@@ -10,8 +11,22 @@ use windlass_source::files::MAX_SIZE;
 
 use crate::codes;
 
-/// The version of all such files.
-const VERSION: u64 = 1;
+/// A kind of file.
+pub(crate) struct Format {
+    /// The name of the kind.
+    pub(crate) kind: &'static str,
+    /// The version that is written.
+    pub(crate) version: u64,
+    /// Converts the content of an older version to the next one.
+    pub(crate) upgrade: fn(u64, Value) -> Value,
+}
+
+impl Format {
+    /// Returns the first version of a kind.
+    pub(crate) const fn first(kind: &'static str) -> Self {
+        Self { kind, version: 1, upgrade: |_, content| content }
+    }
+}
 
 /// The reason why a file can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -26,10 +41,12 @@ pub enum DocumentError {
         why: String,
     },
     /// A newer program wrote the file.
-    #[error("has version {found}, and this windlass reads version {VERSION}")]
+    #[error("has version {found}, and this windlass reads version {known}")]
     Newer {
         /// The version of the file.
         found: u64,
+        /// The newest version that this program reads.
+        known: u64,
     },
     /// The content does not match the digest.
     #[error("is damaged: its content does not match its digest; create it again")]
@@ -105,17 +122,18 @@ fn used_by(kind: &str) -> &'static str {
 }
 
 /// Serializes a document of a kind.
-pub(crate) fn write(kind: &str, content: &impl Serialize) -> Result<String, serde_json::Error> {
+pub(crate) fn write(format: &Format, content: &impl Serialize) -> Result<String, serde_json::Error> {
     let content = serde_json::value::to_raw_value(content)?;
     let digest = digest(content.get());
-    let mut text =
-        serde_json::to_string(&Envelope { version: VERSION, kind: kind.to_owned(), digest, content })?;
+    let (version, kind) = (format.version, format.kind.to_owned());
+    let mut text = serde_json::to_string(&Envelope { version, kind, digest, content })?;
     text.push('\n');
     Ok(text)
 }
 
-/// Parses a document of a kind.
-pub(crate) fn read<T: DeserializeOwned>(kind: &'static str, text: &str) -> Result<T, DocumentError> {
+/// Parses a document of a kind. The content of an older version is upgraded.
+pub(crate) fn read<T: DeserializeOwned>(format: &Format, text: &str) -> Result<T, DocumentError> {
+    let Format { kind, version: known, upgrade } = *format;
     let other = |why: String| DocumentError::Other { what: kind, why };
     let no_json = |error: serde_json::Error| {
         let cause = if text.trim_start().starts_with('{') {
@@ -135,16 +153,23 @@ pub(crate) fn read<T: DeserializeOwned>(kind: &'static str, text: &str) -> Resul
         Some(found) => return Err(other(format!("it is a {found}{}", used_by(found)))),
         None => return Err(other(format!("it has no `\"kind\": \"{kind}\"`"))),
     }
-    match seen.version {
-        Some(VERSION) => {}
-        Some(found) => return Err(DocumentError::Newer { found }),
-        None => return Err(other("it has no version".to_owned())),
+    let found = seen.version.ok_or_else(|| other("it has no version".to_owned()))?;
+    if found > known {
+        return Err(DocumentError::Newer { found, known });
     }
     let envelope: Envelope = serde_json::from_str(text).map_err(|error| other(error.to_string()))?;
     if digest(envelope.content.get()) != envelope.digest {
         return Err(DocumentError::Damaged);
     }
-    serde_json::from_str(envelope.content.get()).map_err(|error| other(error.to_string()))
+    let content = envelope.content.get();
+    let parsed = if found == known {
+        serde_json::from_str(content)
+    } else {
+        serde_json::from_str(content)
+            .map(|content| (found..known).fold(content, |content, version| upgrade(version, content)))
+            .and_then(serde_json::from_value)
+    };
+    parsed.map_err(|error| other(error.to_string()))
 }
 
 /// Returns the SHA-256 digest of a text.
@@ -154,20 +179,33 @@ pub(crate) fn digest(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
+    use serde_json::json;
 
     use super::*;
 
+    const PLAN: Format = Format::first("plan");
+
     #[test]
-    fn what_is_not_as_it_was_written_is_refused() {
-        let text = write("plan", &serde_json::json!({"a": 1})).unwrap();
-        assert_eq!(read::<Value>("plan", &text).unwrap()["a"], 1);
-        assert_eq!(read::<Value>("plan", &text.replace(":1}", ":2}")), Err(DocumentError::Damaged));
+    fn changed_and_foreign_files_are_refused() {
+        let text = write(&PLAN, &json!({"a": 1})).unwrap();
+        assert_eq!(read::<Value>(&PLAN, &text).unwrap()["a"], 1);
+        assert_eq!(read::<Value>(&PLAN, &text.replace(":1}", ":2}")), Err(DocumentError::Damaged));
         let newer = text.replace("\"version\":1", "\"version\":2");
-        assert_eq!(read::<Value>("plan", &newer), Err(DocumentError::Newer { found: 2 }));
+        assert_eq!(read::<Value>(&PLAN, &newer), Err(DocumentError::Newer { found: 2, known: 1 }));
         for other in ["", "{}", "[]", &text[..20]] {
-            assert!(matches!(read::<Value>("plan", other), Err(DocumentError::Other { .. })), "{other}");
+            assert!(matches!(read::<Value>(&PLAN, other), Err(DocumentError::Other { .. })), "{other}");
         }
-        assert!(read::<Value>("assembly", &text).is_err());
+        assert!(read::<Value>(&Format::first("assembly"), &text).is_err());
+    }
+
+    #[test]
+    fn older_files_are_upgraded_one_version_at_a_time() {
+        let text = write(&PLAN, &json!([])).unwrap();
+        let upgrade = |version, content: Value| {
+            let steps = content.as_array().unwrap().iter().cloned();
+            steps.chain([json!(version)]).collect()
+        };
+        let newer = Format { kind: "plan", version: 3, upgrade };
+        assert_eq!(read::<Value>(&newer, &text).unwrap(), json!([1, 2]));
     }
 }

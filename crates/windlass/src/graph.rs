@@ -1,13 +1,13 @@
 //! Drawings of assemblies and plans.
 
-use windlass_engine::Ask;
+use windlass_engine::Request;
 use windlass_lifecycle::{Plan, draw_plan, draw_properties, draw_topology};
 use windlass_model::AssemblyName;
 use windlass_plan::draw::Drawing;
 use windlass_source::Diagnostics;
 
 use crate::error::Error;
-use crate::intent::Order;
+use crate::input::AssemblyInput;
 use crate::open::Windlass;
 
 /// The subject of a drawing.
@@ -23,13 +23,17 @@ pub enum GraphView {
 }
 
 impl Windlass {
-    /// Draws the assembly of an order. For the plan view, plans the order against the current state.
+    /// Draws the assembly of an input. For the plan view, plans the input against the current state.
     ///
     /// # Errors
     ///
     /// All problems that prevent planning it.
-    pub async fn graph(&self, order: &Order, view: GraphView) -> Result<(Drawing, Diagnostics), Error> {
-        let (desired, warnings) = self.desired(order).await?;
+    pub async fn graph(
+        &self,
+        input: &AssemblyInput,
+        view: GraphView,
+    ) -> Result<(Drawing, Diagnostics), Error> {
+        let (desired, warnings) = self.desired(input).await?;
         let drawing = match view {
             GraphView::Topology => draw_topology(&desired.topology),
             GraphView::Properties => draw_properties(&desired.topology),
@@ -37,8 +41,8 @@ impl Windlass {
                 let name = desired.topology.name().clone();
                 let title = format!("{name}: plan");
                 let preview = match self.store(false).await? {
-                    Some(store) => self.engine(store).preview(&name, Ask::Up(Box::new(desired))).await?,
-                    None => self.means().preview_new(Ask::Up(Box::new(desired)))?,
+                    Some(store) => self.engine(store).preview(&name, Request::up(desired)).await?,
+                    None => self.means().preview_new(Request::up(desired))?,
                 };
                 draw_plan(title, &preview.plan)
             }

@@ -6,277 +6,22 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use windlass_driver::Package;
-use windlass_engine::{Answer, Ask, Desired, Ended, EngineError, Manner, Prepared, Preview, Stop, Told};
-use windlass_lifecycle::Diff;
-use windlass_lifecycle::Plan;
+use windlass_engine::{Answer, Desired, EngineError, Preview, PublishedOutputs, Request, Stop, UpOptions};
 use windlass_model::assembly::ElementKind;
 use windlass_model::instance::InstanceView;
-use windlass_model::record::{CallRecord, EventRecord, InstanceRecord, ProcessRecord};
+use windlass_model::record::{CallRecord, InstanceRecord};
 use windlass_model::{
-    Action, AssemblyName, CallId, Element, ElementName, ProcessId, PropertyName, Seq, State, Topology,
-    Transition,
+    Action, AssemblyName, CallId, Element, ElementName, ProcessId, PropertyName, Topology, Transition,
 };
-use windlass_source::{Diagnostic, Diagnostics, Place};
-use windlass_store::{Store, Watch};
+use windlass_source::{Diagnostic, Diagnostics};
+use windlass_store::Store;
 
-use crate::desired::{self, Asked, desired, variable};
+use crate::desired::{self, desired};
 use crate::error::Error;
+use crate::input::AssemblyInput;
 use crate::open::Windlass;
-use crate::request::Theirs;
+use crate::started::Started;
 use crate::view::plan::{DriftView, PlanView};
-
-/// An assembly to create or change, or to plan.
-#[derive(Debug, Clone)]
-#[must_use]
-pub struct Order {
-    pub(crate) file: PathBuf,
-    pub(crate) name: Option<AssemblyName>,
-    pub(crate) parameters: BTreeMap<String, Value>,
-    pub(crate) places: BTreeMap<String, Place>,
-    pub(crate) open: Vec<String>,
-    pub(crate) environment: BTreeMap<String, String>,
-    pub(crate) catalog: Vec<PathBuf>,
-    pub(crate) goal: State,
-    pub(crate) adopt: bool,
-    pub(crate) replace: Vec<String>,
-    pub(crate) target: Vec<String>,
-}
-
-impl Order {
-    /// Creates an order for the descriptor in a file or folder.
-    pub fn new(file: impl Into<PathBuf>) -> Self {
-        Self {
-            file: file.into(),
-            name: None,
-            parameters: BTreeMap::new(),
-            places: BTreeMap::new(),
-            open: Vec::new(),
-            environment: BTreeMap::new(),
-            catalog: Vec::new(),
-            goal: State::Active,
-            adopt: false,
-            replace: Vec::new(),
-            target: Vec::new(),
-        }
-    }
-
-    /// Sets the assembly's name. Default: the middle part of the descriptor's name.
-    pub fn name(mut self, name: Option<AssemblyName>) -> Self {
-        self.name = name;
-        self
-    }
-
-    /// Sets the value of a property.
-    pub fn parameter(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.parameters.insert(name.into(), value.into());
-        self
-    }
-
-    /// Sets the source location of a parameter name, for messages.
-    pub fn parameter_at(mut self, name: impl Into<String>, place: Place) -> Self {
-        self.places.insert(name.into(), place);
-        self
-    }
-
-    /// Sets a property to a value that others could see, as on a command line. If the property is a secret,
-    /// planning warns.
-    pub fn open_parameter(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        let name = name.into();
-        self.open.push(name.clone());
-        self.parameter(name, value)
-    }
-
-    /// Sets values for properties that have no [`parameter`](Self::parameter). The variable of a property is
-    /// its name in upper case with `_` for `-` and `.`: `NODE_COUNT` is `node-count`. Others could see these
-    /// values, too.
-    ///
-    /// Variables without a matching property are ignored, because an environment serves many assemblies.
-    /// Variables of properties that can't be set are ignored, too.
-    pub fn environment(mut self, values: impl IntoIterator<Item = (String, String)>) -> Self {
-        self.environment.extend(values);
-        self
-    }
-
-    /// Tells whether the order has a value for a property, including values from the environment.
-    pub(crate) fn gives(&self, name: &str) -> bool {
-        self.parameters.contains_key(name) || self.environment.contains_key(&variable(name))
-    }
-
-    /// Copies the value that another order has for a property.
-    pub(crate) fn parameter_of(mut self, given: &Self, name: &str) -> Self {
-        if let Some(value) = given.parameters.get(name) {
-            let is_open = given.open.iter().any(|open| open == name);
-            let place = given.places.get(name).cloned();
-            self = if is_open {
-                self.open_parameter(name, value.clone())
-            } else {
-                self.parameter(name, value.clone())
-            };
-            return place.into_iter().fold(self, |order, place| order.parameter_at(name, place));
-        }
-        let variable = variable(name);
-        let value = given.environment.get(&variable).cloned();
-        self.environment(value.map(|value| (variable, value)))
-    }
-
-    /// Sets the goal state of all parts. Default: Active.
-    pub fn goal(mut self, goal: State) -> Self {
-        self.goal = goal;
-        self
-    }
-
-    /// Adopts existing instances instead of creating new ones.
-    pub fn adopt(mut self, adopt: bool) -> Self {
-        self.adopt = adopt;
-        self
-    }
-
-    /// Adds parts to be re-created even if they have not changed. Names are relative to the assembly: `B__1`.
-    pub fn replace(mut self, parts: impl IntoIterator<Item = String>) -> Self {
-        self.replace.extend(parts);
-        self
-    }
-
-    /// Limits the plan to parts and their dependencies. Names are relative to the assembly: `B__1`.
-    pub fn target(mut self, parts: impl IntoIterator<Item = String>) -> Self {
-        self.target.extend(parts);
-        self
-    }
-
-    /// Adds folders that are searched for descriptors.
-    pub fn catalog(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
-        self.catalog.extend(folders);
-        self
-    }
-}
-
-/// A process that is ready to run, or that the daemon already runs.
-#[must_use = "nothing happens before it is run"]
-pub struct Started {
-    work: Work,
-    warnings: Diagnostics,
-    store: Arc<dyn Store>,
-    from: Seq,
-}
-
-/// The orchestrator of a process: this one, or another.
-enum Work {
-    Own(Box<Prepared>),
-    Theirs(Box<Theirs>),
-}
-
-impl Started {
-    pub(crate) fn own(prepared: Prepared, warnings: Diagnostics, store: Arc<dyn Store>, from: Seq) -> Self {
-        Self { work: Work::Own(Box::new(prepared)), warnings, store, from }
-    }
-
-    pub(crate) fn theirs(theirs: Theirs, warnings: Diagnostics, store: Arc<dyn Store>, from: Seq) -> Self {
-        Self { work: Work::Theirs(Box::new(theirs)), warnings, store, from }
-    }
-
-    /// Returns the plan.
-    pub fn plan(&self) -> &Plan {
-        match &self.work {
-            Work::Own(prepared) => prepared.plan(),
-            Work::Theirs(theirs) => &theirs.plan,
-        }
-    }
-
-    /// Returns the plan as a view. Its changes are known only for processes that run here.
-    pub fn plan_view(&self) -> PlanView {
-        let (changes, undone): (Diff, Diff) = match &self.work {
-            Work::Own(prepared) => (prepared.diff().clone(), prepared.undone().clone()),
-            Work::Theirs(_) => (Diff::default(), Diff::default()),
-        };
-        PlanView::new(self.process().assembly.clone(), self.plan(), changes).undone(undone)
-    }
-
-    /// Returns the process.
-    pub fn process(&self) -> &ProcessRecord {
-        match &self.work {
-            Work::Own(prepared) => prepared.process(),
-            Work::Theirs(theirs) => &theirs.process,
-        }
-    }
-
-    /// Tells whether [`run`](Self::run) executes the process here. Otherwise another orchestrator already
-    /// executes it.
-    pub fn runs_here(&self) -> bool {
-        matches!(self.work, Work::Own(_))
-    }
-
-    /// Returns warnings about the descriptors.
-    pub fn warnings(&self) -> &Diagnostics {
-        &self.warnings
-    }
-
-    /// Follows the events of the assembly from now on. Events are reported only once they are durable.
-    pub fn follow(&self) -> Following {
-        let process = self.process();
-        Following {
-            store: self.store.clone(),
-            watch: self.store.watch(self.from),
-            seen: self.from,
-            assembly: process.assembly.clone(),
-            only: (!self.runs_here()).then_some(process.id),
-        }
-    }
-
-    /// Runs the process to its end. For a process of another orchestrator, waits for its end.
-    ///
-    /// # Errors
-    ///
-    /// If the store fails, or the other orchestrator has exited. Committed work stays; the same intent
-    /// resumes from there.
-    pub async fn run(self, stop: &Stop) -> Result<Ended, Error> {
-        match self.work {
-            Work::Own(prepared) => Ok(prepared.run(stop).await?),
-            Work::Theirs(theirs) => theirs.ended(self.from, stop).await,
-        }
-    }
-}
-
-/// A stream of an assembly's events, as they become durable.
-pub struct Following {
-    store: Arc<dyn Store>,
-    watch: Watch,
-    seen: Seq,
-    assembly: AssemblyName,
-    /// The process to follow; `None` for all events of the assembly.
-    only: Option<ProcessId>,
-}
-
-impl Following {
-    /// Waits for events and returns them in order. The future may be dropped while it waits; no event is
-    /// missed.
-    ///
-    /// # Errors
-    ///
-    /// If the store can't be read.
-    pub async fn next(&mut self) -> Result<Vec<EventRecord>, Error> {
-        loop {
-            self.watch.next().await?;
-            let events = self.ready().await?;
-            if !events.is_empty() {
-                return Ok(events);
-            }
-        }
-    }
-
-    /// Returns the events that were not returned yet.
-    ///
-    /// # Errors
-    ///
-    /// If the store can't be read.
-    pub async fn ready(&mut self) -> Result<Vec<EventRecord>, Error> {
-        let mut events = self.store.events_of(&self.assembly, self.seen, 10_000).await?;
-        if let Some(last) = events.last() {
-            self.seen = last.seq;
-        }
-        events.retain(|event| self.only.is_none_or(|only| event.draft.process == Some(only)));
-        Ok(events)
-    }
-}
 
 impl Windlass {
     /// Prepares to create an assembly, or to change or repair an existing one.
@@ -284,17 +29,17 @@ impl Windlass {
     /// # Errors
     ///
     /// All problems that prevent it. Nothing has been changed then.
-    pub async fn up(&self, order: Order, stop: &Stop) -> Result<Started, Error> {
-        let (desired, warnings) = self.desired(&order).await?;
+    pub async fn up(&self, input: AssemblyInput, stop: &Stop) -> Result<Started, Error> {
+        let (desired, warnings) = self.desired(&input).await?;
         let name = desired.topology.name().clone();
-        self.bring_up(&name, Ask::Up(Box::new(desired)), warnings, stop).await
+        self.bring_up(&name, Request::up(desired), warnings, stop).await
     }
 
     /// Prepares an intent on an assembly that may not exist yet.
     pub(crate) async fn bring_up(
         &self,
         name: &AssemblyName,
-        ask: Ask,
+        request: Request,
         warnings: Diagnostics,
         stop: &Stop,
     ) -> Result<Started, Error> {
@@ -302,10 +47,10 @@ impl Windlass {
             store
         } else {
             // This may be the first assembly of the project: a refused intent must not leave a store behind.
-            self.means().preview_new(ask.clone())?;
+            self.means().preview_new(request.clone())?;
             self.store_or_new().await?
         };
-        self.start(store, name, ask, warnings, stop).await
+        self.start(store, name, request, warnings, stop).await
     }
 
     /// Prepares to change an existing assembly: take it down, retry, scale, heal, and so on.
@@ -313,13 +58,19 @@ impl Windlass {
     /// # Errors
     ///
     /// All problems that prevent it. Nothing has been changed then.
-    pub async fn change(&self, name: &AssemblyName, ask: Ask, stop: &Stop) -> Result<Started, Error> {
+    pub async fn change(
+        &self,
+        name: &AssemblyName,
+        request: impl Into<Request>,
+        stop: &Stop,
+    ) -> Result<Started, Error> {
+        let request = request.into();
         let store = self.store_of(name).await?;
-        self.start(store, name, ask, Diagnostics::default(), stop).await
+        self.start(store, name, request, Diagnostics::default(), stop).await
     }
 
     /// Reads the current packages of an existing assembly from disk, around its descriptor `file`. The result
-    /// is the input of [`Ask::DownWith`].
+    /// is the input of [`Request::down_with`].
     ///
     /// # Errors
     ///
@@ -344,13 +95,14 @@ impl Windlass {
         &self,
         store: Arc<dyn Store>,
         name: &AssemblyName,
-        ask: Ask,
+        request: Request,
         warnings: Diagnostics,
         stop: &Stop,
     ) -> Result<Started, Error> {
         let from = store.last_event().await?;
         // Boxed: a future of this size would enlarge every future that awaits it.
-        let prepared = Box::pin(self.engine(store.clone()).prepare(name, ask, &self.holder(), stop)).await?;
+        let prepared =
+            Box::pin(self.engine(store.clone()).prepare(name, request, &self.holder(), stop)).await?;
         Ok(Started::own(prepared, warnings, store, from))
     }
 
@@ -359,18 +111,18 @@ impl Windlass {
     /// # Errors
     ///
     /// All problems that prevent it.
-    pub async fn plan(&self, order: &Order) -> Result<(PlanView, Diagnostics), Error> {
-        let (desired, warnings) = self.desired(order).await?;
+    pub async fn plan(&self, input: &AssemblyInput) -> Result<(PlanView, Diagnostics), Error> {
+        let (desired, warnings) = self.desired(input).await?;
         let name = desired.topology.name().clone();
-        let preview = self.preview_up(&name, Ask::Up(Box::new(desired))).await?;
+        let preview = self.preview_up(&name, Request::up(desired)).await?;
         Ok((PlanView::new(name, &preview.plan, preview.diff).undone(preview.undone), warnings))
     }
 
     /// Plans an intent on an assembly that may not exist yet.
-    pub(crate) async fn preview_up(&self, name: &AssemblyName, ask: Ask) -> Result<Preview, Error> {
+    pub(crate) async fn preview_up(&self, name: &AssemblyName, request: Request) -> Result<Preview, Error> {
         Ok(match self.store(false).await? {
-            Some(store) => Box::pin(self.engine(store).preview(name, ask)).await?,
-            None => self.means().preview_new(ask)?,
+            Some(store) => Box::pin(self.engine(store).preview(name, request)).await?,
+            None => self.means().preview_new(request)?,
         })
     }
 
@@ -393,9 +145,10 @@ impl Windlass {
     /// # Errors
     ///
     /// All problems that prevent it.
-    pub async fn preview(&self, name: &AssemblyName, ask: Ask) -> Result<PlanView, Error> {
+    pub async fn preview(&self, name: &AssemblyName, request: impl Into<Request>) -> Result<PlanView, Error> {
+        let request = request.into();
         let store = self.store_of(name).await?;
-        let preview = Box::pin(self.engine(store).preview(name, ask)).await?;
+        let preview = Box::pin(self.engine(store).preview(name, request)).await?;
         Ok(PlanView::new(name.clone(), &preview.plan, preview.diff).undone(preview.undone))
     }
 
@@ -479,8 +232,8 @@ impl Windlass {
         name: &AssemblyName,
         given: BTreeMap<String, Value>,
         open: &[String],
-    ) -> Result<(Told, Vec<Diagnostic>), Error> {
-        let mut published = Told::default();
+    ) -> Result<(PublishedOutputs, Vec<Diagnostic>), Error> {
+        let mut published = PublishedOutputs::default();
         for (property, value) in given {
             let property: PropertyName = property
                 .parse()
@@ -550,25 +303,14 @@ impl Windlass {
         Ok(calls.into_iter().filter_map(unknown).filter(|(_, outputs)| !outputs.is_empty()).collect())
     }
 
-    pub(crate) async fn desired(&self, order: &Order) -> Result<(Desired, Diagnostics), Error> {
+    pub(crate) async fn desired(&self, input: &AssemblyInput) -> Result<(Desired, Diagnostics), Error> {
         let store = self.store(false).await?;
         let means = self.means();
-        let asked = Asked {
-            project: &self.project,
-            means: &means,
-            file: &order.file,
-            name: order.name.as_ref(),
-            parameters: &order.parameters,
-            places: &order.places,
-            open: &order.open,
-            environment: &order.environment,
-            catalog: &order.catalog,
-        };
         // Boxed because of its size.
-        let (mut desired, warnings) = Box::pin(desired(&asked, store.clone())).await?;
+        let (mut desired, warnings) = Box::pin(desired(&self.project, &means, input, store.clone())).await?;
         let topology = &desired.topology;
         // A scaled cluster has nodes that the descriptor does not list.
-        let is_partial = !(order.replace.is_empty() && order.target.is_empty());
+        let is_partial = !(input.replace.is_empty() && input.target.is_empty());
         let before = match store.filter(|_| is_partial) {
             Some(store) => store.load(topology.name()).await?.map(|snapshot| snapshot.assembly.topology),
             None => None,
@@ -576,8 +318,8 @@ impl Windlass {
         let names = |parts: &[String]| -> Result<_, Error> {
             parts.iter().map(|part| part_of(topology, before.as_ref(), part)).collect()
         };
-        let (replace, target) = (names(&order.replace)?, names(&order.target)?);
-        desired.manner = Manner { goal: order.goal, adopt: order.adopt, replace, target };
+        let (replace, target) = (names(&input.replace)?, names(&input.target)?);
+        desired.options = UpOptions { goal: input.goal, adopt: input.adopt, replace, target };
         Ok((desired, warnings))
     }
 

@@ -5,7 +5,9 @@
 //! | module | content |
 //! |---|---|
 //! | [`open`](mod@open) | [`Windlass`]: a project with its store, drivers and runtimes |
+//! | [`input`] | the descriptor, parameters and options of an assembly |
 //! | [`intent`] | intents: up, down, retry and other changes |
+//! | [`started`] | processes: those that run here, and those of another orchestrator |
 //! | [`request`] | submitting intents to the daemon |
 //! | [`daemon`] | the daemon: requests, metrics, policies, health |
 //! | [`transfer`] | moving an assembly to another store |
@@ -36,6 +38,7 @@ pub mod error;
 pub mod explain;
 pub mod graph;
 pub mod images;
+pub mod input;
 pub mod intent;
 mod nesting;
 pub mod open;
@@ -48,6 +51,7 @@ pub mod resolve;
 mod runtimes;
 pub mod saved;
 pub mod schema;
+pub mod started;
 mod system;
 pub mod transfer;
 pub mod view;
@@ -65,7 +69,8 @@ pub use windlass_source as source;
 pub use windlass_store as store;
 
 pub use error::Error;
-pub use intent::{Following, Order, Started};
+pub use input::AssemblyInput;
 pub use open::{Settings, Windlass};
 pub use request::Pending;
 pub use saved::SavedPlan;
+pub use started::{Following, Started};

@@ -60,14 +60,3 @@ impl Places for ProjectPlaces {
         self.runtimes.all().await
     }
 }
-
-/// Formats an error with all its causes.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
-}

@@ -7,12 +7,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde::{Serialize, Serializer};
 use windlass_project::Overlay;
 use windlass_project::disk::{replace, shown};
-use windlass_source::{Code, Diagnostic, Diagnostics, Fix, Place, apply_fixes};
+use windlass_source::{Diagnostic, Diagnostics, Fix, apply_fixes};
 
-use crate::check::{CheckView, check_over};
+use crate::check::{AppliedFix, CheckView, RepairedFile, check_over};
 use crate::error::Error;
 
 /// Maximum number of check rounds. Each round fixes something, and problems that hide each other are not
@@ -22,38 +21,6 @@ const ROUNDS: usize = 32;
 /// Maximum number of fixes tried one by one in a round, if applying all of them together would break
 /// something.
 const MOST_TRIED: usize = 500;
-
-/// A file that was repaired.
-#[derive(Debug, Clone, Serialize)]
-pub struct RepairedFile {
-    /// The path of the file, for display.
-    pub file: String,
-    /// The applied fixes.
-    pub fixes: Vec<AppliedFix>,
-    /// Its text before the repair.
-    #[serde(skip)]
-    pub before: String,
-    /// Its text after the repair.
-    #[serde(skip)]
-    pub after: String,
-}
-
-/// A fix that was applied.
-#[derive(Debug, Clone, Serialize)]
-pub struct AppliedFix {
-    /// The code of the diagnostic.
-    pub code: Code,
-    /// The fix, as an instruction: ``write `description` ``.
-    pub description: String,
-    /// The place, in the text before this fix.
-    #[serde(serialize_with = "line_and_column")]
-    pub place: Place,
-}
-
-fn line_and_column<S: Serializer>(place: &Place, serializer: S) -> Result<S::Ok, S::Error> {
-    let start = place.start();
-    BTreeMap::from([("line", start.line), ("column", start.column)]).serialize(serializer)
-}
 
 /// The use of the repaired texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,26 +1,17 @@
 //! Submission of intents to the daemon, as requests.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use windlass_engine::{Ask, Ended, EngineError, Stop, Tally};
-use windlass_lifecycle::Plan;
-use windlass_model::record::{Event, ProcessRecord, StepState};
+use windlass_engine::{EngineError, Request, Stop};
 use windlass_model::request::{RequestRecord, RequestStatus};
 use windlass_model::{AssemblyName, ProcessId, RequestId, Seq};
-use windlass_plan::StepNumber;
 use windlass_source::Diagnostics;
-use windlass_store::{Holder, Snapshot, Store, StoreError};
+use windlass_store::{Store, StoreError};
 
 use crate::error::Error;
-use crate::intent::{Order, Started};
+use crate::input::AssemblyInput;
 use crate::open::Windlass;
-
-/// Interval of the check whether an orchestrator still holds the assembly.
-const LOOK: Duration = Duration::from_secs(1);
-
-/// Number of consecutive checks without a holder after which no orchestrator is expected.
-const LOOKS: u32 = 3;
+use crate::started::{Absence, LOOK, Started, Theirs};
 
 /// A request that was submitted to the daemon.
 #[must_use = "it may not have begun yet"]
@@ -39,21 +30,21 @@ impl Windlass {
     ///
     /// If the descriptor, the packages or the parameters are wrong, or the store can't be written. Other
     /// problems are found when the request is executed.
-    pub async fn ask_up(&self, order: &Order) -> Result<Pending<'_>, Error> {
-        let (desired, warnings) = self.desired(order).await?;
+    pub async fn ask_up(&self, input: &AssemblyInput) -> Result<Pending<'_>, Error> {
+        let (desired, warnings) = self.desired(input).await?;
         let name = desired.topology.name().clone();
-        self.ask_for_new(&name, Ask::Up(Box::new(desired)), warnings).await
+        self.ask_for_new(&name, Request::up(desired), warnings).await
     }
 
     /// Submits a request on an assembly that may not exist yet.
     pub(crate) async fn ask_for_new(
         &self,
         name: &AssemblyName,
-        ask: Ask,
+        request: Request,
         warnings: Diagnostics,
     ) -> Result<Pending<'_>, Error> {
         let store = self.store_or_new().await?;
-        self.leave(store, name, ask, warnings).await
+        self.leave(store, name, request, warnings).await
     }
 
     /// Submits a request to change an assembly.
@@ -61,20 +52,21 @@ impl Windlass {
     /// # Errors
     ///
     /// If the store can't be written. Other problems are found when the request is executed.
-    pub async fn ask(&self, name: &AssemblyName, ask: Ask) -> Result<Pending<'_>, Error> {
+    pub async fn ask(&self, name: &AssemblyName, request: impl Into<Request>) -> Result<Pending<'_>, Error> {
+        let request = request.into();
         let store = self.store_of(name).await?;
-        self.leave(store, name, ask, Diagnostics::default()).await
+        self.leave(store, name, request, Diagnostics::default()).await
     }
 
     async fn leave(
         &self,
         store: Arc<dyn Store>,
         name: &AssemblyName,
-        ask: Ask,
+        request: Request,
         warnings: Diagnostics,
     ) -> Result<Pending<'_>, Error> {
         let from = store.last_event().await?;
-        let request = self.engine(store.clone()).request(name, &ask, &self.holder()).await?;
+        let request = self.engine(store.clone()).request(name, request, &self.holder()).await?;
         Ok(Pending { windlass: self, store, request, warnings, from })
     }
 
@@ -103,18 +95,6 @@ impl Windlass {
             Some(RequestStatus::Pending) => Ok(()),
             Some(status) => Err(Error::NotPending { request, status }),
         }
-    }
-}
-
-/// Counts consecutive checks that find no holder.
-#[derive(Default)]
-struct Absence(u32);
-
-impl Absence {
-    /// Counts a check, and tells whether the holder has been missing for too long.
-    fn is_long(&mut self, holder: Option<&Holder>) -> bool {
-        self.0 = if holder.is_some() { 0 } else { self.0 + 1 };
-        self.0 >= LOOKS
     }
 }
 
@@ -199,74 +179,5 @@ impl Pending<'_> {
             from = event.seq;
         }
         Ok(Started::theirs(theirs, self.warnings.clone(), self.store.clone(), from))
-    }
-}
-
-/// A process that another orchestrator runs.
-pub(crate) struct Theirs {
-    store: Arc<dyn Store>,
-    pub(crate) process: ProcessRecord,
-    pub(crate) plan: Plan,
-}
-
-impl Theirs {
-    async fn find(store: Arc<dyn Store>, name: &AssemblyName, process: ProcessId) -> Result<Self, Error> {
-        let found = store.process(process).await?.filter(|found| found.assembly == *name);
-        let process = found.ok_or_else(|| StoreError::NoProcess { scope: name.clone(), process })?;
-        let plan = serde_json::from_str(process.plan.as_str()).map_err(|error| Error::Refused {
-            why: format!("the plan of {} can't be read: {error}", process.id),
-            is_input: false,
-        })?;
-        Ok(Self { store, process, plan })
-    }
-
-    /// Waits until the process has ended. If `stop` is triggered, requests that its orchestrator stops it.
-    pub(crate) async fn ended(self, from: Seq, stop: &Stop) -> Result<Ended, Error> {
-        let ProcessRecord { id, assembly, .. } = &self.process;
-        let mut watch = self.store.watch(from);
-        let mut seen = from;
-        let mut absence = Absence::default();
-        let mut look = tokio::time::interval(LOOK);
-        let mut asked = false;
-        loop {
-            let events = self.store.events_of(assembly, seen, usize::MAX).await?;
-            let is_end = |event: &Event| matches!(event, Event::ProcessEnded { .. });
-            if events.iter().any(|event| event.draft.process == Some(*id) && is_end(&event.draft.body)) {
-                return self.end().await;
-            }
-            seen = events.last().map_or(seen, |last| last.seq);
-            tokio::select! {
-                () = stop.soon.cancelled(), if !asked => {
-                    asked = true;
-                    self.store.ask_to_stop(assembly, *id).await?;
-                }
-                woken = watch.next() => drop(woken?),
-                _ = look.tick() => {
-                    let holder = self.store.holder(assembly).await?;
-                    if absence.is_long(holder.as_ref()) {
-                        return Err(Error::Deserted { assembly: assembly.clone(), process: *id });
-                    }
-                }
-            }
-        }
-    }
-
-    /// Reads the result of the ended process.
-    async fn end(&self) -> Result<Ended, Error> {
-        let ProcessRecord { id, assembly, .. } = &self.process;
-        let found = self.store.process_history(*id).await?;
-        let found = found.ok_or_else(|| StoreError::NoProcess { scope: assembly.clone(), process: *id })?;
-        let mut tally = Tally::default();
-        for step in &found.steps {
-            let planned = self.plan.step(StepNumber(step.step.0));
-            let calls = planned
-                .and_then(|planned| planned.task.work())
-                .is_some_and(windlass_model::work::Work::has_calls);
-            if let StepState::Done(end) = &step.state {
-                tally.count(end, calls);
-            }
-        }
-        let snapshot: Option<Snapshot> = self.store.load(assembly).await?;
-        Ok(Ended::of(found.process, tally, snapshot))
     }
 }

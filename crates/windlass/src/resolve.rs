@@ -7,7 +7,7 @@ use windlass_source::{Diagnostics, Place};
 
 use crate::desired::{open, with_environment};
 use crate::error::Error;
-use crate::intent::Order;
+use crate::input::AssemblyInput;
 use crate::open::Windlass;
 
 /// A descriptor with known values filled in.
@@ -19,7 +19,7 @@ pub struct ResolveView {
     pub assembly: AssemblyName,
     /// The descriptor as data. Every scalar is text, spelled as in the descriptor.
     pub descriptor: DescriptorData,
-    /// The unresolved references, in the order of the canonical form.
+    /// The unresolved references, in the input of the canonical form.
     pub left: Vec<LeftView>,
 }
 
@@ -64,16 +64,16 @@ impl Windlass {
     ///
     /// All errors of the descriptor and the parameters. A missing required parameter or part descriptor is
     /// not an error here.
-    pub fn resolve(&self, order: &Order) -> Result<(ResolveView, Diagnostics), Error> {
-        let opened = open(&self.project, &order.file, &order.catalog)?;
+    pub fn resolve(&self, input: &AssemblyInput) -> Result<(ResolveView, Diagnostics), Error> {
+        let opened = open(&self.project, &input.file, &input.catalog)?;
         if opened.diagnostics.has_errors() {
             return Err(Error::Input(opened.diagnostics));
         }
         let Some(descriptor) = opened.assembly.name.as_ref().map(|name| &name.value) else {
             return Err(Error::Input(opened.diagnostics));
         };
-        let name = order.name.as_ref().unwrap_or(&descriptor.name);
-        let (parameters, _) = with_environment(&order.parameters, &order.environment, &opened.assembly);
+        let name = input.name.as_ref().unwrap_or(&descriptor.name);
+        let (parameters, _) = with_environment(&input.parameters, &input.environment, &opened.assembly);
         let request = Request::new(name, &parameters, &opened.catalog).existing(self.project.existing());
         let mut resolved = resolve(&opened.assembly, request).map_err(Error::Input)?;
         let left = std::mem::take(&mut resolved.left).into_iter().map(|left| LeftView {

@@ -18,7 +18,7 @@ use windlass_executor::sandbox::{SandboxOptions, SandboxRuntime};
 use windlass_executor::{Owner, Runtime, RuntimeError};
 
 use crate::engines::{Note, Noted, Notes};
-use crate::places::chain;
+use crate::error::chain;
 
 /// The engine of a location that names none.
 const USUAL_ENGINE: &str = "docker";

@@ -4,10 +4,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use windlass::Windlass;
-use windlass::engine::{Answer, Arguments, Ask};
-use windlass::lifecycle::Scale;
-use windlass::model::record::Assumption;
-use windlass::model::{AssemblyName, PropertyName};
+use windlass::engine::{Answer, Arguments, Request};
+use windlass::model::record::{Assumption, Intent};
+use windlass::model::{AssemblyName, ElementName, PropertyName};
 use windlass::view::ask::CancelView;
 use windlass::view::plan::PlanView;
 
@@ -31,20 +30,20 @@ struct Change<'a> {
 }
 
 impl Change<'_> {
-    async fn run(self, ask: impl AsyncFnOnce(&Windlass) -> Result<Ask, windlass::Error>) -> ExitCode {
+    async fn run(self, request: impl AsyncFnOnce(&Windlass) -> Result<Request, windlass::Error>) -> ExitCode {
         let HowArgs { dry, output, queue, run } = self.how;
         let windlass = match open_against(None, Some(run), &self.command, self.force) {
             Ok(windlass) => windlass,
             Err(error) => return fail(&error),
         };
-        let ask = match ask(&windlass).await {
-            Ok(ask) => ask,
+        let request = match request(&windlass).await {
+            Ok(request) => request,
             Err(error) => return fail(&error),
         };
         if dry.dry_run {
             let planned = match output {
-                Some(file) => self.save(&windlass, ask, file).await,
-                None => windlass.preview(self.name, ask).await,
+                Some(file) => self.save(&windlass, request, file).await,
+                None => windlass.preview(self.name, request).await,
             };
             return match planned {
                 Ok(view) => {
@@ -56,14 +55,19 @@ impl Change<'_> {
             };
         }
         let stop = signals::listen(grace(run));
-        let own = windlass.change(self.name, ask.clone(), &stop);
-        let theirs = async || windlass.ask(self.name, ask).await;
+        let own = windlass.change(self.name, request.clone(), &stop);
+        let theirs = async || windlass.ask(self.name, request).await;
         process::carry_out(&windlass, *queue, own, theirs, &stop, run.print.format).await
     }
 
     /// Plans the change, and saves the plan.
-    async fn save(&self, windlass: &Windlass, ask: Ask, file: &Path) -> Result<PlanView, windlass::Error> {
-        let (view, saved) = windlass.change_to_save(self.name, ask, self.around).await?;
+    async fn save(
+        &self,
+        windlass: &Windlass,
+        request: Request,
+        file: &Path,
+    ) -> Result<PlanView, windlass::Error> {
+        let (view, saved) = windlass.change_to_save(self.name, request, self.around).await?;
         saved.write(file)?;
         Ok(view)
     }
@@ -75,8 +79,8 @@ pub(crate) async fn down(args: DownArgs) -> ExitCode {
     let around = current_packages.as_deref();
     Change { name, command, how, force: force.force, around }
         .run(async |windlass| match current_packages {
-            None => Ok(Ask::Down),
-            Some(file) => Ok(Ask::DownWith(windlass.current_packages(name, file, &[]).await?)),
+            None => Ok(Intent::Down.into()),
+            Some(file) => Ok(Request::down_with(windlass.current_packages(name, file, &[]).await?)),
         })
         .await
 }
@@ -88,8 +92,8 @@ pub(crate) async fn retry(args: RetryArgs) -> ExitCode {
         Err(code) => return code,
     };
     let command = format!("retry {name}");
-    let ask = async |windlass: &Windlass| {
-        let Some(assume) = *assume else { return Ok(Ask::Retry { assume: None }) };
+    let request = async |windlass: &Windlass| {
+        let Some(assume) = *assume else { return Ok(Intent::Retry.into()) };
         let mut answer = Answer::of_all(assume.into());
         answer.natural.clone_from(natural);
         for subject in of {
@@ -106,9 +110,9 @@ pub(crate) async fn retry(args: RetryArgs) -> ExitCode {
                 tell_unknown(part.local(), &outputs);
             }
         }
-        Ok(Ask::Retry { assume: Some(answer) })
+        Ok(Request::retry(answer))
     };
-    Change { name, command, how, force: false, around: None }.run(ask).await
+    Change { name, command, how, force: false, around: None }.run(request).await
 }
 
 /// Warns about outputs of a part that will stay unknown.
@@ -123,26 +127,27 @@ fn tell_unknown(part: &str, outputs: &[PropertyName]) {
 pub(crate) async fn set_state(args: SetStateArgs) -> ExitCode {
     let SetStateArgs { name, to, how } = &args;
     let command = format!("set-state {name} {to}");
-    Change { name, command, how, force: false, around: None }.run(async |_| Ok(Ask::SetState(*to))).await
+    Change { name, command, how, force: false, around: None }
+        .run(async |_| Ok(Intent::SetState(*to).into()))
+        .await
 }
 
 pub(crate) async fn scale(args: ScaleArgs) -> ExitCode {
     let ScaleArgs { way, name, component, how } = &args;
-    let (word, scale) = match way {
-        Way::Out => ("out", Scale::Out),
-        Way::In => ("in", Scale::In),
+    let (word, intent): (_, fn(ElementName) -> Intent) = match way {
+        Way::Out => ("out", Intent::ScaleOut),
+        Way::In => ("in", Intent::ScaleIn),
     };
     let command = format!("scale {word} {name} {component}");
-    let ask =
-        async |windlass: &Windlass| Ok(Ask::Scale { cluster: windlass.part(name, component).await?, scale });
-    Change { name, command, how, force: false, around: None }.run(ask).await
+    let request = async |windlass: &Windlass| Ok(intent(windlass.part(name, component).await?).into());
+    Change { name, command, how, force: false, around: None }.run(request).await
 }
 
 pub(crate) async fn heal(args: HealArgs) -> ExitCode {
     let HealArgs { name, part, how } = &args;
     let command = format!("heal {name} {part}");
-    let ask = async |windlass: &Windlass| Ok(Ask::Heal(windlass.part(name, part).await?));
-    Change { name, command, how, force: false, around: None }.run(ask).await
+    let request = async |windlass: &Windlass| Ok(Intent::Heal(windlass.part(name, part).await?).into());
+    Change { name, command, how, force: false, around: None }.run(request).await
 }
 
 pub(crate) async fn call(args: CallArgs) -> ExitCode {
@@ -152,24 +157,24 @@ pub(crate) async fn call(args: CallArgs) -> ExitCode {
         Err(code) => return code,
     };
     let command = format!("call {name} {part} {called}");
-    let ask = async |windlass: &Windlass| {
+    let request = async |windlass: &Windlass| {
         let is_secret = |name: &str| !given.open.iter().any(|open| open == name);
         let arguments = Arguments::new(given.values, is_secret)?;
-        Ok(Ask::Call { part: windlass.part(name, part).await?, command: called.clone(), arguments })
+        Ok(Request::call(windlass.part(name, part).await?, called.clone(), arguments))
     };
-    Change { name, command, how, force: false, around: None }.run(ask).await
+    Change { name, command, how, force: false, around: None }.run(request).await
 }
 
 pub(crate) async fn rollback(args: RollbackArgs) -> ExitCode {
     let RollbackArgs { name, to, force, how } = &args;
     let command = format!("rollback {name}");
-    let ask = async |windlass: &Windlass| {
+    let request = async |windlass: &Windlass| {
         if let Some(to) = to {
             windlass.know_process(name, *to).await?;
         }
-        Ok(Ask::Rollback(*to))
+        Ok(Intent::Rollback(*to).into())
     };
-    Change { name, command, how, force: force.force, around: None }.run(ask).await
+    Change { name, command, how, force: force.force, around: None }.run(request).await
 }
 
 pub(crate) async fn cancel(args: CancelArgs) -> ExitCode {

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use similar::{ChangeTag, TextDiff};
+use windlass::check::RepairedFile;
 use windlass::check::{CheckView, check_over, check_text};
-use windlass::repair::{Repair, RepairedFile, repair_paths};
+use windlass::repair::{Repair, repair_paths};
 use windlass::source::{Source, files};
 use windlass::view::sarif::sarif;
 

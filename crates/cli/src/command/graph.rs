@@ -7,7 +7,7 @@ use windlass::graph::GraphView;
 use windlass::model::AssemblyName;
 use windlass::plan::draw::Format;
 
-use super::{fail, open, order};
+use super::{fail, input, open};
 use crate::args::{GraphArgs, GraphFormat, GraphKind};
 use crate::failure::fault;
 use crate::output::{print_document, tell};
@@ -37,12 +37,12 @@ pub(crate) async fn run(args: &GraphArgs) -> ExitCode {
         }
     } else {
         tell_of_other(&args.assembly.file).await;
-        let order = match order(&args.assembly) {
-            Ok(order) => order,
+        let input = match input(&args.assembly) {
+            Ok(input) => input,
             Err(code) => return code,
         };
         match open(Some(&args.assembly.file), None, "graph") {
-            Ok(windlass) => windlass.graph(&order, view).await.map(|(drawing, warnings)| {
+            Ok(windlass) => windlass.graph(&input, view).await.map(|(drawing, warnings)| {
                 diagnostics::print(warnings.iter());
                 drawing
             }),

@@ -36,7 +36,7 @@ use windlass::model::{AssemblyName, ProcessId};
 use windlass::project::Overlay;
 use windlass::source::files::{MAX_SIZE, ReadError};
 use windlass::source::{Code, Diagnostics};
-use windlass::{Error, Order, Settings, Windlass};
+use windlass::{AssemblyInput, Error, Settings, Windlass};
 
 use crate::args::{AssemblyArgs, Cli, Command, RunArgs};
 use crate::exit;
@@ -302,26 +302,30 @@ fn collected(flag: &str, given: &[String], files: &[PathBuf]) -> Result<Paramete
     })
 }
 
-/// Creates an order from arguments, or prints their problems.
-fn order(args: &AssemblyArgs) -> Result<Order, ExitCode> {
-    let order = Order::new(&args.file).name(args.name.clone()).catalog(args.catalog.iter().cloned());
-    with_parameters(order, &args.parameters, &args.params)
+/// Creates an input from arguments, or prints their problems.
+fn input(args: &AssemblyArgs) -> Result<AssemblyInput, ExitCode> {
+    let input = AssemblyInput::new(&args.file).name(args.name.clone()).catalog(args.catalog.iter().cloned());
+    with_parameters(input, &args.parameters, &args.params)
 }
 
-/// Adds parameters to an order: from arguments, then from files, then from the environment.
-fn with_parameters(mut order: Order, given: &[String], files: &[PathBuf]) -> Result<Order, ExitCode> {
+/// Adds parameters to an input: from arguments, then from files, then from the environment.
+fn with_parameters(
+    mut input: AssemblyInput,
+    given: &[String],
+    files: &[PathBuf],
+) -> Result<AssemblyInput, ExitCode> {
     let Parameters { values, places, open } = collected("-p ", given, files)?;
     for (name, value) in values {
-        order = if open.contains(&name) {
-            order.open_parameter(name, value)
+        input = if open.contains(&name) {
+            input.open_parameter(name, value)
         } else {
-            order.parameter(name, value)
+            input.parameter(name, value)
         };
     }
     for (name, place) in places {
-        order = order.parameter_at(name, place);
+        input = input.parameter_at(name, place);
     }
     let variables = environment_all()
         .filter_map(|(name, value)| Some((name.strip_prefix("WINDLASS_PARAM_")?.to_owned(), value)));
-    Ok(order.environment(variables))
+    Ok(input.environment(variables))
 }

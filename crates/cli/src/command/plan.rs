@@ -10,10 +10,10 @@ use windlass::model::{AssemblyName, StepId};
 use windlass::plan::WaitKind;
 use windlass::source::Diagnostics;
 use windlass::view::plan::{DriftView, PlanView, StepView};
-use windlass::{Order, Windlass};
+use windlass::{AssemblyInput, Windlass};
 
 use self::listing::{Listing, Waits};
-use super::{fail, fail_of_file, open, order, plural, print_json};
+use super::{fail, fail_of_file, input, open, plural, print_json};
 use crate::alike;
 use crate::args::{Format, PlanArgs};
 use crate::failure::fault;
@@ -21,8 +21,8 @@ use crate::output::{BAD, DIM, GOOD, ODD, STRONG, say, styled, tell};
 use crate::{diagnostics, exit};
 
 pub(crate) async fn run(args: PlanArgs) -> ExitCode {
-    let order = match order(&args.assembly) {
-        Ok(order) => order.target(args.parts.target.clone()).replace(args.parts.replace.clone()),
+    let input = match input(&args.assembly) {
+        Ok(input) => input.target(args.parts.target.clone()).replace(args.parts.replace.clone()),
         Err(code) => return code,
     };
     let windlass = match open(Some(&args.assembly.file), None, "plan") {
@@ -30,8 +30,8 @@ pub(crate) async fn run(args: PlanArgs) -> ExitCode {
         Err(error) => return fail_of_file(&error, &args.assembly.file).await,
     };
     let planned = match &args.output {
-        Some(file) => save(&windlass, &order, file).await,
-        None => windlass.plan(&order).await,
+        Some(file) => save(&windlass, &input, file).await,
+        None => windlass.plan(&input).await,
     };
     let closed = windlass.close().await;
     match planned.and_then(|planned| closed.map(|()| planned)) {
@@ -67,10 +67,10 @@ pub(crate) fn tell_saved(file: Option<&Path>) {
 /// Plans, and saves the plan.
 pub(crate) async fn save(
     windlass: &Windlass,
-    order: &Order,
+    input: &AssemblyInput,
     file: &Path,
 ) -> Result<(PlanView, Diagnostics), windlass::Error> {
-    let (view, saved, warnings) = windlass.plan_to_save(order).await?;
+    let (view, saved, warnings) = windlass.plan_to_save(input).await?;
     saved.write(file)?;
     Ok((view, warnings))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Value;
-use windlass::engine::{Ask, Ended, Stale, Stop};
+use windlass::engine::{Ended, Stale, Stop};
 use windlass::lifecycle::Diff;
 use windlass::model::record::{Event, EventRecord, Intent, ProcessStatus, StepEnd};
 use windlass::model::request::RequestRecord;
@@ -121,7 +121,7 @@ async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format)
             say!("{} {}", styled(STRONG, "resuming:"), reads_anew(before));
         }
         left.clone_from(&before.stale);
-        ended = match windlass.change(assembly, Ask::Retry { assume: None }, stop).await {
+        ended = match windlass.change(assembly, Intent::Retry, stop).await {
             Ok(started) => run_one(windlass, started, stop, format).await,
             Err(error) => Err(error),
         };

@@ -2,18 +2,18 @@
 
 use std::process::ExitCode;
 
-use super::{fail, open, order, print_json};
+use super::{fail, input, open, print_json};
 use crate::args::{Format, ResolveArgs};
 use crate::output::print_document;
 use crate::{diagnostics, exit};
 
 pub(crate) fn run(args: &ResolveArgs) -> ExitCode {
-    let order = match order(&args.assembly) {
-        Ok(order) => order,
+    let input = match input(&args.assembly) {
+        Ok(input) => input,
         Err(code) => return code,
     };
     let resolved =
-        open(Some(&args.assembly.file), None, "resolve").and_then(|windlass| windlass.resolve(&order));
+        open(Some(&args.assembly.file), None, "resolve").and_then(|windlass| windlass.resolve(&input));
     match resolved {
         Ok((view, warnings)) => {
             diagnostics::print(warnings.iter());

@@ -2,21 +2,21 @@
 
 use std::process::ExitCode;
 
-use windlass::{Order, SavedPlan};
+use windlass::{AssemblyInput, SavedPlan};
 
-use super::{fail, fail_of_file, grace, max_size, open_against, order, plan, process, with_parameters};
+use super::{fail, fail_of_file, grace, input, max_size, open_against, plan, process, with_parameters};
 use crate::args::{AdoptArgs, ApplyArgs, AssemblyArgs, HowArgs, UpArgs};
 use crate::{diagnostics, signals};
 
 pub(crate) async fn run(args: UpArgs) -> ExitCode {
     let UpArgs { assembly, parts, force, how } = args;
-    let manner = |order: Order| order.target(parts.target).replace(parts.replace);
-    bring_up("up", &assembly, &how, force.force, manner).await
+    let options = |input: AssemblyInput| input.target(parts.target).replace(parts.replace);
+    bring_up("up", &assembly, &how, force.force, options).await
 }
 
 pub(crate) async fn adopt(args: AdoptArgs) -> ExitCode {
     let AdoptArgs { assembly, how } = args;
-    bring_up("adopt", &assembly, &how, false, |order| order.adopt(true)).await
+    bring_up("adopt", &assembly, &how, false, |input| input.adopt(true)).await
 }
 
 async fn bring_up(
@@ -24,10 +24,10 @@ async fn bring_up(
     assembly: &AssemblyArgs,
     HowArgs { dry, output, queue, run }: &HowArgs,
     force: bool,
-    manner: impl FnOnce(Order) -> Order,
+    options: impl FnOnce(AssemblyInput) -> AssemblyInput,
 ) -> ExitCode {
-    let order = match order(assembly) {
-        Ok(order) => manner(order),
+    let input = match input(assembly) {
+        Ok(input) => options(input),
         Err(code) => return code,
     };
     let command = format!("{verb} {}", assembly.file.display());
@@ -37,8 +37,8 @@ async fn bring_up(
     };
     if dry.dry_run {
         let planned = match output {
-            Some(file) => plan::save(&windlass, &order, file).await,
-            None => windlass.plan(&order).await,
+            Some(file) => plan::save(&windlass, &input, file).await,
+            None => windlass.plan(&input).await,
         };
         let closed = windlass.close().await;
         return match planned.and_then(|planned| closed.map(|()| planned)) {
@@ -52,13 +52,13 @@ async fn bring_up(
         };
     }
     let stop = signals::listen(grace(run));
-    let own = windlass.up(order.clone(), &stop);
-    let theirs = async || windlass.ask_up(&order).await;
+    let own = windlass.up(input.clone(), &stop);
+    let theirs = async || windlass.ask_up(&input).await;
     process::carry_out(&windlass, *queue, own, theirs, &stop, run.print.format).await
 }
 
 pub(crate) async fn apply(args: ApplyArgs) -> ExitCode {
-    let given = match with_parameters(Order::new(&args.plan), &args.parameters, &args.params) {
+    let given = match with_parameters(AssemblyInput::new(&args.plan), &args.parameters, &args.params) {
         Ok(given) => given,
         Err(code) => return code,
     };

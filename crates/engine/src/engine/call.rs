@@ -12,7 +12,7 @@ use windlass_plan::PlanBuilder;
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Change};
 
-use super::ask::Arguments;
+use super::request::Arguments;
 use crate::error::EngineError;
 use crate::world::World;
 

@@ -5,8 +5,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use serde::Serialize;
-use serde_json::Value;
 use windlass_driver::Package;
 use windlass_lifecycle::Plan;
 use windlass_lifecycle::{
@@ -20,9 +18,9 @@ use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, State
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::Snapshot;
 
-use super::ask::{Arguments, Ask, Desired, Manner};
 use super::call;
 use super::means::Means;
+use super::request::{Arguments, Desired, Request, UpOptions};
 use crate::error::EngineError;
 use crate::world::World;
 
@@ -86,30 +84,24 @@ impl Means {
     /// Drafts an intent.
     pub(super) fn draft(
         &self,
-        ask: Ask,
+        request: Request,
         snapshot: Option<Snapshot>,
         former: Former,
     ) -> Result<Draft, EngineError> {
         let now = self.clock.now();
-        let (ask, expected) = ask.apart();
+        let Request { intent: requested, desired, packages: instead, arguments, expected, .. } = request;
         let before = snapshot.as_ref().map(|snapshot| snapshot.assembly.clone());
         let goal = before.as_ref().map_or(State::Active, |record| record.goal);
-        let mut intent = ask.intent(goal);
+        let mut intent = recorded(&requested, goal);
         let old_secrets = snapshot.as_ref().map(World::texts).unwrap_or_default();
-        let instead = match &ask {
-            Ask::DownWith(packages) => packages.clone(),
-            _ => Vec::new(),
-        };
-        let called = match &ask {
-            Ask::Call { part, command, arguments } => {
-                Some((part.clone(), command.clone(), arguments.clone()))
-            }
+        let called = match &requested {
+            Intent::Call { part, command } => Some((part.clone(), command.clone())),
             _ => None,
         };
-        let mut target = match (ask, &before) {
-            (Ask::Up(desired), before) => up(*desired, before.as_ref(), &old_secrets, now)?,
-            (ask, Some(record)) => stored(ask, record, &former, &mut intent)?,
-            (_, None) => return Err(EngineError::Nothing),
+        let mut target = match (desired, &before) {
+            (Some(desired), before) => up(*desired, before.as_ref(), &old_secrets, now)?,
+            (None, Some(record)) => stored(requested, record, &former, &mut intent)?,
+            (None, None) => return Err(EngineError::Nothing),
         };
         let record = target.record.take();
         let is_new_version = match (&before, &record) {
@@ -159,7 +151,7 @@ impl Means {
             desired: (!goes).then_some(Version { topology: world.topology(), lookup: &world }),
         };
         let planned = match &called {
-            Some((part, command, _)) => call::planned(&world, part, command)?,
+            Some((part, command)) => call::planned(&world, part, command)?,
             None => plan(&situation, &target.options)?,
         };
         if expected.is_some_and(|expected| !expected.is(&planned)) {
@@ -175,11 +167,20 @@ impl Means {
             enrolled,
             secrets: target.secrets,
             packages: target.packages,
-            arguments: called.map(|(_, _, arguments)| arguments),
+            arguments: called.map(|_| arguments),
             broken: target.options.heal.into_iter().collect(),
             before: before_all,
             world,
         })
+    }
+}
+
+/// Returns the intent to record; `goal` is the goal of the assembly before it.
+fn recorded(requested: &Intent, goal: State) -> Intent {
+    match requested {
+        Intent::Retry if goal == State::Absent => Intent::Down,
+        Intent::Retry => Intent::Up,
+        requested => requested.clone(),
     }
 }
 
@@ -198,14 +199,14 @@ fn packages_of(
     Ok(packages)
 }
 
-/// Returns the target of [`Ask::Up`].
+/// Returns the target of [`Request::up`].
 fn up(
     desired: Desired,
     before: Option<&AssemblyRecord>,
     old_secrets: &BTreeMap<SecretRef, Sensitive<String>>,
     now: Timestamp,
 ) -> Result<Target, EngineError> {
-    let Desired { mut topology, descriptor, parameters, secrets, packages, manner } = desired;
+    let Desired { mut topology, descriptor, parameters, secrets, packages, options } = desired;
     let packages: Vec<Arc<Package>> = packages.into_iter().map(Arc::new).collect();
     let pins: BTreeMap<_, _> =
         packages.iter().map(|package| (package.name().clone(), package.digest().clone())).collect();
@@ -219,7 +220,7 @@ fn up(
     if let Some(before) = before {
         (topology, sizes) = keep_sizes(topology, &before.scaled);
     }
-    let Manner { goal, adopt, replace, target } = manner;
+    let UpOptions { goal, adopt, replace, target } = options;
     let mut references = topology.referenced();
     references.extend(before.iter().flat_map(|before| before.references.iter().cloned()));
     let options = Options { goal, adopt, packages: pins.clone(), replace, target, ..Options::default() };
@@ -242,39 +243,39 @@ fn up(
 
 /// Returns the target of an intent on a recorded assembly.
 fn stored(
-    ask: Ask,
+    requested: Intent,
     record: &AssemblyRecord,
     former: &Former,
     intent: &mut Intent,
 ) -> Result<Target, EngineError> {
     let mut next = record.clone();
     let mut options = Options { goal: record.goal, packages: record.packages.clone(), ..Options::default() };
-    match ask {
-        // Neither occurs here: `up` handles the first, and `draft` has unwrapped the second.
-        Ask::Up(_) | Ask::AsPlanned { .. } => {}
+    match requested {
         // The desired assembly stays the same.
-        Ask::Call { .. } => {}
-        Ask::Down | Ask::DownWith(_) => return Ok(nothing()),
-        Ask::Retry { .. } if record.goal == State::Absent => return Ok(nothing()),
-        Ask::Retry { .. } => options.target.clone_from(&former.target),
-        Ask::SetState(state) => {
+        Intent::Up | Intent::Call { .. } => {}
+        Intent::Adopt => options.adopt = true,
+        Intent::Down => return Ok(nothing()),
+        Intent::Retry if record.goal == State::Absent => return Ok(nothing()),
+        Intent::Retry => options.target.clone_from(&former.target),
+        Intent::SetState(state) => {
             next.goal = state;
             options.goal = state;
         }
         // The interrupted process has already recorded the new size.
-        Ask::Scale { .. } if former.unfinished.as_ref() == Some(&*intent) => {}
-        Ask::Scale { cluster, scale } => next = resize(next, &cluster, scale)?,
-        Ask::Heal(element) => {
+        Intent::ScaleOut(_) | Intent::ScaleIn(_) if former.unfinished.as_ref() == Some(&*intent) => {}
+        Intent::ScaleOut(cluster) => next = resize(next, &cluster, Scale::Out)?,
+        Intent::ScaleIn(cluster) => next = resize(next, &cluster, Scale::In)?,
+        Intent::Heal(element) => {
             let element = healable(&record.topology, &element)?.clone();
             options = Options { goal: record.goal, ..Options::heal([element]) };
         }
-        Ask::Rollback(process) => {
+        Intent::Rollback(process) => {
             let process = match former.unfinished {
-                Some(Intent::Rollback(to)) => process.or(Some(to)),
+                Some(Intent::Rollback(to)) => process.or(to),
                 _ => process,
             };
             let version = earlier(&former.versions, record, process)?;
-            *intent = Intent::Rollback(version.process);
+            *intent = Intent::Rollback(Some(version.process));
             let mut references = version.assembly.topology.referenced();
             references.extend(record.references.iter().cloned());
             next = AssemblyRecord {
@@ -445,24 +446,4 @@ pub(super) fn called_on(draft: &Draft) -> BTreeSet<AssemblyName> {
         }
     }
     called
-}
-
-/// Serializes a plan, or a part of a topology, without source places. Two plans with the same work and reasons
-/// have the same essence, even if their descriptors were read from different folders.
-pub fn essence(of: &impl Serialize) -> Value {
-    let mut value = serde_json::to_value(of).unwrap_or_default();
-    strip(&mut value);
-    value
-}
-
-/// Removes the source places.
-fn strip(value: &mut Value) {
-    match value {
-        Value::Object(entries) => {
-            entries.remove("origin");
-            entries.values_mut().for_each(strip);
-        }
-        Value::Array(items) => items.iter_mut().for_each(strip),
-        _ => {}
-    }
 }

@@ -9,8 +9,8 @@ use windlass_model::id::Entropy;
 use windlass_model::{Action, Clock, DescriptorName, Element, Side, Transition};
 
 use super::Preview;
-use super::ask::Ask;
 use super::draft::{Former, resources};
+use super::request::Request;
 use crate::error::{EngineError, Lack, Unplaced};
 use crate::places::Places;
 use crate::world::World;
@@ -32,13 +32,13 @@ pub struct Means {
 }
 
 impl Means {
-    /// Previews [`Ask::Up`], with or without an expected plan, for an assembly that doesn't exist. Reads and
+    /// Previews [`Request::up`], with or without an expected plan, for an assembly that doesn't exist. Reads and
     /// changes nothing.
     ///
     /// # Errors
     /// The reason why the assembly can't be created.
-    pub fn preview_new(&self, ask: Ask) -> Result<Preview, EngineError> {
-        Ok(Preview::of(self.draft(ask, None, Former::default())?, false))
+    pub fn preview_new(&self, request: Request) -> Result<Preview, EngineError> {
+        Ok(Preview::of(self.draft(request, None, Former::default())?, false))
     }
 
     /// Checks that every resource has a location, a driver and a runtime, before anything starts.

@@ -1,12 +1,12 @@
 //! Executes intents under the lease of their assembly.
 
-mod ask;
 mod call;
 mod discover;
 mod draft;
 mod look;
 mod means;
 mod prune;
+mod queue;
 mod references;
 mod request;
 mod settle;
@@ -39,7 +39,6 @@ use crate::monitor::Monitor;
 use crate::stop::Stop;
 use crate::world::World;
 
-pub use ask::{Answer, Argument, Arguments, Ask, Desired, Manner, Told};
 pub(crate) use discover::ByQueries;
 pub use discover::Quest;
 pub(crate) use look::Look;
@@ -47,9 +46,11 @@ pub use look::Seen;
 pub use means::Means;
 pub use prune::Pruned;
 pub use references::{Offer, offer};
+pub use request::{
+    Answer, Argument, Arguments, Desired, PlanFingerprint, PublishedOutputs, Request, UpOptions, fingerprint,
+};
 pub use transfer::{Bundle, HandOver};
 
-pub use draft::essence;
 use draft::{Draft, Former};
 
 /// The settings of execution.
@@ -164,7 +165,7 @@ impl Stale {
 }
 
 impl Ended {
-    /// Tells whether the caller continues with [`Ask::Retry`], because inputs became outdated meanwhile.
+    /// Tells whether the caller continues with [`Intent::Retry`], because inputs became outdated meanwhile.
     ///
     /// This applies to a completed `up` or rollback of the whole assembly. `left` has the outdated inputs after
     /// the previous process. If they are still the same, another retry would not help.
@@ -191,18 +192,23 @@ impl Engine {
     ///
     /// # Errors
     /// The reason why the intent is refused.
-    pub async fn preview(&self, name: &AssemblyName, ask: Ask) -> Result<Preview, EngineError> {
+    pub async fn preview(
+        &self,
+        name: &AssemblyName,
+        request: impl Into<Request>,
+    ) -> Result<Preview, EngineError> {
+        let request = request.into();
         let mut snapshot = self.store.load(name).await?;
         let exists = snapshot.is_some();
-        if !exists && !matches!(ask.bare(), Ask::Up(_)) {
+        if !exists && request.desired.is_none() {
             return Err(self.unknown(name).await?);
         }
         if let Some(recorded) = snapshot.take() {
-            snapshot = Some(self.supposed(name, recorded, ask.assumption()).await?);
+            snapshot = Some(self.supposed(name, recorded, request.answer.clone()).await?);
         }
-        let former = self.former(&ask, snapshot.as_ref()).await?;
-        let goes_on = matches!(ask.bare(), Ask::Retry { .. });
-        let draft = self.means.draft(ask, snapshot, former)?;
+        let former = self.former(&request.intent, snapshot.as_ref()).await?;
+        let goes_on = request.intent == Intent::Retry;
+        let draft = self.means.draft(request, snapshot, former)?;
         if !goes_on {
             self.refuse_if_referenced(&draft).await?;
         }
@@ -216,12 +222,13 @@ impl Engine {
     pub async fn prepare(
         &self,
         name: &AssemblyName,
-        ask: Ask,
+        request: impl Into<Request>,
         holder: &Holder,
         stop: &Stop,
     ) -> Result<Prepared, EngineError> {
+        let request = request.into();
         let lease = self.store.lease(name, holder).await?;
-        match self.prepare_kept(&lease, name, ask, stop, None).await {
+        match self.prepare_kept(&lease, name, request, stop, None).await {
             Ok((draft, process)) => {
                 let Draft { world, plan, diff, undone, .. } = draft;
                 Ok(Prepared { engine: self.clone(), lease, world, process, plan, diff, undone })
@@ -235,11 +242,11 @@ impl Engine {
         &self,
         lease: &Lease,
         name: &AssemblyName,
-        ask: Ask,
+        request: Request,
         stop: &Stop,
-        request: Option<&RequestRecord>,
+        queued: Option<&RequestRecord>,
     ) -> Result<(Draft, ProcessRecord), EngineError> {
-        let prepared = Box::pin(self.prepare_under(lease, name, ask, stop, request));
+        let prepared = Box::pin(self.prepare_under(lease, name, request, stop, queued));
         keeper::keeping(self.store.clone(), lease, prepared).await
     }
 
@@ -247,19 +254,19 @@ impl Engine {
         &self,
         lease: &Lease,
         name: &AssemblyName,
-        ask: Ask,
+        request: Request,
         stop: &Stop,
-        request: Option<&RequestRecord>,
+        queued: Option<&RequestRecord>,
     ) -> Result<(Draft, ProcessRecord), EngineError> {
-        let snapshot = Box::pin(self.settled(lease, name, ask.assumption(), stop)).await?;
-        if snapshot.is_none() && !matches!(ask.bare(), Ask::Up(_)) {
+        let snapshot = Box::pin(self.settled(lease, name, request.answer.clone(), stop)).await?;
+        if snapshot.is_none() && request.desired.is_none() {
             return Err(self.unknown(name).await?);
         }
         let continues = snapshot.as_ref().and_then(|s| s.processes.last().map(|p| p.id));
-        let former = self.former(&ask, snapshot.as_ref()).await?;
+        let former = self.former(&request.intent, snapshot.as_ref()).await?;
         // A retry was checked when its intent was first prepared.
-        let goes_on = matches!(ask.bare(), Ask::Retry { .. });
-        let mut draft = self.means.draft(ask, snapshot, former)?;
+        let goes_on = request.intent == Intent::Retry;
+        let mut draft = self.means.draft(request, snapshot, former)?;
         if !goes_on {
             self.refuse_if_referenced(&draft).await?;
         }
@@ -278,7 +285,7 @@ impl Engine {
                 if stop.soon.is_cancelled() {
                     Err(EngineError::Stopped)
                 } else {
-                    self.begin(lease, &mut draft, continues, request).await
+                    self.begin(lease, &mut draft, continues, queued).await
                 }
             }
             Err(error) => Err(error),
@@ -331,20 +338,22 @@ impl Engine {
     }
 
     /// Reads the past that a draft needs.
-    async fn former(&self, ask: &Ask, snapshot: Option<&Snapshot>) -> Result<Former, EngineError> {
+    async fn former(&self, intent: &Intent, snapshot: Option<&Snapshot>) -> Result<Former, EngineError> {
         let Some(snapshot) = snapshot else { return Ok(Former::default()) };
-        let (name, ask) = (&snapshot.assembly.name, ask.bare());
-        let unfinished = match ask {
-            Ask::Scale { .. } | Ask::Rollback(None) => self.unfinished(name).await?,
+        let name = &snapshot.assembly.name;
+        let unfinished = match intent {
+            Intent::ScaleOut(_) | Intent::ScaleIn(_) | Intent::Rollback(None) => {
+                self.unfinished(name).await?
+            }
             _ => None,
         };
         // The versions since the last reached one describe everything that exists.
         let reached = snapshot.assembly.reached.unwrap_or(ProcessId(0));
-        let versions = match (ask, &unfinished) {
-            (Ask::Rollback(Some(to)), _) | (Ask::Rollback(None), Some(Intent::Rollback(to))) => {
+        let versions = match (intent, &unfinished) {
+            (Intent::Rollback(Some(to)), _) | (Intent::Rollback(None), Some(Intent::Rollback(Some(to)))) => {
                 self.store.versions_since(name, reached.min(*to)).await?
             }
-            (Ask::Rollback(None), _) => {
+            (Intent::Rollback(None), _) => {
                 let before = snapshot.assembly.version.map_or(0, |version| version.0.saturating_sub(1));
                 self.store.versions_since(name, reached.min(ProcessId(before))).await?
             }
@@ -364,8 +373,8 @@ impl Engine {
                 packages.insert(digest.clone(), Arc::new(package));
             }
         }
-        let target = match ask {
-            Ask::Retry { .. } => self.last_target(name).await?,
+        let target = match intent {
+            Intent::Retry => self.last_target(name).await?,
             _ => BTreeSet::new(),
         };
         Ok(Former { versions, packages, unfinished, target })

@@ -1,280 +1,261 @@
-//! Requests: intents that one process submits and a later lease holder executes.
+//! Requests: intents with all their inputs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_driver::Package;
-use windlass_lifecycle::Scale;
-use windlass_model::record::{Event as Happening, EventDraft, PackageRecord};
-use windlass_model::request::{RequestRecord, RequestStatus};
-use windlass_model::{
-    AssemblyName, CommandName, DescriptorName, ElementName, ProcessId, PropertyName, RequestId, State,
-    Topology,
-};
+use windlass_lifecycle::Planned;
+use windlass_model::record::{Assumption, CallRecord, Intent};
+use windlass_model::{CallId, CommandName, DescriptorName, ElementName, PropertyName, State, Topology};
 use windlass_secret::{SecretRef, Sensitive};
-use windlass_store::{Batch, Holder, Lease};
 
-use super::ask::{Answer, Arguments, Ask, Desired, Manner};
-use super::draft::Draft;
-use super::{Engine, Prepared};
 use crate::error::EngineError;
-use crate::stop::Stop;
 
-/// The format version of a request's content.
-const VERSION: u32 = 1;
-
-/// The content of a request, sealed as a whole. It is complete, since the executing process may lack the files
-/// of the submitter.
-#[derive(Serialize, Deserialize)]
-struct Written {
-    version: u32,
-    /// Whether the intent is executed although other assemblies reference this one.
-    force: bool,
-    ask: Form,
+/// An operator's answer about undecided calls, whose outcome only a person can determine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The outcome of the calls.
+    pub what: Assumption,
+    /// The elements whose undecided calls the answer covers. If this and [`calls`](Self::calls) are empty, it
+    /// covers all undecided calls.
+    pub of: Vec<ElementName>,
+    /// Single calls that the answer covers. Several calls of one element can have different outcomes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<CallId>,
+    /// The outputs of the element, if its call was done and the report is lost. The answer then covers one
+    /// element, and names only outputs that the element declares.
+    #[serde(default)]
+    pub published: PublishedOutputs,
+    /// The natural id of the launched element, if its report is lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub natural: Option<String>,
 }
 
-/// The serialized form of an [`Ask`].
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Form {
-    Up(Box<DesiredForm>),
-    Down,
-    DownWith(Vec<PackageRecord>),
-    Retry {
-        assume: Option<Answer>,
-    },
-    SetState(State),
-    ScaleOut(ElementName),
-    ScaleIn(ElementName),
-    Heal(ElementName),
-    Rollback(Option<ProcessId>),
-    Call {
-        part: ElementName,
-        command: CommandName,
-        arguments: Arguments,
-    },
-    AsPlanned {
-        ask: Box<Form>,
-        plan: Value,
-        #[serde(default)]
-        changes: Option<Value>,
-    },
-}
+/// The outputs of an element, as stated by an operator. Values may be secret, so `Debug` prints only names.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PublishedOutputs(pub BTreeMap<PropertyName, Value>);
 
-#[derive(Serialize, Deserialize)]
-struct DesiredForm {
-    topology: Topology,
-    descriptor: DescriptorName,
-    parameters: BTreeMap<PropertyName, Value>,
-    #[serde(with = "exposed")]
-    secrets: BTreeMap<SecretRef, Sensitive<String>>,
-    packages: Vec<PackageRecord>,
-    goal: State,
-    adopt: bool,
-    replace: BTreeSet<ElementName>,
-    target: BTreeSet<ElementName>,
-}
-
-/// Serializes secrets in plain text, since the content is sealed as a whole.
-mod exposed {
-    use std::collections::BTreeMap;
-
-    use serde::{Deserialize as _, Deserializer, Serializer};
-    use windlass_secret::{SecretRef, Sensitive};
-
-    pub(super) fn serialize<S: Serializer>(
-        secrets: &BTreeMap<SecretRef, Sensitive<String>>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(secrets.iter().map(|(name, value)| (name, value.expose())))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<BTreeMap<SecretRef, Sensitive<String>>, D::Error> {
-        let secrets = BTreeMap::<SecretRef, String>::deserialize(deserializer)?;
-        Ok(secrets.into_iter().map(|(name, value)| (name, value.into())).collect())
+impl fmt::Debug for PublishedOutputs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
     }
 }
 
-impl Form {
-    fn of(ask: &Ask) -> Self {
-        match ask {
-            Ask::Up(desired) => Self::Up(Box::new(DesiredForm::of(desired))),
-            Ask::Down => Self::Down,
-            Ask::DownWith(packages) => Self::DownWith(packages.iter().map(Package::to_record).collect()),
-            Ask::Retry { assume } => Self::Retry { assume: assume.clone() },
-            Ask::SetState(state) => Self::SetState(*state),
-            Ask::Scale { cluster, scale: Scale::Out } => Self::ScaleOut(cluster.clone()),
-            Ask::Scale { cluster, scale: Scale::In } => Self::ScaleIn(cluster.clone()),
-            Ask::Heal(element) => Self::Heal(element.clone()),
-            Ask::Rollback(process) => Self::Rollback(*process),
-            Ask::Call { part, command, arguments } => {
-                Self::Call { part: part.clone(), command: command.clone(), arguments: arguments.clone() }
-            }
-            Ask::AsPlanned { ask, plan, changes } => {
-                Self::AsPlanned { ask: Box::new(Self::of(ask)), plan: plan.clone(), changes: changes.clone() }
-            }
-        }
-    }
+/// The arguments of a command. Values may be secret, so `Debug` prints only names.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Arguments(pub BTreeMap<PropertyName, Argument>);
 
-    fn ask(self) -> Result<Ask, serde_json::Error> {
-        Ok(match self {
-            Self::Up(desired) => Ask::Up(Box::new(desired.desired()?)),
-            Self::Down => Ask::Down,
-            Self::DownWith(packages) => Ask::DownWith(unpack(packages)?),
-            Self::Retry { assume } => Ask::Retry { assume },
-            Self::SetState(state) => Ask::SetState(state),
-            Self::ScaleOut(cluster) => Ask::Scale { cluster, scale: Scale::Out },
-            Self::ScaleIn(cluster) => Ask::Scale { cluster, scale: Scale::In },
-            Self::Heal(element) => Ask::Heal(element),
-            Self::Rollback(process) => Ask::Rollback(process),
-            Self::Call { part, command, arguments } => Ask::Call { part, command, arguments },
-            Self::AsPlanned { ask, plan, changes } => {
-                Ask::AsPlanned { ask: Box::new(ask.ask()?), plan, changes }
-            }
-        })
-    }
+/// An argument of a command.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Argument {
+    /// Its value.
+    pub value: Value,
+    /// Whether it is a secret, which is masked in all output.
+    pub sensitive: bool,
 }
 
-fn unpack(packages: Vec<PackageRecord>) -> Result<Vec<Package>, serde_json::Error> {
-    packages.into_iter().map(Package::from_record).collect()
-}
-
-impl DesiredForm {
-    fn of(desired: &Desired) -> Self {
-        let Desired { topology, descriptor, parameters, secrets, packages, manner } = desired.clone();
-        let Manner { goal, adopt, replace, target } = manner;
-        let packages = packages.iter().map(Package::to_record).collect();
-        Self { topology, descriptor, parameters, secrets, packages, goal, adopt, replace, target }
-    }
-
-    fn desired(self) -> Result<Desired, serde_json::Error> {
-        let Self { goal, adopt, replace, target, .. } = self;
-        Ok(Desired {
-            topology: self.topology,
-            descriptor: self.descriptor,
-            parameters: self.parameters,
-            secrets: self.secrets,
-            packages: unpack(self.packages)?,
-            manner: Manner { goal, adopt, replace, target },
-        })
-    }
-}
-
-impl Engine {
-    /// Submits an intent for the present or next holder of the assembly's lease. That holder plans it.
+impl Arguments {
+    /// Collects arguments by name; those that `is_secret` names are masked in all output.
     ///
     /// # Errors
-    /// An error of the store.
-    pub async fn request(
-        &self,
-        name: &AssemblyName,
-        ask: &Ask,
-        by: &Holder,
-    ) -> Result<RequestRecord, EngineError> {
-        let goal = match ask.bare() {
-            Ask::Retry { .. } => self.store.load(name).await?.map(|snapshot| snapshot.assembly.goal),
-            _ => None,
+    /// A name that is no property name.
+    pub fn new(
+        given: impl IntoIterator<Item = (String, Value)>,
+        is_secret: impl Fn(&str) -> bool,
+    ) -> Result<Self, EngineError> {
+        let argument = |(name, value): (String, Value)| {
+            let sensitive = is_secret(&name);
+            let parsed =
+                name.parse().map_err(|cause| EngineError::NotAnArgument { argument: name, cause })?;
+            Ok((parsed, Argument { value, sensitive }))
         };
-        let request = RequestRecord {
-            id: RequestId(self.store.reserve_process().await?.0),
-            assembly: name.clone(),
-            intent: ask.intent(goal.unwrap_or(State::Active)),
-            by: by.to_string(),
-            created: self.means.clock.now(),
-            status: RequestStatus::Pending,
-        };
-        self.store.submit(&request, write(self.options.force, ask)).await?;
-        Ok(request)
+        Ok(Self(given.into_iter().map(argument).collect::<Result<_, EngineError>>()?))
     }
 
-    /// Takes the lease for a request and prepares its intent. Records the reason if the request is refused for
-    /// good.
-    ///
-    /// # Errors
-    /// The reason why the intent is refused. [`EngineError::RequestEnded`] if another process was faster.
-    pub async fn take_up(
-        &self,
-        request: &RequestRecord,
-        holder: &Holder,
-        stop: &Stop,
-    ) -> Result<Prepared, EngineError> {
-        let lease = self.store.lease(&request.assembly, holder).await?;
-        match self.take_up_under(&lease, request, stop).await {
-            Ok(prepared) => Ok(prepared),
-            Err(error) => Err(self.give_back(lease, error).await),
-        }
-    }
-
-    async fn take_up_under(
-        &self,
-        lease: &Lease,
-        request: &RequestRecord,
-        stop: &Stop,
-    ) -> Result<Prepared, EngineError> {
-        let ended = || EngineError::RequestEnded { name: request.assembly.clone(), request: request.id };
-        let Some(asked) = self.store.asked(request.id).await? else { return Err(ended()) };
-        let prepared = match read(asked.expose(), request) {
-            Ok((force, ask)) => {
-                let mut engine = self.clone();
-                engine.options.force = force;
-                let drafted = engine.prepare_kept(lease, &request.assembly, ask, stop, Some(request)).await;
-                drafted.map(|(Draft { world, plan, diff, undone, .. }, process)| Prepared {
-                    engine,
-                    lease: lease.clone(),
-                    world,
-                    process,
-                    plan,
-                    diff,
-                    undone,
-                })
-            }
-            Err(error) => Err(error),
-        };
-        match prepared {
-            Err(error) if !error.will_pass() => {
-                self.dismiss(lease, request, &error).await?;
-                Err(error)
-            }
-            other => other,
-        }
-    }
-
-    /// Records the reason why a request is refused.
-    async fn dismiss(
-        &self,
-        lease: &Lease,
-        request: &RequestRecord,
-        error: &EngineError,
-    ) -> Result<(), EngineError> {
-        let RequestRecord { id, assembly, intent, .. } = request;
-        let (why, is_input) = (error.to_string(), error.is_input());
-        let body = Happening::Dismissed { request: *id, intent: intent.clone(), why: Some(why.clone()) };
-        let status = RequestStatus::Refused { why, is_input };
-        let event =
-            EventDraft { at: self.means.clock.now(), assembly: assembly.clone(), process: None, body };
-        let batch = Batch::new().end_request(RequestRecord { status, ..request.clone() }).event(event);
-        self.store.commit(lease, batch).await?;
-        Ok(())
+    /// Tells whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 }
 
-fn write(force: bool, ask: &Ask) -> Sensitive<Vec<u8>> {
-    let written = Written { version: VERSION, force, ask: Form::of(ask) };
-    Sensitive::new(serde_json::to_vec(&written).expect("what is asked is plain data"))
+impl fmt::Debug for Arguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
 }
 
-fn read(asked: &[u8], request: &RequestRecord) -> Result<(bool, Ask), EngineError> {
-    let unreadable = |cause: String| EngineError::RequestUnreadable { request: request.id, cause };
-    let written: Written = serde_json::from_slice(asked).map_err(|error| unreadable(error.to_string()))?;
-    if written.version != VERSION {
-        return Err(unreadable(format!(
-            "it has version {}, and this windlass reads {VERSION}",
-            written.version
-        )));
+impl Answer {
+    /// Creates an answer for all undecided calls.
+    pub fn of_all(what: Assumption) -> Self {
+        Self {
+            what,
+            of: Vec::new(),
+            calls: Vec::new(),
+            published: PublishedOutputs::default(),
+            natural: None,
+        }
     }
-    let ask = written.ask.ask().map_err(|error| unreadable(error.to_string()))?;
-    Ok((written.force, ask))
+
+    /// Tells whether the answer covers a call.
+    pub fn is_about(&self, call: &CallRecord) -> bool {
+        let is_of_all = self.of.is_empty() && self.calls.is_empty();
+        is_of_all || self.of.contains(&call.element) || self.calls.contains(&call.id)
+    }
+}
+
+/// An intent with its inputs.
+///
+/// An intent without inputs converts into a request. The constructors add inputs to the other intents.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Request {
+    pub(super) intent: Intent,
+    /// The new desired assembly of `up`. Without one, the recorded assembly is brought up.
+    pub(super) desired: Option<Box<Desired>>,
+    /// Packages for `down`. Each replaces the pinned package of the same name.
+    pub(super) packages: Vec<Package>,
+    /// The operator's answer for `retry`. Without one, the intent is refused while a call is undecided.
+    pub(super) answer: Option<Answer>,
+    /// The arguments of `call`.
+    pub(super) arguments: Arguments,
+    /// The plan that the intent must lead to; otherwise it is refused.
+    pub(super) expected: Option<PlanFingerprint>,
+}
+
+impl From<Intent> for Request {
+    fn from(intent: Intent) -> Self {
+        Self {
+            intent,
+            desired: None,
+            packages: Vec::new(),
+            answer: None,
+            arguments: Arguments::default(),
+            expected: None,
+        }
+    }
+}
+
+impl Request {
+    /// Creates, changes or repairs the assembly, so that it becomes the desired one.
+    pub fn up(desired: Desired) -> Self {
+        let intent = if desired.options.adopt { Intent::Adopt } else { Intent::Up };
+        Self { desired: Some(Box::new(desired)), ..intent.into() }
+    }
+
+    /// Removes the assembly with other packages. Each of them replaces the pinned package of the same name.
+    pub fn down_with(packages: Vec<Package>) -> Self {
+        Self { packages, ..Intent::Down.into() }
+    }
+
+    /// Resumes the last intent, with an operator's answer about undecided calls.
+    pub fn retry(answer: Answer) -> Self {
+        Self { answer: Some(answer), ..Intent::Retry.into() }
+    }
+
+    /// Calls a command of a resource. Nothing else changes.
+    pub fn call(part: ElementName, command: CommandName, arguments: Arguments) -> Self {
+        Self { arguments, ..Intent::Call { part, command }.into() }
+    }
+
+    /// Refuses the intent unless its plan equals a saved one.
+    pub fn as_planned(self, expected: PlanFingerprint) -> Self {
+        Self { expected: Some(expected), ..self }
+    }
+
+    /// Returns the intent.
+    pub fn intent(&self) -> &Intent {
+        &self.intent
+    }
+
+    /// Returns the packages that replace pinned ones for `down`.
+    pub fn packages(&self) -> &[Package] {
+        &self.packages
+    }
+
+    /// Tells whether a saved plan can carry the intent: it has no inputs that are kept secret or used once.
+    pub fn can_be_saved(&self) -> bool {
+        self.answer.is_none() && !matches!(self.intent, Intent::Call { .. })
+    }
+}
+
+/// A desired assembly with everything that is needed to create it.
+#[derive(Debug, Clone)]
+pub struct Desired {
+    /// The desired topology.
+    pub topology: Topology,
+    /// The descriptor of the assembly.
+    pub descriptor: DescriptorName,
+    /// The given parameters, without sensitive values.
+    pub parameters: BTreeMap<PropertyName, Value>,
+    /// The sensitive values that the topology refers to.
+    pub secrets: BTreeMap<SecretRef, Sensitive<String>>,
+    /// The packages of its resources.
+    pub packages: Vec<Package>,
+    /// The options.
+    pub options: UpOptions,
+}
+
+/// The options of [`Request::up`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UpOptions {
+    /// The desired state of all elements.
+    pub goal: State,
+    /// Whether existing instances are adopted instead of created.
+    pub adopt: bool,
+    /// Elements to re-create, even if they have not changed.
+    pub replace: BTreeSet<ElementName>,
+    /// Elements that the plan is limited to, together with their prerequisites; empty means all.
+    pub target: BTreeSet<ElementName>,
+}
+
+impl Default for UpOptions {
+    /// Returns options that make all elements Active and touch only changed elements.
+    fn default() -> Self {
+        Self { goal: State::Active, adopt: false, replace: BTreeSet::new(), target: BTreeSet::new() }
+    }
+}
+
+/// A saved plan and its changes, without source places.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlanFingerprint {
+    plan: Value,
+    /// They reveal a changed secret even if the steps are equal. `None` skips their comparison.
+    changes: Option<Value>,
+}
+
+impl PlanFingerprint {
+    /// Returns the fingerprint of a plan and its changes, which may have been read from a file.
+    pub fn of(plan: &impl Serialize, changes: Option<&impl Serialize>) -> Self {
+        Self { plan: fingerprint(plan), changes: changes.map(fingerprint) }
+    }
+
+    /// Tells whether a plan equals the saved one.
+    pub(super) fn is(&self, planned: &Planned) -> bool {
+        self.plan == fingerprint(&planned.plan)
+            && self.changes.as_ref().is_none_or(|changes| *changes == fingerprint(&planned.diff))
+    }
+}
+
+/// Serializes a plan, or a part of a topology, without source places. Two plans with the same work and reasons
+/// have the same fingerprint, even if their descriptors were read from different folders.
+pub fn fingerprint(of: &impl Serialize) -> Value {
+    let mut value = serde_json::to_value(of).unwrap_or_default();
+    strip(&mut value);
+    value
+}
+
+/// Removes the source places.
+fn strip(value: &mut Value) {
+    match value {
+        Value::Object(entries) => {
+            entries.remove("origin");
+            entries.values_mut().for_each(strip);
+        }
+        Value::Array(items) => items.iter_mut().for_each(strip),
+        _ => {}
+    }
 }

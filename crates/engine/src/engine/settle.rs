@@ -8,13 +8,13 @@ use windlass_driver::Package;
 use windlass_executor::{Found, JobId, Runtime, RuntimeError};
 use windlass_model::assembly::PackageDigest;
 use windlass_model::record::{
-    Assumption, CallRecord, CallState, Event as Happening, EventDraft, ProcessStatus,
+    Assumption, CallRecord, CallState, Event as Happening, EventDraft, Intent, ProcessStatus,
 };
 use windlass_model::resolve::MAX_VALUE;
 use windlass_model::{AssemblyName, CallId, DescriptorName, ElementName, ProcessId, PropertyName, Topology};
 use windlass_store::{Batch, Change, Lease, Snapshot};
 
-use super::ask::{Answer, Ask};
+use super::request::Answer;
 use super::{Engine, draft, look};
 use crate::error::EngineError;
 use crate::host::JournalParts;
@@ -146,7 +146,7 @@ impl Engine {
 
     /// Builds the world of a recorded assembly, with each element as it was created.
     pub(super) async fn loaded(&self, snapshot: Snapshot) -> Result<World, EngineError> {
-        let former = self.former(&Ask::Down, Some(&snapshot)).await?;
+        let former = self.former(&Intent::Down, Some(&snapshot)).await?;
         let mut world = World::load(snapshot);
         world.installed = Some(draft::installed(&world.assembly, &former.versions, &world));
         world.former = former.packages;

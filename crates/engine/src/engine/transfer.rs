@@ -316,7 +316,7 @@ fn intact(bundle: &Bundle) -> Result<(), EngineError> {
 /// and end identify it.
 fn is_same(there: &ProcessRecord, here: &ProcessRecord, known: &BTreeMap<ProcessId, ProcessId>) -> bool {
     let mut intent = there.intent.clone();
-    if let Intent::Rollback(to) = &mut intent {
+    if let Intent::Rollback(Some(to)) = &mut intent {
         *to = known.get(to).copied().unwrap_or(*to);
     }
     let times = |process: &ProcessRecord| (process.created, process.ended);
@@ -395,7 +395,7 @@ impl Bundle {
         for process in &mut self.processes {
             number(&mut process.id);
             process.continues = process.continues.and_then(|id| numbers.get(&id).copied());
-            if let Intent::Rollback(to) = &mut process.intent {
+            if let Intent::Rollback(Some(to)) = &mut process.intent {
                 number(to);
             }
         }

@@ -11,7 +11,7 @@ use windlass_store::Change;
 
 use super::effects::Failed;
 use super::{Ack, CallRun, Command, Machine};
-use crate::engine::Told;
+use crate::engine::PublishedOutputs;
 use crate::report::without_complaint;
 
 impl Machine {
@@ -299,7 +299,7 @@ impl Machine {
     }
 
     /// Closes an undecided call as an operator answered.
-    pub(super) fn assume(&mut self, record: CallRecord, answer: Assumption, published: &Told) {
+    pub(super) fn assume(&mut self, record: CallRecord, answer: Assumption, published: &PublishedOutputs) {
         let CallRecord { element, action, pair, then, process, .. } = record.clone();
         let failure = || Failure::new(FailureKind::Lost, "the operator reported a failure");
         let (word, state) = match answer {

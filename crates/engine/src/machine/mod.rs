@@ -41,7 +41,7 @@ use windlass_store::{Batch, Change};
 
 use self::failed::FailedParts;
 use self::queues::Queues;
-use crate::engine::Told;
+use crate::engine::PublishedOutputs;
 use crate::journal::Remains;
 use crate::places::Places;
 use crate::runner::Runner;
@@ -63,7 +63,7 @@ pub(crate) enum Event {
         calls: Vec<CallRecord>,
         answer: Assumption,
         /// The outputs of the call's element, as stated by the operator.
-        published: Told,
+        published: PublishedOutputs,
         /// The element that gets a natural id from the operator, and that id.
         natural: Option<(ElementName, String)>,
     },

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use windlass_engine::{Ask, EngineError, Manner};
-use windlass_lifecycle::Scale;
+use windlass_engine::{EngineError, Request, UpOptions};
 use windlass_model::State;
 use windlass_model::assembly::{Cluster, ElementKind, Property};
 use windlass_model::record::{Effect, Intent, ProcessStatus};
@@ -86,7 +85,7 @@ async fn a_change_that_is_through_is_not_shown_again() {
     };
     rig.up(moved("a")).await.unwrap();
     rig.up(moved("b")).await.unwrap();
-    let again = Ask::Up(Box::new(moved("b")));
+    let again = Request::up(moved("b"));
     let preview = rig.engine().0.preview(&assembly_name("t"), again).await.unwrap();
     assert!(preview.plan.is_empty() && preview.diff.is_empty(), "{}", preview.diff);
 }
@@ -132,15 +131,15 @@ async fn an_upgrade_that_is_cut_goes_on_or_back() {
 async fn a_state_is_reached_from_above_and_below() {
     let rig = Rig::new(Effect::Once);
     let mut desired = sized("1").desired();
-    desired.manner = Manner { goal: State::Inactive, ..Manner::default() };
+    desired.options = UpOptions { goal: State::Inactive, ..UpOptions::default() };
     rig.up(desired).await.unwrap();
     // `b` is Inactive. `a` is Active, because their relationship must be created before `b` becomes Active.
     let inactive = rig.states("t").await;
     assert!(inactive.contains("b Inactive"), "{inactive}");
-    let ended = rig.ask("t", Ask::SetState(State::Active)).await.unwrap();
+    let ended = rig.ask("t", Intent::SetState(State::Active)).await.unwrap();
     assert_eq!(ended.process.intent, Intent::SetState(State::Active));
     assert_eq!(rig.states("t").await, "a Active, b Active");
-    rig.ask("t", Ask::SetState(State::Installed)).await.unwrap();
+    rig.ask("t", Intent::SetState(State::Installed)).await.unwrap();
     assert_eq!(rig.states("t").await, "a Installed, b Installed");
     // A retry repeats the last intent.
     let before = rig.strings.calls().len();
@@ -181,7 +180,7 @@ async fn nothing_is_related_to_what_has_failed_meanwhile() {
         rig.up(Sketch::new(&["a", "b"]).desired()).await.unwrap();
         rig.strings.act(&format!("{failed} Stop"), Act::Fail);
         let mut desired = Sketch::new(&["a", "b"]).relate("a", "b").made_at(State::Inactive).desired();
-        desired.manner = Manner { goal: State::Inactive, ..Manner::default() };
+        desired.options = UpOptions { goal: State::Inactive, ..UpOptions::default() };
         let before = rig.strings.calls().len();
         let ended = rig.up(desired.clone()).await.unwrap();
         assert_eq!((ended.process.status, ended.tally.failed), (ProcessStatus::Failed, 2));
@@ -198,16 +197,16 @@ async fn a_part_is_healed_and_its_relationships_with_it() {
     let rig = Rig::new(Effect::Once);
     rig.up(sized("1").desired()).await.unwrap();
     let before = rig.strings.calls().len();
-    let ended = rig.ask("t", Ask::Heal(element("t__a"))).await.unwrap();
+    let ended = rig.ask("t", Intent::Heal(element("t__a"))).await.unwrap();
     assert_eq!(ended.process.status, ProcessStatus::Completed);
     let calls = since(&rig, before);
     let place =
         |call: &str| calls.iter().position(|c| c == call).unwrap_or_else(|| panic!("{call}: {calls:?}"));
     assert!(place("a Stop") < place("a Start") && place("a Start") < place("b Join"), "{calls:?}");
     assert!(!calls.iter().any(|call| call.ends_with("Install")), "{calls:?}");
-    let error = rig.ask("t", Ask::Heal(element("t"))).await.unwrap_err();
+    let error = rig.ask("t", Intent::Heal(element("t"))).await.unwrap_err();
     assert!(error.to_string().contains('a') && matches!(error, EngineError::Heal(_)), "{error}");
-    let error = rig.ask("t", Ask::Heal(element("t__z"))).await.unwrap_err();
+    let error = rig.ask("t", Intent::Heal(element("t__z"))).await.unwrap_err();
     assert!(matches!(error, EngineError::Heal(_)), "{error}");
 }
 
@@ -218,7 +217,7 @@ async fn a_heal_that_is_cut_goes_on() {
         let rig = Rig::new(Effect::Once);
         rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
         let before = rig.jobs.effects().len();
-        if !rig.ask_until_killed("t", Ask::Heal(element("t__a")), Duration::from_millis(after)).await {
+        if !rig.ask_until_killed("t", Intent::Heal(element("t__a")), Duration::from_millis(after)).await {
             continue;
         }
         rig.retry("t", None).await.unwrap();
@@ -237,12 +236,12 @@ async fn a_cluster_is_scaled_and_keeps_its_size() {
     let rig = Rig::new(Effect::Once);
     rig.up(cluster().desired()).await.unwrap();
     assert_eq!(rig.states("t").await, "a Active, web__1 Active");
-    let scale = |scale| Ask::Scale { cluster: element("t__web"), scale };
-    let ended = rig.ask("t", scale(Scale::Out)).await.unwrap();
+    let web = || element("t__web");
+    let ended = rig.ask("t", Intent::ScaleOut(web())).await.unwrap();
     assert_eq!(ended.process.intent, Intent::ScaleOut(element("t__web")));
     let grown = "a Active, web__1 Active, web__2 Active, web__3 Active, web__4 Active";
     assert_eq!(rig.states("t").await, grown);
-    let error = rig.ask("t", scale(Scale::Out)).await.unwrap_err();
+    let error = rig.ask("t", Intent::ScaleOut(web())).await.unwrap_err();
     assert!(matches!(error, EngineError::Scale(_)), "{error}");
 
     // The same descriptor does not undo the scaling.
@@ -252,7 +251,7 @@ async fn a_cluster_is_scaled_and_keeps_its_size() {
     // A change of a property keeps the scaled size.
     rig.up(cluster().property("a", "size", literal("2")).desired()).await.unwrap();
     assert_eq!(rig.states("t").await, grown);
-    rig.ask("t", scale(Scale::In)).await.unwrap();
+    rig.ask("t", Intent::ScaleIn(web())).await.unwrap();
     assert_eq!(rig.states("t").await, "a Active, web__1 Active");
     assert_eq!(rig.look("t").await.elements.len(), 4);
 }
@@ -261,14 +260,14 @@ async fn a_cluster_is_scaled_and_keeps_its_size() {
 async fn it_goes_back_to_what_it_was() {
     let rig = Rig::new(Effect::Once);
     let first = rig.up(sized("1").desired()).await.unwrap();
-    let error = rig.ask("t", Ask::Rollback(None)).await.unwrap_err();
+    let error = rig.ask("t", Intent::Rollback(None)).await.unwrap_err();
     assert!(matches!(error, EngineError::NoVersion { .. }), "{error}");
     rig.up(Sketch::new(&["a", "b", "c"]).property("a", "size", literal("2")).desired()).await.unwrap();
     rig.up(Sketch::new(&["a", "b", "c"]).property("a", "size", literal("3")).desired()).await.unwrap();
-    let back = rig.ask("t", Ask::Rollback(None)).await.unwrap();
+    let back = rig.ask("t", Intent::Rollback(None)).await.unwrap();
     assert_eq!(back.process.intent.to_string(), "rollback to p2");
     assert_eq!(rig.states("t").await, "a Active, b Active, c Active");
-    rig.ask("t", Ask::Rollback(Some(first.process.id))).await.unwrap();
+    rig.ask("t", Intent::Rollback(Some(first.process.id))).await.unwrap();
     assert_eq!(rig.states("t").await, "a Active, b Active");
     let topology = rig.look("t").await.assembly.topology;
     assert_eq!(topology, sized("1").desired().topology);
@@ -280,12 +279,12 @@ async fn it_goes_back_to_what_it_was() {
 async fn it_goes_back_to_the_state_it_was_in() {
     let rig = Rig::new(Effect::Once);
     rig.up(sized("1").desired()).await.unwrap();
-    rig.ask("t", Ask::SetState(State::Installed)).await.unwrap();
+    rig.ask("t", Intent::SetState(State::Installed)).await.unwrap();
     assert_eq!(rig.states("t").await, "a Installed, b Installed");
-    let back = rig.ask("t", Ask::Rollback(None)).await.unwrap();
+    let back = rig.ask("t", Intent::Rollback(None)).await.unwrap();
     assert_eq!(back.process.intent.to_string(), "rollback to p1");
     assert_eq!(rig.states("t").await, "a Active, b Active");
-    rig.ask("t", Ask::Rollback(None)).await.unwrap();
+    rig.ask("t", Intent::Rollback(None)).await.unwrap();
     assert_eq!(rig.states("t").await, "a Installed, b Installed");
     assert_eq!(rig.look("t").await.assembly.goal, State::Installed);
 }
@@ -310,13 +309,13 @@ async fn a_process_that_is_asked_to_stop_stops() {
 async fn what_is_there_already_is_taken_over() {
     let rig = Rig::new(Effect::Once);
     let mut desired = Sketch::new(&["a", "b"]).relate("a", "b").adoptable().desired();
-    desired.manner.adopt = true;
+    desired.options.adopt = true;
     rig.up(desired).await.unwrap();
     assert_eq!(rig.strings.calls(), ["a Adopt", "b Adopt"]);
     assert_eq!(rig.states("t").await, "a Active, b Active");
     assert!(rig.look("t").await.pairs.values().all(|pair| pair.created), "what exists is joined already");
     let mut desired = Sketch::new(&["x"]).desired();
-    desired.manner.adopt = true;
+    desired.options.adopt = true;
     let error = Rig::new(Effect::Once).up(desired).await.unwrap_err();
     assert!(error.to_string().contains("`x` can't be adopted"), "{error}");
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use windlass_driver::Observation;
-use windlass_engine::{Argument, Arguments, Ask, EngineError, Stop};
-use windlass_model::record::{Effect, ProcessStatus};
+use windlass_engine::{Argument, Arguments, EngineError, Request, Stop};
+use windlass_model::record::{Effect, Intent, ProcessStatus};
 use windlass_store::Store as _;
 
 use crate::support::puppet::Act;
@@ -62,13 +62,13 @@ async fn a_command_killed_at_every_millisecond_runs_once_at_most() {
             let rig = Rig::new(effect);
             rig.up(sketch().desired()).await.unwrap();
             let key = Argument { value: "hunter2".into(), sensitive: true };
-            let call = Ask::Call {
-                part: element("t__a"),
-                command: "Backup".parse().unwrap(),
-                arguments: Arguments([("key".parse().unwrap(), key)].into()),
-            };
+            let call = Request::call(
+                element("t__a"),
+                "Backup".parse().unwrap(),
+                Arguments([("key".parse().unwrap(), key)].into()),
+            );
             kills += u32::from(rig.ask_until_killed("t", call, Duration::from_millis(after)).await);
-            let ended = rig.ask("t", Ask::Retry { assume: None }).await.unwrap();
+            let ended = rig.ask("t", Intent::Retry).await.unwrap();
             assert_eq!(ended.process.status, ProcessStatus::Completed, "killed after {after} ms");
             let count = rig.jobs.effects().iter().filter(|effect| *effect == "a Backup").count();
             assert!(count <= 1, "killed after {after} ms: {count}");
@@ -214,7 +214,7 @@ async fn killed_while_a_lost_job_is_looked_for_it_is_not_handed_over_again() {
         rig.strings.see("a Configure", Observation::Reached);
         let (engine, holder, cut) = rig.mortal(batch, keeps_last);
         let (name, stop) = (assembly_name("t"), Stop::default());
-        let ask = Ask::Up(Box::new(Sketch::new(&["a"]).desired()));
+        let ask = Request::up(Sketch::new(&["a"]).desired());
         let whole = async { engine.prepare(&name, ask, &holder, &stop).await.unwrap().run(&stop).await };
         tokio::select! {
             biased;

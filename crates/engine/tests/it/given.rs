@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use serde_json::json;
-use windlass_engine::{Ask, Desired, Stale};
+use windlass_engine::{Desired, Stale};
 use windlass_model::State;
 use windlass_model::assembly::Property;
-use windlass_model::record::{Assumption, Effect, Given, ProcessStatus};
+use windlass_model::record::{Assumption, Effect, Given, Intent, ProcessStatus};
 
 use crate::support::puppet::Act;
 use crate::support::{Rig, Sketch, element, literal};
@@ -80,7 +80,7 @@ async fn a_process_that_makes_it_anew_and_is_killed_is_gone_on_with() {
         rig.up(related("1").desired()).await.unwrap();
         let ended = rig.up(related("2").desired()).await.unwrap();
         assert!(ended.goes_on(&Stale::default()));
-        let retry = Ask::Retry { assume: None };
+        let retry = Intent::Retry;
         killed += u32::from(rig.ask_until_killed("t", retry, Duration::from_millis(after)).await);
         up(&rig, related("2").desired()).await;
         let expected = ["b Join 1", "a Join 1", "b Leave 1", "b Join 2", "a Join 2"];
@@ -154,7 +154,7 @@ async fn what_was_adopted_is_made_anew_when_its_values_change() {
     let rig = rig(Effect::Once);
     rig.strings.act("a Adopt", Act::Publish(json!({"out": "1"})));
     let mut desired = related("1").adoptable().desired();
-    desired.manner.adopt = true;
+    desired.options.adopt = true;
     rig.up(desired).await.unwrap();
     assert!(told(&rig).is_empty());
     up(&rig, related("2").adoptable().desired()).await;

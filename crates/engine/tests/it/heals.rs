@@ -1,22 +1,22 @@
 //! Heals by policies are counted in the records, so that every daemon knows the unsuccessful ones.
 
 use windlass_engine::monitor::{Heals, MOST_HEALS};
-use windlass_engine::{Ask, Ended, EngineError, Stop};
-use windlass_model::record::{Effect, ProcessStatus};
+use windlass_engine::{Ended, EngineError, Request, Stop};
+use windlass_model::record::{Effect, Intent, ProcessStatus};
 use windlass_store::{Store as _, StoreError};
 
 use crate::support::puppet::Act;
 use crate::support::{Rig, Sketch, assembly_name, element};
 
 /// Executes an intent as a new process of the daemon.
-async fn unattended(rig: &Rig, ask: Ask) -> Result<Ended, EngineError> {
+async fn unattended(rig: &Rig, ask: impl Into<Request>) -> Result<Ended, EngineError> {
     let (engine, holder) = rig.engine();
     let stop = Stop::default();
     engine.prepare(&assembly_name("t"), ask, &holder.serving(true), &stop).await?.run(&stop).await
 }
 
-fn heal(part: &str) -> Ask {
-    Ask::Heal(element(&format!("t__{part}")))
+fn heal(part: &str) -> Intent {
+    Intent::Heal(element(&format!("t__{part}")))
 }
 
 async fn heals(rig: &Rig) -> [u32; 2] {
@@ -73,7 +73,7 @@ async fn what_a_person_asks_lets_all_be_tried_again() {
     // A user's request that the daemon executes counts as a user's intent.
     unattended(&rig, heal("a")).await.unwrap();
     let (engine, holder) = rig.engine();
-    let request = engine.request(&assembly_name("t"), &heal("a"), &holder).await.unwrap();
+    let request = engine.request(&assembly_name("t"), heal("a"), &holder).await.unwrap();
     let stop = Stop::default();
     let (engine, holder) = rig.engine();
     Box::pin(engine.take_up(&request, &holder.serving(true), &stop)).await.unwrap().run(&stop).await.unwrap();
@@ -89,7 +89,7 @@ async fn a_heal_that_fails_counts_once() {
     let ended = unattended(&rig, heal("a")).await.unwrap();
     assert_eq!(ended.process.status, ProcessStatus::Failed);
     assert_eq!(heals(&rig).await, [1, 0]);
-    unattended(&rig, Ask::Retry { assume: None }).await.unwrap();
+    unattended(&rig, Intent::Retry).await.unwrap();
     assert_eq!(heals(&rig).await, [1, 0]);
     // A heal that cannot start does not count.
     unattended(&rig, heal("nothing")).await.unwrap_err();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windlass_engine::{Ask, EngineError, Stop};
+use windlass_engine::{EngineError, Request, Stop};
 use windlass_model::record::{Effect, ProcessStatus};
 use windlass_store::{Store as _, StoreError};
 
@@ -60,7 +60,7 @@ async fn an_assembly_has_one_owner_at_a_time() {
     let (engine, holder) = rig.engine();
     let stop = Stop::default();
     let prepared = engine
-        .prepare(&assembly_name("t"), Ask::Up(Box::new(Sketch::new(&["a"]).desired())), &holder, &stop)
+        .prepare(&assembly_name("t"), Request::up(Sketch::new(&["a"]).desired()), &holder, &stop)
         .await
         .unwrap();
     let error = rig.up(Sketch::new(&["a"]).desired()).await.unwrap_err();
@@ -75,10 +75,8 @@ async fn a_stop_lets_running_jobs_end_and_the_rest_goes_on_later() {
     let sketch = Sketch::new(&["a", "b"]);
     let (engine, holder) = rig.engine();
     let stop = Stop::default();
-    let prepared = engine
-        .prepare(&assembly_name("t"), Ask::Up(Box::new(sketch.desired())), &holder, &stop)
-        .await
-        .unwrap();
+    let prepared =
+        engine.prepare(&assembly_name("t"), Request::up(sketch.desired()), &holder, &stop).await.unwrap();
     let told = stop.clone();
     let cut = async move {
         tokio::time::sleep(TAKES / 2).await;
@@ -99,7 +97,7 @@ async fn a_stopped_job_of_a_once_call_is_asked_about_and_a_repeatable_one_runs_a
         let (engine, holder) = rig.engine();
         let stop = Stop::default();
         let prepared = engine
-            .prepare(&assembly_name("t"), Ask::Up(Box::new(Sketch::new(&["a"]).desired())), &holder, &stop)
+            .prepare(&assembly_name("t"), Request::up(Sketch::new(&["a"]).desired()), &holder, &stop)
             .await
             .unwrap();
         let told = stop.clone();
@@ -125,10 +123,8 @@ async fn a_store_that_fails_stops_everything_and_loses_nothing() {
     let sketch = Sketch::new(&["a", "b"]).relate("a", "b");
     let (engine, holder) = rig.engine();
     let stop = Stop::default();
-    let prepared = engine
-        .prepare(&assembly_name("t"), Ask::Up(Box::new(sketch.desired())), &holder, &stop)
-        .await
-        .unwrap();
+    let prepared =
+        engine.prepare(&assembly_name("t"), Request::up(sketch.desired()), &holder, &stop).await.unwrap();
     let store = rig.store.clone();
     let fail = async move {
         tokio::time::sleep(TAKES + TAKES / 2).await;

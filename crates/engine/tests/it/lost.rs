@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use windlass_engine::{Answer, Ask, EngineError, Stop};
+use windlass_engine::{Answer, EngineError, Request, Stop};
 use windlass_executor::{Job, Runtime as _};
 use windlass_model::record::{
-    Advance, Assumption, CallRecord, CallState, Effect, Event, EventRecord, PairRecord, ProcessStatus,
+    Advance, Assumption, CallRecord, CallState, Effect, Event, EventRecord, Intent, PairRecord, ProcessStatus,
 };
 use windlass_model::{Action, CallId, ProcessId, Seq, Side, Timestamp};
 use windlass_secret::Sensitive;
@@ -40,7 +40,7 @@ async fn an_outcome_that_can_not_be_read_is_lost() {
         let desired = || Sketch::new(&["a"]).desired();
         let (engine, holder, cut) = rig.mortal(batch, true);
         let (name, stop) = (assembly_name("t"), Stop::default());
-        let ask = Ask::Up(Box::new(desired()));
+        let ask = Request::up(desired());
         let whole = async { engine.prepare(&name, ask, &holder, &stop).await.unwrap().run(&stop).await };
         tokio::select! {
             biased;
@@ -143,7 +143,7 @@ async fn a_decision_about_a_relationship_that_is_gone_counts_for_nothing() {
         };
         let gone = PairRecord::new(joined.pair.clone().unwrap(), joined.started);
         forge(&rig, Batch::new().put_call(ceased).put_pair(gone)).await;
-        rig.ask("t", Ask::Retry { assume: Some(Answer::of_all(answer)) }).await.unwrap();
+        rig.ask("t", Request::retry(Answer::of_all(answer))).await.unwrap();
         let joins = |part: &str| {
             rig.jobs.effects().iter().filter(|effect| **effect == format!("{part} Join")).count()
         };
@@ -162,7 +162,7 @@ async fn a_call_whose_secret_is_missing_is_refused() {
         batch = batch.drop_secret(secret);
     }
     forge(&rig, batch).await;
-    let ended = rig.ask("t", Ask::Heal(element("t__a"))).await.unwrap();
+    let ended = rig.ask("t", Intent::Heal(element("t__a"))).await.unwrap();
     assert_eq!(ended.process.status, ProcessStatus::Failed);
     let message = why(&rig, "t__a").await;
     assert!(
@@ -237,7 +237,7 @@ async fn a_retry_of_a_target_is_limited_to_it() {
     let rig = Rig::new(Effect::Once);
     rig.strings.act("a Configure", Act::Fail);
     let mut desired = Sketch::new(&["a", "b"]).desired();
-    desired.manner.target = [element("t__a")].into();
+    desired.options.target = [element("t__a")].into();
     let ended = rig.up(desired).await.unwrap();
     assert_eq!(ended.process.status, ProcessStatus::Failed);
     let ended = rig.retry("t", None).await.unwrap();

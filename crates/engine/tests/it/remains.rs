@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use windlass_engine::{Answer, Ask, EngineError, Stop};
+use windlass_engine::{Answer, EngineError, Request, Stop};
 use windlass_model::Transition;
-use windlass_model::record::{Assumption, Effect, ProcessStatus};
+use windlass_model::record::{Assumption, Effect, Intent, ProcessStatus};
 
 use crate::support::puppet::Act;
 use crate::support::{Rig, Sketch, element};
@@ -184,7 +184,7 @@ async fn what_was_done_before_a_stop_is_undone() {
             tokio::time::sleep(Duration::from_millis(after)).await;
             soon.cancel();
         });
-        rig.ask_until("t", Ask::Up(Box::new(related().desired())), &stop).await.unwrap();
+        rig.ask_until("t", Request::up(related().desired()), &stop).await.unwrap();
         rig.down("t").await.unwrap();
         let effects = rig.jobs.effects();
         let count = |what: &str| effects.iter().filter(|effect| *effect == what).count();
@@ -203,7 +203,7 @@ async fn a_heal_that_is_killed_and_made_again_makes_the_relationships() {
     for (part, after) in (0..90).flat_map(|after| [("a", after), ("b", after)]) {
         let rig = Rig::new(Effect::Once);
         rig.up(related().desired()).await.unwrap();
-        let heal = || Ask::Heal(element(&format!("t__{part}")));
+        let heal = || Intent::Heal(element(&format!("t__{part}")));
         killed += usize::from(rig.ask_until_killed("t", heal(), Duration::from_millis(after)).await);
         rig.ask("t", heal()).await.unwrap();
         assert_eq!(rig.states("t").await, "a Active, b Active");
@@ -228,7 +228,7 @@ async fn the_id_of_a_lost_launch_is_asked_for() {
     rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
     let answer = |what, natural: Option<&str>| {
         let natural = natural.map(ToOwned::to_owned);
-        Ask::Retry { assume: Some(Answer { natural, ..Answer::of_all(what) }) }
+        Request::retry(Answer { natural, ..Answer::of_all(what) })
     };
     let error = rig.ask("t", answer(Assumption::Done, None)).await.unwrap_err();
     assert!(matches!(&error, EngineError::Unnamed { parts, .. } if *parts == [element("t__a")]), "{error}");

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use windlass_driver::Observation;
-use windlass_engine::{Answer, Ask, Stop};
+use windlass_engine::{Answer, Request, Stop};
 use windlass_model::assembly::{Cluster, Property};
 use windlass_model::record::{Assumption, CallState, Effect, ProcessStatus, StepEnd, StepState};
 use windlass_model::{Part, State, Template};
@@ -192,7 +192,7 @@ async fn waiting_for_another_attempt_can_be_stopped() {
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
         soon.cancel();
     });
-    let ask = Ask::Up(Box::new(Sketch::new(&["a"]).desired()));
+    let ask = Request::up(Sketch::new(&["a"]).desired());
     let ended = rig.ask_until("t", ask, &stop).await.unwrap();
     assert_eq!(ended.process.status, ProcessStatus::Cancelled);
     assert_eq!(rig.strings.calls().len(), 2);
@@ -230,10 +230,10 @@ async fn one_part_at_a_time_is_answered_for() {
     rig.up(Sketch::new(&["a", "b"]).desired()).await.unwrap();
     let say = async |what, of| {
         let of = vec![element(of)];
-        rig.ask("t", Ask::Retry { assume: Some(Answer { of, ..Answer::of_all(what) }) }).await
+        rig.ask("t", Request::retry(Answer { of, ..Answer::of_all(what) })).await
     };
     let answer = Answer { of: vec![element("t__a"), element("t__c")], ..Answer::of_all(Assumption::Done) };
-    let error = rig.ask("t", Ask::Retry { assume: Some(answer) }).await.unwrap_err().to_string();
+    let error = rig.ask("t", Request::retry(answer)).await.unwrap_err().to_string();
     assert_eq!(error, "`c` has no undecided call; these parts have one: `a`, `b`");
     let error = say(Assumption::Done, "t__a").await.unwrap_err().to_string();
     assert!(error.contains("b Configure") && !error.contains("a Configure"), "{error}");

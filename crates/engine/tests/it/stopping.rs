@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
-use windlass_engine::{Ask, Ended, EngineError, Stop};
+use windlass_engine::{Ended, EngineError, Request, Stop};
 use windlass_executor::{Job, Runtime as _};
 use windlass_model::State;
-use windlass_model::record::{Assumption, CallState, Effect, ProcessStatus};
+use windlass_model::record::{Assumption, CallState, Effect, Intent, ProcessStatus};
 use windlass_store::{Store as _, StoreError};
 
 use crate::support::puppet::Act;
@@ -27,8 +27,8 @@ fn hub() -> Sketch {
     others.iter().fold(Sketch::new(&all), |sketch, other| sketch.relate(other, "hub"))
 }
 
-fn up(sketch: &Sketch) -> Ask {
-    Ask::Up(Box::new(sketch.desired()))
+fn up(sketch: &Sketch) -> Request {
+    Request::up(sketch.desired())
 }
 
 /// Executes an intent and stops it after a time; the further signals follow `apart`.
@@ -36,7 +36,7 @@ fn up(sketch: &Sketch) -> Ask {
 /// Returns the result and the time of the first signal.
 async fn stopped(
     rig: &Rig,
-    ask: Ask,
+    ask: impl Into<Request>,
     after: Duration,
     apart: &[Duration],
 ) -> (Result<Ended, EngineError>, Instant) {
@@ -95,7 +95,12 @@ async fn every_stop_ends_and_nothing_begins_after_it() {
     const LATENCY: u64 = 3;
     let sketch = Sketch::new(&["a", "b", "hub"]).relate("a", "hub").relate("b", "hub");
     let signals: [&[Duration]; 3] = [&[], &[Duration::ZERO], &[millis(4), millis(1)]];
-    let asks = [up(&sketch), Ask::Down, Ask::Heal(element("t__hub")), Ask::SetState(State::Installed)];
+    let asks = [
+        up(&sketch),
+        Intent::Down.into(),
+        Intent::Heal(element("t__hub")).into(),
+        Intent::SetState(State::Installed).into(),
+    ];
     for (effect, (number, ask), signals) in combinations(
         &[Effect::Once, Effect::Repeatable],
         &asks.iter().enumerate().collect::<Vec<_>>(),
@@ -170,7 +175,7 @@ async fn what_is_settled_when_a_stop_comes_is_left_for_the_next() {
             let rig = Rig::new(effect);
             assert!(rig.up_until_killed(hub().desired(), millis(15)).await);
             let before = rig.jobs.submitted().len();
-            let (ended, since) = stopped(&rig, Ask::Down, millis(after), &[]).await;
+            let (ended, since) = stopped(&rig, Intent::Down, millis(after), &[]).await;
             assert!(since.elapsed() <= TAKES, "{:?}", since.elapsed());
             assert_eq!(rig.jobs.submitted_after(since), 0, "{ended:?}");
             if after == 0 {
@@ -302,7 +307,7 @@ async fn a_lease_is_renewed_while_a_request_is_prepared() {
     rig.jobs.last("left", Duration::from_secs(200));
     rig.jobs.submit(&left, &Job::command("left")).await.unwrap();
     let (engine, holder) = rig.engine();
-    let request = engine.request(&assembly_name("t"), &up(&Sketch::new(&["a", "b"])), &holder).await.unwrap();
+    let request = engine.request(&assembly_name("t"), up(&Sketch::new(&["a", "b"])), &holder).await.unwrap();
     let (stop, serving) = (Stop::default(), holder.serving(true));
     let waits = async {
         let prepared = Box::pin(engine.take_up(&request, &serving, &stop)).await?;

@@ -14,14 +14,19 @@ use crate::name::{AssemblyName, CommandName, ElementName};
 use crate::state::State;
 
 /// A user's request to change an assembly.
+///
+/// The command line builds it, requests and saved plans store it, the engine executes it, and views show it.
+/// Large and secret inputs, such as a desired topology, accompany it. The enum is exhaustive, so that a new intent does not
+/// compile before the engine has a meaning for it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
 pub enum Intent {
     /// Creates, updates or repairs the assembly.
     Up,
     /// Takes the assembly down, and removes it from the store.
     Down,
+    /// Resumes the last intent: plans it again from the records. Its process is recorded as `Up` or `Down`.
+    Retry,
     /// Moves all parts to a state, up or down.
     SetState(State),
     /// Adds nodes to a cluster, by its increment.
@@ -32,8 +37,9 @@ pub enum Intent {
     Heal(ElementName),
     /// Creates the assembly from existing instances.
     Adopt,
-    /// Restores the version of the given process; 0 stands for the previous version.
-    Rollback(ProcessId),
+    /// Restores the version that was current after a process. `None` is the version before the last change.
+    #[serde(with = "previous")]
+    Rollback(Option<ProcessId>),
     /// Calls a command of a part.
     Call {
         /// The part.
@@ -48,6 +54,7 @@ impl fmt::Display for Intent {
         f.write_str(match self {
             Self::Up => "up",
             Self::Down => "down",
+            Self::Retry => "retry",
             Self::Adopt => "adopt",
             Self::SetState(state) => return write!(f, "set-state {state}"),
             Self::ScaleOut(cluster) => return write!(f, "scale out {}", cluster.local()),
@@ -55,9 +62,31 @@ impl fmt::Display for Intent {
             Self::Heal(element) => return write!(f, "heal {}", element.local()),
             Self::Call { part, command } => return write!(f, "call {} {command}", part.local()),
             // The version is chosen when the plan is created.
-            Self::Rollback(ProcessId(0)) => "rollback",
-            Self::Rollback(process) => return write!(f, "rollback to {process}"),
+            Self::Rollback(None) => "rollback",
+            Self::Rollback(Some(process)) => return write!(f, "rollback to {process}"),
         })
+    }
+}
+
+/// Serializes an optional process as its number, with 0 for none.
+mod previous {
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    use crate::id::ProcessId;
+
+    #[expect(clippy::ref_option, reason = "the signature that serde calls")]
+    pub(super) fn serialize<S: Serializer>(
+        process: &Option<ProcessId>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        process.unwrap_or(ProcessId(0)).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<ProcessId>, D::Error> {
+        let process = ProcessId::deserialize(deserializer)?;
+        Ok((process != ProcessId(0)).then_some(process))
     }
 }
 

@@ -6,29 +6,31 @@
 //! resumes interrupted processes of its own and of earlier daemons.
 
 mod message;
+mod notice;
 mod roster;
+mod samples;
 mod serve;
 pub mod socket;
 mod work;
 
 pub use message::{Incoming, Message, Taken};
+pub use notice::Notice;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use windlass_engine::monitor::{Act, Demand, Heard, MOST_HEALS, Reading, Sample};
-use windlass_engine::{Ask, EngineError, Seen, Stop};
+use windlass_engine::monitor::{Act, Demand, Heard, MOST_HEALS, Sample};
+use windlass_engine::{EngineError, Stop};
 use windlass_lifecycle::{Scale, scaled};
-use windlass_model::policy::MetricKind;
-use windlass_model::record::{Event, EventRecord, ProcessStatus};
-use windlass_model::resolve::text_of;
+use windlass_model::record::{Event, EventRecord, Intent};
 use windlass_model::{AssemblyName, ElementName, ProcessId, RequestId, Seq, State, Timestamp};
 use windlass_store::{Store, StoreError};
 
-use self::roster::{Counted, Read, Reads, Roster};
-use self::work::{Looked, Message as Said, Work};
+use self::roster::{Counted, Roster};
+use self::samples::Looked;
+use self::work::{Message as Said, Work};
 use crate::error::Error;
 use crate::open::Windlass;
 use crate::view::plan::DriftView;
@@ -47,106 +49,6 @@ impl Default for Watching {
     fn default() -> Self {
         Self { health: Some(Duration::from_secs(60)), refresh: Duration::from_secs(5) }
     }
-}
-
-/// An observation or action of the daemon.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub enum Notice {
-    /// The daemon monitors an assembly. Reported again when its policies read other metrics.
-    Watches {
-        /// The assembly.
-        assembly: AssemblyName,
-        /// The metrics that its policies read, sorted.
-        metrics: Vec<String>,
-    },
-    /// A process executes the demand of a policy.
-    Acts {
-        /// The assembly.
-        assembly: AssemblyName,
-        /// The action, such as `scale out B`.
-        what: String,
-        /// The reason.
-        because: String,
-    },
-    /// A policy demands to heal a part although earlier heals did not help. The daemon ignores the demand
-    /// until the part reports that it is well, or the assembly is changed.
-    GivesUp {
-        /// The assembly.
-        assembly: AssemblyName,
-        /// The part, by its name relative to the assembly.
-        part: String,
-        /// Number of heals that did not help.
-        times: u32,
-        /// The reason for the demand.
-        because: String,
-    },
-    /// A health check found a part that differs from its record, and no policy heals it.
-    Unwell {
-        /// The assembly.
-        assembly: AssemblyName,
-        /// The part, by its name relative to the assembly.
-        part: String,
-        /// The observed state.
-        seen: String,
-    },
-    /// A part that was reported as [unwell](Self::Unwell) matches its record again.
-    Well {
-        /// The assembly.
-        assembly: AssemblyName,
-        /// The part, by its name relative to the assembly.
-        part: String,
-    },
-    /// A demand of a policy or a request can't be executed.
-    Refused {
-        /// The assembly.
-        assembly: AssemblyName,
-        /// The demand.
-        what: String,
-        /// The reason.
-        why: String,
-    },
-    /// The daemon begins a request.
-    TakesUp {
-        /// The assembly.
-        assembly: AssemblyName,
-        /// The request.
-        request: RequestId,
-        /// The requested action, such as `scale out B`.
-        what: String,
-        /// The requester.
-        by: String,
-    },
-    /// The daemon resumes an interrupted process.
-    GoesOn {
-        /// The assembly.
-        assembly: AssemblyName,
-        /// The process.
-        process: ProcessId,
-        /// The intent of the process.
-        what: String,
-    },
-    /// A process has ended.
-    Ended {
-        /// The assembly.
-        assembly: AssemblyName,
-        /// The process.
-        process: ProcessId,
-        /// Its final status.
-        status: ProcessStatus,
-    },
-    /// The daemon was asked to stop, and waits for running processes.
-    Stopping {
-        /// The assemblies with a running process.
-        at_work: Vec<AssemblyName>,
-    },
-    /// A failure of something that is retried.
-    Trouble(String),
-    /// The store works again after [trouble](Self::Trouble).
-    Back {
-        /// The kind of the store.
-        store: &'static str,
-    },
 }
 
 struct Daemon<'a> {
@@ -514,20 +416,24 @@ impl Daemon<'_> {
             if self.is_changing(&name) {
                 continue;
             }
-            let (what, ask) = match demand.act {
+            let (what, intent) = match demand.act {
                 Act::Heal(part) if self.leaves_alone(&name, &part, &demand.because) => continue,
-                Act::Heal(part) => (format!("heal {}", part.local()), Ask::Heal(part)),
+                Act::Heal(part) => (format!("heal {}", part.local()), Intent::Heal(part)),
                 Act::Scale(cluster, scale) => {
                     let word = if scale == Scale::Out { "out" } else { "in" };
                     let what = format!("scale {word} {}", cluster.local());
                     if self.is_at_bound(&name, &cluster, scale, &what).await {
                         continue;
                     }
-                    (what, Ask::Scale { cluster, scale })
+                    let intent = match scale {
+                        Scale::Out => Intent::ScaleOut(cluster),
+                        Scale::In => Intent::ScaleIn(cluster),
+                    };
+                    (what, intent)
                 }
             };
             (self.tell)(Notice::Acts { assembly: name.clone(), what: what.clone(), because: demand.because });
-            self.change(name, what, ask);
+            self.change(name, what, intent);
         }
     }
 
@@ -654,40 +560,4 @@ impl Daemon<'_> {
             Said::Looked { assembly, .. } => drop(self.looked_at.remove(&assembly)),
         }
     }
-}
-
-/// Converts observations into samples for policies, and reports about other parts.
-fn measured(seen: &[Seen], reads: &Reads) -> Looked {
-    let found = seen.iter().filter_map(|seen| Some((seen, reads.get(&seen.element)?)));
-    let samples = found.flat_map(|(seen, read)| samples(seen, read)).collect();
-    let others = seen.iter().filter(|seen| !is_healed(&seen.element, reads)).cloned();
-    Looked { samples, others: others.map(DriftView::new).collect() }
-}
-
-/// Tells whether a policy reads the integrity of a part.
-fn is_healed(element: &ElementName, metrics: &Reads) -> bool {
-    let mut read = metrics.get(element).into_iter().flat_map(BTreeMap::values);
-    read.any(|read| matches!(read.kind, MetricKind::Integrity))
-}
-
-/// Returns the samples of the metrics that policies read. A value comes from the interface `metrics` of the
-/// health check. Without a value, integrity is whether the part was well. A part that is not well is broken,
-/// regardless of its value.
-fn samples(seen: &Seen, read: &BTreeMap<String, Read>) -> Vec<Result<Sample, String>> {
-    let reading = |name: &str, kind: &MetricKind| {
-        let said = seen.metrics.get(name).filter(|said| !said.is_null()).map(text_of);
-        Some(match (kind, said) {
-            (MetricKind::Integrity, _) if seen.is_well() == Some(false) => Ok(Reading::Integrity(false)),
-            (MetricKind::Integrity, _) if seen.is_unseen() => Ok(Reading::Unseen),
-            (MetricKind::Integrity, Some(said)) => message::integrity(&said),
-            (MetricKind::Integrity, None) => Ok(Reading::Integrity(seen.is_well()?)),
-            (_, Some(said)) => message::load(&said),
-            (_, None) => return None,
-        })
-    };
-    let of_metric = |(name, Read { kind, id }): (&String, &Read)| {
-        let wrong = |wrong| format!("`{id}` by its health check: {wrong}");
-        Some(reading(name, kind)?.map(|reading| Sample { id: id.clone(), reading }).map_err(wrong))
-    };
-    read.iter().filter_map(of_metric).collect()
 }

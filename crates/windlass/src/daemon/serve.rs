@@ -1,8 +1,8 @@
 //! Work of the daemon beside monitoring: requests, and interrupted processes.
 
-use windlass_engine::{Ask, Ended, EngineError};
+use windlass_engine::{Ended, EngineError};
 use windlass_model::AssemblyName;
-use windlass_model::record::ProcessRecord;
+use windlass_model::record::{Intent, ProcessRecord};
 use windlass_model::request::RequestRecord;
 
 use super::work::Context;
@@ -43,15 +43,15 @@ impl Daemon<'_> {
             if self.gone_on_with.insert(id) {
                 let what = intent.to_string();
                 (self.tell)(Notice::GoesOn { assembly: assembly.clone(), process: id, what: what.clone() });
-                self.change(assembly, what, Ask::Retry { assume: None });
+                self.change(assembly, what, Intent::Retry);
             }
         }
     }
 
     /// Starts an intent that changes an assembly.
-    pub(super) fn change(&mut self, assembly: AssemblyName, what: String, ask: Ask) {
+    pub(super) fn change(&mut self, assembly: AssemblyName, what: String, intent: Intent) {
         let (context, name) = (self.work.context.clone(), assembly.clone());
-        self.put_to_work(assembly, what, async move { context.carry_out(&name, ask).await.map(Some) });
+        self.put_to_work(assembly, what, async move { context.carry_out(&name, intent).await.map(Some) });
     }
 
     /// Runs an intent in a task of its own.

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
-use windlass_engine::monitor::Sample;
-use windlass_engine::{Ask, Ended, Engine, EngineError, Stale, Stop};
+use windlass_engine::{Ended, Engine, EngineError, Stale, Stop};
 use windlass_model::AssemblyName;
+use windlass_model::record::Intent;
 use windlass_store::Holder;
 
+use super::notice::Notice;
 use super::roster::Reads;
-use super::{Notice, measured};
-use crate::view::plan::DriftView;
+use super::samples::{Looked, measured};
 
 /// Maximum number of unread messages of tasks.
 const QUEUE: usize = 64;
@@ -43,14 +43,6 @@ pub(super) enum Message {
     },
 }
 
-/// The result of a health check.
-pub(super) struct Looked {
-    /// Samples for policies.
-    pub(super) samples: Vec<Result<Sample, String>>,
-    /// The states of the parts that no policy heals.
-    pub(super) others: Vec<DriftView>,
-}
-
 /// The running tasks. Dropping this aborts them.
 pub(super) struct Work {
     pub(super) context: Context,
@@ -69,8 +61,12 @@ pub(super) struct Context {
 
 impl Context {
     /// Prepares an intent and runs it to its end.
-    pub(super) async fn carry_out(&self, assembly: &AssemblyName, ask: Ask) -> Result<Ended, EngineError> {
-        let prepared = Box::pin(self.engine.prepare(assembly, ask, &self.holder, &self.stop)).await?;
+    pub(super) async fn carry_out(
+        &self,
+        assembly: &AssemblyName,
+        intent: Intent,
+    ) -> Result<Ended, EngineError> {
+        let prepared = Box::pin(self.engine.prepare(assembly, intent, &self.holder, &self.stop)).await?;
         prepared.run(&self.stop).await
     }
 
@@ -150,7 +146,7 @@ async fn seen_through(
         && before.goes_on(&left)
     {
         left.clone_from(&before.stale);
-        ended = Some(context.carry_out(assembly, Ask::Retry { assume: None }).await?);
+        ended = Some(context.carry_out(assembly, Intent::Retry).await?);
     }
     Ok(ended)
 }

@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use windlass_driver::Package;
-use windlass_engine::{Ask, Preview, Stop};
-use windlass_lifecycle::Scale;
-use windlass_model::record::ProcessRecord;
-use windlass_model::{AssemblyName, ElementName, ProcessId};
+use windlass_engine::{PlanFingerprint, Preview, Request, Stop};
+use windlass_model::record::{Intent, ProcessRecord};
+use windlass_model::{AssemblyName, ProcessId};
 use windlass_source::Diagnostics;
 use windlass_store::{Store, StoreError};
 
-use super::{Asked, Base, NAMED, Recipe, SavedPlan, SavedPlanError, elements_of, packages_of};
+use super::{Base, NAMED, Recipe, SavedPlan, SavedPlanError, elements_of, packages_of};
 use crate::error::Error;
-use crate::intent::{Order, Started};
+use crate::input::AssemblyInput;
 use crate::open::Windlass;
 use crate::request::Pending;
+use crate::started::Started;
 use crate::view::plan::PlanView;
 
 impl Windlass {
@@ -25,8 +25,11 @@ impl Windlass {
     /// # Errors
     ///
     /// All problems that prevent it.
-    pub async fn plan_to_save(&self, order: &Order) -> Result<(PlanView, SavedPlan, Diagnostics), Error> {
-        let (desired, warnings) = self.desired(order).await?;
+    pub async fn plan_to_save(
+        &self,
+        input: &AssemblyInput,
+    ) -> Result<(PlanView, SavedPlan, Diagnostics), Error> {
+        let (desired, warnings) = self.desired(input).await?;
         let assembly = desired.topology.name().clone();
         let root = desired.topology.root();
         let is_secret = |name: &str| {
@@ -36,28 +39,30 @@ impl Windlass {
         let (secrets, open): (Vec<_>, Vec<_>) =
             desired.parameters.iter().partition(|(name, _)| is_secret(name.as_str()));
         let recipe = Recipe {
-            file: self.relative(&order.file),
-            catalog: order.catalog.iter().map(|folder| self.relative(folder)).collect(),
+            file: self.relative(&input.file),
+            catalog: input.catalog.iter().map(|folder| self.relative(folder)).collect(),
             parameters: open.into_iter().map(|(name, value)| (name.to_string(), value.clone())).collect(),
             secrets: secrets.into_iter().map(|(name, _)| name.to_string()).collect(),
-            goal: order.goal,
-            adopt: order.adopt,
-            replace: order.replace.clone(),
-            target: order.target.clone(),
+            goal: input.goal,
+            adopt: input.adopt,
+            replace: input.replace.clone(),
+            target: input.target.clone(),
         };
-        let mut saved = self.saved(assembly, Asked::Up(recipe), &desired.packages).await?;
+        let request = Request::up(desired.clone());
+        let mut saved = self.saved(assembly, request.intent().clone(), &desired.packages).await?;
+        saved.up = Some(recipe);
         saved.elements = elements_of(&desired.topology);
         for name in desired.topology.referenced() {
             let last = self.base(&name).await?.last;
             saved.base.references.insert(name, last);
         }
-        let preview = self.preview_up(&saved.assembly, Ask::Up(Box::new(desired))).await?;
+        let preview = self.preview_up(&saved.assembly, request).await?;
         Ok((saved.fill(preview), saved, warnings))
     }
 
     /// Plans what [`change`](Self::change) would do. The plan is saved and executed by
     /// [`apply`](Self::apply). `around` is the descriptor whose surroundings contain the packages of
-    /// [`Ask::DownWith`].
+    /// [`Request::down_with`].
     ///
     /// # Errors
     ///
@@ -65,17 +70,17 @@ impl Windlass {
     pub async fn change_to_save(
         &self,
         name: &AssemblyName,
-        ask: Ask,
+        request: impl Into<Request>,
         around: Option<&Path>,
     ) -> Result<(PlanView, SavedPlan), Error> {
-        let asked = Asked::of(&ask, around.map(|file| self.relative(file))).ok_or(SavedPlanError::NoPlan)?;
-        let packages = match &ask {
-            Ask::DownWith(packages) => packages.as_slice(),
-            _ => &[],
-        };
-        let mut saved = self.saved(name.clone(), asked, packages).await?;
+        let request = request.into();
+        if !request.can_be_saved() {
+            return Err(SavedPlanError::NoPlan.into());
+        }
+        let mut saved = self.saved(name.clone(), request.intent().clone(), request.packages()).await?;
+        saved.packages_around = around.map(|file| self.relative(file));
         let store = self.store_of(name).await?;
-        let preview = Box::pin(self.engine(store).preview(name, ask)).await?;
+        let preview = Box::pin(self.engine(store).preview(name, request)).await?;
         Ok((saved.fill(preview), saved))
     }
 
@@ -83,13 +88,14 @@ impl Windlass {
     async fn saved(
         &self,
         assembly: AssemblyName,
-        asked: Asked,
+        intent: Intent,
         packages: &[Package],
     ) -> Result<SavedPlan, Error> {
         let base = self.base(&assembly).await?;
         let (made, packages) = (self.now(), packages_of(packages));
         let (elements, plan, changes) = (BTreeMap::new(), Value::Null, Value::Null);
-        Ok(SavedPlan { assembly, made, base, asked, packages, elements, plan, changes })
+        let (up, packages_around) = (None, None);
+        Ok(SavedPlan { assembly, made, base, intent, up, packages_around, packages, elements, plan, changes })
     }
 
     /// Returns a path relative to the project's root if it is inside the project.
@@ -105,11 +111,16 @@ impl Windlass {
     ///
     /// If the plan belongs to another project, its inputs have changed, or the state has moved on. Also all
     /// problems that prevent the intent itself.
-    pub async fn apply(&self, saved: &SavedPlan, given: &Order, stop: &Stop) -> Result<Started, Error> {
-        let (ask, warnings) = self.saved_ask(saved, given).await?;
-        let started = match &saved.asked {
-            Asked::Up(_) => self.bring_up(&saved.assembly, ask, warnings, stop).await,
-            _ => self.change(&saved.assembly, ask, stop).await,
+    pub async fn apply(
+        &self,
+        saved: &SavedPlan,
+        given: &AssemblyInput,
+        stop: &Stop,
+    ) -> Result<Started, Error> {
+        let (request, warnings) = self.saved_request(saved, given).await?;
+        let started = match &saved.up {
+            Some(_) => self.bring_up(&saved.assembly, request, warnings, stop).await,
+            None => self.change(&saved.assembly, request, stop).await,
         };
         started.map_err(|error| saved.explain(error))
     }
@@ -122,10 +133,10 @@ impl Windlass {
     pub async fn preview_saved(
         &self,
         saved: &SavedPlan,
-        given: &Order,
+        given: &AssemblyInput,
     ) -> Result<(PlanView, Diagnostics), Error> {
-        let (ask, warnings) = self.saved_ask(saved, given).await?;
-        let preview = self.preview_up(&saved.assembly, ask).await;
+        let (request, warnings) = self.saved_request(saved, given).await?;
+        let preview = self.preview_up(&saved.assembly, request).await;
         let Preview { plan, diff, undone, .. } = preview.map_err(|error| saved.explain(error))?;
         Ok((PlanView::new(saved.assembly.clone(), &plan, diff).undone(undone), warnings))
     }
@@ -135,13 +146,17 @@ impl Windlass {
     /// # Errors
     ///
     /// As for [`apply`](Self::apply), as far as problems are known before the request is executed.
-    pub async fn ask_to_apply(&self, saved: &SavedPlan, given: &Order) -> Result<Pending<'_>, Error> {
-        let (ask, warnings) = self.saved_ask(saved, given).await?;
-        self.ask_for_new(&saved.assembly, ask, warnings).await
+    pub async fn ask_to_apply(&self, saved: &SavedPlan, given: &AssemblyInput) -> Result<Pending<'_>, Error> {
+        let (request, warnings) = self.saved_request(saved, given).await?;
+        self.ask_for_new(&saved.assembly, request, warnings).await
     }
 
     /// Rebuilds the intent of a saved plan, and checks that its inputs have not changed.
-    async fn saved_ask(&self, saved: &SavedPlan, given: &Order) -> Result<(Ask, Diagnostics), Error> {
+    async fn saved_request(
+        &self,
+        saved: &SavedPlan,
+        given: &AssemblyInput,
+    ) -> Result<(Request, Diagnostics), Error> {
         let here = self.base(&saved.assembly).await?;
         let same = match (&saved.base.store, &here.store) {
             (Some(made), Some(here)) => made == here,
@@ -158,44 +173,34 @@ impl Windlass {
         };
         refuse(self.processes_since(saved).await?)?;
         saved.check_secrets(given)?;
-        let (ask, warnings, moved) = self.asked_anew(saved, given).await?;
+        let (request, warnings, moved) = self.rebuilt(saved, given).await?;
         refuse(moved)?;
-        let (plan, changes) = (saved.plan.clone(), Some(saved.changes.clone()));
-        Ok((Ask::AsPlanned { ask: Box::new(ask), plan, changes }, warnings))
+        let expected = PlanFingerprint::of(&saved.plan, Some(&saved.changes));
+        Ok((request.as_planned(expected), warnings))
     }
 
-    /// Rebuilds the intent. Also returns which project files have changed.
-    async fn asked_anew(
+    /// Rebuilds the intent with its inputs. Also returns which project files have changed.
+    async fn rebuilt(
         &self,
         saved: &SavedPlan,
-        given: &Order,
-    ) -> Result<(Ask, Diagnostics, Vec<String>), Error> {
-        let scale = |cluster: &ElementName, scale| Ask::Scale { cluster: cluster.clone(), scale };
-        let ask = match &saved.asked {
-            Asked::Up(recipe) => {
-                let order = saved.order(recipe, self.project.root(), given);
-                let (desired, warnings) = self.desired(&order).await?;
-                let mut moved = saved.moved_files(&desired);
-                if moved.is_empty() {
-                    moved = self.references_since(saved).await?;
-                }
-                return Ok((Ask::Up(Box::new(desired)), warnings, moved));
+        given: &AssemblyInput,
+    ) -> Result<(Request, Diagnostics, Vec<String>), Error> {
+        if let Some(recipe) = &saved.up {
+            let input = saved.input(recipe, self.project.root(), given);
+            let (desired, warnings) = self.desired(&input).await?;
+            let mut moved = saved.moved_files(&desired);
+            if moved.is_empty() {
+                moved = self.references_since(saved).await?;
             }
-            Asked::DownWith { file } => {
-                let file = self.project.root().join(file);
-                let packages = self.current_packages(&saved.assembly, &file, &[]).await?;
-                let moved = saved.moved_packages(&packages);
-                return Ok((Ask::DownWith(packages), Diagnostics::default(), moved));
-            }
-            Asked::Down => Ask::Down,
-            Asked::Retry => Ask::Retry { assume: None },
-            Asked::SetState(state) => Ask::SetState(*state),
-            Asked::ScaleOut(cluster) => scale(cluster, Scale::Out),
-            Asked::ScaleIn(cluster) => scale(cluster, Scale::In),
-            Asked::Heal(element) => Ask::Heal(element.clone()),
-            Asked::Rollback(process) => Ask::Rollback(*process),
-        };
-        Ok((ask, Diagnostics::default(), Vec::new()))
+            return Ok((Request::up(desired), warnings, moved));
+        }
+        if let Some(file) = &saved.packages_around {
+            let file = self.project.root().join(file);
+            let packages = self.current_packages(&saved.assembly, &file, &[]).await?;
+            let moved = saved.moved_packages(&packages);
+            return Ok((Request::down_with(packages), Diagnostics::default(), moved));
+        }
+        Ok((saved.intent.clone().into(), Diagnostics::default(), Vec::new()))
     }
 
     async fn base(&self, assembly: &AssemblyName) -> Result<Base, Error> {

@@ -5,116 +5,30 @@
 //! if the result differs. Secrets are not saved; the user provides them again.
 
 mod carry;
+mod error;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use thiserror::Error;
+use serde_json::{Value, json};
 use windlass_driver::Package;
-use windlass_engine::{Ask, Desired, EngineError, Preview, essence};
-use windlass_lifecycle::Scale;
+use windlass_engine::{Desired, EngineError, Preview, fingerprint};
 use windlass_model::assembly::PackageDigest;
+use windlass_model::record::Intent;
 use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, State, Timestamp, Topology};
 use windlass_project::output;
-use windlass_source::Code;
 use windlass_source::files::{self, MAX_SIZE};
 
-use crate::codes;
-use crate::document::{self, DocumentError};
+use crate::document::{self, Format};
 use crate::error::Error;
-use crate::intent::Order;
+use crate::input::AssemblyInput;
 use crate::view::plan::PlanView;
 
-/// The kind of the document.
-const KIND: &str = "windlass plan";
+pub use error::SavedPlanError;
 
-/// The reason why a saved plan can't be executed. Nothing has been changed then.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum SavedPlanError {
-    /// The file can't be used.
-    #[error("`{}` {cause}", file.display())]
-    File {
-        /// The file.
-        file: PathBuf,
-        /// The reason.
-        cause: DocumentError,
-    },
-    /// The plan belongs to another project.
-    #[error("the plan was made for another project, {made}; this is {here}")]
-    OtherProject {
-        /// The project of the plan.
-        made: String,
-        /// The open project.
-        here: String,
-    },
-    /// The inputs or the state have changed.
-    #[error("the plan for `{assembly}` was made at {made}, and is out of date: {}; save a new plan", what.join(", "))]
-    MovedOn {
-        /// The assembly.
-        assembly: AssemblyName,
-        /// The time at which the plan was made.
-        made: Timestamp,
-        /// The changes since then, as sentence fragments.
-        what: Vec<String>,
-    },
-    /// The plan would differ now. It uses secrets that are provided again, so they may be the cause.
-    #[error(
-        "the steps for `{assembly}` would differ from the saved plan; pass {} with the value of the plan, or save a new plan",
-        list(secrets)
-    )]
-    OtherSecrets {
-        /// The assembly.
-        assembly: AssemblyName,
-        /// The secrets that the plan uses.
-        secrets: Vec<String>,
-    },
-    /// The intent can't be planned ahead.
-    #[error("this command can't be saved as a plan")]
-    NoPlan,
-    /// The given parameters are not exactly the missing secrets.
-    #[error("{}", secrets(missing, unknown))]
-    Secrets {
-        /// Secrets of the plan that were not given.
-        missing: Vec<String>,
-        /// Given parameters that are not secrets of the plan.
-        unknown: Vec<String>,
-    },
-}
-
-impl SavedPlanError {
-    /// Returns the code of the error, which `windlass explain` explains.
-    pub fn code(&self) -> Code {
-        match self {
-            Self::File { cause, .. } => cause.code(),
-            Self::OtherProject { .. } => codes::OTHER_PROJECT,
-            Self::MovedOn { .. } => codes::PLAN_MOVED_ON,
-            Self::OtherSecrets { .. } => codes::OTHER_SECRETS,
-            Self::NoPlan => codes::NO_PLAN,
-            Self::Secrets { .. } => codes::SECRETS,
-        }
-    }
-}
-
-fn list(names: &[String]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-}
-
-fn secrets(missing: &[String], unknown: &[String]) -> String {
-    if unknown.is_empty() {
-        return format!(
-            "the plan needs the secret {}, which it does not contain; pass it again with `-p {}=@FILE`",
-            list(missing),
-            missing.first().map_or("", String::as_str)
-        );
-    }
-    format!(
-        "a plan accepts only its secrets again, and {} is not one of them; save a new plan to change parameters",
-        list(unknown)
-    )
-}
+/// The format of the file.
+const FORMAT: Format = Format { kind: "windlass plan", version: 2, upgrade };
 
 /// A saved plan.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -123,7 +37,13 @@ pub struct SavedPlan {
     assembly: AssemblyName,
     made: Timestamp,
     base: Base,
-    asked: Asked,
+    intent: Intent,
+    /// The inputs of `up`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    up: Option<Recipe>,
+    /// The descriptor around which `down` reads its packages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    packages_around: Option<PathBuf>,
     /// The packages that belong to the intent.
     packages: BTreeMap<DescriptorName, PackageDigest>,
     /// The digest of each element and relationship that the descriptor declares.
@@ -149,42 +69,6 @@ struct Base {
     references: BTreeMap<AssemblyName, ProcessId>,
 }
 
-/// The intent of a saved plan.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Asked {
-    Up(Recipe),
-    Down,
-    /// Down with the packages around a descriptor.
-    DownWith {
-        file: PathBuf,
-    },
-    Retry,
-    SetState(State),
-    ScaleOut(ElementName),
-    ScaleIn(ElementName),
-    Heal(ElementName),
-    Rollback(Option<ProcessId>),
-}
-
-impl Asked {
-    /// Converts an intent on an existing assembly. `around` is the descriptor of the packages for
-    /// `Ask::DownWith`. Returns `None` for intents that can't be planned ahead.
-    fn of(ask: &Ask, around: Option<PathBuf>) -> Option<Self> {
-        Some(match ask {
-            Ask::Down => Self::Down,
-            Ask::DownWith(_) => Self::DownWith { file: around? },
-            Ask::Retry { assume: None } => Self::Retry,
-            Ask::SetState(state) => Self::SetState(*state),
-            Ask::Scale { cluster, scale: Scale::Out } => Self::ScaleOut(cluster.clone()),
-            Ask::Scale { cluster, scale: Scale::In } => Self::ScaleIn(cluster.clone()),
-            Ask::Heal(element) => Self::Heal(element.clone()),
-            Ask::Rollback(process) => Self::Rollback(*process),
-            _ => return None,
-        })
-    }
-}
-
 /// The input of an `up` plan.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -198,6 +82,34 @@ struct Recipe {
     adopt: bool,
     replace: Vec<String>,
     target: Vec<String>,
+}
+
+/// Converts a plan of version 1, whose intent contained its inputs.
+fn upgrade(_: u64, mut plan: Value) -> Value {
+    let asked = plan.as_object_mut().and_then(|plan| plan.remove("asked")).unwrap_or_default();
+    let (name, mut inputs) = match asked {
+        Value::Object(mut entries) => match entries.iter_mut().next() {
+            Some((name, inputs)) => (name.clone(), inputs.take()),
+            None => return plan,
+        },
+        intent => {
+            plan["intent"] = intent;
+            return plan;
+        }
+    };
+    match name.as_str() {
+        "up" => {
+            plan["intent"] = if inputs["adopt"] == true { "adopt" } else { "up" }.into();
+            plan["up"] = inputs;
+        }
+        "down-with" => {
+            plan["intent"] = "down".into();
+            plan["packages_around"] = inputs["file"].take();
+        }
+        "rollback" if inputs.is_null() => plan["intent"] = json!({ name: 0 }),
+        _ => plan["intent"] = json!({ name: inputs }),
+    }
+    plan
 }
 
 impl SavedPlan {
@@ -218,7 +130,7 @@ impl SavedPlan {
     pub fn read_within(file: &Path, limit: usize) -> Result<Self, Error> {
         let text = files::read_text(file, limit)
             .map_err(|source| Error::File { path: file.to_owned(), source: source.into() })?;
-        let read = document::read(KIND, &text);
+        let read = document::read(&FORMAT, &text);
         Ok(read.map_err(|cause| SavedPlanError::File { file: file.to_owned(), cause })?)
     }
 
@@ -229,23 +141,21 @@ impl SavedPlan {
     /// If it can't be written.
     pub fn write(&self, file: &Path) -> Result<(), Error> {
         let failed = |source| Error::Write { path: file.to_owned(), source };
-        let text = document::write(KIND, self).map_err(|error| failed(error.into()))?;
+        let text = document::write(&FORMAT, self).map_err(|error| failed(error.into()))?;
         output::write(file, text.as_bytes(), 0o666).map_err(failed)
     }
 
     /// Stores the plan and its changes, and returns them as a view.
     fn fill(&mut self, preview: Preview) -> PlanView {
-        self.plan = essence(&preview.plan);
-        self.changes = essence(&preview.diff);
+        self.plan = fingerprint(&preview.plan);
+        self.changes = fingerprint(&preview.diff);
         PlanView::new(self.assembly.clone(), &preview.plan, preview.diff).undone(preview.undone)
     }
 
     /// Replaces the error of a changed plan if the secrets may be the reason, because they were given again.
     fn explain(&self, error: Error) -> Error {
-        match (&self.asked, error) {
-            (Asked::Up(recipe), Error::Engine(EngineError::MovedOn(assembly)))
-                if !recipe.secrets.is_empty() =>
-            {
+        match (&self.up, error) {
+            (Some(recipe), Error::Engine(EngineError::MovedOn(assembly))) if !recipe.secrets.is_empty() => {
                 let secrets = recipe.secrets.iter().cloned().collect();
                 SavedPlanError::OtherSecrets { assembly, secrets }.into()
             }
@@ -260,12 +170,9 @@ impl SavedPlan {
 
     /// Refuses missing secrets, and parameters that are not secrets of the plan. A file or an environment may
     /// contain others.
-    fn check_secrets(&self, given: &Order) -> Result<(), SavedPlanError> {
+    fn check_secrets(&self, given: &AssemblyInput) -> Result<(), SavedPlanError> {
         let none = BTreeSet::new();
-        let secrets = match &self.asked {
-            Asked::Up(recipe) => &recipe.secrets,
-            _ => &none,
-        };
+        let secrets = self.up.as_ref().map_or(&none, |recipe| &recipe.secrets);
         let missing: Vec<String> = secrets.iter().filter(|name| !given.gives(name)).cloned().collect();
         let unknown = given.parameters.keys().filter(|name| !given.places.contains_key(*name));
         let unknown: Vec<String> = unknown.filter(|name| !secrets.contains(*name)).cloned().collect();
@@ -276,9 +183,9 @@ impl SavedPlan {
         }
     }
 
-    /// Rebuilds the order of an `up` plan, with the given secrets.
-    fn order(&self, recipe: &Recipe, root: &Path, given: &Order) -> Order {
-        let mut order = Order::new(root.join(&recipe.file))
+    /// Rebuilds the input of an `up` plan, with the given secrets.
+    fn input(&self, recipe: &Recipe, root: &Path, given: &AssemblyInput) -> AssemblyInput {
+        let mut input = AssemblyInput::new(root.join(&recipe.file))
             .name(Some(self.assembly.clone()))
             .catalog(recipe.catalog.iter().map(|folder| root.join(folder)))
             .goal(recipe.goal)
@@ -286,12 +193,12 @@ impl SavedPlan {
             .replace(recipe.replace.clone())
             .target(recipe.target.clone());
         for (name, value) in &recipe.parameters {
-            order = order.parameter(name, value.clone());
+            input = input.parameter(name, value.clone());
         }
         for name in &recipe.secrets {
-            order = order.parameter_of(given, name);
+            input = input.parameter_of(given, name);
         }
-        order
+        input
     }
 
     /// Lists the packages that have changed.
@@ -335,16 +242,54 @@ fn packages_of(packages: &[Package]) -> BTreeMap<DescriptorName, PackageDigest> 
 
 /// Returns a digest of each element and relationship, without source places.
 fn elements_of(topology: &Topology) -> BTreeMap<String, String> {
-    let digest = |essence: Value| document::digest(&essence.to_string());
+    let digest = |part: Value| document::digest(&part.to_string());
     let local = |name: &ElementName| match name.local() {
         "" => name.to_string(),
         local => local.to_owned(),
     };
     let elements = topology.elements().iter();
     let mut all: BTreeMap<String, String> =
-        elements.map(|element| (local(&element.name), digest(essence(element)))).collect();
+        elements.map(|element| (local(&element.name), digest(fingerprint(element)))).collect();
     all.extend(topology.relationships().iter().map(|relationship| {
-        (format!("{}:{}", relationship.assembly, relationship.name), digest(essence(relationship)))
+        (format!("{}:{}", relationship.assembly, relationship.name), digest(fingerprint(relationship)))
     }));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads a plan of version 1 with an intent.
+    fn v1(asked: &Value) -> SavedPlan {
+        let content = json!({
+            "assembly": "t", "made": 1, "base": { "store": null, "root": "/project", "last": 0 },
+            "asked": asked, "packages": {}, "elements": {}, "plan": null, "changes": null,
+        });
+        let text = document::write(&Format::first(FORMAT.kind), &content).unwrap();
+        document::read(&FORMAT, &text).unwrap()
+    }
+
+    #[test]
+    fn plans_of_version_1_are_read() {
+        let mut recipe = json!({
+            "file": "t/assembly.yaml", "catalog": [], "parameters": { "n": 1 }, "secrets": ["key"],
+            "goal": "Active", "adopt": false, "replace": [], "target": [],
+        });
+        let up = v1(&json!({ "up": recipe }));
+        assert_eq!((up.intent, up.up.unwrap().file), (Intent::Up, "t/assembly.yaml".into()));
+        recipe["adopt"] = true.into();
+        assert_eq!(v1(&json!({ "up": recipe })).intent, Intent::Adopt);
+        let down = v1(&json!({ "down-with": { "file": "t/assembly.yaml" } }));
+        assert_eq!((down.intent, down.packages_around), (Intent::Down, Some("t/assembly.yaml".into())));
+        for (asked, intent) in [
+            (json!("down"), Intent::Down),
+            (json!("retry"), Intent::Retry),
+            (json!({ "scale-in": "t__web" }), Intent::ScaleIn("t__web".parse().unwrap())),
+            (json!({ "rollback": null }), Intent::Rollback(None)),
+            (json!({ "rollback": 2 }), Intent::Rollback(Some(ProcessId(2)))),
+        ] {
+            assert_eq!(v1(&asked).intent, intent);
+        }
+    }
 }

@@ -7,10 +7,10 @@ use std::time::Duration;
 use futures::future::{BoxFuture, join_all};
 use proptest::prelude::*;
 use windlass_driver::{Bindings, Package, Placement};
-use windlass_engine::{Ask, Quest};
+use windlass_engine::Quest;
 use windlass_lifecycle::testing::{few, has_order, versions};
 use windlass_model::Topology;
-use windlass_model::record::{Effect, ProcessStatus};
+use windlass_model::record::{Effect, Intent, ProcessStatus};
 use windlass_store::Store as _;
 
 use super::driver::KIND;
@@ -118,8 +118,8 @@ proptest! {
                 let (session, topology) = (&session, &topologies[*which]);
                 let down = changes.get(number).is_some_and(|(_, down)| *down);
                 async move {
-                    let ask = if down { Ask::Down } else { Ask::SetState(windlass_model::State::Inactive) };
-                    let fate = session.ask(topology.name().as_str(), ask, None).await;
+                    let ask = if down { Intent::Down } else { Intent::SetState(windlass_model::State::Inactive) };
+                    let fate = session.ask(topology.name().as_str(), ask.into(), None).await;
                     (*which, fate)
                 }
             });

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use windlass_engine::{Ask, EngineError};
+use windlass_engine::{EngineError, Request};
 use windlass_lifecycle::testing::{Luck, few, has_order, versions};
 use windlass_store::Store as _;
 
@@ -138,7 +138,7 @@ proptest! {
             session.luck(false);
             for (round, cut) in cuts.into_iter().enumerate() {
                 let wanted = if round % 2 == 0 { &one } else { &other };
-                let ask = Ask::Up(Box::new(session.desired(wanted)));
+                let ask = Request::up(session.desired(wanted));
                 match session.ask_and_answer("t", &ask, cut).await {
                     Fate::Refused(EngineError::Stopped) => {}
                     Fate::Refused(error) if session.lost.is_empty() => panic!("{error}"),

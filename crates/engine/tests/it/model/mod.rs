@@ -12,11 +12,10 @@ mod weather;
 mod world;
 
 use proptest::prelude::*;
-use windlass_engine::{Ask, EngineError};
-use windlass_lifecycle::Scale;
+use windlass_engine::{EngineError, Request};
 use windlass_lifecycle::testing::{Luck, Spec, few, has_order, versions};
 use windlass_model::assembly::ElementKind;
-use windlass_model::record::Effect;
+use windlass_model::record::{Effect, Intent};
 use windlass_model::{ElementName, State, Topology};
 use windlass_store::Store as _;
 
@@ -117,21 +116,21 @@ async fn wished(session: &mut Session, wish: &Wish, one: &Topology, other: &Topo
         Some(found.get(at)?.name.clone())
     };
     let ask = match wish.what {
-        What::One => Ask::Up(Box::new(session.desired(one))),
-        What::Other => Ask::Up(Box::new(session.desired(other))),
-        What::Down => Ask::Down,
+        What::One => Request::up(session.desired(one)),
+        What::Other => Request::up(session.desired(other)),
+        What::Down => Intent::Down.into(),
         What::Out | What::In => {
             let Some(cluster) = pick(ElementKind::Group) else { return };
             let out = matches!(wish.what, What::Out);
-            Ask::Scale { cluster, scale: if out { Scale::Out } else { Scale::In } }
+            if out { Intent::ScaleOut(cluster).into() } else { Intent::ScaleIn(cluster).into() }
         }
         What::Heal => match pick(ElementKind::Resource) {
-            Some(resource) => Ask::Heal(resource),
+            Some(resource) => Intent::Heal(resource).into(),
             None => return,
         },
-        What::Back => Ask::Rollback(None),
-        What::Set(rank) => Ask::SetState(State::LADDER[usize::from(rank)]),
-        What::Retry => Ask::Retry { assume: None },
+        What::Back => Intent::Rollback(None).into(),
+        What::Set(rank) => Intent::SetState(State::LADDER[usize::from(rank)]).into(),
+        What::Retry => Intent::Retry.into(),
     };
     match session.ask_and_answer("t", &ask, wish.cut).await {
         Fate::Refused(
@@ -179,7 +178,7 @@ async fn to_and_fro(a: &Spec, b: &Spec, trouble: Trouble, moves: bool, cuts: [Op
         session.luck(false);
         // The last upgrade interrupts the rollback.
         let wanted = if round == 1 { &one } else { &other };
-        let ask = Ask::Up(Box::new(session.desired(wanted)));
+        let ask = Request::up(session.desired(wanted));
         session.ask_and_answer("t", &ask, cut).await;
         if round == 0 {
             session.settles(&other).await;

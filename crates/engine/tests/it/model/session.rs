@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use windlass_engine::{Answer, Ask, Desired, EngineError, Manner, Stale, Stop};
+use windlass_engine::{Answer, Desired, EngineError, Request, Stale, Stop, UpOptions};
 use windlass_lifecycle::LifecycleError;
 use windlass_model::assembly::ElementKind;
-use windlass_model::record::{Assumption, CallRecord, ProcessStatus, StepEnd, StepState};
+use windlass_model::record::{Assumption, CallRecord, Intent, ProcessStatus, StepEnd, StepState};
 use windlass_model::{Action, AssemblyName, ElementName, State, Topology, Transition};
 use windlass_store::{LeaseTerms, Store as _, StoreError};
 
@@ -87,12 +87,12 @@ impl Session {
             parameters: BTreeMap::new(),
             secrets: BTreeMap::new(),
             packages: kinds.map(|kind| package_of(kind, KIND, &operations)).into(),
-            manner: Manner { replace, ..Manner::default() },
+            options: UpOptions { replace, ..UpOptions::default() },
         }
     }
 
     /// Executes an intent in a process that may die.
-    pub(super) async fn ask(&self, root: &str, ask: Ask, cut: Option<Interruption>) -> Fate {
+    pub(super) async fn ask(&self, root: &str, ask: Request, cut: Option<Interruption>) -> Fate {
         let number = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
         let (batch, keeps_last) = match cut {
             Some(Interruption::Death { batch, keeps_last }) => (batch, keeps_last),
@@ -103,7 +103,7 @@ impl Session {
             engine.means.home = format!("home {number}");
         }
         let (name, stop) = (assembly_name(root), Stop::default());
-        let heals = matches!(ask, Ask::Heal(_));
+        let heals = matches!(ask.intent(), Intent::Heal(_));
         let whole = Box::pin(async {
             let (mut ask, mut left) = (ask, Stale::default());
             loop {
@@ -124,7 +124,7 @@ impl Session {
                 if !ended.goes_on(&left) {
                     return Fate::Ended(ended.process.status, ended.process.reason);
                 }
-                (ask, left) = (Ask::Retry { assume: None }, ended.stale);
+                (ask, left) = (Intent::Retry.into(), ended.stale);
             }
         });
         let fate = tokio::select! {
@@ -194,7 +194,12 @@ impl Session {
     }
 
     /// Executes an intent, and answers the questions to the operator.
-    pub(super) async fn ask_and_answer(&mut self, root: &str, ask: &Ask, cut: Option<Interruption>) -> Fate {
+    pub(super) async fn ask_and_answer(
+        &mut self,
+        root: &str,
+        ask: &Request,
+        cut: Option<Interruption>,
+    ) -> Fate {
         // Repeated faults may cause repeated questions.
         const MOST: u32 = 20;
         let mut fate = self.ask(root, ask.clone(), cut).await;
@@ -211,7 +216,7 @@ impl Session {
             }
             let answer =
                 Answer { calls: same.iter().map(|call| call.id.clone()).collect(), ..Answer::of_all(what) };
-            match self.ask(root, Ask::Retry { assume: Some(answer) }, None).await {
+            match self.ask(root, Request::retry(answer), None).await {
                 undecided @ Fate::Undecided(_) => fate = undecided,
                 Fate::Refused(error) if self.lost.is_empty() => return Fate::Refused(error),
                 _ => fate = self.ask(root, ask.clone(), None).await,
@@ -228,7 +233,7 @@ impl Session {
         let mut rounds = 0;
         loop {
             let mut lost = self.lost.clone();
-            let ask = Ask::Up(Box::new(self.desired(topology)));
+            let ask = Request::up(self.desired(topology));
             let fate = self.ask_and_answer(&root, &ask, None).await;
             // A removed node of a cluster cannot be replaced, and need not be.
             if let Fate::Refused(EngineError::Lifecycle(LifecycleError::Unknown { name, .. })) = &fate
@@ -269,7 +274,7 @@ impl Session {
         let calling = desired.relationships().iter().filter(|of| !of.create.is_empty());
         let pairs = calling.flat_map(|of| windlass_lifecycle::testing::all_pairs(desired, of));
         assert!(pairs.into_iter().all(|key| made.contains(&key)), "{made:?}");
-        let again = Ask::Up(Box::new(self.desired(topology)));
+        let again = Request::up(self.desired(topology));
         let preview =
             self.rig.engine().0.preview(&assembly_name(&root), again).await.expect("there is a plan");
         assert!(preview.plan.is_empty() && preview.diff.is_empty(), "{}", preview.diff);
@@ -297,7 +302,7 @@ impl Session {
     pub(super) async fn goes(&mut self, root: &str) {
         self.luck(true);
         self.weather = Weather::default();
-        let fate = self.ask_and_answer(root, &Ask::Down, None).await;
+        let fate = self.ask_and_answer(root, &Intent::Down.into(), None).await;
         match fate {
             Fate::Ended(ProcessStatus::Completed, _) | Fate::Refused(EngineError::Unknown { .. }) => {}
             other => panic!("{other:?}: {:?}", self.failures(root).await),

@@ -1,12 +1,12 @@
 //! Two assemblies with a lease each, one of which references the other and calls operations on its parts.
 
 use proptest::prelude::*;
-use windlass_engine::{Ask, EngineError};
+use windlass_engine::{EngineError, Request};
 use windlass_lifecycle::testing::{Spec, few, has_order, versions};
 use windlass_model::assembly::{
     Element, ElementKind, Endpoint, Operation, OperationCall, Property, Referent, Relationship,
 };
-use windlass_model::record::ProcessStatus;
+use windlass_model::record::{Intent, ProcessStatus};
 use windlass_model::template::End;
 use windlass_model::{Modifier, OperationName, Part, State, Template, Topology};
 use windlass_store::StoreError;
@@ -74,14 +74,14 @@ fn round() -> impl Strategy<Value = Round> {
 }
 
 /// Returns the intent with a given number.
-fn ask(session: &Session, what: u8, which: u8, topology: &Topology) -> Ask {
+fn ask(session: &Session, what: u8, which: u8, topology: &Topology) -> Request {
     let resources = topology.elements().iter().filter(|element| element.kind == ElementKind::Resource);
     let resources: Vec<_> = resources.map(|element| element.name.clone()).collect();
     match what {
-        0 => Ask::Down,
-        1 => Ask::Heal(resources[usize::from(which) % resources.len()].clone()),
-        2 => Ask::SetState(State::Inactive),
-        _ => Ask::Up(Box::new(session.desired(topology))),
+        0 => Intent::Down.into(),
+        1 => Intent::Heal(resources[usize::from(which) % resources.len()].clone()).into(),
+        2 => Intent::SetState(State::Inactive).into(),
+        _ => Request::up(session.desired(topology)),
     }
 }
 
@@ -109,7 +109,7 @@ async fn both_arrive(session: &mut Session, order: [&Topology; 2]) {
         session.rig.options.force = round >= 3;
         let mut arrived = 0;
         for topology in order {
-            let ask = Ask::Up(Box::new(session.desired(topology)));
+            let ask = Request::up(session.desired(topology));
             match session.ask_and_answer(topology.name().as_str(), &ask, None).await {
                 Fate::Ended(ProcessStatus::Completed, _) => arrived += 1,
                 Fate::Refused(error) if is_told_to_wait(&error) || !session.lost.is_empty() => {}

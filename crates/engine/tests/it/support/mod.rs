@@ -10,13 +10,13 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use windlass_driver::{Binding, Bindings, Driver, Location, Package, Placement, Registry};
 use windlass_engine::{
-    Answer, Ask, Desired, Ended, Engine, EngineError, Manner, Means, Options, Places, Stop,
+    Answer, Desired, Ended, Engine, EngineError, Means, Options, Places, Request, Stop, UpOptions,
 };
 use windlass_executor::Runtime;
 use windlass_model::assembly::{
     Cluster, Element, ElementKind, Endpoint, Operation, OperationCall, Property, Relationship, Topology,
 };
-use windlass_model::record::{Assumption, Effect, PairRecord};
+use windlass_model::record::{Assumption, Effect, Intent, PairRecord};
 use windlass_model::template::End;
 use windlass_model::{
     AssemblyName, Clock, ElementName, Modifier, OperationName, Part, State, Template, Timestamp, Transition,
@@ -156,44 +156,57 @@ impl Rig {
 
     pub(crate) async fn up(&self, desired: Desired) -> Result<Ended, EngineError> {
         let name = desired.topology.name().to_string();
-        self.ask(&name, Ask::Up(Box::new(desired))).await
+        self.ask(&name, Request::up(desired)).await
     }
 
     /// Executes an intent to its end.
-    pub(crate) async fn ask(&self, name: &str, ask: Ask) -> Result<Ended, EngineError> {
-        self.ask_until(name, ask, &Stop::default()).await
+    pub(crate) async fn ask(&self, name: &str, request: impl Into<Request>) -> Result<Ended, EngineError> {
+        self.ask_until(name, request, &Stop::default()).await
     }
 
     /// Executes an intent until it ends or is stopped.
-    pub(crate) async fn ask_until(&self, name: &str, ask: Ask, stop: &Stop) -> Result<Ended, EngineError> {
+    pub(crate) async fn ask_until(
+        &self,
+        name: &str,
+        request: impl Into<Request>,
+        stop: &Stop,
+    ) -> Result<Ended, EngineError> {
         let (engine, holder) = self.engine();
-        engine.prepare(&assembly_name(name), ask, &holder, stop).await?.run(stop).await
+        engine.prepare(&assembly_name(name), request, &holder, stop).await?.run(stop).await
     }
 
     /// Executes `up` in a process that is killed after a time. Returns whether it was killed before its end.
     pub(crate) async fn up_until_killed(&self, desired: Desired, after: Duration) -> bool {
         let name = desired.topology.name().to_string();
-        self.ask_until_killed(&name, Ask::Up(Box::new(desired)), after).await
+        self.ask_until_killed(&name, Request::up(desired), after).await
     }
 
     /// Executes an intent in a process that is killed after a time. Returns whether it was killed before its
     /// end.
-    pub(crate) async fn ask_until_killed(&self, name: &str, ask: Ask, after: Duration) -> bool {
+    pub(crate) async fn ask_until_killed(
+        &self,
+        name: &str,
+        request: impl Into<Request>,
+        after: Duration,
+    ) -> bool {
         let (engine, holder) = self.engine();
         let stop = Stop::default();
         let name = assembly_name(name);
-        let whole = async { engine.prepare(&name, ask, &holder, &stop).await?.run(&stop).await };
+        let whole = async { engine.prepare(&name, request, &holder, &stop).await?.run(&stop).await };
         let killed = tokio::time::timeout(after, whole).await.is_err();
         self.graveyard.bury(&holder);
         killed
     }
 
     pub(crate) async fn down(&self, name: &str) -> Result<Ended, EngineError> {
-        self.ask(name, Ask::Down).await
+        self.ask(name, Intent::Down).await
     }
 
     pub(crate) async fn retry(&self, name: &str, assume: Option<Assumption>) -> Result<Ended, EngineError> {
-        self.ask(name, Ask::Retry { assume: assume.map(Answer::of_all) }).await
+        match assume {
+            Some(what) => self.ask(name, Request::retry(Answer::of_all(what))).await,
+            None => self.ask(name, Intent::Retry).await,
+        }
     }
 
     /// Removes the values that the pairs of an assembly were created with, as an older windlass left them.
@@ -415,7 +428,7 @@ impl Sketch {
             parameters: BTreeMap::new(),
             secrets: self.secrets.clone(),
             packages: vec![package()],
-            manner: Manner::default(),
+            options: UpOptions::default(),
         }
     }
 }

@@ -14,6 +14,8 @@
 //!
 //! Secrets are sealed one by one, with the key of the project or with a key created for the file.
 
+mod error;
+
 use std::collections::BTreeMap;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -21,7 +23,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use thiserror::Error;
 use windlass_engine::{Bundle, EngineError, HandOver, Stop};
 use windlass_model::assembly::PackageDigest;
 use windlass_model::id::Entropy as _;
@@ -29,56 +30,24 @@ use windlass_model::record::{PackageFile, PackageRecord};
 use windlass_model::{AssemblyName, DescriptorName, Timestamp, TransferId};
 use windlass_project::output::{self, Draft, Mode};
 use windlass_secret::{Nonce, Sealed, SealingKey, SecretRef};
-use windlass_source::{Code, files};
+use windlass_source::files;
 use windlass_store::{KeyError, KeySource, Store, StoreError};
 
-use crate::codes;
-use crate::document::{self, DocumentError};
+use crate::document::{self, DocumentError, Format};
 use crate::error::Error;
 use crate::open::Windlass;
 use crate::system::SystemEntropy;
 
-/// The kind of the export document.
-const KIND: &str = "windlass assembly";
+pub use error::TransferError;
 
-/// The kind of the note about a running export.
-const NOTE_KIND: &str = "windlass export under way";
+/// The format of an export.
+const FORMAT: Format = Format::first("windlass assembly");
+
+/// The format of the note about a running export.
+const NOTE: Format = Format::first("windlass export under way");
 
 /// The folder of these notes, below the state folder.
 const NOTES: &str = "exports";
-
-/// The reason why an exported assembly can't be written or read. Nothing has been changed then.
-#[derive(Debug, Clone, Error)]
-#[non_exhaustive]
-pub enum TransferError {
-    /// A file with that name already exists.
-    #[error("`{}` exists already; choose another name with `-o`", .0.display())]
-    Exists(PathBuf),
-    /// The file can't be used.
-    #[error("`{}` {cause}", file.display())]
-    File {
-        /// The file.
-        file: PathBuf,
-        /// The reason.
-        cause: DocumentError,
-    },
-    /// The secrets of the file can't be opened.
-    #[error(
-        "its secrets can't be opened: they were sealed with another key; pass the key of the export with `--key`"
-    )]
-    OtherKey,
-}
-
-impl TransferError {
-    /// Returns the code of the error, which `windlass explain` explains.
-    pub fn code(&self) -> Code {
-        match self {
-            Self::Exists(_) => codes::EXPORT_EXISTS,
-            Self::File { cause, .. } => cause.code(),
-            Self::OtherKey => codes::OTHER_KEY,
-        }
-    }
-}
 
 /// The content of an export file.
 #[derive(Serialize, Deserialize)]
@@ -229,7 +198,7 @@ impl Windlass {
             secrets,
         };
         let failed = |error: serde_json::Error| Error::Write { path: file.to_owned(), source: error.into() };
-        document::write(KIND, &exported).map_err(failed)
+        document::write(&FORMAT, &exported).map_err(failed)
     }
 
     fn write_note(&self, under_way: &UnderWay) -> Result<PathBuf, Error> {
@@ -238,7 +207,7 @@ impl Windlass {
         let failed = |source| Error::Write { path: note.clone(), source };
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed)?;
         output::sync_folder(&folder).map_err(failed)?;
-        let text = document::write(NOTE_KIND, under_way).map_err(|error| failed(error.into()))?;
+        let text = document::write(&NOTE, under_way).map_err(|error| failed(error.into()))?;
         output::write(&note, text.as_bytes(), 0o600).map_err(failed)?;
         Ok(note)
     }
@@ -270,7 +239,7 @@ impl Windlass {
             Err(error) => return Err(Error::File { path: note.to_owned(), source: error.into() }),
         };
         let wrong = |cause| TransferError::File { file: note.to_owned(), cause };
-        let under_way: UnderWay = document::read(NOTE_KIND, &text).map_err(wrong)?;
+        let under_way: UnderWay = document::read(&NOTE, &text).map_err(wrong)?;
         let UnderWay { assembly, transfer, file, draft } = &under_way;
         let mut engine = self.engine(store.clone());
         engine.options.force = true;
@@ -360,7 +329,8 @@ impl Windlass {
         let text = files::read_text(file, self.project.overlay().limit())
             .map_err(|source| Error::File { path: file.to_owned(), source: source.into() })?;
         let wrong = |cause| TransferError::File { file: file.to_owned(), cause };
-        let Exported { mut records, packages, secrets, .. } = document::read(KIND, &text).map_err(wrong)?;
+        let Exported { mut records, packages, secrets, .. } =
+            document::read(&FORMAT, &text).map_err(wrong)?;
         let packages: Result<Vec<_>, _> = packages.into_iter().map(Packed::unpack).collect();
         records.packages = packages.map_err(wrong)?;
         if !secrets.is_empty() {
@@ -391,7 +361,7 @@ const LARGEST: usize = 1 << 31;
 
 /// Reads an export if the file contains one.
 fn exported_in(file: &Path) -> Option<Exported> {
-    document::read(KIND, &files::read_text(file, LARGEST).ok()?).ok()
+    document::read(&FORMAT, &files::read_text(file, LARGEST).ok()?).ok()
 }
 
 fn is_free(file: &Path) -> Result<(), TransferError> {

@@ -1,0 +1,357 @@
+//! The queue of requests: intents that one process submits and a later lease holder executes.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use windlass_driver::Package;
+use windlass_model::record::{Event as Happening, EventDraft, Intent};
+use windlass_model::request::{RequestRecord, RequestStatus};
+use windlass_model::{AssemblyName, DescriptorName, PropertyName, RequestId, Topology};
+use windlass_secret::{SecretRef, Sensitive};
+use windlass_store::{Batch, Holder, Lease};
+
+use super::draft::Draft;
+use super::request::{Answer, Arguments, Desired, PlanFingerprint, Request, UpOptions};
+use super::{Engine, Prepared};
+use crate::error::EngineError;
+use crate::stop::Stop;
+
+/// The format version of a request's content.
+const VERSION: u32 = 2;
+
+/// The content of a queued request, sealed as a whole. It is complete, since the executing process may lack
+/// the files of the submitter.
+#[derive(Serialize, Deserialize)]
+struct Content {
+    version: u32,
+    /// Whether the intent is executed although other assemblies reference this one.
+    force: bool,
+    #[serde(with = "RequestContent")]
+    request: Request,
+}
+
+/// Serializes a [`Request`]. Secrets are in plain text, since the content is sealed as a whole. Requests have
+/// no public serialization for that reason.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Request")]
+struct RequestContent {
+    intent: Intent,
+    #[serde(default, with = "desired", skip_serializing_if = "Option::is_none")]
+    desired: Option<Box<Desired>>,
+    #[serde(default, with = "packages", skip_serializing_if = "Vec::is_empty")]
+    packages: Vec<Package>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    answer: Option<Answer>,
+    #[serde(default, skip_serializing_if = "Arguments::is_empty")]
+    arguments: Arguments,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expected: Option<PlanFingerprint>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Desired")]
+struct DesiredContent {
+    topology: Topology,
+    descriptor: DescriptorName,
+    parameters: BTreeMap<PropertyName, Value>,
+    #[serde(with = "exposed")]
+    secrets: BTreeMap<SecretRef, Sensitive<String>>,
+    #[serde(with = "packages")]
+    packages: Vec<Package>,
+    options: UpOptions,
+}
+
+/// Serializes an optional [`Desired`].
+mod desired {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{Desired, DesiredContent};
+
+    #[derive(Serialize)]
+    struct Borrowed<'a>(#[serde(with = "DesiredContent")] &'a Desired);
+
+    #[derive(Deserialize)]
+    struct Owned(#[serde(with = "DesiredContent")] Desired);
+
+    #[expect(clippy::ref_option, reason = "the signature that serde calls")]
+    pub(super) fn serialize<S: Serializer>(
+        desired: &Option<Box<Desired>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        desired.as_deref().map(Borrowed).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Box<Desired>>, D::Error> {
+        Ok(Option::<Owned>::deserialize(deserializer)?.map(|Owned(desired)| Box::new(desired)))
+    }
+}
+
+/// Serializes packages as the records that the store keeps.
+mod packages {
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+    use windlass_driver::Package;
+    use windlass_model::record::PackageRecord;
+
+    pub(super) fn serialize<S: Serializer>(packages: &[Package], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(packages.iter().map(Package::to_record))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Package>, D::Error> {
+        let records = Vec::<PackageRecord>::deserialize(deserializer)?;
+        records.into_iter().map(Package::from_record).collect::<Result<_, _>>().map_err(D::Error::custom)
+    }
+}
+
+/// Serializes secrets in plain text, since the content is sealed as a whole.
+mod exposed {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize as _, Deserializer, Serializer};
+    use windlass_secret::{SecretRef, Sensitive};
+
+    pub(super) fn serialize<S: Serializer>(
+        secrets: &BTreeMap<SecretRef, Sensitive<String>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(secrets.iter().map(|(name, value)| (name, value.expose())))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<SecretRef, Sensitive<String>>, D::Error> {
+        let secrets = BTreeMap::<SecretRef, String>::deserialize(deserializer)?;
+        Ok(secrets.into_iter().map(|(name, value)| (name, value.into())).collect())
+    }
+}
+
+impl Engine {
+    /// Submits an intent for the present or next holder of the assembly's lease. That holder plans it.
+    ///
+    /// # Errors
+    /// An error of the store.
+    pub async fn request(
+        &self,
+        name: &AssemblyName,
+        request: impl Into<Request>,
+        by: &Holder,
+    ) -> Result<RequestRecord, EngineError> {
+        let request = request.into();
+        let record = RequestRecord {
+            id: RequestId(self.store.reserve_process().await?.0),
+            assembly: name.clone(),
+            intent: request.intent.clone(),
+            by: by.to_string(),
+            created: self.means.clock.now(),
+            status: RequestStatus::Pending,
+        };
+        self.store.submit(&record, sealed(self.options.force, request)).await?;
+        Ok(record)
+    }
+
+    /// Takes the lease for a request and prepares its intent. Records the reason if the request is refused for
+    /// good.
+    ///
+    /// # Errors
+    /// The reason why the intent is refused. [`EngineError::RequestEnded`] if another process was faster.
+    pub async fn take_up(
+        &self,
+        request: &RequestRecord,
+        holder: &Holder,
+        stop: &Stop,
+    ) -> Result<Prepared, EngineError> {
+        let lease = self.store.lease(&request.assembly, holder).await?;
+        match self.take_up_under(&lease, request, stop).await {
+            Ok(prepared) => Ok(prepared),
+            Err(error) => Err(self.give_back(lease, error).await),
+        }
+    }
+
+    async fn take_up_under(
+        &self,
+        lease: &Lease,
+        request: &RequestRecord,
+        stop: &Stop,
+    ) -> Result<Prepared, EngineError> {
+        let ended = || EngineError::RequestEnded { name: request.assembly.clone(), request: request.id };
+        let Some(asked) = self.store.asked(request.id).await? else { return Err(ended()) };
+        let prepared = match read(asked.expose(), request.id) {
+            Ok(Content { force, request: content, .. }) => {
+                let mut engine = self.clone();
+                engine.options.force = force;
+                let drafted =
+                    engine.prepare_kept(lease, &request.assembly, content, stop, Some(request)).await;
+                drafted.map(|(Draft { world, plan, diff, undone, .. }, process)| Prepared {
+                    engine,
+                    lease: lease.clone(),
+                    world,
+                    process,
+                    plan,
+                    diff,
+                    undone,
+                })
+            }
+            Err(error) => Err(error),
+        };
+        match prepared {
+            Err(error) if !error.will_pass() => {
+                self.dismiss(lease, request, &error).await?;
+                Err(error)
+            }
+            other => other,
+        }
+    }
+
+    /// Records the reason why a request is refused.
+    async fn dismiss(
+        &self,
+        lease: &Lease,
+        request: &RequestRecord,
+        error: &EngineError,
+    ) -> Result<(), EngineError> {
+        let RequestRecord { id, assembly, intent, .. } = request;
+        let (why, is_input) = (error.to_string(), error.is_input());
+        let body = Happening::Dismissed { request: *id, intent: intent.clone(), why: Some(why.clone()) };
+        let status = RequestStatus::Refused { why, is_input };
+        let event =
+            EventDraft { at: self.means.clock.now(), assembly: assembly.clone(), process: None, body };
+        let batch = Batch::new().end_request(RequestRecord { status, ..request.clone() }).event(event);
+        self.store.commit(lease, batch).await?;
+        Ok(())
+    }
+}
+
+fn sealed(force: bool, request: Request) -> Sensitive<Vec<u8>> {
+    let content = Content { version: VERSION, force, request };
+    Sensitive::new(serde_json::to_vec(&content).expect("a request is plain data"))
+}
+
+fn read(content: &[u8], request: RequestId) -> Result<Content, EngineError> {
+    let unreadable = |cause: String| EngineError::RequestUnreadable { request, cause };
+    let mut content: Value =
+        serde_json::from_slice(content).map_err(|error| unreadable(error.to_string()))?;
+    if content["version"] == 1 {
+        content = from_version_1(content);
+    }
+    if content["version"] != VERSION {
+        let version = &content["version"];
+        return Err(unreadable(format!("it has version {version}, and this windlass reads {VERSION}")));
+    }
+    serde_json::from_value(content).map_err(|error| unreadable(error.to_string()))
+}
+
+/// Converts content of version 1, whose intents contained their inputs.
+fn from_version_1(mut content: Value) -> Value {
+    let request = request_from_version_1(content["ask"].take());
+    json!({ "version": VERSION, "force": content["force"], "request": request })
+}
+
+fn request_from_version_1(ask: Value) -> Value {
+    let Value::Object(mut entries) = ask else { return json!({ "intent": ask }) };
+    let Some((name, mut inputs)) =
+        entries.iter_mut().next().map(|(name, inputs)| (name.clone(), inputs.take()))
+    else {
+        return Value::Null;
+    };
+    match name.as_str() {
+        "up" => {
+            let mut options = serde_json::Map::new();
+            for option in ["goal", "adopt", "replace", "target"] {
+                options.insert(option.to_owned(), inputs[option].take());
+            }
+            let intent = if options["adopt"] == true { "adopt" } else { "up" };
+            inputs["options"] = Value::Object(options);
+            json!({ "intent": intent, "desired": inputs })
+        }
+        "down-with" => json!({ "intent": "down", "packages": inputs }),
+        "retry" => json!({ "intent": "retry", "answer": inputs["assume"] }),
+        "rollback" if inputs.is_null() => json!({ "intent": { "rollback": 0 } }),
+        "call" => {
+            let arguments = inputs["arguments"].take();
+            let intent = json!({ "part": inputs["part"], "command": inputs["command"] });
+            json!({ "intent": { "call": intent }, "arguments": arguments })
+        }
+        "as-planned" => {
+            let mut request = request_from_version_1(inputs["ask"].take());
+            request["expected"] = json!({ "plan": inputs["plan"], "changes": inputs["changes"] });
+            request
+        }
+        _ => json!({ "intent": { name: inputs } }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_model::State;
+    use windlass_model::record::Assumption;
+
+    use super::*;
+    use crate::engine::request::Argument;
+
+    fn desired() -> Desired {
+        let topology = Topology::new("t".parse().unwrap(), Vec::new(), Vec::new());
+        Desired {
+            topology,
+            descriptor: "assembly::t::1.0".parse().unwrap(),
+            parameters: BTreeMap::new(),
+            secrets: BTreeMap::new(),
+            packages: Vec::new(),
+            options: UpOptions { adopt: true, goal: State::Inactive, ..UpOptions::default() },
+        }
+    }
+
+    fn v1(ask: &Value) -> Request {
+        let content = json!({ "version": 1, "force": true, "ask": ask });
+        let read = read(content.to_string().as_bytes(), RequestId(1)).unwrap();
+        assert!(read.force, "{ask}");
+        read.request
+    }
+
+    #[test]
+    fn content_of_version_1_is_read() {
+        let mut up = json!({
+            "topology": desired().topology, "descriptor": "assembly::t::1.0", "parameters": {}, "secrets": {},
+            "packages": [], "goal": "Inactive", "adopt": true, "replace": [], "target": [],
+        });
+        let request = v1(&json!({ "up": up }));
+        let read = request.desired.unwrap();
+        assert_eq!((request.intent, read.topology, read.options), {
+            let Desired { topology, options, .. } = desired();
+            (Intent::Adopt, topology, options)
+        });
+        up["adopt"] = false.into();
+        assert_eq!(v1(&json!({ "up": up })).intent, Intent::Up);
+        for (ask, intent) in [
+            (json!("down"), Intent::Down),
+            (json!({ "down-with": [] }), Intent::Down),
+            (json!({ "set-state": "Inactive" }), Intent::SetState(State::Inactive)),
+            (json!({ "scale-out": "t__web" }), Intent::ScaleOut("t__web".parse().unwrap())),
+            (json!({ "heal": "t__web" }), Intent::Heal("t__web".parse().unwrap())),
+            (json!({ "rollback": null }), Intent::Rollback(None)),
+            (json!({ "rollback": 3 }), Intent::Rollback(Some(windlass_model::ProcessId(3)))),
+        ] {
+            assert_eq!(v1(&ask).intent, intent);
+        }
+        let retry = v1(&json!({ "retry": { "assume": { "what": "done", "of": [] } } }));
+        assert_eq!((retry.intent, retry.answer), (Intent::Retry, Some(Answer::of_all(Assumption::Done))));
+        assert_eq!(v1(&json!({ "retry": { "assume": null } })).answer, None);
+        let argument = json!({ "value": 1, "sensitive": true });
+        let call =
+            v1(&json!({ "call": { "part": "t__web", "command": "Backup", "arguments": { "n": argument } } }));
+        let arguments =
+            Arguments([("n".parse().unwrap(), Argument { value: json!(1), sensitive: true })].into());
+        assert_eq!(call.arguments, arguments);
+        let planned = v1(&json!({ "as-planned": { "ask": "down", "plan": [1], "changes": null } }));
+        assert_eq!(planned.expected, Some(PlanFingerprint::of(&[1], None::<&Value>)));
+    }
+
+    #[test]
+    fn content_is_read_as_it_was_written() {
+        let request = Request::up(desired()).as_planned(PlanFingerprint::of(&[1], Some(&[2])));
+        let content = sealed(true, request.clone());
+        let read = read(content.expose(), RequestId(1)).unwrap();
+        assert_eq!(format!("{:?}", read.request), format!("{request:?}"));
+    }
+}

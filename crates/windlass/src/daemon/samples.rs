@@ -1,0 +1,57 @@
+//! Health checks as samples for policies.
+
+use std::collections::BTreeMap;
+
+use windlass_engine::Seen;
+use windlass_engine::monitor::{Reading, Sample};
+use windlass_model::ElementName;
+use windlass_model::policy::MetricKind;
+use windlass_model::resolve::text_of;
+
+use super::message;
+use super::roster::{Read, Reads};
+use crate::view::plan::DriftView;
+
+/// The result of a health check.
+pub(super) struct Looked {
+    /// Samples for policies.
+    pub(super) samples: Vec<Result<Sample, String>>,
+    /// The states of the parts that no policy heals.
+    pub(super) others: Vec<DriftView>,
+}
+
+/// Converts observations into samples for policies, and reports about other parts.
+pub(super) fn measured(seen: &[Seen], reads: &Reads) -> Looked {
+    let found = seen.iter().filter_map(|seen| Some((seen, reads.get(&seen.element)?)));
+    let samples = found.flat_map(|(seen, read)| samples(seen, read)).collect();
+    let others = seen.iter().filter(|seen| !is_healed(&seen.element, reads)).cloned();
+    Looked { samples, others: others.map(DriftView::new).collect() }
+}
+
+/// Tells whether a policy reads the integrity of a part.
+fn is_healed(element: &ElementName, metrics: &Reads) -> bool {
+    let mut read = metrics.get(element).into_iter().flat_map(BTreeMap::values);
+    read.any(|read| matches!(read.kind, MetricKind::Integrity))
+}
+
+/// Returns the samples of the metrics that policies read. A value comes from the interface `metrics` of the
+/// health check. Without a value, integrity is whether the part was well. A part that is not well is broken,
+/// regardless of its value.
+fn samples(seen: &Seen, read: &BTreeMap<String, Read>) -> Vec<Result<Sample, String>> {
+    let reading = |name: &str, kind: &MetricKind| {
+        let said = seen.metrics.get(name).filter(|said| !said.is_null()).map(text_of);
+        Some(match (kind, said) {
+            (MetricKind::Integrity, _) if seen.is_well() == Some(false) => Ok(Reading::Integrity(false)),
+            (MetricKind::Integrity, _) if seen.is_unseen() => Ok(Reading::Unseen),
+            (MetricKind::Integrity, Some(said)) => message::integrity(&said),
+            (MetricKind::Integrity, None) => Ok(Reading::Integrity(seen.is_well()?)),
+            (_, Some(said)) => message::load(&said),
+            (_, None) => return None,
+        })
+    };
+    let of_metric = |(name, Read { kind, id }): (&String, &Read)| {
+        let wrong = |wrong| format!("`{id}` by its health check: {wrong}");
+        Some(reading(name, kind)?.map(|reading| Sample { id: id.clone(), reading }).map_err(wrong))
+    };
+    read.iter().filter_map(of_metric).collect()
+}

@@ -1,0 +1,138 @@
+//! The input for an assembly: its descriptor, parameters and options.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use windlass_model::{AssemblyName, State};
+use windlass_source::Place;
+
+/// The input for an assembly that is created, changed or planned: a descriptor, parameters and options.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct AssemblyInput {
+    pub(crate) file: PathBuf,
+    pub(crate) name: Option<AssemblyName>,
+    pub(crate) parameters: BTreeMap<String, Value>,
+    pub(crate) places: BTreeMap<String, Place>,
+    pub(crate) open: Vec<String>,
+    pub(crate) environment: BTreeMap<String, String>,
+    pub(crate) catalog: Vec<PathBuf>,
+    pub(crate) goal: State,
+    pub(crate) adopt: bool,
+    pub(crate) replace: Vec<String>,
+    pub(crate) target: Vec<String>,
+}
+
+impl AssemblyInput {
+    /// Creates the input for the descriptor in a file or folder.
+    pub fn new(file: impl Into<PathBuf>) -> Self {
+        Self {
+            file: file.into(),
+            name: None,
+            parameters: BTreeMap::new(),
+            places: BTreeMap::new(),
+            open: Vec::new(),
+            environment: BTreeMap::new(),
+            catalog: Vec::new(),
+            goal: State::Active,
+            adopt: false,
+            replace: Vec::new(),
+            target: Vec::new(),
+        }
+    }
+
+    /// Sets the assembly's name. Default: the middle part of the descriptor's name.
+    pub fn name(mut self, name: Option<AssemblyName>) -> Self {
+        self.name = name;
+        self
+    }
+
+    /// Sets the value of a property.
+    pub fn parameter(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.parameters.insert(name.into(), value.into());
+        self
+    }
+
+    /// Sets the source location of a parameter name, for messages.
+    pub fn parameter_at(mut self, name: impl Into<String>, place: Place) -> Self {
+        self.places.insert(name.into(), place);
+        self
+    }
+
+    /// Sets a property to a value that others could see, as on a command line. If the property is a secret,
+    /// planning warns.
+    pub fn open_parameter(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        let name = name.into();
+        self.open.push(name.clone());
+        self.parameter(name, value)
+    }
+
+    /// Sets values for properties that have no [`parameter`](Self::parameter). The variable of a property is
+    /// its name in upper case with `_` for `-` and `.`: `NODE_COUNT` is `node-count`. Others could see these
+    /// values, too.
+    ///
+    /// Variables without a matching property are ignored, because an environment serves many assemblies.
+    /// Variables of properties that can't be set are ignored, too.
+    pub fn environment(mut self, values: impl IntoIterator<Item = (String, String)>) -> Self {
+        self.environment.extend(values);
+        self
+    }
+
+    /// Tells whether the input has a value for a property, including values from the environment.
+    pub(crate) fn gives(&self, name: &str) -> bool {
+        self.parameters.contains_key(name) || self.environment.contains_key(&variable(name))
+    }
+
+    /// Copies the value that another input has for a property.
+    pub(crate) fn parameter_of(mut self, given: &Self, name: &str) -> Self {
+        if let Some(value) = given.parameters.get(name) {
+            let is_open = given.open.iter().any(|open| open == name);
+            let place = given.places.get(name).cloned();
+            self = if is_open {
+                self.open_parameter(name, value.clone())
+            } else {
+                self.parameter(name, value.clone())
+            };
+            return place.into_iter().fold(self, |input, place| input.parameter_at(name, place));
+        }
+        let variable = variable(name);
+        let value = given.environment.get(&variable).cloned();
+        self.environment(value.map(|value| (variable, value)))
+    }
+
+    /// Sets the goal state of all parts. Default: Active.
+    pub fn goal(mut self, goal: State) -> Self {
+        self.goal = goal;
+        self
+    }
+
+    /// Adopts existing instances instead of creating new ones.
+    pub fn adopt(mut self, adopt: bool) -> Self {
+        self.adopt = adopt;
+        self
+    }
+
+    /// Adds parts to be re-created even if they have not changed. Names are relative to the assembly: `B__1`.
+    pub fn replace(mut self, parts: impl IntoIterator<Item = String>) -> Self {
+        self.replace.extend(parts);
+        self
+    }
+
+    /// Limits the plan to parts and their dependencies. Names are relative to the assembly: `B__1`.
+    pub fn target(mut self, parts: impl IntoIterator<Item = String>) -> Self {
+        self.target.extend(parts);
+        self
+    }
+
+    /// Adds folders that are searched for descriptors.
+    pub fn catalog(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.catalog.extend(folders);
+        self
+    }
+}
+
+/// Returns the variable name of a property.
+pub(crate) fn variable(property: &str) -> String {
+    property.to_uppercase().replace(['-', '.'], "_")
+}

@@ -1,0 +1,96 @@
+//! The reasons why a saved plan can't be executed.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+use windlass_model::{AssemblyName, Timestamp};
+use windlass_source::Code;
+
+use crate::codes;
+use crate::document::DocumentError;
+
+/// The reason why a saved plan can't be executed. Nothing has been changed then.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SavedPlanError {
+    /// The file can't be used.
+    #[error("`{}` {cause}", file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// The reason.
+        cause: DocumentError,
+    },
+    /// The plan belongs to another project.
+    #[error("the plan was made for another project, {made}; this is {here}")]
+    OtherProject {
+        /// The project of the plan.
+        made: String,
+        /// The open project.
+        here: String,
+    },
+    /// The inputs or the state have changed.
+    #[error("the plan for `{assembly}` was made at {made}, and is out of date: {}; save a new plan", what.join(", "))]
+    MovedOn {
+        /// The assembly.
+        assembly: AssemblyName,
+        /// The time at which the plan was made.
+        made: Timestamp,
+        /// The changes since then, as sentence fragments.
+        what: Vec<String>,
+    },
+    /// The plan would differ now. It uses secrets that are provided again, so they may be the cause.
+    #[error(
+        "the steps for `{assembly}` would differ from the saved plan; pass {} with the value of the plan, or save a new plan",
+        list(secrets)
+    )]
+    OtherSecrets {
+        /// The assembly.
+        assembly: AssemblyName,
+        /// The secrets that the plan uses.
+        secrets: Vec<String>,
+    },
+    /// The intent can't be planned ahead.
+    #[error("this command can't be saved as a plan")]
+    NoPlan,
+    /// The given parameters are not exactly the missing secrets.
+    #[error("{}", secrets(missing, unknown))]
+    Secrets {
+        /// Secrets of the plan that were not given.
+        missing: Vec<String>,
+        /// Given parameters that are not secrets of the plan.
+        unknown: Vec<String>,
+    },
+}
+
+impl SavedPlanError {
+    /// Returns the code of the error, which `windlass explain` explains.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::File { cause, .. } => cause.code(),
+            Self::OtherProject { .. } => codes::OTHER_PROJECT,
+            Self::MovedOn { .. } => codes::PLAN_MOVED_ON,
+            Self::OtherSecrets { .. } => codes::OTHER_SECRETS,
+            Self::NoPlan => codes::NO_PLAN,
+            Self::Secrets { .. } => codes::SECRETS,
+        }
+    }
+}
+
+fn list(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn secrets(missing: &[String], unknown: &[String]) -> String {
+    if unknown.is_empty() {
+        return format!(
+            "the plan needs the secret {}, which it does not contain; pass it again with `-p {}=@FILE`",
+            list(missing),
+            missing.first().map_or("", String::as_str)
+        );
+    }
+    format!(
+        "a plan accepts only its secrets again, and {} is not one of them; save a new plan to change parameters",
+        list(unknown)
+    )
+}

@@ -1,0 +1,234 @@
+//! Processes that are ready to run, or that another orchestrator already runs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use windlass_engine::{Ended, Prepared, Stop, Tally};
+use windlass_lifecycle::{Diff, Plan};
+use windlass_model::record::{Event, EventRecord, ProcessRecord, StepState};
+use windlass_model::{AssemblyName, ProcessId, Seq};
+use windlass_plan::StepNumber;
+use windlass_source::Diagnostics;
+use windlass_store::{Holder, Snapshot, Store, StoreError, Watch};
+
+use crate::error::Error;
+use crate::view::plan::PlanView;
+
+/// Interval of the check whether an orchestrator still holds the assembly.
+pub(crate) const LOOK: Duration = Duration::from_secs(1);
+
+/// Number of consecutive checks without a holder after which no orchestrator is expected.
+const LOOKS: u32 = 3;
+
+/// A process that is ready to run, or that the daemon already runs.
+#[must_use = "nothing happens before it is run"]
+pub struct Started {
+    work: Work,
+    warnings: Diagnostics,
+    store: Arc<dyn Store>,
+    from: Seq,
+}
+
+/// The orchestrator of a process: this one, or another.
+enum Work {
+    Own(Box<Prepared>),
+    Theirs(Box<Theirs>),
+}
+
+impl Started {
+    pub(crate) fn own(prepared: Prepared, warnings: Diagnostics, store: Arc<dyn Store>, from: Seq) -> Self {
+        Self { work: Work::Own(Box::new(prepared)), warnings, store, from }
+    }
+
+    pub(crate) fn theirs(theirs: Theirs, warnings: Diagnostics, store: Arc<dyn Store>, from: Seq) -> Self {
+        Self { work: Work::Theirs(Box::new(theirs)), warnings, store, from }
+    }
+
+    /// Returns the plan.
+    pub fn plan(&self) -> &Plan {
+        match &self.work {
+            Work::Own(prepared) => prepared.plan(),
+            Work::Theirs(theirs) => &theirs.plan,
+        }
+    }
+
+    /// Returns the plan as a view. Its changes are known only for processes that run here.
+    pub fn plan_view(&self) -> PlanView {
+        let (changes, undone): (Diff, Diff) = match &self.work {
+            Work::Own(prepared) => (prepared.diff().clone(), prepared.undone().clone()),
+            Work::Theirs(_) => (Diff::default(), Diff::default()),
+        };
+        PlanView::new(self.process().assembly.clone(), self.plan(), changes).undone(undone)
+    }
+
+    /// Returns the process.
+    pub fn process(&self) -> &ProcessRecord {
+        match &self.work {
+            Work::Own(prepared) => prepared.process(),
+            Work::Theirs(theirs) => &theirs.process,
+        }
+    }
+
+    /// Tells whether [`run`](Self::run) executes the process here. Otherwise another orchestrator already
+    /// executes it.
+    pub fn runs_here(&self) -> bool {
+        matches!(self.work, Work::Own(_))
+    }
+
+    /// Returns warnings about the descriptors.
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.warnings
+    }
+
+    /// Follows the events of the assembly from now on. Events are reported only once they are durable.
+    pub fn follow(&self) -> Following {
+        let process = self.process();
+        Following {
+            store: self.store.clone(),
+            watch: self.store.watch(self.from),
+            seen: self.from,
+            assembly: process.assembly.clone(),
+            only: (!self.runs_here()).then_some(process.id),
+        }
+    }
+
+    /// Runs the process to its end. For a process of another orchestrator, waits for its end.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails, or the other orchestrator has exited. Committed work stays; the same intent
+    /// resumes from there.
+    pub async fn run(self, stop: &Stop) -> Result<Ended, Error> {
+        match self.work {
+            Work::Own(prepared) => Ok(prepared.run(stop).await?),
+            Work::Theirs(theirs) => theirs.ended(self.from, stop).await,
+        }
+    }
+}
+
+/// A stream of an assembly's events, as they become durable.
+pub struct Following {
+    store: Arc<dyn Store>,
+    watch: Watch,
+    seen: Seq,
+    assembly: AssemblyName,
+    /// The process to follow; `None` for all events of the assembly.
+    only: Option<ProcessId>,
+}
+
+impl Following {
+    /// Waits for events and returns them in order. The future may be dropped while it waits; no event is
+    /// missed.
+    ///
+    /// # Errors
+    ///
+    /// If the store can't be read.
+    pub async fn next(&mut self) -> Result<Vec<EventRecord>, Error> {
+        loop {
+            self.watch.next().await?;
+            let events = self.ready().await?;
+            if !events.is_empty() {
+                return Ok(events);
+            }
+        }
+    }
+
+    /// Returns the events that were not returned yet.
+    ///
+    /// # Errors
+    ///
+    /// If the store can't be read.
+    pub async fn ready(&mut self) -> Result<Vec<EventRecord>, Error> {
+        let mut events = self.store.events_of(&self.assembly, self.seen, 10_000).await?;
+        if let Some(last) = events.last() {
+            self.seen = last.seq;
+        }
+        events.retain(|event| self.only.is_none_or(|only| event.draft.process == Some(only)));
+        Ok(events)
+    }
+}
+
+/// A process that another orchestrator runs.
+pub(crate) struct Theirs {
+    store: Arc<dyn Store>,
+    pub(crate) process: ProcessRecord,
+    pub(crate) plan: Plan,
+}
+
+impl Theirs {
+    pub(crate) async fn find(
+        store: Arc<dyn Store>,
+        name: &AssemblyName,
+        process: ProcessId,
+    ) -> Result<Self, Error> {
+        let found = store.process(process).await?.filter(|found| found.assembly == *name);
+        let process = found.ok_or_else(|| StoreError::NoProcess { scope: name.clone(), process })?;
+        let plan = serde_json::from_str(process.plan.as_str()).map_err(|error| Error::Refused {
+            why: format!("the plan of {} can't be read: {error}", process.id),
+            is_input: false,
+        })?;
+        Ok(Self { store, process, plan })
+    }
+
+    /// Waits until the process has ended. If `stop` is triggered, requests that its orchestrator stops it.
+    pub(crate) async fn ended(self, from: Seq, stop: &Stop) -> Result<Ended, Error> {
+        let ProcessRecord { id, assembly, .. } = &self.process;
+        let mut watch = self.store.watch(from);
+        let mut seen = from;
+        let mut absence = Absence::default();
+        let mut look = tokio::time::interval(LOOK);
+        let mut asked = false;
+        loop {
+            let events = self.store.events_of(assembly, seen, usize::MAX).await?;
+            let is_end = |event: &Event| matches!(event, Event::ProcessEnded { .. });
+            if events.iter().any(|event| event.draft.process == Some(*id) && is_end(&event.draft.body)) {
+                return self.end().await;
+            }
+            seen = events.last().map_or(seen, |last| last.seq);
+            tokio::select! {
+                () = stop.soon.cancelled(), if !asked => {
+                    asked = true;
+                    self.store.ask_to_stop(assembly, *id).await?;
+                }
+                woken = watch.next() => drop(woken?),
+                _ = look.tick() => {
+                    let holder = self.store.holder(assembly).await?;
+                    if absence.is_long(holder.as_ref()) {
+                        return Err(Error::Deserted { assembly: assembly.clone(), process: *id });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads the result of the ended process.
+    async fn end(&self) -> Result<Ended, Error> {
+        let ProcessRecord { id, assembly, .. } = &self.process;
+        let found = self.store.process_history(*id).await?;
+        let found = found.ok_or_else(|| StoreError::NoProcess { scope: assembly.clone(), process: *id })?;
+        let mut tally = Tally::default();
+        for step in &found.steps {
+            let planned = self.plan.step(StepNumber(step.step.0));
+            let calls = planned
+                .and_then(|planned| planned.task.work())
+                .is_some_and(windlass_model::work::Work::has_calls);
+            if let StepState::Done(end) = &step.state {
+                tally.count(end, calls);
+            }
+        }
+        let snapshot: Option<Snapshot> = self.store.load(assembly).await?;
+        Ok(Ended::of(found.process, tally, snapshot))
+    }
+}
+
+/// Counts consecutive checks that find no holder.
+#[derive(Default)]
+pub(crate) struct Absence(u32);
+
+impl Absence {
+    /// Counts a check, and tells whether the holder has been missing for too long.
+    pub(crate) fn is_long(&mut self, holder: Option<&Holder>) -> bool {
+        self.0 = if holder.is_some() { 0 } else { self.0 + 1 };
+        self.0 >= LOOKS
+    }
+}

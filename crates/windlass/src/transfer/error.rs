@@ -1,0 +1,42 @@
+//! The reasons why an exported assembly can't be written or read.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+use windlass_source::Code;
+
+use crate::codes;
+use crate::document::DocumentError;
+
+/// The reason why an exported assembly can't be written or read. Nothing has been changed then.
+#[derive(Debug, Clone, Error)]
+#[non_exhaustive]
+pub enum TransferError {
+    /// A file with that name already exists.
+    #[error("`{}` exists already; choose another name with `-o`", .0.display())]
+    Exists(PathBuf),
+    /// The file can't be used.
+    #[error("`{}` {cause}", file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// The reason.
+        cause: DocumentError,
+    },
+    /// The secrets of the file can't be opened.
+    #[error(
+        "its secrets can't be opened: they were sealed with another key; pass the key of the export with `--key`"
+    )]
+    OtherKey,
+}
+
+impl TransferError {
+    /// Returns the code of the error, which `windlass explain` explains.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Exists(_) => codes::EXPORT_EXISTS,
+            Self::File { cause, .. } => cause.code(),
+            Self::OtherKey => codes::OTHER_KEY,
+        }
+    }
+}
