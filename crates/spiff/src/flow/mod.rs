@@ -10,6 +10,7 @@ mod map;
 mod node;
 mod passes;
 mod tidy;
+mod unresolved;
 
 use std::sync::Arc;
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::super::ast::{Argument, Call, Child, Expr, Mapping, Reference, steps};
-use super::{Parser, Tree};
+use super::state::Parser;
+use super::tree::Tree;
 
 impl Parser<'_> {
     pub(super) fn chained(&mut self) -> Option<Tree> {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::super::ast::{Reference, steps};
-use super::Parser;
 use super::character::{is_key, is_name};
+use super::state::Parser;
 
 impl Parser<'_> {
     pub(super) fn reference(&mut self) -> Option<Reference> {
