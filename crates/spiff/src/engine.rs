@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use windlass_source::Source;
 
-use crate::eval::scope::{LevelKind, Steps};
+use crate::eval::scope::LevelKind;
 use crate::eval::{Env, Level, State};
 use crate::flow::{self, Keep};
 use crate::functions::{FunctionError, Host, Registry};
 use crate::mistakes::Mistakes;
+use crate::path::Steps;
 use crate::report::Unresolved;
 use crate::syntax::{Place, SyntaxError};
 use crate::trace::{Trace, TraceStep};
@@ -365,7 +366,7 @@ impl Session {
 
 /// Returns the approximate size of a document in bytes; counting stops beyond the limit.
 fn size(node: &Node, limit: usize) -> usize {
-    crate::syntax::too_deep::with_stack(|| {
+    crate::too_deep::with_stack(|| {
         let mut total = 0;
         match node.value() {
             Value::String(text) => total = text.len(),

@@ -7,7 +7,7 @@ use super::scope::Env;
 use super::waiting::{self, Seen};
 use crate::syntax::ast::{Child, Lambda};
 use crate::syntax::quote::go_quote;
-use crate::syntax::too_deep::with_stack;
+use crate::too_deep::with_stack;
 use crate::value::number::float_text;
 use crate::value::{Callable, Map, Node, Pending, TemplateValue, Value};
 

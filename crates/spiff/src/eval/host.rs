@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::closure::{Closure, Template};
 use super::lambda::{self, Style};
+use super::resolved::is_locally_resolved;
 use super::{Env, Eval, Info, Outcome, template};
 use crate::functions::{Denied, FunctionError, Host, Nested};
 use crate::report::Unresolved;
@@ -155,13 +156,13 @@ impl Host for HostOf<'_> {
             seen.push_str(name);
             found = match &found {
                 None => self.env.root_name(name),
-                Some(found) => super::find::Found::step(found, name),
+                Some(found) => found.step(name),
             };
             match &found {
                 None => return Ok(None),
                 Some(found) => {
                     let control = self.env.state().features.control;
-                    if !super::find::is_locally_resolved(&found.node(), control) {
+                    if !is_locally_resolved(&found.node(), control) {
                         return Err(self.waits(&seen, &found.node()));
                     }
                 }

@@ -14,6 +14,7 @@ mod mapping;
 mod network;
 mod operator;
 mod reference;
+pub(crate) mod resolved;
 pub(crate) mod scope;
 mod state;
 mod sync;
@@ -28,7 +29,7 @@ pub(crate) use state::{State, Tag};
 
 use crate::limits::{ENTRY, MAP};
 use crate::syntax::ast::{Argument, Child, Expr, Marker, Operator};
-use crate::syntax::too_deep;
+use crate::too_deep;
 use crate::value::{Map, Node, Redirect, Value};
 
 /// Evaluates an expression. With `locally`, nodes below the value may be unknown.

@@ -84,7 +84,7 @@ pub(crate) fn instantiate(expr: &Child, value: &Value, template: &Template, env:
 
 /// Returns the cost of a value that a template created, without the parts that it shares with other values.
 fn made(value: &Value) -> u64 {
-    crate::syntax::too_deep::with_stack(|| match value {
+    crate::too_deep::with_stack(|| match value {
         Value::List(list) if Arc::strong_count(list) == 1 => {
             cost(value) + list.iter().map(|node| made(node)).sum::<u64>()
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::node::{with_issue_here, wrong};
 use crate::eval::closure::{Closure, Template, short, shorten};
-use crate::eval::find::is_resolved_or_failed;
+use crate::eval::resolved::{is_resolved_node, is_resolved_or_failed};
 use crate::eval::template::instantiate;
 use crate::eval::{Env, Eval, Outcome, call_lambda};
 use crate::limits::ENTRY;
@@ -136,7 +136,7 @@ impl Control<'_> {
 
     fn resolved(&self, node: &Node) -> bool {
         let control = self.env.state().features.control;
-        crate::eval::find::is_resolved_node(node, control)
+        is_resolved_node(node, control)
     }
 
     /// Checks that all parts are known; the error is the result that ends the evaluation.

@@ -11,9 +11,10 @@ use std::sync::Arc;
 
 use super::node::{self, identical};
 use crate::eval::closure::Expression;
-use crate::eval::{Env, find, waiting};
+use crate::eval::{Env, waiting};
 use crate::syntax::ast::Reference;
-use crate::syntax::too_deep::with_stack;
+use crate::too_deep::with_stack;
+use crate::value::merge_key::is_map_complete;
 use crate::value::{Map, Node, Pending, Value};
 
 type Path = Vec<Arc<str>>;
@@ -132,7 +133,7 @@ fn end(reference: &Reference, document: &Node, from: &[Arc<str>]) -> Option<Path
     }
     let mut node = place.iter().try_fold(document, |node, key| node.get(key))?;
     while let Value::Map(map) = node.value()
-        && find::is_map_complete(map, false)
+        && is_map_complete(map, false)
         && let Some(name) = rest.next()
         && let Some(below) = map.get(name)
     {

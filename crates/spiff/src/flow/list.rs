@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use super::node::{self, as_template, identical};
 use crate::eval::closure::Expression;
-use crate::eval::find::{self, KEY};
 use crate::eval::{Env, template};
 use crate::syntax::ast::Expr;
 use crate::syntax::embedded;
+use crate::value::merge_key;
+use crate::value::select::KEY;
 use crate::value::{Annotations, Flags, Map, Node, Redirect, Value};
 
 /// The state of a list during a pass.
@@ -72,7 +73,7 @@ pub(super) fn flow(node: &Node, env: &Env, template_required: bool) -> Node {
 /// Replaces insertions by their entries, and determines the key field.
 fn splice(work: &mut Work, list: &Arc<Vec<Node>>, node: &Node, env: &Env) {
     for entry in list.iter() {
-        let entry = match find::insert(entry) {
+        let entry = match merge_key::insert(entry) {
             Some((qualifier, inline)) => match insertion(work, qualifier, inline, list, node, env) {
                 Inserted::Done => continue,
                 Inserted::Only => break,

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::control;
 use super::node::{self, as_template, identical, wrong};
 use crate::eval::closure::Expression;
-use crate::eval::find::is_merge_key;
 use crate::eval::{Env, template};
 use crate::syntax::ast::Expr;
 use crate::syntax::embedded;
+use crate::value::merge_key::is_merge_key;
 use crate::value::{Annotations, Flags, Map, Node, Redirect, Value};
 
 /// The state of a map during a pass.

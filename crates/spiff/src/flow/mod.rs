@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 pub(crate) use passes::run;
 pub use tidy::discard_temporary;
-pub(crate) use tidy::{rebuilt, state_only};
+pub(crate) use tidy::state_only;
 
 use crate::eval::scope::LevelKind;
 use crate::eval::{Env, Level};

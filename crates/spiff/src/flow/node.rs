@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use super::{control, list, map};
 use crate::eval::closure::{Expression, Template, short, shorten};
+use crate::eval::resolved::is_resolved_node;
 use crate::eval::{Env, Eval, Info, Outcome, eval, template};
 use crate::syntax::ast::{Child, Expr};
-use crate::syntax::{embedded, too_deep};
+use crate::syntax::embedded;
+use crate::too_deep;
 use crate::trace::TraceStep;
 use crate::value::{Annotations, Flags, Issue, Node, Redirect, TemplateValue, Value};
 
@@ -18,7 +20,7 @@ pub(super) fn flow(node: &Node, env: &Env, overriding: bool, as_template: bool) 
         note(trace, node, &result, env);
     }
     let Some(tag) = result.annotations().tag.clone() else { return result };
-    if !crate::eval::find::is_resolved_node(&result, env.state().features.control) {
+    if !is_resolved_node(&result, env.state().features.control) {
         return result;
     }
     match env.state().tag(&tag, &result, &env.path) {

@@ -19,7 +19,7 @@ pub(super) fn find(root: &Node, state: &State) -> Unresolved {
 }
 
 fn collect(node: &Node, path: &mut Vec<Arc<str>>, state: &State) -> Vec<UnresolvedNode> {
-    crate::syntax::too_deep::with_stack(|| collect_here(node, path, state))
+    crate::too_deep::with_stack(|| collect_here(node, path, state))
 }
 
 fn collect_here(node: &Node, path: &mut Vec<Arc<str>>, state: &State) -> Vec<UnresolvedNode> {

@@ -16,7 +16,6 @@ mod error;
 mod parser;
 mod print;
 pub(crate) mod quote;
-pub(crate) mod too_deep;
 
 use std::sync::Arc;
 

@@ -2,9 +2,9 @@
 
 use super::super::ast::Place;
 use super::super::error::{MAX_DEPTH, SyntaxError};
-use super::super::too_deep;
 use super::memory::{Memory, RULES, Rule};
 use super::tree::Tree;
+use crate::too_deep;
 
 /// Maximum number of memoized rules in one level of nesting.
 const RULES_PER_LEVEL: u32 = 9;
