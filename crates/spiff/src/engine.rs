@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use windlass_source::Source;
 
+use crate::eval::expression::Expression;
 use crate::eval::scope::LevelKind;
 use crate::eval::{Env, Level, State};
 use crate::flow::{self, Keep};
@@ -235,7 +236,7 @@ impl Engine {
             _ => Map::new(),
         };
         let scope = session.env.with_fields(Arc::new(fields));
-        let node = Node::new(crate::eval::closure::Expression::value(expr)).with_source("<expression>");
+        let node = Node::new(Expression::value(expr)).with_source("<expression>");
         let (result, unresolved) = flow::run(&node, &scope, false);
         if unresolved.is_empty() { Ok(result) } else { Err(unresolved.into()) }
     }
@@ -349,7 +350,7 @@ impl Session {
         let expr = self.env.state().parse(expression, &Place::default())?;
         let level = Level::nested(&self.env, "context");
         let scope = Env::new(level).with_locals(fields.clone());
-        let node = Node::new(crate::eval::closure::Expression::value(expr)).with_source("<expr>");
+        let node = Node::new(Expression::value(expr)).with_source("<expr>");
         Ok(flow::apply(&node, &[], &scope, Keep::NOTHING)?)
     }
 

@@ -4,13 +4,11 @@ use std::path::Path as FilePath;
 use std::sync::Arc;
 
 use super::closure::{Closure, Template};
-use super::scope::{Env, LevelKind, Scope};
+use super::scope::{Env, LevelKind, SELF, Scope};
 use crate::path::Steps;
 use crate::value::select::{self, step};
 use crate::value::{Node, Value};
 
-/// Name of the current lambda or template.
-pub(crate) const SELF: &str = "_";
 /// Name of the innermost map of the document.
 const DOCUMENT: &str = "__";
 /// Name of the bindings, or of the outermost document.

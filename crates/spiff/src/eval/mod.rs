@@ -5,7 +5,8 @@
 
 pub(crate) mod call;
 pub(crate) mod closure;
-pub(crate) mod find;
+pub(crate) mod expression;
+mod find;
 mod host;
 pub(crate) mod info;
 mod intrinsic;
@@ -16,6 +17,7 @@ mod operator;
 mod reference;
 pub(crate) mod resolved;
 pub(crate) mod scope;
+pub(crate) mod short;
 mod state;
 mod sync;
 pub(crate) mod template;

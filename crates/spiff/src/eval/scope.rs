@@ -9,6 +9,9 @@ use crate::syntax::ast::Place;
 use crate::value::select;
 use crate::value::{Map, Node, Redirect, Value};
 
+/// Name of the current lambda or template.
+pub(crate) const SELF: &str = "_";
+
 /// A map whose fields are visible as names.
 #[derive(Debug)]
 pub(crate) struct Scope {

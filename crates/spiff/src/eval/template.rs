@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::closure::Template;
-use super::find::SELF;
+use super::scope::SELF;
 use super::{Env, Eval, Info, Outcome};
 use crate::limits::cost;
 use crate::report::Unresolved;

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::node::{with_issue_here, wrong};
-use crate::eval::closure::{Closure, Template, short, shorten};
+use crate::eval::closure::{Closure, Template};
 use crate::eval::resolved::{is_resolved_node, is_resolved_or_failed};
+use crate::eval::short::{short, shorten};
 use crate::eval::template::instantiate;
 use crate::eval::{Env, Eval, Outcome, call_lambda};
 use crate::limits::ENTRY;

@@ -10,7 +10,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::node::{self, identical};
-use crate::eval::closure::Expression;
+use crate::eval::expression::Expression;
 use crate::eval::{Env, waiting};
 use crate::syntax::ast::Reference;
 use crate::too_deep::with_stack;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::control;
 use super::node::{self, as_template, identical, wrong};
-use crate::eval::closure::Expression;
+use crate::eval::expression::Expression;
 use crate::eval::{Env, template};
 use crate::syntax::ast::Expr;
 use crate::syntax::embedded;

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use super::{control, list, map};
-use crate::eval::closure::{Expression, Template, short, shorten};
+use crate::eval::closure::Template;
+use crate::eval::expression::Expression;
 use crate::eval::resolved::is_resolved_node;
+use crate::eval::short::{short, shorten};
 use crate::eval::{Env, Eval, Info, Outcome, eval, template};
 use crate::syntax::ast::{Child, Expr};
 use crate::syntax::embedded;

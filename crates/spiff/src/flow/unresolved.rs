@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::cycle::cycles;
 use crate::eval::State;
-use crate::eval::closure::{Closure, Expression, Template, shorten};
+use crate::eval::closure::{Closure, Template};
+use crate::eval::expression::Expression;
+use crate::eval::short::shorten;
 use crate::report::{Reason, Unresolved, UnresolvedNode};
 use crate::syntax::ast::Expr;
 use crate::syntax::{Place, embedded};
