@@ -7,7 +7,7 @@ use windlass_source::Source;
 use crate::eval::expression::Expression;
 use crate::eval::scope::LevelKind;
 use crate::eval::{Env, Level, State};
-use crate::flow::{self, Keep};
+use crate::flow::{self, FlowProcessor, Keep};
 use crate::functions::{FunctionError, Host, Registry};
 use crate::mistakes::Mistakes;
 use crate::path::Steps;
@@ -270,7 +270,7 @@ impl Engine {
         }
         state.next_document();
         let source: Arc<str> = "<bindings>".into();
-        let level = Level { state, stubs: Vec::new(), outer: None, source, kind };
+        let level = Level { state, processor: &FlowProcessor, stubs: Vec::new(), outer: None, source, kind };
         let env = Env::new(level).with_fields(Arc::new(self.bindings.clone()));
         Session { env, preserve: self.preserve }
     }

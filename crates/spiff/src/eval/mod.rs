@@ -26,7 +26,7 @@ pub(crate) mod waiting;
 use std::sync::Arc;
 
 pub(crate) use info::{Eval, Info, Outcome};
-pub(crate) use scope::{Env, Level};
+pub(crate) use scope::{Env, Level, Processor};
 pub(crate) use state::{State, Tag};
 
 use crate::limits::{ENTRY, MAP};

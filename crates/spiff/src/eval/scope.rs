@@ -1,10 +1,12 @@
 //! The place of an expression, and the names in its scope.
 
+use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::state::State;
 use crate::path::Steps;
+use crate::report::Unresolved;
 use crate::syntax::ast::Place;
 use crate::value::select;
 use crate::value::{Map, Node, Redirect, Value};
@@ -98,10 +100,22 @@ impl Flow {
     }
 }
 
+/// The processing of documents inside of an evaluation: instantiated templates, and functions that merge.
+///
+/// Processing is a layer above evaluation, so an evaluation gets it as a part of its [`Level`].
+pub(crate) trait Processor: Debug + Send + Sync {
+    /// Processes a document in a scope until nothing changes; no stub overrides its nodes.
+    fn run(&self, document: &Node, env: &Env) -> (Node, Unresolved);
+
+    /// Processes a template with stubs, and returns only the final result.
+    fn cascade(&self, template: &Node, stubs: &[Node], env: &Env) -> Result<Node, Unresolved>;
+}
+
 /// The state that all expressions of a document share.
 #[derive(Debug)]
 pub(crate) struct Level {
     pub(crate) state: Arc<State>,
+    pub(crate) processor: &'static dyn Processor,
     /// Stubs, by descending precedence.
     pub(crate) stubs: Vec<Node>,
     /// Environment of the enclosing document, or of the bindings.
@@ -128,6 +142,7 @@ impl Level {
         let state = outer.state().clone();
         Self {
             state,
+            processor: outer.level.processor,
             stubs: Vec::new(),
             outer: Some(outer.clone()),
             source: source.into(),

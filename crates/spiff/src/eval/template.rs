@@ -60,7 +60,7 @@ pub(crate) fn instantiate(expr: &Child, value: &Value, template: &Template, env:
     let mut locals = Map::new();
     locals.insert(Arc::from(SELF), Node::new(value.clone()));
     let inner = env.with_locals(locals).with_flow();
-    let (result, unresolved) = crate::flow::run(&bare(&template.prepared), &inner, false);
+    let (result, unresolved) = env.level.processor.run(&bare(&template.prepared), &inner);
     if let Some(limit) = env.state().exhausted() {
         return Eval::error(limit);
     }

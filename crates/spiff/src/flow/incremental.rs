@@ -9,7 +9,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::node::{self, identical};
+use super::node;
+use super::unchanged::{identical, is_bare};
 use crate::eval::expression::Expression;
 use crate::eval::{Env, waiting};
 use crate::syntax::ast::Reference;
@@ -185,7 +186,7 @@ impl Survey {
 
 /// Tells whether a node is an expression without annotations other than a problem.
 fn is_open(node: &Node) -> bool {
-    matches!(node.value(), Value::Expression(_)) && node::is_bare(node)
+    matches!(node.value(), Value::Expression(_)) && is_bare(node)
 }
 
 /// Tells whether a node is a scalar that no later pass evaluates or overrides.

@@ -1,8 +1,8 @@
 //! Repeats passes over a document until nothing changes.
 
 use super::incremental::{Incremental, Progress};
-use super::node::{self, identical};
-use super::unresolved;
+use super::unchanged::identical;
+use super::{node, unresolved};
 use crate::eval::Env;
 use crate::report::Unresolved;
 use crate::value::{Node, Value};
