@@ -1,7 +1,8 @@
 //! Finds malformed expressions in documents.
 
 use crate::Features;
-use crate::syntax::{Place, SyntaxError, embedded, parse, too_deep};
+use crate::syntax::{Place, SyntaxError, embedded, parse};
+use crate::too_deep;
 use crate::value::{Node, Value};
 
 /// Returns the malformed expressions of a document, each with its path.

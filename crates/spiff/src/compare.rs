@@ -46,7 +46,7 @@ fn compare(a: Option<&Node>, b: Option<&Node>, path: &mut Vec<String>, found: &m
     };
     let (left, right) = (named(a, b), named(b, a));
     let (a, b) = (left.as_ref().or(a), right.as_ref().or(b));
-    crate::syntax::too_deep::with_stack(|| match (a.map(Node::value), b.map(Node::value)) {
+    crate::too_deep::with_stack(|| match (a.map(Node::value), b.map(Node::value)) {
         (Some(Value::Map(left)), Some(Value::Map(right))) => {
             let keys: BTreeSet<_> = left.keys().chain(right.keys()).collect();
             for key in keys {

@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::report::{Reason, UnresolvedNode};
-use crate::value::Node;
 
 /// Returns the cycles among waiting nodes, each from its first node in document order.
 ///
 /// The message of a waiting node names the awaited node. As in references, the name is looked up from the
 /// node outwards.
-pub(crate) fn cycles(nodes: &[UnresolvedNode], _root: &Node) -> Vec<Vec<String>> {
+pub(crate) fn cycles(nodes: &[UnresolvedNode]) -> Vec<Vec<String>> {
     let waiting: BTreeMap<String, &UnresolvedNode> = nodes
         .iter()
         .filter(|node| node.reason == Reason::Pending)

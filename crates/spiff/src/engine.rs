@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use windlass_source::Source;
 
-use crate::eval::scope::{LevelKind, Steps};
+use crate::eval::expression::Expression;
+use crate::eval::scope::LevelKind;
 use crate::eval::{Env, Level, State};
-use crate::flow::{self, Keep};
+use crate::flow::{self, FlowProcessor, Keep};
 use crate::functions::{FunctionError, Host, Registry};
 use crate::mistakes::Mistakes;
+use crate::path::Steps;
 use crate::report::Unresolved;
 use crate::syntax::{Place, SyntaxError};
 use crate::trace::{Trace, TraceStep};
@@ -234,7 +236,7 @@ impl Engine {
             _ => Map::new(),
         };
         let scope = session.env.with_fields(Arc::new(fields));
-        let node = Node::new(crate::eval::closure::Expression::value(expr)).with_source("<expression>");
+        let node = Node::new(Expression::value(expr)).with_source("<expression>");
         let (result, unresolved) = flow::run(&node, &scope, false);
         if unresolved.is_empty() { Ok(result) } else { Err(unresolved.into()) }
     }
@@ -268,7 +270,7 @@ impl Engine {
         }
         state.next_document();
         let source: Arc<str> = "<bindings>".into();
-        let level = Level { state, stubs: Vec::new(), outer: None, source, kind };
+        let level = Level { state, processor: &FlowProcessor, stubs: Vec::new(), outer: None, source, kind };
         let env = Env::new(level).with_fields(Arc::new(self.bindings.clone()));
         Session { env, preserve: self.preserve }
     }
@@ -348,7 +350,7 @@ impl Session {
         let expr = self.env.state().parse(expression, &Place::default())?;
         let level = Level::nested(&self.env, "context");
         let scope = Env::new(level).with_locals(fields.clone());
-        let node = Node::new(crate::eval::closure::Expression::value(expr)).with_source("<expr>");
+        let node = Node::new(Expression::value(expr)).with_source("<expr>");
         Ok(flow::apply(&node, &[], &scope, Keep::NOTHING)?)
     }
 
@@ -365,7 +367,7 @@ impl Session {
 
 /// Returns the approximate size of a document in bytes; counting stops beyond the limit.
 fn size(node: &Node, limit: usize) -> usize {
-    crate::syntax::too_deep::with_stack(|| {
+    crate::too_deep::with_stack(|| {
         let mut total = 0;
         match node.value() {
             Value::String(text) => total = text.len(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::syntax::ast::steps;
+use crate::path::steps;
 use crate::value::{Map, Node, Value};
 use crate::yaml::{NotJson, to_json, to_yaml};
 use crate::{Session, SpiffError};

@@ -10,8 +10,6 @@ use std::time::Duration;
 
 use windlass_source::files::{self, ReadError};
 
-use crate::functions::{Capability, Denied};
-
 /// A function that fetches a URL.
 pub type Fetch = Arc<dyn Fn(&str) -> io::Result<Vec<u8>> + Send + Sync>;
 /// A clock that returns the time since 1970.
@@ -21,6 +19,54 @@ pub type Random = Arc<dyn Fn(&mut [u8]) + Send + Sync>;
 
 /// Maximum bytes that are read from a file, a response or an output.
 const LARGEST: usize = 64 * 1024 * 1024;
+
+/// A kind of access that a caller may grant to templates. Nothing is granted by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Capability {
+    /// Reading files below granted folders.
+    Read,
+    /// Writing files below granted folders.
+    Write,
+    /// Running commands.
+    Exec,
+    /// Fetching `http:` and `https:` URLs.
+    Http,
+    /// Reading environment variables.
+    Env,
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Exec => "exec",
+            Self::Http => "http",
+            Self::Env => "env",
+        })
+    }
+}
+
+/// An access that was not granted, or that failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Denied {
+    /// The capability is not granted.
+    #[error("no OS operations supported in this execution environment")]
+    NotGranted(Capability),
+    /// The capability is granted, but not for this object.
+    #[error("`{path}` is outside of the folders granted for {capability}")]
+    Outside {
+        /// The capability.
+        capability: Capability,
+        /// File, command, URL or variable.
+        path: String,
+    },
+    /// The operating system reported an error.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
 
 /// The access of templates to the outside world. Nothing is granted by default.
 ///

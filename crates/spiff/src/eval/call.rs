@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::closure::Closure;
 use super::host::HostOf;
 use super::lambda::{self, Style};
+use super::scope::SELF;
 use super::{Env, Eval, Info, Parts, expand, intrinsic, pushed_arguments};
 use crate::functions::{FunctionError, Nested};
 use crate::limits::cost;
@@ -15,7 +16,7 @@ use crate::value::{Issue, Node, Value};
 fn function_name(call: &Call) -> Option<&str> {
     match &*call.function {
         Expr::Reference(Reference { tag: None, path }) if path.len() == 1 => {
-            Some(&*path[0]).filter(|name| !name.is_empty() && *name != super::find::SELF)
+            Some(&*path[0]).filter(|name| !name.is_empty() && *name != SELF)
         }
         _ => None,
     }

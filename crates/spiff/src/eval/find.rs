@@ -1,18 +1,14 @@
-//! Resolves paths: to nodes below a node, to names in scope, to nodes of stubs.
+//! Resolves names in scope, and paths in the stubs.
 
-use std::collections::HashSet;
 use std::path::Path as FilePath;
 use std::sync::Arc;
 
 use super::closure::{Closure, Template};
-use super::scope::{Env, LevelKind, Scope, Steps};
-use crate::syntax::embedded;
-use crate::value::{Map, Node, Value};
+use super::scope::{Env, LevelKind, SELF, Scope};
+use crate::path::Steps;
+use crate::value::select::{self, step};
+use crate::value::{Node, Value};
 
-/// Default key field of a list.
-pub(crate) const KEY: &str = "name";
-/// Name of the current lambda or template.
-pub(crate) const SELF: &str = "_";
 /// Name of the innermost map of the document.
 const DOCUMENT: &str = "__";
 /// Name of the bindings, or of the outermost document.
@@ -21,146 +17,6 @@ const ROOT: &str = "___";
 const CONTEXT: &str = "__ctx";
 /// Version of the original with this behaviour.
 const VERSION: &str = "v1.7.0-beta-8";
-
-/// Tells whether a key is one of the two merge keys.
-pub(crate) fn is_merge_key(key: &str) -> bool {
-    matches!(key, "<<" | "<<<")
-}
-
-/// Tells whether a map has no merge key left. With control structures enabled, it must have none of their
-/// keys either.
-pub(crate) fn is_map_complete(map: &Map, control: bool) -> bool {
-    // Keys are sorted by byte, so all that begin with `<<` are adjacent.
-    let from = std::ops::Bound::Included("<<");
-    let mut keys = map.range::<str, _>((from, std::ops::Bound::Unbounded)).map(|(key, _)| key);
-    if control {
-        return !keys.take_while(|key| key.starts_with("<<")).any(|key| !key.starts_with("<<!"));
-    }
-    !keys.by_ref().take_while(|key| key.starts_with("<<")).any(|key| is_merge_key(key))
-}
-
-/// Returns the merge key and the expression of an insertion: an entry that is a map with only a merge key.
-pub(crate) fn insert(entry: &Node) -> Option<(&Arc<str>, &Node)> {
-    let map = entry.as_map()?;
-    if map.len() != 1 {
-        return None;
-    }
-    map.iter().next().filter(|(key, _)| is_merge_key(key))
-}
-
-/// Tells whether a list has no insertions left.
-pub(crate) fn is_list_complete(list: &[Node]) -> bool {
-    !list.iter().any(|entry| insert(entry).is_some())
-}
-
-/// Tells whether a value is no expression and has no pending insertion itself; nodes below it are ignored.
-pub(crate) fn is_locally_resolved(value: &Value, control: bool) -> bool {
-    match value {
-        Value::Expression(_) => false,
-        Value::Map(map) => is_map_complete(map, control),
-        Value::List(list) => is_list_complete(list),
-        _ => true,
-    }
-}
-
-/// Tells whether a value is completely evaluated.
-pub(crate) fn is_resolved(value: &Value, control: bool) -> bool {
-    is_resolved_or_failed(value, false, control)
-}
-
-/// Tells whether a value is completely evaluated, or its remaining parts have failed.
-pub(crate) fn is_resolved_or_failed(value: &Value, accept_failed: bool, control: bool) -> bool {
-    Settled { accept_failed, control, seen: HashSet::new() }.is(value)
-}
-
-/// A search for unevaluated parts of a value.
-struct Settled {
-    accept_failed: bool,
-    control: bool,
-    /// Addresses of shared lists and maps, each of which is visited once.
-    seen: HashSet<usize>,
-}
-
-impl Settled {
-    fn is(&mut self, value: &Value) -> bool {
-        match value {
-            Value::Expression(_) => false,
-            Value::List(list) => {
-                let known = Arc::strong_count(list) > 1 && !self.seen.insert(Arc::as_ptr(list).addr());
-                known || list.iter().all(|node| self.node(node))
-            }
-            Value::Map(map) => {
-                let known = Arc::strong_count(map) > 1 && !self.seen.insert(Arc::as_ptr(map).addr());
-                known || (is_map_complete(map, self.control) && map.values().all(|node| self.node(node)))
-            }
-            Value::String(text) => !embedded::is_expression(text),
-            _ => true,
-        }
-    }
-
-    fn node(&mut self, node: &Node) -> bool {
-        let annotations = node.annotations();
-        let settled = self.accept_failed && (annotations.failed || annotations.error);
-        settled || crate::syntax::too_deep::with_stack(|| self.is(node))
-    }
-}
-
-/// Tells whether a node is defined, has a value, and is completely evaluated.
-pub(crate) fn is_resolved_node(node: &Node, control: bool) -> bool {
-    let annotations = node.annotations();
-    !annotations.failed && !annotations.undefined && is_resolved(node, control)
-}
-
-/// Makes one step down. With `complete`, maps and lists with pending insertions are refused; its value tells
-/// whether control structures are enabled.
-pub(crate) fn step(here: &Node, step: &str, complete: Option<bool>) -> Option<Node> {
-    match here.value() {
-        Value::Map(map) => {
-            if complete.is_some_and(|control| !is_map_complete(map, control)) {
-                return None;
-            }
-            map.get(step).cloned()
-        }
-        Value::List(list) => {
-            if complete.is_some() && !is_list_complete(list) {
-                return None;
-            }
-            entry(list, step, here.annotations().key_name.as_deref(), complete)
-        }
-        _ => None,
-    }
-}
-
-fn entry(list: &[Node], step: &str, key: Option<&str>, complete: Option<bool>) -> Option<Node> {
-    if let Some(index) = step.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        let index: i64 = index.parse().ok()?;
-        let length = i64::try_from(list.len()).ok()?;
-        let index = if index < 0 { index.checked_add(length)? } else { index };
-        return list.get(usize::try_from(index).ok()?).cloned();
-    }
-    let (key, wanted) = match step.split_once(':') {
-        Some((key, wanted)) if !key.is_empty() => (key, wanted),
-        _ => (key.unwrap_or(KEY), step),
-    };
-    list.iter()
-        .find(|entry| {
-            let Some(map) = entry.as_map() else { return false };
-            if complete.is_some_and(|control| !is_map_complete(map, control)) {
-                return false;
-            }
-            map.get(key).and_then(|name| name.as_str()) == Some(wanted)
-        })
-        .cloned()
-}
-
-/// Makes all steps down, only through complete maps and lists.
-pub(crate) fn path<'p>(root: &Node, path: impl IntoIterator<Item = &'p str>, control: bool) -> Option<Node> {
-    let mut here = root.clone();
-    for name in path {
-        here = step(&here, name, Some(control))?;
-    }
-    Some(here)
-}
 
 /// The meaning of a name, which determines the next step.
 pub(crate) enum Found {
@@ -268,7 +124,7 @@ impl Env {
     pub(crate) fn in_stubs(&self, path: &[Arc<str>]) -> Option<Node> {
         let control = self.state().features.control;
         self.level.stubs.iter().find_map(|stub| {
-            self::path(stub, path.iter().map(|step| &**step), control)
+            select::path(stub, path.iter().map(|step| &**step), control)
                 .filter(|node| !node.annotations().flags.is_implied())
         })
     }

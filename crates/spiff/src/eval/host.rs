@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::closure::{Closure, Template};
 use super::lambda::{self, Style};
+use super::resolved::is_locally_resolved;
 use super::{Env, Eval, Info, Outcome, template};
 use crate::functions::{Denied, FunctionError, Host, Nested};
 use crate::report::Unresolved;
@@ -105,20 +106,20 @@ impl Host for HostOf<'_> {
         }
         let _guard = self.env.state().enter().map_err(FunctionError::Limit)?;
         let template = documents.remove(0);
-        crate::flow::cascade(&template, &documents, self.env, crate::flow::Keep::NOTHING).map_err(
-            |unresolved| match self.report(&unresolved) {
+        self.env.level.processor.cascade(&template, &documents, self.env).map_err(|unresolved| {
+            match self.report(&unresolved) {
                 FunctionError::Failed { message, causes } => {
                     FunctionError::Failed { message: format!("merging failed: {message}"), causes }
                 }
                 other => other,
-            },
-        )
+            }
+        })
     }
 
     fn process(&mut self, document: Node, own_root: bool) -> Result<Node, FunctionError> {
         let _guard = self.env.state().enter().map_err(FunctionError::Limit)?;
         let env = if own_root { self.env.with_new_root() } else { self.env.clone() };
-        let (result, unresolved) = crate::flow::run(&document, &env.with_flow(), false);
+        let (result, unresolved) = env.level.processor.run(&document, &env.with_flow());
         if unresolved.is_empty() {
             return Ok(result);
         }
@@ -155,13 +156,13 @@ impl Host for HostOf<'_> {
             seen.push_str(name);
             found = match &found {
                 None => self.env.root_name(name),
-                Some(found) => super::find::Found::step(found, name),
+                Some(found) => found.step(name),
             };
             match &found {
                 None => return Ok(None),
                 Some(found) => {
                     let control = self.env.state().features.control;
-                    if !super::find::is_locally_resolved(&found.node(), control) {
+                    if !is_locally_resolved(&found.node(), control) {
                         return Err(self.waits(&seen, &found.node()));
                     }
                 }

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::closure::{Closure, short_map, shorten};
-use super::find::SELF;
+use super::closure::Closure;
+use super::find::Found;
+use super::scope::SELF;
+use super::short::{short_map, shorten};
 use super::{Env, Eval, Info, Outcome, Parts};
 use crate::syntax::ast::{Child, Expr, Lambda, Place};
 use crate::value::{Callable, Issue, Map, Node, Value};
@@ -13,7 +15,7 @@ use crate::value::{Callable, Issue, Map, Node, Value};
 /// one.
 fn static_scope(env: &Env) -> Env {
     match env.name(SELF) {
-        Some(super::find::Found::Own(_, own)) => own,
+        Some(Found::Own(_, own)) => own,
         _ => env.clone(),
     }
 }

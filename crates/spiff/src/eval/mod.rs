@@ -5,7 +5,8 @@
 
 pub(crate) mod call;
 pub(crate) mod closure;
-pub(crate) mod find;
+pub(crate) mod expression;
+mod find;
 mod host;
 pub(crate) mod info;
 mod intrinsic;
@@ -14,7 +15,9 @@ mod mapping;
 mod network;
 mod operator;
 mod reference;
+pub(crate) mod resolved;
 pub(crate) mod scope;
+pub(crate) mod short;
 mod state;
 mod sync;
 pub(crate) mod template;
@@ -23,12 +26,12 @@ pub(crate) mod waiting;
 use std::sync::Arc;
 
 pub(crate) use info::{Eval, Info, Outcome};
-pub(crate) use scope::{Env, Level};
+pub(crate) use scope::{Env, Level, Processor};
 pub(crate) use state::{State, Tag};
 
 use crate::limits::{ENTRY, MAP};
 use crate::syntax::ast::{Argument, Child, Expr, Marker, Operator};
-use crate::syntax::too_deep;
+use crate::too_deep;
 use crate::value::{Map, Node, Redirect, Value};
 
 /// Evaluates an expression. With `locally`, nodes below the value may be unknown.

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use super::find::{self, Found};
+use super::find::Found;
+use super::resolved::is_locally_resolved;
 use super::{Env, Eval, Info, Outcome, Parts, Tag};
 use crate::syntax::ast::{Argument, Child, Expr, Path, Reference};
+use crate::value::select;
 use crate::value::{Node, Value};
 
 pub(super) fn eval(expr: &Child, reference: &Reference, env: &Env, locally: bool) -> Eval {
@@ -41,7 +43,7 @@ fn by_name(expr: &Child, reference: &Reference, env: &Env, locally: bool) -> Eva
 fn from_root(expr: &Child, reference: &Reference, env: &Env, locally: bool) -> Eval {
     let skip = usize::from(reference.path[0].is_empty());
     let Some(root) = env.root_node() else { return Eval::error("'' not found") };
-    if !find::is_locally_resolved(&root, env.state().features.control) {
+    if !is_locally_resolved(&root, env.state().features.control) {
         return waiting(expr, &root, "'' not complete".to_owned());
     }
     if skip == reference.path.len() {
@@ -73,7 +75,7 @@ fn walk(
         let Some(node) = step(name) else {
             return Eval::error(format!("'{}' not found", until(position)));
         };
-        if !find::is_locally_resolved(&node, control) {
+        if !is_locally_resolved(&node, control) {
             let what =
                 if matches!(node.value(), Value::Expression(_)) { "unresolved" } else { "not complete" };
             return waiting(expr, &node, format!("'{}' {what}", until(position)));
@@ -140,9 +142,9 @@ fn by_tag(expr: &Child, name: &str, reference: &Reference, env: &Env, locally: b
 fn below_tag(expr: &Child, tag: &Tag, reference: &Reference, env: &Env, locally: bool) -> Eval {
     let control = env.state().features.control;
     let path = reference.path.iter().map(|step| &**step).filter(|step| !step.is_empty());
-    match find::path(&tag.node, path, control) {
+    match select::path(&tag.node, path, control) {
         Some(node) => {
-            if !find::is_locally_resolved(&node, control) {
+            if !is_locally_resolved(&node, control) {
                 return waiting(expr, &node, format!("'{reference}' unresolved"));
             }
             finish(expr, reference, node, env, locally)
@@ -207,7 +209,7 @@ fn base(
         Outcome::Value(value) => {
             let control = env.state().features.control;
             let locally = locally || info.raw;
-            if !find::is_locally_resolved(&value, control) || (!locally && !env.state().is_resolved(&value)) {
+            if !is_locally_resolved(&value, control) || (!locally && !env.state().is_resolved(&value)) {
                 return Err(Eval::later(expr.clone(), info));
             }
             Ok((value, info))
@@ -221,7 +223,7 @@ fn below(expr: &Child, root: Value, path: &[Arc<str>], env: &Env, locally: bool)
     let reference = Reference { tag: None, path: path.into() };
     let mut here = Node::new(root);
     walk(expr, &reference, 0, env, locally, |name| {
-        here = find::step(&here, name, Some(control))?;
+        here = select::step(&here, name, Some(control))?;
         Some(here.clone())
     })
 }

@@ -1,74 +1,18 @@
 //! The place of an expression, and the names in its scope.
 
+use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use super::State;
-use crate::value::{Map, Node};
+use super::state::State;
+use crate::path::Steps;
+use crate::report::Unresolved;
+use crate::syntax::ast::Place;
+use crate::value::select;
+use crate::value::{Map, Node, Redirect, Value};
 
-/// A path that shares its first steps with other paths.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Steps(Option<Arc<Step>>);
-
-#[derive(Debug)]
-struct Step {
-    name: Arc<str>,
-    before: Steps,
-    length: usize,
-}
-
-impl Steps {
-    pub(crate) fn from_path(path: &[Arc<str>]) -> Self {
-        path.iter().fold(Self::default(), |steps, name| steps.then(name.clone()))
-    }
-
-    pub(crate) fn then(&self, name: Arc<str>) -> Self {
-        Self(Some(Arc::new(Step { name, before: self.clone(), length: self.len() + 1 })))
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.0.as_ref().map_or(0, |step| step.length)
-    }
-
-    pub(crate) fn to_vec(&self) -> Vec<Arc<str>> {
-        let mut path = Vec::with_capacity(self.len());
-        let mut here = self;
-        while let Some(step) = &here.0 {
-            path.push(step.name.clone());
-            here = &step.before;
-        }
-        path.reverse();
-        path
-    }
-
-    /// Formats the path: `a.b`.
-    pub(crate) fn text(&self) -> String {
-        self.to_vec().join(".")
-    }
-
-    /// Tells whether both are the same in memory.
-    fn is(&self, other: &Self) -> bool {
-        match (&self.0, &other.0) {
-            (None, None) => true,
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-            _ => false,
-        }
-    }
-
-    fn same(&self, other: &Self) -> bool {
-        match (&self.0, &other.0) {
-            (None, None) => true,
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b) || (a.name == b.name && a.before.same(&b.before)),
-            _ => false,
-        }
-    }
-}
-
-impl PartialEq for Steps {
-    fn eq(&self, other: &Self) -> bool {
-        self.len() == other.len() && self.same(other)
-    }
-}
+/// Name of the current lambda or template.
+pub(crate) const SELF: &str = "_";
 
 /// A map whose fields are visible as names.
 #[derive(Debug)]
@@ -147,19 +91,31 @@ impl Flow {
             let path = path.to_vec();
             let mut here = Some(root.clone());
             for step in path.iter().skip(self.base) {
-                here = here.and_then(|node| super::find::step(&node, step, None));
+                here = here.and_then(|node| select::step(&node, step, None));
             }
-            if let Some(crate::value::Value::Map(fields)) = here.as_ref().map(Node::value) {
+            if let Some(Value::Map(fields)) = here.as_ref().map(Node::value) {
                 scope.set(fields.clone());
             }
         }
     }
 }
 
+/// The processing of documents inside of an evaluation: instantiated templates, and functions that merge.
+///
+/// Processing is a layer above evaluation, so an evaluation gets it as a part of its [`Level`].
+pub(crate) trait Processor: Debug + Send + Sync {
+    /// Processes a document in a scope until nothing changes; no stub overrides its nodes.
+    fn run(&self, document: &Node, env: &Env) -> (Node, Unresolved);
+
+    /// Processes a template with stubs, and returns only the final result.
+    fn cascade(&self, template: &Node, stubs: &[Node], env: &Env) -> Result<Node, Unresolved>;
+}
+
 /// The state that all expressions of a document share.
 #[derive(Debug)]
 pub(crate) struct Level {
     pub(crate) state: Arc<State>,
+    pub(crate) processor: &'static dyn Processor,
     /// Stubs, by descending precedence.
     pub(crate) stubs: Vec<Node>,
     /// Environment of the enclosing document, or of the bindings.
@@ -186,6 +142,7 @@ impl Level {
         let state = outer.state().clone();
         Self {
             state,
+            processor: outer.level.processor,
             stubs: Vec::new(),
             outer: Some(outer.clone()),
             source: source.into(),
@@ -225,6 +182,11 @@ impl Env {
 
     pub(crate) fn state(&self) -> &Arc<State> {
         &self.level.state
+    }
+
+    /// Returns the place of an expression, for expressions that store it.
+    pub(crate) fn place(&self) -> Place {
+        Place { path: self.path.to_vec(), stub_path: self.stub_path.to_vec() }
     }
 
     pub(crate) fn with_step(&self, step: Arc<str>) -> Self {
@@ -278,13 +240,11 @@ impl Env {
         Self { flow: Arc::new(Flow::new(self.path.len())), ..self.clone() }
     }
 
-    pub(crate) fn redirected(&self, redirect: &crate::value::Redirect) -> Self {
+    pub(crate) fn redirected(&self, redirect: &Redirect) -> Self {
         match redirect {
-            crate::value::Redirect::None => self.clone(),
-            crate::value::Redirect::Nowhere => Self { no_merge: true, ..self.clone() },
-            crate::value::Redirect::To(path) => {
-                Self { stub_path: Steps::from_path(path), no_merge: false, ..self.clone() }
-            }
+            Redirect::None => self.clone(),
+            Redirect::Nowhere => Self { no_merge: true, ..self.clone() },
+            Redirect::To(path) => Self { stub_path: Steps::from_path(path), no_merge: false, ..self.clone() },
         }
     }
 

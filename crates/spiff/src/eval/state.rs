@@ -5,15 +5,17 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::scope::{Env, Steps};
+use super::resolved;
 use crate::Features;
 use crate::functions::Registry;
 use crate::limits::{LEVELS, Limits};
 use crate::mistakes::Mistakes;
 use crate::outside::Outside;
+use crate::path::Steps;
 use crate::syntax::ast::{Child, Place};
 use crate::syntax::{SyntaxError, parse_placed};
 use crate::trace::Trace;
+use crate::value::rebuild::rebuilt;
 use crate::value::{Node, Value};
 
 /// Number of steps between two checks of the clock.
@@ -216,7 +218,7 @@ impl State {
     /// is too deep or exceeds the size limit of a result ends all processing.
     pub(crate) fn is_resolved(&self, value: &Value) -> bool {
         if !matches!(value, Value::List(_) | Value::Map(_)) {
-            return super::find::is_resolved(value, self.features.control);
+            return resolved::is_resolved(value, self.features.control);
         }
         let weight = self.weigh(value, 1, &mut HashMap::new());
         if weight.is_some_and(|weight| weight.bytes > self.limits.output as u64) {
@@ -250,10 +252,10 @@ impl State {
         if known.is_some() {
             return known;
         }
-        if !super::find::is_locally_resolved(value, self.features.control) {
+        if !resolved::is_locally_resolved(value, self.features.control) {
             return None;
         }
-        let weight = crate::syntax::too_deep::with_stack(|| {
+        let weight = crate::too_deep::with_stack(|| {
             let mut whole = Weight::of(0);
             match value {
                 Value::List(list) => {
@@ -413,7 +415,7 @@ impl State {
 
 /// Returns a document without tags on its nodes, since tags only name nodes of their own document.
 fn without_any_tag(node: &Node) -> Node {
-    crate::flow::rebuilt(&without_tags(node), &|node| Some(without_tags(node)))
+    rebuilt(&without_tags(node), &|node| Some(without_tags(node)))
 }
 
 fn without_tags(node: &Node) -> Node {
@@ -421,11 +423,4 @@ fn without_tags(node: &Node) -> Node {
         return node.clone();
     }
     node.clone().annotate(|annotations| annotations.tag = None)
-}
-
-impl Env {
-    /// Returns the place of an expression, for expressions that store it.
-    pub(crate) fn place(&self) -> Place {
-        Place { path: self.path.to_vec(), stub_path: self.stub_path.to_vec() }
-    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::closure::Template;
-use super::find::SELF;
+use super::scope::SELF;
 use super::{Env, Eval, Info, Outcome};
 use crate::limits::cost;
 use crate::report::Unresolved;
@@ -60,7 +60,7 @@ pub(crate) fn instantiate(expr: &Child, value: &Value, template: &Template, env:
     let mut locals = Map::new();
     locals.insert(Arc::from(SELF), Node::new(value.clone()));
     let inner = env.with_locals(locals).with_flow();
-    let (result, unresolved) = crate::flow::run(&bare(&template.prepared), &inner, false);
+    let (result, unresolved) = env.level.processor.run(&bare(&template.prepared), &inner);
     if let Some(limit) = env.state().exhausted() {
         return Eval::error(limit);
     }
@@ -84,7 +84,7 @@ pub(crate) fn instantiate(expr: &Child, value: &Value, template: &Template, env:
 
 /// Returns the cost of a value that a template created, without the parts that it shares with other values.
 fn made(value: &Value) -> u64 {
-    crate::syntax::too_deep::with_stack(|| match value {
+    crate::too_deep::with_stack(|| match value {
         Value::List(list) if Arc::strong_count(list) == 1 => {
             cost(value) + list.iter().map(|node| made(node)).sum::<u64>()
         }

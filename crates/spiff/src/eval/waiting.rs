@@ -6,8 +6,9 @@
 use std::ptr::addr_eq;
 use std::sync::{Arc, Weak};
 
-use super::Env;
-use super::find::{self, Found};
+use super::find::Found;
+use super::resolved::is_locally_resolved;
+use super::scope::Env;
 use crate::syntax::ast::{Child, Expr, Reference};
 use crate::value::{Annotations, Map, Node, Pending, Value};
 
@@ -124,7 +125,7 @@ fn end(reference: &Reference, env: &Env) -> Option<Node> {
             Some(found) => found.step(name),
         };
         let node = found.as_ref()?.node();
-        let complete = find::is_locally_resolved(&node, control);
+        let complete = is_locally_resolved(&node, control);
         here = Some(node);
         if !complete {
             break;

@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::node::{with_issue_here, wrong};
-use crate::eval::closure::{Closure, Template, short, shorten};
-use crate::eval::find::is_resolved_or_failed;
+use super::issue::{with_issue_here, wrong};
+use super::range::{Range, ranges};
+use crate::eval::closure::{Closure, Template};
+use crate::eval::resolved::{is_resolved_node, is_resolved_or_failed};
+use crate::eval::short::{short, shorten};
 use crate::eval::template::instantiate;
 use crate::eval::{Env, Eval, Outcome, call_lambda};
 use crate::limits::ENTRY;
 use crate::syntax::ast::Expr;
-use crate::value::{Issue, Map, Node, Value};
+use crate::value::{Issue, Map, Node, TemplateValue, Value};
 
 /// The controls with their options.
 const CONTROLS: [(&str, &[&str]); 5] = [
@@ -136,7 +138,7 @@ impl Control<'_> {
 
     fn resolved(&self, node: &Node) -> bool {
         let control = self.env.state().features.control;
-        crate::eval::find::is_resolved_node(node, control)
+        is_resolved_node(node, control)
     }
 
     /// Checks that all parts are known; the error is the result that ends the evaluation.
@@ -319,7 +321,7 @@ impl Control<'_> {
             Some(Value::Template(template)) => Some(template.clone()),
             Some(_) => return self.issue("mapkey must be an expression"),
         };
-        let ranges = match self.ranges() {
+        let ranges = match ranges(self.value) {
             Ok(ranges) => ranges,
             Err(message) => return self.issue(message),
         };
@@ -357,7 +359,7 @@ impl Control<'_> {
         number: usize,
         ranges: &[Range],
         body: &Node,
-        key: Option<&Arc<dyn crate::value::TemplateValue>>,
+        key: Option<&Arc<dyn TemplateValue>>,
         results: &mut Results,
     ) {
         let mut locals = Map::new();
@@ -431,28 +433,6 @@ impl Control<'_> {
             None => results.list.push(node),
         }
     }
-
-    /// Returns the ranges, outermost first.
-    fn ranges(&self) -> Result<Vec<Range>, String> {
-        match self.value.value() {
-            Value::Map(map) => {
-                let mut ranges = Vec::with_capacity(map.len());
-                for (spec, values) in map.iter() {
-                    let names: Vec<&str> = spec.split(',').map(str::trim).collect();
-                    let (name, index) = match names[..] {
-                        [name] => (name, None),
-                        [index, name] => (name, Some(index)),
-                        _ => return Err(format!("invalid control variable spec \"{spec}\"")),
-                    };
-                    ranges.push(Range::new(name, index, Range::entries(name, values)?)?);
-                }
-                ranges.sort_by(|a, b| (&a.name, &a.index).cmp(&(&b.name, &b.index)));
-                Ok(ranges)
-            }
-            Value::List(list) => list.iter().map(Range::from_entry).collect(),
-            other => Err(format!("value field must be map but got {}", other.type_name())),
-        }
-    }
 }
 
 struct Results {
@@ -460,70 +440,6 @@ struct Results {
     map: Map,
     problems: Vec<Issue>,
     done: bool,
-}
-
-/// A variable with its values.
-struct Range {
-    name: Arc<str>,
-    index: Arc<str>,
-    entries: Vec<(Value, Node)>,
-}
-
-impl Range {
-    fn entries(name: &str, values: &Node) -> Result<Vec<(Value, Node)>, String> {
-        match values.value() {
-            Value::List(list) => {
-                Ok((0..).zip(list.iter()).map(|(at, node)| (Value::Int(at), node.clone())).collect())
-            }
-            Value::Map(map) => {
-                Ok(map.iter().map(|(key, node)| (Value::String(key.clone()), node.clone())).collect())
-            }
-            other => Err(format!(
-                "control variable \"{name}\" requires list or map value, but got {}",
-                other.type_name()
-            )),
-        }
-    }
-
-    fn new(name: &str, index: Option<&str>, entries: Vec<(Value, Node)>) -> Result<Self, String> {
-        const NAME: &str = "[a-zA-Z0-9_]+";
-        let check = |kind: &str, name: &str| {
-            if name.chars().any(|c| c.is_ascii_alphanumeric() || c == '_') {
-                Ok(())
-            } else {
-                Err(format!("invalid {kind} variable name \"{name}\" (must be {NAME})"))
-            }
-        };
-        check("range", name)?;
-        let index = match index {
-            None | Some("") => format!("index-{name}"),
-            Some(index) => {
-                check("index", index)?;
-                index.to_owned()
-            }
-        };
-        Ok(Self { name: name.into(), index: index.into(), entries })
-    }
-
-    fn from_entry(entry: &Node) -> Result<Self, String> {
-        let Some(spec) = entry.as_map() else {
-            return Err(format!("control variable list entry requires may but got {}", entry.type_name()));
-        };
-        let name = spec.get("name").ok_or("control variable list entry requires name field")?;
-        let index = match spec.get("index") {
-            None => None,
-            Some(index) => Some(index.as_str().ok_or_else(|| {
-                format!("control index variable name must be of type string but got {}", index.type_name())
-            })?),
-        };
-        let values = spec.get("values").ok_or("control variable list entry requires values field")?;
-        let name = name.as_str().unwrap_or_default();
-        let entries = Self::entries(name, values)?;
-        if let Some(other) = spec.keys().find(|key| !matches!(&***key, "name" | "index" | "values")) {
-            return Err(format!("invalid control variable list entry field \"{other}\""));
-        }
-        Self::new(name, index, entries)
-    }
 }
 
 /// Instantiates a template.

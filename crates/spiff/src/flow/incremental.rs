@@ -9,11 +9,13 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::node::{self, identical};
-use crate::eval::closure::Expression;
-use crate::eval::{Env, find, waiting};
+use super::node;
+use super::unchanged::{identical, is_bare};
+use crate::eval::expression::Expression;
+use crate::eval::{Env, waiting};
 use crate::syntax::ast::Reference;
-use crate::syntax::too_deep::with_stack;
+use crate::too_deep::with_stack;
+use crate::value::merge_key::is_map_complete;
 use crate::value::{Map, Node, Pending, Value};
 
 type Path = Vec<Arc<str>>;
@@ -132,7 +134,7 @@ fn end(reference: &Reference, document: &Node, from: &[Arc<str>]) -> Option<Path
     }
     let mut node = place.iter().try_fold(document, |node, key| node.get(key))?;
     while let Value::Map(map) = node.value()
-        && find::is_map_complete(map, false)
+        && is_map_complete(map, false)
         && let Some(name) = rest.next()
         && let Some(below) = map.get(name)
     {
@@ -184,7 +186,7 @@ impl Survey {
 
 /// Tells whether a node is an expression without annotations other than a problem.
 fn is_open(node: &Node) -> bool {
-    matches!(node.value(), Value::Expression(_)) && node::is_bare(node)
+    matches!(node.value(), Value::Expression(_)) && is_bare(node)
 }
 
 /// Tells whether a node is a scalar that no later pass evaluates or overrides.

@@ -3,12 +3,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::node::{self, as_template, identical};
-use crate::eval::closure::Expression;
-use crate::eval::find::{self, KEY};
+use super::control;
+use super::issue::wrong;
+use super::template::as_template;
+use super::unchanged::{identical, stays};
+use super::visit::Visit;
+use crate::eval::expression::Expression;
 use crate::eval::{Env, template};
 use crate::syntax::ast::Expr;
 use crate::syntax::embedded;
+use crate::value::merge_key;
+use crate::value::select::KEY;
 use crate::value::{Annotations, Flags, Map, Node, Redirect, Value};
 
 /// The state of a list during a pass.
@@ -30,7 +35,7 @@ struct Work {
 }
 
 /// Processes a list. With `template_required`, it becomes a template.
-pub(super) fn flow(node: &Node, env: &Env, template_required: bool) -> Node {
+pub(super) fn flow(node: &Node, env: &Env, template_required: bool, visit: impl Visit) -> Node {
     let Value::List(list) = node.value() else { return node.clone() };
     let annotations = node.annotations();
     let stub = env.here_in_stubs();
@@ -58,26 +63,28 @@ pub(super) fn flow(node: &Node, env: &Env, template_required: bool) -> Node {
         is_template: template_required,
         by_position: !annotations.flags.has(Flags::NO_POSITION),
     };
-    splice(&mut work, list, node, env);
+    splice(&mut work, node, env, visit);
     if work.is_template {
         return template_of(node, work, env);
     }
-    controls(&mut work, env);
+    controls(&mut work, env, visit);
     if work.processed {
-        process(&mut work, node, stub.as_ref(), env);
+        process(&mut work, node, stub.as_ref(), env, visit);
     }
     finish(node, list, work)
 }
 
 /// Replaces insertions by their entries, and determines the key field.
-fn splice(work: &mut Work, list: &Arc<Vec<Node>>, node: &Node, env: &Env) {
-    for entry in list.iter() {
-        let entry = match find::insert(entry) {
-            Some((qualifier, inline)) => match insertion(work, qualifier, inline, list, node, env) {
-                Inserted::Done => continue,
-                Inserted::Only => break,
-                Inserted::Stay(entry) => entry,
-            },
+fn splice(work: &mut Work, node: &Node, env: &Env, visit: impl Visit) {
+    for entry in node.as_list().unwrap_or_default() {
+        let entry = match merge_key::insert(entry) {
+            Some((qualifier, inline)) => {
+                match insertion(work, qualifier, inline, &visit.untagged(inline, env), node, env) {
+                    Inserted::Done => continue,
+                    Inserted::Only => break,
+                    Inserted::Stay(entry) => entry,
+                }
+            }
             None => entry.clone(),
         };
         let entry = declared(work, entry);
@@ -96,12 +103,11 @@ fn insertion(
     work: &mut Work,
     qualifier: &Arc<str>,
     inline: &Node,
-    list: &[Node],
+    result: &Node,
     whole: &Node,
     env: &Env,
 ) -> Inserted {
     let initial = matches!(inline.value(), Value::String(_));
-    let result = node::flow_untagged(inline, env, false, false);
     let annotations = result.annotations();
     if let Some(key_name) = &annotations.key_name {
         work.key_name = Some(key_name.clone());
@@ -144,14 +150,19 @@ fn insertion(
             _ if work.is_template => return stay(whole.with_value(format!("(( {expr} ))"))),
             _ => {}
         }
-        return stay(result);
+        return stay(result.clone());
     }
     if annotations.merged {
         work.merged = true;
     }
     match result.value() {
         Value::List(inserted) => {
-            let new = new_entries(inserted, list, work.key_name.as_deref(), work.keyless);
+            let new = new_entries(
+                inserted,
+                whole.as_list().unwrap_or_default(),
+                work.key_name.as_deref(),
+                work.keyless,
+            );
             work.merged = true;
             work.replaced = annotations.replace;
             work.redirect = annotations.redirect.clone();
@@ -176,17 +187,17 @@ fn insertion(
 /// Evaluates the control structures among the entries. The result of each takes its place, that of a list
 /// entry by entry. The list is processed further when none is left. As in the original, their positions are
 /// not part of the paths.
-fn controls(work: &mut Work, env: &Env) {
+fn controls(work: &mut Work, env: &Env, visit: impl Visit) {
     if !env.state().features.control {
         return;
     }
     let entries = std::mem::take(&mut work.entries);
     for entry in entries {
-        match super::control::is_one(&entry, env) {
+        match control::is_one(&entry, env) {
             Ok(false) => work.entries.push(entry),
-            Err(message) => work.entries.push(node::wrong(entry, message)),
+            Err(message) => work.entries.push(wrong(entry, message)),
             Ok(true) => {
-                let result = node::flow_untagged(&entry, env, false, false);
+                let result = visit.untagged(&entry, env);
                 if let Value::List(list) = result.value() {
                     work.entries.extend(list.iter().cloned());
                 } else {
@@ -248,7 +259,7 @@ enum Key {
 
 /// Returns the path steps of the entries: their keys if all have one and all differ. Entries whose key isn't
 /// known yet have none.
-fn steps(work: &Work, env: &Env) -> Vec<Option<Arc<str>>> {
+fn steps(work: &Work, env: &Env, visit: impl Visit) -> Vec<Option<Arc<str>>> {
     let by_index = |at: usize| Arc::from(format!("[{at}]"));
     if work.keyless {
         return (0..work.entries.len()).map(|at| Some(by_index(at))).collect();
@@ -257,7 +268,7 @@ fn steps(work: &Work, env: &Env) -> Vec<Option<Arc<str>>> {
     let key_of = |(at, entry): (usize, &Node)| {
         let Some(field) = entry.as_map().and_then(|map| map.get(key)) else { return Key::None };
         let evaluated = match field.value() {
-            Value::Expression(_) => node::flow(field, &env.with_step(by_index(at)), false, false),
+            Value::Expression(_) => visit.visit(field, &env.with_step(by_index(at)), false, false),
             _ => field.clone(),
         };
         match evaluated.value() {
@@ -280,7 +291,7 @@ fn steps(work: &Work, env: &Env) -> Vec<Option<Arc<str>>> {
     keys.iter().enumerate().map(step).collect()
 }
 
-fn process(work: &mut Work, node: &Node, stub: Option<&Node>, env: &Env) {
+fn process(work: &mut Work, node: &Node, stub: Option<&Node>, env: &Env, visit: impl Visit) {
     let redirected;
     let env = if work.redirect == Redirect::None {
         env
@@ -288,12 +299,12 @@ fn process(work: &mut Work, node: &Node, stub: Option<&Node>, env: &Env) {
         redirected = env.redirected(&work.redirect);
         &redirected
     };
-    let steps = steps(work, env);
+    let steps = steps(work, env, visit);
     let by_position = work.by_position;
     let raw_entries = env.state().mistakes.raw_entries;
     let mut entries = Vec::with_capacity(work.entries.len());
     for (entry, step) in work.entries.iter().zip(steps) {
-        if node::stays(entry, env) {
+        if stays(entry, env) {
             entries.push(entry.clone());
             continue;
         }
@@ -309,7 +320,7 @@ fn process(work: &mut Work, node: &Node, stub: Option<&Node>, env: &Env) {
             }
             inner.no_merge = true;
         }
-        let result = node::flow(entry, &inner, false, false);
+        let result = visit.visit(entry, &inner, false, false);
         if !result.annotations().undefined {
             entries.push(result);
         }

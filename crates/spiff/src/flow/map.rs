@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use super::control;
-use super::node::{self, as_template, identical, wrong};
-use crate::eval::closure::Expression;
-use crate::eval::find::is_merge_key;
+use super::issue::wrong;
+use super::template::{as_template, instantiated};
+use super::unchanged::{identical, stays, waits};
+use super::visit::Visit;
+use crate::eval::expression::Expression;
 use crate::eval::{Env, template};
 use crate::syntax::ast::Expr;
 use crate::syntax::embedded;
+use crate::value::merge_key::is_merge_key;
 use crate::value::{Annotations, Flags, Map, Node, Redirect, Value};
 
 /// The state of a map during a pass.
@@ -45,7 +48,13 @@ enum Base {
 
 /// Processes a map. With `overriding`, stubs may override its fields. With `template_required`, it becomes a
 /// template.
-pub(super) fn flow(node: &Node, env: &Env, overriding: bool, template_required: bool) -> Node {
+pub(super) fn flow(
+    node: &Node,
+    env: &Env,
+    overriding: bool,
+    template_required: bool,
+    visit: impl Visit,
+) -> Node {
     let Value::Map(map) = node.value() else { return node.clone() };
     if map.contains_key("<<") && map.contains_key("<<<") {
         return wrong(node.clone(), "multiple merge keys not allowed");
@@ -70,7 +79,7 @@ pub(super) fn flow(node: &Node, env: &Env, overriding: bool, template_required: 
     let (mut processed, mut is_template, mut only) = (true, template_required, false);
     let mut merge_value = None;
     if let Some(value) = ["<<", "<<<"].iter().find_map(|key| map.get(*key)) {
-        match base(&mut work, value, node, template_required, &mut inner) {
+        match base(&mut work, value, node, template_required, &mut inner, visit) {
             Base::Undefined => return node.clone().annotate(|a| a.undefined = true),
             Base::Gone => {}
             Base::Only => only = true,
@@ -93,11 +102,11 @@ pub(super) fn flow(node: &Node, env: &Env, overriding: bool, template_required: 
                     Some(value) => value.clone(),
                     None => continue,
                 }
-            } else if !processed || node::stays(child, &inner) || node::waits(child, &inner) {
+            } else if !processed || stays(child, &inner) || waits(child, &inner) {
                 child.clone()
             } else {
                 let as_template = control::is_template_option(key);
-                node::flow(child, &inner.with_step(key.clone()), overriding, as_template)
+                visit.visit(child, &inner.with_step(key.clone()), overriding, as_template)
             };
             keep(&mut work, key, child);
         }
@@ -131,9 +140,16 @@ fn keep(work: &mut Work, key: &Arc<str>, child: Node) {
 }
 
 /// Evaluates a merge key.
-fn base(work: &mut Work, child: &Node, whole: &Node, template_required: bool, env: &mut Env) -> Base {
+fn base(
+    work: &mut Work,
+    child: &Node,
+    whole: &Node,
+    template_required: bool,
+    env: &mut Env,
+    visit: impl Visit,
+) -> Base {
     let initial = matches!(child.value(), Value::String(_));
-    let base = node::flow_untagged(child, env, false, false);
+    let base = visit.untagged(child, env);
     let annotations = base.annotations();
     if annotations.undefined {
         return Base::Undefined;
@@ -215,7 +231,7 @@ fn inject(work: &mut Work, same: Option<&Arc<Map>>, stub: Option<&Node>) -> bool
         }
         if !work.fields.contains_key(key) {
             // At the next level it is an ordinary value, even if it was a default here.
-            let node = node::instantiated(node.clone())
+            let node = instantiated(node.clone())
                 .annotate(|annotations| annotations.flags |= Flags::INJECT | Flags::INJECTED);
             work.fields.insert(key.clone(), node);
             injected = true;

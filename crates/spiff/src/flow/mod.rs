@@ -5,22 +5,42 @@
 
 mod control;
 mod incremental;
+mod issue;
 mod list;
 mod map;
 mod node;
 mod passes;
+mod range;
+mod template;
 mod tidy;
+mod unchanged;
+mod unresolved;
+mod visit;
 
 use std::sync::Arc;
 
 pub(crate) use passes::run;
 pub use tidy::discard_temporary;
-pub(crate) use tidy::{rebuilt, state_only};
+pub(crate) use tidy::state_only;
 
 use crate::eval::scope::LevelKind;
-use crate::eval::{Env, Level};
+use crate::eval::{Env, Level, Processor};
 use crate::report::Unresolved;
 use crate::value::Node;
+
+/// The flow as evaluations use it.
+#[derive(Debug)]
+pub(crate) struct FlowProcessor;
+
+impl Processor for FlowProcessor {
+    fn run(&self, document: &Node, env: &Env) -> (Node, Unresolved) {
+        run(document, env, false)
+    }
+
+    fn cascade(&self, template: &Node, stubs: &[Node], env: &Env) -> Result<Node, Unresolved> {
+        cascade(template, stubs, env, Keep::NOTHING)
+    }
+}
 
 /// The parts of a result that are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +62,7 @@ fn flow_document(document: &Node, stubs: &[Node], outer: &Env) -> (Node, Unresol
     let source: Arc<str> = document.source().into();
     let level = Level {
         state: outer.state().clone(),
+        processor: outer.level.processor,
         stubs: stubs.to_vec(),
         outer: Some(outer.clone()),
         source,
@@ -67,7 +88,7 @@ pub(crate) fn prepare(stubs: &[Node], outer: &Env, keep: Keep) -> Result<Vec<Nod
 }
 
 /// Processes the stubs, then the template with them.
-pub(crate) fn cascade(template: &Node, stubs: &[Node], outer: &Env, keep: Keep) -> Result<Node, Unresolved> {
+fn cascade(template: &Node, stubs: &[Node], outer: &Env, keep: Keep) -> Result<Node, Unresolved> {
     let prepared = prepare(stubs, outer, keep)?;
     apply(template, &prepared, outer, keep)
 }

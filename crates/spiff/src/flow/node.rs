@@ -2,13 +2,34 @@
 
 use std::sync::Arc;
 
+use super::issue::{with_issue, wrong};
+use super::template::{declared_template, instantiated, substitution};
+use super::unchanged::identical;
+use super::visit::Visit;
 use super::{control, list, map};
-use crate::eval::closure::{Expression, Template, short, shorten};
-use crate::eval::{Env, Eval, Info, Outcome, eval, template};
+use crate::eval::expression::Expression;
+use crate::eval::resolved::is_resolved_node;
+use crate::eval::short::{short, shorten};
+use crate::eval::{Env, Eval, Info, Outcome, eval};
 use crate::syntax::ast::{Child, Expr};
-use crate::syntax::{embedded, too_deep};
-use crate::trace::TraceStep;
+use crate::syntax::embedded;
+use crate::too_deep;
+use crate::trace::{Trace, TraceStep};
 use crate::value::{Annotations, Flags, Issue, Node, Redirect, TemplateValue, Value};
+
+/// The visit of the nodes below a list or a map.
+#[derive(Clone, Copy)]
+struct Below;
+
+impl Visit for Below {
+    fn visit(self, node: &Node, env: &Env, overriding: bool, as_template: bool) -> Node {
+        flow(node, env, overriding, as_template)
+    }
+
+    fn untagged(self, node: &Node, env: &Env) -> Node {
+        flow_untagged(node, env, false, false)
+    }
+}
 
 /// Processes a node and, if it is then complete, adds its tag. With `overriding`, values of stubs take
 /// precedence. With `as_template`, the content is kept for later.
@@ -18,7 +39,7 @@ pub(super) fn flow(node: &Node, env: &Env, overriding: bool, as_template: bool) 
         note(trace, node, &result, env);
     }
     let Some(tag) = result.annotations().tag.clone() else { return result };
-    if !crate::eval::find::is_resolved_node(&result, env.state().features.control) {
+    if !is_resolved_node(&result, env.state().features.control) {
         return result;
     }
     match env.state().tag(&tag, &result, &env.path) {
@@ -35,36 +56,7 @@ pub(super) fn flow(node: &Node, env: &Env, overriding: bool, as_template: bool) 
     }
 }
 
-/// Tells whether a node can't change: it is plain data, and no stub could override it.
-pub(super) fn stays(node: &Node, env: &Env) -> bool {
-    if !env.level.stubs.is_empty() || node.has_annotations() {
-        return false;
-    }
-    match node.value() {
-        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Bytes(_) => true,
-        Value::String(text) => !text.contains("(("),
-        _ => false,
-    }
-}
-
-/// Tells whether a node waits for others that are unchanged since it was found pending.
-pub(super) fn waits(node: &Node, env: &Env) -> bool {
-    let Value::Expression(expression) = node.value() else { return false };
-    is_bare(node) && env.state().step().is_ok() && Expression::still_waits(expression, env)
-}
-
-/// Tells whether a node has no annotations other than a problem.
-pub(super) fn is_bare(node: &Node) -> bool {
-    let known = node.annotations();
-    known.flags.is_empty()
-        && known.tag.is_none()
-        && known.redirect == Redirect::None
-        && known.key_name.is_none()
-        && known.template.is_none()
-        && !(known.replace || known.merged || known.preferred || known.undefined)
-}
-
-fn note(trace: &crate::trace::Trace, before: &Node, after: &Node, env: &Env) {
+fn note(trace: &Trace, before: &Node, after: &Node, env: &Env) {
     if !trace.wants(&env.path.text()) || identical(before, after) {
         return;
     }
@@ -89,38 +81,6 @@ fn note(trace: &crate::trace::Trace, before: &Node, after: &Node, env: &Env) {
     });
 }
 
-/// Adds a problem to a node. Its origin is this node, unless an earlier problem has set one.
-pub(super) fn with_issue(
-    node: Node,
-    error: bool,
-    failed: bool,
-    issue: Option<Arc<Issue>>,
-    env: &Env,
-) -> Node {
-    let issue = issue.filter(|issue| !issue.message.is_empty()).map(|issue| {
-        let known = node.annotations().issue.as_ref().and_then(|issue| issue.path.clone());
-        let path = known.unwrap_or_else(|| env.path.to_vec().into());
-        Arc::new(Issue { path: Some(path), ..(*issue).clone() })
-    });
-    with_issue_here(node, error, failed, issue)
-}
-
-/// Adds a problem to a node that is reported at its own path.
-pub(super) fn with_issue_here(node: Node, error: bool, failed: bool, issue: Option<Arc<Issue>>) -> Node {
-    node.annotate(|annotations| {
-        annotations.error = error;
-        annotations.failed = failed;
-        if issue.is_some() {
-            annotations.issue = issue;
-        }
-    })
-}
-
-/// Creates a failed node with a message.
-pub(super) fn wrong(node: Node, message: impl Into<String>) -> Node {
-    with_issue_here(node, true, true, Some(Arc::new(Issue::new(message))))
-}
-
 /// The annotations of a node that its result inherits.
 struct Carried {
     flags: Flags,
@@ -130,7 +90,7 @@ struct Carried {
     key_name: Option<Arc<str>>,
 }
 
-pub(super) fn flow_untagged(node: &Node, env: &Env, overriding: bool, as_template: bool) -> Node {
+fn flow_untagged(node: &Node, env: &Env, overriding: bool, as_template: bool) -> Node {
     if env.state().step().is_err() {
         return node.clone();
     }
@@ -163,13 +123,13 @@ pub(super) fn flow_untagged(node: &Node, env: &Env, overriding: bool, as_templat
                         return with_issue(node, true, true, Some(Arc::new(Issue::new(message))), env);
                     }
                 };
-                let result = map::flow(&node, env, !is_control, as_template);
+                let result = map::flow(&node, env, !is_control, as_template, Below);
                 if !is_control || matches!(result.value(), Value::Map(_)) {
                     return result;
                 }
                 node = result;
             }
-            Value::List(_) => return list::flow(&node, env, as_template),
+            Value::List(_) => return list::flow(&node, env, as_template, Below),
             Value::String(text) => {
                 if let Some(expr) = parse(text, env) {
                     // A node is parsed before it is overridden.
@@ -190,39 +150,10 @@ pub(super) fn flow_untagged(node: &Node, env: &Env, overriding: bool, as_templat
 }
 
 /// Parses the expression in a string, if it is one.
-pub(super) fn parse(text: &str, env: &Env) -> Option<Child> {
+fn parse(text: &str, env: &Env) -> Option<Child> {
     let inner = embedded::expression(text, env.state().features.interpolation)?;
     // Text that doesn't parse stays text, and is reported if it remains in the result.
     env.state().parse(&inner, &env.place()).ok()
-}
-
-/// Creates a node whose value is a template.
-pub(super) fn as_template(node: &Node, prepared: Node, env: &Env) -> Node {
-    let template = Template { path: env.path.text(), prepared, original: node.clone(), env: env.clone() };
-    node.with_value(template.into_value())
-}
-
-/// Returns the value template that an expression declares, or that it becomes if one is required. `None` if
-/// it is none, an error if it is empty.
-fn declared_template(node: &Node, expr: &Child, required: bool, env: &Env) -> Option<Result<Eval, Eval>> {
-    let (content, flags) = match &**expr {
-        Expr::Marker(marker) if marker.has("&template") => {
-            let flags = template::flags(marker);
-            (template::content(marker, flags, node), flags)
-        }
-        // A marked expression is not a template itself.
-        Expr::Marker(_) => return None,
-        _ if required => {
-            let text = format!("(( {expr} ))");
-            (Some(node.with_value(text)), Flags::NONE)
-        }
-        _ => return None,
-    };
-    let info = Info { flags, ..Info::default() };
-    Some(match content {
-        Some(content) => Ok(Eval::with(as_template(node, content, env).into_value(), info)),
-        None => Err(Eval::failed(info.with_error("empty template value"))),
-    })
 }
 
 /// Evaluates an expression in this pass: returns its final value, or a node that the stubs may still
@@ -356,54 +287,4 @@ fn overridden(node: Node, env: &Env, overriding: bool, carried: Carried) -> Node
         }
         annotations.flags |= flags;
     })
-}
-
-/// Creates the expression that instantiates a template.
-fn substitution(template: &Arc<dyn TemplateValue>) -> Child {
-    Arc::new(Expr::Substitution(Arc::new(Expr::Known(Value::Template(template.clone())))))
-}
-
-/// Returns a stub's node for the next level: the value of a dynamic template is created again there.
-pub(super) fn instantiated(stub: Node) -> Node {
-    let annotations = stub.annotations();
-    if !annotations.flags.has(Flags::DYNAMIC) {
-        return stub;
-    }
-    let template = match stub.value() {
-        Value::Template(template) => template.clone(),
-        _ => match &annotations.template {
-            Some(template) => template.clone(),
-            None => return stub,
-        },
-    };
-    let flags = annotations.flags | Flags::INJECTED;
-    let annotations = Annotations { flags, template: Some(template.clone()), ..Annotations::NONE };
-    Node::new(Expression::value(substitution(&template)))
-        .with_source("<substitute>")
-        .with_annotations(annotations)
-}
-
-/// Tells whether two nodes and their annotations are equal. Shared parts are not compared.
-pub(super) fn identical(a: &Node, b: &Node) -> bool {
-    if a.same(b) {
-        return a.source() == b.source();
-    }
-    if a.annotations() != b.annotations() || a.source() != b.source() {
-        return false;
-    }
-    match (a.value(), b.value()) {
-        (Value::List(a), Value::List(b)) => {
-            Arc::ptr_eq(a, b) || (a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| identical(a, b)))
-        }
-        (Value::Map(a), Value::Map(b)) => {
-            Arc::ptr_eq(a, b)
-                || (a.len() == b.len()
-                    && a.iter().zip(b.iter()).all(|((ka, a), (kb, b))| ka == kb && identical(a, b)))
-        }
-        (Value::Lambda(a), Value::Lambda(b)) => Arc::ptr_eq(a, b) || a.text() == b.text(),
-        (Value::Template(a), Value::Template(b)) => {
-            Arc::ptr_eq(a, b) || identical(a.original(), b.original())
-        }
-        (a, b) => a == b,
-    }
 }

@@ -1,7 +1,8 @@
 //! Repeats passes over a document until nothing changes.
 
 use super::incremental::{Incremental, Progress};
-use super::node::{self, identical};
+use super::unchanged::identical;
+use super::{node, unresolved};
 use crate::eval::Env;
 use crate::report::Unresolved;
 use crate::value::{Node, Value};
@@ -12,14 +13,14 @@ pub(crate) fn run(document: &Node, env: &Env, overriding: bool) -> (Node, Unreso
     let mut passes = Passes { env, current: document.clone(), count: 0, undefined: false };
     passes.all(overriding);
     let Passes { mut current, undefined, .. } = passes;
-    let unresolved = match state.exhausted() {
+    let report = match state.exhausted() {
         Some(limit) => Unresolved::exhausted(&current, &limit),
-        None => Unresolved::find(&current, state),
+        None => unresolved::find(&current, state),
     };
     if undefined && matches!(current.value(), Value::Null) {
         current = current.annotate(|annotations| annotations.undefined = true);
     }
-    (current, unresolved)
+    (current, report)
 }
 
 /// The state of a document between two passes.

@@ -1,59 +1,11 @@
 //! The interface through which functions access the evaluator and the outside world.
 
-use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
 use super::FunctionError;
+use crate::outside::Denied;
 use crate::value::{Callable, Node, Value};
-
-/// A kind of access that a caller may grant to templates. Nothing is granted by default.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Capability {
-    /// Reading files below granted folders.
-    Read,
-    /// Writing files below granted folders.
-    Write,
-    /// Running commands.
-    Exec,
-    /// Fetching `http:` and `https:` URLs.
-    Http,
-    /// Reading environment variables.
-    Env,
-}
-
-impl fmt::Display for Capability {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Exec => "exec",
-            Self::Http => "http",
-            Self::Env => "env",
-        })
-    }
-}
-
-/// An access that was not granted, or that failed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Denied {
-    /// The capability is not granted.
-    #[error("no OS operations supported in this execution environment")]
-    NotGranted(Capability),
-    /// The capability is granted, but not for this object.
-    #[error("`{path}` is outside of the folders granted for {capability}")]
-    Outside {
-        /// The capability.
-        capability: Capability,
-        /// File, command, URL or variable.
-        path: String,
-    },
-    /// The operating system reported an error.
-    #[error("{0}")]
-    Io(#[from] std::io::Error),
-}
 
 /// The evaluator's side of a call: everything that a function can access besides its arguments.
 pub trait Host {

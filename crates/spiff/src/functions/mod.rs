@@ -24,6 +24,7 @@ mod pattern;
 mod printf;
 mod random;
 mod registry;
+mod standard;
 mod strings;
 #[cfg(test)]
 mod testing;
@@ -35,28 +36,10 @@ mod versions;
 mod x509;
 
 pub use error::{FunctionError, Nested};
-pub use host::{Capability, Denied, Host};
+pub use host::Host;
 pub use registry::{Builtin, Registry};
 
-/// Adds the functions of the language.
-fn register(registry: &mut Registry) {
-    address::register(registry);
-    archive::register(registry);
-    convert::register(registry);
-    digest::register(registry);
-    document::register(registry);
-    encrypt::register(registry);
-    lists::register(registry);
-    network::register(registry);
-    numbers::register(registry);
-    outside::register(registry);
-    printf::register(registry);
-    random::register(registry);
-    strings::register(registry);
-    validate::register(registry);
-    versions::register(registry);
-    x509::register(registry);
-}
+pub use crate::outside::{Capability, Denied};
 
 /// The page's examples, as doc tests.
 #[cfg(doctest)]

@@ -32,21 +32,6 @@ impl Registry {
         Self::default()
     }
 
-    /// Creates a registry of all functions of the language, except those that need their arguments
-    /// unevaluated (`defined`, `valid`, `require`, `optional`, `stub`, `catch`, `sync`), which the evaluator
-    /// implements.
-    ///
-    /// ```
-    /// use windlass_spiff::functions::Registry;
-    ///
-    /// assert!(Registry::standard().get("join").is_some());
-    /// ```
-    pub fn standard() -> Self {
-        let mut registry = Self::empty();
-        super::register(&mut registry);
-        registry
-    }
-
     /// Adds a function, or replaces the one of that name.
     pub fn add(
         &mut self,

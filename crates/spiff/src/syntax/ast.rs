@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
+pub use crate::path::Path;
 use crate::value::Value;
-
-/// The steps of a path: `a.[0].b` has the steps `a`, `[0]`, `b`. A leading empty step means "from the root".
-pub type Path = Arc<[Arc<str>]>;
 
 /// A shared subexpression.
 pub type Child = Arc<Expr>;
@@ -305,32 +303,4 @@ impl Expr {
             _ => false,
         }
     }
-}
-
-/// Splits the text of a reference at its dots and before its brackets. With `leading`, a leading dot yields
-/// an empty step.
-pub(crate) fn steps(text: &str, leading: bool) -> Vec<Arc<str>> {
-    let mut path: Vec<Arc<str>> = Vec::new();
-    let mut start = 0;
-    for (at, c) in text.char_indices() {
-        match c {
-            '.' => {
-                if at > start || (leading && path.is_empty()) {
-                    path.push(Arc::from(&text[start..at]));
-                }
-                start = at + 1;
-            }
-            '[' => {
-                if at > start {
-                    path.push(Arc::from(&text[start..at]));
-                }
-                start = at;
-            }
-            _ => {}
-        }
-    }
-    if start < text.len() {
-        path.push(Arc::from(&text[start..]));
-    }
-    path
 }

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter, Write};
 
 use super::ast::{Argument, Call, Child, Expr, Lambda, Marker, Merge, Operator, Reference};
 use super::quote::go_quote;
-use super::too_deep;
+use crate::too_deep;
 use crate::value::Value;
 use crate::value::number::float_text;
 

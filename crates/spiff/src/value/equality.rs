@@ -1,6 +1,9 @@
 //! The two kinds of equality: of data (`PartialEq`), and of the operator `==` ([`equals`]).
 
-use super::{Node, Value, number};
+use std::sync::Arc;
+
+use super::node::{Annotations, Node, Value};
+use super::number;
 
 /// An error for two values that the operator `==` can't compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,9 +28,9 @@ impl PartialEq for Value {
             (Self::Float(a), Self::Float(b)) => a == b || (a.is_nan() && b.is_nan()),
             (Self::String(a), Self::String(b)) => a == b,
             (Self::Bytes(a), Self::Bytes(b)) => a == b,
-            (Self::List(a), Self::List(b)) => std::sync::Arc::ptr_eq(a, b) || same_list(a, b),
+            (Self::List(a), Self::List(b)) => Arc::ptr_eq(a, b) || same_list(a, b),
             (Self::Map(a), Self::Map(b)) => {
-                std::sync::Arc::ptr_eq(a, b)
+                Arc::ptr_eq(a, b)
                     || (a.len() == b.len()
                         && a.iter().zip(b.iter()).all(|((ka, a), (kb, b))| ka == kb && **a == **b))
             }
@@ -41,6 +44,24 @@ impl PartialEq for Value {
 
 fn same_list(a: &[Node], b: &[Node]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| **a == **b)
+}
+
+impl PartialEq for Annotations {
+    fn eq(&self, other: &Self) -> bool {
+        let template = match (&self.template, &other.template) {
+            (None, None) => true,
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a.original().value() == b.original().value(),
+            _ => false,
+        };
+        template
+            && self.flags == other.flags
+            && self.redirect == other.redirect
+            && (self.replace, self.merged, self.preferred) == (other.replace, other.merged, other.preferred)
+            && (self.undefined, self.error, self.failed) == (other.undefined, other.error, other.failed)
+            && self.key_name == other.key_name
+            && self.tag == other.tag
+            && self.issue == other.issue
+    }
 }
 
 /// Compares two values as the operator `==` does, which converts the right one to the left one's type.
@@ -67,9 +88,8 @@ pub fn equals(left: &Value, right: &Value) -> Result<bool, NotComparable> {
             a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| equals(a, b) == Ok(true))
         }
         (Value::Map(a), Value::Map(b)) => {
-            let equal = |(key, a): (&std::sync::Arc<str>, &Node)| {
-                b.get(key).is_some_and(|b: &Node| equals(a, b) == Ok(true))
-            };
+            let equal =
+                |(key, a): (&Arc<str>, &Node)| b.get(key).is_some_and(|b: &Node| equals(a, b) == Ok(true));
             a.len() == b.len() && a.iter().all(equal)
         }
         (Value::Lambda(_), Value::Lambda(_)) | (Value::Template(_), Value::Template(_)) => left == right,

@@ -1,9 +1,204 @@
-//! A value with its annotations.
+//! Nodes, their values and their annotations, each of which can hold the others.
 
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::{Annotations, Map, Value};
+use super::flags::Flags;
+use super::issue::Issue;
+use crate::path::Path;
+
+/// The entries of a map, sorted by the bytes of the keys, which is the order of every traversal and of the
+/// output.
+pub type Map = BTreeMap<Arc<str>, Node>;
+
+/// A value of a document, or of an expression that is being evaluated.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub enum Value {
+    /// `~~`: no value; a field with this value is removed.
+    Undefined,
+    /// `~`
+    #[default]
+    Null,
+    /// `true`, `false`
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A floating point number; it does not equal an integer of the same value.
+    Float(f64),
+    /// Text.
+    String(Arc<str>),
+    /// Bytes, which only `!!binary` produces.
+    Bytes(Arc<[u8]>),
+    /// A list.
+    List(Arc<Vec<Node>>),
+    /// A map.
+    Map(Arc<Map>),
+    /// A function created by an expression (`|x|->x + 1`).
+    Lambda(Arc<dyn Callable>),
+    /// A template: the result of `&template`.
+    Template(Arc<dyn TemplateValue>),
+    /// A parsed expression that is not evaluated yet.
+    Expression(Arc<dyn Pending>),
+}
+
+/// The interface of a lambda value for code that doesn't call it.
+///
+/// [`Host::call`](crate::functions::Host::call) calls it.
+pub trait Callable: Any + Debug + Send + Sync {
+    /// Returns the printed text, with its static bindings: `{x: 1}lambda|y|->x + y`.
+    fn text(&self) -> String;
+    /// Returns the text for documents, without static bindings.
+    fn source(&self) -> String {
+        self.text()
+    }
+    /// Returns the number of parameters.
+    fn parameters(&self) -> usize;
+    /// Tells whether the syntax is the same.
+    fn equivalent(&self, other: &dyn Callable) -> bool;
+    /// Returns itself for a downcast by the evaluator.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// The interface of a template value for code that doesn't instantiate it.
+pub trait TemplateValue: Any + Debug + Send + Sync {
+    /// Returns the content in its original form, which is written and compared.
+    fn original(&self) -> &Node;
+    /// Returns itself for a downcast by the evaluator.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// The interface of a parsed expression for code that doesn't evaluate it.
+pub trait Pending: Any + Debug + Send + Sync {
+    /// Returns the printed text, without `((` and `))`.
+    fn text(&self) -> String;
+    /// Tells whether the syntax is the same.
+    fn equivalent(&self, other: &dyn Pending) -> bool;
+    /// Returns itself for a downcast by the evaluator.
+    fn as_any(&self) -> &dyn Any;
+}
+
+impl Value {
+    /// Returns the name of the type, as the function `type` does.
+    ///
+    /// ```
+    /// use windlass_spiff::value::Value;
+    ///
+    /// assert_eq!(Value::Float(1.0).type_name(), "float");
+    /// assert_eq!(Value::Null.type_name(), "nil");
+    /// ```
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::Undefined => "undef",
+            Self::Null => "nil",
+            Self::Bool(_) => "bool",
+            Self::Int(_) => "int",
+            Self::Float(_) => "float",
+            Self::String(_) => "string",
+            Self::Bytes(_) => "binary",
+            Self::List(_) => "list",
+            Self::Map(_) => "map",
+            Self::Lambda(_) => "lambda",
+            Self::Template(_) => "template",
+            Self::Expression(_) => "expression",
+        }
+    }
+
+    /// Returns the text of a string.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the integer.
+    pub fn as_int(&self) -> Option<i64> {
+        match self {
+            Self::Int(int) => Some(*int),
+            _ => None,
+        }
+    }
+
+    /// Returns the entries of a list.
+    pub fn as_list(&self) -> Option<&[Node]> {
+        match self {
+            Self::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// Returns the entries of a map.
+    pub fn as_map(&self) -> Option<&Map> {
+        match self {
+            Self::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+}
+
+/// The place in the stubs at which the content of a node is looked up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Redirect {
+    /// At the node's own path.
+    #[default]
+    None,
+    /// Nowhere: there is no merging below the node.
+    Nowhere,
+    /// At this path.
+    To(Path),
+}
+
+/// The information that processing needs about a node. It is dropped before the document is written.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about a node")]
+#[derive(Clone, Debug, Default)]
+pub struct Annotations {
+    /// Markers.
+    pub flags: Flags,
+    /// Path in the stubs at which its fields are looked up.
+    pub redirect: Redirect,
+    /// Whether it is the result of `merge replace`, which is taken unchanged.
+    pub replace: bool,
+    /// Whether a merge expression took the value from a stub, so that it is not overridden again.
+    pub merged: bool,
+    /// Whether it was marked by `prefer`.
+    pub preferred: bool,
+    /// Key field of a list (`key:id` of its entries).
+    pub key_name: Option<Arc<str>>,
+    /// Name given by `&tag:`; a leading `*` makes it global.
+    pub tag: Option<Arc<str>>,
+    /// Whether the value is `~~`, so that the node is removed from its map or list.
+    pub undefined: bool,
+    /// Whether the problem is the node's own, not that of a node it depends on.
+    pub error: bool,
+    /// Whether the problem is final.
+    pub failed: bool,
+    /// Problem, if there is one.
+    pub issue: Option<Arc<Issue>>,
+    /// Template that created the value of a `&dynamic` node; the next level creates a new value from it.
+    pub template: Option<Arc<dyn TemplateValue>>,
+}
+
+impl Annotations {
+    /// The annotations of a plain node.
+    pub const NONE: Self = Self {
+        flags: Flags::NONE,
+        redirect: Redirect::None,
+        replace: false,
+        merged: false,
+        preferred: false,
+        key_name: None,
+        tag: None,
+        undefined: false,
+        error: false,
+        failed: false,
+        issue: None,
+        template: None,
+    };
+}
 
 /// A [`Value`], its [`Annotations`], and the name of its document.
 #[derive(Clone, Debug, Default)]
@@ -85,22 +280,6 @@ impl Node {
         self.value.as_map()?.get(key)
     }
 
-    /// Returns the node at a path: `a.b.[0]`, or `a.x` for the list entry whose key field is `x`.
-    ///
-    /// ```
-    /// use windlass_source::Source;
-    /// use windlass_spiff::yaml::read_document;
-    ///
-    /// let node = read_document(&Source::new("a.yaml", "a: [{name: x, v: 1}]\n"))?;
-    /// assert_eq!(node.at("a.x.v").and_then(|node| node.as_int()), Some(1));
-    /// assert_eq!(node.at("a[0].v").and_then(|node| node.as_int()), Some(1));
-    /// # Ok::<(), windlass_spiff::yaml::ReadError>(())
-    /// ```
-    pub fn at(&self, path: &str) -> Option<Self> {
-        let steps = crate::syntax::ast::steps(path, false);
-        steps.iter().try_fold(self.clone(), |node, name| crate::eval::find::step(&node, name, None))
-    }
-
     /// Replaces a node that is below maps; an undefined node removes it.
     pub(crate) fn replace(&mut self, path: &[Arc<str>], node: Self) {
         let (Some((key, rest)), Value::Map(map)) = (path.split_first(), &mut self.value) else { return };
@@ -148,23 +327,5 @@ impl Deref for Node {
 
     fn deref(&self) -> &Value {
         &self.value
-    }
-}
-
-impl From<Value> for Node {
-    fn from(value: Value) -> Self {
-        Self::new(value)
-    }
-}
-
-impl From<Map> for Value {
-    fn from(map: Map) -> Self {
-        Self::Map(Arc::new(map))
-    }
-}
-
-impl From<Vec<Node>> for Value {
-    fn from(items: Vec<Node>) -> Self {
-        Self::List(Arc::new(items))
     }
 }

@@ -1,6 +1,6 @@
 //! The truth of values.
 
-use super::Value;
+use super::node::Value;
 
 impl Value {
     /// Tells whether a value counts as true. Null, `false`, `""`, `0`, `[]` and `{}` don't; all others do,

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use super::super::ast::{Argument, Call, Child, Expr, Mapping, Reference, steps};
-use super::{Parser, Tree};
+use super::super::ast::{Argument, Call, Child, Expr, Mapping, Reference};
+use super::state::Parser;
+use super::tree::Tree;
+use crate::path::steps;
 
 impl Parser<'_> {
     pub(super) fn chained(&mut self) -> Option<Tree> {

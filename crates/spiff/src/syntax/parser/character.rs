@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Parser;
+use super::state::Parser;
 
 impl Parser<'_> {
     pub(super) fn peek(&self) -> Option<char> {

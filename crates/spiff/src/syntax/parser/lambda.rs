@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::super::ast::{Expr, Lambda, Parameter};
-use super::{Parser, Tree};
+use super::state::Parser;
+use super::tree::Tree;
 
 impl Parser<'_> {
     pub(super) fn lambda_reference(&mut self) -> Option<Tree> {

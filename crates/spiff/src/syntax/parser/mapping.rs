@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::super::ast::{Expr, Lambda, Mapping, Sync};
-use super::{Parser, Tree};
+use super::state::Parser;
+use super::tree::Tree;
 
 impl Parser<'_> {
     pub(super) fn mapping(&mut self, open: &str, close: char, kind: Mapping) -> Option<Tree> {

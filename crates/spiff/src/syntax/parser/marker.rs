@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::super::ast::{Expr, Marker};
 use super::character::is_name;
-use super::{Parser, Tree};
+use super::state::Parser;
+use super::tree::Tree;
 
 impl Parser<'_> {
     pub(super) fn prefer(&mut self) -> Option<Tree> {

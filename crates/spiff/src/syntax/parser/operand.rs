@@ -1,10 +1,11 @@
 //! Operands with a leading sign, and constants.
 
-use super::super::SyntaxError;
 use super::super::ast::Expr;
+use super::super::error::SyntaxError;
 use super::super::quote::unquote;
 use super::memory::Rule;
-use super::{Parser, Tree};
+use super::state::Parser;
+use super::tree::Tree;
 
 impl Parser<'_> {
     pub(super) fn primary(&mut self) -> Option<Tree> {

@@ -2,7 +2,8 @@
 
 use super::super::ast::{Expr, Operator};
 use super::memory::Rule;
-use super::{Parser, Tree};
+use super::state::Parser;
+use super::tree::Tree;
 
 impl Parser<'_> {
     pub(super) fn expression(&mut self) -> Option<Tree> {

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::super::ast::{Reference, steps};
-use super::Parser;
+use super::super::ast::Reference;
 use super::character::{is_key, is_name};
+use super::state::Parser;
+use crate::path::steps;
 
 impl Parser<'_> {
     pub(super) fn reference(&mut self) -> Option<Reference> {

@@ -1,0 +1,56 @@
+//! Parsed expressions as values of nodes.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use super::scope::Env;
+use super::waiting::{self, Seen};
+use crate::syntax::ast::Child;
+use crate::value::{Pending, Value};
+
+/// A parsed expression of a document.
+#[derive(Clone, Debug)]
+pub(crate) struct Expression {
+    expr: Child,
+    /// Nodes that it referred to when it was last found pending.
+    seen: Option<Seen>,
+}
+
+impl Expression {
+    pub(crate) fn of(pending: &Arc<dyn Pending>) -> Option<&Child> {
+        pending.as_any().downcast_ref::<Self>().map(|expression| &expression.expr)
+    }
+
+    pub(crate) fn value(expr: Child) -> Value {
+        Value::Expression(Arc::new(Self { expr, seen: None }))
+    }
+
+    /// Creates an expression that was found pending at a place.
+    pub(crate) fn waiting(expr: Child, env: &Env) -> Value {
+        let seen = waiting::references(&expr).map(|references| waiting::seen(&references, env));
+        Value::Expression(Arc::new(Self { expr, seen }))
+    }
+
+    /// Tells whether an expression is pending and a retry would have the same result.
+    pub(crate) fn still_waits(pending: &Arc<dyn Pending>, env: &Env) -> bool {
+        let Some(Self { expr, seen: Some(seen) }) = pending.as_any().downcast_ref() else { return false };
+        waiting::references(expr).is_some_and(|references| waiting::sees(&references, seen, env))
+    }
+}
+
+impl Pending for Expression {
+    fn text(&self) -> String {
+        self.expr.to_string()
+    }
+
+    fn equivalent(&self, other: &dyn Pending) -> bool {
+        other
+            .as_any()
+            .downcast_ref::<Self>()
+            .is_some_and(|other| Arc::ptr_eq(&self.expr, &other.expr) || self.expr == other.expr)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

@@ -1,0 +1,105 @@
+//! The state of parsing a text, with the combinators of rules.
+
+use super::super::ast::Place;
+use super::super::error::{MAX_DEPTH, SyntaxError};
+use super::memory::{Memory, RULES, Rule};
+use super::tree::Tree;
+use crate::too_deep;
+
+/// Maximum number of memoized rules in one level of nesting.
+const RULES_PER_LEVEL: u32 = 9;
+
+/// The state of parsing a text. Each rule is a method, and each module has one kind of rules.
+pub(super) struct Parser<'a> {
+    pub(super) text: Vec<char>,
+    pub(super) at: usize,
+    pub(super) farthest: (usize, usize),
+    pub(super) memory: Vec<[Memory; RULES]>,
+    pub(super) depth: u32,
+    pub(super) place: &'a Place,
+    pub(super) uses_place: bool,
+    pub(super) fatal: Option<SyntaxError>,
+}
+
+impl<'a> Parser<'a> {
+    pub(super) fn new(text: &str, place: &'a Place) -> Self {
+        let text: Vec<char> = text.chars().collect();
+        let memory = vec![const { [const { Memory::Unknown }; RULES] }; text.len() + 1];
+        Self { text, at: 0, farthest: (0, 0), memory, depth: 0, place, uses_place: false, fatal: None }
+    }
+
+    /// Runs a rule. On failure it restores the position, on success it records the match.
+    pub(super) fn rule<T>(&mut self, body: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        let begin = self.at;
+        let found = body(self);
+        match found {
+            Some(_) => self.note(begin),
+            None => self.at = begin,
+        }
+        found
+    }
+
+    pub(super) fn note(&mut self, begin: usize) {
+        if begin != self.at && self.at > self.farthest.1 {
+            self.farthest = (begin, self.at);
+        }
+    }
+
+    /// Runs a parser function, and restores the position if it fails.
+    pub(super) fn attempt<T>(&mut self, body: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        let begin = self.at;
+        let found = body(self);
+        if found.is_none() {
+            self.at = begin;
+        }
+        found
+    }
+
+    pub(super) fn remembered(
+        &mut self,
+        rule: Rule,
+        body: impl FnOnce(&mut Self) -> Option<Tree>,
+    ) -> Option<Tree> {
+        let begin = self.at;
+        match &self.memory[begin][rule as usize] {
+            Memory::Unknown => {}
+            Memory::Failed => return None,
+            Memory::Found(tree, end) => {
+                self.at = *end as usize;
+                return Some(tree.clone());
+            }
+        }
+        if self.fatal.is_some() {
+            return None;
+        }
+        self.depth += 1;
+        let found = if self.depth > MAX_DEPTH * RULES_PER_LEVEL {
+            self.fatal = Some(SyntaxError::TooDeep);
+            None
+        } else {
+            too_deep::with_stack(|| self.rule(body))
+        };
+        self.depth -= 1;
+        if let Some(tree) = &found
+            && tree.depth > MAX_DEPTH
+        {
+            self.fatal = Some(SyntaxError::TooDeep);
+            self.at = begin;
+            return None;
+        }
+        self.memory[begin][rule as usize] = match &found {
+            // Positions fit into 32 bits: a text is a scalar of a document, whose size is limited.
+            Some(tree) => Memory::Found(tree.clone(), u32::try_from(self.at).unwrap_or(u32::MAX)),
+            None => Memory::Failed,
+        };
+        found
+    }
+
+    pub(super) fn check(&mut self, tree: &Tree) -> Option<()> {
+        if tree.depth > MAX_DEPTH {
+            self.fatal = Some(SyntaxError::TooDeep);
+            return None;
+        }
+        Some(())
+    }
+}

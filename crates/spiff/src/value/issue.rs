@@ -1,0 +1,23 @@
+//! Problems of nodes.
+
+use crate::path::Path;
+
+/// A problem of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Issue {
+    /// Message.
+    pub message: String,
+    /// Problems that caused it.
+    pub nested: Vec<Issue>,
+    /// Whether the nested problems are a chain of calls, not nodes of an inner document.
+    pub chain: bool,
+    /// Path at which it occurred.
+    pub path: Option<Path>,
+}
+
+impl Issue {
+    /// Creates a problem with only a message.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), ..Self::default() }
+    }
+}

@@ -1,0 +1,37 @@
+//! Merge keys of maps, and the insertions into lists that consist of them.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use super::node::{Map, Node};
+
+/// Tells whether a key is one of the two merge keys.
+pub(crate) fn is_merge_key(key: &str) -> bool {
+    matches!(key, "<<" | "<<<")
+}
+
+/// Tells whether a map has no merge key left. With control structures enabled, it must have none of their
+/// keys either.
+pub(crate) fn is_map_complete(map: &Map, control: bool) -> bool {
+    // Keys are sorted by byte, so all that begin with `<<` are adjacent.
+    let from = Bound::Included("<<");
+    let mut keys = map.range::<str, _>((from, Bound::Unbounded)).map(|(key, _)| key);
+    if control {
+        return !keys.take_while(|key| key.starts_with("<<")).any(|key| !key.starts_with("<<!"));
+    }
+    !keys.by_ref().take_while(|key| key.starts_with("<<")).any(|key| is_merge_key(key))
+}
+
+/// Returns the merge key and the expression of an insertion: an entry that is a map with only a merge key.
+pub(crate) fn insert(entry: &Node) -> Option<(&Arc<str>, &Node)> {
+    let map = entry.as_map()?;
+    if map.len() != 1 {
+        return None;
+    }
+    map.iter().next().filter(|(key, _)| is_merge_key(key))
+}
+
+/// Tells whether a list has no insertions left.
+pub(crate) fn is_list_complete(list: &[Node]) -> bool {
+    !list.iter().any(|entry| insert(entry).is_some())
+}
