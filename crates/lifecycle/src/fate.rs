@@ -8,10 +8,10 @@ use windlass_model::resolve::{
 use windlass_model::{Element, ElementName, InstanceId, PropertyName, State, Template, Topology, Transition};
 use windlass_secret::{SecretRef, Sensitive};
 
-use crate::ask::{Options, Situation, Version};
-use crate::diff::{PropertyChange, Shown};
+use crate::differences::PropertyChange;
 use crate::part::{Fate, Part, Parts};
 use crate::rank;
+use crate::situation::{Options, Shown, Situation, Version};
 
 /// The requests of the options that apply to parts regardless of their values.
 pub(crate) struct Asked<'a> {

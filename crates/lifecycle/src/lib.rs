@@ -24,24 +24,19 @@
 //! skipped. A phase only requires that the other steps have ended. A failed part leaves the barrier, and
 //! independent parts continue.
 
-mod as_of;
-mod ask;
-mod current;
-mod diff;
+mod differences;
 mod fate;
 mod graph;
-mod heal;
-mod merged;
 mod part;
 mod picture;
 mod plan;
 mod planner;
 mod rank;
-mod reads;
 mod relationships;
-mod scale;
 mod scope;
+mod situation;
 mod steps;
+mod summary;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod wishes;
@@ -50,18 +45,18 @@ use thiserror::Error;
 use windlass_model::resolve::{Lookup, NothingYet, ResolveError};
 use windlass_model::{ElementName, Topology};
 
-pub use ask::{Options, Planned, Situation, Version};
-pub use current::{Current, ElementNow, HalfMade};
-pub use diff::{
+pub use differences::{
     Diff, Effect, ElementChange, ElementChangeKind, Ends, PropertyChange, RelationshipChange,
-    RelationshipChangeKind, Shown, ValueChange,
+    RelationshipChangeKind,
 };
-pub use heal::{HealError, healable};
-pub use merged::{describes, merged};
 pub use picture::{draw_properties, draw_topology};
-pub use plan::{OrderError, Plan, draw_plan};
+pub use plan::{OrderError, Plan, Planned, draw_plan};
 pub use planner::plan;
-pub use scale::{Scale, ScaleError, resized, scaled};
+use situation::listed;
+pub use situation::{
+    Current, ElementNow, HalfMade, HealError, Options, Scale, ScaleError, Shown, Situation, ValueChange,
+    Version, describes, healable, merged, resized, scaled,
+};
 
 /// The reason why planning failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -81,15 +76,6 @@ pub enum LifecycleError {
         /// The elements that exist, sorted.
         known: Vec<ElementName>,
     },
-}
-
-fn listed(names: &[ElementName]) -> String {
-    const MOST: usize = 10;
-    let mut text: Vec<String> = names.iter().take(MOST).map(|name| format!("`{}`", name.local())).collect();
-    if names.len() > MOST {
-        text.push(format!("{} more", names.len() - MOST));
-    }
-    text.join(", ")
 }
 
 /// Plans the creation or repair of `desired`, so that all its parts become Active.

@@ -5,12 +5,11 @@ use std::collections::{HashMap, VecDeque};
 use windlass_model::assembly::ElementKind;
 use windlass_model::{DescriptorName, Element, ElementName, Modifier, State, Topology, Transitions};
 
-use crate::ask::{Situation, Version};
-use crate::current::ElementNow;
-use crate::diff::PropertyChange;
+use crate::differences::PropertyChange;
 use crate::fate::Asked;
 use crate::graph::At;
 use crate::rank;
+use crate::situation::{ElementNow, Situation, Version};
 use crate::steps::Steps;
 
 /// The change of a resource.

@@ -7,6 +7,8 @@ use windlass_model::work::{Reason, Work};
 use windlass_plan::draw::Drawing;
 use windlass_plan::{CycleEdge, Task};
 
+use crate::differences::Diff;
+
 /// A plan whose steps drive the elements of an assembly.
 pub type Plan = windlass_plan::Plan<Work, Reason>;
 
@@ -15,6 +17,18 @@ pub(crate) type PlanBuilder = windlass_plan::PlanBuilder<Work, Reason>;
 
 /// A cycle of steps that wait for each other.
 pub(crate) type Cycle = windlass_plan::Cycle<Work, Reason>;
+
+/// A plan and its changes.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Planned {
+    /// The steps.
+    pub plan: Plan,
+    /// The changes for display.
+    pub diff: Diff,
+    /// The changes that a limited plan skips.
+    pub undone: Diff,
+}
 
 /// An error of rules that demand an order that does not exist.
 ///

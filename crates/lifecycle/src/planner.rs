@@ -10,15 +10,14 @@ use windlass_model::{Element, ElementName, Topology};
 use windlass_plan::{WaitKind, Why};
 
 use crate::LifecycleError;
-use crate::ask::{Options, Planned, Situation, Version};
-use crate::diff::{Diff, RelationshipChange};
+use crate::differences::{Diff, RelationshipChange};
 use crate::fate::{self, Asked, Later};
 use crate::graph::{At, Graph};
 use crate::part::{Part, Parts};
-use crate::plan::OrderError;
-use crate::reads::Reads;
+use crate::plan::{OrderError, Planned};
 use crate::scope::Scope;
-use crate::{rank, steps};
+use crate::situation::{Options, Reads, Situation, Version};
+use crate::{rank, steps, summary};
 
 /// Plans the path from the current to the desired state.
 ///
@@ -66,7 +65,7 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
         relationships.retain(|change| ties.contains(&(&change.assembly, &change.relationship)));
         undone.relationships = untied;
     }
-    let diff = Diff::new(parts, options, relationships);
+    let diff = summary::diff(parts, options, relationships);
     Ok(Planned { plan: graph.build(steps::label).map_err(OrderError)?, diff, undone })
 }
 
@@ -82,7 +81,7 @@ fn decided<'a>(situation: &Situation<'a>, options: &Options) -> Parts<'a> {
 fn left_undone(situation: &Situation<'_>, options: &Options, scope: &Scope) -> Diff {
     let mut parts = decided(situation, options);
     fate::follow_values(&mut parts, situation);
-    let mut undone = Diff::new(parts, options, Vec::new());
+    let mut undone = summary::diff(parts, options, Vec::new());
     undone.elements.retain(|change| !scope.is_acting(&change.element));
     undone
 }

@@ -14,10 +14,9 @@ use windlass_model::resolve::NothingYet;
 use windlass_model::{Element, ElementName, Modifier, Relationship, State, Topology};
 
 use crate::LifecycleError;
-use crate::ask::{Options, Situation};
 use crate::part::{Fate, Part, Parts};
 use crate::rank;
-use crate::reads::Reads;
+use crate::situation::{Options, Reads, Situation};
 
 /// The resources that a limited plan may touch.
 pub(crate) struct Scope {

@@ -9,12 +9,12 @@ use windlass_model::{Element, ElementName, Modifier, Relationship, Side};
 use windlass_plan::WaitKind;
 
 use super::{Ceased, Node, Relation, Skipped, is_order_only, is_outdated, listed};
-use crate::current::Current;
 use crate::graph::{At, Phase};
 use crate::part::Stance;
 use crate::planner::{Firmness, Planner};
 use crate::rank;
 use crate::scope::Reach;
+use crate::situation::Current;
 use crate::steps::phase;
 
 impl<'a> Planner<'a> {

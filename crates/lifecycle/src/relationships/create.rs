@@ -11,12 +11,12 @@ use windlass_plan::{WaitKind, Why};
 
 use super::cease::alike;
 use super::{Awaited, Ceased, Node, Relation, Skipped, end_properties, is_order_only, is_outdated, listed};
-use crate::current::{Current, OutdatedTargets};
 use crate::graph::{At, Phase};
 use crate::part::{Stance, Way};
 use crate::planner::{Firmness, Planner};
 use crate::rank;
 use crate::scope::Reach;
+use crate::situation::{Current, OutdatedTargets};
 use crate::steps::phase;
 
 /// A relationship to create, with the nodes that end in a sufficient state.

@@ -19,16 +19,14 @@ use windlass_model::{Element, ElementName, PropertyName, Relationship, Template,
 use windlass_plan::Why;
 
 use crate::LifecycleError;
-use crate::ask::Version;
-use crate::current::{Current, OutdatedSources};
-use crate::diff::{Ends, RelationshipChange, RelationshipChangeKind, ValueChange};
+use crate::differences::{Ends, RelationshipChange, RelationshipChangeKind};
 use crate::fate::Later;
 use crate::graph::At;
 use crate::part::{Part, Way};
 use crate::planner::Planner;
 use crate::rank;
-use crate::reads::Reads;
 use crate::scope::Reach;
+use crate::situation::{Current, OutdatedSources, Reads, ValueChange, Version};
 
 /// A relationship in the installed and in the desired version.
 #[derive(Clone, Copy)]
