@@ -2,13 +2,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use windlass_model::resolve::{
-    Answer, Lookup, Missing, NothingYet, Output, ResolveError, Resolved, Resolver,
-};
-use windlass_model::{Element, ElementName, InstanceId, PropertyName, State, Template, Topology, Transition};
+use windlass_model::resolve::{Lookup, NothingYet, Output, Resolver};
+use windlass_model::{ElementName, InstanceId, PropertyName, State, Topology, Transition};
 use windlass_secret::{SecretRef, Sensitive};
 
-use crate::differences::PropertyChange;
+use crate::differences::{Comparison, PropertyChange, property_change};
 use crate::part::{Fate, Part, Parts};
 use crate::rank;
 use crate::situation::{Options, Shown, Situation, Version};
@@ -113,87 +111,14 @@ fn settle(part: &mut Part<'_>) {
 
 /// Compares the installed with the desired values of existing parts.
 fn compare_values(parts: &mut Parts<'_>, installed: Version<'_>, desired: Version<'_>) {
-    let mut old = Resolver::of_all(installed.topology, installed.lookup);
-    let mut new = Resolver::of_all(desired.topology, desired.lookup);
+    let mut comparison = Comparison::new(installed, desired);
     for part in &mut parts.list {
         let (Some(before), Some(after)) = (part.before, part.after) else { continue };
         if part.untouched || !part.is_there() {
             continue;
         }
-        let added = after.properties.keys().filter(|name| !before.properties.contains_key(*name));
-        for name in before.properties.keys().chain(added) {
-            let old = given(before, name).then(|| old.property(&before.name, name));
-            let new = given(after, name).then(|| new.property(&after.name, name));
-            if !is_same(old.as_ref(), new.as_ref()) {
-                let shown = |answer: &Option<Result<Answer, ResolveError>>| match answer {
-                    Some(answer) => Shown::answer(answer),
-                    None => Shown::Nothing,
-                };
-                let change = property_change(after, name, shown(&old), shown(&new));
-                part.changes.push(change);
-            }
-        }
-        for (name, was) in &part.now.stale {
-            if !given(after, name) || part.changes.iter().any(|change| change.property == *name) {
-                continue;
-            }
-            let Ok(Answer::Known(now)) = new.property(&after.name, name) else { continue };
-            let was = match was {
-                Some(value) => Shown::of(&Resolved::plain(value.clone())),
-                None => Shown::Masked,
-            };
-            part.changes.push(property_change(after, name, was, Shown::of(&now)));
-        }
+        part.changes = comparison.changes(before, after, &part.now.stale);
         judge(part);
-    }
-}
-
-fn property_change(after: &Element, name: &PropertyName, before: Shown, now: Shown) -> PropertyChange {
-    let property = after.properties.get(name);
-    PropertyChange {
-        property: name.clone(),
-        before,
-        after: now,
-        volatile: property.is_some_and(|property| property.volatile),
-        origin: property.and_then(|property| property.origin.clone()),
-    }
-}
-
-/// Tells whether the descriptor, and not a driver, gives a property its value.
-fn given(element: &Element, name: &PropertyName) -> bool {
-    let value = element.properties.get(name).and_then(|property| property.value.as_ref());
-    value.is_some_and(|value| *value != Template::Null)
-}
-
-/// Tells whether a value stays the same.
-///
-/// Outputs that are not known yet are the same if the part and the property are, regardless of the part's
-/// position.
-fn is_same(old: Option<&Result<Answer, ResolveError>>, new: Option<&Result<Answer, ResolveError>>) -> bool {
-    match (old, new) {
-        (Some(Ok(Answer::Waiting(old))), Some(Ok(Answer::Waiting(new)))) => {
-            let (old, new) = (old.iter(), new.iter());
-            old.len() == new.len() && old.zip(new).all(|(old, new)| is_same_missing(old, new))
-        }
-        _ => old == new || is_nothing(old) && is_nothing(new),
-    }
-}
-
-fn is_same_missing(old: &Missing, new: &Missing) -> bool {
-    match (old, new) {
-        (
-            Missing::Output { element: old, property: of_old, .. },
-            Missing::Output { element: new, property: of_new, .. },
-        ) => (old, of_old) == (new, of_new),
-        _ => old == new,
-    }
-}
-
-fn is_nothing(answer: Option<&Result<Answer, ResolveError>>) -> bool {
-    match answer {
-        None => true,
-        Some(Ok(Answer::Known(resolved))) => resolved.value.is_null(),
-        Some(_) => false,
     }
 }
 

@@ -10,7 +10,8 @@ use windlass_model::{ElementName, Modifier, PropertyName, Relationship};
 use windlass_plan::{WaitKind, Why};
 
 use super::cease::alike;
-use super::{Awaited, Ceased, Node, Relation, Skipped, end_properties, is_order_only, is_outdated, listed};
+use super::{Awaited, Ceased, Node, Relation, Skipped, is_order_only, is_outdated, listed};
+use crate::differences::end_properties;
 use crate::graph::{At, Phase};
 use crate::part::{Stance, Way};
 use crate::planner::{Firmness, Planner};

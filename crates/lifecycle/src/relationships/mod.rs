@@ -12,14 +12,14 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use windlass_model::assembly::Endpoint;
 use windlass_model::name::RelationshipName;
-use windlass_model::resolve::{Answer, Resolver};
-use windlass_model::template::{End, Part as TemplatePart};
+use windlass_model::resolve::Resolver;
+use windlass_model::template::End;
 use windlass_model::work::Reason;
-use windlass_model::{Element, ElementName, PropertyName, Relationship, Template, Topology};
+use windlass_model::{Element, ElementName, PropertyName, Relationship, Topology};
 use windlass_plan::Why;
 
 use crate::LifecycleError;
-use crate::differences::{Ends, RelationshipChange, RelationshipChangeKind};
+use crate::differences::{Ends, RelationshipChange, RelationshipChangeKind, differ, end_properties};
 use crate::fate::Later;
 use crate::graph::At;
 use crate::part::{Part, Way};
@@ -296,56 +296,4 @@ fn listed(ends: &[Endpoint], nodes: &[Node<'_>], which: &[usize]) -> Vec<Element
     } else {
         which.iter().map(|at| nodes[*at].element.name.clone()).collect()
     }
-}
-
-/// Returns the properties of one end that a relationship reads.
-fn end_properties(relationship: &Relationship, wanted: End) -> HashSet<&PropertyName> {
-    let mut read = HashSet::new();
-    for template in relationship.properties.values().filter_map(|property| property.value.as_ref()) {
-        template.for_each_part(&mut |part| {
-            if let TemplatePart::End { end, property } = part
-                && *end == wanted
-            {
-                read.insert(property);
-            }
-        });
-    }
-    read
-}
-
-/// Tells whether the operations or the values of a relationship have changed.
-fn differ(
-    old: &Relationship,
-    new: &Relationship,
-    before: &mut Resolver<'_>,
-    after: &mut Resolver<'_>,
-) -> bool {
-    if old.create != new.create || old.cease != new.cease {
-        return true;
-    }
-    let names: HashSet<&PropertyName> = old.properties.keys().chain(new.properties.keys()).collect();
-    names.into_iter().any(|name| {
-        let (old, new) = (template(old, name), template(new, name));
-        let (Some(old), Some(new)) = (old, new) else { return old.is_some() != new.is_some() };
-        let ends = |template: &Template| {
-            let mut ends = Vec::new();
-            template.for_each_part(&mut |part| {
-                if let TemplatePart::End { end, property } = part {
-                    ends.push((*end, property.clone()));
-                }
-            });
-            ends
-        };
-        let later = after.template(new);
-        ends(old) != ends(new) || waits_for_output(&later) || before.template(old) != later
-    })
-}
-
-fn template<'r>(relationship: &'r Relationship, name: &PropertyName) -> Option<&'r Template> {
-    relationship.properties.get(name)?.value.as_ref()
-}
-
-fn waits_for_output(answer: &Result<Answer, windlass_model::resolve::ResolveError>) -> bool {
-    use windlass_model::resolve::Missing;
-    matches!(answer, Ok(Answer::Waiting(missing)) if missing.iter().any(|m| matches!(m, Missing::Output { .. })))
 }
