@@ -16,9 +16,6 @@ use crate::wishes::{self, Wish};
 /// The position of a step in the order of phases. Steps of one phase precede those of the next.
 pub(crate) type Phase = u8;
 
-/// A step of the draft.
-pub(crate) use windlass_plan::Draft as At;
-
 /// A builder that collects steps and waits, and finally adds the barriers between phases.
 ///
 /// Steps are numbers, and waits are in flat lists, as in [`PlanBuilder`]. Queries of all of them run in list
@@ -71,20 +68,20 @@ impl Graph {
         Self { builder, stands: Vec::with_capacity(steps), ..Self::default() }
     }
 
-    pub(crate) fn step(&mut self, phase: Phase, work: Work) -> At {
+    pub(crate) fn step(&mut self, phase: Phase, work: Work) -> Draft {
         self.stands.push(Stand::of(phase, &work));
         self.builder.step(work)
     }
 
     /// Adds a step that needs the element's previous step `before`, which leaves the element in `state`.
-    pub(crate) fn next_step(&mut self, phase: Phase, work: Work, state: State, before: At) -> At {
+    pub(crate) fn next_step(&mut self, phase: Phase, work: Work, state: State, before: Draft) -> Draft {
         let why = self.note(Reason::Order { element: work.element().clone(), state });
         let step = self.step(phase, work);
         self.need(step, before, why);
         step
     }
 
-    pub(crate) fn barrier(&mut self, label: impl Into<String>) -> At {
+    pub(crate) fn barrier(&mut self, label: impl Into<String>) -> Draft {
         self.stands.push(Stand::Barrier);
         self.builder.barrier(label)
     }
@@ -95,17 +92,24 @@ impl Graph {
     }
 
     /// Makes `step` need `on`.
-    pub(crate) fn need(&mut self, step: At, on: At, why: Why) {
+    pub(crate) fn need(&mut self, step: Draft, on: Draft, why: Why) {
         self.wait(step, on, WaitKind::Needs, why);
     }
 
     /// Makes `step` wait for `on`.
-    pub(crate) fn wait(&mut self, step: At, on: At, kind: WaitKind, why: Why) {
+    pub(crate) fn wait(&mut self, step: Draft, on: Draft, kind: WaitKind, why: Why) {
         self.builder.wait_because(step, on, kind, why);
     }
 
     /// Makes `step` wait for `on`. A soft constraint that would close a cycle is dropped later.
-    pub(crate) fn wait_firmly(&mut self, step: At, on: At, kind: WaitKind, firmness: Firmness, why: Why) {
+    pub(crate) fn wait_firmly(
+        &mut self,
+        step: Draft,
+        on: Draft,
+        kind: WaitKind,
+        firmness: Firmness,
+        why: Why,
+    ) {
         match firmness {
             Firmness::Rule => self.wait(step, on, kind, why),
             Firmness::Wish => self.wishes.push(Wish { step, on, kind, why, whole: None }),
@@ -115,7 +119,7 @@ impl Graph {
 
     /// Adds a wish to wait for `on` to each of some steps, which together form a whole: at least one wish is
     /// kept.
-    pub(crate) fn wait_as_whole(&mut self, steps: &[(At, WaitKind)], on: At, why: Why) {
+    pub(crate) fn wait_as_whole(&mut self, steps: &[(Draft, WaitKind)], on: Draft, why: Why) {
         let whole = Some(self.wholes);
         self.wholes += 1;
         self.wishes.extend(steps.iter().map(|(step, kind)| Wish {
@@ -244,6 +248,6 @@ fn by_phase<T>(of: impl Fn(Phase) -> T) -> Vec<T> {
 }
 
 /// Returns the number of a step in lists.
-pub(crate) fn number(at: At) -> u32 {
+pub(crate) fn number(at: Draft) -> u32 {
     u32::try_from(at.place()).expect("places of steps are as small")
 }

@@ -24,16 +24,14 @@
 //! skipped. A phase only requires that the other steps have ended. A failed part leaves the barrier, and
 //! independent parts continue.
 
+mod changes;
 mod differences;
-mod fate;
 mod graph;
-mod part;
 mod picture;
 mod plan;
 mod planner;
 mod rank;
 mod relationships;
-mod scope;
 mod situation;
 mod steps;
 mod summary;

@@ -7,15 +7,13 @@ use windlass_model::assembly::ElementKind;
 use windlass_model::resolve::NothingYet;
 use windlass_model::work::Reason;
 use windlass_model::{Element, ElementName, Topology};
-use windlass_plan::{WaitKind, Why};
+use windlass_plan::{Draft, WaitKind, Why};
 
 use crate::LifecycleError;
+use crate::changes::{Asked, Later, Part, Parts, Scope, follow_values};
 use crate::differences::{Diff, RelationshipChange};
-use crate::fate::{self, Asked, Later};
-use crate::graph::{At, Graph};
-use crate::part::{Part, Parts};
+use crate::graph::Graph;
 use crate::plan::{OrderError, Planned};
-use crate::scope::Scope;
 use crate::situation::{Options, Reads, Situation, Version};
 use crate::{rank, steps, summary};
 
@@ -35,7 +33,7 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
         undone = left_undone(situation, options, scope);
         scope.freeze(&mut parts);
     }
-    fate::follow_values(&mut parts, situation);
+    follow_values(&mut parts, situation);
     // Most parts have three steps and read one output. Unused capacity costs nothing.
     let mut graph = Graph::with_capacity(4 * parts.list.len(), 2 * parts.list.len());
     for part in &mut parts.list {
@@ -80,7 +78,7 @@ fn decided<'a>(situation: &Situation<'a>, options: &Options) -> Parts<'a> {
 /// Returns the changes of the parts that a limited plan leaves untouched.
 fn left_undone(situation: &Situation<'_>, options: &Options, scope: &Scope) -> Diff {
     let mut parts = decided(situation, options);
-    fate::follow_values(&mut parts, situation);
+    follow_values(&mut parts, situation);
     let mut undone = summary::diff(parts, options, Vec::new());
     undone.elements.retain(|change| !scope.is_acting(&change.element));
     undone
@@ -114,10 +112,10 @@ pub(crate) struct Planner<'a> {
     pub(crate) graph: Graph,
     /// For a group or assembly, the barrier behind its parts that reach a rank. The key is its position in
     /// the desired topology and the rank.
-    reached: HashMap<(usize, u8), Option<At>>,
+    reached: HashMap<(usize, u8), Option<Draft>>,
     /// For a group or assembly, the barrier behind its parts that leave a rank. The key is its position in
     /// the installed topology and the rank.
-    left: HashMap<(usize, u8), Option<At>>,
+    left: HashMap<(usize, u8), Option<Draft>>,
     holds: Holds,
     releases: Holds,
     pub(crate) relationships: Vec<RelationshipChange>,
@@ -132,7 +130,7 @@ type Holds = IndexMap<(usize, u8), Vec<Hold>>;
 /// A wait of an element (*hold*) with its priority and reason. It becomes a wait of each step concerned.
 #[derive(Clone, Copy)]
 struct Hold {
-    until: At,
+    until: Draft,
     firmness: Firmness,
     why: Why,
 }
@@ -202,7 +200,7 @@ impl<'a> Planner<'a> {
     /// Returns the step or barrier after which an element is at a rank.
     ///
     /// Returns `None` if the element is at the rank already or never reaches it.
-    pub(crate) fn reached(&mut self, name: &ElementName, rank: u8) -> Option<At> {
+    pub(crate) fn reached(&mut self, name: &ElementName, rank: u8) -> Option<Draft> {
         let topology = self.desired()?;
         let place = topology.position(name)?;
         let element = &topology.elements()[place];
@@ -215,7 +213,7 @@ impl<'a> Planner<'a> {
         if let Some(known) = self.reached.get(&key) {
             return *known;
         }
-        let steps: Vec<At> =
+        let steps: Vec<Draft> =
             topology.children(name).filter_map(|child| self.reached(&child.name, rank)).collect();
         let barrier = self.gather(element, steps, &format!("is {}", rank::state(rank)));
         self.reached.insert(key, barrier);
@@ -225,7 +223,7 @@ impl<'a> Planner<'a> {
     /// Returns the step or barrier after which an element has left a rank.
     ///
     /// Returns `None` if the element does not exist or stays at the rank.
-    pub(crate) fn left(&mut self, name: &ElementName, rank: u8) -> Option<At> {
+    pub(crate) fn left(&mut self, name: &ElementName, rank: u8) -> Option<Draft> {
         let topology = self.installed()?;
         let place = topology.position(name)?;
         let element = &topology.elements()[place];
@@ -237,7 +235,7 @@ impl<'a> Planner<'a> {
         if let Some(known) = self.left.get(&key) {
             return *known;
         }
-        let steps: Vec<At> =
+        let steps: Vec<Draft> =
             topology.children(name).filter_map(|child| self.left(&child.name, rank)).collect();
         let barrier = self.gather(element, steps, &format!("has left {}", rank::state(rank)));
         self.left.insert(key, barrier);
@@ -245,7 +243,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Returns a barrier behind the steps of an element's parts, or the only step.
-    fn gather(&mut self, element: &Element, steps: Vec<At>, what: &str) -> Option<At> {
+    fn gather(&mut self, element: &Element, steps: Vec<Draft>, what: &str) -> Option<Draft> {
         if steps.len() < 2 {
             return steps.into_iter().next();
         }
@@ -258,7 +256,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Makes all parts of an element wait before they reach a rank.
-    pub(crate) fn hold(&mut self, name: &ElementName, rank: u8, until: At, why: Why) {
+    pub(crate) fn hold(&mut self, name: &ElementName, rank: u8, until: Draft, why: Why) {
         add(
             &mut self.holds,
             self.situation.desired,
@@ -272,7 +270,7 @@ impl<'a> Planner<'a> {
     ///
     /// An assembly or a group reaches a rank with its last part. So its parts get soft constraints: parts
     /// that others in it demand early may go ahead.
-    pub(crate) fn hold_whole(&mut self, element: &Element, rank: u8, until: At, why: Why) {
+    pub(crate) fn hold_whole(&mut self, element: &Element, rank: u8, until: Draft, why: Why) {
         let firmness = if element.kind == ElementKind::Resource { Firmness::Rule } else { Firmness::Wish };
         add(&mut self.holds, self.situation.desired, &element.name, rank, Hold { until, firmness, why });
     }
@@ -282,7 +280,7 @@ impl<'a> Planner<'a> {
         &mut self,
         name: &ElementName,
         rank: u8,
-        until: At,
+        until: Draft,
         firmness: Firmness,
         why: Why,
     ) {
@@ -337,7 +335,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Returns the steps in which parts reach or leave a rank.
-    fn steps_at(&self, leaves: &[&Element], rank: u8, up: bool) -> Vec<(At, WaitKind)> {
+    fn steps_at(&self, leaves: &[&Element], rank: u8, up: bool) -> Vec<(Draft, WaitKind)> {
         let step = |leaf: &&Element| {
             let part = self.parts.get(&leaf.name)?;
             // An unhealthy part is removed even if its relationships could not be ceased.
@@ -357,7 +355,7 @@ fn add(holds: &mut Holds, of: Option<Version<'_>>, name: &ElementName, rank: u8,
 }
 
 /// Returns the step of a producer that waits, the step of its reader that it waits for, and how it waits.
-fn reader_first(reader: &Part<'_>, producer: &Part<'_>) -> Option<(At, At, WaitKind, Firmness)> {
+fn reader_first(reader: &Part<'_>, producer: &Part<'_>) -> Option<(Draft, Draft, WaitKind, Firmness)> {
     let leaving = producer.leaving(rank::INSTALLED)?;
     let kind = if producer.is_unwell() { WaitKind::After } else { WaitKind::Needs };
     if let Some(gone) = reader.steps.lowest().filter(|_| reader.low < rank::INSTALLED) {

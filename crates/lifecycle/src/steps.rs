@@ -4,8 +4,8 @@ use windlass_model::Side;
 use windlass_model::work::Work;
 use windlass_model::{Element, State, Transition, Transitions};
 
-use crate::graph::{At, Graph, Phase};
-use crate::part::{Fate, Part};
+use crate::changes::{Fate, Part};
+use crate::graph::{Graph, Phase};
 use crate::rank;
 
 /// The phases of a plan, and the offsets of steps in phases that consist of several.
@@ -30,53 +30,6 @@ pub(crate) mod phase {
     pub(crate) const STOP: Phase = 1;
     pub(crate) const UNINSTALL: Phase = 2;
     pub(crate) const DELETE: Phase = 3;
-}
-
-/// The steps of a part.
-///
-/// They are consecutive, so a byte identifies each: its number from 1 relative to `first`, or 0 for none.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Steps {
-    first: Option<At>,
-    leave: [u8; 5],
-    enter: [u8; 5],
-    reconfigure: u8,
-}
-
-impl Steps {
-    /// Returns the step that leaves a rank.
-    pub(crate) fn leave(&self, rank: u8) -> Option<At> {
-        self.at(self.leave[usize::from(rank)])
-    }
-
-    /// Returns the step that reaches a rank.
-    pub(crate) fn enter(&self, rank: u8) -> Option<At> {
-        self.at(self.enter[usize::from(rank)])
-    }
-
-    /// Returns the step that applies new values.
-    pub(crate) fn reconfigure(&self) -> Option<At> {
-        self.at(self.reconfigure)
-    }
-
-    /// Returns the last step of the path down.
-    pub(crate) fn lowest(&self) -> Option<At> {
-        self.at(self.leave.iter().copied().max().unwrap_or(0))
-    }
-
-    /// Returns the first step up to a rank or above it.
-    pub(crate) fn up_to(&self, rank: u8) -> Option<At> {
-        (rank..5).find_map(|rank| self.enter(rank))
-    }
-
-    fn at(&self, number: u8) -> Option<At> {
-        Some(self.first?.later(number.checked_sub(1)?))
-    }
-
-    fn number(&mut self, step: At) -> u8 {
-        let first = self.first.get_or_insert(step);
-        u8::try_from(step.place() - first.place() + 1).expect("a part takes a handful of steps")
-    }
 }
 
 /// Returns the condition that holds at the end of a phase.
@@ -148,10 +101,7 @@ fn descend(graph: &mut Graph, part: &mut Part<'_>) {
             Some(above) => graph.next_step(number, work, stair.from, above),
             None => graph.step(number, work),
         };
-        let number = part.steps.number(step);
-        for rank in stair.to.rank().unwrap_or(rank::ABSENT) + 1..=stair.above {
-            part.steps.leave[usize::from(rank)] = number;
-        }
+        part.steps.set_leave(stair.to.rank().unwrap_or(rank::ABSENT) + 1..=stair.above, step);
         above = Some(step);
     }
 }
@@ -172,7 +122,7 @@ fn ascend(graph: &mut Graph, part: &mut Part<'_>) {
             Some(below) => graph.next_step(base + rank, work, state, below),
             None => graph.step(base + rank, work),
         };
-        part.steps.enter[usize::from(rank)] = part.steps.number(step);
+        part.steps.set_enter(rank..=rank, step);
         (state, below) = (to, Some(step));
     }
 }
@@ -189,8 +139,7 @@ fn adopt(graph: &mut Graph, part: &mut Part<'_>) {
         side: Side::Desired,
     };
     let step = graph.step(phase::CLIMB + rank::CREATED, work);
-    let number = part.steps.number(step);
-    part.steps.enter[1..].fill(number);
+    part.steps.set_enter(rank::CREATED..=rank::ACTIVE, step);
 }
 
 fn reconfigure(graph: &mut Graph, part: &mut Part<'_>) {
@@ -202,7 +151,7 @@ fn reconfigure(graph: &mut Graph, part: &mut Part<'_>) {
         side: Side::Desired,
     };
     let step = graph.step(phase::AGAIN + rank::ACTIVE, work);
-    part.steps.reconfigure = part.steps.number(step);
+    part.steps.set_reconfigure(step);
 }
 
 /// A step of the path down.

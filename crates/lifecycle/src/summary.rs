@@ -2,9 +2,8 @@
 
 use windlass_model::State;
 
+use crate::changes::{Fate, Part, Parts, is_repackaged};
 use crate::differences::{Diff, ElementChange, ElementChangeKind, RelationshipChange};
-use crate::fate::is_repackaged;
-use crate::part::{Fate, Part, Parts};
 use crate::rank;
 use crate::situation::Options;
 

@@ -16,14 +16,14 @@ use std::collections::{BTreeSet, BinaryHeap, HashSet};
 use windlass_model::links::Links;
 use windlass_plan::{Draft, WaitKind, Why};
 
-use crate::graph::{At, number};
+use crate::graph::number;
 use crate::plan::PlanBuilder;
 
 /// A wait that may be dropped.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wish {
-    pub(crate) step: At,
-    pub(crate) on: At,
+    pub(crate) step: Draft,
+    pub(crate) on: Draft,
     pub(crate) kind: WaitKind,
     pub(crate) why: Why,
     /// The whole that the wish belongs to. Of the wishes with the same number, not all may be dropped.
@@ -88,7 +88,7 @@ struct Sort<'w> {
     /// The wishes of each step.
     wishes_of: Links<u32>,
     /// The steps that wait for each step, and whether that wait is a wish.
-    dependents: Links<(At, bool)>,
+    dependents: Links<(Draft, bool)>,
     /// The numbers of open waits and open wishes of each step.
     waits: Vec<u32>,
     wishes: Vec<u32>,
@@ -122,12 +122,12 @@ impl<'w> Sort<'w> {
     /// kept.
     fn kept(mut self) -> Vec<bool> {
         let mut kept = vec![true; self.open_wishes.len()];
-        let is_free = |at: &At| self.waits[at.place()] + self.wishes[at.place()] == 0;
+        let is_free = |at: &Draft| self.waits[at.place()] + self.wishes[at.place()] == 0;
         let steps = Draft::all().take(self.taken.len());
-        let mut free: Vec<At> = steps.clone().filter(is_free).collect();
+        let mut free: Vec<Draft> = steps.clone().filter(is_free).collect();
         // The steps that only wishes hold back, in the order of their positions.
-        let is_kept_back = |at: &At| self.waits[at.place()] == 0 && self.wishes[at.place()] > 0;
-        let mut kept_back: BTreeSet<(u32, At)> =
+        let is_kept_back = |at: &Draft| self.waits[at.place()] == 0 && self.wishes[at.place()] > 0;
+        let mut kept_back: BTreeSet<(u32, Draft)> =
             steps.filter(is_kept_back).map(|at| (self.places[at.place()], at)).collect();
         loop {
             let Some(at) = free.pop() else {

@@ -6,14 +6,13 @@ use windlass_model::assembly::OperationCall;
 use windlass_model::template::End;
 use windlass_model::work::{Direction, Relate, Work};
 use windlass_model::{Element, ElementName, Modifier, Relationship, Side};
-use windlass_plan::WaitKind;
+use windlass_plan::{Draft, WaitKind};
 
 use super::{Ceased, Node, Relation, Skipped, is_order_only, is_outdated, listed};
-use crate::graph::{At, Phase};
-use crate::part::Stance;
+use crate::changes::{Reach, Stance};
+use crate::graph::Phase;
 use crate::planner::{Firmness, Planner};
 use crate::rank;
-use crate::scope::Reach;
 use crate::situation::Current;
 use crate::steps::phase;
 
@@ -85,7 +84,7 @@ impl<'a> Planner<'a> {
         sources: &[Node<'a>],
         ended: &[usize],
         operations: &[OperationCall],
-    ) -> At {
+    ) -> Draft {
         let ends = || ended.iter().map(|at| &sources[*at]).chain([target]);
         let number = ends().filter_map(|node| cease_phase(old, node)).min().unwrap_or(phase::CUT_OVER);
         let step = self.graph.step(
@@ -115,7 +114,7 @@ impl<'a> Planner<'a> {
     ///
     /// This applies only if the target was raised further after the relationship was created. Then the wait
     /// mirrors the path up. A changed relationship can contradict it: then the wait is dropped.
-    fn after_target_rests(&mut self, old: &Relationship, target: &Element, rank: u8, step: At) {
+    fn after_target_rests(&mut self, old: &Relationship, target: &Element, rank: u8, step: Draft) {
         if old.target_modifier == Modifier::Post
             || old.source_modifier == Modifier::Pre
             || rank > rank::INACTIVE
@@ -141,7 +140,7 @@ impl<'a> Planner<'a> {
         old: &'a Relationship,
         sources: &[Node<'a>],
         concerned: &[bool],
-        ceased: Vec<At>,
+        ceased: Vec<Draft>,
     ) {
         let leaving: Vec<&Node<'a>> = sources
             .iter()

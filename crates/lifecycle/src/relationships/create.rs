@@ -7,16 +7,15 @@ use windlass_model::assembly::{ElementKind, OperationCall};
 use windlass_model::template::End;
 use windlass_model::work::{Direction, Relate, Work};
 use windlass_model::{ElementName, Modifier, PropertyName, Relationship};
-use windlass_plan::{WaitKind, Why};
+use windlass_plan::{Draft, WaitKind, Why};
 
 use super::cease::alike;
 use super::{Awaited, Ceased, Node, Relation, Skipped, is_order_only, is_outdated, listed};
+use crate::changes::{Reach, Stance, Way};
 use crate::differences::end_properties;
-use crate::graph::{At, Phase};
-use crate::part::{Stance, Way};
+use crate::graph::Phase;
 use crate::planner::{Firmness, Planner};
 use crate::rank;
-use crate::scope::Reach;
 use crate::situation::{Current, OutdatedTargets};
 use crate::steps::phase;
 
@@ -44,7 +43,7 @@ impl<'a> Planner<'a> {
     ) {
         let Some(new) = relation.new.filter(|new| !is_order_only(new)) else { return };
         let making = self.making(relation, new);
-        let awaited: Vec<(At, Why)> =
+        let awaited: Vec<(Draft, Why)> =
             awaited.into_iter().map(|(published, reason)| (published, self.graph.note(reason))).collect();
         let given_sources = self.given_anew(new, End::Source, &making.sources);
         let given_targets = self.given_anew(new, End::Target, &making.targets);
@@ -174,7 +173,13 @@ impl<'a> Planner<'a> {
     /// Adds the step that creates the pairs of a target with the sources at the positions `open`.
     ///
     /// The step waits for the steps `ceased`, which cease the previous pairs of the target.
-    fn create_at(&mut self, making: &Making<'a>, target: &Node<'a>, open: &[usize], ceased: &[At]) -> At {
+    fn create_at(
+        &mut self,
+        making: &Making<'a>,
+        target: &Node<'a>,
+        open: &[usize],
+        ceased: &[Draft],
+    ) -> Draft {
         let Making { new, sources, .. } = making;
         let with = || open.iter().map(|at| &sources[*at]);
         let listed = if making.all_sources {
@@ -224,7 +229,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Adds the steps that undo the operations in doubt of a target's pairs, before `step` creates the rest.
-    fn undo_first(&mut self, making: &Making<'a>, target: &Node<'a>, open: &[usize], step: At) {
+    fn undo_first(&mut self, making: &Making<'a>, target: &Node<'a>, open: &[usize], step: Draft) {
         let Making { new, sources, .. } = making;
         let current: &Current = self.situation.current;
         let Some(half_made) = current.half_made_at(new, &target.element.name) else { return };
@@ -262,7 +267,7 @@ impl<'a> Planner<'a> {
     fn cease_late<'n>(
         &mut self,
         new: &Relationship,
-        ceased: At,
+        ceased: Draft,
         sources: impl Iterator<Item = &'n Node<'a>>,
         least: u8,
     ) where
@@ -280,7 +285,7 @@ impl<'a> Planner<'a> {
 
     /// Returns the positions of nodes whose read properties get new values, each with the step that applies
     /// them.
-    fn given_anew(&self, new: &Relationship, end: End, nodes: &[Node<'a>]) -> Vec<(usize, At)> {
+    fn given_anew(&self, new: &Relationship, end: End, nodes: &[Node<'a>]) -> Vec<(usize, Draft)> {
         let read = end_properties(new, end);
         let given = |(at, node): (usize, &Node<'a>)| {
             let step = self.parts.get(&node.element.name)?.steps.reconfigure()?;
@@ -290,14 +295,14 @@ impl<'a> Planner<'a> {
     }
 
     /// Makes the creation of a relationship wait until an end has the new values that the relationship reads.
-    fn after_values(&mut self, new: &Relationship, step: At, given: At, node: &Node<'_>) {
+    fn after_values(&mut self, new: &Relationship, step: Draft, given: Draft, node: &Node<'_>) {
         let rule = format!("{} must have its new values", node.element.name.local());
         let why = self.because(new, rule);
         self.graph.wait_firmly(step, given, WaitKind::Needs, Firmness::Wish, why);
     }
 
     /// Makes the creation of a relationship wait until an end has the rank `least`.
-    fn after_end(&mut self, new: &Relationship, step: At, end: &ElementName, word: &str, least: u8) {
+    fn after_end(&mut self, new: &Relationship, step: Draft, end: &ElementName, word: &str, least: u8) {
         if let Some(reached) = self.reached(end, least) {
             let rule = format!("{word} {} must be {}", end.local(), rank::state(least));
             let why = self.because(new, rule);
@@ -308,7 +313,7 @@ impl<'a> Planner<'a> {
     /// Makes the creation wait until each node of a source has the rank `least` or has failed.
     ///
     /// A failed source does not prevent the creation with the others.
-    fn after_each(&mut self, new: &Relationship, step: At, source: &ElementName, least: u8) {
+    fn after_each(&mut self, new: &Relationship, step: Draft, source: &ElementName, least: u8) {
         if let Some(reached) = self.reached(source, least) {
             let rule =
                 format!("it is created with each source {} that is {}", source.local(), rank::state(least));
@@ -323,7 +328,7 @@ impl<'a> Planner<'a> {
         new: &'a Relationship,
         sources: &[Node<'a>],
         concerned: &[bool],
-        created: Vec<At>,
+        created: Vec<Draft>,
     ) {
         let all = self.graph.barrier(format!("{} is created everywhere", new.name));
         let why = self.because(new, "it is created at each target".to_owned());

@@ -16,16 +16,13 @@ use windlass_model::resolve::Resolver;
 use windlass_model::template::End;
 use windlass_model::work::Reason;
 use windlass_model::{Element, ElementName, PropertyName, Relationship, Topology};
-use windlass_plan::Why;
+use windlass_plan::{Draft, Why};
 
 use crate::LifecycleError;
+use crate::changes::{Later, Part, Reach, Way};
 use crate::differences::{Ends, RelationshipChange, RelationshipChangeKind, differ, end_properties};
-use crate::fate::Later;
-use crate::graph::At;
-use crate::part::{Part, Way};
 use crate::planner::Planner;
 use crate::rank;
-use crate::scope::Reach;
 use crate::situation::{Current, OutdatedSources, Reads, ValueChange, Version};
 
 /// A relationship in the installed and in the desired version.
@@ -38,10 +35,10 @@ struct Relation<'a> {
 }
 
 /// The steps that publish the outputs that a relationship's values read, with the reasons for waiting.
-type Awaited = Vec<(At, Reason)>;
+type Awaited = Vec<(Draft, Reason)>;
 
 /// The steps that cease a relationship, by target.
-type Ceased<'a> = BTreeMap<&'a ElementName, Vec<At>>;
+type Ceased<'a> = BTreeMap<&'a ElementName, Vec<Draft>>;
 
 /// A node at an end of a relationship, with its path.
 struct Node<'a> {

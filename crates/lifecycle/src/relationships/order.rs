@@ -2,10 +2,9 @@
 
 use windlass_model::assembly::Endpoint;
 use windlass_model::{Modifier, Relationship, State};
-use windlass_plan::Why;
+use windlass_plan::{Draft, Why};
 
 use super::{Relation, is_order_only};
-use crate::graph::At;
 use crate::planner::{Firmness, Planner};
 use crate::rank;
 
@@ -25,7 +24,7 @@ impl Planner<'_> {
     }
 
     fn order_up(&mut self, new: &Relationship, first: Stage<'_>, then: Stage<'_>) {
-        let waits: Vec<At> =
+        let waits: Vec<Draft> =
             first.ends.iter().filter_map(|end| self.reached(&end.element, first.least)).collect();
         let rule = format!("{} must be {}", first.names(), rank::state(first.least));
         let why = self.because(new, rule);
@@ -36,7 +35,7 @@ impl Planner<'_> {
     }
 
     fn order_down(&mut self, old: &Relationship, first: Stage<'_>, then: Stage<'_>) {
-        let waits: Vec<At> =
+        let waits: Vec<Draft> =
             first.ends.iter().filter_map(|end| self.left(&end.element, first.rank)).collect();
         let rule = format!("{} must leave {} first", first.names(), rank::state(first.rank));
         let why = self.because(old, rule);
@@ -49,7 +48,13 @@ impl Planner<'_> {
     }
 
     /// Returns a barrier behind several steps, or the only step.
-    fn gate(&mut self, relationship: &Relationship, waits: Vec<At>, why: Why, what: &str) -> Option<At> {
+    fn gate(
+        &mut self,
+        relationship: &Relationship,
+        waits: Vec<Draft>,
+        why: Why,
+        what: &str,
+    ) -> Option<Draft> {
         if waits.len() < 2 {
             return waits.into_iter().next();
         }

@@ -10,11 +10,11 @@
 use std::collections::{HashMap, HashSet};
 
 use windlass_model::assembly::{ElementKind, Endpoint};
-use windlass_model::resolve::NothingYet;
+use windlass_model::resolve::{NothingYet, ResolveError};
 use windlass_model::{Element, ElementName, Modifier, Relationship, State, Topology};
 
-use crate::LifecycleError;
-use crate::part::{Fate, Part, Parts};
+use super::part::{Fate, Part};
+use super::parts::Parts;
 use crate::rank;
 use crate::situation::{Options, Reads, Situation};
 
@@ -45,7 +45,7 @@ impl Scope {
         parts: &Parts<'_>,
         situation: &Situation<'_>,
         options: &Options,
-    ) -> Result<Option<Self>, LifecycleError> {
+    ) -> Result<Option<Self>, ResolveError> {
         if options.target.is_empty() {
             return Ok(None);
         }
@@ -105,7 +105,7 @@ struct Search<'s, 'a> {
 }
 
 impl Search<'_, '_> {
-    fn follow(mut self, mut open: Vec<ElementName>) -> Result<(), LifecycleError> {
+    fn follow(mut self, mut open: Vec<ElementName>) -> Result<(), ResolveError> {
         // A fixed order makes the reported error deterministic.
         open.sort();
         while let Some(name) = open.pop() {
@@ -119,7 +119,7 @@ impl Search<'_, '_> {
     }
 
     /// Finds the producers of the outputs that a part reads.
-    fn published(&mut self, part: &Part<'_>, open: &mut Vec<ElementName>) -> Result<(), LifecycleError> {
+    fn published(&mut self, part: &Part<'_>, open: &mut Vec<ElementName>) -> Result<(), ResolveError> {
         let Some(after) = self.topology.get(&part.name) else { return Ok(()) };
         let mut producers = HashSet::new();
         let mut reads = Reads::few(self.topology, &NothingYet);
@@ -138,7 +138,7 @@ impl Search<'_, '_> {
     }
 
     /// Finds the ends of the relationships that must be created before a part reaches its last state.
-    fn related(&mut self, part: &Part<'_>, open: &mut Vec<ElementName>) -> Result<(), LifecycleError> {
+    fn related(&mut self, part: &Part<'_>, open: &mut Vec<ElementName>) -> Result<(), ResolveError> {
         // An adopted part has no transition that a relationship could precede.
         if self.options.adopt {
             return Ok(());
@@ -169,7 +169,7 @@ impl Search<'_, '_> {
     }
 
     /// Finds the producers of the values of a relationship.
-    fn given_to(&mut self, tie: &Relationship, open: &mut Vec<ElementName>) -> Result<(), LifecycleError> {
+    fn given_to(&mut self, tie: &Relationship, open: &mut Vec<ElementName>) -> Result<(), ResolveError> {
         let Some(tie) = self.topology.relationship(&tie.assembly, tie.name.as_str()) else { return Ok(()) };
         let mut reads = Reads::few(self.topology, &NothingYet);
         for read in reads.relationship(tie, &|_| false)? {

@@ -1,0 +1,107 @@
+//! The change of each resource, as far as it depends on the resource alone.
+
+use std::collections::HashSet;
+
+use windlass_model::{ElementName, State, Topology, Transition};
+
+use super::part::{Fate, Part};
+use crate::rank;
+use crate::situation::{Options, Situation};
+
+/// The requests of the options that apply to parts regardless of their values.
+pub(crate) struct Asked<'a> {
+    options: &'a Options,
+    replace: HashSet<&'a ElementName>,
+    heal: HashSet<&'a ElementName>,
+}
+
+impl<'a> Asked<'a> {
+    pub(crate) fn new(situation: &Situation<'a>, options: &'a Options) -> Self {
+        let (replace, heal) = (leaves_of(situation, &options.replace), leaves_of(situation, &options.heal));
+        Self { options, replace, heal }
+    }
+
+    /// Returns the last rank of parts without another requirement.
+    pub(crate) fn goal(&self) -> u8 {
+        let goal = if self.options.adopt { State::Active } else { self.options.goal };
+        goal.rank().unwrap_or(rank::ABSENT)
+    }
+
+    /// Decides the last rank and the fate of a part, as far as they don't depend on its values.
+    pub(crate) fn decide(&self, part: &mut Part<'_>) {
+        if part.after.is_some() {
+            part.end = part.end.max(self.goal());
+        }
+        part.fate = self.fate(part);
+        settle(part);
+    }
+
+    fn fate(&self, part: &Part<'_>) -> Fate {
+        let Some(after) = part.after else { return Fate::Remove };
+        let start = part.now.state.rank();
+        match part.now.state {
+            State::Failed if part.now.has_remains() => return Fate::Repair,
+            State::Absent | State::Failed if self.options.adopt => return Fate::Adopt,
+            State::Absent | State::Failed => return Fate::Add,
+            _ if part.now.is_partly_removed() => return Fate::Reinstall,
+            _ => {}
+        }
+        let other_type = part.before.is_some_and(|before| before.descriptor != after.descriptor);
+        if other_type || is_repackaged(part, self.options) || self.replace.contains(&part.name) {
+            Fate::Reinstall
+        } else if part.now.state == State::Broken
+            || self.heal.contains(&part.name) && start > Some(rank::INACTIVE)
+        {
+            Fate::Heal
+        } else if start > Some(part.end) || part.now.may_run() && part.end <= rank::INACTIVE {
+            Fate::Lower
+        } else {
+            Fate::Keep
+        }
+    }
+}
+
+/// Updates the fate of a part whose values change.
+pub(crate) fn judge(part: &mut Part<'_>) {
+    if part.changes.is_empty() || !matches!(part.fate, Fate::Keep | Fate::Heal | Fate::Lower) {
+        return;
+    }
+    let volatile = part.changes.iter().all(|change| change.volatile);
+    let reconfigures = part.declared.contains(Transition::Reconfigure);
+    let stays_active = part.fate == Fate::Keep && part.now.state == State::Active && part.end == rank::ACTIVE;
+    part.fate = if volatile && reconfigures && stays_active { Fate::Reconfigure } else { Fate::Reinstall };
+    settle(part);
+}
+
+/// Returns the resources at or below some elements.
+fn leaves_of<'a>(
+    situation: &Situation<'a>,
+    names: impl IntoIterator<Item = &'a ElementName>,
+) -> HashSet<&'a ElementName> {
+    let topologies = [situation.desired, situation.installed].into_iter().flatten();
+    let topologies: Vec<&Topology> = topologies.map(|version| version.topology).collect();
+    let names: Vec<&ElementName> = names.into_iter().collect();
+    let leaves = topologies.iter().flat_map(|topology| names.iter().flat_map(|name| topology.leaves(name)));
+    leaves.map(|leaf| &leaf.name).collect()
+}
+
+/// Tells whether a part was installed from another package than the desired one.
+pub(crate) fn is_repackaged(part: &Part<'_>, options: &Options) -> bool {
+    let desired = part.after.and_then(|after| options.packages.get(&after.descriptor));
+    matches!((&part.now.package, desired), (Some(now), Some(desired)) if now != desired)
+}
+
+/// Sets the lowest rank on a part's path.
+fn settle(part: &mut Part<'_>) {
+    let start = part.now.state.rank().unwrap_or(rank::ABSENT);
+    part.low = match part.fate {
+        Fate::Keep | Fate::Reconfigure => start,
+        Fate::Add | Fate::Adopt | Fate::Repair | Fate::Reinstall | Fate::Remove => rank::ABSENT,
+        // No transition leads from Inactive back to Installed: the part is installed again.
+        Fate::Heal | Fate::Lower if part.end <= rank::INSTALLED => {
+            let below = if part.declared.has_created() { rank::CREATED } else { rank::ABSENT };
+            below.min(part.end)
+        }
+        Fate::Heal | Fate::Lower => rank::INACTIVE,
+    };
+}
