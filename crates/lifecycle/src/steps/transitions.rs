@@ -5,54 +5,11 @@ use windlass_model::work::Work;
 use windlass_model::{Element, State, Transition, Transitions};
 
 use crate::changes::{Fate, Part};
-use crate::graph::{Graph, Phase};
+use crate::constraints::Graph;
+use crate::constraints::phase::{self, Phase};
 use crate::rank;
 
-/// The phases of a plan, and the offsets of steps in phases that consist of several.
-pub(crate) mod phase {
-    use super::Phase;
-
-    /// Leftovers of failures are removed.
-    pub(crate) const CLEAR: Phase = 0;
-    /// New parts are raised (*climb*). The phase of a step is this number plus the rank that the step
-    /// reaches.
-    pub(crate) const CLIMB: Phase = 0;
-    /// Changed parts are lowered.
-    pub(crate) const CHANGE: Phase = 10;
-    /// Changed parts are raised again, numbered like `CLIMB`.
-    pub(crate) const AGAIN: Phase = 20;
-    /// Moved or removed relationships are ceased.
-    pub(crate) const CUT_OVER: Phase = 25;
-    /// Removed parts are lowered.
-    pub(crate) const OUT: Phase = 30;
-
-    /// The offsets of the steps down in `CHANGE` and `OUT`.
-    pub(crate) const STOP: Phase = 1;
-    pub(crate) const UNINSTALL: Phase = 2;
-    pub(crate) const DELETE: Phase = 3;
-}
-
-/// Returns the condition that holds at the end of a phase.
-pub(crate) fn label(number: Phase) -> String {
-    let down = |offset| match offset {
-        phase::STOP => "stopped",
-        phase::UNINSTALL => "uninstalled",
-        _ => "gone",
-    };
-    match number {
-        phase::CLEAR => "failed parts are cleaned up".to_owned(),
-        1..phase::CHANGE => format!("all parts are {}", rank::state(number)),
-        phase::CHANGE..phase::AGAIN => {
-            format!("all parts that change are {}", down(number - phase::CHANGE))
-        }
-        phase::AGAIN..phase::CUT_OVER => {
-            format!("all parts that change are {} again", rank::state(number - phase::AGAIN))
-        }
-        phase::CUT_OVER..phase::OUT => "all relationships are moved".to_owned(),
-        _ => format!("all parts are {}", down(number - phase::OUT)),
-    }
-}
-
+/// Adds the steps of a part.
 pub(crate) fn add(graph: &mut Graph, part: &mut Part<'_>) {
     descend(graph, part);
     if part.fate == Fate::Reconfigure {

@@ -14,10 +14,19 @@
 use std::collections::{BTreeSet, BinaryHeap, HashSet};
 
 use windlass_model::links::Links;
-use windlass_plan::{Draft, WaitKind, Why};
+use windlass_model::work::{Reason, Work};
+use windlass_plan::{Draft, PlanBuilder, WaitKind, Why};
 
-use crate::graph::number;
-use crate::plan::PlanBuilder;
+/// The priority of a wait: whether it may be dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Firmness {
+    /// A hard constraint, which is never dropped.
+    Rule,
+    /// A soft constraint, which is dropped if it would close a cycle.
+    Wish,
+    /// A soft constraint that is dropped before any wish is.
+    Hope,
+}
 
 /// A wait that may be dropped.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +40,7 @@ pub(crate) struct Wish {
 }
 
 /// Returns for each wish whether it is kept. Each wait and wish is examined twice.
-pub(crate) fn kept(builder: &PlanBuilder, wishes: &[Wish]) -> Vec<bool> {
+pub(crate) fn kept(builder: &PlanBuilder<Work, Reason>, wishes: &[Wish]) -> Vec<bool> {
     if wishes.is_empty() {
         return Vec::new();
     }
@@ -47,7 +56,7 @@ pub(crate) fn kept(builder: &PlanBuilder, wishes: &[Wish]) -> Vec<bool> {
 /// The order is built from its end. A step may be the last of the remaining ones on two conditions. No
 /// remaining step waits for it, and each whole that wishes to wait for it already has a step behind it.
 /// Taking a step never prevents another, so this completes if such an order exists.
-fn order(builder: &PlanBuilder, wishes: &[Wish]) -> Option<Vec<u32>> {
+fn order(builder: &PlanBuilder<Work, Reason>, wishes: &[Wish]) -> Option<Vec<u32>> {
     let count = builder.drafts().len();
     let waits = Links::group(count, builder.waits().map(|(step, on)| (number(step), number(on))));
     let mut keep = vec![0_u32; count];
@@ -97,7 +106,7 @@ struct Sort<'w> {
 }
 
 impl<'w> Sort<'w> {
-    fn new(builder: &PlanBuilder, open_wishes: &'w [Wish], places: Vec<u32>) -> Self {
+    fn new(builder: &PlanBuilder<Work, Reason>, open_wishes: &'w [Wish], places: Vec<u32>) -> Self {
         let count = builder.drafts().len();
         let by_step = (0..).zip(open_wishes).map(|(place, wish)| (number(wish.step), place));
         let waits = builder.waits().map(|(step, on)| (number(on), (step, false)));
@@ -161,15 +170,18 @@ impl<'w> Sort<'w> {
     }
 }
 
+/// Returns the number of a step in lists.
+fn number(at: Draft) -> u32 {
+    u32::try_from(at.place()).expect("places of steps are as small")
+}
+
 #[cfg(test)]
 mod tests {
-    use windlass_model::work::Reason;
-
     use super::*;
 
     #[test]
     fn no_whole_loses_all_of_its_wishes_where_another_has_one_to_spare() {
-        let mut builder = PlanBuilder::default();
+        let mut builder = PlanBuilder::<Work, Reason>::default();
         let steps = ["a is made", "a runs", "a serves", "b serves", "first tie", "second tie"];
         let [made, runs, serves, other, first, second] = steps.map(|label| builder.barrier(label));
         let why = builder.note(Reason::Phase { label: "it is a test".to_owned() });

@@ -1,41 +1,37 @@
-//! A draft of a plan: steps with phases and waits, completed by the barriers between phases.
+//! A draft of a plan: steps with phases, their waits, and soft constraints.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::DiGraph;
 use windlass_model::name::RelationshipName;
 use windlass_model::work::{Direction, Reason, Work};
-use windlass_model::{ElementName, State};
-use windlass_plan::{Draft, WaitKind, Why};
+use windlass_model::{ElementName, Relationship, State};
+use windlass_plan::{Draft, PlanBuilder, WaitKind, Why};
 
-use crate::plan::{Cycle, Plan, PlanBuilder};
-use crate::planner::Firmness;
-use crate::wishes::{self, Wish};
+use super::phase::Phase;
+use super::soft::{self, Firmness, Wish};
 
-/// The position of a step in the order of phases. Steps of one phase precede those of the next.
-pub(crate) type Phase = u8;
-
-/// A builder that collects steps and waits, and finally adds the barriers between phases.
+/// A builder that collects steps and waits. The barriers between phases are added to it last.
 ///
 /// Steps are numbers, and waits are in flat lists, as in [`PlanBuilder`]. Queries of all of them run in list
 /// order.
 #[derive(Default)]
 pub(crate) struct Graph {
-    builder: PlanBuilder,
+    builder: PlanBuilder<Work, Reason>,
     /// The relation of each step to the phases.
     stands: Vec<Stand>,
     /// Waits that may be dropped.
     wishes: Vec<Wish>,
     /// Waits that are dropped before any wish is.
     hopes: Vec<Wish>,
-    /// The number of wholes with wishes; see [`crate::wishes`].
+    /// The number of wholes with wishes; see [`super::soft`].
     wholes: u32,
 }
 
 /// The relation of a step to the phases.
 #[derive(Debug, Clone, Copy)]
-enum Stand {
+pub(crate) enum Stand {
     /// A step that waits for the phases before its own.
     Patient(Phase),
     /// A step that belongs to a phase and does not wait for earlier ones. The creation of a relationship is
@@ -53,7 +49,7 @@ impl Stand {
         }
     }
 
-    fn phase(self) -> Option<Phase> {
+    pub(crate) fn phase(self) -> Option<Phase> {
         match self {
             Self::Patient(phase) | Self::Impatient(phase) => Some(phase),
             Self::Barrier => None,
@@ -89,6 +85,12 @@ impl Graph {
     /// Adds a reason that several waits share.
     pub(crate) fn note(&mut self, reason: Reason) -> Why {
         self.builder.note(reason)
+    }
+
+    /// Adds the reason for waits that a relationship requires.
+    pub(crate) fn because(&mut self, relationship: &Relationship, rule: String) -> Why {
+        let Relationship { name, origin, .. } = relationship;
+        self.note(Reason::Relationship { relationship: name.clone(), rule, origin: origin.clone() })
     }
 
     /// Makes `step` need `on`.
@@ -155,7 +157,7 @@ impl Graph {
         for wish in &mut open {
             wish.whole = wish.whole.filter(|whole| !held.contains(whole));
         }
-        let kept = wishes::kept(&self.builder, &open);
+        let kept = soft::kept(&self.builder, &open);
         let wishes = || open.iter().zip(&kept);
         held.extend(wishes().filter(|(_, kept)| **kept).filter_map(|(wish, _)| wish.whole));
         let is_granted =
@@ -198,56 +200,8 @@ impl Graph {
         ties.collect()
     }
 
-    /// Adds the barriers between phases and orders the steps. `label` returns the condition at the end of a
-    /// phase.
-    pub(crate) fn build(mut self, label: impl Fn(Phase) -> String) -> Result<Plan, Cycle> {
-        // A cycle without phases is reported without their barriers.
-        if let Some(demanded) = self.demanded() {
-            self.add_phases(label, &demanded);
-        }
-        self.builder.build()
+    /// Returns the builder of the plan, and the relation of each step to the phases.
+    pub(crate) fn into_parts(self) -> (PlanBuilder<Work, Reason>, Vec<Stand>) {
+        (self.builder, self.stands)
     }
-
-    /// Adds a barrier behind each phase but the last.
-    ///
-    /// A step waits for the last barrier before the phase that demands it.
-    fn add_phases(&mut self, label: impl Fn(Phase) -> String, demanded: &[Phase]) {
-        let mut phases: BTreeSet<Phase> = self.stands.iter().filter_map(|stand| stand.phase()).collect();
-        phases.pop_last();
-        let mut barriers = BTreeMap::new();
-        for phase in phases {
-            let why = self.builder.note(Reason::Phase { label: label(phase) });
-            barriers.insert(phase, (self.builder.barrier(label(phase)), why));
-        }
-        let barrier_of = by_phase(|phase| barriers.get(&phase).copied());
-        let barrier_before = by_phase(|phase| barriers.range(..phase).next_back().map(|(_, found)| *found));
-        for ((step, stand), demanded) in Draft::all().zip(&self.stands).zip(demanded) {
-            if let Some((barrier, why)) = stand.phase().and_then(|phase| barrier_of[usize::from(phase)]) {
-                self.builder.wait_because(barrier, step, WaitKind::After, why);
-            }
-            if let (Stand::Patient(_), Some((barrier, why))) = (stand, barrier_before[usize::from(*demanded)])
-            {
-                self.builder.wait_because(step, barrier, WaitKind::After, why);
-            }
-        }
-    }
-
-    /// Returns for each step the earliest phase that demands it: its own, or that of a dependent step.
-    ///
-    /// A step that an earlier phase demands waits for the barrier before that phase instead of its own.
-    /// Returns `None` if there is a cycle.
-    fn demanded(&mut self) -> Option<Vec<Phase>> {
-        let phases = self.stands.iter().map(|stand| stand.phase().unwrap_or(Phase::MAX)).collect();
-        self.builder.least_of_dependents(phases)
-    }
-}
-
-/// Returns a table with an entry for each possible phase.
-fn by_phase<T>(of: impl Fn(Phase) -> T) -> Vec<T> {
-    (0..=Phase::MAX).map(of).collect()
-}
-
-/// Returns the number of a step in lists.
-pub(crate) fn number(at: Draft) -> u32 {
-    u32::try_from(at.place()).expect("places of steps are as small")
 }

@@ -1,113 +1,23 @@
-//! The planner: combines the paths of all parts, the waits between them, and the phases into a plan.
+//! The waits of elements before they reach or leave a state: of resources, groups and assemblies.
 
 use std::collections::HashMap;
 
 use indexmap::IndexMap;
 use windlass_model::assembly::ElementKind;
-use windlass_model::resolve::NothingYet;
 use windlass_model::work::Reason;
 use windlass_model::{Element, ElementName, Topology};
 use windlass_plan::{Draft, WaitKind, Why};
 
-use crate::LifecycleError;
-use crate::changes::{Asked, Later, Part, Parts, Scope, follow_values};
-use crate::differences::{Diff, RelationshipChange};
-use crate::graph::Graph;
-use crate::plan::{OrderError, Planned};
-use crate::situation::{Options, Reads, Situation, Version};
-use crate::{rank, steps, summary};
+use super::graph::Graph;
+use super::soft::Firmness;
+use crate::changes::Parts;
+use crate::rank;
+use crate::situation::{Situation, Version};
 
-/// Plans the path from the current to the desired state.
-///
-/// # Errors
-///
-/// - [`LifecycleError::Order`]: the waits form a cycle.
-/// - [`LifecycleError::Value`]: a value cannot be resolved.
-/// - [`LifecycleError::Unknown`]: the options name an element that neither version has.
-pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, LifecycleError> {
-    check_names(situation, options)?;
-    let mut parts = decided(situation, options);
-    let scope = Scope::of(&parts, situation, options)?;
-    let mut undone = Diff::default();
-    if let Some(scope) = &scope {
-        undone = left_undone(situation, options, scope);
-        scope.freeze(&mut parts);
-    }
-    follow_values(&mut parts, situation);
-    // Most parts have three steps and read one output. Unused capacity costs nothing.
-    let mut graph = Graph::with_capacity(4 * parts.list.len(), 2 * parts.list.len());
-    for part in &mut parts.list {
-        steps::add(&mut graph, part);
-    }
-    let mut planner = Planner {
-        situation: *situation,
-        options,
-        scope,
-        parts,
-        graph,
-        reached: HashMap::new(),
-        left: HashMap::new(),
-        holds: Holds::new(),
-        releases: Holds::new(),
-        relationships: Vec::new(),
-        undone: Vec::new(),
-    };
-    planner.readers_up()?;
-    planner.readers_down()?;
-    planner.relationships()?;
-    planner.finish_holds();
-    planner.graph.settle_wishes();
-    let Planner { parts, graph, mut relationships, scope, undone: untied, .. } = planner;
-    if scope.is_some() {
-        let ties = graph.ties();
-        relationships.retain(|change| ties.contains(&(&change.assembly, &change.relationship)));
-        undone.relationships = untied;
-    }
-    let diff = summary::diff(parts, options, relationships);
-    Ok(Planned { plan: graph.build(steps::label).map_err(OrderError)?, diff, undone })
-}
-
-/// Creates the parts, and decides everything that does not depend on their values.
-fn decided<'a>(situation: &Situation<'a>, options: &Options) -> Parts<'a> {
-    let asked = Asked::new(situation, options);
-    let mut parts = Parts::new(situation, &asked);
-    parts.raise_ends(situation.desired.map(|version| version.topology), &asked);
-    parts
-}
-
-/// Returns the changes of the parts that a limited plan leaves untouched.
-fn left_undone(situation: &Situation<'_>, options: &Options, scope: &Scope) -> Diff {
-    let mut parts = decided(situation, options);
-    follow_values(&mut parts, situation);
-    let mut undone = summary::diff(parts, options, Vec::new());
-    undone.elements.retain(|change| !scope.is_acting(&change.element));
-    undone
-}
-
-fn check_names(situation: &Situation<'_>, options: &Options) -> Result<(), LifecycleError> {
-    let topologies = || [situation.desired, situation.installed].into_iter().flatten();
-    let named = options.replace.iter().chain(&options.heal).chain(&options.target);
-    let unknown = named.into_iter().find(|name| !topologies().any(|v| v.topology.get(name).is_some()));
-    match unknown {
-        None => Ok(()),
-        Some(name) => Err(LifecycleError::Unknown {
-            name: name.clone(),
-            known: topologies()
-                .flat_map(|version| version.topology.elements())
-                .filter(|element| element.parent.is_some() && element.kind != ElementKind::Reference)
-                .map(|element| element.name.clone())
-                .collect::<std::collections::BTreeSet<_>>()
-                .into_iter()
-                .collect(),
-        }),
-    }
-}
-
-pub(crate) struct Planner<'a> {
+/// The constraints between the steps of a plan: its parts, their steps, and the waits.
+pub(crate) struct Constraints<'a> {
     pub(crate) situation: Situation<'a>,
-    pub(crate) options: &'a Options,
-    /// The parts that the plan may touch; `None` if the plan is not limited.
-    pub(crate) scope: Option<Scope>,
+    /// The parts, with their steps.
     pub(crate) parts: Parts<'a>,
     pub(crate) graph: Graph,
     /// For a group or assembly, the barrier behind its parts that reach a rank. The key is its position in
@@ -118,9 +28,6 @@ pub(crate) struct Planner<'a> {
     left: HashMap<(usize, u8), Option<Draft>>,
     holds: Holds,
     releases: Holds,
-    pub(crate) relationships: Vec<RelationshipChange>,
-    /// The changes of relationships between existing parts that a limited plan skips.
-    pub(crate) undone: Vec<RelationshipChange>,
 }
 
 /// The waits of elements before they reach or leave a rank. The key is the element's position in its topology
@@ -135,18 +42,21 @@ struct Hold {
     why: Why,
 }
 
-/// The priority of a wait: whether it may be dropped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Firmness {
-    /// A hard constraint, which is never dropped.
-    Rule,
-    /// A soft constraint, which is dropped if it would close a cycle.
-    Wish,
-    /// A soft constraint that is dropped before any wish is.
-    Hope,
-}
+impl<'a> Constraints<'a> {
+    /// Creates the constraints of parts whose steps `graph` has already.
+    pub(crate) fn new(situation: &Situation<'a>, parts: Parts<'a>, graph: Graph) -> Self {
+        Self {
+            situation: *situation,
+            parts,
+            graph,
+            reached: HashMap::new(),
+            left: HashMap::new(),
+            holds: Holds::new(),
+            releases: Holds::new(),
+        }
+    }
 
-impl<'a> Planner<'a> {
+    /// Returns the desired topology.
     pub(crate) fn desired(&self) -> Option<&'a Topology> {
         self.situation.desired.map(|version| version.topology)
     }
@@ -154,47 +64,6 @@ impl<'a> Planner<'a> {
     /// Returns the topology that the existing parts were installed from.
     pub(crate) fn installed(&self) -> Option<&'a Topology> {
         self.situation.installed.or(self.situation.desired).map(|version| version.topology)
-    }
-
-    /// Makes readers wait until their producers have published.
-    fn readers_up(&mut self) -> Result<(), LifecycleError> {
-        let Some(desired) = self.situation.desired else { return Ok(()) };
-        let later = Later { lookup: desired.lookup, parts: &self.parts };
-        let mut reads = Reads::all(desired.topology, &later);
-        for part in &self.parts.list {
-            let first = part.steps.up_to(rank::ABSENT).or(part.steps.reconfigure());
-            let (Some(step), Some(element)) = (first, part.after) else { continue };
-            for read in reads.element(part.after_at, element)? {
-                let Some(producer) = self.parts.at(read.place) else { continue };
-                if let Some(published) = producer.publishing() {
-                    let why = self.graph.note(read.by_element(&part.name, &producer.name));
-                    self.graph.need(step, published, why);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Makes producers wait until their readers are uninstalled or have other values.
-    fn readers_down(&mut self) -> Result<(), LifecycleError> {
-        let Some(installed) = self.installed() else { return Ok(()) };
-        if !self.parts.any_before {
-            return Ok(());
-        }
-        let moves = |part: &&Part<'_>| part.steps.lowest().is_some() || part.steps.reconfigure().is_some();
-        // Without published outputs, every output of a driver counts as read.
-        let mut reads = Reads::all(installed, &NothingYet);
-        for part in self.parts.list.iter().filter(moves) {
-            let Some(element) = part.before else { continue };
-            for read in reads.element(part.before_at, element)? {
-                let Some(producer) = self.parts.get(read.producer) else { continue };
-                if let Some((leaving, on, kind, firmness)) = reader_first(part, producer) {
-                    let why = self.graph.note(read.by_element(&part.name, &producer.name));
-                    self.graph.wait_firmly(leaving, on, kind, firmness, why);
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Returns the step or barrier after which an element is at a rank.
@@ -288,11 +157,12 @@ impl<'a> Planner<'a> {
         add(&mut self.releases, installed, name, rank, Hold { until, firmness, why });
     }
 
-    /// Turns holds into waits.
-    fn finish_holds(&mut self) {
+    /// Turns holds into waits, and soft constraints into waits as far as an order exists.
+    pub(crate) fn settle(&mut self) {
         let (holds, releases) = (std::mem::take(&mut self.holds), std::mem::take(&mut self.releases));
         self.add_holds(holds, true);
         self.add_holds(releases, false);
+        self.graph.settle_wishes();
     }
 
     /// Adds the waits of holds to the steps that reach (`up`) or leave a rank.
@@ -352,17 +222,4 @@ fn add(holds: &mut Holds, of: Option<Version<'_>>, name: &ElementName, rank: u8,
     if let Some(place) = of.and_then(|version| version.topology.position(name)) {
         holds.entry((place, rank)).or_default().push(hold);
     }
-}
-
-/// Returns the step of a producer that waits, the step of its reader that it waits for, and how it waits.
-fn reader_first(reader: &Part<'_>, producer: &Part<'_>) -> Option<(Draft, Draft, WaitKind, Firmness)> {
-    let leaving = producer.leaving(rank::INSTALLED)?;
-    let kind = if producer.is_unwell() { WaitKind::After } else { WaitKind::Needs };
-    if let Some(gone) = reader.steps.lowest().filter(|_| reader.low < rank::INSTALLED) {
-        return Some((leaving, gone, kind, Firmness::Rule));
-    }
-    // A reader that stays should get its new values before its producer is removed. That is impossible if
-    // their new producer waits for that removal.
-    let changed = reader.steps.reconfigure().filter(|_| producer.end == rank::ABSENT)?;
-    Some((leaving, changed, kind, Firmness::Wish))
 }
