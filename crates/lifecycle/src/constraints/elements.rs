@@ -162,7 +162,7 @@ impl<'a> Constraints<'a> {
         let (holds, releases) = (std::mem::take(&mut self.holds), std::mem::take(&mut self.releases));
         self.add_holds(holds, true);
         self.add_holds(releases, false);
-        self.graph.settle_wishes();
+        self.graph.settle_soft_constraints();
     }
 
     /// Adds the waits of holds to the steps that reach (`up`) or leave a rank.
@@ -175,18 +175,18 @@ impl<'a> Constraints<'a> {
             let name = &topology.elements()[place].name;
             let leaves = topology.leaves(name);
             let steps = self.steps_at(&leaves, rank, up);
-            let (mut until, mut wishes): (Vec<Hold>, Vec<Hold>) =
+            let (mut until, mut soft): (Vec<Hold>, Vec<Hold>) =
                 all.into_iter().partition(|hold| hold.firmness == Firmness::Rule);
             if steps.len() > 1 && until.len() > 1 {
                 until = vec![self.held_at_gate(name, rank, up, until)];
             }
             if up && leaves.len() == steps.len() {
-                for hold in wishes.drain(..) {
+                for hold in soft.drain(..) {
                     self.graph.wait_as_whole(&steps, hold.until, hold.why);
                 }
             }
             for (step, kind) in steps {
-                for Hold { until, firmness, why } in until.iter().chain(&wishes).copied() {
+                for Hold { until, firmness, why } in until.iter().chain(&soft).copied() {
                     self.graph.wait_firmly(step, until, kind, firmness, why);
                 }
             }

@@ -10,7 +10,7 @@ use windlass_model::{ElementName, Relationship, State};
 use windlass_plan::{Draft, PlanBuilder, WaitKind, Why};
 
 use super::phase::Phase;
-use super::soft::{self, Firmness, Wish};
+use super::soft::{self, Firmness, SoftConstraint};
 
 /// A builder that collects steps and waits. The barriers between phases are added to it last.
 ///
@@ -22,10 +22,10 @@ pub(crate) struct Graph {
     /// The relation of each step to the phases.
     stands: Vec<Stand>,
     /// Waits that may be dropped.
-    wishes: Vec<Wish>,
-    /// Waits that are dropped before any wish is.
-    hopes: Vec<Wish>,
-    /// The number of wholes with wishes; see [`super::soft`].
+    strong: Vec<SoftConstraint>,
+    /// Waits that are dropped before any of `strong` is.
+    weak: Vec<SoftConstraint>,
+    /// The number of wholes with soft constraints; see [`super::soft`].
     wholes: u32,
 }
 
@@ -114,17 +114,18 @@ impl Graph {
     ) {
         match firmness {
             Firmness::Rule => self.wait(step, on, kind, why),
-            Firmness::Wish => self.wishes.push(Wish { step, on, kind, why, whole: None }),
-            Firmness::Hope => self.hopes.push(Wish { step, on, kind, why, whole: None }),
+            Firmness::Wish => self.strong.push(SoftConstraint { step, on, kind, why, whole: None }),
+            Firmness::Hope => self.weak.push(SoftConstraint { step, on, kind, why, whole: None }),
         }
     }
 
-    /// Adds a wish to wait for `on` to each of some steps, which together form a whole: at least one wish is
-    /// kept.
+    /// Makes each of some steps wait for `on` by a soft constraint.
+    ///
+    /// The steps form a whole: at least one of the constraints is kept.
     pub(crate) fn wait_as_whole(&mut self, steps: &[(Draft, WaitKind)], on: Draft, why: Why) {
         let whole = Some(self.wholes);
         self.wholes += 1;
-        self.wishes.extend(steps.iter().map(|(step, kind)| Wish {
+        self.strong.extend(steps.iter().map(|(step, kind)| SoftConstraint {
             step: *step,
             on,
             kind: *kind,
@@ -133,50 +134,50 @@ impl Graph {
         }));
     }
 
-    /// Turns wishes into waits, then hopes, except those that would close a cycle.
-    pub(crate) fn settle_wishes(&mut self) {
-        self.settle();
-        self.wishes = std::mem::take(&mut self.hopes);
-        self.settle();
+    /// Turns soft constraints into waits, except those that would close a cycle.
+    pub(crate) fn settle_soft_constraints(&mut self) {
+        let (strong, weak) = (std::mem::take(&mut self.strong), std::mem::take(&mut self.weak));
+        self.settle(strong);
+        self.settle(weak);
     }
 
-    /// Turns wishes into waits.
+    /// Turns soft constraints of one priority into waits.
     ///
-    /// A wish outside all cycles is granted immediately. The other wishes are granted as far as an order
-    /// exists. If a whole could keep none of its wishes, it gets all of them, and planning reports the cycle.
-    fn settle(&mut self) {
-        if self.wishes.is_empty() {
+    /// A constraint outside all cycles is always kept. The others are kept as far as an order exists. If a
+    /// whole could keep none of its constraints, it keeps all of them, and planning reports the cycle.
+    fn settle(&mut self, soft: Vec<SoftConstraint>) {
+        if soft.is_empty() {
             return;
         }
-        let component = self.components();
-        let (mut open, granted): (Vec<Wish>, Vec<Wish>) = std::mem::take(&mut self.wishes)
-            .into_iter()
-            .partition(|wish| component[wish.on.place()] == component[wish.step.place()]);
-        let mut held: HashSet<u32> = granted.iter().filter_map(|wish| wish.whole).collect();
-        self.grant(granted);
-        for wish in &mut open {
-            wish.whole = wish.whole.filter(|whole| !held.contains(whole));
+        let component = self.components(&soft);
+        let (mut open, acyclic): (Vec<SoftConstraint>, Vec<SoftConstraint>) =
+            soft.into_iter().partition(|one| component[one.on.place()] == component[one.step.place()]);
+        let mut held: HashSet<u32> = acyclic.iter().filter_map(|one| one.whole).collect();
+        self.keep(acyclic);
+        for one in &mut open {
+            one.whole = one.whole.filter(|whole| !held.contains(whole));
         }
         let kept = soft::kept(&self.builder, &open);
-        let wishes = || open.iter().zip(&kept);
-        held.extend(wishes().filter(|(_, kept)| **kept).filter_map(|(wish, _)| wish.whole));
-        let is_granted =
-            |wish: &Wish, kept: bool| kept || wish.whole.is_some_and(|whole| !held.contains(&whole));
-        self.grant(wishes().filter(|(wish, kept)| is_granted(wish, **kept)).map(|(wish, _)| *wish));
+        let choices = || open.iter().zip(&kept);
+        held.extend(choices().filter(|(_, kept)| **kept).filter_map(|(one, _)| one.whole));
+        let is_kept =
+            |one: &SoftConstraint, kept: bool| kept || one.whole.is_some_and(|whole| !held.contains(&whole));
+        self.keep(choices().filter(|(one, kept)| is_kept(one, **kept)).map(|(one, _)| *one));
     }
 
-    fn grant(&mut self, wishes: impl IntoIterator<Item = Wish>) {
-        for Wish { step, on, kind, why, .. } in wishes {
+    /// Turns soft constraints into waits.
+    fn keep(&mut self, soft: impl IntoIterator<Item = SoftConstraint>) {
+        for SoftConstraint { step, on, kind, why, .. } in soft {
             self.wait(step, on, kind, why);
         }
     }
 
     /// Returns the number of each step's strongly connected component.
     ///
-    /// Two steps have the same number if each waits for the other, with wishes counted as waits.
-    fn components(&self) -> Vec<usize> {
-        let wishes = self.wishes.iter().map(|wish| (wish.step, wish.on));
-        let edges = self.builder.waits().chain(wishes).map(|(step, on)| (step.place(), on.place()));
+    /// Two steps have the same number if each waits for the other, with soft constraints counted as waits.
+    fn components(&self, soft: &[SoftConstraint]) -> Vec<usize> {
+        let soft = soft.iter().map(|one| (one.step, one.on));
+        let edges = self.builder.waits().chain(soft).map(|(step, on)| (step.place(), on.place()));
         let mut graph: DiGraph<(), (), usize> = DiGraph::from_edges(edges);
         while graph.node_count() < self.stands.len() {
             graph.add_node(());

@@ -1,15 +1,15 @@
-//! The choice of wishes to keep if all of them together would form a cycle.
+//! The choice of soft constraints to keep if all of them together would form a cycle.
 //!
-//! The waits of a plan form an acyclic graph, or there is no plan. *Wishes* are additional edges that may be
-//! dropped. Dropping as few as possible is the feedback arc set problem. A good answer in one pass is enough,
-//! with one requirement. Wishes may belong to a *whole*: an assembly or a group whose parts all wish to wait
-//! for the same step. A whole must keep one of its wishes.
+//! The waits of a plan form an acyclic graph, or there is no plan. *Soft constraints* are additional edges
+//! that may be dropped. Dropping as few as possible is the feedback arc set problem. A good answer in one pass
+//! is enough, with one requirement. Soft constraints may belong to a *whole*: an assembly or a group whose
+//! parts should all wait for the same step. A whole must keep one of its constraints.
 //!
-//! 1. [`order`] finds an order of the steps in which each whole can keep a wish. It is Kahn's algorithm,
-//!    backwards.
-//! 2. [`Sort`] takes the steps by Kahn's algorithm, with wishes treated as waits. If no step is free, it
-//!    picks a step that only wishes hold back: the earliest in that order. That step's open wishes are
-//!    dropped, and it is taken.
+//! 1. [`order`] finds an order of the steps in which each whole can keep a constraint. It is Kahn's
+//!    algorithm, backwards.
+//! 2. [`Sort`] takes the steps by Kahn's algorithm, with soft constraints treated as waits. If no step is
+//!    free, it picks a step that only soft constraints hold back: the earliest in that order. That step's
+//!    open constraints are dropped, and it is taken.
 
 use std::collections::{BTreeSet, BinaryHeap, HashSet};
 
@@ -30,43 +30,44 @@ pub(crate) enum Firmness {
 
 /// A wait that may be dropped.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wish {
+pub(crate) struct SoftConstraint {
     pub(crate) step: Draft,
     pub(crate) on: Draft,
     pub(crate) kind: WaitKind,
     pub(crate) why: Why,
-    /// The whole that the wish belongs to. Of the wishes with the same number, not all may be dropped.
+    /// The whole that it belongs to. Of the constraints with the same number, not all may be dropped.
     pub(crate) whole: Option<u32>,
 }
 
-/// Returns for each wish whether it is kept. Each wait and wish is examined twice.
-pub(crate) fn kept(builder: &PlanBuilder<Work, Reason>, wishes: &[Wish]) -> Vec<bool> {
-    if wishes.is_empty() {
+/// Returns for each soft constraint whether it is kept. Each wait and each constraint is examined twice.
+pub(crate) fn kept(builder: &PlanBuilder<Work, Reason>, soft: &[SoftConstraint]) -> Vec<bool> {
+    if soft.is_empty() {
         return Vec::new();
     }
-    let places = order(builder, wishes).unwrap_or_else(|| (0..).take(builder.drafts().len()).collect());
-    Sort::new(builder, wishes, places).kept()
+    let places = order(builder, soft).unwrap_or_else(|| (0..).take(builder.drafts().len()).collect());
+    Sort::new(builder, soft, places).kept()
 }
 
-/// Returns the position of each step in an order that lets each whole keep a wish.
+/// Returns the position of each step in an order that lets each whole keep a soft constraint.
 ///
-/// In this order, some step of each whole follows the step that the whole wishes to wait for. All other
-/// wishes are ignored. Returns `None` if no such order exists.
+/// In this order, some step of each whole follows the step that the whole should wait for. All other soft
+/// constraints are ignored. Returns `None` if no such order exists.
 ///
 /// The order is built from its end. A step may be the last of the remaining ones on two conditions. No
-/// remaining step waits for it, and each whole that wishes to wait for it already has a step behind it.
+/// remaining step waits for it, and each whole that should wait for it already has a step behind it.
 /// Taking a step never prevents another, so this completes if such an order exists.
-fn order(builder: &PlanBuilder<Work, Reason>, wishes: &[Wish]) -> Option<Vec<u32>> {
+fn order(builder: &PlanBuilder<Work, Reason>, soft: &[SoftConstraint]) -> Option<Vec<u32>> {
     let count = builder.drafts().len();
     let waits = Links::group(count, builder.waits().map(|(step, on)| (number(step), number(on))));
     let mut keep = vec![0_u32; count];
     builder.waits().for_each(|(_, on)| keep[on.place()] += 1);
-    let wholes = || wishes.iter().filter_map(|wish| Some((wish.whole?, wish)));
+    let wholes = || soft.iter().filter_map(|constraint| Some((constraint.whole?, constraint)));
     let mut open: HashSet<u32> = HashSet::new();
-    for (whole, wish) in wholes() {
-        keep[wish.on.place()] += u32::from(open.insert(whole));
+    for (whole, constraint) in wholes() {
+        keep[constraint.on.place()] += u32::from(open.insert(whole));
     }
-    let by_step = wholes().map(|(whole, wish)| (number(wish.step), (whole, number(wish.on))));
+    let by_step =
+        wholes().map(|(whole, constraint)| (number(constraint.step), (whole, number(constraint.on))));
     let wholes_of = Links::group(count, by_step);
 
     // The heap returns the last step first, which keeps the original order of the steps if possible.
@@ -90,74 +91,74 @@ fn order(builder: &PlanBuilder<Work, Reason>, wishes: &[Wish]) -> Option<Vec<u32
 }
 
 /// A topological sort that drops some edges.
-struct Sort<'w> {
-    open_wishes: &'w [Wish],
-    /// The position of each step in the order in which wishes are dropped.
+struct Sort<'s> {
+    soft: &'s [SoftConstraint],
+    /// The position of each step in the order in which soft constraints are dropped.
     places: Vec<u32>,
-    /// The wishes of each step.
-    wishes_of: Links<u32>,
-    /// The steps that wait for each step, and whether that wait is a wish.
+    /// The soft constraints of each step, by their positions.
+    soft_of: Links<u32>,
+    /// The steps that wait for each step, and whether that wait is soft.
     dependents: Links<(Draft, bool)>,
-    /// The numbers of open waits and open wishes of each step.
+    /// The numbers of open waits and open soft constraints of each step.
     waits: Vec<u32>,
-    wishes: Vec<u32>,
+    soft_waits: Vec<u32>,
     /// Whether each step has been taken.
     taken: Vec<bool>,
 }
 
-impl<'w> Sort<'w> {
-    fn new(builder: &PlanBuilder<Work, Reason>, open_wishes: &'w [Wish], places: Vec<u32>) -> Self {
+impl<'s> Sort<'s> {
+    fn new(builder: &PlanBuilder<Work, Reason>, soft: &'s [SoftConstraint], places: Vec<u32>) -> Self {
         let count = builder.drafts().len();
-        let by_step = (0..).zip(open_wishes).map(|(place, wish)| (number(wish.step), place));
+        let by_step = (0..).zip(soft).map(|(place, constraint)| (number(constraint.step), place));
         let waits = builder.waits().map(|(step, on)| (number(on), (step, false)));
-        let wishes = open_wishes.iter().map(|wish| (number(wish.on), (wish.step, true)));
+        let soft_waits = soft.iter().map(|constraint| (number(constraint.on), (constraint.step, true)));
         let mut sort = Self {
-            open_wishes,
+            soft,
             places,
-            wishes_of: Links::group(count, by_step),
-            dependents: Links::group(count, waits.chain(wishes)),
+            soft_of: Links::group(count, by_step),
+            dependents: Links::group(count, waits.chain(soft_waits)),
             waits: vec![0; count],
-            wishes: vec![0; count],
+            soft_waits: vec![0; count],
             taken: vec![false; count],
         };
         builder.waits().for_each(|(step, _)| sort.waits[step.place()] += 1);
-        for wish in open_wishes {
-            sort.wishes[wish.step.place()] += 1;
+        for constraint in soft {
+            sort.soft_waits[constraint.step.place()] += 1;
         }
         sort
     }
 
-    /// Takes all steps in order, and drops wishes if no step is free. Returns for each wish whether it was
-    /// kept.
+    /// Takes all steps in order, and drops soft constraints if no step is free. Returns for each of them
+    /// whether it was kept.
     fn kept(mut self) -> Vec<bool> {
-        let mut kept = vec![true; self.open_wishes.len()];
-        let is_free = |at: &Draft| self.waits[at.place()] + self.wishes[at.place()] == 0;
+        let mut kept = vec![true; self.soft.len()];
+        let is_free = |at: &Draft| self.waits[at.place()] + self.soft_waits[at.place()] == 0;
         let steps = Draft::all().take(self.taken.len());
         let mut free: Vec<Draft> = steps.clone().filter(is_free).collect();
-        // The steps that only wishes hold back, in the order of their positions.
-        let is_kept_back = |at: &Draft| self.waits[at.place()] == 0 && self.wishes[at.place()] > 0;
+        // The steps that only soft constraints hold back, in the order of their positions.
+        let is_kept_back = |at: &Draft| self.waits[at.place()] == 0 && self.soft_waits[at.place()] > 0;
         let mut kept_back: BTreeSet<(u32, Draft)> =
             steps.filter(is_kept_back).map(|at| (self.places[at.place()], at)).collect();
         loop {
             let Some(at) = free.pop() else {
                 let Some((_, at)) = kept_back.pop_first() else { break };
-                for wish in self.wishes_of.of(number(at)) {
-                    kept[*wish as usize] = self.taken[self.open_wishes[*wish as usize].on.place()];
+                for constraint in self.soft_of.of(number(at)) {
+                    kept[*constraint as usize] = self.taken[self.soft[*constraint as usize].on.place()];
                 }
-                self.wishes[at.place()] = 0;
+                self.soft_waits[at.place()] = 0;
                 free.push(at);
                 continue;
             };
             if std::mem::replace(&mut self.taken[at.place()], true) {
                 continue;
             }
-            for (dependent, wish) in self.dependents.of(number(at)) {
+            for (dependent, is_soft) in self.dependents.of(number(at)) {
                 let place = dependent.place();
-                let open = if *wish { &mut self.wishes } else { &mut self.waits };
+                let open = if *is_soft { &mut self.soft_waits } else { &mut self.waits };
                 open[place] = open[place].saturating_sub(1);
                 if self.waits[place] == 0 && !self.taken[place] {
                     let own = (self.places[place], *dependent);
-                    if self.wishes[place] == 0 {
+                    if self.soft_waits[place] == 0 {
                         kept_back.remove(&own);
                         free.push(*dependent);
                     } else {
@@ -180,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_whole_loses_all_of_its_wishes_where_another_has_one_to_spare() {
+    fn a_whole_keeps_one_soft_constraint_if_another_whole_can_drop_one() {
         let mut builder = PlanBuilder::<Work, Reason>::default();
         let steps = ["a is made", "a runs", "a serves", "b serves", "first tie", "second tie"];
         let [made, runs, serves, other, first, second] = steps.map(|label| builder.barrier(label));
@@ -188,9 +189,10 @@ mod tests {
         for (step, on) in [(runs, made), (serves, runs), (first, other), (second, runs)] {
             builder.wait_because(step, on, WaitKind::Needs, why);
         }
-        let wish = |step, on, whole| Wish { step, on, kind: WaitKind::Needs, why, whole: Some(whole) };
-        // The first step would drop the only wish of its whole.
-        let wishes = [wish(made, first, 0), wish(other, second, 1), wish(serves, second, 1)];
-        assert_eq!(kept(&builder, &wishes), [true, false, true]);
+        let soft =
+            |step, on, whole| SoftConstraint { step, on, kind: WaitKind::Needs, why, whole: Some(whole) };
+        // The first step would drop the only constraint of its whole.
+        let constraints = [soft(made, first, 0), soft(other, second, 1), soft(serves, second, 1)];
+        assert_eq!(kept(&builder, &constraints), [true, false, true]);
     }
 }

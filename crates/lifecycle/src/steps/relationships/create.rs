@@ -296,7 +296,7 @@ fn undo_first<'a>(
 /// Keeps the old pairs of a target until their replacement is ready. If the replacement fails, the old
 /// pairs stay.
 ///
-/// The wait is a hope, because a new source may itself wait for a part that is lowered.
+/// The wait is a weak soft constraint, because a new source may itself wait for a part that is lowered.
 fn cease_late<'a, 'n>(
     constraints: &mut Constraints<'a>,
     new: &Relationship,
