@@ -9,7 +9,7 @@ use windlass_model::{Element, ElementName, Topology};
 use windlass_plan::{Draft, WaitKind, Why};
 
 use super::graph::Graph;
-use super::soft::Firmness;
+use super::soft::Priority;
 use crate::changes::Parts;
 use crate::rank;
 use crate::situation::{Situation, Version};
@@ -38,7 +38,7 @@ type Holds = IndexMap<(usize, u8), Vec<Hold>>;
 #[derive(Clone, Copy)]
 struct Hold {
     until: Draft,
-    firmness: Firmness,
+    priority: Priority,
     why: Why,
 }
 
@@ -131,7 +131,7 @@ impl<'a> Constraints<'a> {
             self.situation.desired,
             name,
             rank,
-            Hold { until, firmness: Firmness::Rule, why },
+            Hold { until, priority: Priority::Required, why },
         );
     }
 
@@ -140,8 +140,9 @@ impl<'a> Constraints<'a> {
     /// An assembly or a group reaches a rank with its last part. So its parts get soft constraints: parts
     /// that others in it demand early may go ahead.
     pub(crate) fn hold_whole(&mut self, element: &Element, rank: u8, until: Draft, why: Why) {
-        let firmness = if element.kind == ElementKind::Resource { Firmness::Rule } else { Firmness::Wish };
-        add(&mut self.holds, self.situation.desired, &element.name, rank, Hold { until, firmness, why });
+        let priority =
+            if element.kind == ElementKind::Resource { Priority::Required } else { Priority::Strong };
+        add(&mut self.holds, self.situation.desired, &element.name, rank, Hold { until, priority, why });
     }
 
     /// Makes all parts of an element wait before they leave a rank.
@@ -150,11 +151,11 @@ impl<'a> Constraints<'a> {
         name: &ElementName,
         rank: u8,
         until: Draft,
-        firmness: Firmness,
+        priority: Priority,
         why: Why,
     ) {
         let installed = self.situation.installed.or(self.situation.desired);
-        add(&mut self.releases, installed, name, rank, Hold { until, firmness, why });
+        add(&mut self.releases, installed, name, rank, Hold { until, priority, why });
     }
 
     /// Turns holds into waits, and soft constraints into waits as far as an order exists.
@@ -176,7 +177,7 @@ impl<'a> Constraints<'a> {
             let leaves = topology.leaves(name);
             let steps = self.steps_at(&leaves, rank, up);
             let (mut until, mut soft): (Vec<Hold>, Vec<Hold>) =
-                all.into_iter().partition(|hold| hold.firmness == Firmness::Rule);
+                all.into_iter().partition(|hold| hold.priority == Priority::Required);
             if steps.len() > 1 && until.len() > 1 {
                 until = vec![self.held_at_gate(name, rank, up, until)];
             }
@@ -186,8 +187,8 @@ impl<'a> Constraints<'a> {
                 }
             }
             for (step, kind) in steps {
-                for Hold { until, firmness, why } in until.iter().chain(&soft).copied() {
-                    self.graph.wait_firmly(step, until, kind, firmness, why);
+                for Hold { until, priority, why } in until.iter().chain(&soft).copied() {
+                    self.graph.constrain(step, until, kind, priority, why);
                 }
             }
         }
@@ -201,7 +202,7 @@ impl<'a> Constraints<'a> {
             self.graph.need(gate, until, why);
         }
         let why = self.graph.note(Reason::Nesting { element: name.clone() });
-        Hold { until: gate, firmness: Firmness::Rule, why }
+        Hold { until: gate, priority: Priority::Required, why }
     }
 
     /// Returns the steps in which parts reach or leave a rank.

@@ -10,7 +10,7 @@ use windlass_model::{ElementName, Relationship, State};
 use windlass_plan::{Draft, PlanBuilder, WaitKind, Why};
 
 use super::phase::Phase;
-use super::soft::{self, Firmness, SoftConstraint};
+use super::soft::{self, Priority, SoftConstraint};
 
 /// A builder that collects steps and waits. The barriers between phases are added to it last.
 ///
@@ -104,18 +104,11 @@ impl Graph {
     }
 
     /// Makes `step` wait for `on`. A soft constraint that would close a cycle is dropped later.
-    pub(crate) fn wait_firmly(
-        &mut self,
-        step: Draft,
-        on: Draft,
-        kind: WaitKind,
-        firmness: Firmness,
-        why: Why,
-    ) {
-        match firmness {
-            Firmness::Rule => self.wait(step, on, kind, why),
-            Firmness::Wish => self.strong.push(SoftConstraint { step, on, kind, why, whole: None }),
-            Firmness::Hope => self.weak.push(SoftConstraint { step, on, kind, why, whole: None }),
+    pub(crate) fn constrain(&mut self, step: Draft, on: Draft, kind: WaitKind, priority: Priority, why: Why) {
+        match priority {
+            Priority::Required => self.wait(step, on, kind, why),
+            Priority::Strong => self.strong.push(SoftConstraint { step, on, kind, why, whole: None }),
+            Priority::Weak => self.weak.push(SoftConstraint { step, on, kind, why, whole: None }),
         }
     }
 

@@ -9,4 +9,4 @@ mod soft;
 pub(crate) use elements::Constraints;
 pub(crate) use graph::{Graph, Stand};
 pub(crate) use outputs::{readers_down, readers_up};
-pub(crate) use soft::Firmness;
+pub(crate) use soft::Priority;

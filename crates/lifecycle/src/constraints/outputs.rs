@@ -4,7 +4,7 @@ use windlass_model::resolve::{NothingYet, ResolveError};
 use windlass_plan::{Draft, WaitKind};
 
 use super::elements::Constraints;
-use super::soft::Firmness;
+use super::soft::Priority;
 use crate::changes::{Later, Part};
 use crate::rank;
 use crate::situation::Reads;
@@ -43,9 +43,9 @@ pub(crate) fn readers_down(constraints: &mut Constraints<'_>) -> Result<(), Reso
         let Some(element) = part.before else { continue };
         for read in reads.element(part.before_at, element)? {
             let Some(producer) = parts.get(read.producer) else { continue };
-            if let Some((leaving, on, kind, firmness)) = reader_first(part, producer) {
+            if let Some((leaving, on, kind, priority)) = reader_first(part, producer) {
                 let why = graph.note(read.by_element(&part.name, &producer.name));
-                graph.wait_firmly(leaving, on, kind, firmness, why);
+                graph.constrain(leaving, on, kind, priority, why);
             }
         }
     }
@@ -53,14 +53,14 @@ pub(crate) fn readers_down(constraints: &mut Constraints<'_>) -> Result<(), Reso
 }
 
 /// Returns the step of a producer that waits, the step of its reader that it waits for, and how it waits.
-fn reader_first(reader: &Part<'_>, producer: &Part<'_>) -> Option<(Draft, Draft, WaitKind, Firmness)> {
+fn reader_first(reader: &Part<'_>, producer: &Part<'_>) -> Option<(Draft, Draft, WaitKind, Priority)> {
     let leaving = producer.leaving(rank::INSTALLED)?;
     let kind = if producer.is_unwell() { WaitKind::After } else { WaitKind::Needs };
     if let Some(gone) = reader.steps.lowest().filter(|_| reader.low < rank::INSTALLED) {
-        return Some((leaving, gone, kind, Firmness::Rule));
+        return Some((leaving, gone, kind, Priority::Required));
     }
     // A reader that stays should get its new values before its producer is removed. That is impossible if
     // their new producer waits for that removal.
     let changed = reader.steps.reconfigure().filter(|_| producer.end == rank::ABSENT)?;
-    Some((leaving, changed, kind, Firmness::Wish))
+    Some((leaving, changed, kind, Priority::Strong))
 }

@@ -19,13 +19,13 @@ use windlass_plan::{Draft, PlanBuilder, WaitKind, Why};
 
 /// The priority of a wait: whether it may be dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Firmness {
+pub(crate) enum Priority {
     /// A hard constraint, which is never dropped.
-    Rule,
+    Required,
     /// A soft constraint, which is dropped if it would close a cycle.
-    Wish,
-    /// A soft constraint that is dropped before any wish is.
-    Hope,
+    Strong,
+    /// A soft constraint that is dropped before any strong one is.
+    Weak,
 }
 
 /// A wait that may be dropped.

@@ -12,7 +12,7 @@ use super::diff::Skipped;
 use super::relation::{Node, Relation, RelationshipPlanner, is_order_only, is_outdated, listed};
 use crate::changes::{Reach, Stance};
 use crate::constraints::phase::{self, Phase};
-use crate::constraints::{Constraints, Firmness};
+use crate::constraints::{Constraints, Priority};
 use crate::rank;
 use crate::situation::Current;
 
@@ -116,7 +116,7 @@ fn cease_at<'a>(
     after_target_rests(constraints, old, target.element, rank, step);
     let rule = format!("it is ceased before target {} leaves {state}", target.element.name.local());
     let why = constraints.graph.because(old, rule);
-    constraints.hold_leaving(&target.element.name, rank, step, Firmness::Rule, why);
+    constraints.hold_leaving(&target.element.name, rank, step, Priority::Required, why);
     step
 }
 
@@ -142,7 +142,7 @@ fn after_target_rests<'a>(
         if let Some(stop) = part.steps.leave(rank::ACTIVE).filter(|stop| part.leaving(rank) != Some(*stop)) {
             let rule = format!("target {} is stopped first", leaf.name.local());
             let why = constraints.graph.because(old, rule);
-            constraints.graph.wait_firmly(step, stop, WaitKind::Needs, Firmness::Wish, why);
+            constraints.graph.constrain(step, stop, WaitKind::Needs, Priority::Strong, why);
         }
     }
 }
@@ -175,7 +175,7 @@ fn hold_sources_leaving<'a>(
         let name = &node.element.name;
         let rule = format!("it is ceased before source {} leaves {}", name.local(), old.source_state);
         let why = constraints.graph.because(old, rule);
-        constraints.hold_leaving(name, rank, all, Firmness::Rule, why);
+        constraints.hold_leaving(name, rank, all, Priority::Required, why);
     }
 }
 

@@ -14,7 +14,7 @@ use super::diff::Skipped;
 use super::relation::{Node, Relation, RelationshipPlanner, is_order_only, is_outdated, listed};
 use crate::changes::{Reach, Stance, Way};
 use crate::constraints::phase::{self, Phase};
-use crate::constraints::{Constraints, Firmness};
+use crate::constraints::{Constraints, Priority};
 use crate::differences::end_properties;
 use crate::rank;
 use crate::situation::{Current, OutdatedTargets};
@@ -296,7 +296,7 @@ fn undo_first<'a>(
 /// Keeps the old pairs of a target until their replacement is ready. If the replacement fails, the old
 /// pairs stay.
 ///
-/// The wait is a weak soft constraint, because a new source may itself wait for a part that is lowered.
+/// The wait has a weak priority, because a new source may itself wait for a part that is lowered.
 fn cease_late<'a, 'n>(
     constraints: &mut Constraints<'a>,
     new: &Relationship,
@@ -311,7 +311,7 @@ fn cease_late<'a, 'n>(
         if let Some(ready) = constraints.reached(name, least) {
             let rule = format!("its replacement {} must be {} first", name.local(), rank::state(least));
             let why = constraints.graph.because(new, rule);
-            constraints.graph.wait_firmly(ceased, ready, WaitKind::Needs, Firmness::Hope, why);
+            constraints.graph.constrain(ceased, ready, WaitKind::Needs, Priority::Weak, why);
         }
     }
 }
@@ -342,7 +342,7 @@ fn after_values<'a>(
 ) {
     let rule = format!("{} must have its new values", node.element.name.local());
     let why = constraints.graph.because(new, rule);
-    constraints.graph.wait_firmly(step, given, WaitKind::Needs, Firmness::Wish, why);
+    constraints.graph.constrain(step, given, WaitKind::Needs, Priority::Strong, why);
 }
 
 /// Makes the creation of a relationship wait until an end has the rank `least`.

@@ -5,7 +5,7 @@ use windlass_model::{Modifier, Relationship, State};
 use windlass_plan::{Draft, Why};
 
 use super::relation::{Relation, is_order_only};
-use crate::constraints::{Constraints, Firmness};
+use crate::constraints::{Constraints, Priority};
 use crate::rank;
 
 /// Adds the waits of a relationship without operations: N sources and M targets cost N + M waits.
@@ -42,7 +42,7 @@ fn order_down(constraints: &mut Constraints<'_>, old: &Relationship, first: Stag
     // One step leaves both Inactive and Installed. So an order on the path up may be a cycle on the path
     // down.
     for end in then.ends {
-        constraints.hold_leaving(&end.element, then.least, gate, Firmness::Wish, why);
+        constraints.hold_leaving(&end.element, then.least, gate, Priority::Strong, why);
     }
 }
 
