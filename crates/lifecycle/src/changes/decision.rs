@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use windlass_model::{ElementName, State, Topology, Transition};
 
-use super::part::{Fate, Part};
+use super::part::{ChangeKind, Part};
 use crate::rank;
 use crate::situation::{Options, Situation};
 
@@ -27,49 +27,56 @@ impl<'a> Asked<'a> {
         goal.rank().unwrap_or(rank::ABSENT)
     }
 
-    /// Decides the last rank and the fate of a part, as far as they don't depend on its values.
+    /// Decides the last rank and the kind of change of a part, as far as they don't depend on its values.
     pub(crate) fn decide(&self, part: &mut Part<'_>) {
         if part.after.is_some() {
             part.end = part.end.max(self.goal());
         }
-        part.fate = self.fate(part);
+        part.change_kind = self.change_kind(part);
         settle(part);
     }
 
-    fn fate(&self, part: &Part<'_>) -> Fate {
-        let Some(after) = part.after else { return Fate::Remove };
+    fn change_kind(&self, part: &Part<'_>) -> ChangeKind {
+        let Some(after) = part.after else { return ChangeKind::Remove };
         let start = part.now.state.rank();
         match part.now.state {
-            State::Failed if part.now.has_remains() => return Fate::Repair,
-            State::Absent | State::Failed if self.options.adopt => return Fate::Adopt,
-            State::Absent | State::Failed => return Fate::Add,
-            _ if part.now.is_partly_removed() => return Fate::Reinstall,
+            State::Failed if part.now.has_remains() => return ChangeKind::Repair,
+            State::Absent | State::Failed if self.options.adopt => return ChangeKind::Adopt,
+            State::Absent | State::Failed => return ChangeKind::Add,
+            _ if part.now.is_partly_removed() => return ChangeKind::Reinstall,
             _ => {}
         }
         let other_type = part.before.is_some_and(|before| before.descriptor != after.descriptor);
         if other_type || is_repackaged(part, self.options) || self.replace.contains(&part.name) {
-            Fate::Reinstall
+            ChangeKind::Reinstall
         } else if part.now.state == State::Broken
             || self.heal.contains(&part.name) && start > Some(rank::INACTIVE)
         {
-            Fate::Heal
+            ChangeKind::Heal
         } else if start > Some(part.end) || part.now.may_run() && part.end <= rank::INACTIVE {
-            Fate::Lower
+            ChangeKind::Lower
         } else {
-            Fate::Keep
+            ChangeKind::Keep
         }
     }
 }
 
-/// Updates the fate of a part whose values change.
+/// Updates the change of a part whose values change.
 pub(crate) fn judge(part: &mut Part<'_>) {
-    if part.changes.is_empty() || !matches!(part.fate, Fate::Keep | Fate::Heal | Fate::Lower) {
+    if part.changes.is_empty()
+        || !matches!(part.change_kind, ChangeKind::Keep | ChangeKind::Heal | ChangeKind::Lower)
+    {
         return;
     }
     let volatile = part.changes.iter().all(|change| change.volatile);
     let reconfigures = part.declared.contains(Transition::Reconfigure);
-    let stays_active = part.fate == Fate::Keep && part.now.state == State::Active && part.end == rank::ACTIVE;
-    part.fate = if volatile && reconfigures && stays_active { Fate::Reconfigure } else { Fate::Reinstall };
+    let stays_active =
+        part.change_kind == ChangeKind::Keep && part.now.state == State::Active && part.end == rank::ACTIVE;
+    part.change_kind = if volatile && reconfigures && stays_active {
+        ChangeKind::Reconfigure
+    } else {
+        ChangeKind::Reinstall
+    };
     settle(part);
 }
 
@@ -94,14 +101,18 @@ pub(crate) fn is_repackaged(part: &Part<'_>, options: &Options) -> bool {
 /// Sets the lowest rank on a part's path.
 fn settle(part: &mut Part<'_>) {
     let start = part.now.state.rank().unwrap_or(rank::ABSENT);
-    part.low = match part.fate {
-        Fate::Keep | Fate::Reconfigure => start,
-        Fate::Add | Fate::Adopt | Fate::Repair | Fate::Reinstall | Fate::Remove => rank::ABSENT,
+    part.low = match part.change_kind {
+        ChangeKind::Keep | ChangeKind::Reconfigure => start,
+        ChangeKind::Add
+        | ChangeKind::Adopt
+        | ChangeKind::Repair
+        | ChangeKind::Reinstall
+        | ChangeKind::Remove => rank::ABSENT,
         // No transition leads from Inactive back to Installed: the part is installed again.
-        Fate::Heal | Fate::Lower if part.end <= rank::INSTALLED => {
+        ChangeKind::Heal | ChangeKind::Lower if part.end <= rank::INSTALLED => {
             let below = if part.declared.has_created() { rank::CREATED } else { rank::ABSENT };
             below.min(part.end)
         }
-        Fate::Heal | Fate::Lower => rank::INACTIVE,
+        ChangeKind::Heal | ChangeKind::Lower => rank::INACTIVE,
     };
 }

@@ -2,7 +2,7 @@
 
 use windlass_model::State;
 
-use super::part::{Fate, Part};
+use super::part::{ChangeKind, Part};
 use crate::rank;
 
 /// The path of an endpoint of a relationship.
@@ -54,9 +54,9 @@ impl Way {
             end: part.end,
             absent: part.now.state == State::Absent,
             climbs: part.low < part.end,
-            stance: match part.fate {
-                Fate::Remove => Stance::Goes,
-                Fate::Reinstall | Fate::Lower => Stance::Changes,
+            stance: match part.change_kind {
+                ChangeKind::Remove => Stance::Goes,
+                ChangeKind::Reinstall | ChangeKind::Lower => Stance::Changes,
                 _ => Stance::Stays,
             },
         }

@@ -11,9 +11,9 @@ use crate::situation::ElementNow;
 /// The position of an element that is no resource, or that the topology does not contain.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
-/// The change of a resource.
+/// The kind of a resource's change, which determines its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum ChangeKind {
     /// It stays, or continues up from its current state.
     Keep,
     /// It is added.
@@ -53,7 +53,7 @@ pub(crate) struct Part<'a> {
     pub(crate) before_at: u32,
     pub(crate) after_at: u32,
     pub(crate) now: &'a ElementNow,
-    pub(crate) fate: Fate,
+    pub(crate) change_kind: ChangeKind,
     /// Whether a limited plan leaves the part as it is.
     pub(crate) untouched: bool,
     /// The lowest rank on its path.
@@ -84,7 +84,7 @@ impl<'a> Part<'a> {
             before_at,
             after_at,
             now,
-            fate: Fate::Keep,
+            change_kind: ChangeKind::Keep,
             untouched: false,
             low: 0,
             end: 0,
@@ -105,10 +105,10 @@ impl<'a> Part<'a> {
 
     /// Returns the lowest rank of the part's path if that path leads down first.
     pub(crate) fn falls_to(&self) -> Option<u8> {
-        let falls = match self.fate {
-            Fate::Keep | Fate::Add | Fate::Adopt | Fate::Reconfigure => false,
-            Fate::Repair | Fate::Heal | Fate::Lower | Fate::Reinstall => true,
-            Fate::Remove => self.now.state != State::Absent,
+        let falls = match self.change_kind {
+            ChangeKind::Keep | ChangeKind::Add | ChangeKind::Adopt | ChangeKind::Reconfigure => false,
+            ChangeKind::Repair | ChangeKind::Heal | ChangeKind::Lower | ChangeKind::Reinstall => true,
+            ChangeKind::Remove => self.now.state != State::Absent,
         };
         falls.then_some(self.low)
     }
@@ -142,7 +142,7 @@ impl<'a> Part<'a> {
             return self
                 .steps
                 .lowest()
-                .filter(|_| self.now.state == State::Broken || self.fate == Fate::Heal);
+                .filter(|_| self.now.state == State::Broken || self.change_kind == ChangeKind::Heal);
         }
         self.steps.up_to(rank)
     }

@@ -10,7 +10,7 @@ use super::parts::Parts;
 use crate::differences::{Comparison, PropertyChange, property_change};
 use crate::situation::{Shown, Situation, Version};
 
-/// Updates the fate of parts whose values change, and of the readers of those parts.
+/// Updates the changes of parts whose values change, and of the readers of those parts.
 pub(crate) fn follow_values(parts: &mut Parts<'_>, situation: &Situation<'_>) {
     let Some(desired) = situation.desired else { return };
     if !parts.any_before {

@@ -13,7 +13,7 @@ use windlass_model::assembly::{ElementKind, Endpoint};
 use windlass_model::resolve::{NothingYet, ResolveError};
 use windlass_model::{Element, ElementName, Modifier, Relationship, State, Topology};
 
-use super::part::{Fate, Part};
+use super::part::{ChangeKind, Part};
 use super::parts::Parts;
 use crate::rank;
 use crate::situation::{Options, Reads, Situation};
@@ -65,7 +65,7 @@ impl Scope {
     pub(crate) fn freeze(&self, parts: &mut Parts<'_>) {
         for part in parts.list.iter_mut().filter(|part| !self.acting.contains(&part.name)) {
             let now = reached_by(part.now.state);
-            (part.untouched, part.fate, part.low, part.end) = (true, Fate::Keep, now, now);
+            (part.untouched, part.change_kind, part.low, part.end) = (true, ChangeKind::Keep, now, now);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use windlass_model::State;
 
-use crate::changes::{Fate, Part, Parts, is_repackaged};
+use crate::changes::{ChangeKind, Part, Parts, is_repackaged};
 use crate::differences::{Diff, ElementChange, ElementChangeKind, RelationshipChange};
 use crate::rank;
 use crate::situation::Options;
@@ -16,19 +16,19 @@ pub(crate) fn diff(parts: Parts<'_>, options: &Options, relationships: Vec<Relat
 
 fn change(part: Part<'_>, options: &Options) -> Option<ElementChange> {
     let to = rank::state(part.end);
-    let kind = match part.fate {
-        Fate::Keep if part.untouched || part.now.state == to => return None,
-        Fate::Remove if part.now.state == State::Absent => return None,
-        Fate::Keep => ElementChangeKind::Raised,
-        Fate::Add => ElementChangeKind::Added,
-        Fate::Adopt => ElementChangeKind::Adopted,
-        Fate::Repair => ElementChangeKind::Repaired,
-        Fate::Heal => ElementChangeKind::Healed,
-        Fate::Lower => ElementChangeKind::Lowered,
-        Fate::Reconfigure => ElementChangeKind::Reconfigured,
-        Fate::Reinstall if part.now.is_partly_removed() => ElementChangeKind::Repaired,
-        Fate::Reinstall => ElementChangeKind::Reinstalled,
-        Fate::Remove => ElementChangeKind::Removed,
+    let kind = match part.change_kind {
+        ChangeKind::Keep if part.untouched || part.now.state == to => return None,
+        ChangeKind::Remove if part.now.state == State::Absent => return None,
+        ChangeKind::Keep => ElementChangeKind::Raised,
+        ChangeKind::Add => ElementChangeKind::Added,
+        ChangeKind::Adopt => ElementChangeKind::Adopted,
+        ChangeKind::Repair => ElementChangeKind::Repaired,
+        ChangeKind::Heal => ElementChangeKind::Healed,
+        ChangeKind::Lower => ElementChangeKind::Lowered,
+        ChangeKind::Reconfigure => ElementChangeKind::Reconfigured,
+        ChangeKind::Reinstall if part.now.is_partly_removed() => ElementChangeKind::Repaired,
+        ChangeKind::Reinstall => ElementChangeKind::Reinstalled,
+        ChangeKind::Remove => ElementChangeKind::Removed,
     };
     let replaces = match (part.before, part.after) {
         (Some(before), Some(after)) if part.is_there() && before.descriptor != after.descriptor => {

@@ -4,7 +4,7 @@ use windlass_model::Side;
 use windlass_model::work::Work;
 use windlass_model::{Element, State, Transition, Transitions};
 
-use crate::changes::{Fate, Part};
+use crate::changes::{ChangeKind, Part};
 use crate::constraints::Graph;
 use crate::constraints::phase::{self, Phase};
 use crate::rank;
@@ -12,9 +12,9 @@ use crate::rank;
 /// Adds the steps of a part.
 pub(crate) fn add(graph: &mut Graph, part: &mut Part<'_>) {
     descend(graph, part);
-    if part.fate == Fate::Reconfigure {
+    if part.change_kind == ChangeKind::Reconfigure {
         reconfigure(graph, part);
-    } else if part.fate == Fate::Adopt {
+    } else if part.change_kind == ChangeKind::Adopt {
         adopt(graph, part);
     } else if part.after.is_some() {
         ascend(graph, part);
@@ -23,17 +23,17 @@ pub(crate) fn add(graph: &mut Graph, part: &mut Part<'_>) {
 
 /// Returns the base number of the phases of a part's path down.
 fn down_base(part: &Part<'_>) -> Phase {
-    match part.fate {
-        Fate::Remove => phase::OUT,
-        Fate::Repair | Fate::Heal => phase::CLEAR,
+    match part.change_kind {
+        ChangeKind::Remove => phase::OUT,
+        ChangeKind::Repair | ChangeKind::Heal => phase::CLEAR,
         _ => phase::CHANGE,
     }
 }
 
 /// Returns the base number of the phases of a part's path up.
 pub(crate) fn up_base(part: &Part<'_>) -> Phase {
-    match part.fate {
-        Fate::Reinstall | Fate::Lower | Fate::Reconfigure => phase::AGAIN,
+    match part.change_kind {
+        ChangeKind::Reinstall | ChangeKind::Lower | ChangeKind::Reconfigure => phase::AGAIN,
         _ => phase::CLIMB,
     }
 }
@@ -156,7 +156,9 @@ fn stairs(element: &Element, part: &Part<'_>, low: u8) -> Vec<Stair> {
         State::Created => Vec::new(),
         State::Inactive if part.now.may_run() => vec![stop(State::Broken), uninstall(State::Inactive)],
         State::Installed | State::Inactive => vec![uninstall(part.now.state)],
-        State::Active if part.fate == Fate::Heal => vec![stop(State::Broken), uninstall(State::Inactive)],
+        State::Active if part.change_kind == ChangeKind::Heal => {
+            vec![stop(State::Broken), uninstall(State::Inactive)]
+        }
         State::Active | State::Broken => vec![stop(part.now.state), uninstall(State::Inactive)],
     };
     if element.has_created() {
