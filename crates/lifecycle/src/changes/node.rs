@@ -16,20 +16,20 @@ pub(crate) struct Way {
     pub(crate) absent: bool,
     /// Whether it, or a part of it, is raised to a higher state.
     pub(crate) climbs: bool,
-    /// Whether it is kept, re-created or removed.
-    pub(crate) stance: Stance,
+    /// Whether it is kept, changed or removed.
+    pub(crate) disposition: Disposition,
 }
 
-/// Whether an element is kept, re-created or removed.
+/// The disposition of an element in a plan: whether it is kept, changed or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(crate) enum Stance {
+pub(crate) enum Disposition {
     /// It is kept.
     #[default]
-    Stays,
+    Kept,
     /// It, or a part of it, is lowered or re-created.
-    Changes,
+    Changed,
     /// It, or a part of it, is removed.
-    Goes,
+    Removed,
 }
 
 impl Way {
@@ -39,7 +39,7 @@ impl Way {
         end: rank::ACTIVE,
         absent: false,
         climbs: false,
-        stance: Stance::Stays,
+        disposition: Disposition::Kept,
     };
 
     /// Tells whether its path leads down first.
@@ -54,10 +54,10 @@ impl Way {
             end: part.end,
             absent: part.now.state == State::Absent,
             climbs: part.low < part.end,
-            stance: match part.change_kind {
-                ChangeKind::Remove => Stance::Goes,
-                ChangeKind::Reinstall | ChangeKind::Lower => Stance::Changes,
-                _ => Stance::Stays,
+            disposition: match part.change_kind {
+                ChangeKind::Remove => Disposition::Removed,
+                ChangeKind::Reinstall | ChangeKind::Lower => Disposition::Changed,
+                _ => Disposition::Kept,
             },
         }
     }
@@ -69,7 +69,7 @@ impl Way {
             end: self.end.min(other.end),
             absent: self.absent && other.absent,
             climbs: self.climbs || other.climbs,
-            stance: self.stance.max(other.stance),
+            disposition: self.disposition.max(other.disposition),
         }
     }
 }

@@ -10,7 +10,7 @@ use windlass_plan::{Draft, WaitKind};
 
 use super::diff::Skipped;
 use super::relation::{Node, Relation, RelationshipPlanner, is_order_only, is_outdated, listed};
-use crate::changes::{Reach, Stance};
+use crate::changes::{Disposition, Reach};
 use crate::constraints::phase::{self, Phase};
 use crate::constraints::{Constraints, Priority};
 use crate::rank;
@@ -202,9 +202,9 @@ fn cease_phase(old: &Relationship, node: &Node<'_>) -> Option<Phase> {
     }
     let lowest = old.source_state.rank().min(old.target_state.rank());
     let offset = if lowest == Some(rank::ACTIVE) { phase::STOP } else { phase::UNINSTALL };
-    Some(match node.way.stance {
-        Stance::Goes => phase::OUT + offset,
-        Stance::Changes => phase::CHANGE + offset,
-        Stance::Stays => phase::CLEAR,
+    Some(match node.way.disposition {
+        Disposition::Removed => phase::OUT + offset,
+        Disposition::Changed => phase::CHANGE + offset,
+        Disposition::Kept => phase::CLEAR,
     })
 }

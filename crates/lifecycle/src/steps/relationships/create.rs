@@ -12,7 +12,7 @@ use windlass_plan::{Draft, WaitKind, Why};
 use super::cease::{Ceased, alike};
 use super::diff::Skipped;
 use super::relation::{Node, Relation, RelationshipPlanner, is_order_only, is_outdated, listed};
-use crate::changes::{Reach, Stance, Way};
+use crate::changes::{Disposition, Reach, Way};
 use crate::constraints::phase::{self, Phase};
 use crate::constraints::{Constraints, Priority};
 use crate::differences::end_properties;
@@ -435,11 +435,11 @@ fn create_phase<'n, 'a: 'n>(
     target: &Node<'_>,
     mut sources: impl Iterator<Item = &'n Node<'a>>,
 ) -> Phase {
-    let base = |way: Way| if way.stance == Stance::Changes { phase::AGAIN } else { phase::CLIMB };
+    let base = |way: Way| if way.disposition == Disposition::Changed { phase::AGAIN } else { phase::CLIMB };
     if target.way.climbs {
         return base(target.way) + rank::of(new.target_state);
     }
-    match sources.find(|source| source.way.stance == Stance::Changes && source.way.climbs) {
+    match sources.find(|source| source.way.disposition == Disposition::Changed && source.way.climbs) {
         Some(source) => base(source.way) + rank::of(new.source_state),
         // Other pairs of an existing target are created in the phase in which moved pairs are ceased.
         None => phase::CUT_OVER,
