@@ -11,7 +11,7 @@ mod scope;
 
 pub(crate) use decision::{Asked, is_repackaged};
 pub(crate) use later::Later;
-pub(crate) use node::{Disposition, Way};
+pub(crate) use node::{Disposition, NodePath};
 pub(crate) use part::{ChangeKind, Part};
 pub(crate) use parts::Parts;
 pub(crate) use readers::follow_values;

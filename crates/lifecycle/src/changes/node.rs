@@ -7,7 +7,7 @@ use crate::rank;
 
 /// The path of an endpoint of a relationship.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Way {
+pub(crate) struct NodePath {
     /// The lowest rank of its path down; [`rank::ABOVE_ALL`] if it doesn't go down.
     pub(crate) falls_to: u8,
     /// The last rank on its path.
@@ -32,7 +32,7 @@ pub(crate) enum Disposition {
     Removed,
 }
 
-impl Way {
+impl NodePath {
     /// The path of an element that is always Active.
     pub(crate) const FIXED: Self = Self {
         falls_to: rank::ABOVE_ALL,

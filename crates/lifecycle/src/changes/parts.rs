@@ -6,7 +6,7 @@ use windlass_model::assembly::ElementKind;
 use windlass_model::{Element, ElementName, Modifier, State, Topology};
 
 use super::decision::Asked;
-use super::node::Way;
+use super::node::NodePath;
 use super::part::{NOWHERE, Part};
 use crate::rank;
 use crate::situation::{Situation, Version};
@@ -162,14 +162,14 @@ impl<'a> Parts<'a> {
     }
 
     /// Returns the path of a node of a relationship: of a resource, or of all resources in an assembly.
-    pub(crate) fn node(&self, topology: &Topology, node: &Element) -> Way {
-        let of = |name: &ElementName| self.get(name).map_or(Way::default(), Way::of);
+    pub(crate) fn node(&self, topology: &Topology, node: &Element) -> NodePath {
+        let of = |name: &ElementName| self.get(name).map_or(NodePath::default(), NodePath::of);
         match node.kind {
-            ElementKind::Reference => Way::FIXED,
+            ElementKind::Reference => NodePath::FIXED,
             ElementKind::Resource => of(&node.name),
             ElementKind::Assembly | ElementKind::Group => {
                 let leaves = topology.leaves(&node.name);
-                leaves.iter().map(|leaf| of(&leaf.name)).reduce(Way::both).unwrap_or(Way::FIXED)
+                leaves.iter().map(|leaf| of(&leaf.name)).reduce(NodePath::both).unwrap_or(NodePath::FIXED)
             }
         }
     }

@@ -33,7 +33,7 @@ pub(super) fn cease<'a>(
     let mut concerned = vec![false; sources.len()];
     for target in &targets {
         let outdated = planner.outdated_at(relation, &target.element.name);
-        if target.stays && leaving.is_empty() && outdated.is_none() || target.way.absent {
+        if target.stays && leaving.is_empty() && outdated.is_none() || target.path.absent {
             continue;
         }
         let current: &Current = planner.constraints.situation.current;
@@ -48,7 +48,7 @@ pub(super) fn cease<'a>(
         let ended = |node: &Node<'_>| {
             let name = &node.element.name;
             let stays = target.stays && node.stays && !is_outdated(outdated, name);
-            !stays && !node.way.absent && is_there(name)
+            !stays && !node.path.absent && is_there(name)
         };
         let mut ended: Vec<usize> = (0..sources.len()).filter(|at| ended(&sources[*at])).collect();
         ended.retain(|at| {
@@ -58,7 +58,7 @@ pub(super) fn cease<'a>(
                 || planner.reach(planner.constraints.installed(), source, target) == Reach::All;
             let (source_rank, target_rank) = (rank::of(old.source_state), rank::of(old.target_state));
             // The diff lists an unhealthy end as a part, so its pairs are not listed.
-            if !may && source.way.end >= source_rank && target.way.end >= target_rank {
+            if !may && source.path.end >= source_rank && target.path.end >= target_rank {
                 skipped.ended.push((&source.element.name, &target.element.name));
             }
             may
@@ -158,7 +158,7 @@ fn hold_sources_leaving<'a>(
     let leaving: Vec<&Node<'a>> = sources
         .iter()
         .zip(concerned)
-        .filter(|(node, concerned)| **concerned && node.way.falls())
+        .filter(|(node, concerned)| **concerned && node.path.falls())
         .map(|(node, _)| node)
         .collect();
     if leaving.is_empty() {
@@ -197,12 +197,12 @@ pub(super) fn alike<'o>(
 
 /// Returns the phase in which one end requires that a pair is ceased; `None` if that end is not lowered.
 fn cease_phase(old: &Relationship, node: &Node<'_>) -> Option<Phase> {
-    if !node.way.falls() {
+    if !node.path.falls() {
         return None;
     }
     let lowest = old.source_state.rank().min(old.target_state.rank());
     let offset = if lowest == Some(rank::ACTIVE) { phase::STOP } else { phase::UNINSTALL };
-    Some(match node.way.disposition {
+    Some(match node.path.disposition {
         Disposition::Removed => phase::OUT + offset,
         Disposition::Changed => phase::CHANGE + offset,
         Disposition::Kept => phase::CLEAR,

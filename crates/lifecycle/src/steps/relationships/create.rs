@@ -12,7 +12,7 @@ use windlass_plan::{Draft, WaitKind, Why};
 use super::cease::{Ceased, alike};
 use super::diff::Skipped;
 use super::relation::{Node, Relation, RelationshipPlanner, is_order_only, is_outdated, listed};
-use crate::changes::{Disposition, Reach, Way};
+use crate::changes::{Disposition, NodePath, Reach};
 use crate::constraints::phase::{self, Phase};
 use crate::constraints::{Constraints, Priority};
 use crate::differences::end_properties;
@@ -91,8 +91,8 @@ fn making<'a>(
         let nodes = planner.nodes(planner.constraints.desired(), ends);
         nodes
             .into_iter()
-            .filter(|(_, way)| way.end >= least)
-            .map(|(element, way)| Node { element, way, stays: false, drops: false })
+            .filter(|(_, path)| path.end >= least)
+            .map(|(element, path)| Node { element, path, stays: false, drops: false })
             .collect()
     };
     let mut sources = ready(&new.sources, rank::of(new.source_state));
@@ -184,7 +184,7 @@ fn mark_staying<'a>(
 ) -> bool {
     let old = planner.old_nodes(relation, end);
     let staying: HashSet<&ElementName> =
-        old.iter().filter(|node| node.stays && !node.way.absent).map(|node| &node.element.name).collect();
+        old.iter().filter(|node| node.stays && !node.path.absent).map(|node| &node.element.name).collect();
     let dropping: HashSet<&ElementName> =
         old.iter().filter(|node| node.drops).map(|node| &node.element.name).collect();
     for node in nodes {
@@ -245,7 +245,7 @@ fn create_at<'a>(
     for ceased in ceased.iter().copied() {
         let why = planner.constraints.graph.because(new, before_it(making, target, open));
         planner.constraints.graph.need(step, ceased, why);
-        if !target.way.falls() {
+        if !target.path.falls() {
             cease_late(planner.constraints, new, ceased, with(), least_source);
         }
     }
@@ -306,7 +306,7 @@ fn cease_late<'a, 'n>(
 ) where
     'a: 'n,
 {
-    for source in sources.filter(|source| !source.way.falls()) {
+    for source in sources.filter(|source| !source.path.falls()) {
         let name = &source.element.name;
         if let Some(ready) = constraints.reached(name, least) {
             let rule = format!("its replacement {} must be {} first", name.local(), rank::state(least));
@@ -435,12 +435,13 @@ fn create_phase<'n, 'a: 'n>(
     target: &Node<'_>,
     mut sources: impl Iterator<Item = &'n Node<'a>>,
 ) -> Phase {
-    let base = |way: Way| if way.disposition == Disposition::Changed { phase::AGAIN } else { phase::CLIMB };
-    if target.way.climbs {
-        return base(target.way) + rank::of(new.target_state);
+    let base =
+        |path: NodePath| if path.disposition == Disposition::Changed { phase::AGAIN } else { phase::CLIMB };
+    if target.path.climbs {
+        return base(target.path) + rank::of(new.target_state);
     }
-    match sources.find(|source| source.way.disposition == Disposition::Changed && source.way.climbs) {
-        Some(source) => base(source.way) + rank::of(new.source_state),
+    match sources.find(|source| source.path.disposition == Disposition::Changed && source.path.climbs) {
+        Some(source) => base(source.path) + rank::of(new.source_state),
         // Other pairs of an existing target are created in the phase in which moved pairs are ceased.
         None => phase::CUT_OVER,
     }

@@ -6,7 +6,7 @@ use windlass_model::assembly::{ElementKind, Endpoint};
 use windlass_model::template::End;
 use windlass_model::{Element, ElementName, PropertyName, Relationship, Topology};
 
-use crate::changes::{Reach, Scope, Way};
+use crate::changes::{NodePath, Reach, Scope};
 use crate::constraints::Constraints;
 use crate::differences::end_properties;
 use crate::rank;
@@ -24,7 +24,7 @@ pub(super) struct Relation<'a> {
 /// A node at an end of a relationship, with its path.
 pub(super) struct Node<'a> {
     pub(super) element: &'a Element,
-    pub(super) way: Way,
+    pub(super) path: NodePath,
     /// Whether its existing pairs can stay.
     pub(super) stays: bool,
     /// Whether its pairs cannot stay because it is lowered.
@@ -45,7 +45,7 @@ impl<'a> RelationshipPlanner<'_, 'a> {
         &self,
         topology: Option<&'a Topology>,
         ends: &'a [Endpoint],
-    ) -> Vec<(&'a Element, Way)> {
+    ) -> Vec<(&'a Element, NodePath)> {
         let Some(topology) = topology else { return Vec::new() };
         let nodes = ends.iter().flat_map(|end| topology.nodes(&end.element));
         nodes.map(|node| (node, self.constraints.parts.node(topology, node))).collect()
@@ -66,16 +66,16 @@ impl<'a> RelationshipPlanner<'_, 'a> {
             )
         });
         let read = end_properties(old, end);
-        let node = |(element, way): (&'a Element, Way)| {
+        let node = |(element, path): (&'a Element, NodePath)| {
             let wanted = wanted
                 .as_ref()
-                .is_some_and(|(least, nodes)| way.end >= *least && nodes.contains(&element.name));
+                .is_some_and(|(least, nodes)| path.end >= *least && nodes.contains(&element.name));
             let stays = wanted
                 && !relation.changed
-                && way.falls_to >= rank
+                && path.falls_to >= rank
                 && !self.changes_one_of(&element.name, &read)
                 && !self.is_other_reference(element);
-            Node { element, way, stays, drops: way.falls_to < rank }
+            Node { element, path, stays, drops: path.falls_to < rank }
         };
         self.nodes(self.constraints.installed(), ends).into_iter().map(node).collect()
     }
