@@ -8,14 +8,14 @@ use super::part::{ChangeKind, Part};
 use crate::rank;
 use crate::situation::{Options, Situation};
 
-/// The requests of the options that apply to parts regardless of their values.
-pub(crate) struct Asked<'a> {
+/// The rules for the change of a part, with the options that apply regardless of its values.
+pub(crate) struct ChangeRules<'a> {
     options: &'a Options,
     replace: HashSet<&'a ElementName>,
     heal: HashSet<&'a ElementName>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> ChangeRules<'a> {
     pub(crate) fn new(situation: &Situation<'a>, options: &'a Options) -> Self {
         let (replace, heal) = (leaves_of(situation, &options.replace), leaves_of(situation, &options.heal));
         Self { options, replace, heal }

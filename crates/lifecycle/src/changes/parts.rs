@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use windlass_model::assembly::ElementKind;
 use windlass_model::{Element, ElementName, Modifier, State, Topology};
 
-use super::decision::Asked;
+use super::decision::ChangeRules;
 use super::node::NodePath;
 use super::part::{NOWHERE, Part};
 use crate::rank;
@@ -67,7 +67,7 @@ impl<'a> Places<'a> {
 
 impl<'a> Parts<'a> {
     /// Creates a part for each resource, and decides everything that depends on the part alone.
-    pub(crate) fn new(situation: &Situation<'a>, asked: &Asked<'_>) -> Self {
+    pub(crate) fn new(situation: &Situation<'a>, rules: &ChangeRules<'_>) -> Self {
         let places = |version: Option<Version<'a>>| Places::of(version.map(|version| version.topology));
         let (desired, installed) = (places(situation.desired), places(situation.installed));
         let list = Vec::with_capacity(desired.list.len().max(installed.list.len()));
@@ -78,19 +78,19 @@ impl<'a> Parts<'a> {
                 None => Some(after),
                 Some(_) => parts.installed.resource(name),
             };
-            parts.add(Part::new(before, Some(after), situation.current.now(name)), asked);
+            parts.add(Part::new(before, Some(after), situation.current.now(name)), rules);
         }
         for before in parts.installed.resources() {
             let (at, Element { name, .. }) = before;
             if parts.installed.list[at as usize] == NOWHERE {
-                parts.add(Part::new(Some(before), None, situation.current.now(name)), asked);
+                parts.add(Part::new(Some(before), None, situation.current.now(name)), rules);
             }
         }
         parts
     }
 
-    fn add(&mut self, mut part: Part<'a>, asked: &Asked<'_>) {
-        asked.decide(&mut part);
+    fn add(&mut self, mut part: Part<'a>, rules: &ChangeRules<'_>) {
+        rules.decide(&mut part);
         let place = u32::try_from(self.list.len()).unwrap_or(NOWHERE);
         self.desired.put(part.after_at, place);
         self.installed.put(part.before_at, place);
@@ -123,8 +123,8 @@ impl<'a> Parts<'a> {
     /// The target drives. If it reaches the state that the relationship names, and the relationship is
     /// created before that, the source must be at its own state. A relationship is examined again after one
     /// of its targets was raised.
-    pub(crate) fn raise_ends(&mut self, desired: Option<&Topology>, asked: &Asked<'_>) {
-        let Some(topology) = desired.filter(|_| (rank::CREATED..rank::ACTIVE).contains(&asked.goal())) else {
+    pub(crate) fn raise_ends(&mut self, desired: Option<&Topology>, rules: &ChangeRules<'_>) {
+        let Some(topology) = desired.filter(|_| (rank::CREATED..rank::ACTIVE).contains(&rules.goal())) else {
             return;
         };
         let mut by_target: HashMap<&ElementName, Vec<usize>> = HashMap::new();
@@ -148,7 +148,7 @@ impl<'a> Parts<'a> {
                 let Some(part) = self.place(&leaf.name).map(|at| &mut self.list[at]) else { continue };
                 if part.end < least {
                     part.end = least;
-                    asked.decide(part);
+                    rules.decide(part);
                     open.extend(by_target.get(&part.name).into_iter().flatten());
                 }
             }

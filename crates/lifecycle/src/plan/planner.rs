@@ -9,7 +9,7 @@ use windlass_model::resolve::{Lookup, NothingYet};
 use super::error::{LifecycleError, OrderError};
 use super::planned::{Plan, Planned};
 use super::{phases, summary};
-use crate::changes::{Asked, Parts, Scope, follow_values};
+use crate::changes::{ChangeRules, Parts, Scope, follow_values};
 use crate::constraints::{Constraints, Graph, readers_down, readers_up};
 use crate::differences::Diff;
 use crate::situation::{Current, Options, Situation, Version};
@@ -79,9 +79,9 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
 
 /// Creates the parts, and decides everything that does not depend on their values.
 fn decided<'a>(situation: &Situation<'a>, options: &Options) -> Parts<'a> {
-    let asked = Asked::new(situation, options);
-    let mut parts = Parts::new(situation, &asked);
-    parts.raise_ends(situation.desired.map(|version| version.topology), &asked);
+    let rules = ChangeRules::new(situation, options);
+    let mut parts = Parts::new(situation, &rules);
+    parts.raise_ends(situation.desired.map(|version| version.topology), &rules);
     parts
 }
 
