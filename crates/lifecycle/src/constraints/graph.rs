@@ -20,7 +20,7 @@ use super::soft::{self, Priority, SoftConstraint};
 pub(crate) struct Graph {
     builder: PlanBuilder<Work, Reason>,
     /// The relation of each step to the phases.
-    stands: Vec<Stand>,
+    roles: Vec<PhaseRole>,
     /// Waits that may be dropped.
     strong: Vec<SoftConstraint>,
     /// Waits that are dropped before any of `strong` is.
@@ -31,27 +31,27 @@ pub(crate) struct Graph {
 
 /// The relation of a step to the phases.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Stand {
+pub(crate) enum PhaseRole {
     /// A step that waits for the phases before its own.
-    Patient(Phase),
+    Waiting(Phase),
     /// A step that belongs to a phase and does not wait for earlier ones. The creation of a relationship is
     /// such a step, because it already waits for its ends.
-    Impatient(Phase),
+    Exempt(Phase),
     /// A barrier, which belongs to no phase.
     Barrier,
 }
 
-impl Stand {
+impl PhaseRole {
     fn of(phase: Phase, work: &Work) -> Self {
         match work {
-            Work::Relate(relate) if relate.direction == Direction::Create => Self::Impatient(phase),
-            _ => Self::Patient(phase),
+            Work::Relate(relate) if relate.direction == Direction::Create => Self::Exempt(phase),
+            _ => Self::Waiting(phase),
         }
     }
 
     pub(crate) fn phase(self) -> Option<Phase> {
         match self {
-            Self::Patient(phase) | Self::Impatient(phase) => Some(phase),
+            Self::Waiting(phase) | Self::Exempt(phase) => Some(phase),
             Self::Barrier => None,
         }
     }
@@ -61,11 +61,11 @@ impl Graph {
     /// Creates an empty draft with capacity for some steps and waits.
     pub(crate) fn with_capacity(steps: usize, waits: usize) -> Self {
         let builder = PlanBuilder::with_capacity(steps, waits);
-        Self { builder, stands: Vec::with_capacity(steps), ..Self::default() }
+        Self { builder, roles: Vec::with_capacity(steps), ..Self::default() }
     }
 
     pub(crate) fn step(&mut self, phase: Phase, work: Work) -> Draft {
-        self.stands.push(Stand::of(phase, &work));
+        self.roles.push(PhaseRole::of(phase, &work));
         self.builder.step(work)
     }
 
@@ -78,7 +78,7 @@ impl Graph {
     }
 
     pub(crate) fn barrier(&mut self, label: impl Into<String>) -> Draft {
-        self.stands.push(Stand::Barrier);
+        self.roles.push(PhaseRole::Barrier);
         self.builder.barrier(label)
     }
 
@@ -172,10 +172,10 @@ impl Graph {
         let soft = soft.iter().map(|one| (one.step, one.on));
         let edges = self.builder.waits().chain(soft).map(|(step, on)| (step.place(), on.place()));
         let mut graph: DiGraph<(), (), usize> = DiGraph::from_edges(edges);
-        while graph.node_count() < self.stands.len() {
+        while graph.node_count() < self.roles.len() {
             graph.add_node(());
         }
-        let mut components = vec![0; self.stands.len()];
+        let mut components = vec![0; self.roles.len()];
         // petgraph's Tarjan algorithm is recursive, and a chain may be as long as the assembly is large.
         for (number, members) in kosaraju_scc(&graph).into_iter().enumerate() {
             for member in members {
@@ -195,7 +195,7 @@ impl Graph {
     }
 
     /// Returns the builder of the plan, and the relation of each step to the phases.
-    pub(crate) fn into_parts(self) -> (PlanBuilder<Work, Reason>, Vec<Stand>) {
-        (self.builder, self.stands)
+    pub(crate) fn into_parts(self) -> (PlanBuilder<Work, Reason>, Vec<PhaseRole>) {
+        (self.builder, self.roles)
     }
 }

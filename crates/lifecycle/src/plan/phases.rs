@@ -7,7 +7,7 @@ use windlass_plan::{Cycle, Draft, PlanBuilder, WaitKind};
 
 use super::planned::Plan;
 use crate::constraints::phase::{self, Phase};
-use crate::constraints::{Graph, Stand};
+use crate::constraints::{Graph, PhaseRole};
 use crate::rank;
 
 /// A builder of plans that drive assemblies.
@@ -15,10 +15,10 @@ type Builder = PlanBuilder<Work, Reason>;
 
 /// Adds the barriers between phases and orders the steps.
 pub(crate) fn build(graph: Graph) -> Result<Plan, Cycle<Work, Reason>> {
-    let (mut builder, stands) = graph.into_parts();
+    let (mut builder, roles) = graph.into_parts();
     // A cycle without phases is reported without their barriers.
-    if let Some(demanded) = demanded(&mut builder, &stands) {
-        add_phases(&mut builder, &stands, &demanded);
+    if let Some(demanded) = demanded(&mut builder, &roles) {
+        add_phases(&mut builder, &roles, &demanded);
     }
     builder.build()
 }
@@ -26,8 +26,8 @@ pub(crate) fn build(graph: Graph) -> Result<Plan, Cycle<Work, Reason>> {
 /// Adds a barrier behind each phase but the last.
 ///
 /// A step waits for the last barrier before the phase that demands it.
-fn add_phases(builder: &mut Builder, stands: &[Stand], demanded: &[Phase]) {
-    let mut phases: BTreeSet<Phase> = stands.iter().filter_map(|stand| stand.phase()).collect();
+fn add_phases(builder: &mut Builder, roles: &[PhaseRole], demanded: &[Phase]) {
+    let mut phases: BTreeSet<Phase> = roles.iter().filter_map(|role| role.phase()).collect();
     phases.pop_last();
     let mut barriers = BTreeMap::new();
     for phase in phases {
@@ -36,11 +36,12 @@ fn add_phases(builder: &mut Builder, stands: &[Stand], demanded: &[Phase]) {
     }
     let barrier_of = by_phase(|phase| barriers.get(&phase).copied());
     let barrier_before = by_phase(|phase| barriers.range(..phase).next_back().map(|(_, found)| *found));
-    for ((step, stand), demanded) in Draft::all().zip(stands).zip(demanded) {
-        if let Some((barrier, why)) = stand.phase().and_then(|phase| barrier_of[usize::from(phase)]) {
+    for ((step, role), demanded) in Draft::all().zip(roles).zip(demanded) {
+        if let Some((barrier, why)) = role.phase().and_then(|phase| barrier_of[usize::from(phase)]) {
             builder.wait_because(barrier, step, WaitKind::After, why);
         }
-        if let (Stand::Patient(_), Some((barrier, why))) = (stand, barrier_before[usize::from(*demanded)]) {
+        if let (PhaseRole::Waiting(_), Some((barrier, why))) = (role, barrier_before[usize::from(*demanded)])
+        {
             builder.wait_because(step, barrier, WaitKind::After, why);
         }
     }
@@ -50,8 +51,8 @@ fn add_phases(builder: &mut Builder, stands: &[Stand], demanded: &[Phase]) {
 ///
 /// A step that an earlier phase demands waits for the barrier before that phase instead of its own.
 /// Returns `None` if there is a cycle.
-fn demanded(builder: &mut Builder, stands: &[Stand]) -> Option<Vec<Phase>> {
-    let phases = stands.iter().map(|stand| stand.phase().unwrap_or(Phase::MAX)).collect();
+fn demanded(builder: &mut Builder, roles: &[PhaseRole]) -> Option<Vec<Phase>> {
+    let phases = roles.iter().map(|role| role.phase().unwrap_or(Phase::MAX)).collect();
     builder.least_of_dependents(phases)
 }
 
