@@ -112,7 +112,7 @@ impl<'s> Sort<'s> {
         let by_step = (0..).zip(soft).map(|(place, constraint)| (number(constraint.step), place));
         let waits = builder.waits().map(|(step, on)| (number(on), (step, false)));
         let soft_waits = soft.iter().map(|constraint| (number(constraint.on), (constraint.step, true)));
-        let mut sort = Self {
+        let mut new = Self {
             soft,
             places,
             soft_of: Links::group(count, by_step),
@@ -121,11 +121,11 @@ impl<'s> Sort<'s> {
             soft_waits: vec![0; count],
             taken: vec![false; count],
         };
-        builder.waits().for_each(|(step, _)| sort.waits[step.place()] += 1);
+        builder.waits().for_each(|(step, _)| new.waits[step.place()] += 1);
         for constraint in soft {
-            sort.soft_waits[constraint.step.place()] += 1;
+            new.soft_waits[constraint.step.place()] += 1;
         }
-        sort
+        new
     }
 
     /// Takes all steps in order, and drops soft constraints if no step is free. Returns for each of them

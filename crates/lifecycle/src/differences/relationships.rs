@@ -56,5 +56,6 @@ fn template<'r>(relationship: &'r Relationship, name: &PropertyName) -> Option<&
 
 /// Tells whether a value contains outputs that are not published yet.
 fn waits_for_output(answer: &Result<Answer, ResolveError>) -> bool {
-    matches!(answer, Ok(Answer::Waiting(missing)) if missing.iter().any(|m| matches!(m, Missing::Output { .. })))
+    let Ok(Answer::Waiting(missing)) = answer else { return false };
+    missing.iter().any(|missing| matches!(missing, Missing::Output { .. }))
 }

@@ -125,8 +125,8 @@ fn cease_at<'a>(
 ///
 /// This applies only if the target was raised further after the relationship was created. Then the wait
 /// mirrors the path up. A changed relationship can contradict it: then the wait is dropped.
-fn after_target_rests<'a>(
-    constraints: &mut Constraints<'a>,
+fn after_target_rests(
+    constraints: &mut Constraints<'_>,
     old: &Relationship,
     target: &Element,
     rank: u8,

@@ -167,7 +167,7 @@ fn may_make<'a>(
 ///
 /// An adopted part becomes Active by one call, and so has no transition that a relationship could
 /// precede.
-fn modifiers<'a>(planner: &RelationshipPlanner<'_, 'a>, new: &Relationship) -> (Modifier, Modifier) {
+fn modifiers(planner: &RelationshipPlanner<'_, '_>, new: &Relationship) -> (Modifier, Modifier) {
     if planner.options.adopt {
         (Modifier::Post, Modifier::Post)
     } else {
@@ -333,8 +333,8 @@ fn given_anew<'a>(
 }
 
 /// Makes the creation of a relationship wait until an end has the new values that the relationship reads.
-fn after_values<'a>(
-    constraints: &mut Constraints<'a>,
+fn after_values(
+    constraints: &mut Constraints<'_>,
     new: &Relationship,
     step: Draft,
     given: Draft,
@@ -346,8 +346,8 @@ fn after_values<'a>(
 }
 
 /// Makes the creation of a relationship wait until an end has the rank `least`.
-fn after_end<'a>(
-    constraints: &mut Constraints<'a>,
+fn after_end(
+    constraints: &mut Constraints<'_>,
     new: &Relationship,
     step: Draft,
     end: &ElementName,
@@ -364,8 +364,8 @@ fn after_end<'a>(
 /// Makes the creation wait until each node of a source has the rank `least` or has failed.
 ///
 /// A failed source does not prevent the creation with the others.
-fn after_each<'a>(
-    constraints: &mut Constraints<'a>,
+fn after_each(
+    constraints: &mut Constraints<'_>,
     new: &Relationship,
     step: Draft,
     source: &ElementName,

@@ -1,8 +1,8 @@
 //! The pairs of relationships: which of them are ceased or created, and when.
 //!
 //! The planner compares a relationship as it was created with the desired one. It also needs the nodes at the
-//! ends and their paths. [`cease`] ceases the pairs that cannot stay, and [`create`] creates the missing
-//! ones. [`order`] handles relationships without operations.
+//! ends and their paths. [`cease()`] ceases the pairs that cannot stay, and [`create()`] creates the missing
+//! ones. [`order()`] handles relationships without operations.
 
 mod cease;
 mod create;
