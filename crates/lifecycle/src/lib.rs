@@ -1,5 +1,18 @@
 #![doc = include_str!("../README.md")]
 //!
+//! # Modules
+//!
+//! The modules are layers, in the order of the data flow. Each uses only modules above it.
+//!
+//! | module | content |
+//! |---|---|
+//! | `situation` | the input: the recorded state, the versions, the options |
+//! | `differences` | the differences of values between two versions, and the data of a [`Diff`] |
+//! | `changes` | the change of each resource, its path, and the limits of a plan |
+//! | `constraints` | the draft of a plan: waits, phases, and soft constraints that may be dropped |
+//! | `steps` | the steps of resources and of relationships |
+//! | `plan` | the planner, the barriers between phases, and the [`Plan`] |
+//!
 //! # The path of a part
 //!
 //! Each resource is lowered to the lowest state that its change requires, and raised from there to the goal.
@@ -24,93 +37,31 @@
 //! skipped. A phase only requires that the other steps have ended. A failed part leaves the barrier, and
 //! independent parts continue.
 
-mod as_of;
-mod ask;
-mod current;
-mod diff;
-mod fate;
-mod graph;
-mod heal;
-mod merged;
-mod part;
-mod picture;
-mod plan;
-mod planner;
 mod rank;
-mod reads;
-mod relationships;
-mod scale;
-mod scope;
+
+mod situation;
+
+mod differences;
+
+mod changes;
+
+mod constraints;
+
 mod steps;
+
+mod plan;
+
+mod picture;
 #[cfg(feature = "testing")]
 pub mod testing;
-mod wishes;
 
-use thiserror::Error;
-use windlass_model::resolve::{Lookup, NothingYet, ResolveError};
-use windlass_model::{ElementName, Topology};
-
-pub use ask::{Options, Planned, Situation, Version};
-pub use current::{Current, ElementNow, HalfMade};
-pub use diff::{
+pub use differences::{
     Diff, Effect, ElementChange, ElementChangeKind, Ends, PropertyChange, RelationshipChange,
-    RelationshipChangeKind, Shown, ValueChange,
+    RelationshipChangeKind,
 };
-pub use heal::{HealError, healable};
-pub use merged::{describes, merged};
 pub use picture::{draw_properties, draw_topology};
-pub use plan::{OrderError, Plan, draw_plan};
-pub use planner::plan;
-pub use scale::{Scale, ScaleError, resized, scaled};
-
-/// The reason why planning failed.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum LifecycleError {
-    /// The rules require an order that does not exist.
-    #[error(transparent)]
-    Order(#[from] OrderError),
-    /// A value cannot be resolved.
-    #[error(transparent)]
-    Value(#[from] ResolveError),
-    /// The topologies don't contain a named element.
-    #[error("there is no element `{name}`; there are {}", listed(known))]
-    Unknown {
-        /// The element.
-        name: ElementName,
-        /// The elements that exist, sorted.
-        known: Vec<ElementName>,
-    },
-}
-
-fn listed(names: &[ElementName]) -> String {
-    const MOST: usize = 10;
-    let mut text: Vec<String> = names.iter().take(MOST).map(|name| format!("`{}`", name.local())).collect();
-    if names.len() > MOST {
-        text.push(format!("{} more", names.len() - MOST));
-    }
-    text.join(", ")
-}
-
-/// Plans the creation or repair of `desired`, so that all its parts become Active.
-///
-/// Assumes that existing parts were installed from `desired`, and compares no values. `lookup` returns the
-/// outputs that drivers have published so far.
-///
-/// # Errors
-///
-/// Returns [`LifecycleError::Order`] with a cycle of waits, or [`LifecycleError::Value`].
-pub fn up(current: &Current, desired: &Topology, lookup: &dyn Lookup) -> Result<Plan, LifecycleError> {
-    let desired = Some(Version { topology: desired, lookup });
-    Ok(plan(&Situation { current, installed: None, desired }, &Options::default())?.plan)
-}
-
-/// Plans the removal of all parts of `topology`.
-///
-/// # Errors
-///
-/// Returns [`LifecycleError::Order`] with a cycle of waits, or [`LifecycleError::Value`].
-pub fn down(current: &Current, topology: &Topology) -> Result<Plan, LifecycleError> {
-    let installed = Some(Version { topology, lookup: &NothingYet });
-    Ok(plan(&Situation { current, installed, desired: None }, &Options::default())?.plan)
-}
+pub use plan::{LifecycleError, OrderError, Plan, Planned, down, draw_plan, plan, up};
+pub use situation::{
+    Current, ElementNow, HalfMade, HealError, Options, Scale, ScaleError, Shown, Situation, ValueChange,
+    Version, describes, healable, merged, resized, scaled,
+};

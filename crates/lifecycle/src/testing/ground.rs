@@ -11,7 +11,7 @@ use windlass_model::{
 };
 use windlass_secret::{SecretRef, Sensitive};
 
-use super::property;
+use super::names::property;
 use crate::HalfMade;
 use crate::rank::least;
 

@@ -6,18 +6,9 @@
 
 mod ground;
 mod luck;
+mod names;
 mod random;
 
 pub use ground::{Ground, Thing, all_pairs};
 pub use luck::{Luck, few};
 pub use random::{Component, Spec, Tie, has_order, versions};
-
-use windlass_model::{ElementName, PropertyName};
-
-fn name(text: &str) -> ElementName {
-    text.parse().expect("a name made of names is one")
-}
-
-fn property(text: &str) -> PropertyName {
-    text.parse().expect("a word is a name")
-}

@@ -9,7 +9,7 @@ use windlass_model::resolve::NothingYet;
 use windlass_model::template::End;
 use windlass_model::{Modifier, Part, State, Template, Topology, Transition, Transitions};
 
-use super::{name, property};
+use super::names::{name, property};
 use crate::{Current, LifecycleError, Options, Situation, Version, plan};
 
 /// A component of a random assembly.

@@ -9,7 +9,7 @@ use windlass_model::{ElementName, Topology};
 #[non_exhaustive]
 pub enum HealError {
     /// The assembly has no such element.
-    #[error("there is no element `{name}`; there are {}", crate::listed(known))]
+    #[error("there is no element `{name}`; there are {}", listed(known))]
     Unknown {
         /// The element.
         name: ElementName,
@@ -17,7 +17,7 @@ pub enum HealError {
         known: Vec<ElementName>,
     },
     /// The element is no resource. Only resources break.
-    #[error("`{name}` is not a resource, and only resources break: heal {}", crate::listed(resources))]
+    #[error("`{name}` is not a resource, and only resources break: heal {}", listed(resources))]
     NoResource {
         /// The element.
         name: ElementName,
@@ -51,4 +51,14 @@ pub fn healable<'a>(topology: &'a Topology, name: &ElementName) -> Result<&'a El
             Err(HealError::NoResource { name: name.clone(), resources: names(name) })
         }
     }
+}
+
+/// Lists names in a message; beyond ten, the number of the others.
+pub(crate) fn listed(names: &[ElementName]) -> String {
+    const MOST: usize = 10;
+    let mut text: Vec<String> = names.iter().take(MOST).map(|name| format!("`{}`", name.local())).collect();
+    if names.len() > MOST {
+        text.push(format!("{} more", names.len() - MOST));
+    }
+    text.join(", ")
 }

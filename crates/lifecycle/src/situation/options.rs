@@ -1,37 +1,9 @@
-//! The input and the output of the planner.
+//! The options of a plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_model::assembly::PackageDigest;
-use windlass_model::resolve::Lookup;
-use windlass_model::{DescriptorName, ElementName, State, Topology};
-
-use crate::current::Current;
-use crate::diff::Diff;
-use crate::plan::Plan;
-
-/// A version of an assembly.
-#[derive(Clone, Copy)]
-pub struct Version<'a> {
-    /// Its elements and relationships.
-    pub topology: &'a Topology,
-    /// The outputs that drivers have published so far, and the secrets that this version refers to.
-    pub lookup: &'a dyn Lookup,
-}
-
-/// The current, the installed and the desired state of an assembly.
-#[derive(Clone, Copy)]
-pub struct Situation<'a> {
-    /// The recorded state of each element and relationship.
-    pub current: &'a Current,
-    /// The version that the existing parts were installed from; `None` if nothing about it has changed.
-    ///
-    /// After an interrupted upgrade it holds each element as it was installed, from several versions. See
-    /// [`crate::merged`].
-    pub installed: Option<Version<'a>>,
-    /// The version that should exist; `None` if all parts are to be removed.
-    pub desired: Option<Version<'a>>,
-}
+use windlass_model::{DescriptorName, ElementName, State};
 
 /// The options of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,16 +52,4 @@ impl Options {
         let heal: BTreeSet<_> = elements.into_iter().collect();
         Self { target: heal.clone(), heal, ..Self::default() }
     }
-}
-
-/// A plan and its changes.
-#[derive(Debug, Clone)]
-#[must_use]
-pub struct Planned {
-    /// The steps.
-    pub plan: Plan,
-    /// The changes for display.
-    pub diff: Diff,
-    /// The changes that a limited plan skips.
-    pub undone: Diff,
 }

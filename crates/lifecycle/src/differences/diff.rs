@@ -6,15 +6,11 @@
 use std::fmt;
 
 use serde::Serialize;
-use serde_json::Value;
 use windlass_model::name::RelationshipName;
-use windlass_model::resolve::{Answer, Missing, ResolveError, Resolved, text_of};
 use windlass_model::{DescriptorName, ElementName, Origin, PropertyName, State};
 
-use crate::ask::Options;
-use crate::fate::is_repackaged;
-use crate::part::{Fate, Part, Parts};
 use crate::rank;
+use crate::situation::{Shown, ValueChange};
 
 /// The changes of a plan in order of declaration; removed elements come last.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -91,77 +87,6 @@ pub struct PropertyChange {
     pub volatile: bool,
     /// The place of the property's declaration.
     pub origin: Option<Origin>,
-}
-
-/// The change of a value that a relationship was created with.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ValueChange {
-    /// The property of the relationship.
-    pub property: PropertyName,
-    /// The value that the relationship was created with.
-    pub before: Shown,
-    /// The current value.
-    pub after: Shown,
-}
-
-/// A value for display.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Shown {
-    /// There is no value.
-    Nothing,
-    /// A value that is not sensitive.
-    Value(Value),
-    /// A sensitive value.
-    Masked,
-    /// A value that is known once these parts are installed.
-    KnownAfter(Vec<ElementName>),
-}
-
-impl Shown {
-    /// Returns the displayable form of a resolved value.
-    pub fn of(resolved: &Resolved) -> Self {
-        match &resolved.value {
-            Value::Null => Self::Nothing,
-            _ if resolved.sensitive => Self::Masked,
-            value => Self::Value(value.clone()),
-        }
-    }
-
-    pub(crate) fn answer(answer: &Result<Answer, ResolveError>) -> Self {
-        match answer {
-            Ok(Answer::Known(resolved)) => Self::of(resolved),
-            Ok(Answer::Waiting(missing)) => {
-                let mut parts: Vec<ElementName> = missing
-                    .iter()
-                    .filter_map(|missing| match missing {
-                        Missing::Output { element, .. } => Some(element.clone()),
-                        _ => None,
-                    })
-                    .collect();
-                parts.dedup();
-                Self::KnownAfter(parts)
-            }
-            Err(_) => Self::Nothing,
-        }
-    }
-}
-
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Nothing => f.write_str("(none)"),
-            // Unquoted, an empty text would be invisible.
-            Self::Value(value) if value.as_str() == Some("") => f.write_str("\"\""),
-            Self::Value(value) => f.write_str(&text_of(value)),
-            Self::Masked => f.write_str("***"),
-            Self::KnownAfter(parts) => {
-                let names: Vec<&str> = parts.iter().map(ElementName::local).collect();
-                write!(f, "(known once {} is installed)", names.join(", "))
-            }
-        }
-    }
 }
 
 /// The change of a relationship.
@@ -355,48 +280,4 @@ impl fmt::Display for Ends {
         let names = |ends: &[ElementName]| ends.iter().map(ElementName::local).collect::<Vec<_>>().join(", ");
         write!(f, "{} to {}", names(&self.sources), names(&self.targets))
     }
-}
-
-impl Diff {
-    /// Creates the diff from a plan's parts and relationships.
-    pub(crate) fn new(parts: Parts<'_>, options: &Options, relationships: Vec<RelationshipChange>) -> Self {
-        // Collecting in place reuses the memory of the parts.
-        let elements = parts.list.into_iter().filter_map(|part| change(part, options)).collect();
-        Self { elements, relationships }
-    }
-}
-
-fn change(part: Part<'_>, options: &Options) -> Option<ElementChange> {
-    let to = rank::state(part.end);
-    let kind = match part.fate {
-        Fate::Keep if part.untouched || part.now.state == to => return None,
-        Fate::Remove if part.now.state == State::Absent => return None,
-        Fate::Keep => ElementChangeKind::Raised,
-        Fate::Add => ElementChangeKind::Added,
-        Fate::Adopt => ElementChangeKind::Adopted,
-        Fate::Repair => ElementChangeKind::Repaired,
-        Fate::Heal => ElementChangeKind::Healed,
-        Fate::Lower => ElementChangeKind::Lowered,
-        Fate::Reconfigure => ElementChangeKind::Reconfigured,
-        Fate::Reinstall if part.now.is_partly_removed() => ElementChangeKind::Repaired,
-        Fate::Reinstall => ElementChangeKind::Reinstalled,
-        Fate::Remove => ElementChangeKind::Removed,
-    };
-    let replaces = match (part.before, part.after) {
-        (Some(before), Some(after)) if part.is_there() && before.descriptor != after.descriptor => {
-            Some(Box::new(before.descriptor.clone()))
-        }
-        _ => None,
-    };
-    let repackaged = is_repackaged(&part, options);
-    Some(ElementChange {
-        element: part.name,
-        kind,
-        from: part.now.state,
-        to,
-        replaces,
-        descriptor: part.descriptor,
-        repackaged,
-        properties: part.changes,
-    })
 }

@@ -10,14 +10,13 @@
 use std::collections::{HashMap, HashSet};
 
 use windlass_model::assembly::{ElementKind, Endpoint};
-use windlass_model::resolve::NothingYet;
+use windlass_model::resolve::{NothingYet, ResolveError};
 use windlass_model::{Element, ElementName, Modifier, Relationship, State, Topology};
 
-use crate::LifecycleError;
-use crate::ask::{Options, Situation};
-use crate::part::{Fate, Part, Parts};
+use super::part::{ChangeKind, Part};
+use super::parts::Parts;
 use crate::rank;
-use crate::reads::Reads;
+use crate::situation::{Options, Reads, Situation};
 
 /// The resources that a limited plan may touch.
 pub(crate) struct Scope {
@@ -46,7 +45,7 @@ impl Scope {
         parts: &Parts<'_>,
         situation: &Situation<'_>,
         options: &Options,
-    ) -> Result<Option<Self>, LifecycleError> {
+    ) -> Result<Option<Self>, ResolveError> {
         if options.target.is_empty() {
             return Ok(None);
         }
@@ -66,7 +65,7 @@ impl Scope {
     pub(crate) fn freeze(&self, parts: &mut Parts<'_>) {
         for part in parts.list.iter_mut().filter(|part| !self.acting.contains(&part.name)) {
             let now = reached_by(part.now.state);
-            (part.untouched, part.fate, part.low, part.end) = (true, Fate::Keep, now, now);
+            (part.untouched, part.change_kind, part.low, part.end) = (true, ChangeKind::Keep, now, now);
         }
     }
 
@@ -106,7 +105,7 @@ struct Search<'s, 'a> {
 }
 
 impl Search<'_, '_> {
-    fn follow(mut self, mut open: Vec<ElementName>) -> Result<(), LifecycleError> {
+    fn follow(mut self, mut open: Vec<ElementName>) -> Result<(), ResolveError> {
         // A fixed order makes the reported error deterministic.
         open.sort();
         while let Some(name) = open.pop() {
@@ -120,7 +119,7 @@ impl Search<'_, '_> {
     }
 
     /// Finds the producers of the outputs that a part reads.
-    fn published(&mut self, part: &Part<'_>, open: &mut Vec<ElementName>) -> Result<(), LifecycleError> {
+    fn published(&mut self, part: &Part<'_>, open: &mut Vec<ElementName>) -> Result<(), ResolveError> {
         let Some(after) = self.topology.get(&part.name) else { return Ok(()) };
         let mut producers = HashSet::new();
         let mut reads = Reads::few(self.topology, &NothingYet);
@@ -139,7 +138,7 @@ impl Search<'_, '_> {
     }
 
     /// Finds the ends of the relationships that must be created before a part reaches its last state.
-    fn related(&mut self, part: &Part<'_>, open: &mut Vec<ElementName>) -> Result<(), LifecycleError> {
+    fn related(&mut self, part: &Part<'_>, open: &mut Vec<ElementName>) -> Result<(), ResolveError> {
         // An adopted part has no transition that a relationship could precede.
         if self.options.adopt {
             return Ok(());
@@ -170,7 +169,7 @@ impl Search<'_, '_> {
     }
 
     /// Finds the producers of the values of a relationship.
-    fn given_to(&mut self, tie: &Relationship, open: &mut Vec<ElementName>) -> Result<(), LifecycleError> {
+    fn given_to(&mut self, tie: &Relationship, open: &mut Vec<ElementName>) -> Result<(), ResolveError> {
         let Some(tie) = self.topology.relationship(&tie.assembly, tie.name.as_str()) else { return Ok(()) };
         let mut reads = Reads::few(self.topology, &NothingYet);
         for read in reads.relationship(tie, &|_| false)? {

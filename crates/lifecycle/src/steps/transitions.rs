@@ -4,107 +4,17 @@ use windlass_model::Side;
 use windlass_model::work::Work;
 use windlass_model::{Element, State, Transition, Transitions};
 
-use crate::graph::{At, Graph, Phase};
-use crate::part::{Fate, Part};
+use crate::changes::{ChangeKind, Part};
+use crate::constraints::Graph;
+use crate::constraints::phase::{self, Phase};
 use crate::rank;
 
-/// The phases of a plan, and the offsets of steps in phases that consist of several.
-pub(crate) mod phase {
-    use super::Phase;
-
-    /// Leftovers of failures are removed.
-    pub(crate) const CLEAR: Phase = 0;
-    /// New parts are raised (*climb*). The phase of a step is this number plus the rank that the step
-    /// reaches.
-    pub(crate) const CLIMB: Phase = 0;
-    /// Changed parts are lowered.
-    pub(crate) const CHANGE: Phase = 10;
-    /// Changed parts are raised again, numbered like `CLIMB`.
-    pub(crate) const AGAIN: Phase = 20;
-    /// Moved or removed relationships are ceased.
-    pub(crate) const CUT_OVER: Phase = 25;
-    /// Removed parts are lowered.
-    pub(crate) const OUT: Phase = 30;
-
-    /// The offsets of the steps down in `CHANGE` and `OUT`.
-    pub(crate) const STOP: Phase = 1;
-    pub(crate) const UNINSTALL: Phase = 2;
-    pub(crate) const DELETE: Phase = 3;
-}
-
-/// The steps of a part.
-///
-/// They are consecutive, so a byte identifies each: its number from 1 relative to `first`, or 0 for none.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Steps {
-    first: Option<At>,
-    leave: [u8; 5],
-    enter: [u8; 5],
-    reconfigure: u8,
-}
-
-impl Steps {
-    /// Returns the step that leaves a rank.
-    pub(crate) fn leave(&self, rank: u8) -> Option<At> {
-        self.at(self.leave[usize::from(rank)])
-    }
-
-    /// Returns the step that reaches a rank.
-    pub(crate) fn enter(&self, rank: u8) -> Option<At> {
-        self.at(self.enter[usize::from(rank)])
-    }
-
-    /// Returns the step that applies new values.
-    pub(crate) fn reconfigure(&self) -> Option<At> {
-        self.at(self.reconfigure)
-    }
-
-    /// Returns the last step of the path down.
-    pub(crate) fn lowest(&self) -> Option<At> {
-        self.at(self.leave.iter().copied().max().unwrap_or(0))
-    }
-
-    /// Returns the first step up to a rank or above it.
-    pub(crate) fn up_to(&self, rank: u8) -> Option<At> {
-        (rank..5).find_map(|rank| self.enter(rank))
-    }
-
-    fn at(&self, number: u8) -> Option<At> {
-        Some(self.first?.later(number.checked_sub(1)?))
-    }
-
-    fn number(&mut self, step: At) -> u8 {
-        let first = self.first.get_or_insert(step);
-        u8::try_from(step.place() - first.place() + 1).expect("a part takes a handful of steps")
-    }
-}
-
-/// Returns the condition that holds at the end of a phase.
-pub(crate) fn label(number: Phase) -> String {
-    let down = |offset| match offset {
-        phase::STOP => "stopped",
-        phase::UNINSTALL => "uninstalled",
-        _ => "gone",
-    };
-    match number {
-        phase::CLEAR => "failed parts are cleaned up".to_owned(),
-        1..phase::CHANGE => format!("all parts are {}", rank::state(number)),
-        phase::CHANGE..phase::AGAIN => {
-            format!("all parts that change are {}", down(number - phase::CHANGE))
-        }
-        phase::AGAIN..phase::CUT_OVER => {
-            format!("all parts that change are {} again", rank::state(number - phase::AGAIN))
-        }
-        phase::CUT_OVER..phase::OUT => "all relationships are moved".to_owned(),
-        _ => format!("all parts are {}", down(number - phase::OUT)),
-    }
-}
-
+/// Adds the steps of a part.
 pub(crate) fn add(graph: &mut Graph, part: &mut Part<'_>) {
     descend(graph, part);
-    if part.fate == Fate::Reconfigure {
+    if part.change_kind == ChangeKind::Reconfigure {
         reconfigure(graph, part);
-    } else if part.fate == Fate::Adopt {
+    } else if part.change_kind == ChangeKind::Adopt {
         adopt(graph, part);
     } else if part.after.is_some() {
         ascend(graph, part);
@@ -113,17 +23,17 @@ pub(crate) fn add(graph: &mut Graph, part: &mut Part<'_>) {
 
 /// Returns the base number of the phases of a part's path down.
 fn down_base(part: &Part<'_>) -> Phase {
-    match part.fate {
-        Fate::Remove => phase::OUT,
-        Fate::Repair | Fate::Heal => phase::CLEAR,
+    match part.change_kind {
+        ChangeKind::Remove => phase::OUT,
+        ChangeKind::Repair | ChangeKind::Heal => phase::CLEAR,
         _ => phase::CHANGE,
     }
 }
 
 /// Returns the base number of the phases of a part's path up.
 pub(crate) fn up_base(part: &Part<'_>) -> Phase {
-    match part.fate {
-        Fate::Reinstall | Fate::Lower | Fate::Reconfigure => phase::AGAIN,
+    match part.change_kind {
+        ChangeKind::Reinstall | ChangeKind::Lower | ChangeKind::Reconfigure => phase::AGAIN,
         _ => phase::CLIMB,
     }
 }
@@ -148,10 +58,7 @@ fn descend(graph: &mut Graph, part: &mut Part<'_>) {
             Some(above) => graph.next_step(number, work, stair.from, above),
             None => graph.step(number, work),
         };
-        let number = part.steps.number(step);
-        for rank in stair.to.rank().unwrap_or(rank::ABSENT) + 1..=stair.above {
-            part.steps.leave[usize::from(rank)] = number;
-        }
+        part.steps.set_leave(stair.to.rank().unwrap_or(rank::ABSENT) + 1..=stair.above, step);
         above = Some(step);
     }
 }
@@ -172,7 +79,7 @@ fn ascend(graph: &mut Graph, part: &mut Part<'_>) {
             Some(below) => graph.next_step(base + rank, work, state, below),
             None => graph.step(base + rank, work),
         };
-        part.steps.enter[usize::from(rank)] = part.steps.number(step);
+        part.steps.set_enter(rank..=rank, step);
         (state, below) = (to, Some(step));
     }
 }
@@ -189,8 +96,7 @@ fn adopt(graph: &mut Graph, part: &mut Part<'_>) {
         side: Side::Desired,
     };
     let step = graph.step(phase::CLIMB + rank::CREATED, work);
-    let number = part.steps.number(step);
-    part.steps.enter[1..].fill(number);
+    part.steps.set_enter(rank::CREATED..=rank::ACTIVE, step);
 }
 
 fn reconfigure(graph: &mut Graph, part: &mut Part<'_>) {
@@ -202,7 +108,7 @@ fn reconfigure(graph: &mut Graph, part: &mut Part<'_>) {
         side: Side::Desired,
     };
     let step = graph.step(phase::AGAIN + rank::ACTIVE, work);
-    part.steps.reconfigure = part.steps.number(step);
+    part.steps.set_reconfigure(step);
 }
 
 /// A step of the path down.
@@ -250,7 +156,9 @@ fn stairs(element: &Element, part: &Part<'_>, low: u8) -> Vec<Stair> {
         State::Created => Vec::new(),
         State::Inactive if part.now.may_run() => vec![stop(State::Broken), uninstall(State::Inactive)],
         State::Installed | State::Inactive => vec![uninstall(part.now.state)],
-        State::Active if part.fate == Fate::Heal => vec![stop(State::Broken), uninstall(State::Inactive)],
+        State::Active if part.change_kind == ChangeKind::Heal => {
+            vec![stop(State::Broken), uninstall(State::Inactive)]
+        }
         State::Active | State::Broken => vec![stop(part.now.state), uninstall(State::Inactive)],
     };
     if element.has_created() {

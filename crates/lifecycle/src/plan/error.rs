@@ -1,20 +1,34 @@
-//! The types of plans that drive assemblies, and the cycle error as a user sees it.
+//! The errors of planning, and a cycle of waits as a user sees it.
 
 use std::fmt;
 
 use thiserror::Error;
+use windlass_model::ElementName;
+use windlass_model::resolve::ResolveError;
 use windlass_model::work::{Reason, Work};
-use windlass_plan::draw::Drawing;
-use windlass_plan::{CycleEdge, Task};
+use windlass_plan::CycleEdge;
 
-/// A plan whose steps drive the elements of an assembly.
-pub type Plan = windlass_plan::Plan<Work, Reason>;
+use crate::situation::listed;
 
-/// A builder of such plans.
-pub(crate) type PlanBuilder = windlass_plan::PlanBuilder<Work, Reason>;
-
-/// A cycle of steps that wait for each other.
-pub(crate) type Cycle = windlass_plan::Cycle<Work, Reason>;
+/// The reason why planning failed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum LifecycleError {
+    /// The rules require an order that does not exist.
+    #[error(transparent)]
+    Order(#[from] OrderError),
+    /// A value cannot be resolved.
+    #[error(transparent)]
+    Value(#[from] ResolveError),
+    /// The topologies don't contain a named element.
+    #[error("there is no element `{name}`; there are {}", listed(known))]
+    Unknown {
+        /// The element.
+        name: ElementName,
+        /// The elements that exist, sorted.
+        known: Vec<ElementName>,
+    },
+}
 
 /// An error of rules that demand an order that does not exist.
 ///
@@ -62,27 +76,4 @@ fn help(edges: &[CycleEdge<Work, Reason>]) -> String {
         0 => "help: remove one of these waits".to_owned(),
         _ => format!("help: {}", ways.join(", or ")),
     }
-}
-
-/// Draws a plan.
-///
-/// The details of a step name its element and its calls. The details of a wait name its origin in the
-/// descriptor.
-pub fn draw_plan(title: impl Into<String>, plan: &Plan) -> Drawing {
-    let mut drawing = Drawing::of_plan(title, plan);
-    for (node, step) in drawing.nodes.iter_mut().zip(plan.steps()) {
-        for (detail, wait) in node.details.iter_mut().zip(step.waits()) {
-            if let Some(origin) = wait.reason.origin() {
-                detail.1 = format!("{} ({origin})", detail.1);
-            }
-        }
-        let own = match step.task {
-            Task::Barrier(label) => vec![("does".to_owned(), label.clone())],
-            Task::Work(work) => {
-                vec![("element".to_owned(), work.element().to_string()), ("does".to_owned(), work.verb())]
-            }
-        };
-        node.details.splice(0..0, own);
-    }
-    drawing
 }

@@ -7,7 +7,7 @@ use windlass_model::assembly::{OperationCall, PackageDigest};
 use windlass_model::record::PairKey;
 use windlass_model::{ElementName, PropertyName, Relationship, State, Transition};
 
-use crate::diff::ValueChange;
+use super::shown::ValueChange;
 
 /// The state of each element and relationship. Elements that it doesn't name are Absent.
 #[derive(Debug, Clone, Default)]

@@ -9,7 +9,7 @@ use windlass_model::name::RelationshipName;
 use windlass_model::record::PairKey;
 use windlass_model::{Element, ElementName, Relationship, Topology};
 
-use crate::as_of;
+use super::as_of;
 
 /// Returns the topology after an interrupted upgrade: each element as in the version that it was installed
 /// from.

@@ -1,0 +1,118 @@
+//! The change of each resource, as far as it depends on the resource alone.
+
+use std::collections::HashSet;
+
+use windlass_model::{ElementName, State, Topology, Transition};
+
+use super::part::{ChangeKind, Part};
+use crate::rank;
+use crate::situation::{Options, Situation};
+
+/// The rules for the change of a part, with the options that apply regardless of its values.
+pub(crate) struct ChangeRules<'a> {
+    options: &'a Options,
+    replace: HashSet<&'a ElementName>,
+    heal: HashSet<&'a ElementName>,
+}
+
+impl<'a> ChangeRules<'a> {
+    pub(crate) fn new(situation: &Situation<'a>, options: &'a Options) -> Self {
+        let (replace, heal) = (leaves_of(situation, &options.replace), leaves_of(situation, &options.heal));
+        Self { options, replace, heal }
+    }
+
+    /// Returns the last rank of parts without another requirement.
+    pub(crate) fn goal(&self) -> u8 {
+        let goal = if self.options.adopt { State::Active } else { self.options.goal };
+        goal.rank().unwrap_or(rank::ABSENT)
+    }
+
+    /// Decides the last rank and the kind of change of a part, as far as they don't depend on its values.
+    pub(crate) fn decide(&self, part: &mut Part<'_>) {
+        if part.after.is_some() {
+            part.end = part.end.max(self.goal());
+        }
+        part.change_kind = self.change_kind(part);
+        settle(part);
+    }
+
+    fn change_kind(&self, part: &Part<'_>) -> ChangeKind {
+        let Some(after) = part.after else { return ChangeKind::Remove };
+        let start = part.now.state.rank();
+        match part.now.state {
+            State::Failed if part.now.has_remains() => return ChangeKind::Repair,
+            State::Absent | State::Failed if self.options.adopt => return ChangeKind::Adopt,
+            State::Absent | State::Failed => return ChangeKind::Add,
+            _ if part.now.is_partly_removed() => return ChangeKind::Reinstall,
+            _ => {}
+        }
+        let other_type = part.before.is_some_and(|before| before.descriptor != after.descriptor);
+        if other_type || is_repackaged(part, self.options) || self.replace.contains(&part.name) {
+            ChangeKind::Reinstall
+        } else if part.now.state == State::Broken
+            || self.heal.contains(&part.name) && start > Some(rank::INACTIVE)
+        {
+            ChangeKind::Heal
+        } else if start > Some(part.end) || part.now.may_run() && part.end <= rank::INACTIVE {
+            ChangeKind::Lower
+        } else {
+            ChangeKind::Keep
+        }
+    }
+}
+
+/// Updates the change of a part whose values change.
+pub(crate) fn judge(part: &mut Part<'_>) {
+    if part.changes.is_empty()
+        || !matches!(part.change_kind, ChangeKind::Keep | ChangeKind::Heal | ChangeKind::Lower)
+    {
+        return;
+    }
+    let volatile = part.changes.iter().all(|change| change.volatile);
+    let reconfigures = part.declared.contains(Transition::Reconfigure);
+    let stays_active =
+        part.change_kind == ChangeKind::Keep && part.now.state == State::Active && part.end == rank::ACTIVE;
+    part.change_kind = if volatile && reconfigures && stays_active {
+        ChangeKind::Reconfigure
+    } else {
+        ChangeKind::Reinstall
+    };
+    settle(part);
+}
+
+/// Returns the resources at or below some elements.
+fn leaves_of<'a>(
+    situation: &Situation<'a>,
+    names: impl IntoIterator<Item = &'a ElementName>,
+) -> HashSet<&'a ElementName> {
+    let topologies = [situation.desired, situation.installed].into_iter().flatten();
+    let topologies: Vec<&Topology> = topologies.map(|version| version.topology).collect();
+    let names: Vec<&ElementName> = names.into_iter().collect();
+    let leaves = topologies.iter().flat_map(|topology| names.iter().flat_map(|name| topology.leaves(name)));
+    leaves.map(|leaf| &leaf.name).collect()
+}
+
+/// Tells whether a part was installed from another package than the desired one.
+pub(crate) fn is_repackaged(part: &Part<'_>, options: &Options) -> bool {
+    let desired = part.after.and_then(|after| options.packages.get(&after.descriptor));
+    matches!((&part.now.package, desired), (Some(now), Some(desired)) if now != desired)
+}
+
+/// Sets the lowest rank on a part's path.
+fn settle(part: &mut Part<'_>) {
+    let start = part.now.state.rank().unwrap_or(rank::ABSENT);
+    part.low = match part.change_kind {
+        ChangeKind::Keep | ChangeKind::Reconfigure => start,
+        ChangeKind::Add
+        | ChangeKind::Adopt
+        | ChangeKind::Repair
+        | ChangeKind::Reinstall
+        | ChangeKind::Remove => rank::ABSENT,
+        // No transition leads from Inactive back to Installed: the part is installed again.
+        ChangeKind::Heal | ChangeKind::Lower if part.end <= rank::INSTALLED => {
+            let below = if part.declared.has_created() { rank::CREATED } else { rank::ABSENT };
+            below.min(part.end)
+        }
+        ChangeKind::Heal | ChangeKind::Lower => rank::INACTIVE,
+    };
+}

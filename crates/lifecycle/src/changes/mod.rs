@@ -1,0 +1,18 @@
+//! The change of each resource: its kind, its path, and the resources that a limited plan may touch.
+
+mod decision;
+mod later;
+mod node;
+mod part;
+mod parts;
+mod path;
+mod readers;
+mod scope;
+
+pub(crate) use decision::{ChangeRules, is_repackaged};
+pub(crate) use later::Later;
+pub(crate) use node::{Disposition, NodePath};
+pub(crate) use part::{ChangeKind, Part};
+pub(crate) use parts::Parts;
+pub(crate) use readers::follow_values;
+pub(crate) use scope::{Reach, Scope};

@@ -1,0 +1,75 @@
+//! The path of an endpoint of a relationship: of a resource, or of all resources in an assembly.
+
+use windlass_model::State;
+
+use super::part::{ChangeKind, Part};
+use crate::rank;
+
+/// The path of an endpoint of a relationship.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct NodePath {
+    /// The lowest rank of its path down; [`rank::ABOVE_ALL`] if it doesn't go down.
+    pub(crate) falls_to: u8,
+    /// The last rank on its path.
+    pub(crate) end: u8,
+    /// Whether neither it nor any part of it existed before.
+    pub(crate) absent: bool,
+    /// Whether it, or a part of it, is raised to a higher state.
+    pub(crate) climbs: bool,
+    /// Whether it is kept, changed or removed.
+    pub(crate) disposition: Disposition,
+}
+
+/// The disposition of an element in a plan: whether it is kept, changed or removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) enum Disposition {
+    /// It is kept.
+    #[default]
+    Kept,
+    /// It, or a part of it, is lowered or re-created.
+    Changed,
+    /// It, or a part of it, is removed.
+    Removed,
+}
+
+impl NodePath {
+    /// The path of an element that is always Active.
+    pub(crate) const FIXED: Self = Self {
+        falls_to: rank::ABOVE_ALL,
+        end: rank::ACTIVE,
+        absent: false,
+        climbs: false,
+        disposition: Disposition::Kept,
+    };
+
+    /// Tells whether its path leads down first.
+    pub(crate) fn falls(self) -> bool {
+        self.falls_to < rank::ABOVE_ALL
+    }
+
+    /// Returns the path of a resource.
+    pub(crate) fn of(part: &Part<'_>) -> Self {
+        Self {
+            falls_to: part.falls_to().unwrap_or(rank::ABOVE_ALL),
+            end: part.end,
+            absent: part.now.state == State::Absent,
+            climbs: part.low < part.end,
+            disposition: match part.change_kind {
+                ChangeKind::Remove => Disposition::Removed,
+                ChangeKind::Reinstall | ChangeKind::Lower => Disposition::Changed,
+                _ => Disposition::Kept,
+            },
+        }
+    }
+
+    /// Returns the common path of two resources of an endpoint.
+    pub(crate) fn both(self, other: Self) -> Self {
+        Self {
+            falls_to: self.falls_to.min(other.falls_to),
+            end: self.end.min(other.end),
+            absent: self.absent && other.absent,
+            climbs: self.climbs || other.climbs,
+            disposition: self.disposition.max(other.disposition),
+        }
+    }
+}

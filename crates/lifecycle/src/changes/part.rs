@@ -1,0 +1,154 @@
+//! A resource with its change and its path.
+
+use windlass_model::{DescriptorName, Element, ElementName, State, Transitions};
+use windlass_plan::Draft;
+
+use super::path::Steps;
+use crate::differences::PropertyChange;
+use crate::rank;
+use crate::situation::ElementNow;
+
+/// The position of an element that is no resource, or that the topology does not contain.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
+/// The kind of a resource's change, which determines its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ChangeKind {
+    /// It stays, or continues up from its current state.
+    Keep,
+    /// It is added.
+    Add,
+    /// It exists already and is adopted.
+    Adopt,
+    /// It has failed and is re-created.
+    Repair,
+    /// It is Broken or to be healed: it is stopped and started again.
+    Heal,
+    /// It is lowered to another state.
+    Lower,
+    /// It gets new values while it is Active.
+    Reconfigure,
+    /// It has changed: it is removed and re-created.
+    Reinstall,
+    /// It is removed.
+    Remove,
+}
+
+/// A resource and its path: from its state down to `low`, and from there up to `end`.
+///
+/// The names and the transitions are copies. The planner reads them often, and copies avoid a cache miss on
+/// the element.
+#[derive(Debug)]
+pub(crate) struct Part<'a> {
+    pub(crate) name: ElementName,
+    /// The desired descriptor.
+    pub(crate) descriptor: Option<DescriptorName>,
+    /// The desired transitions.
+    pub(crate) declared: Transitions,
+    /// The element that it was installed from.
+    pub(crate) before: Option<&'a Element>,
+    /// The desired element.
+    pub(crate) after: Option<&'a Element>,
+    /// The positions of the two elements in their topologies.
+    pub(crate) before_at: u32,
+    pub(crate) after_at: u32,
+    pub(crate) now: &'a ElementNow,
+    pub(crate) change_kind: ChangeKind,
+    /// Whether a limited plan leaves the part as it is.
+    pub(crate) untouched: bool,
+    /// The lowest rank on its path.
+    pub(crate) low: u8,
+    /// The last rank on its path.
+    pub(crate) end: u8,
+    /// The properties whose values change, if the part exists.
+    pub(crate) changes: Vec<PropertyChange>,
+    pub(crate) steps: Steps,
+}
+
+impl<'a> Part<'a> {
+    /// Creates a part from the installed and the desired element with their positions.
+    pub(crate) fn new(
+        before: Option<(u32, &'a Element)>,
+        after: Option<(u32, &'a Element)>,
+        now: &'a ElementNow,
+    ) -> Self {
+        let name = after.or(before).map(|(_, element)| element.name.clone());
+        let (before_at, before) = before.map_or((NOWHERE, None), |(at, element)| (at, Some(element)));
+        let (after_at, after) = after.map_or((NOWHERE, None), |(at, element)| (at, Some(element)));
+        Self {
+            name: name.expect("a part is there before or after"),
+            descriptor: after.map(|after| after.descriptor.clone()),
+            declared: after.map(|after| after.transitions).unwrap_or_default(),
+            before,
+            after,
+            before_at,
+            after_at,
+            now,
+            change_kind: ChangeKind::Keep,
+            untouched: false,
+            low: 0,
+            end: 0,
+            changes: Vec::new(),
+            steps: Steps::default(),
+        }
+    }
+
+    /// Tells whether the resource, or leftovers of it, may exist.
+    pub(crate) fn is_there(&self) -> bool {
+        self.now.state != State::Absent && (self.now.state != State::Failed || self.now.has_remains())
+    }
+
+    /// Tells whether the part was Failed or Broken before.
+    pub(crate) fn is_unwell(&self) -> bool {
+        matches!(self.now.state, State::Failed | State::Broken)
+    }
+
+    /// Returns the lowest rank of the part's path if that path leads down first.
+    pub(crate) fn falls_to(&self) -> Option<u8> {
+        let falls = match self.change_kind {
+            ChangeKind::Keep | ChangeKind::Add | ChangeKind::Adopt | ChangeKind::Reconfigure => false,
+            ChangeKind::Repair | ChangeKind::Heal | ChangeKind::Lower | ChangeKind::Reinstall => true,
+            ChangeKind::Remove => self.now.state != State::Absent,
+        };
+        falls.then_some(self.low)
+    }
+
+    /// Tells whether the plan installs the part, so that its driver publishes the outputs again.
+    pub(crate) fn publishes_anew(&self) -> bool {
+        !self.untouched && self.low < rank::INSTALLED
+    }
+
+    /// Returns the step in which the part leaves a rank, or the next lower rank that its path leaves.
+    ///
+    /// Returns `None` for a rank that the part does not have.
+    pub(crate) fn leaving(&self, rank: u8) -> Option<Draft> {
+        let has_created = || self.before.or(self.after).is_some_and(Element::has_created);
+        if rank == rank::ABSENT || rank == rank::CREATED && !has_created() {
+            return None;
+        }
+        (rank::CREATED..=rank.min(rank::ACTIVE)).rev().find_map(|rank| self.steps.leave(rank))
+    }
+
+    /// Returns the step after which the part is at a rank.
+    ///
+    /// Returns `None` if the part is at the rank already or never reaches it.
+    pub(crate) fn reaching(&self, rank: u8) -> Option<Draft> {
+        if rank == rank::ABSENT || rank == rank::CREATED && !self.declared.has_created() {
+            // The part is Absent as soon as the old one is removed.
+            return self.steps.lowest().filter(|_| self.low == rank::ABSENT);
+        }
+        if self.low >= rank {
+            // A Broken part may still run: a step that needs it Inactive waits for its Stop.
+            return self
+                .steps
+                .lowest()
+                .filter(|_| self.now.state == State::Broken || self.change_kind == ChangeKind::Heal);
+        }
+        self.steps.up_to(rank)
+    }
+
+    /// Returns the step after which the part has published its outputs.
+    pub(crate) fn publishing(&self) -> Option<Draft> {
+        self.reaching(rank::INSTALLED)
+    }
+}

@@ -1,0 +1,176 @@
+//! All resources of an assembly, each with its change.
+
+use std::collections::{HashMap, VecDeque};
+
+use windlass_model::assembly::ElementKind;
+use windlass_model::{Element, ElementName, Modifier, State, Topology};
+
+use super::decision::ChangeRules;
+use super::node::NodePath;
+use super::part::{NOWHERE, Part};
+use crate::rank;
+use crate::situation::{Situation, Version};
+
+/// All resources, those of the desired assembly first.
+pub(crate) struct Parts<'a> {
+    pub(crate) list: Vec<Part<'a>>,
+    /// Whether any part existed before, so that it can change or be removed.
+    pub(crate) any_before: bool,
+    /// The positions of the resources of both topologies in the list.
+    desired: Places<'a>,
+    installed: Places<'a>,
+}
+
+/// The position in the list of parts for each element of a topology.
+#[derive(Default)]
+struct Places<'a> {
+    topology: Option<&'a Topology>,
+    list: Vec<u32>,
+}
+
+impl<'a> Places<'a> {
+    fn of(topology: Option<&'a Topology>) -> Self {
+        let list = vec![NOWHERE; topology.map_or(0, |topology| topology.elements().len())];
+        Self { topology, list }
+    }
+
+    /// Returns the resources with their positions in the topology.
+    fn resources(&self) -> impl Iterator<Item = (u32, &'a Element)> + use<'a> {
+        let elements = self.topology.map(Topology::elements).unwrap_or_default();
+        (0..).zip(elements).filter(|(_, element)| element.kind == ElementKind::Resource)
+    }
+
+    /// Returns the position of an element in the topology.
+    fn find(&self, name: &ElementName) -> Option<usize> {
+        self.topology?.position(name)
+    }
+
+    /// Returns a resource of the topology with its position.
+    fn resource(&self, name: &ElementName) -> Option<(u32, &'a Element)> {
+        let at = self.find(name)?;
+        let element = &self.topology?.elements()[at];
+        (element.kind == ElementKind::Resource).then_some((u32::try_from(at).ok()?, element))
+    }
+
+    /// Records the position of an element's part. `at` is the element's position in the topology.
+    fn put(&mut self, at: u32, place: u32) {
+        if let Some(known) = self.list.get_mut(at as usize) {
+            *known = place;
+        }
+    }
+
+    fn get(&self, name: &ElementName) -> Option<usize> {
+        let place = self.list[self.find(name)?];
+        (place != NOWHERE).then_some(place as usize)
+    }
+}
+
+impl<'a> Parts<'a> {
+    /// Creates a part for each resource, and decides everything that depends on the part alone.
+    pub(crate) fn new(situation: &Situation<'a>, rules: &ChangeRules<'_>) -> Self {
+        let places = |version: Option<Version<'a>>| Places::of(version.map(|version| version.topology));
+        let (desired, installed) = (places(situation.desired), places(situation.installed));
+        let list = Vec::with_capacity(desired.list.len().max(installed.list.len()));
+        let mut parts = Self { list, any_before: false, desired, installed };
+        for after in parts.desired.resources() {
+            let (_, Element { name, .. }) = after;
+            let before = match parts.installed.topology {
+                None => Some(after),
+                Some(_) => parts.installed.resource(name),
+            };
+            parts.add(Part::new(before, Some(after), situation.current.now(name)), rules);
+        }
+        for before in parts.installed.resources() {
+            let (at, Element { name, .. }) = before;
+            if parts.installed.list[at as usize] == NOWHERE {
+                parts.add(Part::new(Some(before), None, situation.current.now(name)), rules);
+            }
+        }
+        parts
+    }
+
+    fn add(&mut self, mut part: Part<'a>, rules: &ChangeRules<'_>) {
+        rules.decide(&mut part);
+        let place = u32::try_from(self.list.len()).unwrap_or(NOWHERE);
+        self.desired.put(part.after_at, place);
+        self.installed.put(part.before_at, place);
+        self.any_before |= part.now.state != State::Absent;
+        self.list.push(part);
+    }
+
+    /// Returns the position of a resource in the list.
+    pub(crate) fn place(&self, name: &ElementName) -> Option<usize> {
+        self.desired.get(name).or_else(|| self.installed.get(name))
+    }
+
+    /// Returns a resource by its position in the desired topology.
+    pub(crate) fn at(&self, place: usize) -> Option<&Part<'a>> {
+        self.place_at(place).map(|at| &self.list[at])
+    }
+
+    /// Returns the position in the list of a resource at a position of the desired topology.
+    pub(crate) fn place_at(&self, place: usize) -> Option<usize> {
+        let place = *self.desired.list.get(place)?;
+        (place != NOWHERE).then_some(place as usize)
+    }
+
+    pub(crate) fn get(&self, name: &ElementName) -> Option<&Part<'a>> {
+        self.place(name).map(|at| &self.list[at])
+    }
+
+    /// Raises the last rank of parts if a relationship requires more than the goal.
+    ///
+    /// The target drives. If it reaches the state that the relationship names, and the relationship is
+    /// created before that, the source must be at its own state. A relationship is examined again after one
+    /// of its targets was raised.
+    pub(crate) fn raise_ends(&mut self, desired: Option<&Topology>, rules: &ChangeRules<'_>) {
+        let Some(topology) = desired.filter(|_| (rank::CREATED..rank::ACTIVE).contains(&rules.goal())) else {
+            return;
+        };
+        let mut by_target: HashMap<&ElementName, Vec<usize>> = HashMap::new();
+        for (at, relationship) in topology.relationships().iter().enumerate() {
+            for leaf in relationship.targets.iter().flat_map(|end| topology.leaves(&end.element)) {
+                by_target.entry(&leaf.name).or_default().push(at);
+            }
+        }
+        let mut open: VecDeque<usize> = (0..topology.relationships().len()).collect();
+        while let Some(at) = open.pop_front() {
+            let relationship = &topology.relationships()[at];
+            let reached = relationship.targets.iter().any(|end| {
+                self.end_of(topology, &end.element)
+                    >= relationship.target_state.rank().unwrap_or(rank::ABOVE_ALL)
+            });
+            if !reached || relationship.target_modifier == Modifier::Post {
+                continue;
+            }
+            let least = rank::least(relationship.source_state, relationship.source_modifier);
+            for leaf in relationship.sources.iter().flat_map(|end| topology.leaves(&end.element)) {
+                let Some(part) = self.place(&leaf.name).map(|at| &mut self.list[at]) else { continue };
+                if part.end < least {
+                    part.end = least;
+                    rules.decide(part);
+                    open.extend(by_target.get(&part.name).into_iter().flatten());
+                }
+            }
+        }
+    }
+
+    /// Returns the highest of the last ranks of an endpoint's nodes.
+    fn end_of(&self, topology: &Topology, endpoint: &ElementName) -> u8 {
+        let nodes = topology.nodes(endpoint);
+        nodes.into_iter().map(|node| self.node(topology, node).end).max().unwrap_or(rank::ABSENT)
+    }
+
+    /// Returns the path of a node of a relationship: of a resource, or of all resources in an assembly.
+    pub(crate) fn node(&self, topology: &Topology, node: &Element) -> NodePath {
+        let of = |name: &ElementName| self.get(name).map_or(NodePath::default(), NodePath::of);
+        match node.kind {
+            ElementKind::Reference => NodePath::FIXED,
+            ElementKind::Resource => of(&node.name),
+            ElementKind::Assembly | ElementKind::Group => {
+                let leaves = topology.leaves(&node.name);
+                leaves.iter().map(|leaf| of(&leaf.name)).reduce(NodePath::both).unwrap_or(NodePath::FIXED)
+            }
+        }
+    }
+}

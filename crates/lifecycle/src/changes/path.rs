@@ -1,0 +1,76 @@
+//! The steps of a part's path, by the rank that they leave or reach.
+//!
+//! The layer `steps` records them. They are stored with the part, so that a query of a part and its steps
+//! reads adjacent memory.
+
+use std::ops::RangeInclusive;
+
+use windlass_plan::Draft;
+
+/// The steps of a part.
+///
+/// They are consecutive, so a byte identifies each: its number from 1 relative to `first`, or 0 for none.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Steps {
+    first: Option<Draft>,
+    leave: [u8; 5],
+    enter: [u8; 5],
+    reconfigure: u8,
+}
+
+impl Steps {
+    /// Returns the step that leaves a rank.
+    pub(crate) fn leave(&self, rank: u8) -> Option<Draft> {
+        self.at(self.leave[usize::from(rank)])
+    }
+
+    /// Returns the step that reaches a rank.
+    pub(crate) fn enter(&self, rank: u8) -> Option<Draft> {
+        self.at(self.enter[usize::from(rank)])
+    }
+
+    /// Returns the step that applies new values.
+    pub(crate) fn reconfigure(&self) -> Option<Draft> {
+        self.at(self.reconfigure)
+    }
+
+    /// Returns the last step of the path down.
+    pub(crate) fn lowest(&self) -> Option<Draft> {
+        self.at(self.leave.iter().copied().max().unwrap_or(0))
+    }
+
+    /// Returns the first step up to a rank or above it.
+    pub(crate) fn up_to(&self, rank: u8) -> Option<Draft> {
+        (rank..5).find_map(|rank| self.enter(rank))
+    }
+
+    /// Records the step that leaves some ranks.
+    pub(crate) fn set_leave(&mut self, ranks: RangeInclusive<u8>, step: Draft) {
+        let number = self.number(step);
+        for rank in ranks {
+            self.leave[usize::from(rank)] = number;
+        }
+    }
+
+    /// Records the step that reaches some ranks.
+    pub(crate) fn set_enter(&mut self, ranks: RangeInclusive<u8>, step: Draft) {
+        let number = self.number(step);
+        for rank in ranks {
+            self.enter[usize::from(rank)] = number;
+        }
+    }
+
+    /// Records the step that applies new values.
+    pub(crate) fn set_reconfigure(&mut self, step: Draft) {
+        self.reconfigure = self.number(step);
+    }
+
+    fn at(&self, number: u8) -> Option<Draft> {
+        Some(self.first?.later(number.checked_sub(1)?))
+    }
+
+    fn number(&mut self, step: Draft) -> u8 {
+        let first = self.first.get_or_insert(step);
+        u8::try_from(step.place() - first.place() + 1).expect("a part takes a handful of steps")
+    }
+}

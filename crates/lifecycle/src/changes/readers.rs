@@ -1,0 +1,123 @@
+//! The changes that follow from values: of the resources that have them, and of the readers of outputs.
+
+use std::collections::BTreeMap;
+
+use windlass_model::resolve::{NothingYet, Resolver};
+use windlass_model::{PropertyName, Topology};
+
+use super::decision::judge;
+use super::parts::Parts;
+use crate::differences::{Comparison, PropertyChange, property_change};
+use crate::situation::{Shown, Situation, Version};
+
+/// Updates the changes of parts whose values change, and of the readers of those parts.
+pub(crate) fn follow_values(parts: &mut Parts<'_>, situation: &Situation<'_>) {
+    let Some(desired) = situation.desired else { return };
+    if !parts.any_before {
+        return;
+    }
+    if let Some(installed) = situation.installed {
+        compare_values(parts, installed, desired);
+    }
+    follow_readers(parts, situation.installed, desired);
+}
+
+/// Compares the installed with the desired values of existing parts.
+fn compare_values(parts: &mut Parts<'_>, installed: Version<'_>, desired: Version<'_>) {
+    let mut comparison = Comparison::new(installed, desired);
+    for part in &mut parts.list {
+        let (Some(before), Some(after)) = (part.before, part.after) else { continue };
+        if part.untouched || !part.is_there() {
+            continue;
+        }
+        part.changes = comparison.changes(before, after, &part.now.stale);
+        judge(part);
+    }
+}
+
+/// Gives new values to the readers of parts that publish their outputs again.
+///
+/// It also gives new values to readers that were configured before their producer was installed.
+fn follow_readers(parts: &mut Parts<'_>, installed: Option<Version<'_>>, desired: Version<'_>) {
+    let before = installed.unwrap_or(desired);
+    let mut before = Resolver::new(before.topology, before.lookup);
+    let readers = readers(parts, desired.topology);
+    let mut open: Vec<usize> = Vec::new();
+    for (at, part) in parts.list.iter().enumerate() {
+        if part.after.is_some() && part.publishes_anew() {
+            open.push(at);
+        }
+    }
+    let by_age: Vec<(usize, &Read)> = readers
+        .iter()
+        .flat_map(|(producer, reads)| reads.iter().map(move |read| (*producer, read)))
+        .filter(|(producer, read)| {
+            let (producer, reader) = (&parts.list[*producer].now, &parts.list[read.reader].now);
+            reader.configured_by > 0 && producer.installed_by > reader.configured_by
+        })
+        .collect();
+    for (producer, read) in by_age {
+        note(parts, producer, read, &mut before, &mut open);
+    }
+    while let Some(producer) = open.pop() {
+        for read in readers.get(&producer).into_iter().flatten() {
+            note(parts, producer, read, &mut before, &mut open);
+        }
+    }
+}
+
+struct Read {
+    reader: usize,
+    property: PropertyName,
+}
+
+/// Records that a property of a reader changes because of its producer.
+fn note(
+    parts: &mut Parts<'_>,
+    producer: usize,
+    read: &Read,
+    before: &mut Resolver<'_>,
+    open: &mut Vec<usize>,
+) {
+    let producer = parts.list[producer].name.clone();
+    let part = &mut parts.list[read.reader];
+    let Some(after) = part.after else { return };
+    let published_anew = part.publishes_anew();
+    match part.changes.iter_mut().find(|change| change.property == read.property) {
+        Some(PropertyChange { after: Shown::KnownAfter(producers), .. }) => {
+            if !producers.contains(&producer) {
+                producers.push(producer);
+                producers.sort();
+            }
+        }
+        Some(change) => change.after = Shown::KnownAfter(vec![producer]),
+        None => {
+            let shown = Shown::KnownAfter(vec![producer]);
+            let known = Shown::answer(&before.property(&after.name, &read.property));
+            let change = property_change(after, &read.property, known, shown);
+            part.changes.push(change);
+        }
+    }
+    judge(part);
+    if part.publishes_anew() && !published_anew {
+        open.push(read.reader);
+    }
+}
+
+/// Returns the existing parts that read an output, by the position of the producer.
+fn readers(parts: &Parts<'_>, desired: &Topology) -> BTreeMap<usize, Vec<Read>> {
+    let mut readers: BTreeMap<usize, Vec<Read>> = BTreeMap::new();
+    let mut resolver = Resolver::of_all(desired, &NothingYet);
+    for (reader, part) in parts.list.iter().enumerate() {
+        let Some(after) = part.after.filter(|_| part.is_there() && !part.untouched) else { continue };
+        for (at, name) in after.properties.keys().enumerate() {
+            // A value that cannot be resolved waits for no part.
+            let _ = resolver.awaited_at(part.after_at as usize, at, |producer, _| {
+                if let Some(producer) = parts.place_at(producer).filter(|producer| *producer != reader) {
+                    readers.entry(producer).or_default().push(Read { reader, property: name.clone() });
+                }
+            });
+        }
+    }
+    readers
+}

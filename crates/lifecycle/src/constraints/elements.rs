@@ -1,0 +1,226 @@
+//! The waits of elements before they reach or leave a state: of resources, groups and assemblies.
+
+use std::collections::HashMap;
+
+use indexmap::IndexMap;
+use windlass_model::assembly::ElementKind;
+use windlass_model::work::Reason;
+use windlass_model::{Element, ElementName, Topology};
+use windlass_plan::{Draft, WaitKind, Why};
+
+use super::graph::Graph;
+use super::soft::Priority;
+use crate::changes::Parts;
+use crate::rank;
+use crate::situation::{Situation, Version};
+
+/// The constraints between the steps of a plan: its parts, their steps, and the waits.
+pub(crate) struct Constraints<'a> {
+    pub(crate) situation: Situation<'a>,
+    /// The parts, with their steps.
+    pub(crate) parts: Parts<'a>,
+    pub(crate) graph: Graph,
+    /// For a group or assembly, the barrier behind its parts that reach a rank. The key is its position in
+    /// the desired topology and the rank.
+    reached: HashMap<(usize, u8), Option<Draft>>,
+    /// For a group or assembly, the barrier behind its parts that leave a rank. The key is its position in
+    /// the installed topology and the rank.
+    left: HashMap<(usize, u8), Option<Draft>>,
+    holds: Holds,
+    releases: Holds,
+}
+
+/// The waits of elements before they reach or leave a rank. The key is the element's position in its topology
+/// and the rank.
+type Holds = IndexMap<(usize, u8), Vec<Hold>>;
+
+/// A wait of an element (*hold*) with its priority and reason. It becomes a wait of each step concerned.
+#[derive(Clone, Copy)]
+struct Hold {
+    until: Draft,
+    priority: Priority,
+    why: Why,
+}
+
+impl<'a> Constraints<'a> {
+    /// Creates the constraints of parts whose steps `graph` has already.
+    pub(crate) fn new(situation: &Situation<'a>, parts: Parts<'a>, graph: Graph) -> Self {
+        Self {
+            situation: *situation,
+            parts,
+            graph,
+            reached: HashMap::new(),
+            left: HashMap::new(),
+            holds: Holds::new(),
+            releases: Holds::new(),
+        }
+    }
+
+    /// Returns the desired topology.
+    pub(crate) fn desired(&self) -> Option<&'a Topology> {
+        self.situation.desired.map(|version| version.topology)
+    }
+
+    /// Returns the topology that the existing parts were installed from.
+    pub(crate) fn installed(&self) -> Option<&'a Topology> {
+        self.situation.installed.or(self.situation.desired).map(|version| version.topology)
+    }
+
+    /// Returns the step or barrier after which an element is at a rank.
+    ///
+    /// Returns `None` if the element is at the rank already or never reaches it.
+    pub(crate) fn reached(&mut self, name: &ElementName, rank: u8) -> Option<Draft> {
+        let topology = self.desired()?;
+        let place = topology.position(name)?;
+        let element = &topology.elements()[place];
+        match element.kind {
+            ElementKind::Resource => return self.parts.at(place)?.reaching(rank),
+            ElementKind::Reference => return None,
+            ElementKind::Assembly | ElementKind::Group => {}
+        }
+        let key = (place, rank);
+        if let Some(known) = self.reached.get(&key) {
+            return *known;
+        }
+        let steps: Vec<Draft> =
+            topology.children(name).filter_map(|child| self.reached(&child.name, rank)).collect();
+        let barrier = self.gather(element, steps, &format!("is {}", rank::state(rank)));
+        self.reached.insert(key, barrier);
+        barrier
+    }
+
+    /// Returns the step or barrier after which an element has left a rank.
+    ///
+    /// Returns `None` if the element does not exist or stays at the rank.
+    pub(crate) fn left(&mut self, name: &ElementName, rank: u8) -> Option<Draft> {
+        let topology = self.installed()?;
+        let place = topology.position(name)?;
+        let element = &topology.elements()[place];
+        if element.kind == ElementKind::Resource {
+            let part = self.parts.get(name)?;
+            return part.steps.leave(rank.min(rank::ACTIVE));
+        }
+        let key = (place, rank);
+        if let Some(known) = self.left.get(&key) {
+            return *known;
+        }
+        let steps: Vec<Draft> =
+            topology.children(name).filter_map(|child| self.left(&child.name, rank)).collect();
+        let barrier = self.gather(element, steps, &format!("has left {}", rank::state(rank)));
+        self.left.insert(key, barrier);
+        barrier
+    }
+
+    /// Returns a barrier behind the steps of an element's parts, or the only step.
+    fn gather(&mut self, element: &Element, steps: Vec<Draft>, what: &str) -> Option<Draft> {
+        if steps.len() < 2 {
+            return steps.into_iter().next();
+        }
+        let barrier = self.graph.barrier(format!("all of {} {what}", element.name.local()));
+        let why = self.graph.note(Reason::Nesting { element: element.name.clone() });
+        for step in steps {
+            self.graph.need(barrier, step, why);
+        }
+        Some(barrier)
+    }
+
+    /// Makes all parts of an element wait before they reach a rank.
+    pub(crate) fn hold(&mut self, name: &ElementName, rank: u8, until: Draft, why: Why) {
+        add(
+            &mut self.holds,
+            self.situation.desired,
+            name,
+            rank,
+            Hold { until, priority: Priority::Required, why },
+        );
+    }
+
+    /// Makes an element wait before it reaches a rank.
+    ///
+    /// An assembly or a group reaches a rank with its last part. So its parts get soft constraints: parts
+    /// that others in it demand early may go ahead.
+    pub(crate) fn hold_whole(&mut self, element: &Element, rank: u8, until: Draft, why: Why) {
+        let priority =
+            if element.kind == ElementKind::Resource { Priority::Required } else { Priority::Strong };
+        add(&mut self.holds, self.situation.desired, &element.name, rank, Hold { until, priority, why });
+    }
+
+    /// Makes all parts of an element wait before they leave a rank.
+    pub(crate) fn hold_leaving(
+        &mut self,
+        name: &ElementName,
+        rank: u8,
+        until: Draft,
+        priority: Priority,
+        why: Why,
+    ) {
+        let installed = self.situation.installed.or(self.situation.desired);
+        add(&mut self.releases, installed, name, rank, Hold { until, priority, why });
+    }
+
+    /// Turns holds into waits, and soft constraints into waits as far as an order exists.
+    pub(crate) fn settle(&mut self) {
+        let (holds, releases) = (std::mem::take(&mut self.holds), std::mem::take(&mut self.releases));
+        self.add_holds(holds, true);
+        self.add_holds(releases, false);
+        self.graph.settle_soft_constraints();
+    }
+
+    /// Adds the waits of holds to the steps that reach (`up`) or leave a rank.
+    ///
+    /// If an element with several parts has several hard constraints, they share a gate. Soft constraints
+    /// apply to each part separately, because one part may drop a constraint that others keep.
+    fn add_holds(&mut self, holds: Holds, up: bool) {
+        let Some(topology) = (if up { self.desired() } else { self.installed() }) else { return };
+        for ((place, rank), all) in holds {
+            let name = &topology.elements()[place].name;
+            let leaves = topology.leaves(name);
+            let steps = self.steps_at(&leaves, rank, up);
+            let (mut until, mut soft): (Vec<Hold>, Vec<Hold>) =
+                all.into_iter().partition(|hold| hold.priority == Priority::Required);
+            if steps.len() > 1 && until.len() > 1 {
+                until = vec![self.held_at_gate(name, rank, up, until)];
+            }
+            if up && leaves.len() == steps.len() {
+                for hold in soft.drain(..) {
+                    self.graph.wait_as_whole(&steps, hold.until, hold.why);
+                }
+            }
+            for (step, kind) in steps {
+                for Hold { until, priority, why } in until.iter().chain(&soft).copied() {
+                    self.graph.constrain(step, until, kind, priority, why);
+                }
+            }
+        }
+    }
+
+    /// Adds a gate behind all steps that an element waits for.
+    fn held_at_gate(&mut self, name: &ElementName, rank: u8, up: bool, until: Vec<Hold>) -> Hold {
+        let word = if up { "may become" } else { "may leave" };
+        let gate = self.graph.barrier(format!("{} {word} {}", name.local(), rank::state(rank)));
+        for Hold { until, why, .. } in until {
+            self.graph.need(gate, until, why);
+        }
+        let why = self.graph.note(Reason::Nesting { element: name.clone() });
+        Hold { until: gate, priority: Priority::Required, why }
+    }
+
+    /// Returns the steps in which parts reach or leave a rank.
+    fn steps_at(&self, leaves: &[&Element], rank: u8, up: bool) -> Vec<(Draft, WaitKind)> {
+        let step = |leaf: &&Element| {
+            let part = self.parts.get(&leaf.name)?;
+            // An unhealthy part is removed even if its relationships could not be ceased.
+            let kind = if !up && part.is_unwell() { WaitKind::After } else { WaitKind::Needs };
+            let step = if up { part.steps.enter(rank) } else { part.leaving(rank) };
+            step.map(|step| (step, kind))
+        };
+        leaves.iter().filter_map(step).collect()
+    }
+}
+
+fn add(holds: &mut Holds, of: Option<Version<'_>>, name: &ElementName, rank: u8, hold: Hold) {
+    // An element that the topology does not contain has no steps to hold.
+    if let Some(place) = of.and_then(|version| version.topology.position(name)) {
+        holds.entry((place, rank)).or_default().push(hold);
+    }
+}

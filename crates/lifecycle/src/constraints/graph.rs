@@ -1,0 +1,201 @@
+//! A draft of a plan: steps with phases, their waits, and soft constraints.
+
+use std::collections::HashSet;
+
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::DiGraph;
+use windlass_model::name::RelationshipName;
+use windlass_model::work::{Direction, Reason, Work};
+use windlass_model::{ElementName, Relationship, State};
+use windlass_plan::{Draft, PlanBuilder, WaitKind, Why};
+
+use super::phase::Phase;
+use super::soft::{self, Priority, SoftConstraint};
+
+/// A builder that collects steps and waits. The barriers between phases are added to it last.
+///
+/// Steps are numbers, and waits are in flat lists, as in [`PlanBuilder`]. Queries of all of them run in list
+/// order.
+#[derive(Default)]
+pub(crate) struct Graph {
+    builder: PlanBuilder<Work, Reason>,
+    /// The relation of each step to the phases.
+    roles: Vec<PhaseRole>,
+    /// Waits that may be dropped.
+    strong: Vec<SoftConstraint>,
+    /// Waits that are dropped before any of `strong` is.
+    weak: Vec<SoftConstraint>,
+    /// The number of wholes with soft constraints; see [`super::soft`].
+    wholes: u32,
+}
+
+/// The relation of a step to the phases.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum PhaseRole {
+    /// A step that waits for the phases before its own.
+    Waiting(Phase),
+    /// A step that belongs to a phase and does not wait for earlier ones. The creation of a relationship is
+    /// such a step, because it already waits for its ends.
+    Exempt(Phase),
+    /// A barrier, which belongs to no phase.
+    Barrier,
+}
+
+impl PhaseRole {
+    fn of(phase: Phase, work: &Work) -> Self {
+        match work {
+            Work::Relate(relate) if relate.direction == Direction::Create => Self::Exempt(phase),
+            _ => Self::Waiting(phase),
+        }
+    }
+
+    pub(crate) fn phase(self) -> Option<Phase> {
+        match self {
+            Self::Waiting(phase) | Self::Exempt(phase) => Some(phase),
+            Self::Barrier => None,
+        }
+    }
+}
+
+impl Graph {
+    /// Creates an empty draft with capacity for some steps and waits.
+    pub(crate) fn with_capacity(steps: usize, waits: usize) -> Self {
+        let builder = PlanBuilder::with_capacity(steps, waits);
+        Self { builder, roles: Vec::with_capacity(steps), ..Self::default() }
+    }
+
+    pub(crate) fn step(&mut self, phase: Phase, work: Work) -> Draft {
+        self.roles.push(PhaseRole::of(phase, &work));
+        self.builder.step(work)
+    }
+
+    /// Adds a step that needs the element's previous step `before`, which leaves the element in `state`.
+    pub(crate) fn next_step(&mut self, phase: Phase, work: Work, state: State, before: Draft) -> Draft {
+        let why = self.note(Reason::Order { element: work.element().clone(), state });
+        let step = self.step(phase, work);
+        self.need(step, before, why);
+        step
+    }
+
+    pub(crate) fn barrier(&mut self, label: impl Into<String>) -> Draft {
+        self.roles.push(PhaseRole::Barrier);
+        self.builder.barrier(label)
+    }
+
+    /// Adds a reason that several waits share.
+    pub(crate) fn note(&mut self, reason: Reason) -> Why {
+        self.builder.note(reason)
+    }
+
+    /// Adds the reason for waits that a relationship requires.
+    pub(crate) fn because(&mut self, relationship: &Relationship, rule: String) -> Why {
+        let Relationship { name, origin, .. } = relationship;
+        self.note(Reason::Relationship { relationship: name.clone(), rule, origin: origin.clone() })
+    }
+
+    /// Makes `step` need `on`.
+    pub(crate) fn need(&mut self, step: Draft, on: Draft, why: Why) {
+        self.wait(step, on, WaitKind::Needs, why);
+    }
+
+    /// Makes `step` wait for `on`.
+    pub(crate) fn wait(&mut self, step: Draft, on: Draft, kind: WaitKind, why: Why) {
+        self.builder.wait_because(step, on, kind, why);
+    }
+
+    /// Makes `step` wait for `on`. A soft constraint that would close a cycle is dropped later.
+    pub(crate) fn constrain(&mut self, step: Draft, on: Draft, kind: WaitKind, priority: Priority, why: Why) {
+        match priority {
+            Priority::Required => self.wait(step, on, kind, why),
+            Priority::Strong => self.strong.push(SoftConstraint { step, on, kind, why, whole: None }),
+            Priority::Weak => self.weak.push(SoftConstraint { step, on, kind, why, whole: None }),
+        }
+    }
+
+    /// Makes each of some steps wait for `on` by a soft constraint.
+    ///
+    /// The steps form a whole: at least one of the constraints is kept.
+    pub(crate) fn wait_as_whole(&mut self, steps: &[(Draft, WaitKind)], on: Draft, why: Why) {
+        let whole = Some(self.wholes);
+        self.wholes += 1;
+        self.strong.extend(steps.iter().map(|(step, kind)| SoftConstraint {
+            step: *step,
+            on,
+            kind: *kind,
+            why,
+            whole,
+        }));
+    }
+
+    /// Turns soft constraints into waits, except those that would close a cycle.
+    pub(crate) fn settle_soft_constraints(&mut self) {
+        let (strong, weak) = (std::mem::take(&mut self.strong), std::mem::take(&mut self.weak));
+        self.settle(strong);
+        self.settle(weak);
+    }
+
+    /// Turns soft constraints of one priority into waits.
+    ///
+    /// A constraint outside all cycles is always kept. The others are kept as far as an order exists. If a
+    /// whole could keep none of its constraints, it keeps all of them, and planning reports the cycle.
+    fn settle(&mut self, soft: Vec<SoftConstraint>) {
+        if soft.is_empty() {
+            return;
+        }
+        let component = self.components(&soft);
+        let (mut open, acyclic): (Vec<SoftConstraint>, Vec<SoftConstraint>) =
+            soft.into_iter().partition(|one| component[one.on.place()] == component[one.step.place()]);
+        let mut held: HashSet<u32> = acyclic.iter().filter_map(|one| one.whole).collect();
+        self.keep(acyclic);
+        for one in &mut open {
+            one.whole = one.whole.filter(|whole| !held.contains(whole));
+        }
+        let kept = soft::kept(&self.builder, &open);
+        let choices = || open.iter().zip(&kept);
+        held.extend(choices().filter(|(_, kept)| **kept).filter_map(|(one, _)| one.whole));
+        let is_kept =
+            |one: &SoftConstraint, kept: bool| kept || one.whole.is_some_and(|whole| !held.contains(&whole));
+        self.keep(choices().filter(|(one, kept)| is_kept(one, **kept)).map(|(one, _)| *one));
+    }
+
+    /// Turns soft constraints into waits.
+    fn keep(&mut self, soft: impl IntoIterator<Item = SoftConstraint>) {
+        for SoftConstraint { step, on, kind, why, .. } in soft {
+            self.wait(step, on, kind, why);
+        }
+    }
+
+    /// Returns the number of each step's strongly connected component.
+    ///
+    /// Two steps have the same number if each waits for the other, with soft constraints counted as waits.
+    fn components(&self, soft: &[SoftConstraint]) -> Vec<usize> {
+        let soft = soft.iter().map(|one| (one.step, one.on));
+        let edges = self.builder.waits().chain(soft).map(|(step, on)| (step.place(), on.place()));
+        let mut graph: DiGraph<(), (), usize> = DiGraph::from_edges(edges);
+        while graph.node_count() < self.roles.len() {
+            graph.add_node(());
+        }
+        let mut components = vec![0; self.roles.len()];
+        // petgraph's Tarjan algorithm is recursive, and a chain may be as long as the assembly is large.
+        for (number, members) in kosaraju_scc(&graph).into_iter().enumerate() {
+            for member in members {
+                components[member.index()] = number;
+            }
+        }
+        components
+    }
+
+    /// Returns the relationships that the steps create or cease, with the assemblies that declare them.
+    pub(crate) fn ties(&self) -> HashSet<(&ElementName, &RelationshipName)> {
+        let ties = self.builder.drafts().filter_map(|(_, task)| match task.work()? {
+            Work::Relate(relate) => Some((&relate.assembly, &relate.relationship)),
+            _ => None,
+        });
+        ties.collect()
+    }
+
+    /// Returns the builder of the plan, and the relation of each step to the phases.
+    pub(crate) fn into_parts(self) -> (PlanBuilder<Work, Reason>, Vec<PhaseRole>) {
+        (self.builder, self.roles)
+    }
+}

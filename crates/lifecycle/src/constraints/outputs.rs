@@ -1,0 +1,66 @@
+//! The waits that follow from outputs: between a reader and the producer of an output.
+
+use windlass_model::resolve::{NothingYet, ResolveError};
+use windlass_plan::{Draft, WaitKind};
+
+use super::elements::Constraints;
+use super::soft::Priority;
+use crate::changes::{Later, Part};
+use crate::rank;
+use crate::situation::Reads;
+
+/// Makes readers wait until their producers have published.
+pub(crate) fn readers_up(constraints: &mut Constraints<'_>) -> Result<(), ResolveError> {
+    let Constraints { situation, parts, graph, .. } = constraints;
+    let Some(desired) = situation.desired else { return Ok(()) };
+    let later = Later { lookup: desired.lookup, parts };
+    let mut reads = Reads::all(desired.topology, &later);
+    for part in &parts.list {
+        let first = part.steps.up_to(rank::ABSENT).or(part.steps.reconfigure());
+        let (Some(step), Some(element)) = (first, part.after) else { continue };
+        for read in reads.element(part.after_at, element)? {
+            let Some(producer) = parts.at(read.place) else { continue };
+            if let Some(published) = producer.publishing() {
+                let why = graph.note(read.by_element(&part.name, &producer.name));
+                graph.need(step, published, why);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Makes producers wait until their readers are uninstalled or have other values.
+pub(crate) fn readers_down(constraints: &mut Constraints<'_>) -> Result<(), ResolveError> {
+    let Some(installed) = constraints.installed() else { return Ok(()) };
+    let Constraints { parts, graph, .. } = constraints;
+    if !parts.any_before {
+        return Ok(());
+    }
+    let moves = |part: &&Part<'_>| part.steps.lowest().is_some() || part.steps.reconfigure().is_some();
+    // Without published outputs, every output of a driver counts as read.
+    let mut reads = Reads::all(installed, &NothingYet);
+    for part in parts.list.iter().filter(moves) {
+        let Some(element) = part.before else { continue };
+        for read in reads.element(part.before_at, element)? {
+            let Some(producer) = parts.get(read.producer) else { continue };
+            if let Some((leaving, on, kind, priority)) = reader_first(part, producer) {
+                let why = graph.note(read.by_element(&part.name, &producer.name));
+                graph.constrain(leaving, on, kind, priority, why);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the step of a producer that waits, the step of its reader that it waits for, and how it waits.
+fn reader_first(reader: &Part<'_>, producer: &Part<'_>) -> Option<(Draft, Draft, WaitKind, Priority)> {
+    let leaving = producer.leaving(rank::INSTALLED)?;
+    let kind = if producer.is_unwell() { WaitKind::After } else { WaitKind::Needs };
+    if let Some(gone) = reader.steps.lowest().filter(|_| reader.low < rank::INSTALLED) {
+        return Some((leaving, gone, kind, Priority::Required));
+    }
+    // A reader that stays should get its new values before its producer is removed. That is impossible if
+    // their new producer waits for that removal.
+    let changed = reader.steps.reconfigure().filter(|_| producer.end == rank::ABSENT)?;
+    Some((leaving, changed, kind, Priority::Strong))
+}

@@ -1,0 +1,198 @@
+//! The choice of soft constraints to keep if all of them together would form a cycle.
+//!
+//! The waits of a plan form an acyclic graph, or there is no plan. *Soft constraints* are additional edges
+//! that may be dropped. Dropping as few as possible is the feedback arc set problem. A good answer in one pass
+//! is enough, with one requirement. Soft constraints may belong to a *whole*: an assembly or a group whose
+//! parts should all wait for the same step. A whole must keep one of its constraints.
+//!
+//! 1. [`order`] finds an order of the steps in which each whole can keep a constraint. It is Kahn's
+//!    algorithm, backwards.
+//! 2. [`Sort`] takes the steps by Kahn's algorithm, with soft constraints treated as waits. If no step is
+//!    free, it picks a step that only soft constraints hold back: the earliest in that order. That step's
+//!    open constraints are dropped, and it is taken.
+
+use std::collections::{BTreeSet, BinaryHeap, HashSet};
+
+use windlass_model::links::Links;
+use windlass_model::work::{Reason, Work};
+use windlass_plan::{Draft, PlanBuilder, WaitKind, Why};
+
+/// The priority of a wait: whether it may be dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Priority {
+    /// A hard constraint, which is never dropped.
+    Required,
+    /// A soft constraint, which is dropped if it would close a cycle.
+    Strong,
+    /// A soft constraint that is dropped before any strong one is.
+    Weak,
+}
+
+/// A wait that may be dropped.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SoftConstraint {
+    pub(crate) step: Draft,
+    pub(crate) on: Draft,
+    pub(crate) kind: WaitKind,
+    pub(crate) why: Why,
+    /// The whole that it belongs to. Of the constraints with the same number, not all may be dropped.
+    pub(crate) whole: Option<u32>,
+}
+
+/// Returns for each soft constraint whether it is kept. Each wait and each constraint is examined twice.
+pub(crate) fn kept(builder: &PlanBuilder<Work, Reason>, soft: &[SoftConstraint]) -> Vec<bool> {
+    if soft.is_empty() {
+        return Vec::new();
+    }
+    let places = order(builder, soft).unwrap_or_else(|| (0..).take(builder.drafts().len()).collect());
+    Sort::new(builder, soft, places).kept()
+}
+
+/// Returns the position of each step in an order that lets each whole keep a soft constraint.
+///
+/// In this order, some step of each whole follows the step that the whole should wait for. All other soft
+/// constraints are ignored. Returns `None` if no such order exists.
+///
+/// The order is built from its end. A step may be the last of the remaining ones on two conditions. No
+/// remaining step waits for it, and each whole that should wait for it already has a step behind it.
+/// Taking a step never prevents another, so this completes if such an order exists.
+fn order(builder: &PlanBuilder<Work, Reason>, soft: &[SoftConstraint]) -> Option<Vec<u32>> {
+    let count = builder.drafts().len();
+    let waits = Links::group(count, builder.waits().map(|(step, on)| (number(step), number(on))));
+    let mut keep = vec![0_u32; count];
+    builder.waits().for_each(|(_, on)| keep[on.place()] += 1);
+    let wholes = || soft.iter().filter_map(|constraint| Some((constraint.whole?, constraint)));
+    let mut open: HashSet<u32> = HashSet::new();
+    for (whole, constraint) in wholes() {
+        keep[constraint.on.place()] += u32::from(open.insert(whole));
+    }
+    let by_step =
+        wholes().map(|(whole, constraint)| (number(constraint.step), (whole, number(constraint.on))));
+    let wholes_of = Links::group(count, by_step);
+
+    // The heap returns the last step first, which keeps the original order of the steps if possible.
+    let mut free: BinaryHeap<u32> =
+        (0..).zip(&keep).filter(|(_, keep)| **keep == 0).map(|(at, _)| at).collect();
+    let mut places = vec![0; count];
+    let mut left = u32::try_from(count).ok()?;
+    while let Some(at) = free.pop() {
+        left -= 1;
+        places[at as usize] = left;
+        let held = wholes_of.of(at).iter().filter(|(whole, _)| open.remove(whole)).map(|(_, on)| *on);
+        for on in waits.of(at).iter().copied().chain(held) {
+            let keep = &mut keep[on as usize];
+            *keep -= 1;
+            if *keep == 0 {
+                free.push(on);
+            }
+        }
+    }
+    (left == 0).then_some(places)
+}
+
+/// A topological sort that drops some edges.
+struct Sort<'s> {
+    soft: &'s [SoftConstraint],
+    /// The position of each step in the order in which soft constraints are dropped.
+    places: Vec<u32>,
+    /// The soft constraints of each step, by their positions.
+    soft_of: Links<u32>,
+    /// The steps that wait for each step, and whether that wait is soft.
+    dependents: Links<(Draft, bool)>,
+    /// The numbers of open waits and open soft constraints of each step.
+    waits: Vec<u32>,
+    soft_waits: Vec<u32>,
+    /// Whether each step has been taken.
+    taken: Vec<bool>,
+}
+
+impl<'s> Sort<'s> {
+    fn new(builder: &PlanBuilder<Work, Reason>, soft: &'s [SoftConstraint], places: Vec<u32>) -> Self {
+        let count = builder.drafts().len();
+        let by_step = (0..).zip(soft).map(|(place, constraint)| (number(constraint.step), place));
+        let waits = builder.waits().map(|(step, on)| (number(on), (step, false)));
+        let soft_waits = soft.iter().map(|constraint| (number(constraint.on), (constraint.step, true)));
+        let mut new = Self {
+            soft,
+            places,
+            soft_of: Links::group(count, by_step),
+            dependents: Links::group(count, waits.chain(soft_waits)),
+            waits: vec![0; count],
+            soft_waits: vec![0; count],
+            taken: vec![false; count],
+        };
+        builder.waits().for_each(|(step, _)| new.waits[step.place()] += 1);
+        for constraint in soft {
+            new.soft_waits[constraint.step.place()] += 1;
+        }
+        new
+    }
+
+    /// Takes all steps in order, and drops soft constraints if no step is free. Returns for each of them
+    /// whether it was kept.
+    fn kept(mut self) -> Vec<bool> {
+        let mut kept = vec![true; self.soft.len()];
+        let is_free = |at: &Draft| self.waits[at.place()] + self.soft_waits[at.place()] == 0;
+        let steps = Draft::all().take(self.taken.len());
+        let mut free: Vec<Draft> = steps.clone().filter(is_free).collect();
+        // The steps that only soft constraints hold back, in the order of their positions.
+        let is_kept_back = |at: &Draft| self.waits[at.place()] == 0 && self.soft_waits[at.place()] > 0;
+        let mut kept_back: BTreeSet<(u32, Draft)> =
+            steps.filter(is_kept_back).map(|at| (self.places[at.place()], at)).collect();
+        loop {
+            let Some(at) = free.pop() else {
+                let Some((_, at)) = kept_back.pop_first() else { break };
+                for constraint in self.soft_of.of(number(at)) {
+                    kept[*constraint as usize] = self.taken[self.soft[*constraint as usize].on.place()];
+                }
+                self.soft_waits[at.place()] = 0;
+                free.push(at);
+                continue;
+            };
+            if std::mem::replace(&mut self.taken[at.place()], true) {
+                continue;
+            }
+            for (dependent, is_soft) in self.dependents.of(number(at)) {
+                let place = dependent.place();
+                let open = if *is_soft { &mut self.soft_waits } else { &mut self.waits };
+                open[place] = open[place].saturating_sub(1);
+                if self.waits[place] == 0 && !self.taken[place] {
+                    let own = (self.places[place], *dependent);
+                    if self.soft_waits[place] == 0 {
+                        kept_back.remove(&own);
+                        free.push(*dependent);
+                    } else {
+                        kept_back.insert(own);
+                    }
+                }
+            }
+        }
+        kept
+    }
+}
+
+/// Returns the number of a step in lists.
+fn number(at: Draft) -> u32 {
+    u32::try_from(at.place()).expect("places of steps are as small")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_keeps_one_soft_constraint_if_another_whole_can_drop_one() {
+        let mut builder = PlanBuilder::<Work, Reason>::default();
+        let steps = ["a is made", "a runs", "a serves", "b serves", "first tie", "second tie"];
+        let [made, runs, serves, other, first, second] = steps.map(|label| builder.barrier(label));
+        let why = builder.note(Reason::Phase { label: "it is a test".to_owned() });
+        for (step, on) in [(runs, made), (serves, runs), (first, other), (second, runs)] {
+            builder.wait_because(step, on, WaitKind::Needs, why);
+        }
+        let soft =
+            |step, on, whole| SoftConstraint { step, on, kind: WaitKind::Needs, why, whole: Some(whole) };
+        // The first step would drop the only constraint of its whole.
+        let constraints = [soft(made, first, 0), soft(other, second, 1), soft(serves, second, 1)];
+        assert_eq!(kept(&builder, &constraints), [true, false, true]);
+    }
+}

@@ -1,0 +1,12 @@
+//! The differences between the installed and the desired version, and the data that describes them.
+
+mod diff;
+mod relationships;
+mod values;
+
+pub use diff::{
+    Diff, Effect, ElementChange, ElementChangeKind, Ends, PropertyChange, RelationshipChange,
+    RelationshipChangeKind,
+};
+pub(crate) use relationships::{differ, end_properties};
+pub(crate) use values::{Comparison, property_change};

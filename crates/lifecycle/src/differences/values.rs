@@ -1,0 +1,118 @@
+//! The differences between the property values of an element in two versions.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use windlass_model::resolve::{Answer, Missing, ResolveError, Resolved, Resolver};
+use windlass_model::{Element, PropertyName, Template};
+
+use super::diff::PropertyChange;
+use crate::situation::{Shown, Version};
+
+/// A comparison of the installed with the desired values of most elements.
+pub(crate) struct Comparison<'a> {
+    installed: Resolver<'a>,
+    desired: Resolver<'a>,
+}
+
+impl<'a> Comparison<'a> {
+    /// Creates the comparison of two versions.
+    pub(crate) fn new(installed: Version<'a>, desired: Version<'a>) -> Self {
+        Self {
+            installed: Resolver::of_all(installed.topology, installed.lookup),
+            desired: Resolver::of_all(desired.topology, desired.lookup),
+        }
+    }
+
+    /// Returns the properties of an element whose values change.
+    ///
+    /// `stale` has the properties whose values have changed since they were applied. See
+    /// [`crate::ElementNow::stale`].
+    pub(crate) fn changes(
+        &mut self,
+        before: &Element,
+        after: &Element,
+        stale: &BTreeMap<PropertyName, Option<Value>>,
+    ) -> Vec<PropertyChange> {
+        let mut changes: Vec<PropertyChange> = Vec::new();
+        let added = after.properties.keys().filter(|name| !before.properties.contains_key(*name));
+        for name in before.properties.keys().chain(added) {
+            let old = given(before, name).then(|| self.installed.property(&before.name, name));
+            let new = given(after, name).then(|| self.desired.property(&after.name, name));
+            if !is_same(old.as_ref(), new.as_ref()) {
+                let shown = |answer: &Option<Result<Answer, ResolveError>>| match answer {
+                    Some(answer) => Shown::answer(answer),
+                    None => Shown::Nothing,
+                };
+                changes.push(property_change(after, name, shown(&old), shown(&new)));
+            }
+        }
+        for (name, was) in stale {
+            if !given(after, name) || changes.iter().any(|change| change.property == *name) {
+                continue;
+            }
+            let Ok(Answer::Known(now)) = self.desired.property(&after.name, name) else { continue };
+            let was = match was {
+                Some(value) => Shown::of(&Resolved::plain(value.clone())),
+                None => Shown::Masked,
+            };
+            changes.push(property_change(after, name, was, Shown::of(&now)));
+        }
+        changes
+    }
+}
+
+/// Returns the change of a property of the desired element.
+pub(crate) fn property_change(
+    after: &Element,
+    name: &PropertyName,
+    before: Shown,
+    now: Shown,
+) -> PropertyChange {
+    let property = after.properties.get(name);
+    PropertyChange {
+        property: name.clone(),
+        before,
+        after: now,
+        volatile: property.is_some_and(|property| property.volatile),
+        origin: property.and_then(|property| property.origin.clone()),
+    }
+}
+
+/// Tells whether the descriptor, and not a driver, gives a property its value.
+fn given(element: &Element, name: &PropertyName) -> bool {
+    let value = element.properties.get(name).and_then(|property| property.value.as_ref());
+    value.is_some_and(|value| *value != Template::Null)
+}
+
+/// Tells whether a value stays the same.
+///
+/// Outputs that are not known yet are the same if the part and the property are, regardless of the part's
+/// position.
+fn is_same(old: Option<&Result<Answer, ResolveError>>, new: Option<&Result<Answer, ResolveError>>) -> bool {
+    match (old, new) {
+        (Some(Ok(Answer::Waiting(old))), Some(Ok(Answer::Waiting(new)))) => {
+            let (old, new) = (old.iter(), new.iter());
+            old.len() == new.len() && old.zip(new).all(|(old, new)| is_same_missing(old, new))
+        }
+        _ => old == new || is_nothing(old) && is_nothing(new),
+    }
+}
+
+fn is_same_missing(old: &Missing, new: &Missing) -> bool {
+    match (old, new) {
+        (
+            Missing::Output { element: old, property: of_old, .. },
+            Missing::Output { element: new, property: of_new, .. },
+        ) => (old, of_old) == (new, of_new),
+        _ => old == new,
+    }
+}
+
+fn is_nothing(answer: Option<&Result<Answer, ResolveError>>) -> bool {
+    match answer {
+        None => true,
+        Some(Ok(Answer::Known(resolved))) => resolved.value.is_null(),
+        Some(_) => false,
+    }
+}

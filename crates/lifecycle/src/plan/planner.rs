@@ -1,0 +1,114 @@
+//! The planner: combines the paths of all parts, the waits between them, and the phases into a plan.
+
+use std::collections::BTreeSet;
+
+use windlass_model::Topology;
+use windlass_model::assembly::ElementKind;
+use windlass_model::resolve::{Lookup, NothingYet};
+
+use super::error::{LifecycleError, OrderError};
+use super::planned::{Plan, Planned};
+use super::{phases, summary};
+use crate::changes::{ChangeRules, Parts, Scope, follow_values};
+use crate::constraints::{Constraints, Graph, readers_down, readers_up};
+use crate::differences::Diff;
+use crate::situation::{Current, Options, Situation, Version};
+use crate::steps::relationships::{self, Related};
+use crate::steps::transitions;
+
+/// Plans the creation or repair of `desired`, so that all its parts become Active.
+///
+/// Assumes that existing parts were installed from `desired`, and compares no values. `lookup` returns the
+/// outputs that drivers have published so far.
+///
+/// # Errors
+///
+/// Returns [`LifecycleError::Order`] with a cycle of waits, or [`LifecycleError::Value`].
+pub fn up(current: &Current, desired: &Topology, lookup: &dyn Lookup) -> Result<Plan, LifecycleError> {
+    let desired = Some(Version { topology: desired, lookup });
+    Ok(plan(&Situation { current, installed: None, desired }, &Options::default())?.plan)
+}
+
+/// Plans the removal of all parts of `topology`.
+///
+/// # Errors
+///
+/// Returns [`LifecycleError::Order`] with a cycle of waits, or [`LifecycleError::Value`].
+pub fn down(current: &Current, topology: &Topology) -> Result<Plan, LifecycleError> {
+    let installed = Some(Version { topology, lookup: &NothingYet });
+    Ok(plan(&Situation { current, installed, desired: None }, &Options::default())?.plan)
+}
+
+/// Plans the path from the current to the desired state.
+///
+/// # Errors
+///
+/// - [`LifecycleError::Order`]: the waits form a cycle.
+/// - [`LifecycleError::Value`]: a value cannot be resolved.
+/// - [`LifecycleError::Unknown`]: the options name an element that neither version has.
+pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, LifecycleError> {
+    check_names(situation, options)?;
+    let mut parts = decided(situation, options);
+    let scope = Scope::of(&parts, situation, options)?;
+    let mut undone = Diff::default();
+    if let Some(scope) = &scope {
+        undone = left_undone(situation, options, scope);
+        scope.freeze(&mut parts);
+    }
+    follow_values(&mut parts, situation);
+    // Most parts have three steps and read one output. Unused capacity costs nothing.
+    let mut graph = Graph::with_capacity(4 * parts.list.len(), 2 * parts.list.len());
+    for part in &mut parts.list {
+        transitions::add(&mut graph, part);
+    }
+    let mut constraints = Constraints::new(situation, parts, graph);
+    readers_up(&mut constraints)?;
+    readers_down(&mut constraints)?;
+    let Related { mut changes, undone: unrelated } =
+        relationships::add(&mut constraints, options, scope.as_ref())?;
+    constraints.settle();
+    let Constraints { parts, graph, .. } = constraints;
+    if scope.is_some() {
+        let ties = graph.ties();
+        changes.retain(|change| ties.contains(&(&change.assembly, &change.relationship)));
+        undone.relationships = unrelated;
+    }
+    let diff = summary::diff(parts, options, changes);
+    Ok(Planned { plan: phases::build(graph).map_err(OrderError)?, diff, undone })
+}
+
+/// Creates the parts, and decides everything that does not depend on their values.
+fn decided<'a>(situation: &Situation<'a>, options: &Options) -> Parts<'a> {
+    let rules = ChangeRules::new(situation, options);
+    let mut parts = Parts::new(situation, &rules);
+    parts.raise_ends(situation.desired.map(|version| version.topology), &rules);
+    parts
+}
+
+/// Returns the changes of the parts that a limited plan leaves untouched.
+fn left_undone(situation: &Situation<'_>, options: &Options, scope: &Scope) -> Diff {
+    let mut parts = decided(situation, options);
+    follow_values(&mut parts, situation);
+    let mut undone = summary::diff(parts, options, Vec::new());
+    undone.elements.retain(|change| !scope.is_acting(&change.element));
+    undone
+}
+
+fn check_names(situation: &Situation<'_>, options: &Options) -> Result<(), LifecycleError> {
+    let topologies = || [situation.desired, situation.installed].into_iter().flatten();
+    let named = options.replace.iter().chain(&options.heal).chain(&options.target);
+    let unknown = named.into_iter().find(|name| !topologies().any(|v| v.topology.get(name).is_some()));
+    match unknown {
+        None => Ok(()),
+        Some(name) => Err(LifecycleError::Unknown {
+            name: name.clone(),
+            known: topologies()
+                .flat_map(|version| version.topology.elements())
+                .filter(|element| element.parent.is_some() && element.kind != ElementKind::Reference)
+                .map(|element| element.name.clone())
+                .collect::<BTreeSet<_>>()
+                .into_iter()
+                .collect(),
+        }),
+    }
+}

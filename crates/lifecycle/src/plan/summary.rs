@@ -1,0 +1,50 @@
+//! The changes of a plan for display.
+
+use windlass_model::State;
+
+use crate::changes::{ChangeKind, Part, Parts, is_repackaged};
+use crate::differences::{Diff, ElementChange, ElementChangeKind, RelationshipChange};
+use crate::rank;
+use crate::situation::Options;
+
+/// Returns the changes of a plan's parts and relationships.
+pub(crate) fn diff(parts: Parts<'_>, options: &Options, relationships: Vec<RelationshipChange>) -> Diff {
+    // Collecting in place reuses the memory of the parts.
+    let elements = parts.list.into_iter().filter_map(|part| change(part, options)).collect();
+    Diff { elements, relationships }
+}
+
+fn change(part: Part<'_>, options: &Options) -> Option<ElementChange> {
+    let to = rank::state(part.end);
+    let kind = match part.change_kind {
+        ChangeKind::Keep if part.untouched || part.now.state == to => return None,
+        ChangeKind::Remove if part.now.state == State::Absent => return None,
+        ChangeKind::Keep => ElementChangeKind::Raised,
+        ChangeKind::Add => ElementChangeKind::Added,
+        ChangeKind::Adopt => ElementChangeKind::Adopted,
+        ChangeKind::Repair => ElementChangeKind::Repaired,
+        ChangeKind::Heal => ElementChangeKind::Healed,
+        ChangeKind::Lower => ElementChangeKind::Lowered,
+        ChangeKind::Reconfigure => ElementChangeKind::Reconfigured,
+        ChangeKind::Reinstall if part.now.is_partly_removed() => ElementChangeKind::Repaired,
+        ChangeKind::Reinstall => ElementChangeKind::Reinstalled,
+        ChangeKind::Remove => ElementChangeKind::Removed,
+    };
+    let replaces = match (part.before, part.after) {
+        (Some(before), Some(after)) if part.is_there() && before.descriptor != after.descriptor => {
+            Some(Box::new(before.descriptor.clone()))
+        }
+        _ => None,
+    };
+    let repackaged = is_repackaged(&part, options);
+    Some(ElementChange {
+        element: part.name,
+        kind,
+        from: part.now.state,
+        to,
+        replaces,
+        descriptor: part.descriptor,
+        repackaged,
+        properties: part.changes,
+    })
+}

@@ -1,0 +1,79 @@
+//! Values for display, and the changes of the values that relationships were created with.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::Value;
+use windlass_model::resolve::{Answer, Missing, ResolveError, Resolved, text_of};
+use windlass_model::{ElementName, PropertyName};
+
+/// The change of a value that a relationship was created with.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ValueChange {
+    /// The property of the relationship.
+    pub property: PropertyName,
+    /// The value that the relationship was created with.
+    pub before: Shown,
+    /// The current value.
+    pub after: Shown,
+}
+
+/// A value for display.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Shown {
+    /// There is no value.
+    Nothing,
+    /// A value that is not sensitive.
+    Value(Value),
+    /// A sensitive value.
+    Masked,
+    /// A value that is known once these parts are installed.
+    KnownAfter(Vec<ElementName>),
+}
+
+impl Shown {
+    /// Returns the displayable form of a resolved value.
+    pub fn of(resolved: &Resolved) -> Self {
+        match &resolved.value {
+            Value::Null => Self::Nothing,
+            _ if resolved.sensitive => Self::Masked,
+            value => Self::Value(value.clone()),
+        }
+    }
+
+    pub(crate) fn answer(answer: &Result<Answer, ResolveError>) -> Self {
+        match answer {
+            Ok(Answer::Known(resolved)) => Self::of(resolved),
+            Ok(Answer::Waiting(missing)) => {
+                let mut parts: Vec<ElementName> = missing
+                    .iter()
+                    .filter_map(|missing| match missing {
+                        Missing::Output { element, .. } => Some(element.clone()),
+                        _ => None,
+                    })
+                    .collect();
+                parts.dedup();
+                Self::KnownAfter(parts)
+            }
+            Err(_) => Self::Nothing,
+        }
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => f.write_str("(none)"),
+            // Unquoted, an empty text would be invisible.
+            Self::Value(value) if value.as_str() == Some("") => f.write_str("\"\""),
+            Self::Value(value) => f.write_str(&text_of(value)),
+            Self::Masked => f.write_str("***"),
+            Self::KnownAfter(parts) => {
+                let names: Vec<&str> = parts.iter().map(ElementName::local).collect();
+                write!(f, "(known once {} is installed)", names.join(", "))
+            }
+        }
+    }
+}

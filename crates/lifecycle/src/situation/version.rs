@@ -1,0 +1,29 @@
+//! The versions of an assembly that the planner compares.
+
+use windlass_model::Topology;
+use windlass_model::resolve::Lookup;
+
+use super::current::Current;
+
+/// A version of an assembly.
+#[derive(Clone, Copy)]
+pub struct Version<'a> {
+    /// Its elements and relationships.
+    pub topology: &'a Topology,
+    /// The outputs that drivers have published so far, and the secrets that this version refers to.
+    pub lookup: &'a dyn Lookup,
+}
+
+/// The current, the installed and the desired state of an assembly.
+#[derive(Clone, Copy)]
+pub struct Situation<'a> {
+    /// The recorded state of each element and relationship.
+    pub current: &'a Current,
+    /// The version that the existing parts were installed from; `None` if nothing about it has changed.
+    ///
+    /// After an interrupted upgrade it holds each element as it was installed, from several versions. See
+    /// [`crate::merged`].
+    pub installed: Option<Version<'a>>,
+    /// The version that should exist; `None` if all parts are to be removed.
+    pub desired: Option<Version<'a>>,
+}

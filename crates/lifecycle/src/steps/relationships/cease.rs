@@ -1,0 +1,210 @@
+//! The steps that cease a relationship's pairs: for which pairs, in which phase, and what waits for them.
+
+use std::collections::BTreeMap;
+
+use windlass_model::assembly::OperationCall;
+use windlass_model::template::End;
+use windlass_model::work::{Direction, Relate, Work};
+use windlass_model::{Element, ElementName, Modifier, Relationship, Side};
+use windlass_plan::{Draft, WaitKind};
+
+use super::diff::Skipped;
+use super::relation::{Node, Relation, RelationshipPlanner, is_order_only, is_outdated, listed};
+use crate::changes::{Disposition, Reach};
+use crate::constraints::phase::{self, Phase};
+use crate::constraints::{Constraints, Priority};
+use crate::rank;
+use crate::situation::Current;
+
+/// The steps that cease a relationship, by target.
+pub(super) type Ceased<'a> = BTreeMap<&'a ElementName, Vec<Draft>>;
+
+/// Adds the steps that cease pairs. Returns them by target.
+pub(super) fn cease<'a>(
+    planner: &mut RelationshipPlanner<'_, 'a>,
+    relation: Relation<'a>,
+    skipped: &mut Skipped<'a>,
+) -> Ceased<'a> {
+    let mut ceased = BTreeMap::new();
+    let Some(old) = relation.old.filter(|old| !is_order_only(old)) else { return ceased };
+    let (sources, targets) =
+        (planner.old_nodes(relation, End::Source), planner.old_nodes(relation, End::Target));
+    let leaving: Vec<&Node<'a>> = sources.iter().filter(|node| !node.stays).collect();
+    let mut concerned = vec![false; sources.len()];
+    for target in &targets {
+        let outdated = planner.outdated_at(relation, &target.element.name);
+        if target.stays && leaving.is_empty() && outdated.is_none() || target.path.absent {
+            continue;
+        }
+        let current: &Current = planner.constraints.situation.current;
+        let made = current.made_at(old, &target.element.name);
+        let half_made = current.half_made_at(old, &target.element.name);
+        if made.is_none() && half_made.is_none() {
+            continue;
+        }
+        let half = |name: &ElementName| half_made.and_then(|sources| sources.get(name));
+        let is_there =
+            |name: &ElementName| made.is_some_and(|sources| sources.contains(name)) || half(name).is_some();
+        let ended = |node: &Node<'_>| {
+            let name = &node.element.name;
+            let stays = target.stays && node.stays && !is_outdated(outdated, name);
+            !stays && !node.path.absent && is_there(name)
+        };
+        let mut ended: Vec<usize> = (0..sources.len()).filter(|at| ended(&sources[*at])).collect();
+        ended.retain(|at| {
+            let source = &sources[*at];
+            let may = source.drops
+                || target.drops
+                || planner.reach(planner.constraints.installed(), source, target) == Reach::All;
+            let (source_rank, target_rank) = (rank::of(old.source_state), rank::of(old.target_state));
+            // The diff lists an unhealthy end as a part, so its pairs are not listed.
+            if !may && source.path.end >= source_rank && target.path.end >= target_rank {
+                skipped.ended.push((&source.element.name, &target.element.name));
+            }
+            may
+        });
+        if ended.is_empty() {
+            continue;
+        }
+        for at in &ended {
+            concerned[*at] = true;
+        }
+        // A partly created pair is ceased by the inverses of the called operations.
+        let calls = |at: usize| half(&sources[at].element.name).map_or(&old.cease, |half| &half.undo);
+        for (operations, which) in alike(&ended, calls) {
+            let step = cease_at(planner.constraints, old, target, &sources, &which, operations);
+            ceased.entry(&target.element.name).or_default().push(step);
+        }
+    }
+    hold_sources_leaving(
+        planner.constraints,
+        old,
+        &sources,
+        &concerned,
+        ceased.values().flatten().copied().collect(),
+    );
+    ceased
+}
+
+/// Adds the step that ceases the pairs of a target with the sources at the positions `ended` by
+/// `operations`.
+fn cease_at<'a>(
+    constraints: &mut Constraints<'a>,
+    old: &'a Relationship,
+    target: &Node<'a>,
+    sources: &[Node<'a>],
+    ended: &[usize],
+    operations: &[OperationCall],
+) -> Draft {
+    let ends = || ended.iter().map(|at| &sources[*at]).chain([target]);
+    let number = ends().filter_map(|node| cease_phase(old, node)).min().unwrap_or(phase::CUT_OVER);
+    let step = constraints.graph.step(
+        number,
+        Work::Relate(Box::new(Relate {
+            direction: Direction::Cease,
+            assembly: old.assembly.clone(),
+            relationship: old.name.clone(),
+            target: target.element.name.clone(),
+            sources: listed(&old.sources, sources, ended),
+            pairs: u64::try_from(ended.len()).unwrap_or(u64::MAX),
+            operations: operations.to_vec(),
+            side: Side::Installed,
+        })),
+    );
+    let state = old.target_state;
+    let rank = rank::of(state);
+    after_target_rests(constraints, old, target.element, rank, step);
+    let rule = format!("it is ceased before target {} leaves {state}", target.element.name.local());
+    let why = constraints.graph.because(old, rule);
+    constraints.hold_leaving(&target.element.name, rank, step, Priority::Required, why);
+    step
+}
+
+/// Makes the ceasing `step` wait until a target above its state is stopped: a running target keeps its
+/// pairs.
+///
+/// This applies only if the target was raised further after the relationship was created. Then the wait
+/// mirrors the path up. A changed relationship can contradict it: then the wait is dropped.
+fn after_target_rests(
+    constraints: &mut Constraints<'_>,
+    old: &Relationship,
+    target: &Element,
+    rank: u8,
+    step: Draft,
+) {
+    if old.target_modifier == Modifier::Post || old.source_modifier == Modifier::Pre || rank > rank::INACTIVE
+    {
+        return;
+    }
+    let leaves = constraints.installed().map(|topology| topology.leaves(&target.name)).unwrap_or_default();
+    for leaf in leaves {
+        let Some(part) = constraints.parts.get(&leaf.name) else { continue };
+        if let Some(stop) = part.steps.leave(rank::ACTIVE).filter(|stop| part.leaving(rank) != Some(*stop)) {
+            let rule = format!("target {} is stopped first", leaf.name.local());
+            let why = constraints.graph.because(old, rule);
+            constraints.graph.constrain(step, stop, WaitKind::Needs, Priority::Strong, why);
+        }
+    }
+}
+
+/// Makes the sources of ceased pairs wait, before they leave their state, for all targets.
+fn hold_sources_leaving<'a>(
+    constraints: &mut Constraints<'a>,
+    old: &'a Relationship,
+    sources: &[Node<'a>],
+    concerned: &[bool],
+    ceased: Vec<Draft>,
+) {
+    let leaving: Vec<&Node<'a>> = sources
+        .iter()
+        .zip(concerned)
+        .filter(|(node, concerned)| **concerned && node.path.falls())
+        .map(|(node, _)| node)
+        .collect();
+    if leaving.is_empty() {
+        return;
+    }
+    // Targets are stopped before sources, so the barrier exists even for a single step.
+    let all = constraints.graph.barrier(format!("{} is ceased everywhere", old.name));
+    let why = constraints.graph.because(old, "it is ceased at each target".to_owned());
+    for step in ceased {
+        constraints.graph.need(all, step, why);
+    }
+    let rank = rank::of(old.source_state);
+    for node in leaving {
+        let name = &node.element.name;
+        let rule = format!("it is ceased before source {} leaves {}", name.local(), old.source_state);
+        let why = constraints.graph.because(old, rule);
+        constraints.hold_leaving(name, rank, all, Priority::Required, why);
+    }
+}
+
+/// Groups the sources at some positions by the operations that are called for them.
+pub(super) fn alike<'o>(
+    places: &[usize],
+    calls: impl Fn(usize) -> &'o Vec<OperationCall>,
+) -> Vec<(&'o Vec<OperationCall>, Vec<usize>)> {
+    let mut groups: Vec<(&Vec<OperationCall>, Vec<usize>)> = Vec::new();
+    for at in places {
+        let operations = calls(*at);
+        match groups.iter_mut().find(|(known, _)| *known == operations) {
+            Some((_, group)) => group.push(*at),
+            None => groups.push((operations, vec![*at])),
+        }
+    }
+    groups
+}
+
+/// Returns the phase in which one end requires that a pair is ceased; `None` if that end is not lowered.
+fn cease_phase(old: &Relationship, node: &Node<'_>) -> Option<Phase> {
+    if !node.path.falls() {
+        return None;
+    }
+    let lowest = old.source_state.rank().min(old.target_state.rank());
+    let offset = if lowest == Some(rank::ACTIVE) { phase::STOP } else { phase::UNINSTALL };
+    Some(match node.path.disposition {
+        Disposition::Removed => phase::OUT + offset,
+        Disposition::Changed => phase::CHANGE + offset,
+        Disposition::Kept => phase::CLEAR,
+    })
+}

@@ -1,0 +1,448 @@
+//! The steps that create a relationship's pairs: for which pairs, in which phase, and what waits for them.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use windlass_model::Side;
+use windlass_model::assembly::{ElementKind, OperationCall};
+use windlass_model::template::End;
+use windlass_model::work::{Direction, Reason, Relate, Work};
+use windlass_model::{ElementName, Modifier, PropertyName, Relationship};
+use windlass_plan::{Draft, WaitKind, Why};
+
+use super::cease::{Ceased, alike};
+use super::diff::Skipped;
+use super::relation::{Node, Relation, RelationshipPlanner, is_order_only, is_outdated, listed};
+use crate::changes::{Disposition, NodePath, Reach};
+use crate::constraints::phase::{self, Phase};
+use crate::constraints::{Constraints, Priority};
+use crate::differences::end_properties;
+use crate::rank;
+use crate::situation::{Current, OutdatedTargets};
+
+/// The steps that publish the outputs that a relationship's values read, with the reasons for waiting.
+pub(super) type Awaited = Vec<(Draft, Reason)>;
+
+/// A relationship to create, with the nodes that end in a sufficient state.
+struct Making<'a> {
+    new: &'a Relationship,
+    sources: Vec<Node<'a>>,
+    targets: Vec<Node<'a>>,
+    /// Whether `sources` contains all sources of the relationship, so that endpoints can replace their names.
+    all_sources: bool,
+    /// Whether the pairs of all these sources stay, and the installed relationship had no other sources.
+    sources_settled: bool,
+    /// Its pairs that were created with outdated values.
+    outdated: Option<&'a OutdatedTargets>,
+}
+
+/// Adds the steps that create pairs.
+pub(super) fn create<'a>(
+    planner: &mut RelationshipPlanner<'_, 'a>,
+    relation: Relation<'a>,
+    awaited: Awaited,
+    ceased: &Ceased<'a>,
+    skipped: &mut Skipped<'a>,
+) {
+    let Some(new) = relation.new.filter(|new| !is_order_only(new)) else { return };
+    let making = making(planner, relation, new);
+    let awaited: Vec<(Draft, Why)> = awaited
+        .into_iter()
+        .map(|(published, reason)| (published, planner.constraints.graph.note(reason)))
+        .collect();
+    let given_sources = given_anew(planner, new, End::Source, &making.sources);
+    let given_targets = given_anew(planner, new, End::Target, &making.targets);
+    let mut created = Vec::new();
+    let mut concerned = vec![false; making.sources.len()];
+    for (place, target) in making.targets.iter().enumerate() {
+        let mut open = open_sources(planner, &making, target);
+        open.retain(|at| may_make(planner, &making, *at, target, skipped));
+        if open.is_empty() {
+            continue;
+        }
+        for at in &open {
+            concerned[*at] = true;
+        }
+        let ceased = ceased.get(&target.element.name).map(Vec::as_slice).unwrap_or_default();
+        let step = create_at(planner, &making, target, &open, ceased);
+        undo_first(planner, &making, target, &open, step);
+        for (published, why) in &awaited {
+            planner.constraints.graph.need(step, *published, *why);
+        }
+        for (at, given) in given_sources.iter().filter(|(at, _)| open.binary_search(at).is_ok()) {
+            after_values(planner.constraints, new, step, *given, &making.sources[*at]);
+        }
+        for (_, given) in given_targets.iter().filter(|(at, _)| *at == place) {
+            after_values(planner.constraints, new, step, *given, target);
+        }
+        created.push(step);
+    }
+    if modifiers(planner, new).0 == Modifier::Pre && !created.is_empty() {
+        hold_sources(planner.constraints, new, &making.sources, &concerned, created);
+    }
+}
+
+/// Returns the nodes for which a relationship can be created.
+fn making<'a>(
+    planner: &RelationshipPlanner<'_, 'a>,
+    relation: Relation<'a>,
+    new: &'a Relationship,
+) -> Making<'a> {
+    let ready = |ends, least: u8| -> Vec<Node<'a>> {
+        let nodes = planner.nodes(planner.constraints.desired(), ends);
+        nodes
+            .into_iter()
+            .filter(|(_, path)| path.end >= least)
+            .map(|(element, path)| Node { element, path, stays: false, drops: false })
+            .collect()
+    };
+    let mut sources = ready(&new.sources, rank::of(new.source_state));
+    let mut targets = ready(&new.targets, rank::of(new.target_state));
+    let all_stay = mark_staying(planner, relation, End::Source, &mut sources);
+    mark_staying(planner, relation, End::Target, &mut targets);
+    Making {
+        new,
+        all_sources: sources.len() == planner.nodes(planner.constraints.desired(), &new.sources).len(),
+        sources_settled: all_stay && sources.iter().all(|source| source.stays),
+        sources,
+        targets,
+        outdated: planner.constraints.situation.current.outdated_of(new),
+    }
+}
+
+/// Returns the positions of the sources that have no staying pair with a target.
+fn open_sources<'a>(
+    planner: &RelationshipPlanner<'_, 'a>,
+    making: &Making<'a>,
+    target: &Node<'a>,
+) -> Vec<usize> {
+    let Making { new, sources, .. } = making;
+    let made =
+        planner.constraints.situation.current.made_at(new, &target.element.name).filter(|_| target.stays);
+    let Some(made) = made else { return (0..sources.len()).collect() };
+    // If all possible pairs exist and none is ceased, no pair needs to be examined.
+    let outdated = making.outdated.and_then(|outdated| outdated.get(&target.element.name));
+    if making.sources_settled && made.len() == sources.len() && outdated.is_none() {
+        return Vec::new();
+    }
+    let is_open = |source: &Node<'_>| {
+        let name = &source.element.name;
+        !source.stays || !made.contains(name) || is_outdated(outdated, name)
+    };
+    (0..sources.len()).filter(|at| is_open(&sources[*at])).collect()
+}
+
+/// Tells whether a pair may be created, and records it as skipped otherwise.
+fn may_make<'a>(
+    planner: &RelationshipPlanner<'_, 'a>,
+    making: &Making<'a>,
+    at: usize,
+    target: &Node<'a>,
+    skipped: &mut Skipped<'a>,
+) -> bool {
+    if planner.scope.is_none() {
+        return true;
+    }
+    let source = &making.sources[at];
+    let name = &source.element.name;
+    let current: &Current = planner.constraints.situation.current;
+    let is_made =
+        || current.made_at(making.new, &target.element.name).is_some_and(|made| made.contains(name));
+    let is_half_made = || {
+        let half = current.half_made_at(making.new, &target.element.name);
+        half.is_some_and(|half| half.contains_key(name))
+    };
+    let drops = source.drops || target.drops;
+    let may = match planner.reach(planner.constraints.desired(), source, target) {
+        Reach::All => true,
+        Reach::Missing => drops || !is_made(),
+        Reach::Restored => drops && (is_made() || is_half_made()),
+    };
+    if !may {
+        skipped.made.push((&source.element.name, &target.element.name));
+    }
+    may
+}
+
+/// Returns the effective modifiers.
+///
+/// An adopted part becomes Active by one call, and so has no transition that a relationship could
+/// precede.
+fn modifiers(planner: &RelationshipPlanner<'_, '_>, new: &Relationship) -> (Modifier, Modifier) {
+    if planner.options.adopt {
+        (Modifier::Post, Modifier::Post)
+    } else {
+        (new.source_modifier, new.target_modifier)
+    }
+}
+
+/// Marks the nodes whose pairs stay. Returns whether the pairs of all installed nodes stay.
+fn mark_staying<'a>(
+    planner: &RelationshipPlanner<'_, 'a>,
+    relation: Relation<'a>,
+    end: End,
+    nodes: &mut [Node<'a>],
+) -> bool {
+    let old = planner.old_nodes(relation, end);
+    let staying: HashSet<&ElementName> =
+        old.iter().filter(|node| node.stays && !node.path.absent).map(|node| &node.element.name).collect();
+    let dropping: HashSet<&ElementName> =
+        old.iter().filter(|node| node.drops).map(|node| &node.element.name).collect();
+    for node in nodes {
+        node.stays = staying.contains(&node.element.name);
+        node.drops = dropping.contains(&node.element.name);
+    }
+    staying.len() == old.len()
+}
+
+/// Adds the step that creates the pairs of a target with the sources at the positions `open`.
+///
+/// The step waits for the steps `ceased`, which cease the previous pairs of the target.
+fn create_at<'a>(
+    planner: &mut RelationshipPlanner<'_, 'a>,
+    making: &Making<'a>,
+    target: &Node<'a>,
+    open: &[usize],
+    ceased: &[Draft],
+) -> Draft {
+    let Making { new, sources, .. } = making;
+    let with = || open.iter().map(|at| &sources[*at]);
+    let listed = if making.all_sources {
+        listed(&new.sources, sources, open)
+    } else {
+        with().map(|source| source.element.name.clone()).collect()
+    };
+    let step = planner.constraints.graph.step(
+        create_phase(new, target, with()),
+        Work::Relate(Box::new(Relate {
+            direction: Direction::Create,
+            assembly: new.assembly.clone(),
+            relationship: new.name.clone(),
+            target: target.element.name.clone(),
+            sources: listed.clone(),
+            pairs: u64::try_from(open.len()).unwrap_or(u64::MAX),
+            operations: if planner.options.adopt { Vec::new() } else { new.create.clone() },
+            side: Side::Desired,
+        })),
+    );
+    let (source_modifier, target_modifier) = modifiers(planner, new);
+    let least_source = rank::least(new.source_state, source_modifier);
+    let each_by_itself = !planner.options.adopt && are_apart(with());
+    for source in &listed {
+        if each_by_itself {
+            after_each(planner.constraints, new, step, source, least_source);
+        } else {
+            after_end(planner.constraints, new, step, source, "source", least_source);
+        }
+    }
+    let least_target = rank::least(new.target_state, target_modifier);
+    after_end(planner.constraints, new, step, &target.element.name, "target", least_target);
+    if target_modifier == Modifier::Pre {
+        let state = new.target_state;
+        let rule = format!("it is created before target {} becomes {state}", target.element.name.local());
+        let why = planner.constraints.graph.because(new, rule);
+        planner.constraints.hold_whole(target.element, rank::of(state), step, why);
+    }
+    for ceased in ceased.iter().copied() {
+        let why = planner.constraints.graph.because(new, before_it(making, target, open));
+        planner.constraints.graph.need(step, ceased, why);
+        if !target.path.falls() {
+            cease_late(planner.constraints, new, ceased, with(), least_source);
+        }
+    }
+    step
+}
+
+/// Adds the steps that undo the operations in doubt of a target's pairs, before `step` creates the rest.
+fn undo_first<'a>(
+    planner: &mut RelationshipPlanner<'_, 'a>,
+    making: &Making<'a>,
+    target: &Node<'a>,
+    open: &[usize],
+    step: Draft,
+) {
+    let Making { new, sources, .. } = making;
+    let current: &Current = planner.constraints.situation.current;
+    let Some(half_made) = current.half_made_at(new, &target.element.name) else { return };
+    let outdated = making.outdated.and_then(|outdated| outdated.get(&target.element.name));
+    let undo = |at: &usize| {
+        let source = &sources[*at];
+        let name = &source.element.name;
+        let stays = target.stays && source.stays && !is_outdated(outdated, name);
+        let half = half_made.get(name).filter(|half| stays && half.in_doubt > 0)?;
+        Some((*at, half.undo[..half.in_doubt].to_vec()))
+    };
+    let undone: BTreeMap<usize, Vec<OperationCall>> = open.iter().filter_map(undo).collect();
+    let places: Vec<usize> = undone.keys().copied().collect();
+    for (operations, which) in alike(&places, |at| &undone[&at]) {
+        let relate = Relate {
+            direction: Direction::Undo,
+            assembly: new.assembly.clone(),
+            relationship: new.name.clone(),
+            target: target.element.name.clone(),
+            sources: which.iter().map(|at| sources[*at].element.name.clone()).collect(),
+            pairs: u64::try_from(which.len()).unwrap_or(u64::MAX),
+            operations: operations.clone(),
+            side: Side::Installed,
+        };
+        let undo = planner.constraints.graph.step(phase::CLEAR, Work::Relate(Box::new(relate)));
+        let why = planner
+            .constraints
+            .graph
+            .because(new, "its operations with an unknown outcome are undone first".to_owned());
+        planner.constraints.graph.need(step, undo, why);
+    }
+}
+
+/// Keeps the old pairs of a target until their replacement is ready. If the replacement fails, the old
+/// pairs stay.
+///
+/// The wait has a weak priority, because a new source may itself wait for a part that is lowered.
+fn cease_late<'a, 'n>(
+    constraints: &mut Constraints<'a>,
+    new: &Relationship,
+    ceased: Draft,
+    sources: impl Iterator<Item = &'n Node<'a>>,
+    least: u8,
+) where
+    'a: 'n,
+{
+    for source in sources.filter(|source| !source.path.falls()) {
+        let name = &source.element.name;
+        if let Some(ready) = constraints.reached(name, least) {
+            let rule = format!("its replacement {} must be {} first", name.local(), rank::state(least));
+            let why = constraints.graph.because(new, rule);
+            constraints.graph.constrain(ceased, ready, WaitKind::Needs, Priority::Weak, why);
+        }
+    }
+}
+
+/// Returns the positions of nodes whose read properties get new values, each with the step that applies
+/// them.
+fn given_anew<'a>(
+    planner: &RelationshipPlanner<'_, 'a>,
+    new: &Relationship,
+    end: End,
+    nodes: &[Node<'a>],
+) -> Vec<(usize, Draft)> {
+    let read = end_properties(new, end);
+    let given = |(at, node): (usize, &Node<'a>)| {
+        let step = planner.constraints.parts.get(&node.element.name)?.steps.reconfigure()?;
+        planner.changes_one_of(&node.element.name, &read).then_some((at, step))
+    };
+    if read.is_empty() { Vec::new() } else { nodes.iter().enumerate().filter_map(given).collect() }
+}
+
+/// Makes the creation of a relationship wait until an end has the new values that the relationship reads.
+fn after_values(
+    constraints: &mut Constraints<'_>,
+    new: &Relationship,
+    step: Draft,
+    given: Draft,
+    node: &Node<'_>,
+) {
+    let rule = format!("{} must have its new values", node.element.name.local());
+    let why = constraints.graph.because(new, rule);
+    constraints.graph.constrain(step, given, WaitKind::Needs, Priority::Strong, why);
+}
+
+/// Makes the creation of a relationship wait until an end has the rank `least`.
+fn after_end(
+    constraints: &mut Constraints<'_>,
+    new: &Relationship,
+    step: Draft,
+    end: &ElementName,
+    word: &str,
+    least: u8,
+) {
+    if let Some(reached) = constraints.reached(end, least) {
+        let rule = format!("{word} {} must be {}", end.local(), rank::state(least));
+        let why = constraints.graph.because(new, rule);
+        constraints.graph.need(step, reached, why);
+    }
+}
+
+/// Makes the creation wait until each node of a source has the rank `least` or has failed.
+///
+/// A failed source does not prevent the creation with the others.
+fn after_each(
+    constraints: &mut Constraints<'_>,
+    new: &Relationship,
+    step: Draft,
+    source: &ElementName,
+    least: u8,
+) {
+    if let Some(reached) = constraints.reached(source, least) {
+        let rule =
+            format!("it is created with each source {} that is {}", source.local(), rank::state(least));
+        let why = constraints.graph.because(new, rule);
+        constraints.graph.wait(step, reached, WaitKind::After, why);
+    }
+}
+
+/// Makes the sources wait until the relationship is created at all targets.
+fn hold_sources<'a>(
+    constraints: &mut Constraints<'a>,
+    new: &'a Relationship,
+    sources: &[Node<'a>],
+    concerned: &[bool],
+    created: Vec<Draft>,
+) {
+    let all = constraints.graph.barrier(format!("{} is created everywhere", new.name));
+    let why = constraints.graph.because(new, "it is created at each target".to_owned());
+    for step in created {
+        constraints.graph.need(all, step, why);
+    }
+    let rank = rank::of(new.source_state);
+    for (source, _) in sources.iter().zip(concerned).filter(|(_, concerned)| **concerned) {
+        let name = &source.element.name;
+        let rule = format!("it is created before source {} becomes {}", name.local(), new.source_state);
+        let why = constraints.graph.because(new, rule);
+        constraints.hold_whole(source.element, rank, all, why);
+    }
+}
+
+/// Tells whether there are several sources, each with a state of its own.
+///
+/// A failed resource does not separate the other sources from the target. The state of an assembly is that of
+/// all its parts, some of which may wait for the relationship itself.
+fn are_apart<'n, 'a: 'n>(sources: impl Iterator<Item = &'n Node<'a>>) -> bool {
+    let mut count = 0;
+    for source in sources {
+        if source.element.kind != ElementKind::Resource {
+            return false;
+        }
+        count += 1;
+    }
+    count > 1
+}
+
+/// Returns the reason why a pair is ceased before it is created at a target.
+fn before_it(making: &Making<'_>, target: &Node<'_>, open: &[usize]) -> String {
+    let outdated = making.outdated.and_then(|outdated| outdated.get(&target.element.name));
+    let with = open.iter().map(|at| &making.sources[*at]).filter(|source| target.stays && source.stays);
+    let values = with.filter_map(|source| outdated?.get(&source.element.name)).flatten();
+    let names: BTreeSet<&PropertyName> = values.map(|value| &value.property).collect();
+    let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    match names.as_slice() {
+        [] => "the old relationship is ceased first".to_owned(),
+        names => format!("the outdated relationship is ceased first: its {} has changed", names.join(", ")),
+    }
+}
+
+/// Returns the phase in which a relationship is created at a target.
+fn create_phase<'n, 'a: 'n>(
+    new: &Relationship,
+    target: &Node<'_>,
+    mut sources: impl Iterator<Item = &'n Node<'a>>,
+) -> Phase {
+    let base =
+        |path: NodePath| if path.disposition == Disposition::Changed { phase::AGAIN } else { phase::CLIMB };
+    if target.path.climbs {
+        return base(target.path) + rank::of(new.target_state);
+    }
+    match sources.find(|source| source.path.disposition == Disposition::Changed && source.path.climbs) {
+        Some(source) => base(source.path) + rank::of(new.source_state),
+        // Other pairs of an existing target are created in the phase in which moved pairs are ceased.
+        None => phase::CUT_OVER,
+    }
+}

@@ -1,0 +1,109 @@
+//! The pairs of relationships: which of them are ceased or created, and when.
+//!
+//! The planner compares a relationship as it was created with the desired one. It also needs the nodes at the
+//! ends and their paths. [`cease()`] ceases the pairs that cannot stay, and [`create()`] creates the missing
+//! ones. [`order()`] handles relationships without operations.
+
+mod cease;
+mod create;
+mod diff;
+mod order;
+mod relation;
+
+use std::collections::HashSet;
+
+use windlass_model::name::RelationshipName;
+use windlass_model::resolve::{ResolveError, Resolver};
+use windlass_model::{ElementName, Topology};
+
+use self::cease::cease;
+use self::create::{Awaited, create};
+use self::diff::{Skipped, change};
+use self::order::order;
+use self::relation::{Relation, RelationshipPlanner};
+use crate::changes::{Later, Part, Scope};
+use crate::constraints::Constraints;
+use crate::differences::{RelationshipChange, differ};
+use crate::situation::{Options, Reads, Version};
+
+/// The changes of relationships for display.
+#[derive(Default)]
+pub(crate) struct Related {
+    /// The changes of the plan.
+    pub(crate) changes: Vec<RelationshipChange>,
+    /// The changes of relationships between existing parts that a limited plan skips.
+    pub(crate) undone: Vec<RelationshipChange>,
+}
+
+/// Adds the steps of all relationships, and the waits that they require.
+///
+/// `scope` has the parts that the plan may touch; `None` if the plan is not limited.
+pub(crate) fn add(
+    constraints: &mut Constraints<'_>,
+    options: &Options,
+    scope: Option<&Scope>,
+) -> Result<Related, ResolveError> {
+    let mut related = Related::default();
+    let relations = relations(constraints)?;
+    let mut planner = RelationshipPlanner { constraints, options, scope };
+    for (relation, awaited) in relations {
+        related.changes.extend(change(&planner, relation));
+        if !options.adopt {
+            order(planner.constraints, relation);
+        }
+        let mut skipped = Skipped::default();
+        let ceased = cease(&mut planner, relation, &mut skipped);
+        create(&mut planner, relation, awaited, &ceased, &mut skipped);
+        related.undone.extend(skipped.change(relation));
+    }
+    Ok(related)
+}
+
+/// Returns the relationships of both versions, each with the outputs that its values wait for.
+///
+/// The relationships of the desired version come first.
+fn relations<'a>(constraints: &Constraints<'a>) -> Result<Vec<(Relation<'a>, Awaited)>, ResolveError> {
+    let mut relations = match constraints.situation.desired {
+        Some(desired) => desired_relations(constraints, desired)?,
+        None => Vec::new(),
+    };
+    let known: HashSet<(&ElementName, &RelationshipName)> = relations
+        .iter()
+        .filter_map(|(relation, _)| relation.new)
+        .map(|new| (&new.assembly, &new.name))
+        .collect();
+    let installed = constraints.installed().map(Topology::relationships).unwrap_or_default();
+    for old in installed.iter().filter(|old| !known.contains(&(&old.assembly, &old.name))) {
+        relations.push((Relation { old: Some(old), new: None, changed: false }, Vec::new()));
+    }
+    Ok(relations)
+}
+
+/// Returns each desired relationship with its installed version and the outputs that its values wait for.
+fn desired_relations<'a>(
+    constraints: &Constraints<'a>,
+    desired: Version<'a>,
+) -> Result<Vec<(Relation<'a>, Awaited)>, ResolveError> {
+    let later = Later { lookup: desired.lookup, parts: &constraints.parts };
+    let mut reads = Reads::few(desired.topology, &later);
+    // If no part publishes again, nothing waits for outputs.
+    let quiet = !constraints.parts.list.iter().any(Part::publishes_anew);
+    let installs = |name: &ElementName| quiet || constraints.parts.get(name).is_none_or(Part::publishes_anew);
+    let mut values = constraints.situation.installed.map(|version| {
+        (Resolver::new(version.topology, version.lookup), Resolver::new(desired.topology, &later))
+    });
+    let mut relations = Vec::with_capacity(desired.topology.relationships().len());
+    for new in desired.topology.relationships() {
+        let old = constraints.installed().and_then(|it| it.relationship(&new.assembly, new.name.as_str()));
+        let changed = match (&mut values, old) {
+            (Some((before, after)), Some(old)) => differ(old, new, before, after),
+            _ => false,
+        };
+        let waits = reads.relationship(new, &installs)?.iter().filter_map(|read| {
+            let published = constraints.parts.at(read.place)?.publishing()?;
+            Some((published, read.by_relationship(new)))
+        });
+        relations.push((Relation { old, new: Some(new), changed }, waits.collect()));
+    }
+    Ok(relations)
+}

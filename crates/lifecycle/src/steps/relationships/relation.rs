@@ -1,0 +1,148 @@
+//! A relationship in two versions, and the nodes at its ends with their paths.
+
+use std::collections::{BTreeMap, HashSet};
+
+use windlass_model::assembly::{ElementKind, Endpoint};
+use windlass_model::template::End;
+use windlass_model::{Element, ElementName, PropertyName, Relationship, Topology};
+
+use crate::changes::{NodePath, Reach, Scope};
+use crate::constraints::Constraints;
+use crate::differences::end_properties;
+use crate::rank;
+use crate::situation::{Current, Options, OutdatedSources};
+
+/// A relationship in the installed and in the desired version.
+#[derive(Clone, Copy)]
+pub(super) struct Relation<'a> {
+    pub(super) old: Option<&'a Relationship>,
+    pub(super) new: Option<&'a Relationship>,
+    /// Whether its operations or values have changed.
+    pub(super) changed: bool,
+}
+
+/// A node at an end of a relationship, with its path.
+pub(super) struct Node<'a> {
+    pub(super) element: &'a Element,
+    pub(super) path: NodePath,
+    /// Whether its existing pairs can stay.
+    pub(super) stays: bool,
+    /// Whether its pairs cannot stay because it is lowered.
+    pub(super) drops: bool,
+}
+
+/// The plan under construction, as far as relationships need it.
+pub(super) struct RelationshipPlanner<'p, 'a> {
+    pub(super) constraints: &'p mut Constraints<'a>,
+    pub(super) options: &'p Options,
+    /// The parts that the plan may touch; `None` if the plan is not limited.
+    pub(super) scope: Option<&'p Scope>,
+}
+
+impl<'a> RelationshipPlanner<'_, 'a> {
+    /// Returns the nodes of some ends with their paths.
+    pub(super) fn nodes(
+        &self,
+        topology: Option<&'a Topology>,
+        ends: &'a [Endpoint],
+    ) -> Vec<(&'a Element, NodePath)> {
+        let Some(topology) = topology else { return Vec::new() };
+        let nodes = ends.iter().flat_map(|end| topology.nodes(&end.element));
+        nodes.map(|node| (node, self.constraints.parts.node(topology, node))).collect()
+    }
+
+    /// Returns the nodes at one end of the installed relationship, and whether the pairs of each stay.
+    pub(super) fn old_nodes(&self, relation: Relation<'a>, end: End) -> Vec<Node<'a>> {
+        let Some(old) = relation.old else { return Vec::new() };
+        let (ends, rank) = side(old, end);
+        let wanted: Option<(u8, HashSet<&ElementName>)> = relation.new.map(|new| {
+            let (ends, least) = side(new, end);
+            (
+                least,
+                self.nodes(self.constraints.desired(), ends)
+                    .into_iter()
+                    .map(|(node, _)| &node.name)
+                    .collect(),
+            )
+        });
+        let read = end_properties(old, end);
+        let node = |(element, path): (&'a Element, NodePath)| {
+            let wanted = wanted
+                .as_ref()
+                .is_some_and(|(least, nodes)| path.end >= *least && nodes.contains(&element.name));
+            let stays = wanted
+                && !relation.changed
+                && path.falls_to >= rank
+                && !self.changes_one_of(&element.name, &read)
+                && !self.is_other_reference(element);
+            Node { element, path, stays, drops: path.falls_to < rank }
+        };
+        self.nodes(self.constraints.installed(), ends).into_iter().map(node).collect()
+    }
+
+    /// Tells whether a resource that stays gets another value of one of these properties.
+    pub(super) fn changes_one_of(&self, name: &ElementName, properties: &HashSet<&PropertyName>) -> bool {
+        !properties.is_empty()
+            && self
+                .constraints
+                .parts
+                .get(name)
+                .is_some_and(|part| part.changes.iter().any(|change| properties.contains(&change.property)))
+    }
+
+    /// Tells whether a reference refers to another existing instance now.
+    fn is_other_reference(&self, old: &Element) -> bool {
+        old.kind == ElementKind::Reference
+            && self.constraints.desired().and_then(|topology| topology.get(&old.name)).is_some_and(|new| {
+                let values = |element: &Element| -> BTreeMap<PropertyName, _> {
+                    element.properties.iter().map(|(n, p)| (n.clone(), p.value.clone())).collect()
+                };
+                new.descriptor != old.descriptor || values(new) != values(old)
+            })
+    }
+
+    /// Returns the permitted changes of a pair.
+    pub(super) fn reach(&self, topology: Option<&Topology>, source: &Node<'_>, target: &Node<'_>) -> Reach {
+        let scope = self.scope.zip(topology);
+        scope.map_or(Reach::All, |(scope, topology)| scope.reach(topology, source.element, target.element))
+    }
+
+    /// Returns the sources of pairs at a target that were created with outdated values.
+    ///
+    /// Returns `None` for a relationship that is not desired: it is ceased in any case.
+    pub(super) fn outdated_at(
+        &self,
+        relation: Relation<'a>,
+        target: &ElementName,
+    ) -> Option<&'a OutdatedSources> {
+        let current: &'a Current = self.constraints.situation.current;
+        current.outdated_of(relation.new?)?.get(target)
+    }
+}
+
+/// Tells whether the pair with the source `name` was created with outdated values.
+pub(super) fn is_outdated(outdated: Option<&OutdatedSources>, name: &ElementName) -> bool {
+    outdated.is_some_and(|outdated| outdated.contains_key(name))
+}
+
+/// Returns the ends of one side of a relationship, and the rank that it requires of them.
+fn side(relationship: &Relationship, end: End) -> (&[Endpoint], u8) {
+    match end {
+        End::Source => (&relationship.sources, rank::of(relationship.source_state)),
+        End::Target => (&relationship.targets, rank::of(relationship.target_state)),
+    }
+}
+
+/// Tells whether a relationship calls no operations, so that it only orders its ends.
+pub(super) fn is_order_only(relationship: &Relationship) -> bool {
+    relationship.create.is_empty() && relationship.cease.is_empty()
+}
+
+/// Returns the names of some nodes; if all nodes are meant, the names of the endpoints.
+pub(super) fn listed(ends: &[Endpoint], nodes: &[Node<'_>], which: &[usize]) -> Vec<ElementName> {
+    if which.len() == nodes.len() {
+        ends.iter().map(|end| end.element.clone()).collect()
+    } else {
+        which.iter().map(|at| nodes[*at].element.name.clone()).collect()
+    }
+}
