@@ -14,7 +14,7 @@ use windlass_model::record::{Effect, Failure, FailureKind};
 use windlass_model::{Clock, Timestamp};
 use windlass_store::{Lease, Store, StoreError};
 
-use crate::journal::{CallContext, Checkpoint, Elsewhere, Entry, Journal};
+use crate::journal::{CallContext, Checkpoint, Entry, Journal, RemoteCall};
 use crate::keeper;
 use crate::machine::{Command, Event, Machine};
 use crate::panic::panicked;
@@ -129,7 +129,7 @@ const QUEUE: usize = 64;
 #[derive(Default)]
 pub(crate) struct JournalParts {
     pub(crate) jobs: std::collections::BTreeMap<String, windlass_model::record::JobRecord>,
-    pub(crate) elsewhere: std::collections::HashMap<windlass_model::CallId, Elsewhere>,
+    pub(crate) elsewhere: std::collections::HashMap<windlass_model::CallId, RemoteCall>,
     pub(crate) grace: Duration,
     pub(crate) patience: Duration,
 }
@@ -153,7 +153,9 @@ impl Running<'_> {
                     let ticket = self.host.store.commit(&self.host.lease, batch);
                     self.work.push(Box::pin(async move { ticket.await.map(|_| Some(Event::Durable(acks))) }));
                 }
-                Command::Perform { call, driver, obstacle } => self.perform(call, driver, obstacle),
+                Command::Perform { call, driver, failed_endpoint } => {
+                    self.perform(call, driver, failed_endpoint)
+                }
                 Command::Observe { call, driver } => self.observe(call, driver),
                 Command::Wake { call, at } => {
                     let wait = until(self.host.clock.now(), at);
@@ -177,10 +179,10 @@ impl Running<'_> {
         }
     }
 
-    fn perform(&mut self, call: Box<Call>, driver: Arc<dyn Driver>, obstacle: Option<Failure>) {
+    fn perform(&mut self, call: Box<Call>, driver: Arc<dyn Driver>, failed_endpoint: Option<Failure>) {
         let nature = driver.nature(&call.package, &call.action);
         let once = nature.is_some_and(|nature| nature.effect == Effect::Once);
-        let context = self.context(&call).once(once).begins_unless(obstacle);
+        let context = self.context(&call).once(once).begins_unless(failed_endpoint);
         let (overdue, until_ended) = (self.overdue(), self.overdue());
         self.work.push(Box::pin(async move {
             let calls = std::slice::from_ref(&*call);
@@ -191,8 +193,8 @@ impl Running<'_> {
                     () = until_ended => Err(not_ended()),
                 },
             };
-            let remains = context.take_remains();
-            Ok(Some(Event::Performed { call: call.id, result, remains }))
+            let artifacts = context.take_artifacts();
+            Ok(Some(Event::Performed { call: call.id, result, artifacts }))
         }));
     }
 
@@ -202,8 +204,8 @@ impl Running<'_> {
         self.work.push(Box::pin(async move {
             let calls = std::slice::from_ref(&*call);
             let result = answered(driver.observe(&context, calls), overdue).await.unwrap_or_else(Err);
-            let remains = context.take_remains();
-            Ok(Some(Event::Observed { call: call.id, result, remains }))
+            let artifacts = context.take_artifacts();
+            Ok(Some(Event::Observed { call: call.id, result, artifacts }))
         }));
     }
 

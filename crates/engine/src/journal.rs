@@ -29,7 +29,7 @@ pub(crate) struct Journal {
     /// The jobs of calls that an earlier process left open, by job id.
     pub(crate) jobs: Arc<BTreeMap<String, JobRecord>>,
     /// The calls that an earlier process left open on another machine or in another folder.
-    pub(crate) elsewhere: Arc<HashMap<CallId, Elsewhere>>,
+    pub(crate) elsewhere: Arc<HashMap<CallId, RemoteCall>>,
     /// Time that a cancelled job has to end by itself.
     pub(crate) grace: Duration,
     /// Bytes that are reserved for the answers of running jobs.
@@ -42,7 +42,7 @@ pub(crate) struct Journal {
 }
 
 /// An open call from another machine or folder, whose jobs can't be found from here.
-pub(crate) struct Elsewhere {
+pub(crate) struct RemoteCall {
     /// The attempt that was made there. Later attempts are made here.
     pub(crate) attempt: u32,
     /// The machine and folder, for people.
@@ -74,7 +74,7 @@ pub(crate) struct CallContext {
     /// Whether the call must not run twice. Its jobs then start only if space for their answers is reserved.
     once: bool,
     /// The reason why its first job must not begin. A job of an earlier process still answers.
-    obstacle: Option<Failure>,
+    failed_endpoint: Option<Failure>,
     /// The machine and folder of this attempt, if it was made elsewhere.
     elsewhere: Option<String>,
     /// The part of its job ids that distinguishes this attempt from others.
@@ -86,12 +86,12 @@ pub(crate) struct CallContext {
     has_begun: AtomicBool,
     /// The secrets of its jobs. More become known when the jobs have answered.
     secrets: Mutex<Vec<String>>,
-    remains: Mutex<Remains>,
+    artifacts: Mutex<CallArtifacts>,
 }
 
 /// The results of a call that are recorded or dropped with its end.
 #[derive(Debug, Default)]
-pub(crate) struct Remains {
+pub(crate) struct CallArtifacts {
     /// Sealed outcomes to drop when the call's end is durable.
     pub(crate) wipe: Vec<SecretRef>,
     /// Ended jobs, with their output.
@@ -116,7 +116,7 @@ impl CallContext {
         let strange = journal.elsewhere.get(&call.id).filter(|strange| strange.attempt == call.attempt);
         Self {
             once: false,
-            obstacle: None,
+            failed_endpoint: None,
             elsewhere: strange.map(|strange| strange.from.clone()),
             assembly: journal.lease.scope.clone(),
             journal,
@@ -128,7 +128,7 @@ impl CallContext {
             looks: false,
             has_begun: AtomicBool::new(false),
             secrets: Mutex::new(call.secrets()),
-            remains: Mutex::default(),
+            artifacts: Mutex::default(),
         }
     }
 
@@ -139,8 +139,8 @@ impl CallContext {
     }
 
     /// Sets the reason why its first job must not begin.
-    pub(crate) fn begins_unless(mut self, obstacle: Option<Failure>) -> Self {
-        self.obstacle = obstacle;
+    pub(crate) fn begins_unless(mut self, failed_endpoint: Option<Failure>) -> Self {
+        self.failed_endpoint = failed_endpoint;
         self
     }
 
@@ -155,15 +155,15 @@ impl CallContext {
     }
 
     /// Returns the remains of the call. The output is masked by all secrets that it was given or has published.
-    pub(crate) fn take_remains(&self) -> Remains {
-        let mut remains = std::mem::take(&mut *locked(&self.remains));
+    pub(crate) fn take_artifacts(&self) -> CallArtifacts {
+        let mut artifacts = std::mem::take(&mut *locked(&self.artifacts));
         let redactor = self.redactor();
-        let written = std::mem::take(&mut remains.written);
-        for (end, written) in remains.jobs.iter_mut().filter_map(|job| job.end.as_mut()).zip(written) {
+        let written = std::mem::take(&mut artifacts.written);
+        for (end, written) in artifacts.jobs.iter_mut().filter_map(|job| job.end.as_mut()).zip(written) {
             end.stderr = shown(&redactor, &written.stderr);
             end.stdout = written.stdout.map(|stdout| shown(&redactor, &stdout));
         }
-        remains
+        artifacts
     }
 
     fn redactor(&self) -> Redactor {
@@ -200,13 +200,13 @@ impl CallContext {
     async fn begin(&self, runtime: &Arc<dyn Runtime>, id: &JobId, is_known: bool) -> Result<(), JobFailure> {
         let is_first = !is_known && !self.looks && !self.has_begun.load(Ordering::Relaxed);
         if is_first && self.journal.stop.soon.is_cancelled() {
-            locked(&self.remains).is_refused = true;
+            locked(&self.artifacts).is_refused = true;
             return Err(not_run("it was stopped on request before its job started"));
         }
-        if let Some(obstacle) = self.obstacle.as_ref().filter(|_| is_first) {
+        if let Some(failed_endpoint) = self.failed_endpoint.as_ref().filter(|_| is_first) {
             // The job may have begun before its record was durable.
             if let Found::Never = runtime.find(id).await.map_err(|error| unavailable(&error))? {
-                return Err(JobFailure::NotRun(obstacle.clone()));
+                return Err(JobFailure::NotRun(failed_endpoint.clone()));
             }
         }
         self.has_begun.store(true, Ordering::Relaxed);
@@ -219,7 +219,7 @@ impl CallContext {
     }
 
     fn wipe_later(&self, secret: SecretRef) {
-        locked(&self.remains).wipe.push(secret);
+        locked(&self.artifacts).wipe.push(secret);
     }
 
     /// Keeps the output of a job until its driver has named the secrets in it.
@@ -228,10 +228,10 @@ impl CallContext {
             return;
         }
         let stdout = (!outcome.success() && outcome.stdout.total() > 0).then(|| outcome.stdout.clone());
-        let mut remains = locked(&self.remains);
-        remains.started |= !matches!(outcome.end, End::NotStarted(_));
-        remains.jobs.push(job);
-        remains.written.push(Written { stderr: outcome.stderr.clone(), stdout });
+        let mut artifacts = locked(&self.artifacts);
+        artifacts.started |= !matches!(outcome.end, End::NotStarted(_));
+        artifacts.jobs.push(job);
+        artifacts.written.push(Written { stderr: outcome.stderr.clone(), stdout });
     }
 
     /// Submits a job unless the runtime knows it already, and waits for its end.

@@ -20,7 +20,7 @@
 //! | `runner` | the steps that may start |
 //! | `world` | the assembly in memory: its records and values |
 //! | `report` | reports of drivers: applied, with secrets sealed |
-//! | `stale`, `given` | outdated inputs of elements; applied inputs of relationships |
+//! | `outdated`, `given` | outdated inputs of elements; applied inputs of relationships |
 //! | [`host`] | all waiting: commits, drivers, timers |
 //! | `keeper`, `stop` | renewal of leases; stop requests |
 //! | `journal` | records of jobs, before and after they run |
@@ -31,27 +31,27 @@
 //! The engine knows the traits `Driver` and `Store`, but no driver and no SQL. It executes plans, but knows no
 //! rule of TNC-O.
 
+mod applied_inputs;
 pub mod codes;
 pub mod engine;
 pub mod error;
-mod given;
 pub mod host;
 mod journal;
 mod keeper;
 mod machine;
 pub mod monitor;
+mod outdated_inputs;
 mod panic;
 pub mod places;
 mod report;
 mod runner;
-mod stale;
 mod stop;
 mod world;
 
 pub use engine::{
-    Answer, Argument, Arguments, Bundle, Desired, Ended, Engine, HandOver, Means, Offer, Options,
-    PlanFingerprint, Prepared, Preview, Pruned, PublishedOutputs, Quest, Request, Seen, Stale, UpOptions,
-    fingerprint, monitor_of, offer, outputs,
+    Answer, Argument, Arguments, Bundle, Desired, DiscoveryQuery, Ended, Engine, EngineEnv, HandOver, Offer,
+    Options, OutdatedInputs, PlanFingerprint, Prepared, Preview, Pruned, PublishedOutputs, Request, Seen,
+    UpOptions, fingerprint, monitor_of, offer, outputs,
 };
 pub use error::{EngineError, Lack, Unplaced};
 pub use machine::Tally;

@@ -15,7 +15,7 @@ use windlass_store::Batch;
 use windlass_update_ops::Update;
 
 use crate::engine::PublishedOutputs;
-use crate::stale::Published;
+use crate::outdated_inputs::Published;
 use crate::world::{World, sensitive};
 
 impl World {
@@ -133,9 +133,9 @@ impl World {
     ) {
         let mut record = self.instance_of(element);
         let mut known = record.document.pointer_mut(&format!("/interfaces/{OUTPUTS}/signals"));
-        let former = known.as_mut().and_then(|outputs| outputs.as_object_mut());
-        let former = former.filter(|_| *action == Action::Transition(Transition::Install));
-        let forgets = former.map(std::mem::take).is_some_and(|outputs| !outputs.is_empty());
+        let previous = known.as_mut().and_then(|outputs| outputs.as_object_mut());
+        let previous = previous.filter(|_| *action == Action::Transition(Transition::Install));
+        let forgets = previous.map(std::mem::take).is_some_and(|outputs| !outputs.is_empty());
         let says = forgets || !published.0.is_empty();
         let Some(instance) = self.instance_id(element).filter(|_| says) else { return };
         for (name, value) in &published.0 {

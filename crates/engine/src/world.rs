@@ -24,10 +24,10 @@ use windlass_model::{
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Lease, Snapshot};
 
-use crate::stale::Readers;
+use crate::outdated_inputs::Readers;
 
 /// Another assembly, on whose elements operations are called.
-pub(crate) struct Guest {
+pub(crate) struct ForeignAssembly {
     pub(crate) lease: Lease,
     pub(crate) world: World,
 }
@@ -58,7 +58,7 @@ pub(crate) struct World {
     /// The topology that existing elements were created from, if it differs from the desired one.
     pub(crate) installed: Option<Topology>,
     /// The packages that existing elements were created from.
-    pub(crate) former: HashMap<PackageDigest, Arc<Package>>,
+    pub(crate) previous: HashMap<PackageDigest, Arc<Package>>,
     pub(crate) elements: BTreeMap<ElementName, ElementRecord>,
     pub(crate) instances: BTreeMap<ElementName, InstanceRecord>,
     pub(crate) pairs: BTreeMap<PairKey, PairRecord>,
@@ -70,7 +70,7 @@ pub(crate) struct World {
     /// Whether the plan is limited to some elements.
     pub(crate) limited: bool,
     /// Other assemblies on whose elements operations are called, each under its own lease.
-    pub(crate) guests: BTreeMap<AssemblyName, Guest>,
+    pub(crate) foreign_assemblies: BTreeMap<AssemblyName, ForeignAssembly>,
     /// The readers of each output, computed on first use.
     pub(crate) readers: Option<Readers>,
     secrets: BTreeMap<SecretRef, Sensitive<String>>,
@@ -82,7 +82,7 @@ impl World {
         Self {
             assembly,
             installed: None,
-            former: HashMap::new(),
+            previous: HashMap::new(),
             elements: BTreeMap::new(),
             instances: BTreeMap::new(),
             pairs: BTreeMap::new(),
@@ -90,7 +90,7 @@ impl World {
             parted: Vec::new(),
             packages: HashMap::new(),
             limited: false,
-            guests: BTreeMap::new(),
+            foreign_assemblies: BTreeMap::new(),
             readers: None,
             secrets: BTreeMap::new(),
         }
@@ -187,36 +187,36 @@ impl World {
 
     /// Drops the other assemblies, and returns their leases.
     pub(crate) fn take_leases(&mut self) -> Vec<Lease> {
-        std::mem::take(&mut self.guests).into_values().map(|guest| guest.lease).collect()
+        std::mem::take(&mut self.foreign_assemblies).into_values().map(|foreign| foreign.lease).collect()
     }
 
     /// Tells whether an element belongs to another assembly.
-    pub(crate) fn is_strange(&self, element: &ElementName) -> bool {
+    pub(crate) fn is_foreign(&self, element: &ElementName) -> bool {
         element.assembly() != self.assembly.name
     }
 
     /// Returns the world of an element: this one, or that of another assembly.
     pub(crate) fn home(&self, element: &ElementName) -> &Self {
-        match self.guests.get(&element.assembly()) {
-            Some(guest) => &guest.world,
+        match self.foreign_assemblies.get(&element.assembly()) {
+            Some(foreign) => &foreign.world,
             None => self,
         }
     }
 
     /// Returns the world of an element, for changes.
     pub(crate) fn home_mut(&mut self, element: &ElementName) -> &mut Self {
-        if !self.guests.contains_key(&element.assembly()) {
+        if !self.foreign_assemblies.contains_key(&element.assembly()) {
             return self;
         }
-        &mut self.guests.get_mut(&element.assembly()).expect("it was just seen").world
+        &mut self.foreign_assemblies.get_mut(&element.assembly()).expect("it was just seen").world
     }
 
     /// Tells whether an element of another assembly no longer exists.
     pub(crate) fn is_missed(&self, element: &ElementName) -> bool {
-        let there = |guest: &Guest| {
-            guest.world.elements.get(element).is_some_and(|record| record.state != State::Absent)
+        let there = |foreign: &ForeignAssembly| {
+            foreign.world.elements.get(element).is_some_and(|record| record.state != State::Absent)
         };
-        self.is_strange(element) && !self.guests.get(&element.assembly()).is_some_and(there)
+        self.is_foreign(element) && !self.foreign_assemblies.get(&element.assembly()).is_some_and(there)
     }
 
     pub(crate) fn topology(&self) -> &Topology {
@@ -284,7 +284,7 @@ impl World {
                 failure: None,
                 attempted: None,
                 made: None,
-                stale: BTreeMap::new(),
+                outdated: BTreeMap::new(),
                 heals: 0,
             };
             batch.push(record.clone());
@@ -307,7 +307,7 @@ impl World {
                 now.configured_by = made.configured_by.0;
             }
             now.attempted = record.attempted;
-            now.stale.clone_from(&record.stale);
+            now.outdated.clone_from(&record.outdated);
             current.element(record.name.clone(), now);
         }
         for pair in self.pairs.values().filter(|pair| pair.is_there()) {
@@ -324,7 +324,7 @@ impl World {
                 _ => current.pair(key),
             }
         }
-        for (pair, values) in self.outdated() {
+        for (pair, values) in self.outdated_pairs() {
             current.outdated(pair, values);
         }
         current
@@ -521,31 +521,33 @@ impl World {
 
     /// Returns the package of an element.
     pub(crate) fn package(&self, element: &Element, side: Side) -> Result<Arc<Package>, Failure> {
-        let former = match side {
+        let previous = match side {
             Side::Installed => {
                 let made = self.elements.get(&element.name).and_then(|record| record.made.as_ref());
-                made.and_then(|made| self.former.get(&made.package))
+                made.and_then(|made| self.previous.get(&made.package))
             }
             Side::Desired => None,
         };
         // A reference that is no longer desired has no record of its package, so a former one of that name is
         // used.
         let parted = || {
-            let of_name = self.former.values().filter(|package| package.name() == &element.descriptor);
+            let of_name = self.previous.values().filter(|package| package.name() == &element.descriptor);
             of_name.min_by_key(|package| &package.digest().0)
         };
-        former.or_else(|| self.packages.get(&element.descriptor)).or_else(parted).cloned().ok_or_else(|| {
-            Failure::new(
-                FailureKind::NotFound,
-                format!("the package of `{}` is not there", element.descriptor),
-            )
-        })
+        previous.or_else(|| self.packages.get(&element.descriptor)).or_else(parted).cloned().ok_or_else(
+            || {
+                Failure::new(
+                    FailureKind::NotFound,
+                    format!("the package of `{}` is not there", element.descriptor),
+                )
+            },
+        )
     }
 
     /// Returns the pinned packages.
     pub(crate) fn pinned(&self) -> HashMap<DescriptorName, Arc<Package>> {
         let pins = self.assembly.packages.iter();
-        pins.filter_map(|(name, digest)| Some((name.clone(), self.former.get(digest)?.clone()))).collect()
+        pins.filter_map(|(name, digest)| Some((name.clone(), self.previous.get(digest)?.clone()))).collect()
     }
 }
 

@@ -104,8 +104,8 @@ pub struct ElementRecord {
     pub made: Option<Made>,
     /// The outdated inputs: properties whose values changed because another part published new outputs. Each
     /// has its applied value, which is none if it is secret or unknown.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub stale: BTreeMap<PropertyName, Option<Value>>,
+    #[serde(rename = "stale", default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub outdated: BTreeMap<PropertyName, Option<Value>>,
     /// The number of heals by policies since it last recovered, or since a person changed its assembly.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub heals: u32,

@@ -10,7 +10,7 @@ use windlass_descriptor::{
     AssemblyDescriptor, Catalog as _, Composed, Descriptor, ReferenceRequest, Request, Search, compose_given,
 };
 use windlass_driver::{Package, Registry};
-use windlass_engine::{Desired, Means, UpOptions};
+use windlass_engine::{Desired, EngineEnv, UpOptions};
 use windlass_model::name::DriverKind;
 use windlass_model::{AssemblyName, DescriptorName, Part, PropertyName, Template};
 use windlass_project::disk::shown;
@@ -26,7 +26,7 @@ use crate::references::{Neighbours, look_for};
 #[derive(Clone, Copy)]
 struct Composition<'a> {
     project: &'a Project,
-    means: &'a Means,
+    engine_env: &'a EngineEnv,
     parameters: &'a BTreeMap<String, Value>,
     /// Source locations of the parameter names that come from files.
     places: &'a BTreeMap<String, Place>,
@@ -101,7 +101,7 @@ fn not_an_assembly(resource: &windlass_descriptor::ResourceDescriptor) -> Diagno
 /// problems.
 pub(crate) async fn desired(
     project: &Project,
-    means: &Means,
+    engine_env: &EngineEnv,
     input: &AssemblyInput,
     store: Option<Arc<dyn Store>>,
 ) -> Result<(Desired, Diagnostics), Error> {
@@ -111,10 +111,10 @@ pub(crate) async fn desired(
     };
     let name = input.name.as_ref().unwrap_or(&descriptor.name);
     let (parameters, added) = with_environment(&input.parameters, &input.environment, &assembly);
-    let composition = Composition { project, means, parameters: &parameters, places: &input.places };
+    let composition = Composition { project, engine_env, parameters: &parameters, places: &input.places };
     let composed = referred(composition, &assembly, &catalog, name, store.as_deref()).await?;
     diagnostics.extend(composed.diagnostics);
-    let packages = packages(&catalog, &composed.resources, &means.drivers, &mut diagnostics);
+    let packages = packages(&catalog, &composed.resources, &engine_env.drivers, &mut diagnostics);
     diagnostics.sort();
     let Some(topology) = composed.topology.filter(|_| !diagnostics.has_errors()) else {
         return Err(Error::Input(diagnostics));
@@ -163,12 +163,12 @@ async fn referred(
     for reference in pending {
         if let Some(resource) = &reference.queries {
             let mut problems = Diagnostics::default();
-            let package = packages(catalog, [resource], &composition.means.drivers, &mut problems).pop();
+            let package = packages(catalog, [resource], &composition.engine_env.drivers, &mut problems).pop();
             let Some(package) = package.filter(|_| !problems.has_errors()) else {
                 return Err(Error::Input(problems));
             };
             let swept_by = store.map(|store| store.id().clone());
-            let things = look_for(composition.means, catalog, reference, package, swept_by).await;
+            let things = look_for(composition.engine_env, catalog, reference, package, swept_by).await;
             found.insert(reference.element.clone(), things);
         }
     }

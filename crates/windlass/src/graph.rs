@@ -42,7 +42,7 @@ impl Windlass {
                 let title = format!("{name}: plan");
                 let preview = match self.store(false).await? {
                     Some(store) => self.engine(store).preview(&name, Request::up(desired)).await?,
-                    None => self.means().preview_new(Request::up(desired))?,
+                    None => self.engine_env().preview_new(Request::up(desired))?,
                 };
                 draw_plan(title, &preview.plan)
             }

@@ -47,7 +47,7 @@ impl Windlass {
             store
         } else {
             // This may be the first assembly of the project: a refused intent must not leave a store behind.
-            self.means().preview_new(request.clone())?;
+            self.engine_env().preview_new(request.clone())?;
             self.store_or_new().await?
         };
         self.start(store, name, request, warnings, stop).await
@@ -122,7 +122,7 @@ impl Windlass {
     pub(crate) async fn preview_up(&self, name: &AssemblyName, request: Request) -> Result<Preview, Error> {
         Ok(match self.store(false).await? {
             Some(store) => Box::pin(self.engine(store).preview(name, request)).await?,
-            None => self.means().preview_new(request)?,
+            None => self.engine_env().preview_new(request)?,
         })
     }
 
@@ -305,9 +305,10 @@ impl Windlass {
 
     pub(crate) async fn desired(&self, input: &AssemblyInput) -> Result<(Desired, Diagnostics), Error> {
         let store = self.store(false).await?;
-        let means = self.means();
+        let engine_env = self.engine_env();
         // Boxed because of its size.
-        let (mut desired, warnings) = Box::pin(desired(&self.project, &means, input, store.clone())).await?;
+        let (mut desired, warnings) =
+            Box::pin(desired(&self.project, &engine_env, input, store.clone())).await?;
         let topology = &desired.topology;
         // A scaled cluster has nodes that the descriptor does not list.
         let is_partial = !(input.replace.is_empty() && input.target.is_empty());

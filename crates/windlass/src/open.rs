@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use windlass_driver::noop::Noop;
 use windlass_driver::{Location, Registry};
-use windlass_engine::{Engine, Means, Options};
+use windlass_engine::{Engine, EngineEnv, Options};
 use windlass_executor::Runtime;
 use windlass_executor::docker::Environment;
 use windlass_executor::process::SupervisorCommand;
@@ -318,12 +318,12 @@ impl Windlass {
     }
 
     pub(crate) fn engine(&self, store: Arc<dyn Store>) -> Engine {
-        Engine { store, means: self.means(), options: self.settings.options }
+        Engine { store, env: self.engine_env(), options: self.settings.options }
     }
 
     /// Returns the engine's dependencies beside the store.
-    pub(crate) fn means(&self) -> Means {
-        Means {
+    pub(crate) fn engine_env(&self) -> EngineEnv {
+        EngineEnv {
             drivers: self.drivers.clone(),
             places: self.places.clone(),
             clock: self.settings.clock.clone(),

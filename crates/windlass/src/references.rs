@@ -8,7 +8,7 @@ use serde_json::Value;
 use windlass_descriptor::{Catalog as _, Descriptor, Existing, Offered, ReferenceRequest};
 use windlass_driver::location::{DEPLOYMENT_LOCATION, RESOURCE_MANAGER};
 use windlass_driver::{Found, Package, Placement};
-use windlass_engine::{Means, Offer, Quest};
+use windlass_engine::{DiscoveryQuery, EngineEnv, Offer};
 use windlass_model::assembly::Referent;
 use windlass_model::id::StoreId;
 use windlass_model::record::AssemblyRecord;
@@ -127,7 +127,7 @@ fn existing(offer: Offer, unfit: Option<String>) -> Existing {
 ///
 /// The reason why they could not search.
 pub(crate) async fn look_for(
-    means: &Means,
+    engine_env: &EngineEnv,
     catalog: &DiskCatalog,
     reference: &ReferenceRequest,
     package: Package,
@@ -141,8 +141,8 @@ pub(crate) async fn look_for(
         .collect();
     let place = |name| asked.get(name).map(text_of).filter(|text| !text.is_empty());
     let placement = Placement { location: place(DEPLOYMENT_LOCATION), manager: place(RESOURCE_MANAGER) };
-    let quest = Quest { package: Arc::new(package), placement, properties: asked.clone(), store };
-    let found = match means.discover(&quest).await {
+    let quest = DiscoveryQuery { package: Arc::new(package), placement, properties: asked.clone(), store };
+    let found = match engine_env.discover(&quest).await {
         Ok(found) => found,
         Err(failure) => {
             let detail = failure.detail.as_ref().map(|detail| format!(": {}", detail.trim()));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Value;
-use windlass::engine::{Ended, Stale, Stop};
+use windlass::engine::{Ended, OutdatedInputs, Stop};
 use windlass::lifecycle::Diff;
 use windlass::model::record::{Event, EventRecord, Intent, ProcessStatus, StepEnd};
 use windlass::model::request::RequestRecord;
@@ -112,7 +112,7 @@ fn print_queued(pending: &Pending<'_>, format: Format) -> ExitCode {
 async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format) -> ExitCode {
     let undone = started.plan_view().undone;
     let mut ended = run_one(windlass, started, stop, format).await;
-    let mut left = Stale::default();
+    let mut left = OutdatedInputs::default();
     while let Ok(before) = &ended
         && before.goes_on(&left)
     {
@@ -120,7 +120,7 @@ async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format)
         if format == Format::Human {
             say!("{} {}", styled(STRONG, "resuming:"), reads_anew(before));
         }
-        left.clone_from(&before.stale);
+        left.clone_from(&before.outdated);
         ended = match windlass.change(assembly, Intent::Retry, stop).await {
             Ok(started) => run_one(windlass, started, stop, format).await,
             Err(error) => Err(error),
@@ -128,7 +128,7 @@ async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format)
     }
     let code = match ended {
         Ok(ended) if format == Format::Human => {
-            if ended.process.status == ProcessStatus::Completed && !ended.stale.is_empty() {
+            if ended.process.status == ProcessStatus::Completed && !ended.outdated.is_empty() {
                 say!("  {}; `windlass retry {}` updates them", reads_anew(&ended), ended.process.assembly);
             }
             code(ended.process.status)
@@ -141,7 +141,7 @@ async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format)
 
 /// Describes the parts and relationships with outdated inputs.
 fn reads_anew(ended: &Ended) -> String {
-    let Stale { parts, pairs } = &ended.stale;
+    let OutdatedInputs { parts, pairs } = &ended.outdated;
     let relationships: BTreeSet<&str> = pairs.iter().map(|pair| pair.relationship.as_str()).collect();
     let made = (!relationships.is_empty()).then(|| {
         let verb = if relationships.len() == 1 { "was" } else { "were" };

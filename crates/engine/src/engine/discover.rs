@@ -14,13 +14,13 @@ use windlass_model::record::{Effect, Failure, FailureKind};
 use windlass_model::{Action, InstanceId};
 use windlass_source::Diagnostic;
 
-use super::Means;
+use super::EngineEnv;
 use super::look::{self, Looking};
 use crate::stop::Stop;
 
 /// A search for existing instances.
 #[derive(Debug, Clone)]
-pub struct Quest {
+pub struct DiscoveryQuery {
     /// The package of the resource, which declares `queries`.
     pub package: Arc<Package>,
     /// The placement, which chooses the location.
@@ -35,12 +35,12 @@ pub struct Quest {
 /// Maximum duration of a search.
 const LONGEST: Duration = Duration::from_secs(600);
 
-impl Means {
+impl EngineEnv {
     /// Lets a driver search for instances. A search changes nothing, so it needs neither a lease nor a store.
     ///
     /// # Errors
     /// A failure if the search can't run or fails. An empty result is not an error.
-    pub async fn discover(&self, quest: &Quest) -> Result<Vec<Found>, Failure> {
+    pub async fn discover(&self, quest: &DiscoveryQuery) -> Result<Vec<Found>, Failure> {
         let refused = |why| Failure::new(FailureKind::Refused, why);
         let location = Arc::new(self.places.location(&quest.placement).map_err(refused)?);
         let binding = quest.package.bindings().query(&location.infrastructure).ok_or_else(|| {

@@ -19,14 +19,14 @@ use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::Snapshot;
 
 use super::call;
-use super::means::Means;
+use super::env::EngineEnv;
 use super::request::{Arguments, Desired, Request, UpOptions};
 use crate::error::EngineError;
 use crate::world::World;
 
 /// The recorded past of an assembly that its snapshot doesn't contain.
 #[derive(Default)]
-pub(super) struct Former {
+pub(super) struct PreviousState {
     /// Versions, oldest first. Empty if everything belongs to the newest version and the intent is no rollback.
     pub(super) versions: Vec<VersionRecord>,
     /// Packages that elements were created from, and pinned packages.
@@ -80,13 +80,13 @@ struct Target {
     options: Options,
 }
 
-impl Means {
+impl EngineEnv {
     /// Drafts an intent.
     pub(super) fn draft(
         &self,
         request: Request,
         snapshot: Option<Snapshot>,
-        former: Former,
+        previous: PreviousState,
     ) -> Result<Draft, EngineError> {
         let now = self.clock.now();
         let Request { intent: requested, desired, packages: instead, arguments, expected, .. } = request;
@@ -100,7 +100,7 @@ impl Means {
         };
         let mut target = match (desired, &before) {
             (Some(desired), before) => up(*desired, before.as_ref(), &old_secrets, now)?,
-            (None, Some(record)) => stored(requested, record, &former, &mut intent)?,
+            (None, Some(record)) => stored(requested, record, &previous, &mut intent)?,
             (None, None) => return Err(EngineError::Nothing),
         };
         let record = target.record.take();
@@ -120,11 +120,11 @@ impl Means {
             (None, None) => return Err(EngineError::Nothing),
         };
         if let Some(before) = &before {
-            world.installed = Some(installed(before, &former.versions, &world));
+            world.installed = Some(installed(before, &previous.versions, &world));
         }
-        world.former = former.packages;
+        world.previous = previous.packages;
         for package in instead.into_iter().map(Arc::new) {
-            let same = world.former.values_mut().filter(|known| known.name() == package.name());
+            let same = world.previous.values_mut().filter(|known| known.name() == package.name());
             same.for_each(|known| *known = package.clone());
         }
         match record {
@@ -192,7 +192,7 @@ fn packages_of(
     let given: HashMap<_, _> = given.iter().map(|package| (package.digest(), package)).collect();
     let mut packages = HashMap::new();
     for (name, digest) in &world.assembly.packages {
-        let found = given.get(digest).copied().or_else(|| world.former.get(digest));
+        let found = given.get(digest).copied().or_else(|| world.previous.get(digest));
         let found = found.ok_or_else(|| EngineError::PackageGone(name.clone()))?;
         packages.insert(name.clone(), found.clone());
     }
@@ -245,7 +245,7 @@ fn up(
 fn stored(
     requested: Intent,
     record: &AssemblyRecord,
-    former: &Former,
+    previous: &PreviousState,
     intent: &mut Intent,
 ) -> Result<Target, EngineError> {
     let mut next = record.clone();
@@ -256,13 +256,13 @@ fn stored(
         Intent::Adopt => options.adopt = true,
         Intent::Down => return Ok(nothing()),
         Intent::Retry if record.goal == State::Absent => return Ok(nothing()),
-        Intent::Retry => options.target.clone_from(&former.target),
+        Intent::Retry => options.target.clone_from(&previous.target),
         Intent::SetState(state) => {
             next.goal = state;
             options.goal = state;
         }
         // The interrupted process has already recorded the new size.
-        Intent::ScaleOut(_) | Intent::ScaleIn(_) if former.unfinished.as_ref() == Some(&*intent) => {}
+        Intent::ScaleOut(_) | Intent::ScaleIn(_) if previous.unfinished.as_ref() == Some(&*intent) => {}
         Intent::ScaleOut(cluster) => next = resize(next, &cluster, Scale::Out)?,
         Intent::ScaleIn(cluster) => next = resize(next, &cluster, Scale::In)?,
         Intent::Heal(element) => {
@@ -270,11 +270,11 @@ fn stored(
             options = Options { goal: record.goal, ..Options::heal([element]) };
         }
         Intent::Rollback(process) => {
-            let process = match former.unfinished {
+            let process = match previous.unfinished {
                 Some(Intent::Rollback(to)) => process.or(to),
                 _ => process,
             };
-            let version = earlier(&former.versions, record, process)?;
+            let version = earlier(&previous.versions, record, process)?;
             *intent = Intent::Rollback(Some(version.process));
             let mut references = version.assembly.topology.referenced();
             references.extend(record.references.iter().cloned());
@@ -440,7 +440,7 @@ pub(super) fn called_on(draft: &Draft) -> BTreeSet<AssemblyName> {
             for source in sources.iter().flat_map(|end| topology.nodes(end)) {
                 let leads_to = source.operations.get(&call.operation).map(|found| &found.element);
                 called.extend(
-                    leads_to.filter(|element| draft.world.is_strange(element)).map(ElementName::assembly),
+                    leads_to.filter(|element| draft.world.is_foreign(element)).map(ElementName::assembly),
                 );
             }
         }

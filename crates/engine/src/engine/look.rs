@@ -70,7 +70,7 @@ impl Engine {
             return Err(self.unknown(name).await?);
         };
         let world = self.loaded(snapshot).await?;
-        let mut machine = Machine::settle(self.tools(), world, Vec::new(), self.means.clock.now());
+        let mut machine = Machine::settle(self.tools(), world, Vec::new(), self.env.clock.now());
         let looks = machine.looks();
         let seen = stream::iter(looks)
             .map(|look| self.look_at(look, stop))
@@ -91,17 +91,17 @@ impl Engine {
 
     async fn ask(&self, call: &Call, driver: &dyn Driver, stop: &Stop) -> Result<Observed, Failure> {
         let runtime = self
-            .means
+            .env
             .places
             .runtime(&call.location)
             .await
             .map_err(|why| Failure::new(FailureKind::Infrastructure, why))?;
-        let now = self.means.clock.now();
+        let now = self.env.clock.now();
         let context = Looking {
             runtime,
-            round: round(self.store.id(), &*self.means.entropy, now, LONGEST),
+            round: round(self.store.id(), &*self.env.entropy, now, LONGEST),
             owner: self.store.id().as_str().parse().ok(),
-            clock: self.means.clock.clone(),
+            clock: self.env.clock.clone(),
             longest: LONGEST,
             stop: stop.clone(),
         };

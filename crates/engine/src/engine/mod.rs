@@ -3,8 +3,8 @@
 mod call;
 mod discover;
 mod draft;
+mod env;
 mod look;
-mod means;
 mod prune;
 mod queue;
 mod references;
@@ -40,10 +40,10 @@ use crate::stop::Stop;
 use crate::world::World;
 
 pub(crate) use discover::ByQueries;
-pub use discover::Quest;
+pub use discover::DiscoveryQuery;
+pub use env::EngineEnv;
 pub(crate) use look::Look;
 pub use look::Seen;
-pub use means::Means;
 pub use prune::Pruned;
 pub use references::{Offer, offer};
 pub use request::{
@@ -51,7 +51,7 @@ pub use request::{
 };
 pub use transfer::{Bundle, HandOver};
 
-use draft::{Draft, Former};
+use draft::{Draft, PreviousState};
 
 /// The settings of execution.
 #[derive(Debug, Clone, Copy)]
@@ -88,7 +88,7 @@ pub struct Engine {
     /// The store.
     pub store: Arc<dyn Store>,
     /// The environment: drivers, places, clock.
-    pub means: Means,
+    pub env: EngineEnv,
     /// The settings.
     pub options: Options,
 }
@@ -143,21 +143,21 @@ pub struct Ended {
     /// Whether the process was limited to some elements; also `true` if that is unknown.
     pub limited: bool,
     /// Elements and relationships with outdated inputs. Another plan updates them.
-    pub stale: Stale,
+    pub outdated: OutdatedInputs,
     /// The assembly's output properties.
     pub outputs: BTreeMap<PropertyName, Resolved>,
 }
 
 /// Elements and relationships with outdated inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Stale {
+pub struct OutdatedInputs {
     /// Elements that read changed values.
     pub parts: Vec<ElementName>,
     /// Relationships that were created with former values.
     pub pairs: Vec<PairKey>,
 }
 
-impl Stale {
+impl OutdatedInputs {
     /// Tells whether all inputs are current.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty() && self.pairs.is_empty()
@@ -169,9 +169,9 @@ impl Ended {
     ///
     /// This applies to a completed `up` or rollback of the whole assembly. `left` has the outdated inputs after
     /// the previous process. If they are still the same, another retry would not help.
-    pub fn goes_on(&self, left: &Stale) -> bool {
+    pub fn goes_on(&self, left: &OutdatedInputs) -> bool {
         let is_whole = self.process.status == ProcessStatus::Completed && !self.limited;
-        let is_left = !self.stale.is_empty() && self.stale != *left;
+        let is_left = !self.outdated.is_empty() && self.outdated != *left;
         is_whole && is_left && matches!(self.process.intent, Intent::Up | Intent::Rollback(_))
     }
 
@@ -181,9 +181,9 @@ impl Ended {
         let world = snapshot.map(World::load);
         let (goal, reached) =
             world.as_ref().map_or_else(Default::default, |world| (world.assembly.goal, world.reached()));
-        let stale = world.as_ref().map(World::stale).unwrap_or_default();
+        let outdated = world.as_ref().map(World::outdated_inputs).unwrap_or_default();
         let outputs = world.map(|world| world.outputs()).unwrap_or_default();
-        Self { process, tally, goal, reached, limited: true, stale, outputs }
+        Self { process, tally, goal, reached, limited: true, outdated, outputs }
     }
 }
 
@@ -206,9 +206,9 @@ impl Engine {
         if let Some(recorded) = snapshot.take() {
             snapshot = Some(self.supposed(name, recorded, request.answer.clone()).await?);
         }
-        let former = self.former(&request.intent, snapshot.as_ref()).await?;
+        let previous = self.previous(&request.intent, snapshot.as_ref()).await?;
         let goes_on = request.intent == Intent::Retry;
-        let draft = self.means.draft(request, snapshot, former)?;
+        let draft = self.env.draft(request, snapshot, previous)?;
         if !goes_on {
             self.refuse_if_referenced(&draft).await?;
         }
@@ -263,10 +263,10 @@ impl Engine {
             return Err(self.unknown(name).await?);
         }
         let continues = snapshot.as_ref().and_then(|s| s.processes.last().map(|p| p.id));
-        let former = self.former(&request.intent, snapshot.as_ref()).await?;
+        let previous = self.previous(&request.intent, snapshot.as_ref()).await?;
         // A retry was checked when its intent was first prepared.
         let goes_on = request.intent == Intent::Retry;
-        let mut draft = self.means.draft(request, snapshot, former)?;
+        let mut draft = self.env.draft(request, snapshot, previous)?;
         if !goes_on {
             self.refuse_if_referenced(&draft).await?;
         }
@@ -279,9 +279,9 @@ impl Engine {
         let called = draft::called_on(&draft);
         let (kept, passed): (Vec<Lease>, Vec<Lease>) =
             visits.into_iter().partition(|visit| called.contains(&visit.scope));
-        let begun = match self.guests(kept).await {
-            Ok(guests) => {
-                draft.world.guests = guests;
+        let begun = match self.foreign_assemblies(kept).await {
+            Ok(foreign_assemblies) => {
+                draft.world.foreign_assemblies = foreign_assemblies;
                 if stop.soon.is_cancelled() {
                     Err(EngineError::Stopped)
                 } else {
@@ -338,8 +338,12 @@ impl Engine {
     }
 
     /// Reads the past that a draft needs.
-    async fn former(&self, intent: &Intent, snapshot: Option<&Snapshot>) -> Result<Former, EngineError> {
-        let Some(snapshot) = snapshot else { return Ok(Former::default()) };
+    async fn previous(
+        &self,
+        intent: &Intent,
+        snapshot: Option<&Snapshot>,
+    ) -> Result<PreviousState, EngineError> {
+        let Some(snapshot) = snapshot else { return Ok(PreviousState::default()) };
         let name = &snapshot.assembly.name;
         let unfinished = match intent {
             Intent::ScaleOut(_) | Intent::ScaleIn(_) | Intent::Rollback(None) => {
@@ -377,7 +381,7 @@ impl Engine {
             Intent::Retry => self.last_target(name).await?,
             _ => BTreeSet::new(),
         };
-        Ok(Former { versions, packages, unfinished, target })
+        Ok(PreviousState { versions, packages, unfinished, target })
     }
 
     /// Returns the intent of the last process, unless that process has completed.
@@ -421,7 +425,7 @@ impl Engine {
         request: Option<&RequestRecord>,
     ) -> Result<ProcessRecord, EngineError> {
         let id = self.store.reserve_process().await?;
-        let now = self.means.clock.now();
+        let now = self.env.clock.now();
         if draft.is_new_version {
             draft.world.assembly.version = Some(id);
         }
@@ -432,7 +436,7 @@ impl Engine {
             status: ProcessStatus::InProgress,
             plan: PlanText::new(&draft.plan).expect("a plan is plain data"),
             continues,
-            from: Some(self.means.home.clone()),
+            from: Some(self.env.home.clone()),
             request: request.map(|request| request.id),
             unattended: lease.holder.serves,
             target: draft.target.clone(),
@@ -452,8 +456,8 @@ impl Engine {
     fn tools(&self) -> Tools {
         Tools {
             store: self.store.id().clone(),
-            drivers: self.means.drivers.clone(),
-            places: self.means.places.clone(),
+            drivers: self.env.drivers.clone(),
+            places: self.env.places.clone(),
             pace: Pace { parallelism: self.options.parallelism.max(1), poll: self.options.poll },
         }
     }
@@ -462,9 +466,9 @@ impl Engine {
         Host {
             store: self.store.clone(),
             lease: lease.clone(),
-            beside: world.guests.values().map(|guest| guest.lease.clone()).collect(),
-            clock: self.means.clock.clone(),
-            places: self.means.places.clone(),
+            beside: world.foreign_assemblies.values().map(|foreign| foreign.lease.clone()).collect(),
+            clock: self.env.clock.clone(),
+            places: self.env.places.clone(),
             // A stop request for this process must not stop others in this program.
             stop: stop.of_one(),
         }
@@ -577,8 +581,7 @@ impl Prepared {
     pub async fn run(self, stop: &Stop) -> Result<Ended, EngineError> {
         let Self { engine, lease, world, process, plan, diff: _, undone: _ } = self;
         let host = engine.host(&lease, &world, stop);
-        let mut machine =
-            Machine::run(engine.tools(), world, plan, process.clone(), engine.means.clock.now());
+        let mut machine = Machine::run(engine.tools(), world, plan, process.clone(), engine.env.clock.now());
         let Options { grace, patience, .. } = engine.options;
         let parts = JournalParts { grace, patience, ..JournalParts::default() };
         let result = host.run(&mut machine, parts).await;
@@ -592,7 +595,7 @@ impl Prepared {
             goal: machine.world.assembly.goal,
             reached: machine.world.reached(),
             limited: machine.world.limited,
-            stale: machine.world.stale(),
+            outdated: machine.world.outdated_inputs(),
             outputs: machine.world.outputs(),
         })
     }

@@ -38,7 +38,7 @@ impl Engine {
     /// An error of the store.
     pub async fn prunable(&self, name: &AssemblyName, keep: Retention) -> Result<Pruned, EngineError> {
         let age = i64::try_from(keep.older.0.as_millis()).unwrap_or(i64::MAX);
-        let cutoff = Timestamp::from_millis(self.means.clock.now().as_millis().saturating_sub(age));
+        let cutoff = Timestamp::from_millis(self.env.clock.now().as_millis().saturating_sub(age));
         let old = self.old_processes(name, keep.keep, cutoff).await?;
         if old.is_empty() {
             return Ok(Pruned::default());

@@ -144,7 +144,7 @@ impl Engine {
             assembly: name.clone(),
             intent: request.intent.clone(),
             by: by.to_string(),
-            created: self.means.clock.now(),
+            created: self.env.clock.now(),
             status: RequestStatus::Pending,
         };
         self.store.submit(&record, sealed(self.options.force, request)).await?;
@@ -215,8 +215,7 @@ impl Engine {
         let (why, is_input) = (error.to_string(), error.is_input());
         let body = Happening::Dismissed { request: *id, intent: intent.clone(), why: Some(why.clone()) };
         let status = RequestStatus::Refused { why, is_input };
-        let event =
-            EventDraft { at: self.means.clock.now(), assembly: assembly.clone(), process: None, body };
+        let event = EventDraft { at: self.env.clock.now(), assembly: assembly.clone(), process: None, body };
         let batch = Batch::new().end_request(RequestRecord { status, ..request.clone() }).event(event);
         self.store.commit(lease, batch).await?;
         Ok(())

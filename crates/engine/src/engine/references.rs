@@ -19,7 +19,7 @@ use super::Engine;
 use super::draft::{Draft, called_on};
 use crate::error::EngineError;
 use crate::stop::Stop;
-use crate::world::{Guest, World};
+use crate::world::{ForeignAssembly, World};
 
 /// The values and operations that an assembly offers to referring assemblies.
 #[derive(Debug, Clone)]
@@ -110,27 +110,30 @@ impl Engine {
     /// # Errors
     /// [`EngineError::Interrupted`] if one of them was interrupted itself, or an error of the store. All leases
     /// are released then.
-    pub(super) async fn guests(
+    pub(super) async fn foreign_assemblies(
         &self,
         leases: Vec<Lease>,
-    ) -> Result<BTreeMap<AssemblyName, Guest>, EngineError> {
-        let mut guests = BTreeMap::new();
+    ) -> Result<BTreeMap<AssemblyName, ForeignAssembly>, EngineError> {
+        let mut foreign_assemblies = BTreeMap::new();
         let mut leases = leases.into_iter();
         while let Some(lease) = leases.next() {
-            match self.guest(&lease.scope).await {
-                Ok(Some(world)) => drop(guests.insert(lease.scope.clone(), Guest { lease, world })),
+            match self.foreign(&lease.scope).await {
+                Ok(Some(world)) => {
+                    drop(foreign_assemblies.insert(lease.scope.clone(), ForeignAssembly { lease, world }))
+                }
                 Ok(None) => self.leave(vec![lease]).await,
                 Err(error) => {
-                    let taken = guests.into_values().map(|guest: Guest| guest.lease);
+                    let taken =
+                        foreign_assemblies.into_values().map(|foreign: ForeignAssembly| foreign.lease);
                     self.leave(taken.chain([lease]).chain(leases).collect()).await;
                     return Err(error);
                 }
             }
         }
-        Ok(guests)
+        Ok(foreign_assemblies)
     }
 
-    async fn guest(&self, name: &AssemblyName) -> Result<Option<World>, EngineError> {
+    async fn foreign(&self, name: &AssemblyName) -> Result<Option<World>, EngineError> {
         let Some(snapshot) = self.store.load(name).await? else { return Ok(None) };
         if !snapshot.calls.is_empty() || !snapshot.processes.is_empty() {
             return Err(EngineError::Interrupted(name.clone()));
@@ -144,7 +147,7 @@ impl Engine {
         lease: &Lease,
         snapshot: &Snapshot,
         stop: &Stop,
-    ) -> Result<BTreeMap<AssemblyName, Guest>, EngineError> {
+    ) -> Result<BTreeMap<AssemblyName, ForeignAssembly>, EngineError> {
         let called = snapshot.calls.iter().map(|call| call.element.assembly());
         let called: BTreeSet<AssemblyName> = called.filter(|name| *name != lease.scope).collect();
         let mut leases = Vec::new();
@@ -157,7 +160,7 @@ impl Engine {
                 }
             }
         }
-        self.guests(leases).await
+        self.foreign_assemblies(leases).await
     }
 
     /// Takes a further lease for the holder of `beside`. It waits up to `patience` for the present holder.

@@ -18,7 +18,7 @@ use super::request::Answer;
 use super::{Engine, draft, look};
 use crate::error::EngineError;
 use crate::host::JournalParts;
-use crate::journal::{Elsewhere, in_words};
+use crate::journal::{RemoteCall, in_words};
 use crate::machine::{Command, Event, Machine};
 use crate::stop::Stop;
 use crate::world::World;
@@ -131,11 +131,11 @@ impl Engine {
         let calls = snapshot.calls.clone();
         let jobs = snapshot.jobs.iter().map(|job| (job.id.clone(), job.clone())).collect();
         let elsewhere = self.elsewhere(&snapshot);
-        let guests = self.guests_of_open_calls(lease, &snapshot, stop).await?;
+        let foreign_assemblies = self.guests_of_open_calls(lease, &snapshot, stop).await?;
         let mut world = self.loaded(snapshot).await?;
-        world.guests = guests;
+        world.foreign_assemblies = foreign_assemblies;
         let host = self.host(lease, &world, stop);
-        let mut machine = Machine::settle(self.tools(), world, calls, self.means.clock.now());
+        let mut machine = Machine::settle(self.tools(), world, calls, self.env.clock.now());
         let parts =
             JournalParts { jobs, elsewhere, grace: self.options.grace, patience: self.options.patience };
         let settled = host.run(&mut machine, parts).await;
@@ -146,23 +146,23 @@ impl Engine {
 
     /// Builds the world of a recorded assembly, with each element as it was created.
     pub(super) async fn loaded(&self, snapshot: Snapshot) -> Result<World, EngineError> {
-        let former = self.former(&Intent::Down, Some(&snapshot)).await?;
+        let previous = self.previous(&Intent::Down, Some(&snapshot)).await?;
         let mut world = World::load(snapshot);
-        world.installed = Some(draft::installed(&world.assembly, &former.versions, &world));
-        world.former = former.packages;
+        world.installed = Some(draft::installed(&world.assembly, &previous.versions, &world));
+        world.previous = previous.packages;
         world.packages = world.pinned();
         Ok(world)
     }
 
     /// Returns the open calls from other machines or folders, with the attempt made there.
-    fn elsewhere(&self, snapshot: &Snapshot) -> HashMap<CallId, Elsewhere> {
+    fn elsewhere(&self, snapshot: &Snapshot) -> HashMap<CallId, RemoteCall> {
         let strange = snapshot.processes.iter().filter_map(|process| {
-            process.from.as_ref().filter(|from| **from != self.means.home).map(|from| (process.id, from))
+            process.from.as_ref().filter(|from| **from != self.env.home).map(|from| (process.id, from))
         });
         let strange: HashMap<ProcessId, &String> = strange.collect();
         let calls = snapshot.calls.iter().filter_map(|call| {
             let from = (*strange.get(&call.process)?).clone();
-            Some((call.id.clone(), Elsewhere { attempt: call.attempt, from }))
+            Some((call.id.clone(), RemoteCall { attempt: call.attempt, from }))
         });
         calls.collect()
     }
@@ -179,10 +179,9 @@ impl Engine {
         // The pairs that are lost with an element depend on the version that has it, which may not be the
         // newest.
         let world = self.loaded(snapshot).await?;
-        let mut machine = Machine::settle(self.tools(), world, Vec::new(), self.means.clock.now());
+        let mut machine = Machine::settle(self.tools(), world, Vec::new(), self.env.clock.now());
         let natural = named(&name, answer, &machine.unnamed(&calls), natural)?;
-        let commands =
-            machine.on(self.means.clock.now(), Event::Assume { calls, answer, published, natural });
+        let commands = machine.on(self.env.clock.now(), Event::Assume { calls, answer, published, natural });
         let batches = commands.into_iter().filter_map(|command| match command {
             Command::Commit { batch, .. } => Some(batch),
             _ => None,
@@ -195,7 +194,7 @@ impl Engine {
         if stop.soon.is_cancelled() {
             return Err(EngineError::Stopped);
         }
-        let now = self.means.clock.now();
+        let now = self.env.clock.now();
         let mut batch = Batch::new();
         for process in &snapshot.processes {
             let reason = Some("it was interrupted: the process that executed it exited".to_owned());
@@ -226,13 +225,13 @@ impl Engine {
     async fn sweep(&self, name: &AssemblyName, stop: &Stop) -> Result<(), EngineError> {
         let Ok(owner) = self.store.id().as_str().parse() else { return Ok(()) };
         let mut owners = HashMap::new();
-        for runtime in self.means.places.runtimes().await.map_err(EngineError::Unreachable)? {
+        for runtime in self.env.places.runtimes().await.map_err(EngineError::Unreachable)? {
             let jobs = runtime.list(&owner).await.map_err(|error| unknown_jobs(&error))?;
             if jobs.is_empty() {
                 continue;
             }
             // No process waits for these jobs of checks. They change nothing, so they are cancelled.
-            let now = self.means.clock.now();
+            let now = self.env.clock.now();
             for job in jobs.iter().filter(|job| look::is_forgotten(job, self.store.id(), now)) {
                 if let Err(error) = forget(&*runtime, job, self.options.grace).await {
                     tracing::warn!(%job, %error, "a job of an earlier check could not be removed");

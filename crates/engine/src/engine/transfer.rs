@@ -109,7 +109,7 @@ impl Engine {
             }
         }
         let mut bundle = Bundle {
-            transfer: Some(TransferId::random(&*self.means.entropy)),
+            transfer: Some(TransferId::random(&*self.env.entropy)),
             processes: Vec::new(),
             assembly: snapshot.assembly,
             elements: snapshot.elements.into_values().collect(),
@@ -269,7 +269,7 @@ impl Engine {
         // This store already has these processes, with their steps.
         bundle.processes.retain(|process| !known.contains_key(&process.id));
         bundle.renumber(&numbers);
-        let now = self.means.clock.now();
+        let now = self.env.clock.now();
         let body = Happening::Imported { transfer: bundle.transfer, file: file.to_owned() };
         let mut batch = Batch::new();
         for package in bundle.packages {
@@ -349,7 +349,7 @@ impl HandOver {
         let mut batch = Batch::new();
         if let Some(transfer) = bundle.transfer.clone() {
             let body = Happening::Exported { transfer, file: file.to_owned() };
-            batch = batch.event(said(name, engine.means.clock.now(), body));
+            batch = batch.event(said(name, engine.env.clock.now(), body));
         }
         let batch = batch.drop_assembly(name.clone());
         match engine.store.commit(&lease, batch).await {

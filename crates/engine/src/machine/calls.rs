@@ -18,14 +18,14 @@ impl Machine {
     /// Performs a call, unless it creates a relationship with an end that has failed. A job of an earlier process
     /// still answers then, but no new one begins.
     pub(super) fn resume(&mut self, id: &CallId) {
-        let obstacle = self.calls.get(id).and_then(|run| self.obstacle_of(&run.record));
-        self.perform(id, obstacle);
+        let failed_endpoint = self.calls.get(id).and_then(|run| self.obstacle_of(&run.record));
+        self.perform(id, failed_endpoint);
     }
 
-    fn perform(&mut self, id: &CallId, obstacle: Option<Failure>) {
+    fn perform(&mut self, id: &CallId, failed_endpoint: Option<Failure>) {
         if let Some(run) = self.calls.get(id) {
             let (call, driver) = (Box::new(run.call.clone()), run.driver.clone());
-            self.out.commands.push(Command::Perform { call, driver, obstacle });
+            self.out.commands.push(Command::Perform { call, driver, failed_endpoint });
         }
     }
 
@@ -43,7 +43,7 @@ impl Machine {
     /// Returns the reason why a call must not create its relationship now.
     fn obstacle_of(&self, record: &CallRecord) -> Option<Failure> {
         let pair = record.pair.as_ref().filter(|_| self.creates_pair(record))?;
-        self.obstacle(&record.element, pair)
+        self.failed_endpoint(&record.element, pair)
     }
 
     pub(super) fn performed(&mut self, id: &CallId, result: Result<Report, Failure>) {
@@ -352,6 +352,9 @@ impl Machine {
             format!("the outcome of {} is unknown: {why}", run.record.action),
         );
         self.note_failure(&run.record.element, Some(failure));
+        if let Action::Transition(_) = run.record.action {
+            self.undecided.insert(run.record.element.clone());
+        }
         self.end_step((run.record.process, run.record.step), StepEnd::NeedsDecision { call: id.clone() });
     }
 
@@ -443,7 +446,7 @@ impl Machine {
         let CallRecord { element, action, pair, then, process, step, side, .. } = &run.record;
         // The values that an earlier process gave to its job are not on record.
         if !run.taken_up {
-            self.note_given(element, action, *side, Some(&run.call));
+            self.record_inputs(element, action, *side, Some(&run.call));
         }
         self.attain(element, action, pair.as_ref(), *then, *process);
         self.proceed((*process, *step));

@@ -125,7 +125,7 @@ impl Machine {
 
     /// Returns the reason why an operation that creates a relationship can't be called on an element. Either
     /// the element is missing, or an end of the relationship has failed since the call was planned.
-    pub(super) fn obstacle(&self, called: &ElementName, pair: &PairKey) -> Option<Failure> {
+    pub(super) fn failed_endpoint(&self, called: &ElementName, pair: &PairKey) -> Option<Failure> {
         if self.world.is_missed(called) {
             let message = format!("`{called}` does not exist; create `{}` first", called.assembly());
             return Some(Failure::new(FailureKind::NotFound, message));
@@ -155,7 +155,7 @@ impl Machine {
             record.attempted = None;
             if to == State::Absent {
                 record.made = None;
-                record.stale.clear();
+                record.outdated.clear();
             }
         });
         if to == State::Absent {
@@ -183,7 +183,7 @@ impl Machine {
             let made = Made { package, installed_by: process, configured_by: process };
             self.update_element(element, |record| {
                 record.made = Some(made);
-                record.stale.clear();
+                record.outdated.clear();
             });
         }
     }
@@ -204,14 +204,14 @@ impl Machine {
     }
 
     /// Records that a successful transition has applied values to its element.
-    pub(super) fn note_given(
+    pub(super) fn record_inputs(
         &mut self,
         element: &ElementName,
         action: &Action,
         side: Side,
         call: Option<&Call>,
     ) {
-        if self.world.note_given(element, action, side, call) {
+        if self.world.record_inputs(element, action, side, call) {
             self.update_element(element, |_| {});
         }
     }

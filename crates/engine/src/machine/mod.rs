@@ -20,7 +20,7 @@ mod queues;
 mod ready;
 mod steps;
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ use windlass_store::{Batch, Change};
 use self::failed::FailedParts;
 use self::queues::Queues;
 use crate::engine::PublishedOutputs;
-use crate::journal::Remains;
+use crate::journal::CallArtifacts;
 use crate::places::Places;
 use crate::runner::Runner;
 use crate::world::World;
@@ -55,9 +55,9 @@ pub(crate) enum Event {
     /// A batch is durable.
     Durable(Vec<Ack>),
     /// A driver has answered a call.
-    Performed { call: CallId, result: Result<Report, Failure>, remains: Remains },
+    Performed { call: CallId, result: Result<Report, Failure>, artifacts: CallArtifacts },
     /// A driver has observed an instance.
-    Observed { call: CallId, result: Result<Observed, Failure>, remains: Remains },
+    Observed { call: CallId, result: Result<Observed, Failure>, artifacts: CallArtifacts },
     /// An operator has answered about undecided calls.
     Assume {
         calls: Vec<CallRecord>,
@@ -80,7 +80,7 @@ pub(crate) enum Command {
     /// Commits a batch. Its acknowledgements follow when it is durable.
     Commit { batch: Batch, acks: Vec<Ack> },
     /// Performs a call. With an obstacle, only a job that exists already answers.
-    Perform { call: Box<Call>, driver: Arc<dyn Driver>, obstacle: Option<Failure> },
+    Perform { call: Box<Call>, driver: Arc<dyn Driver>, failed_endpoint: Option<Failure> },
     /// Observes an instance.
     Observe { call: Box<Call>, driver: Arc<dyn Driver> },
     /// Sends [`Event::Due`] at this time.
@@ -166,6 +166,8 @@ pub(crate) struct Machine {
     queues: Queues,
     /// Elements that existed and have failed since the plan was made.
     failed_parts: FailedParts,
+    /// Elements with a transition of unknown outcome since the plan was made.
+    undecided: HashSet<ElementName>,
     /// Open calls of earlier processes, which the machine takes up when it begins.
     left_open: Vec<CallRecord>,
     locations: HashMap<Placement, Arc<Location>>,
@@ -284,6 +286,7 @@ impl Machine {
             steps: HashMap::new(),
             calls: HashMap::new(),
             failed_parts: FailedParts::default(),
+            undecided: HashSet::new(),
             left_open: Vec::new(),
             locations: HashMap::new(),
             unfinished: 0,
@@ -301,20 +304,20 @@ impl Machine {
         match event {
             Event::Begin => self.take_up(),
             Event::Durable(acks) => acks.into_iter().for_each(|ack| self.durable(ack)),
-            Event::Performed { call, result, remains } => {
+            Event::Performed { call, result, artifacts } => {
                 if let Some(run) = self.calls.get_mut(&call) {
-                    run.acted |= remains.started;
-                    run.untouched &= !remains.started;
+                    run.acted |= artifacts.started;
+                    run.untouched &= !artifacts.started;
                 }
-                let is_refused = remains.is_refused;
-                self.take_over(&call, remains);
+                let is_refused = artifacts.is_refused;
+                self.take_over(&call, artifacts);
                 match result {
                     Err(_) if is_refused && self.cancelling => self.not_begun(&call),
                     result => self.performed(&call, result),
                 }
             }
-            Event::Observed { call, result, remains } => {
-                self.take_over(&call, remains);
+            Event::Observed { call, result, artifacts } => {
+                self.take_over(&call, artifacts);
                 self.observed(&call, result);
             }
             Event::Assume { calls, answer, published, natural } => {
@@ -335,13 +338,13 @@ impl Machine {
 
     /// Records the jobs of a call, and keeps their sealed outcomes until the call has ended. A lost call is
     /// observed first. If a crash interrupts that, the next process must find the outcomes of its jobs.
-    fn take_over(&mut self, call: &CallId, remains: Remains) {
-        for job in remains.jobs {
+    fn take_over(&mut self, call: &CallId, artifacts: CallArtifacts) {
+        for job in artifacts.jobs {
             self.change(Change::PutJob(Box::new(job)));
         }
         match self.calls.get_mut(call) {
-            Some(run) => run.wipe.extend(remains.wipe),
-            None => self.wipe(remains.wipe),
+            Some(run) => run.wipe.extend(artifacts.wipe),
+            None => self.wipe(artifacts.wipe),
         }
     }
 
@@ -364,7 +367,8 @@ impl Machine {
     fn flush(&mut self) -> Vec<Command> {
         let mut out = std::mem::take(&mut self.out);
         if !out.batch.is_empty() || !out.acks.is_empty() {
-            let batch = out.batch.beside(self.world.guests.values().map(|guest| &guest.lease));
+            let batch =
+                out.batch.beside(self.world.foreign_assemblies.values().map(|foreign| &foreign.lease));
             out.commands.insert(0, Command::Commit { batch, acks: out.acks });
         }
         out.commands

@@ -57,7 +57,7 @@ impl Machine {
     pub(super) fn prepare(&mut self, seed: CallSeed) -> Result<Option<CallRun>, Failure> {
         let home = self.world.home(&seed.element);
         // Elements of another assembly are used as installed.
-        let side = if self.world.is_strange(&seed.element) { Side::Installed } else { seed.side };
+        let side = if self.world.is_foreign(&seed.element) { Side::Installed } else { seed.side };
         let element = home.element(&seed.element, side).ok_or_else(|| {
             Failure::new(FailureKind::NotFound, format!("there is no element `{}`", seed.element))
         })?;
@@ -203,7 +203,7 @@ impl Machine {
             |element: &ElementName| Failure::new(FailureKind::NotFound, format!("`{element}` has no record"));
         let home = self.world.home(&record.element);
         let unknown = Unknown::of(record.side);
-        let side = if self.world.is_strange(&record.element) { Side::Installed } else { record.side };
+        let side = if self.world.is_foreign(&record.element) { Side::Installed } else { record.side };
         let element = home.element(&record.element, side).ok_or_else(|| missing(&record.element))?;
         let known = home.elements.get(&record.element);
         // The instance that a reference resolves to was not created here. It has no record, and its id follows

@@ -1,7 +1,7 @@
 //! The ready sources of a relationship: a failed source doesn't keep the others from the target.
 
 use windlass_model::assembly::ElementKind;
-use windlass_model::record::{ElementRecord, Failure, FailureKind, PairKey};
+use windlass_model::record::{Failure, FailureKind, PairKey};
 use windlass_model::work::{Direction, Work};
 use windlass_model::{Modifier, Side, State};
 
@@ -36,13 +36,10 @@ impl Machine {
         const NAMED: usize = 3;
         let state = |pair: &PairKey| {
             let (source, record) = (pair.source.local(), self.world.elements.get(&pair.source));
-            match record {
-                Some(record) if is_in_doubt(record) => {
-                    format!("`{source}`, which has an unknown outcome")
-                }
-                _ => {
-                    format!("`{source}`, which is {}", record.map(|record| record.state).unwrap_or_default())
-                }
+            if self.undecided.contains(&pair.source) {
+                format!("`{source}`, which has an unknown outcome")
+            } else {
+                format!("`{source}`, which is {}", record.map(|record| record.state).unwrap_or_default())
             }
         };
         let mut named: Vec<String> = left.iter().take(NAMED).map(state).collect();
@@ -74,12 +71,8 @@ impl Machine {
         };
         // A resource without Create has no state below Installed, so it may be Absent.
         let may_be_absent = Some(least) == State::Created.rank() && !source.has_created();
+        // The recorded state of an element with an undecided call is the one before the call.
         may_be_absent && record.state == State::Absent
-            || !is_in_doubt(record) && record.state.rank().is_some_and(|rank| rank >= least)
+            || !self.undecided.contains(&pair.source) && record.state.rank().is_some_and(|rank| rank >= least)
     }
-}
-
-/// Tells whether a call on an element was lost. The recorded state is then the one before the call.
-fn is_in_doubt(record: &ElementRecord) -> bool {
-    record.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Lost)
 }

@@ -187,8 +187,8 @@ impl Machine {
                 self.attain(&element, &action, pair.as_ref(), then, key.0);
                 continue;
             }
-            let obstacle = pair.as_ref().filter(|_| !planned.ends);
-            if let Some(failure) = obstacle.and_then(|pair| self.obstacle(&element, pair)) {
+            let failed_endpoint = pair.as_ref().filter(|_| !planned.ends);
+            if let Some(failure) = failed_endpoint.and_then(|pair| self.failed_endpoint(&element, pair)) {
                 return self.end_step(key, StepEnd::Failed(failure));
             }
             if self.queues.is_in_use(&element) {
@@ -227,7 +227,7 @@ impl Machine {
                 // No call is needed: only recorded states change.
                 Ok(None) => {
                     self.before_making(&element, &action, side, key.0);
-                    self.note_given(&element, &action, side, None);
+                    self.record_inputs(&element, &action, side, None);
                     self.attain(&element, &action, pair.as_ref(), then, key.0);
                 }
                 Ok(Some(call)) => return self.open(key, call),

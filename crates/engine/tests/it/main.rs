@@ -1,13 +1,13 @@
 //! The engine on virtual time, with a driver, a runtime and a store in memory, and their possible failures.
 
+mod applied_inputs;
+mod artifacts;
 mod changing;
 mod crash;
-mod given;
 mod heals;
 mod intents;
 mod lost;
 mod model;
-mod remains;
 mod steps;
 mod stopping;
 mod support;

@@ -99,6 +99,21 @@ async fn a_source_in_doubt_is_not_related() {
     assert_eq!(told, ["it is not created with `web__2`, which has an unknown outcome"]);
 }
 
+/// A source whose call an operator reported as failed is in its recorded state, so it is related again.
+#[tokio::test(start_paused = true)]
+async fn a_source_whose_call_was_reported_as_failed_is_related() {
+    let rig = Rig::new(Effect::Once);
+    let sketch = Sketch::new(&["a", "b"]).relate("a", "b").made_before_target();
+    rig.jobs.lose("a Start");
+    rig.strings.act("b Install", Act::Fail);
+    rig.up(sketch.desired()).await.unwrap();
+    assert_eq!(rig.states("t").await, "a Inactive, b Failed");
+    let answer = Request::retry(Answer::of_all(Assumption::Failed));
+    let ended = rig.ask("t", answer).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Completed, "{:?}", ended.process.reason);
+    assert_eq!(rig.states("t").await, "a Active, b Active");
+}
+
 /// A target that must be related before it becomes Active is started only after all its pairs are created.
 #[tokio::test(start_paused = true)]
 async fn a_target_that_comes_after_its_relationship_waits_for_all_of_it() {

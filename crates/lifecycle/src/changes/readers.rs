@@ -30,7 +30,7 @@ fn compare_values(parts: &mut Parts<'_>, installed: Version<'_>, desired: Versio
         if part.untouched || !part.is_there() {
             continue;
         }
-        part.changes = comparison.changes(before, after, &part.now.stale);
+        part.changes = comparison.changes(before, after, &part.now.outdated);
         judge(part);
     }
 }

@@ -26,13 +26,13 @@ impl<'a> Comparison<'a> {
 
     /// Returns the properties of an element whose values change.
     ///
-    /// `stale` has the properties whose values have changed since they were applied. See
+    /// `outdated` has the properties whose values have changed since they were applied. See
     /// [`crate::ElementNow::stale`].
     pub(crate) fn changes(
         &mut self,
         before: &Element,
         after: &Element,
-        stale: &BTreeMap<PropertyName, Option<Value>>,
+        outdated: &BTreeMap<PropertyName, Option<Value>>,
     ) -> Vec<PropertyChange> {
         let mut changes: Vec<PropertyChange> = Vec::new();
         let added = after.properties.keys().filter(|name| !before.properties.contains_key(*name));
@@ -47,7 +47,7 @@ impl<'a> Comparison<'a> {
                 changes.push(property_change(after, name, shown(&old), shown(&new)));
             }
         }
-        for (name, was) in stale {
+        for (name, was) in outdated {
             if !given(after, name) || changes.iter().any(|change| change.property == *name) {
                 continue;
             }

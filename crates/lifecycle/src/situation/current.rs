@@ -73,7 +73,7 @@ pub struct ElementNow {
     ///
     /// The value is `None` if it is secret. A producer that publishes new outputs without a re-installation
     /// causes such changes.
-    pub stale: BTreeMap<PropertyName, Option<Value>>,
+    pub outdated: BTreeMap<PropertyName, Option<Value>>,
 }
 
 /// The recorded state of an element that does not exist.
@@ -84,7 +84,7 @@ static NOTHING: ElementNow = ElementNow {
     package: None,
     installed_by: 0,
     configured_by: 0,
-    stale: BTreeMap::new(),
+    outdated: BTreeMap::new(),
 };
 
 impl ElementNow {

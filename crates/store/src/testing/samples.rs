@@ -89,7 +89,7 @@ pub fn element(name: &ElementName, progress: u32) -> ElementRecord {
         failure: None,
         attempted: None,
         made: None,
-        stale: BTreeMap::new(),
+        outdated: BTreeMap::new(),
         heals: 0,
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::future::{BoxFuture, join_all};
 use proptest::prelude::*;
 use windlass_driver::{Bindings, Package, Placement};
-use windlass_engine::Quest;
+use windlass_engine::DiscoveryQuery;
 use windlass_lifecycle::testing::{few, has_order, versions};
 use windlass_model::Topology;
 use windlass_model::record::{Effect, Intent, ProcessStatus};
@@ -61,13 +61,13 @@ impl Question {
                 return;
             }
             let what = format!("thing {number}");
-            let quest = Quest {
+            let quest = DiscoveryQuery {
                 package: Arc::new(finder()),
                 placement: Placement { location: None, manager: None },
                 properties: BTreeMap::from([("what".to_owned(), what.clone().into())]),
                 store: Some(session.rig.store.id().clone()),
             };
-            let found = engine.means.discover(&quest).await.expect("its job runs");
+            let found = engine.env.discover(&quest).await.expect("its job runs");
             assert_eq!(found.iter().map(|found| found.natural.as_str()).collect::<Vec<_>>(), [what]);
         });
         match self.killed {

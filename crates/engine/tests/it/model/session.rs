@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use windlass_engine::{Answer, Desired, EngineError, Request, Stale, Stop, UpOptions};
+use windlass_engine::{Answer, Desired, EngineError, OutdatedInputs, Request, Stop, UpOptions};
 use windlass_lifecycle::LifecycleError;
 use windlass_model::assembly::ElementKind;
 use windlass_model::record::{Assumption, CallRecord, Intent, ProcessStatus, StepEnd, StepState};
@@ -100,12 +100,12 @@ impl Session {
         };
         let (mut engine, holder, life) = self.rig.mortal(batch, keeps_last);
         if self.moves {
-            engine.means.home = format!("home {number}");
+            engine.env.home = format!("home {number}");
         }
         let (name, stop) = (assembly_name(root), Stop::default());
         let heals = matches!(ask.intent(), Intent::Heal(_));
         let whole = Box::pin(async {
-            let (mut ask, mut left) = (ask, Stale::default());
+            let (mut ask, mut left) = (ask, OutdatedInputs::default());
             loop {
                 let prepared = match engine.prepare(&name, ask, &holder, &stop).await {
                     Ok(prepared) => prepared,
@@ -124,7 +124,7 @@ impl Session {
                 if !ended.goes_on(&left) {
                     return Fate::Ended(ended.process.status, ended.process.reason);
                 }
-                (ask, left) = (Intent::Retry.into(), ended.stale);
+                (ask, left) = (Intent::Retry.into(), ended.outdated);
             }
         });
         let fate = tokio::select! {

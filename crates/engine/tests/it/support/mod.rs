@@ -10,7 +10,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use windlass_driver::{Binding, Bindings, Driver, Location, Package, Placement, Registry};
 use windlass_engine::{
-    Answer, Desired, Ended, Engine, EngineError, Means, Options, Places, Request, Stop, UpOptions,
+    Answer, Desired, Ended, Engine, EngineEnv, EngineError, Options, Places, Request, Stop, UpOptions,
 };
 use windlass_executor::Runtime;
 use windlass_model::assembly::{
@@ -142,7 +142,7 @@ impl Rig {
         }
         let engine = Engine {
             store: Arc::new(store.with_clock(clock.clone())),
-            means: Means {
+            env: EngineEnv {
                 drivers: self.drivers.clone(),
                 places: Arc::new(OnePlace(jobs)),
                 clock,
@@ -408,6 +408,14 @@ impl Sketch {
         let last = self.relationships.last_mut().expect("there is one");
         (last.source_state, last.source_modifier) = (State::Installed, Modifier::Pre);
         last.target_modifier = Modifier::Post;
+        self
+    }
+
+    /// Makes the last relationship be created after its source is Installed and before its target is.
+    pub(crate) fn made_before_target(mut self) -> Self {
+        let last = self.relationships.last_mut().expect("there is one");
+        (last.source_state, last.source_modifier) = (State::Installed, Modifier::Post);
+        (last.target_state, last.target_modifier) = (State::Installed, Modifier::Pre);
         self
     }
 

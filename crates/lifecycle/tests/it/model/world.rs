@@ -54,7 +54,7 @@ impl World {
             let now = ElementNow {
                 installed_by: record.installed_by,
                 configured_by: record.configured_by,
-                stale: self.stale(installed.as_ref(), name),
+                outdated: self.outdated_inputs(installed.as_ref(), name),
                 attempted: record.attempted,
                 ..ElementNow::new(thing.state, record.present)
             };
@@ -71,7 +71,7 @@ impl World {
 
     /// Returns the values of a resource that have changed since they were applied, because their producers
     /// changed.
-    fn stale(
+    fn outdated_inputs(
         &self,
         installed: Option<&Topology>,
         name: &ElementName,
@@ -132,7 +132,7 @@ impl World {
             let is_left = || {
                 let installed = self.installed();
                 let mut names = self.ground.things().keys();
-                names.any(|name| !self.stale(installed.as_ref(), name).is_empty())
+                names.any(|name| !self.outdated_inputs(installed.as_ref(), name).is_empty())
                     || !self.outdated(desired).is_empty()
             };
             if !well || desired.is_none() || !options.target.is_empty() || !is_left() {

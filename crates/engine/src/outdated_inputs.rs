@@ -13,7 +13,7 @@ use windlass_model::{Action, ElementName, InstanceId, PropertyName, Side, Topolo
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Change};
 
-use crate::engine::Stale;
+use crate::engine::OutdatedInputs;
 use crate::world::{Unknown, World};
 
 /// The properties that read each output, with the version that declares them. An element that has not reached
@@ -55,10 +55,10 @@ impl World {
         }
         for (reader, property, was, is) in self.reread(before, &changed) {
             let Some(record) = self.elements.get_mut(&reader) else { continue };
-            match record.stale.get(&property) {
-                Some(first) if first.is_some() && *first == is => drop(record.stale.remove(&property)),
+            match record.outdated.get(&property) {
+                Some(first) if first.is_some() && *first == is => drop(record.outdated.remove(&property)),
                 Some(_) => continue,
-                None => drop(record.stale.insert(property, was)),
+                None => drop(record.outdated.insert(property, was)),
             }
             batch.push(Change::PutElement(Box::new(record.clone())));
         }
@@ -78,10 +78,10 @@ impl World {
         found.sort_by_key(|(reader, property, _)| (reader, property));
         found.dedup();
         let there = |name: &ElementName| self.elements.get(name).is_some_and(|record| record.made.is_some());
-        let former = Former { world: self, before };
+        let previous = PreviousState { world: self, before };
         let mut reread = Vec::new();
         for side in [Side::Desired, Side::Installed] {
-            let mut old = Resolver::new(self.version(side), &former);
+            let mut old = Resolver::new(self.version(side), &previous);
             let mut new = Resolver::new(self.version(side), self);
             for (reader, property, _) in found.iter().filter(|(reader, _, of)| *of == side && there(reader)) {
                 let (was, is) = (old.property(reader, property), new.property(reader, property));
@@ -110,7 +110,7 @@ impl World {
 
     /// Drops the notes of outdated inputs that a transition has made current, and tells whether there were any.
     /// If no driver was called (`call` is `None`), all present values count as applied.
-    pub(crate) fn note_given(
+    pub(crate) fn record_inputs(
         &mut self,
         element: &ElementName,
         action: &Action,
@@ -121,7 +121,7 @@ impl World {
         // even after Configure.
         use Transition::{Adopt, Create, Install, Reconfigure};
         let gives = [Create, Install, Reconfigure, Adopt].map(Action::Transition);
-        let is_stale = self.elements.get(element).is_some_and(|record| !record.stale.is_empty());
+        let is_stale = self.elements.get(element).is_some_and(|record| !record.outdated.is_empty());
         if side != Side::Desired || !is_stale || !gives.contains(action) {
             return false;
         }
@@ -132,24 +132,24 @@ impl World {
             _ => true,
         };
         let taken: Vec<PropertyName> =
-            self.elements[element].stale.keys().filter(|name| is_given(name)).cloned().collect();
+            self.elements[element].outdated.keys().filter(|name| is_given(name)).cloned().collect();
         if let Some(record) = self.elements.get_mut(element) {
-            record.stale.retain(|name, _| !taken.contains(name));
+            record.outdated.retain(|name, _| !taken.contains(name));
         }
         !taken.is_empty()
     }
 
     /// Returns the elements and relationships with outdated inputs.
-    pub(crate) fn stale(&self) -> Stale {
+    pub(crate) fn outdated_inputs(&self) -> OutdatedInputs {
         let reads = |name: &ElementName, property: &PropertyName| {
             let property = self.topology().get(name).and_then(|element| element.properties.get(property));
             property.is_some_and(|property| property.value.is_some())
         };
         let records = self.elements.values();
-        let stale = records.filter(|record| record.stale.keys().any(|name| reads(&record.name, name)));
-        Stale {
-            parts: stale.map(|record| record.name.clone()).collect(),
-            pairs: self.outdated().into_iter().map(|(pair, _)| pair).collect(),
+        let outdated = records.filter(|record| record.outdated.keys().any(|name| reads(&record.name, name)));
+        OutdatedInputs {
+            parts: outdated.map(|record| record.name.clone()).collect(),
+            pairs: self.outdated_pairs().into_iter().map(|(pair, _)| pair).collect(),
         }
     }
 }
@@ -180,12 +180,12 @@ fn open(answer: &Result<Answer, ResolveError>) -> Option<Value> {
 }
 
 /// A view of the world with the former outputs of one element.
-struct Former<'a> {
+struct PreviousState<'a> {
     world: &'a World,
     before: &'a Published,
 }
 
-impl Lookup for Former<'_> {
+impl Lookup for PreviousState<'_> {
     fn output(&self, element: &ElementName, property: &PropertyName) -> Output {
         if *element != self.before.element {
             return self.world.output(element, property);

@@ -9,7 +9,7 @@ use windlass_model::id::Entropy;
 use windlass_model::{Action, Clock, DescriptorName, Element, Side, Transition};
 
 use super::Preview;
-use super::draft::{Former, resources};
+use super::draft::{PreviousState, resources};
 use super::request::Request;
 use crate::error::{EngineError, Lack, Unplaced};
 use crate::places::Places;
@@ -17,7 +17,7 @@ use crate::world::World;
 
 /// The environment of an engine, without its store.
 #[derive(Clone)]
-pub struct Means {
+pub struct EngineEnv {
     /// The available drivers.
     pub drivers: Registry,
     /// The locations and runtimes.
@@ -31,14 +31,14 @@ pub struct Means {
     pub home: String,
 }
 
-impl Means {
+impl EngineEnv {
     /// Previews [`Request::up`], with or without an expected plan, for an assembly that doesn't exist. Reads and
     /// changes nothing.
     ///
     /// # Errors
     /// The reason why the assembly can't be created.
     pub fn preview_new(&self, request: Request) -> Result<Preview, EngineError> {
-        Ok(Preview::of(self.draft(request, None, Former::default())?, false))
+        Ok(Preview::of(self.draft(request, None, PreviousState::default())?, false))
     }
 
     /// Checks that every resource has a location, a driver and a runtime, before anything starts.

@@ -100,7 +100,7 @@ impl World {
     /// Finds the relationships whose recorded values differ from the present values in the desired version. A
     /// value that is unknown now doesn't count as different: the plan already waits for the element that will
     /// publish it.
-    pub(crate) fn outdated(&self) -> Vec<(PairKey, Vec<ValueChange>)> {
+    pub(crate) fn outdated_pairs(&self) -> Vec<(PairKey, Vec<ValueChange>)> {
         let topology = self.topology();
         let mut resolver = Resolver::new(topology, self);
         let mut outdated = Vec::new();
