@@ -18,6 +18,7 @@ mod order;
 pub mod plan;
 mod saved;
 pub mod shape;
+mod steps;
 pub mod why;
 
 pub use builder::{Draft, PlanBuilder, Why};
