@@ -30,6 +30,7 @@ pub mod file;
 pub mod find;
 mod layout;
 mod lmproject;
+mod load;
 pub mod output;
 pub mod overlay;
 pub mod package;
@@ -41,8 +42,8 @@ pub mod secret;
 mod walk;
 
 pub use catalog::DiskCatalog;
-pub use disk::load;
 pub use file::FILE_NAME;
 pub use find::find_descriptor;
+pub use load::load;
 pub use overlay::Overlay;
 pub use project::{PlacementError, Project};
