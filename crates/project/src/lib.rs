@@ -13,6 +13,7 @@
 //! |---|---|
 //! | [`find`] | resolution of a user's path to the file of an assembly |
 //! | [`disk`] | reading files |
+//! | [`load()`] | reading a descriptor from a file |
 //! | [`overlay`] | texts that replace those of files |
 //! | [`output`] | writing files that the user names |
 //! | [`file`](mod@file) | the format of `windlass.yaml` |
