@@ -19,8 +19,8 @@ use crate::keys;
 use crate::metric::{Owner, read_metrics, read_policies};
 use crate::property::{Dots, read_properties};
 use crate::property_types::read_data_types;
-use crate::read::{Body, Reader, Spanned, did_you_mean, dotted, get, names, section};
-use crate::scope::quoted;
+use crate::reader::{Body, Reader, Spanned, dotted, get, names, section};
+use crate::suggest::{did_you_mean, quoted};
 use crate::surroundings::PLACEHOLDER;
 use crate::template::Value;
 

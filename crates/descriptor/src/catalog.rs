@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use windlass_model::DescriptorName;
 
-use crate::document::Descriptor;
+use crate::document::{Descriptor, ReferenceType};
+use crate::reader::Spanned;
 
 /// A collection of descriptors that can be looked up by name.
 pub trait Catalog {
@@ -44,4 +45,14 @@ impl Catalog for MemoryCatalog {
     fn names(&self) -> Vec<DescriptorName> {
         self.descriptors.keys().cloned().collect()
     }
+}
+
+/// Returns the newest descriptor that a reference accepts.
+pub(crate) fn newest(kind: &Spanned<ReferenceType>, catalog: &dyn Catalog) -> Option<Descriptor> {
+    let kind = &kind.value;
+    if kind.versions.exact().is_some() {
+        return catalog.find(&kind.exact()?);
+    }
+    let accepted = catalog.names().into_iter().filter(|name| kind.accepts(name));
+    accepted.max_by(|a, b| a.version.cmp(&b.version)).and_then(|name| catalog.find(&name))
 }

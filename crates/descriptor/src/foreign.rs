@@ -7,7 +7,7 @@
 use windlass_source::{Mapping, Node, Source, Span, suggest};
 
 use crate::keys;
-use crate::read::canonical;
+use crate::reader::canonical;
 
 /// The recognised type of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,7 +10,8 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | [`document`] | descriptors as typed documents, and [`read`] |
+//! | `read` | reading of a descriptor from its text: [`read()`], [`read_in`] |
+//! | [`document`] | descriptors as typed documents |
 //! | [`property`], [`property_types`] | property sections, and their types |
 //! | [`resource`], [`metric`] | resource descriptors; metrics and policies |
 //! | [`template`] | values with `${…}` in them |
@@ -37,20 +38,23 @@ pub mod property;
 pub mod property_types;
 mod quotes;
 mod read;
+mod reader;
 pub mod resolve;
 pub mod resource;
 #[cfg(feature = "schema")]
 pub mod schema;
 mod scope;
+mod suggest;
 mod surroundings;
 pub mod template;
 
 pub use catalog::{Catalog, MemoryCatalog};
 pub use check::{Missing, check};
 pub use compose::{Composed, Existing, Offered, ReferenceRequest, Request, Search, compose, compose_given};
-pub use document::{AssemblyDescriptor, Descriptor, Read, read, read_in};
+pub use document::{AssemblyDescriptor, Descriptor};
 pub use emit::emit;
-pub use read::Spanned;
+pub use read::{Read, read, read_in};
+pub use reader::Spanned;
 pub use resolve::{Resolved, resolve};
 pub use resource::ResourceDescriptor;
 pub use surroundings::Surroundings;

@@ -7,7 +7,7 @@ use windlass_model::{ComponentName, PropertyName};
 use windlass_source::{Diagnostic, Mapping, Span};
 
 use crate::codes;
-use crate::read::{Body, Reader, Spanned, dotted, get, section};
+use crate::reader::{Body, Reader, Spanned, dotted, get, section};
 use crate::template::Value;
 
 /// The policy settings of the language.

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use windlass_model::PropertyName;
 use windlass_source::{Diagnostic, Entry, Fix, Mapping, Node, Severity, Span, suggest};
 
-use crate::read::{Reader, Spanned, get};
+use crate::reader::{Reader, Spanned, get};
 use crate::template::Value;
 use crate::{codes, keys};
 

@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 use windlass_source::{Mapping, Span};
 
 use crate::property::{Dots, Properties, PropertyDecl, read_properties};
-use crate::read::{Reader, Spanned, get};
+use crate::reader::{Reader, Spanned, get};
 use crate::template::{Value, ValueKind};
 
 /// The types of the language, in their spelling. Case is ignored.

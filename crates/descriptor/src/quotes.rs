@@ -10,7 +10,7 @@ use std::sync::Arc;
 use windlass_source::{Diagnostic, Diagnostics, Fix, Kind, Node, Place, Source, Span, quote};
 
 use crate::codes;
-use crate::read::canonical;
+use crate::reader::canonical;
 
 const QUOTES: [char; 10] = ['“', '”', '„', '‟', '‘', '’', '‚', '‛', '«', '»'];
 

@@ -14,7 +14,8 @@ use crate::keys;
 use crate::metric::{Metrics, Owner, Policies, read_metrics, read_policies};
 use crate::property::{Dots, Properties, read_properties};
 use crate::property_types::{DataTypes, read_data_types};
-use crate::read::{Reader, Spanned, did_you_mean, get, names};
+use crate::reader::{Reader, Spanned, get, names};
+use crate::suggest::did_you_mean;
 
 const OPERATION: &str = "an operation";
 

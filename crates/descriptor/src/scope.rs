@@ -13,8 +13,8 @@ use crate::catalog::Catalog;
 use crate::codes;
 use crate::document::{AssemblyDescriptor, Component, Descriptor};
 use crate::property::Properties;
-use crate::read::did_you_mean;
 use crate::resource::ResourceDescriptor;
+use crate::suggest::{did_you_mean, quoted};
 use crate::template::Reference;
 
 /// The meaning of a reference.
@@ -217,20 +217,6 @@ pub(crate) fn unknown_component(
         diagnostic.help(format!("there are {}", quoted(parts)))
     };
     did_you_mean(diagnostic, name, names.iter().copied())
-}
-
-/// Lists names; of many only the first few.
-pub(crate) fn quoted(names: &[&str]) -> String {
-    const SHOWN: usize = 8;
-    let mut shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
-    if names.len() > SHOWN {
-        shown.push(format!("{} more", names.len() - SHOWN));
-    }
-    match shown.split_last() {
-        Some((last, [])) => last.clone(),
-        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
-        None => String::new(),
-    }
 }
 
 /// The result of looking up a property of a component or reference.

@@ -11,6 +11,7 @@ use windlass_model::resolve::Resolved;
 use windlass_model::{Action, CallId, ElementName, InstanceId, PropertyName};
 
 use crate::location::Location;
+use crate::masking::texts;
 use crate::package::{Binding, Package};
 
 /// A request to a driver: perform an action on an instance.
@@ -60,17 +61,6 @@ impl Call {
         let values = self.properties.values().chain(self.arguments.values());
         let given = values.filter(|input| input.sensitive).flat_map(|input| texts(&input.value));
         given.chain(self.location.secrets()).collect()
-    }
-}
-
-/// Returns all texts and numbers in a value. They must be masked if the value is secret.
-pub fn texts(value: &Value) -> Vec<String> {
-    match value {
-        Value::Null | Value::Bool(_) => Vec::new(),
-        Value::Number(number) => vec![number.to_string()],
-        Value::String(text) => vec![text.clone()],
-        Value::Array(items) => items.iter().flat_map(texts).collect(),
-        Value::Object(entries) => entries.values().flat_map(texts).collect(),
     }
 }
 

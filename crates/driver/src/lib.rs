@@ -18,6 +18,7 @@
 //!
 //! | module | content |
 //! |---|---|
+//! | `masking` | the [`texts`] of a value, which must be masked if it is secret |
 //! | [`location`] | the placement of a part, and its runtime |
 //! | [`package`] | the files of a resource, and its driver bindings |
 //! | [`call`] | calls to drivers, and their reports |
@@ -41,12 +42,14 @@ pub mod call;
 pub mod codes;
 pub mod contract;
 pub mod location;
+mod masking;
 pub mod noop;
 pub mod package;
 
-pub use call::{Call, Input, Observation, Observed, Report, Settled, texts};
+pub use call::{Call, Input, Observation, Observed, Report, Settled};
 pub use contract::{Context, Driver, Found, JobFailure, Nature, Query, Registry};
 pub use location::{Location, Placement, PoolSecrets};
+pub use masking::texts;
 pub use package::{Binding, Bindings, Package};
 pub use windlass_model::record::{Effect, Failure, FailureKind};
 

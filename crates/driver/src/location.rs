@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_executor::Bounds;
 
-use crate::call::texts;
+use crate::masking::texts;
 
 /// The property that names a location.
 pub const DEPLOYMENT_LOCATION: &str = "deploymentLocation";

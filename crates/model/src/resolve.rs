@@ -5,211 +5,23 @@
 //! value computed from a sensitive value is sensitive. Chains of references are followed without recursion,
 //! so they can have any length.
 
+mod answer;
+mod error;
 mod known;
+mod lookup;
 
 use std::cell::Cell;
-use std::sync::Arc;
 
 use serde_json::Value;
-use thiserror::Error;
-use windlass_secret::{SecretRef, Sensitive};
 
+pub use self::answer::{Answer, Awaited, Missing, Resolved};
+pub use self::error::{MAX_AWAITED, MAX_VALUE, ResolveError};
+use self::known::{Found, Known};
+pub use self::lookup::{Lookup, NothingYet, Output};
 use crate::assembly::{Element, ElementKind, Property, Topology};
-use crate::id::InstanceId;
 use crate::name::{ElementName, PropertyName};
 use crate::references::{Key, declared};
 use crate::template::{InstanceField, Part, Template};
-use known::{Found, Known};
-
-/// The known outputs, ids and secrets of the instances.
-pub trait Lookup {
-    /// Returns the output of an element, published by its driver.
-    fn output(&self, element: &ElementName, property: &PropertyName) -> Output;
-
-    /// Returns the same as [`output`](Self::output). An implementation with data by position can use `place`,
-    /// the element's position in the topology.
-    fn output_at(&self, place: usize, element: &ElementName, property: &PropertyName) -> Output {
-        let _ = place;
-        self.output(element, property)
-    }
-
-    /// Returns the engine's id of the element's instance; none before it has one.
-    fn instance_id(&self, element: &ElementName) -> Option<InstanceId>;
-
-    /// Returns the value of a secret; none if it may not be opened here.
-    fn secret(&self, secret: &SecretRef) -> Option<Sensitive<String>>;
-}
-
-/// The output of a driver for one property.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Output {
-    /// The published value. It is sensitive if it is stored sealed.
-    Published(Resolved),
-    /// There is no value yet.
-    NotYet,
-    /// There is no value, and the element is in a state after which none is published.
-    Nothing,
-}
-
-/// A [`Lookup`] without any output, id or secret. With it, only static values can be resolved.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NothingYet;
-
-impl Lookup for NothingYet {
-    fn output(&self, _: &ElementName, _: &PropertyName) -> Output {
-        Output::NotYet
-    }
-
-    fn instance_id(&self, _: &ElementName) -> Option<InstanceId> {
-        None
-    }
-
-    fn secret(&self, _: &SecretRef) -> Option<Sensitive<String>> {
-        None
-    }
-}
-
-/// A value, and whether it is sensitive.
-#[derive(Clone, PartialEq)]
-pub struct Resolved {
-    /// The value. If a sensitive value could not be opened, it contains the text `***`.
-    pub value: Value,
-    /// Whether it is a sensitive value, or was computed from one.
-    pub sensitive: bool,
-}
-
-impl std::fmt::Debug for Resolved {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.shown().fmt(f)
-    }
-}
-
-impl Resolved {
-    /// Creates a value that is not sensitive.
-    pub fn plain(value: impl Into<Value>) -> Self {
-        Self { value: value.into(), sensitive: false }
-    }
-
-    /// Returns the value for display: `***` if it is sensitive.
-    pub fn shown(&self) -> Value {
-        if self.sensitive && !self.value.is_null() { Value::from("***") } else { self.value.clone() }
-    }
-}
-
-/// An output or id that a value awaits.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Missing {
-    /// A property that a driver publishes.
-    Output {
-        /// The element that publishes it.
-        element: ElementName,
-        /// The property.
-        property: PropertyName,
-        /// The element's position in the topology.
-        place: usize,
-    },
-    /// The engine's id of an element that does not exist yet.
-    InstanceId(ElementName),
-}
-
-/// A value, or the outputs that it awaits.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
-    /// The value.
-    Known(Resolved),
-    /// The outputs and ids that the value awaits.
-    Waiting(Awaited),
-}
-
-/// The outputs and ids that a value awaits: at least one, sorted and without duplicates.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Awaited(Sorted);
-
-/// The content of an [`Awaited`]. Most values await one output, and values with the same longer list share it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Sorted {
-    One(Missing),
-    Many(Arc<[Missing]>),
-}
-
-impl Awaited {
-    /// Returns the missing outputs and ids, sorted.
-    pub fn iter(&self) -> std::slice::Iter<'_, Missing> {
-        match &self.0 {
-            Sorted::One(missing) => std::slice::from_ref(missing).iter(),
-            Sorted::Many(missing) => missing.iter(),
-        }
-    }
-
-    /// Returns the number of missing outputs and ids.
-    #[expect(clippy::len_without_is_empty, reason = "it never is")]
-    pub fn len(&self) -> usize {
-        self.iter().len()
-    }
-}
-
-impl<'a> IntoIterator for &'a Awaited {
-    type Item = &'a Missing;
-    type IntoIter = std::slice::Iter<'a, Missing>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
-    }
-}
-
-impl From<Missing> for Awaited {
-    fn from(missing: Missing) -> Self {
-        Self(Sorted::One(missing))
-    }
-}
-
-impl Awaited {
-    /// Creates a list; none if nothing is missing.
-    fn of(mut missing: Vec<Missing>) -> Option<Self> {
-        missing.sort_unstable();
-        missing.dedup();
-        match missing.len() {
-            0 => None,
-            1 => missing.pop().map(Self::from),
-            _ => Some(Self(Sorted::Many(missing.into()))),
-        }
-    }
-}
-
-/// An error that prevents a value.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum ResolveError {
-    /// Properties read each other in a cycle.
-    #[error("properties read each other in a circle: {}", .0.join(" -> "))]
-    Cycle(Vec<String>),
-    /// The element is installed and has not published the property.
-    #[error("`{element}` is installed and has published no property `{property}`")]
-    NeverPublished {
-        /// The element.
-        element: ElementName,
-        /// The property.
-        property: PropertyName,
-    },
-    /// The topology has no such element.
-    #[error("there is no element `{0}`")]
-    UnknownElement(ElementName),
-    /// A text is longer than [`MAX_VALUE`]. Without this limit, values that double each other grow without
-    /// end.
-    #[error("the value would have more than {} MiB, with all that it reads", MAX_VALUE >> 20)]
-    TooLong,
-    /// Values await more outputs than [`MAX_AWAITED`]. Without this limit, lists that grow along a chain of
-    /// values take memory without end.
-    #[error("the values wait for more than {MAX_AWAITED} outputs, with all that they read")]
-    TooManyAwaited,
-}
-
-/// The maximum number of awaited outputs, summed over all values that are joined from several parts.
-pub const MAX_AWAITED: usize = 1 << 21;
-
-/// The maximum size of a text in bytes, including all values that it reads.
-pub const MAX_VALUE: usize = 4 << 20;
 
 /// Resolves properties of one topology, and caches the results.
 pub struct Resolver<'a> {

@@ -9,8 +9,8 @@ use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{EdgeIndex, NodeIndex};
 use petgraph::visit::EdgeRef;
 
-use crate::builder::{PlanBuilder, Steps};
 use crate::plan::Task;
+use crate::steps::Steps;
 
 /// A cycle of steps that wait for each other, so that no order exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,8 +49,7 @@ impl<W: fmt::Display, R: fmt::Display> fmt::Display for Cycle<W, R> {
 impl<W: fmt::Debug + fmt::Display, R: fmt::Debug + fmt::Display> Error for Cycle<W, R> {}
 
 /// Finds a shortest cycle through the earliest added step that is part of a cycle.
-pub(crate) fn find<W: Clone, R: Clone>(draft: &PlanBuilder<W, R>) -> Cycle<W, R> {
-    let steps = &draft.steps;
+pub(crate) fn find<W: Clone, R: Clone>(steps: &Steps<W>, reasons: &[R]) -> Cycle<W, R> {
     let start = kosaraju_scc(steps)
         .into_iter()
         .filter(|component| component.len() > 1 || steps.contains_edge(component[0], component[0]))
@@ -58,7 +57,7 @@ pub(crate) fn find<W: Clone, R: Clone>(draft: &PlanBuilder<W, R>) -> Cycle<W, R>
         .min();
     let edge = |edge: EdgeIndex| {
         let (on, step) = steps.edge_endpoints(edge)?;
-        let reason = draft.reasons[steps[edge].why.0 as usize].clone();
+        let reason = reasons[steps[edge].why.0 as usize].clone();
         Some(CycleEdge { step: steps[step].clone(), on: steps[on].clone(), reason })
     };
     let edges = start.map(|start| shortest_way_back(steps, start)).unwrap_or_default();

@@ -5,6 +5,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`builder`] | [`PlanBuilder`]: creates a [`Plan`] from steps and waits in any order |
+//! | `steps`, `order` | the steps without numbers, and their order |
 //! | [`plan`] | a [`Plan`], its steps and their waits |
 //! | [`circle`] | the cycle that prevents a plan |
 //! | [`shape`] | the critical path and the maximum parallelism |
@@ -18,6 +19,7 @@ mod order;
 pub mod plan;
 mod saved;
 pub mod shape;
+mod steps;
 pub mod why;
 
 pub use builder::{Draft, PlanBuilder, Why};

@@ -10,8 +10,8 @@ use petgraph::Direction::{Incoming, Outgoing};
 use petgraph::graph::NodeIndex;
 use petgraph::visit::EdgeRef;
 
-use crate::builder::{PlanBuilder, Steps};
 use crate::plan::{Entry, Link, Plan, StepNumber};
+use crate::steps::{Edge, Steps};
 
 /// Returns the steps in order; none if the waits form a cycle.
 pub(crate) fn of<W>(steps: &Steps<W>) -> Option<Vec<NodeIndex>> {
@@ -33,8 +33,7 @@ pub(crate) fn of<W>(steps: &Steps<W>) -> Option<Vec<NodeIndex>> {
 }
 
 /// Creates the plan. Working steps get the lowest numbers, in this order; barriers follow.
-pub(crate) fn plan<W, R>(builder: PlanBuilder<W, R>, order: &[NodeIndex]) -> Plan<W, R> {
-    let PlanBuilder { steps, reasons } = builder;
+pub(crate) fn plan<W, R>(steps: Steps<W>, reasons: Vec<R>, order: &[NodeIndex]) -> Plan<W, R> {
     let (barriers, works): (Vec<NodeIndex>, Vec<NodeIndex>) =
         order.iter().partition(|step| steps[**step].is_barrier());
     let numbered: Vec<NodeIndex> = works.into_iter().chain(barriers).collect();
@@ -66,7 +65,7 @@ fn links_of<W>(steps: &Steps<W>, step: NodeIndex, numbers: &[StepNumber]) -> Vec
     });
     waits.dedup_by_key(|edge| edge.source());
     let link = |edge: &petgraph::graph::EdgeReference<'_, _>| {
-        let crate::builder::Edge { kind, why } = *edge.weight();
+        let Edge { kind, why } = *edge.weight();
         Link { on: numbers[edge.source().index()], kind, reason: why.0 }
     };
     waits.iter().map(link).collect()

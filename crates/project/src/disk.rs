@@ -7,12 +7,10 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use windlass_descriptor::{Read, read_in};
 use windlass_source::files::{self, MAX_SIZE, ReadError};
 use windlass_source::{Diagnostic, Source};
 
 use crate::codes;
-use crate::lmproject::surroundings;
 use crate::output::{Draft, Mode};
 
 /// Replaces the text of a file atomically, and keeps its mode.
@@ -41,21 +39,6 @@ pub fn replace(path: &Path, before: &str, after: &str) -> Result<(), Box<Diagnos
     }
     let write = || Draft::new(path, after.as_bytes(), Mode::Exact(metadata.permissions()))?.replace(path);
     write().or_else(|error: io::Error| refuse(&in_words(&error), "make its folder writable"))
-}
-
-/// Reads a descriptor from a file. The diagnostics contain all problems, including an unreadable file.
-///
-/// ```no_run
-/// let read = windlass_project::load("shop/assembly.yaml".as_ref());
-/// if let Some(descriptor) = read.descriptor {
-///     assert_eq!(descriptor.source().name(), "shop/assembly.yaml");
-/// }
-/// ```
-pub fn load(path: &Path) -> Read {
-    match source(path) {
-        Ok(source) => read_in(&source, &surroundings(path)),
-        Err(diagnostic) => Read { descriptor: None, diagnostics: vec![*diagnostic].into() },
-    }
 }
 
 /// Reads the text of a file. Its source is named as by [`shown`].

@@ -13,6 +13,7 @@
 //! |---|---|
 //! | [`find`] | resolution of a user's path to the file of an assembly |
 //! | [`disk`] | reading files |
+//! | [`load()`] | reading a descriptor from a file |
 //! | [`overlay`] | texts that replace those of files |
 //! | [`output`] | writing files that the user names |
 //! | [`file`](mod@file) | the format of `windlass.yaml` |
@@ -30,6 +31,7 @@ pub mod file;
 pub mod find;
 mod layout;
 mod lmproject;
+mod load;
 pub mod output;
 pub mod overlay;
 pub mod package;
@@ -41,8 +43,8 @@ pub mod secret;
 mod walk;
 
 pub use catalog::DiskCatalog;
-pub use disk::load;
 pub use file::FILE_NAME;
 pub use find::find_descriptor;
+pub use load::load;
 pub use overlay::Overlay;
 pub use project::{PlacementError, Project};

@@ -6,8 +6,8 @@ use windlass_model::record::PackageFile;
 use windlass_model::{Action, Transition};
 use windlass_source::{Diagnostic, Source, Span, suggest, suggest_within};
 
+use crate::binding::{KIND, actions};
 use crate::codes;
-use crate::driver::KIND;
 use crate::role::Role;
 use crate::scripts::{self, FOLDER, SCRIPTS, ScriptFile};
 use crate::settings::{PROPERTIES, SettingError, Settings};
@@ -35,18 +35,6 @@ pub(crate) fn check(package: &Package) -> Vec<Diagnostic> {
     problems.extend(package.files_below(FOLDER).filter_map(|(path, file)| check_path(path, file)));
     problems.dedup();
     problems
-}
-
-/// Returns the actions that the resource declares for this driver, transitions first.
-pub(crate) fn actions(package: &Package) -> impl Iterator<Item = (Action, &Binding)> {
-    let actions = package.bindings().actions();
-    actions.filter_map(move |action| binding(package, &action).map(|found| (action, found)))
-}
-
-/// Returns the first binding of this driver for an action. The action's own drivers come before the default
-/// ones.
-pub(crate) fn binding<'p>(package: &'p Package, action: &Action) -> Option<&'p Binding> {
-    package.bindings().of_driver(KIND, action)
 }
 
 /// Checks that a resource with `queries` has a discovery script.

@@ -9,15 +9,13 @@ use windlass_model::{Action, Transition};
 use windlass_source::Diagnostic;
 
 use crate::answer::{Answer, Printed};
+use crate::binding::{KIND, binding};
 use crate::failure::Reporter;
 use crate::job::{self, JobRefusal};
 use crate::role::Role;
 use crate::scripts::{self, ScriptFile};
 use crate::settings::Settings;
 use crate::{check, discover, input, observe, published, verdict};
-
-/// The kind of this driver, as in descriptors.
-pub const KIND: &str = "script";
 
 /// The driver that runs the scripts of a package. See the [crate] for their input and output.
 #[derive(Debug, Clone, Copy, Default)]
@@ -40,7 +38,7 @@ impl Driver for Script {
     /// Returns the characteristics of an action. Calls are never batched: each script runs for one instance,
     /// so that a failure affects only that instance.
     fn nature(&self, package: &Package, action: &Action) -> Option<Nature> {
-        let binding = check::binding(package, action)?;
+        let binding = binding(package, action)?;
         let role = Role::of(package, action)?;
         let (settings, _) = Settings::read(&role, binding);
         let observable = scripts::health_check(package).is_some();
@@ -116,7 +114,7 @@ async fn observe(context: &dyn Context, at: usize, call: &Call) -> Result<Observ
 /// launch has failed before it reported the id, and a health check can't find it.
 fn launches(package: &Package) -> bool {
     let launch = [Transition::Create, Transition::Install].map(Action::Transition);
-    launch.iter().any(|action| check::binding(package, action).is_some())
+    launch.iter().any(|action| binding(package, action).is_some())
 }
 
 /// Returns an observation for which no script ran.
@@ -126,7 +124,7 @@ fn unseen(observation: Observation) -> Observed {
 
 /// Returns the settings of the health check. It has its own timeout, even when it observes another action.
 fn health_settings(call: &Call) -> Settings {
-    let integrity = check::binding(&call.package, &Action::Transition(Transition::Integrity));
+    let integrity = binding(&call.package, &Action::Transition(Transition::Integrity));
     integrity
         .map_or(Settings::of(&Role::HealthCheck), |binding| Settings::read(&Role::HealthCheck, binding).0)
 }

@@ -116,6 +116,7 @@
 //! |---|---|
 //! | `role` | the role of a script: [`Role`] |
 //! | `scripts` | the mapping from actions to script files |
+//! | `binding` | the bindings of a package to this driver: [`KIND`] |
 //! | `settings` | the driver properties `effect`, `timeout` and `limits` |
 //! | `check` | checks of a package |
 //! | `input` | the input document of a script |
@@ -129,6 +130,7 @@
 //! | [`codes`] | the codes of its diagnostics |
 
 mod answer;
+mod binding;
 mod check;
 pub mod codes;
 mod discover;
@@ -145,7 +147,8 @@ mod settings;
 mod status;
 mod verdict;
 
-pub use driver::{KIND, Script};
+pub use binding::KIND;
+pub use driver::Script;
 pub use output::{Output, Said};
 pub use role::Role;
 

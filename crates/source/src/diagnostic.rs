@@ -4,30 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::diagnostics::Rest;
-use crate::{Code, Fix, Place};
-
-/// The severity of a diagnostic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// The document can't be used.
-    Error,
-    /// The document can be used, but probably doesn't mean what its author intends.
-    Warning,
-    /// Additional information.
-    Note,
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-            Self::Note => "note",
-        })
-    }
-}
+use crate::severity::SeverityCounts;
+use crate::{Code, Fix, Place, Severity};
 
 /// A place with a text, which may be empty.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -75,7 +53,7 @@ pub struct Diagnostic {
     /// Numbers of omitted diagnostics that this one stands for; zero except in the last note of
     /// [`Diagnostics`].
     #[serde(skip)]
-    pub(crate) rest: Rest,
+    pub(crate) rest: SeverityCounts,
 }
 
 impl Diagnostic {
@@ -105,7 +83,7 @@ impl Diagnostic {
             related: Vec::new(),
             help: None,
             fixes: Vec::new(),
-            rest: Rest::default(),
+            rest: SeverityCounts::default(),
         }
     }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::severity::SeverityCounts;
 use crate::{Diagnostic, Fix, Severity, codes};
 
 /// The diagnostics of one or more documents.
@@ -26,55 +27,13 @@ pub struct Diagnostics {
     list: Vec<Diagnostic>,
     /// Numbers of kept diagnostics.
     #[serde(skip)]
-    kept: Rest,
+    kept: SeverityCounts,
     /// Numbers of omitted diagnostics.
     #[serde(skip)]
-    rest: Rest,
+    rest: SeverityCounts,
     /// Numbers that the note at the end of the list states; outdated until [`Diagnostics::settle`].
     #[serde(skip)]
-    noted: Rest,
-}
-
-/// Numbers of diagnostics by severity.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Rest {
-    errors: usize,
-    warnings: usize,
-    notes: usize,
-}
-
-impl Rest {
-    fn of(&mut self, severity: Severity) -> &mut usize {
-        match severity {
-            Severity::Error => &mut self.errors,
-            Severity::Warning => &mut self.warnings,
-            Severity::Note => &mut self.notes,
-        }
-    }
-
-    /// Returns the number of diagnostics that share a limit with this severity.
-    fn beside(self, severity: Severity) -> usize {
-        if severity == Severity::Error { self.errors } else { self.warnings + self.notes }
-    }
-
-    fn add(&mut self, more: Self) {
-        self.errors += more.errors;
-        self.warnings += more.warnings;
-        self.notes += more.notes;
-    }
-
-    /// Creates the note about omitted diagnostics.
-    fn note(self) -> Diagnostic {
-        let count = |count: usize, what: &str| {
-            let plural = if count == 1 { "" } else { "s" };
-            (count > 0).then(|| format!("{count} more {what}{plural}"))
-        };
-        let counts = [(self.errors, "error"), (self.warnings, "warning"), (self.notes, "note")];
-        let told: Vec<String> = counts.into_iter().filter_map(|(number, what)| count(number, what)).collect();
-        let are = if self.errors + self.warnings + self.notes == 1 { "is" } else { "are" };
-        let message = format!("{} {are} not shown", told.join(" and "));
-        Diagnostic { rest: self, ..Diagnostic::note(codes::LIMIT, message) }
-    }
+    noted: SeverityCounts,
 }
 
 impl Diagnostics {
@@ -83,14 +42,14 @@ impl Diagnostics {
 
     /// Creates an empty collection.
     pub const fn new() -> Self {
-        let none = Rest { errors: 0, warnings: 0, notes: 0 };
+        let none = SeverityCounts { errors: 0, warnings: 0, notes: 0 };
         Self { list: Vec::new(), kept: none, rest: none, noted: none }
     }
 
     /// Adds a diagnostic, or counts it when the limit is reached.
     pub fn push(&mut self, diagnostic: impl Into<Diagnostic>) {
         let diagnostic = diagnostic.into();
-        if diagnostic.rest != Rest::default() {
+        if diagnostic.rest != SeverityCounts::default() {
             self.rest.add(diagnostic.rest);
             self.settle();
         } else if !self.leaves_out(diagnostic.severity) {
@@ -121,7 +80,7 @@ impl Diagnostics {
 
     /// Returns the number of diagnostics in the list without the note.
     fn end(&self) -> usize {
-        self.list.len() - usize::from(self.noted != Rest::default())
+        self.list.len() - usize::from(self.noted != SeverityCounts::default())
     }
 
     /// Updates the note about omitted diagnostics. It is costlier than counting, so it is not updated for
@@ -129,7 +88,7 @@ impl Diagnostics {
     fn settle(&mut self) {
         if self.noted != self.rest {
             self.list.truncate(self.end());
-            self.list.push(self.rest.note());
+            self.list.push(note(self.rest));
             self.noted = self.rest;
         }
     }
@@ -217,6 +176,19 @@ impl<'a> IntoIterator for &'a Diagnostics {
     fn into_iter(self) -> Self::IntoIter {
         self.list.iter()
     }
+}
+
+/// Creates the note about omitted diagnostics.
+fn note(omitted: SeverityCounts) -> Diagnostic {
+    let count = |count: usize, what: &str| {
+        let plural = if count == 1 { "" } else { "s" };
+        (count > 0).then(|| format!("{count} more {what}{plural}"))
+    };
+    let counts = [(omitted.errors, "error"), (omitted.warnings, "warning"), (omitted.notes, "note")];
+    let told: Vec<String> = counts.into_iter().filter_map(|(number, what)| count(number, what)).collect();
+    let are = if omitted.errors + omitted.warnings + omitted.notes == 1 { "is" } else { "are" };
+    let message = format!("{} {are} not shown", told.join(" and "));
+    Diagnostic { rest: omitted, ..Diagnostic::note(codes::LIMIT, message) }
 }
 
 /// Writes one diagnostic on each line.

@@ -72,6 +72,7 @@
 
 mod code;
 pub mod codes;
+mod decode;
 mod diagnostic;
 mod diagnostics;
 mod emit;
@@ -85,6 +86,8 @@ mod node;
 mod parse;
 mod reader;
 mod reading;
+mod scalar;
+mod severity;
 mod spiff;
 mod suggest;
 mod text;
@@ -95,15 +98,17 @@ mod text;
 mod readme {}
 
 pub use code::{Code, CodeInfo, code_problems};
-pub use diagnostic::{Diagnostic, Label, Severity};
+pub use diagnostic::{Diagnostic, Label};
 pub use diagnostics::Diagnostics;
 pub use emit::{EmitStyle, emit, quote};
 pub use fix::{Edit, Fix, apply_fixes};
 pub use inside::Inside;
 pub use load::{Dialect, DuplicateKeys, Limits, LoadOptions, Loaded, LoadedOne, MergeKeys, load, load_one};
-pub use node::{Entry, Key, Kind, Mapping, Node, Scalar, Style};
+pub use node::{Entry, Key, Kind, Mapping, Node};
 pub use parse::Located;
 pub use reading::Reading;
+pub use scalar::{Scalar, Style};
+pub use severity::Severity;
 pub use spiff::SpiffScalar;
 pub use suggest::{nearest, suggest, suggest_unique, suggest_within};
 pub use text::{Place, Position, Source, Span};

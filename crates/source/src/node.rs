@@ -1,8 +1,6 @@
-//! The tree of a document: nodes with their places, and scalars in their original spelling.
+//! The tree of a document: nodes with their places.
 
-use smol_str::SmolStr;
-
-use crate::{Reading, Span};
+use crate::{Reading, Scalar, Span, Style};
 
 /// A node of a document: a scalar, a sequence or a mapping, with its span.
 ///
@@ -24,46 +22,6 @@ pub enum Kind {
     Sequence(Box<[Node]>),
     /// A mapping, in order of declaration.
     Mapping(Mapping),
-}
-
-/// A scalar: its text after escapes and folding, and its notation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scalar {
-    /// Short text is stored inline, since most scalars are words.
-    pub(crate) text: SmolStr,
-    pub(crate) style: Style,
-}
-
-/// The notation of a scalar.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Style {
-    /// Without quotes: the only notation that can be anything but text.
-    Plain,
-    /// `'…'`
-    SingleQuoted,
-    /// `"…"`
-    DoubleQuoted,
-    /// `|`
-    Literal,
-    /// `>`
-    Folded,
-}
-
-impl Scalar {
-    /// Creates a scalar with the given text.
-    pub fn new(text: impl AsRef<str>, style: Style) -> Self {
-        Self { text: SmolStr::new(text), style }
-    }
-
-    /// Returns the text, after escapes and folding.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// Returns the notation.
-    pub fn style(&self) -> Style {
-        self.style
-    }
 }
 
 impl Node {

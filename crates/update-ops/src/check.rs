@@ -13,6 +13,22 @@ use crate::problem::{Notice, Problem, UpdateError, Warning};
 use crate::shape::{Shape, prune};
 use crate::suggest;
 
+impl Shape {
+    /// Checks a document: sorts, required fields and tests. A valid operation can leave a required field
+    /// beside it missing. To detect that, apply the update to a copy and check the copy.
+    ///
+    /// Key rules are not applied: they restrict new writes, and a document may contain older keys.
+    ///
+    /// # Errors
+    /// All errors; places and paths are those of the document.
+    pub fn check(&self, document: &Value) -> Result<(), Vec<UpdateError>> {
+        let mode = if self.trusting { Mode::Trusted } else { Mode::Document };
+        let mut reading = Reading::new(self, mode);
+        reading.value(&self.root, document, &mut Cursor::default());
+        if reading.errors.is_empty() { Ok(()) } else { Err(reading.errors) }
+    }
+}
+
 /// The source of the value being read, which determines the applied rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {

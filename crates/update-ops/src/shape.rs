@@ -4,11 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::check::{Cursor, Mode, Reading};
 use crate::node::{Node, Sort};
 use crate::operator::Operator;
 use crate::path::Path;
-use crate::problem::UpdateError;
 
 /// The path table of a document: its paths, the sorts of their values, and the permitted operations.
 ///
@@ -62,20 +60,6 @@ impl Shape {
     /// Tells whether an update may apply this operator to the path.
     pub fn permits(&self, operator: Operator, path: &Path) -> bool {
         self.node(path).is_some_and(|node| self.trusting || node.denial(operator).is_none())
-    }
-
-    /// Checks a document: sorts, required fields and tests. A valid operation can leave a required field
-    /// beside it missing. To detect that, apply the update to a copy and check the copy.
-    ///
-    /// Key rules are not applied: they restrict new writes, and a document may contain older keys.
-    ///
-    /// # Errors
-    /// All errors; places and paths are those of the document.
-    pub fn check(&self, document: &Value) -> Result<(), Vec<UpdateError>> {
-        let mode = if self.trusting { Mode::Trusted } else { Mode::Document };
-        let mut reading = Reading::new(self, mode);
-        reading.value(&self.root, document, &mut Cursor::default());
-        if reading.errors.is_empty() { Ok(()) } else { Err(reading.errors) }
     }
 
     /// Returns the canonical form of a document: without empty containers, and without `null` in place of a

@@ -3,11 +3,11 @@
 use windlass_model::template::End;
 use windlass_source::Severity;
 
-use super::Check;
+use super::context::Check;
 use crate::codes;
 use crate::document::{EndpointDecl, RelationshipDecl};
-use crate::read::{Spanned, did_you_mean};
-use crate::scope::quoted;
+use crate::reader::Spanned;
+use crate::suggest::{did_you_mean, quoted};
 
 impl Check<'_, '_> {
     /// Reports the ends whose name their descriptor doesn't declare, although it declares others.

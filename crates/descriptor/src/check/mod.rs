@@ -5,38 +5,28 @@
 //! suggestion is the most expensive part.
 
 mod capabilities;
+mod context;
 mod nodes;
 mod policies;
 mod relationships;
 mod resource;
 mod values;
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use windlass_model::{ComponentName, DescriptorName};
+use windlass_source::{Diagnostics, Severity, suggest};
 
-use windlass_model::{ComponentName, DescriptorName, OperationName, PropertyName};
-use windlass_source::{Code, Diagnostic, Diagnostics, Severity, Source, Span, suggest};
-
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, newest};
 use crate::codes;
 use crate::cycle;
-use crate::document::{AssemblyDescriptor, Component, Descriptor, ReferenceDecl, ReferenceType};
-use crate::property::{Properties, PropertyDecl};
-use crate::read::{Spanned, did_you_mean};
-use crate::scope::{Has, Scope, has, part_has, part_names, quoted, unknown_component};
+use crate::document::{Component, Descriptor, ReferenceDecl};
+use crate::reader::Spanned;
+use crate::scope::Scope;
+use crate::suggest::quoted;
+pub use context::Missing;
+use context::{Check, Said};
 pub(crate) use nodes::Bounds;
-use nodes::Late;
 pub(crate) use policies::Thresholds;
 pub(crate) use values::many_nodes;
-
-/// The severity of a component's missing descriptor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Missing {
-    /// Checks that need the descriptor are skipped.
-    Tolerated,
-    /// It is an error, since the assembly can't be deployed without it.
-    Refused,
-}
 
 /// Checks a descriptor that was read without errors, for problems that reading alone can't detect.
 pub fn check(descriptor: &Descriptor, catalog: &dyn Catalog, missing: Missing) -> Diagnostics {
@@ -56,16 +46,6 @@ pub fn check(descriptor: &Descriptor, catalog: &dyn Catalog, missing: Missing) -
     said.finish()
 }
 
-/// Returns the newest descriptor that a reference accepts.
-pub(crate) fn newest(kind: &Spanned<ReferenceType>, catalog: &dyn Catalog) -> Option<Descriptor> {
-    let kind = &kind.value;
-    if kind.versions.exact().is_some() {
-        return catalog.find(&kind.exact()?);
-    }
-    let accepted = catalog.names().into_iter().filter(|name| kind.accepts(name));
-    accepted.max_by(|a, b| a.version.cmp(&b.version)).and_then(|name| catalog.find(&name))
-}
-
 /// Returns the descriptor that was probably meant: the nearest by name, then by kind and version.
 fn nearest<'n>(wanted: &DescriptorName, names: &'n [DescriptorName]) -> Option<&'n DescriptorName> {
     let same = names.iter().any(|name| name.name == wanted.name);
@@ -76,59 +56,6 @@ fn nearest<'n>(wanted: &DescriptorName, names: &'n [DescriptorName]) -> Option<&
     };
     let candidates = names.iter().filter(|name| name.name.as_str() == near);
     candidates.max_by_key(|name| (name.kind == wanted.kind, name.version == wanted.version, &name.version))
-}
-
-/// Maximum number of a component's properties that are compared with an unknown name.
-const NAMED: usize = 10_000;
-
-/// The diagnostics of a text.
-pub(crate) struct Said<'a> {
-    source: &'a Arc<Source>,
-    diagnostics: Diagnostics,
-}
-
-impl<'a> Said<'a> {
-    fn new(source: &'a Arc<Source>) -> Self {
-        Self { source, diagnostics: Diagnostics::new() }
-    }
-
-    /// Counts a problem beyond the limit. Called before a costly message is created.
-    fn leaves_out(&mut self, severity: Severity) -> bool {
-        self.diagnostics.leaves_out(severity)
-    }
-
-    fn push(&mut self, diagnostic: Diagnostic) {
-        self.diagnostics.push(diagnostic);
-    }
-
-    /// Creates a diagnostic at a place of the text, without adding it.
-    fn at(&self, severity: Severity, code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
-        Diagnostic::new(severity, code, message).at(self.source.place(span))
-    }
-
-    fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {
-        self.push(self.at(Severity::Error, code, span, message));
-    }
-
-    fn finish(mut self) -> Diagnostics {
-        self.diagnostics.sort();
-        self.diagnostics
-    }
-}
-
-struct Check<'a, 's> {
-    assembly: &'a Arc<AssemblyDescriptor>,
-    catalog: &'a dyn Catalog,
-    missing: Missing,
-    /// Available descriptors of the references.
-    referenced: HashMap<&'a ComponentName, Descriptor>,
-    /// Names of all descriptors, loaded on first use.
-    names: Option<Vec<DescriptorName>>,
-    /// Properties that read a component, computed on first use.
-    late: Option<Late<'a>>,
-    /// Number of searches for a suggestion for names that may be correct.
-    searches: usize,
-    said: &'s mut Said<'a>,
 }
 
 impl<'a> Check<'a, '_> {
@@ -150,10 +77,6 @@ impl<'a> Check<'a, '_> {
         self.said.diagnostics.extend(cycle::problems(self.assembly, self.catalog));
     }
 
-    fn source(&self) -> &'a Arc<Source> {
-        &self.assembly.source
-    }
-
     fn own_properties(&mut self) {
         for (name, decl) in &self.assembly.properties {
             if decl.required && decl.read_only && decl.effective().is_none() {
@@ -169,18 +92,6 @@ impl<'a> Check<'a, '_> {
         }
         self.properties(&self.assembly.properties, Scope::assembly(self.assembly));
         values::types(&self.assembly.properties, &self.assembly.data_types, self.said);
-    }
-
-    fn properties(&mut self, properties: &'a Properties, scope: Scope<'_>) {
-        for decl in properties.values() {
-            self.declaration(decl, scope);
-        }
-    }
-
-    fn declaration(&mut self, decl: &'a PropertyDecl, scope: Scope<'_>) {
-        for value in decl.values() {
-            self.value(value, scope);
-        }
     }
 
     fn component(&mut self, name: &ComponentName, component: &'a Component) {
@@ -271,64 +182,6 @@ impl<'a> Check<'a, '_> {
         self.said.push(diagnostic.help(help));
     }
 
-    /// Returns the descriptor of a component or reference, if it is available.
-    fn descriptor_of(&self, name: &ComponentName) -> Option<Descriptor> {
-        match self.assembly.composition.get(name) {
-            Some(part) => part.kind.as_ref().and_then(|kind| self.catalog.find(&kind.value)),
-            None => self.referenced.get(name).cloned(),
-        }
-    }
-
-    /// Tells whether a component or reference has a property.
-    fn has(&self, name: &ComponentName, property: &PropertyName) -> Has {
-        if let Some(part) = self.assembly.composition.get(name) {
-            return part_has(part, self.catalog, property);
-        }
-        match self.referenced.get(name) {
-            // Every existing instance has a name, and its search returned an id.
-            Some(_) if matches!(property.as_str(), "name" | "id" | "index") => Has::Yes,
-            Some(descriptor) => {
-                let decl = self.assembly.references.get(name);
-                if decl.is_some_and(|decl| decl.properties.contains_key(property)) {
-                    return Has::Yes;
-                }
-                has(descriptor, property)
-            }
-            None => Has::CannotTell,
-        }
-    }
-
-    /// Returns the property names of a component or reference, up to the number that is compared.
-    fn declared_of(&self, name: &ComponentName) -> Vec<String> {
-        let part = self.assembly.composition.get(name).map(|part| &part.properties);
-        let beside = part.or(self.assembly.references.get(name).map(|decl| &decl.properties));
-        let beside = beside.into_iter().flat_map(Properties::keys).map(ToString::to_string);
-        let descriptor = self.descriptor_of(name);
-        let own = descriptor.iter().flat_map(|found| found.properties().keys()).map(ToString::to_string);
-        own.chain(beside).take(NAMED).collect()
-    }
-
-    /// Checks that a component's descriptor, if it is available, declares an operation.
-    fn operation(&mut self, component: &ComponentName, operation: &OperationName, span: Span) {
-        let Some(part) = self.assembly.composition.get(component) else { return };
-        let Some(descriptor) = self.descriptor_of(component) else { return };
-        if descriptor.has_operation(operation) || self.said.leaves_out(Severity::Error) {
-            return;
-        }
-        let names = descriptor.operation_names();
-        let message = format!("the descriptor of `{component}` declares no operation `{operation}`");
-        let mut diagnostic = self
-            .said
-            .at(Severity::Error, codes::BAD_OPERATION, span, message)
-            .related(self.source().place(part.name_span), "the component");
-        diagnostic = if names.is_empty() {
-            diagnostic.help("it declares none; add it to `operations` there")
-        } else {
-            diagnostic.help(format!("it declares {}", quoted(&names)))
-        };
-        self.said.push(did_you_mean(diagnostic, operation.as_str(), names));
-    }
-
     fn promotions(&mut self) {
         for promotion in self.assembly.operations.values() {
             let Some(source) = &promotion.source else { continue };
@@ -340,25 +193,5 @@ impl<'a> Check<'a, '_> {
                 self.no_component(component.as_str(), source.span, message);
             }
         }
-    }
-
-    /// Reports a name that is no component of the composition.
-    fn no_component(&mut self, name: &str, span: Span, message: String) {
-        if self.said.leaves_out(Severity::Error) {
-            return;
-        }
-        let parts: Vec<&str> = self.assembly.composition.keys().map(ComponentName::as_str).collect();
-        let diagnostic = self.said.at(Severity::Error, codes::UNKNOWN_COMPONENT, span, message);
-        self.said.push(unknown_component(diagnostic, name, &parts, &parts));
-    }
-
-    /// Reports a name that is neither a component nor a reference.
-    fn no_part(&mut self, name: &str, span: Span, message: String) {
-        if self.said.leaves_out(Severity::Error) {
-            return;
-        }
-        let diagnostic = self.said.at(Severity::Error, codes::UNKNOWN_COMPONENT, span, message);
-        let parts = part_names(self.assembly);
-        self.said.push(unknown_component(diagnostic, name, &parts, &parts));
     }
 }

@@ -5,15 +5,11 @@ use std::collections::HashMap;
 use windlass_model::PropertyName;
 use windlass_source::Severity;
 
-use super::Check;
+use super::context::{Check, Late};
 use crate::codes;
 use crate::document::{AssemblyDescriptor, ClusterDecl, Component};
 use crate::scope::{Meaning, Scope};
 use crate::template::{Reference, Value, ValueKind};
-
-/// The properties of an assembly that read a component, directly or through others, with the reading
-/// reference.
-pub(super) type Late<'a> = HashMap<&'a PropertyName, &'a Reference>;
 
 /// Propagates from the properties that read a component to all their readers, visiting each edge once.
 fn late(assembly: &AssemblyDescriptor) -> Late<'_> {

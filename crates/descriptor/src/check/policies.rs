@@ -7,12 +7,13 @@ use windlass_model::name::MetricName;
 use windlass_model::policy::{MetricKind, PolicyKind};
 use windlass_source::{Severity, Span, suggest, suggest_within};
 
-use super::{Check, Said};
+use super::context::{Check, Said};
 use crate::codes;
 use crate::metric::{MetricDecl, PolicyDecl, SETTINGS};
-use crate::read::{EDITS, Spanned, did_you_mean};
+use crate::reader::{EDITS, Spanned};
 use crate::resource::ResourceDescriptor;
-use crate::scope::{Scope, quoted};
+use crate::scope::Scope;
+use crate::suggest::{did_you_mean, quoted};
 use crate::template::Value;
 
 impl Check<'_, '_> {

@@ -6,11 +6,11 @@ use windlass_model::template::{End, InstanceField};
 use windlass_model::{ComponentName, DescriptorName, Modifier, State};
 use windlass_source::Severity;
 
-use super::Check;
+use super::context::Check;
 use crate::codes;
 use crate::document::{Descriptor, EndpointDecl, RelationshipDecl};
 use crate::property::PropertyDecl;
-use crate::read::Spanned;
+use crate::reader::Spanned;
 use crate::scope::{Meaning, Scope};
 
 impl<'a> Check<'a, '_> {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use windlass_source::Severity;
 
-use super::{Said, policies, values};
+use super::context::Said;
+use super::{policies, values};
 use crate::codes;
 use crate::cycle;
 use crate::resource::ResourceDescriptor;

@@ -7,19 +7,31 @@ use windlass_model::template::InstanceField;
 use windlass_model::{ComponentName, PropertyName};
 use windlass_source::{Diagnostic, Severity, suggest_unique};
 
-use super::{Check, Said};
+use super::context::{Check, Said};
 use crate::codes;
 use crate::document::{Component, Descriptor};
 use crate::property::{Properties, PropertyDecl};
 use crate::property_types::{DataTypes, TYPES, is_known, misfits};
-use crate::read::did_you_mean;
-use crate::scope::{Has, Meaning, Scope, quoted};
+use crate::scope::{Has, Meaning, Scope};
+use crate::suggest::{did_you_mean, quoted};
 use crate::template::{Reference, Value};
 
 /// Maximum number of added properties whose names are compared with the declared ones.
 const SEARCHES: usize = 1000;
 
 impl<'a> Check<'a, '_> {
+    pub(super) fn properties(&mut self, properties: &'a Properties, scope: Scope<'_>) {
+        for decl in properties.values() {
+            self.declaration(decl, scope);
+        }
+    }
+
+    fn declaration(&mut self, decl: &'a PropertyDecl, scope: Scope<'_>) {
+        for value in decl.values() {
+            self.value(value, scope);
+        }
+    }
+
     pub(super) fn value(&mut self, value: &'a Value, scope: Scope<'_>) {
         value.for_each_reference(&mut |reference| self.reference(reference, scope));
     }

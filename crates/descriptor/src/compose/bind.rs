@@ -1,31 +1,19 @@
 //! Converts values to templates: binds every `${…}` to its element, and turns sensitive literals into
 //! secrets.
 
-use std::sync::Arc;
-
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 use windlass_model::assembly::Property;
 use windlass_model::{ComponentName, ElementName, Part, PropertyName, Template};
 use windlass_secret::{SecretRef, Sensitive};
-use windlass_source::{Source, Span};
+use windlass_source::Span;
 
-use super::Composer;
+use super::composer::Composer;
+use super::frame::Binder;
 use crate::property::{Properties, PropertyDecl};
-use crate::read::origin;
-use crate::scope::{Meaning, Scope};
+use crate::reader::origin;
+use crate::scope::Meaning;
 use crate::template::{Segment, Value, ValueKind};
-
-/// The scope in which a value is bound.
-#[derive(Clone, Copy)]
-pub(super) struct Binder<'s> {
-    pub(super) scope: Scope<'s>,
-    pub(super) source: &'s Arc<Source>,
-    /// Element whose properties `${x}` reads, and whose components `${c.x}` names.
-    pub(super) owner: &'s ElementName,
-    /// Element that `${instance.…}` means.
-    pub(super) instance: &'s ElementName,
-}
 
 impl Composer<'_> {
     /// Binds a property section.

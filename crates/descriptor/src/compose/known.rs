@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use windlass_model::template::InstanceField;
 use windlass_model::{ElementName, Part, PropertyName, Template};
 
-use super::Composer;
+use super::composer::Composer;
 
 /// Maximum bytes of such a text: properties that double each other grow exponentially.
 const LONGEST: usize = 64 << 10;

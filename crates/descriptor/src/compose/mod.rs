@@ -6,50 +6,38 @@
 //! topology: they become secrets.
 
 mod bind;
+mod composer;
+mod frame;
+mod index;
 mod known;
 mod parameters;
 mod policy;
 mod reference;
+mod request;
 mod size;
 mod whole;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use serde_json::Value as Json;
-use windlass_model::assembly::{
-    Element, ElementKind, Endpoint, Operation, Property, Referent, Relationship, Topology,
-};
+use windlass_model::assembly::{Element, ElementKind, Endpoint, Property, Relationship, Topology};
 use windlass_model::name::RelationshipName;
-use windlass_model::policy::Policy;
-use windlass_model::{
-    AssemblyName, ComponentName, DescriptorName, ElementName, OperationName, Origin, PropertyName,
-    Transitions,
-};
+use windlass_model::{ComponentName, DescriptorName, ElementName, Origin, PropertyName};
 use windlass_secret::{SecretRef, Sensitive};
-use windlass_source::{Code, Diagnostic, Diagnostics, Place, Source, Span};
+use windlass_source::{Diagnostic, Diagnostics, Place};
 
-use crate::catalog::Catalog;
 use crate::check::{Missing, check, many_nodes};
 use crate::codes;
-use crate::document::{
-    AssemblyDescriptor, Component, Descriptor, EndpointDecl, ReferenceType, RelationshipDecl,
-};
+use crate::document::{AssemblyDescriptor, Component, Descriptor, EndpointDecl, RelationshipDecl};
 use crate::property::PropertyDecl;
-use crate::read::{Spanned, origin};
+use crate::reader::{Spanned, origin};
 use crate::resource::ResourceDescriptor;
 use crate::scope::Scope;
-use bind::Binder;
+use composer::Composer;
+use frame::{Binder, Frame, Seat, own_operations};
 pub(crate) use parameters::refused;
-use reference::Index;
-
-/// Maximum number of elements of an assembly.
-pub const MAX_ELEMENTS: usize = 200_000;
-
-/// Default maximum number of elements that result from `quantity`, `cluster` and repeatedly nested
-/// assemblies. It exists because a file of three lines can ask for any number.
-pub const MAX_NODES: usize = 10_000;
+pub use request::{Existing, MAX_ELEMENTS, MAX_NODES, Offered, ReferenceRequest, Request, Search};
 
 /// Base allowance, in bytes, for copied properties of multiplied elements.
 const COPIED: usize = 64 << 20;
@@ -62,135 +50,6 @@ const PROPERTY_WEIGHT: usize = 256;
 
 /// Maximum nesting depth of assemblies.
 pub const MAX_NESTING: usize = 64;
-
-/// Returns the operations of a resource, which run on the resource itself.
-fn own_operations(resource: &ResourceDescriptor, seat: &ElementName) -> IndexMap<OperationName, Operation> {
-    let own = |name: &OperationName| Operation { element: seat.clone(), operation: name.clone() };
-    resource.operations.keys().map(|name| (name.clone(), own(name))).collect()
-}
-
-/// An existing instance that references may resolve to.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Existing {
-    /// Descriptor of the instance.
-    pub descriptor: DescriptorName,
-    /// Name of the instance.
-    pub name: String,
-    /// Properties of the instance.
-    pub properties: BTreeMap<String, Json>,
-    /// Names of the properties that are secret.
-    pub sensitive: BTreeSet<String>,
-    /// Identity that a reference to it records.
-    pub referent: Referent,
-    /// Operations that relationships may call on it.
-    pub operations: Offered,
-    /// Reason why no reference may resolve to it, as a sentence fragment: `it is going down`.
-    pub unfit: Option<String>,
-}
-
-impl Existing {
-    /// Creates an instance that a project lists.
-    pub fn listed(descriptor: DescriptorName, name: String, properties: BTreeMap<String, Json>) -> Self {
-        let referent = Referent::Listed(name.clone());
-        Self {
-            descriptor,
-            name,
-            properties,
-            sensitive: BTreeSet::new(),
-            referent,
-            operations: Offered::Nothing,
-            unfit: None,
-        }
-    }
-}
-
-/// The operations that relationships may call on an existing instance.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Offered {
-    /// No operations.
-    Nothing,
-    /// The operations that another assembly promotes, each with the resource that has it.
-    Promoted(IndexMap<OperationName, Operation>),
-    /// The operations of its descriptor in the catalog: the package runs on the instance itself.
-    OfDescriptor,
-}
-
-/// The search criteria of a reference.
-#[derive(Debug, Clone)]
-pub struct ReferenceRequest {
-    /// Element of the reference.
-    pub element: ElementName,
-    /// Type, with the accepted versions.
-    pub kind: ReferenceType,
-    /// Required properties of the instance: `name`, location, and all others given.
-    pub properties: BTreeMap<PropertyName, Sensitive<String>>,
-    /// Newest accepted resource of the catalog that has `queries`: its drivers can search for the instance.
-    pub queries: Option<DescriptorName>,
-    /// The matching instance, if there is exactly one.
-    pub found: Option<Existing>,
-    /// Whether nothing matches, and a promised search is still to come.
-    pub pending: bool,
-    /// Place of the type.
-    pub place: Place,
-}
-
-/// The input of a composition.
-#[derive(Clone, Copy)]
-pub struct Request<'a> {
-    /// Name of the assembly instance.
-    pub name: &'a AssemblyName,
-    /// Values of its properties. Text is literal: a `${…}` in it has no meaning.
-    pub parameters: &'a BTreeMap<String, Json>,
-    /// Source of descriptors.
-    pub catalog: &'a dyn Catalog,
-    /// Instances that references may resolve to.
-    pub existing: &'a [Existing],
-    /// Earlier results of references. As long as an earlier result matches, it is kept, even if others match
-    /// too.
-    pub bound: &'a BTreeMap<ElementName, Referent>,
-    /// State of the search for references with `queries`.
-    pub search: Search<'a>,
-    /// Maximum number of elements that result from `quantity`, `cluster` and nested assemblies. [`MAX_NODES`]
-    /// unless a project sets it; [`MAX_ELEMENTS`] is the upper limit.
-    pub nodes: usize,
-}
-
-impl<'a> Request<'a> {
-    /// Creates a request for a new assembly without parameters and without a search.
-    pub fn new(
-        name: &'a AssemblyName,
-        parameters: &'a BTreeMap<String, Json>,
-        catalog: &'a dyn Catalog,
-    ) -> Self {
-        static NOTHING: BTreeMap<ElementName, Referent> = BTreeMap::new();
-        let (existing, search) = (&[][..], Search::Never);
-        Self { name, parameters, catalog, existing, bound: &NOTHING, search, nodes: MAX_NODES }
-    }
-
-    /// Sets the instances that references may resolve to.
-    #[must_use]
-    pub fn existing(self, existing: &'a [Existing]) -> Self {
-        Self { existing, ..self }
-    }
-
-    /// Sets the maximum number of elements that result from `quantity`, `cluster` and nested assemblies.
-    #[must_use]
-    pub fn nodes(self, nodes: usize) -> Self {
-        Self { nodes, ..self }
-    }
-}
-
-/// The search by drivers for references that no known instance matches.
-#[derive(Debug, Clone, Copy)]
-pub enum Search<'a> {
-    /// No search: a reference without a match is an error.
-    Never,
-    /// A search follows, also in other assemblies: a reference without a match is
-    /// [pending](ReferenceRequest::pending).
-    Later,
-    /// The search is complete: the results for each reference, or the reason why the search failed.
-    Done(&'a BTreeMap<ElementName, Result<Vec<Existing>, String>>),
-}
 
 /// The result of a composition.
 #[derive(Debug, Clone)]
@@ -235,115 +94,7 @@ fn weight_of(descriptor: &Descriptor, decl: &Component) -> usize {
     all.map(|decl| PROPERTY_WEIGHT + decl.effective().map_or(0, |value| value.span.len())).sum()
 }
 
-struct Composer<'a> {
-    request: Request<'a>,
-    /// Places of the names of parameters.
-    given_at: BTreeMap<String, Place>,
-    diagnostics: Diagnostics,
-    elements: Vec<Element>,
-    places: HashMap<ElementName, usize>,
-    relationships: Vec<Relationship>,
-    policies: Vec<Policy>,
-    references: Vec<ReferenceRequest>,
-    secrets: BTreeMap<SecretRef, Sensitive<String>>,
-    resources: BTreeSet<DescriptorName>,
-    /// Sources of all examined descriptors, by name.
-    sources: BTreeMap<String, Arc<Source>>,
-    examined: BTreeSet<DescriptorName>,
-    /// Assemblies that are being composed, outermost first.
-    inside: Vec<DescriptorName>,
-    /// Required parameters without a value.
-    missing: BTreeSet<PropertyName>,
-    /// Groups whose lowest node's value is read, with the place of the reference.
-    lowest: BTreeSet<(ElementName, Place)>,
-    /// Whether the limit of elements is exceeded.
-    full: bool,
-    /// Number of elements that no text declares: nodes after the first, and the content of a repeated
-    /// assembly.
-    multiplied: usize,
-    /// Bytes of properties from descriptors that were used before.
-    copied: usize,
-    /// Descriptors that were used.
-    used: HashSet<DescriptorName>,
-    /// Assemblies that were nested.
-    nested: HashSet<DescriptorName>,
-    /// Number of enclosing nodes and nested assemblies that are repetitions.
-    repeated: usize,
-    /// Index of the instances that references may resolve to.
-    index: Option<Index<'a>>,
-}
-
-/// An assembly with its element.
-#[derive(Clone, Copy)]
-struct Frame<'f> {
-    assembly: &'f Arc<AssemblyDescriptor>,
-    owner: &'f ElementName,
-}
-
-impl<'f> Frame<'f> {
-    /// Returns the binder for values that the assembly declares for `instance`.
-    fn binder(self, instance: &'f ElementName) -> Binder<'f> {
-        let scope = Scope::assembly(self.assembly);
-        Binder { scope, source: &self.assembly.source, owner: self.owner, instance }
-    }
-}
-
-/// The position of an element in the tree.
-struct Seat {
-    name: ElementName,
-    parent: Option<ElementName>,
-    component: Option<ComponentName>,
-    index: Option<u32>,
-}
-
-impl Seat {
-    fn element(self, kind: ElementKind, descriptor: DescriptorName) -> Element {
-        Element {
-            name: self.name,
-            kind,
-            parent: self.parent,
-            component: self.component,
-            index: self.index,
-            descriptor,
-            properties: IndexMap::new(),
-            transitions: Transitions::default(),
-            operations: IndexMap::new(),
-            metrics: IndexMap::new(),
-            cluster: None,
-            referent: None,
-            origin: None,
-        }
-    }
-}
-
-impl<'a> Composer<'a> {
-    fn new(request: Request<'a>) -> Self {
-        Self {
-            request,
-            given_at: BTreeMap::new(),
-            diagnostics: Diagnostics::new(),
-            elements: Vec::new(),
-            places: HashMap::new(),
-            relationships: Vec::new(),
-            policies: Vec::new(),
-            references: Vec::new(),
-            secrets: BTreeMap::new(),
-            resources: BTreeSet::new(),
-            sources: BTreeMap::new(),
-            examined: BTreeSet::new(),
-            inside: Vec::new(),
-            missing: BTreeSet::new(),
-            lowest: BTreeSet::new(),
-            full: false,
-            multiplied: 0,
-            copied: 0,
-            used: HashSet::new(),
-            nested: HashSet::new(),
-            repeated: 0,
-            index: None,
-        }
-    }
-
+impl Composer<'_> {
     fn finish(mut self) -> Composed {
         self.warn_of_many_nodes();
         self.diagnostics.sort();
@@ -366,20 +117,6 @@ impl<'a> Composer<'a> {
                 let name = group.as_str().rsplit("__").next().unwrap_or_default();
                 self.diagnostics.push(many_nodes(name).at(place));
             }
-        }
-    }
-
-    /// Reports an error, unless an error was already reported at an overlapping place.
-    fn error(&mut self, source: &Arc<Source>, code: Code, span: Span, message: impl Into<String>) {
-        let follows =
-            self.diagnostics.iter().filter(|said| said.is_error()).filter_map(Diagnostic::place).any(
-                |said| {
-                    let at = said.span();
-                    Arc::ptr_eq(said.source(), source) && at.start < span.end && span.start < at.end
-                },
-            );
-        if !follows {
-            self.diagnostics.push(Diagnostic::error(code, message).at(source.place(span)));
         }
     }
 
@@ -411,11 +148,6 @@ impl<'a> Composer<'a> {
         }
         let seat = Seat { name: owner, parent: None, component: None, index: None };
         self.assembly(assembly, &name.value, seat, properties);
-    }
-
-    fn push(&mut self, element: Element) {
-        self.places.insert(element.name.clone(), self.elements.len());
-        self.elements.push(element);
     }
 
     fn assembly(

@@ -4,12 +4,11 @@ use serde_json::Value;
 use windlass_model::PropertyName;
 use windlass_source::{Diagnostic, Place, Severity, nearest};
 
-use super::Composer;
+use super::composer::Composer;
 use crate::codes;
 use crate::document::AssemblyDescriptor;
 use crate::property::PropertyDecl;
-use crate::read::did_you_mean;
-use crate::scope::quoted;
+use crate::suggest::{did_you_mean, quoted};
 
 impl Composer<'_> {
     /// Checks the given parameters, and that none is missing.

@@ -6,12 +6,12 @@ use windlass_model::assembly::{ElementKind, Property};
 use windlass_model::name::MetricName;
 use windlass_model::policy::{Metric, MetricKind, MetricSource, Policy, PolicyKind};
 
-use super::bind::Binder;
-use super::{Composer, Frame};
+use super::composer::Composer;
+use super::frame::{Binder, Frame};
 use crate::check::Thresholds;
 use crate::codes;
 use crate::metric::PolicyDecl;
-use crate::read::origin;
+use crate::reader::origin;
 use crate::resource::ResourceDescriptor;
 use crate::scope::Scope;
 

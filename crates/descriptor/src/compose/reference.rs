@@ -1,46 +1,29 @@
 //! Resolves references to existing instances: exactly one must match.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 use windlass_model::assembly::{Element, ElementKind, Operation, Property, Referent};
-use windlass_model::name::DescriptorKind;
 use windlass_model::resolve::text_of;
 use windlass_model::template::End;
-use windlass_model::{AssemblyName, ComponentName, DescriptorName, ElementName, OperationName, PropertyName};
+use windlass_model::{ComponentName, DescriptorName, ElementName, OperationName, PropertyName};
 use windlass_secret::Sensitive;
 use windlass_source::{Diagnostic, Place, Severity};
 
+use super::composer::Composer;
+use super::frame::{Frame, Seat, own_operations};
+use super::index::Index;
 use super::known::{Known, Unknown};
-use super::{Composer, Existing, Frame, Offered, ReferenceRequest, Search, Seat, own_operations};
-use crate::check::newest;
+use super::request::{Existing, Offered, ReferenceRequest, Search};
+use crate::catalog::newest;
 use crate::codes;
 use crate::document::{Descriptor, ReferenceDecl, ReferenceType, RelationshipDecl};
-use crate::read::{did_you_mean, origin};
-use crate::scope::quoted;
+use crate::reader::origin;
+use crate::suggest::{did_you_mean, quoted};
 
 /// The required properties of an instance.
 type Wanted = BTreeMap<PropertyName, Known>;
-
-/// An index of the instances by the criteria that references have.
-#[derive(Default)]
-pub(super) struct Index<'r> {
-    of_kind: HashMap<(DescriptorKind, &'r AssemblyName), Vec<&'r Existing>>,
-    of_name: HashMap<(DescriptorKind, &'r AssemblyName, &'r str), Vec<&'r Existing>>,
-}
-
-impl<'r> Index<'r> {
-    fn new(existing: &'r [Existing]) -> Self {
-        let mut index = Self::default();
-        for thing in existing {
-            let (kind, name) = (thing.descriptor.kind, &thing.descriptor.name);
-            index.of_kind.entry((kind, name)).or_default().push(thing);
-            index.of_name.entry((kind, name, &thing.name)).or_default().push(thing);
-        }
-        index
-    }
-}
 
 impl<'r> Composer<'r> {
     pub(super) fn reference(&mut self, frame: Frame<'_>, name: &ComponentName, decl: &ReferenceDecl) {

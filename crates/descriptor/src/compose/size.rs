@@ -3,8 +3,9 @@
 use windlass_model::ElementName;
 use windlass_model::assembly::Cluster;
 
+use super::composer::Composer;
+use super::frame::Frame;
 use super::known::Unknown;
-use super::{Composer, Frame};
 use crate::check::Bounds;
 use crate::codes;
 use crate::document::{ClusterDecl, Component};

@@ -7,11 +7,10 @@ use windlass_model::assembly::{Element, ElementKind, Origin};
 use windlass_model::{ElementName, Part, PropertyName, Template};
 use windlass_source::{Diagnostic, Diagnostics, Place, Severity, Source, Span};
 
-use super::Composer;
+use super::composer::Composer;
 use crate::codes;
 use crate::cycle::{self, Graph};
-use crate::read::did_you_mean;
-use crate::scope::quoted;
+use crate::suggest::{did_you_mean, quoted};
 
 /// Maximum bytes of a value with all references replaced: properties that double each other grow
 /// exponentially.

@@ -2,10 +2,10 @@
 
 use windlass_source::{Entry, Mapping, Node};
 
-use super::{Body, Item};
+use super::item::{Body, Item};
 use crate::document::Descriptor;
 use crate::keys;
-use crate::read::canonical as meant;
+use crate::reader::canonical as meant;
 
 /// The position of a value, which determines the meaning of its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 use windlass_source::quote;
 
-use super::{Body, Item};
+use super::item::{Body, Item};
 
 /// Writes a document; `length` is the expected size in bytes.
 pub(crate) fn write(item: &Item, length: usize) -> String {

@@ -15,8 +15,9 @@ use windlass_source::{Diagnostics, LoadOptions, Node, Place, Reading, Source, lo
 
 use crate::check::{Missing, check};
 use crate::compose::{Request, refused};
-use crate::document::{AssemblyDescriptor, Descriptor, read};
+use crate::document::{AssemblyDescriptor, Descriptor};
 use crate::emit::{Body, Fill, Item, Position, canonical, root, write};
+use crate::read::read;
 use crate::template::{Segment, Value, ValueKind};
 use values::{Found, Spot, Values};
 

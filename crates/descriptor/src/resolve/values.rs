@@ -17,7 +17,7 @@ use crate::document::{
 };
 use crate::emit::Position;
 use crate::property::{Properties, PropertyDecl};
-use crate::read::Spanned;
+use crate::reader::Spanned;
 use crate::scope::{Meaning, Scope};
 use crate::template::{Reference, Segment, Value, ValueKind};
 

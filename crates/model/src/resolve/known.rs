@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{Answer, ResolveError};
+use super::answer::Answer;
+use super::error::ResolveError;
 use crate::references::Key;
 
 /// The state of a property. It is small, because a large assembly has one for each property.

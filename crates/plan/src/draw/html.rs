@@ -1,6 +1,6 @@
 //! The HTML page: the picture, and the details of a node after a click.
 
-use super::Drawing;
+use super::drawing::Drawing;
 use super::svg::{escaped, write};
 
 /// The page's script. It inserts text as text only, and sends no request.

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Drawing, Group};
+use super::drawing::{Drawing, Group};
 
 /// The space between a frame and its content, and between nested frames, in pixels.
 pub(super) const MARGIN: u32 = 10;

@@ -1,8 +1,8 @@
 //! Positions in pixels: the last step of the [layout](super::layout).
 
-use super::Drawing;
+use super::drawing::Drawing;
+use super::geometry::{CHAR, GAP_X, Item, Layout, PAD, Place, number};
 use super::lanes::{Frame, Lanes, MARGIN};
-use super::layout::{CHAR, GAP_X, Item, Layout, PAD, Place, number};
 
 /// The items in their columns, with the positions and sizes of columns.
 pub(super) struct Columns<'a> {

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::layout::{LINE, PAD, Place, layout};
-use super::{Drawing, Line, Shape};
+use super::drawing::{Drawing, Line, Shape};
+use super::geometry::{LINE, PAD, Place};
+use super::layout::layout;
 
 /// The style sheet of the picture, which the HTML page also contains.
 pub(crate) const STYLE: &str = "text{font:13px ui-sans-serif,system-ui,sans-serif;fill:#1c2733}\

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Drawing, Line, Shape};
+use super::drawing::{Drawing, Line, Shape};
 
 /// Writes a drawing as JSON.
 pub(crate) fn json(drawing: &Drawing) -> String {

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::options::{DuplicateKeys, LoadOptions, MergeKeys};
 use super::report::Report;
-use super::{DuplicateKeys, LoadOptions, MergeKeys};
 use crate::node::by_key;
 use crate::{Diagnostic, Entry, Key, Kind, Mapping, Node, Severity, Source, Style, codes};
 

@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
+use super::loaded::Loaded;
+use super::options::LoadOptions;
 use super::tree::{Stop, Tree};
-use super::{LoadOptions, Loaded};
 use crate::{Diagnostic, Scalar, Source, Span, Style, codes};
 
 /// Reads one JSON document, up to its first error.

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::entries;
+use super::options::{Limits, LoadOptions};
 use super::report::Report;
-use super::{Limits, LoadOptions, entries};
 use crate::{Diagnostic, Diagnostics, Entry, Key, Kind, Node, Scalar, Severity, Source, Span, Style, codes};
 
 /// A signal that a limit was exceeded and reading must stop. The diagnostic is already recorded.

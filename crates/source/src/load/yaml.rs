@@ -8,11 +8,11 @@ use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span as Mark, Structu
 
 pub(super) use granit_parser::ErrorKind;
 
-use super::LoadOptions;
 use super::draft::Draft;
+use super::options::{Limits, LoadOptions};
 use super::tree::{Stop, Tree};
 use crate::invisible::{is_false_blank, is_invisible};
-use crate::{Diagnostics, Limits, Node, Scalar, Source, Span, Style};
+use crate::{Diagnostics, Node, Scalar, Source, Span, Style};
 
 /// The result of one round of reading.
 #[derive(Default)]

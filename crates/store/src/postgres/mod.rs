@@ -49,7 +49,7 @@ use self::connect::Address;
 use self::leases::Rules;
 use self::pool::Connections;
 use self::statements::Statements;
-use self::writer::{Order, Work, WriterTask};
+use self::writer::{Order, Work, WriterTask, tell};
 use crate::batch::Batch;
 use crate::error::StoreError;
 use crate::fence::Fence;
@@ -152,11 +152,6 @@ impl PostgresStore {
             Err(TrySendError::Closed(_)) => Box::pin(std::future::ready(Err(StoreError::Closed))),
         }
     }
-}
-
-/// Announces the last event, unless a later one was announced.
-fn tell(last: &watch::Sender<Seq>, seq: Seq) {
-    last.send_if_modified(|known| *known < seq && std::mem::replace(known, seq) != seq);
 }
 
 /// Number of connections that change single rows.

@@ -27,7 +27,7 @@ use super::limits::ANSWER;
 use super::pool::{ATTEMPTS, PAUSE};
 use super::statements::Statements;
 use super::xact::{self, Fate, Xact};
-use super::{apply, leases, tell};
+use super::{apply, leases};
 use crate::batch::Batch;
 use crate::error::StoreError;
 use crate::fence::Fence;
@@ -270,4 +270,9 @@ async fn within<T>(address: &Address, answer: impl Future<Output = Outcome<T>>) 
         Ok(outcome) => outcome,
         Err(_) => Err(address.silent().into()),
     }
+}
+
+/// Announces the last event, unless a later one was announced.
+pub(super) fn tell(last: &watch::Sender<Seq>, seq: Seq) {
+    last.send_if_modified(|known| *known < seq && std::mem::replace(known, seq) != seq);
 }

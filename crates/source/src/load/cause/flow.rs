@@ -2,8 +2,9 @@
 
 use super::line::{Line, Unclosed, closer, unclosed};
 use super::scalar::quote;
-use super::{Cause, ErrorKind, Site, edit};
+use super::site::{Cause, Site, edit};
 use crate::codes;
+use crate::load::yaml::ErrorKind;
 
 /// Recognises a `${reference}` without quotes.
 pub(super) fn reference(site: &Site<'_>) -> Option<Cause> {

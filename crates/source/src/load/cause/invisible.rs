@@ -4,17 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::super::draft::Draft;
 use crate::invisible::{is_false_blank, is_invisible, name};
+use crate::load::draft::Draft;
 use crate::{Diagnostic, Diagnostics, Edit, Fix, Severity, Source, Span, codes};
 
 /// Reports invisible characters outside of the given ranges, one diagnostic for each kind. Removes the
 /// harmful ones from the draft, which must be the original text.
-pub(in super::super) fn invisible(
-    source: &Arc<Source>,
-    draft: &mut Draft<'_>,
-    quoted: &[Range<usize>],
-) -> Diagnostics {
+pub(crate) fn invisible(source: &Arc<Source>, draft: &mut Draft<'_>, quoted: &[Range<usize>]) -> Diagnostics {
     let found = find(source.text(), quoted);
     let hindering = found.iter().filter(|((severity, _), _)| *severity == Severity::Error);
     let repair: Vec<Edit> = hindering.flat_map(|(_, edits)| edits.clone()).collect();

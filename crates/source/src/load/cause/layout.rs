@@ -1,8 +1,9 @@
 //! Layout mistakes: tabs, colons, comments, indentation.
 
 use super::line::Line;
-use super::{Cause, ErrorKind, Site, edit};
+use super::site::{Cause, Site, edit};
 use crate::codes;
+use crate::load::yaml::ErrorKind;
 
 /// Recognises a tab as indentation.
 pub(super) fn tab(site: &Site<'_>) -> Option<Cause> {

@@ -1,8 +1,9 @@
 //! Mistakes inside a scalar: colons, quotes, escapes, characters that must be quoted.
 
 use super::line::{Unclosed, unclosed};
-use super::{Cause, ErrorKind, Site, edit};
+use super::site::{Cause, Site, edit};
 use crate::codes;
+use crate::load::yaml::ErrorKind;
 
 /// Recognises a colon and a space inside unquoted text: `type: resource:: c_streamer::1.0`.
 pub(super) fn colon_in_text(site: &Site<'_>) -> Option<Cause> {

@@ -1,0 +1,75 @@
+//! Positions in the tree of elements, and the scopes in which values are bound there.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use windlass_model::assembly::{Element, ElementKind, Operation};
+use windlass_model::{ComponentName, DescriptorName, ElementName, OperationName, Transitions};
+use windlass_source::Source;
+
+use crate::document::AssemblyDescriptor;
+use crate::resource::ResourceDescriptor;
+use crate::scope::Scope;
+
+/// The scope in which a value is bound.
+#[derive(Clone, Copy)]
+pub(super) struct Binder<'s> {
+    pub(super) scope: Scope<'s>,
+    pub(super) source: &'s Arc<Source>,
+    /// Element whose properties `${x}` reads, and whose components `${c.x}` names.
+    pub(super) owner: &'s ElementName,
+    /// Element that `${instance.…}` means.
+    pub(super) instance: &'s ElementName,
+}
+
+/// An assembly with its element.
+#[derive(Clone, Copy)]
+pub(super) struct Frame<'f> {
+    pub(super) assembly: &'f Arc<AssemblyDescriptor>,
+    pub(super) owner: &'f ElementName,
+}
+
+impl<'f> Frame<'f> {
+    /// Returns the binder for values that the assembly declares for `instance`.
+    pub(super) fn binder(self, instance: &'f ElementName) -> Binder<'f> {
+        let scope = Scope::assembly(self.assembly);
+        Binder { scope, source: &self.assembly.source, owner: self.owner, instance }
+    }
+}
+
+/// The position of an element in the tree.
+pub(super) struct Seat {
+    pub(super) name: ElementName,
+    pub(super) parent: Option<ElementName>,
+    pub(super) component: Option<ComponentName>,
+    pub(super) index: Option<u32>,
+}
+
+impl Seat {
+    pub(super) fn element(self, kind: ElementKind, descriptor: DescriptorName) -> Element {
+        Element {
+            name: self.name,
+            kind,
+            parent: self.parent,
+            component: self.component,
+            index: self.index,
+            descriptor,
+            properties: IndexMap::new(),
+            transitions: Transitions::default(),
+            operations: IndexMap::new(),
+            metrics: IndexMap::new(),
+            cluster: None,
+            referent: None,
+            origin: None,
+        }
+    }
+}
+
+/// Returns the operations of a resource, which run on the resource itself.
+pub(super) fn own_operations(
+    resource: &ResourceDescriptor,
+    seat: &ElementName,
+) -> IndexMap<OperationName, Operation> {
+    let own = |name: &OperationName| Operation { element: seat.clone(), operation: name.clone() };
+    resource.operations.keys().map(|name| (name.clone(), own(name))).collect()
+}

@@ -1,0 +1,27 @@
+//! An index of the instances that references may resolve to.
+
+use std::collections::HashMap;
+
+use windlass_model::AssemblyName;
+use windlass_model::name::DescriptorKind;
+
+use super::request::Existing;
+
+/// An index of the instances by the criteria that references have.
+#[derive(Default)]
+pub(super) struct Index<'r> {
+    pub(super) of_kind: HashMap<(DescriptorKind, &'r AssemblyName), Vec<&'r Existing>>,
+    pub(super) of_name: HashMap<(DescriptorKind, &'r AssemblyName, &'r str), Vec<&'r Existing>>,
+}
+
+impl<'r> Index<'r> {
+    pub(super) fn new(existing: &'r [Existing]) -> Self {
+        let mut index = Self::default();
+        for thing in existing {
+            let (kind, name) = (thing.descriptor.kind, &thing.descriptor.name);
+            index.of_kind.entry((kind, name)).or_default().push(thing);
+            index.of_name.entry((kind, name, &thing.name)).or_default().push(thing);
+        }
+        index
+    }
+}

@@ -1,0 +1,143 @@
+//! The input of a composition, and the references that it resolves.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use indexmap::IndexMap;
+use serde_json::Value as Json;
+use windlass_model::assembly::{Operation, Referent};
+use windlass_model::{AssemblyName, DescriptorName, ElementName, OperationName, PropertyName};
+use windlass_secret::Sensitive;
+use windlass_source::Place;
+
+use crate::catalog::Catalog;
+use crate::document::ReferenceType;
+
+/// Maximum number of elements of an assembly.
+pub const MAX_ELEMENTS: usize = 200_000;
+
+/// Default maximum number of elements that result from `quantity`, `cluster` and repeatedly nested
+/// assemblies. It exists because a file of three lines can ask for any number.
+pub const MAX_NODES: usize = 10_000;
+
+/// An existing instance that references may resolve to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Existing {
+    /// Descriptor of the instance.
+    pub descriptor: DescriptorName,
+    /// Name of the instance.
+    pub name: String,
+    /// Properties of the instance.
+    pub properties: BTreeMap<String, Json>,
+    /// Names of the properties that are secret.
+    pub sensitive: BTreeSet<String>,
+    /// Identity that a reference to it records.
+    pub referent: Referent,
+    /// Operations that relationships may call on it.
+    pub operations: Offered,
+    /// Reason why no reference may resolve to it, as a sentence fragment: `it is going down`.
+    pub unfit: Option<String>,
+}
+
+impl Existing {
+    /// Creates an instance that a project lists.
+    pub fn listed(descriptor: DescriptorName, name: String, properties: BTreeMap<String, Json>) -> Self {
+        let referent = Referent::Listed(name.clone());
+        Self {
+            descriptor,
+            name,
+            properties,
+            sensitive: BTreeSet::new(),
+            referent,
+            operations: Offered::Nothing,
+            unfit: None,
+        }
+    }
+}
+
+/// The operations that relationships may call on an existing instance.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Offered {
+    /// No operations.
+    Nothing,
+    /// The operations that another assembly promotes, each with the resource that has it.
+    Promoted(IndexMap<OperationName, Operation>),
+    /// The operations of its descriptor in the catalog: the package runs on the instance itself.
+    OfDescriptor,
+}
+
+/// The search criteria of a reference.
+#[derive(Debug, Clone)]
+pub struct ReferenceRequest {
+    /// Element of the reference.
+    pub element: ElementName,
+    /// Type, with the accepted versions.
+    pub kind: ReferenceType,
+    /// Required properties of the instance: `name`, location, and all others given.
+    pub properties: BTreeMap<PropertyName, Sensitive<String>>,
+    /// Newest accepted resource of the catalog that has `queries`: its drivers can search for the instance.
+    pub queries: Option<DescriptorName>,
+    /// The matching instance, if there is exactly one.
+    pub found: Option<Existing>,
+    /// Whether nothing matches, and a promised search is still to come.
+    pub pending: bool,
+    /// Place of the type.
+    pub place: Place,
+}
+
+/// The input of a composition.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// Name of the assembly instance.
+    pub name: &'a AssemblyName,
+    /// Values of its properties. Text is literal: a `${…}` in it has no meaning.
+    pub parameters: &'a BTreeMap<String, Json>,
+    /// Source of descriptors.
+    pub catalog: &'a dyn Catalog,
+    /// Instances that references may resolve to.
+    pub existing: &'a [Existing],
+    /// Earlier results of references. As long as an earlier result matches, it is kept, even if others match
+    /// too.
+    pub bound: &'a BTreeMap<ElementName, Referent>,
+    /// State of the search for references with `queries`.
+    pub search: Search<'a>,
+    /// Maximum number of elements that result from `quantity`, `cluster` and nested assemblies. [`MAX_NODES`]
+    /// unless a project sets it; [`MAX_ELEMENTS`] is the upper limit.
+    pub nodes: usize,
+}
+
+impl<'a> Request<'a> {
+    /// Creates a request for a new assembly without parameters and without a search.
+    pub fn new(
+        name: &'a AssemblyName,
+        parameters: &'a BTreeMap<String, Json>,
+        catalog: &'a dyn Catalog,
+    ) -> Self {
+        static NOTHING: BTreeMap<ElementName, Referent> = BTreeMap::new();
+        let (existing, search) = (&[][..], Search::Never);
+        Self { name, parameters, catalog, existing, bound: &NOTHING, search, nodes: MAX_NODES }
+    }
+
+    /// Sets the instances that references may resolve to.
+    #[must_use]
+    pub fn existing(self, existing: &'a [Existing]) -> Self {
+        Self { existing, ..self }
+    }
+
+    /// Sets the maximum number of elements that result from `quantity`, `cluster` and nested assemblies.
+    #[must_use]
+    pub fn nodes(self, nodes: usize) -> Self {
+        Self { nodes, ..self }
+    }
+}
+
+/// The search by drivers for references that no known instance matches.
+#[derive(Debug, Clone, Copy)]
+pub enum Search<'a> {
+    /// No search: a reference without a match is an error.
+    Never,
+    /// A search follows, also in other assemblies: a reference without a match is
+    /// [pending](ReferenceRequest::pending).
+    Later,
+    /// The search is complete: the results for each reference, or the reason why the search failed.
+    Done(&'a BTreeMap<ElementName, Result<Vec<Existing>, String>>),
+}

@@ -1,0 +1,409 @@
+//! Reads nodes as typed parts: reports every problem, and keeps the readable parts.
+
+use std::fmt::Display;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use windlass_model::name::NameError;
+use windlass_model::version::VersionError;
+use windlass_model::{ComponentName, Origin};
+use windlass_source::{
+    Code, Diagnostic, Diagnostics, Entry, Fix, Key, Mapping, Node, Place, Severity, Source, Span, suggest,
+    suggest_within,
+};
+
+use crate::codes;
+use crate::suggest::{did_you_mean, quoted};
+use crate::surroundings::Surroundings;
+
+/// A value with its span.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spanned<T> {
+    /// The value.
+    pub value: T,
+    /// Span of the value.
+    pub span: Span,
+}
+
+/// Misspellings of keys in real descriptors, with the correct keys.
+const KEY_SPELLINGS: &[(&str, &str)] = &[
+    ("descripion", "description"),
+    ("descriptiomn", "description"),
+    ("desciption", "description"),
+    ("read_only", "read-only"),
+    ("readOnly", "read-only"),
+    ("readonly", "read-only"),
+    ("require", "required"),
+    ("publication_period", "publication-period"),
+    ("template_type", "template-type"),
+    ("source_state", "source-state"),
+    ("target_state", "target-state"),
+    ("source_state_modifier", "source-state-modifier"),
+    ("target_state_modifier", "target-state-modifier"),
+    ("source_capabilities", "source-capabilities"),
+    ("target_requirements", "target-requirements"),
+    ("source_operation", "source-operation"),
+    ("source_metric", "source-metric"),
+    ("initial_quantity", "initial-quantity"),
+    ("minimum_nodes", "minimum-nodes"),
+    ("maximum_nodes", "maximum-nodes"),
+    ("scaling_increment", "scaling-increment"),
+    ("default_driver", "default-driver"),
+    ("infrastructure_type", "infrastructure-type"),
+    ("private_properties", "private-properties"),
+    ("entry_schema", "entry-schema"),
+    ("data_types", "data-types"),
+    ("derived_from", "derived-from"),
+];
+
+/// Maximum edit distance of a misspelling; beyond it another word may be meant.
+pub(crate) const EDITS: usize = 2;
+
+/// Maximum number of unknown keys of a document that are compared with known ones. Further ones count as
+/// other words.
+const COMPARED: usize = 50_000;
+
+/// Returns the key for a known misspelling, and other keys unchanged.
+pub(crate) fn canonical(key: &str) -> &str {
+    KEY_SPELLINGS.iter().find(|(spelling, _)| *spelling == key).map_or(key, |(_, meant)| meant)
+}
+
+/// A reader for the nodes of one source.
+pub(crate) struct Reader<'a> {
+    pub(crate) source: &'a Arc<Source>,
+    pub(crate) around: &'a Surroundings,
+    pub(crate) diagnostics: &'a mut Diagnostics,
+    /// Number of unknown keys that may still be compared.
+    comparisons: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(
+        source: &'a Arc<Source>,
+        around: &'a Surroundings,
+        diagnostics: &'a mut Diagnostics,
+    ) -> Self {
+        Self { source, around, diagnostics, comparisons: COMPARED }
+    }
+}
+
+impl Reader<'_> {
+    pub(crate) fn place(&self, span: Span) -> Place {
+        self.source.place(span)
+    }
+
+    pub(crate) fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {
+        self.say(Severity::Error, |source| Diagnostic::error(code, message).at(source.place(span)));
+    }
+
+    pub(crate) fn warning(&mut self, code: Code, span: Span, message: impl Into<String>) {
+        self.say(Severity::Warning, |source| Diagnostic::warning(code, message).at(source.place(span)));
+    }
+
+    /// Reports a problem. The diagnostic is created only if the limit for its severity is not reached.
+    pub(crate) fn say(&mut self, severity: Severity, make: impl FnOnce(&Arc<Source>) -> Diagnostic) {
+        if !self.diagnostics.leaves_out(severity) {
+            self.diagnostics.push(make(self.source));
+        }
+    }
+
+    /// Reads a mapping; `None` for null, and for other nodes, which are reported.
+    pub(crate) fn mapping<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n Mapping> {
+        match node.as_mapping() {
+            Some(mapping) => Some(mapping),
+            None if node.is_null() => None,
+            None => {
+                self.wrong_sort(node, what, "a mapping");
+                None
+            }
+        }
+    }
+
+    pub(crate) fn wrong_sort(&mut self, node: &Node, what: &str, expected: &str) {
+        let message = format!("{what} must be {expected}, and this is {}", node.describe());
+        self.error(codes::WRONG_SORT, node.span(), message);
+    }
+
+    /// Reads the text of a scalar.
+    pub(crate) fn text(&mut self, node: &Node, what: &str) -> Option<Spanned<String>> {
+        match node.as_str() {
+            Some(_) if node.is_null() => None,
+            Some(text) => Some(Spanned { value: text.to_owned(), span: node.span() }),
+            None => {
+                self.wrong_sort(node, what, "text");
+                None
+            }
+        }
+    }
+
+    /// Parses text as a validated value.
+    pub(crate) fn parse_text<T>(&mut self, text: &str, span: Span, code: Code) -> Option<Spanned<T>>
+    where
+        T: FromStr,
+        T::Err: Display,
+    {
+        match text.parse() {
+            Ok(value) => Some(Spanned { value, span }),
+            Err(error) => {
+                self.error(code, span, error.to_string());
+                None
+            }
+        }
+    }
+
+    /// Reports a word that is not in a closed set, with the nearest one.
+    pub(crate) fn bad_word(&mut self, code: Code, text: &Spanned<String>, message: &str, words: &[&str]) {
+        self.say(Severity::Error, |source| {
+            let diagnostic = Diagnostic::error(code, message).at(source.place(text.span));
+            did_you_mean(diagnostic, &text.value, words.iter().copied())
+        });
+    }
+
+    pub(crate) fn key<T>(&mut self, key: &Key, code: Code) -> Option<Spanned<T>>
+    where
+        T: FromStr,
+        T::Err: Display,
+    {
+        self.parse_text(key.text(), key.span(), code)
+    }
+
+    /// Reads a flag; `yes` and `no` are accepted too.
+    pub(crate) fn flag(&mut self, node: &Node, what: &str) -> bool {
+        match node.as_str().map(str::to_ascii_lowercase).as_deref() {
+            Some("true" | "yes" | "on") => true,
+            Some("false" | "no" | "off") => false,
+            _ if node.is_null() => false,
+            _ => {
+                self.error(codes::BAD_FLAG, node.span(), format!("{what} must be `true` or `false`"));
+                false
+            }
+        }
+    }
+
+    /// Reports every key that is not in `known`: a misspelling is an error, another word a warning. A known
+    /// misspelling counts as its correct key.
+    pub(crate) fn unknown_keys(&mut self, mapping: &Mapping, known: &[&str], what: &str) {
+        for entry in mapping.entries().iter().filter(|entry| !known.contains(&entry.key.text())) {
+            let severity = self.severity(entry.key.text(), known);
+            self.unknown_key(severity, &entry.key, mapping, known, what);
+        }
+    }
+
+    /// Reports every key that is not in `known` as an error.
+    pub(crate) fn wrong_keys(&mut self, mapping: &Mapping, known: &[&str], what: &str) {
+        for entry in mapping.entries().iter().filter(|entry| !known.contains(&entry.key.text())) {
+            self.unknown_key(Severity::Error, &entry.key, mapping, known, what);
+        }
+    }
+
+    /// Reports unknown keys of an entry that has `properties`. The help for a key that looks like a property
+    /// says that it belongs there.
+    pub(crate) fn entry_keys(&mut self, mapping: &Mapping, known: &[&str], what: &str, entry_name: &str) {
+        for entry in mapping.entries().iter().filter(|entry| !known.contains(&entry.key.text())) {
+            let key = entry.key.text();
+            let severity = self.severity(key, known);
+            let is_misplaced =
+                severity == Severity::Warning && home(key).is_none() && property_like(&entry.value);
+            if !is_misplaced {
+                self.unknown_key(severity, &entry.key, mapping, known, what);
+                continue;
+            }
+            self.say(severity, |source| {
+                let message = format!(
+                    "`{key}` looks like a property, and stands outside `properties` of {entry_name}; it is ignored"
+                );
+                let diagnostic = Diagnostic::warning(codes::MISPLACED_KEY, message)
+                    .at(source.place(entry.key.span()))
+                    .help("move it below `properties`");
+                match mapping.entry("properties") {
+                    Some(there) => diagnostic.related(source.place(there.key.span()), "it belongs here"),
+                    None => diagnostic,
+                }
+            });
+        }
+    }
+
+    /// Returns the severity of an unknown key: a misspelling is an error, another word a warning.
+    fn severity(&mut self, key: &str, known: &[&str]) -> Severity {
+        if is_spelling(key, known) || self.comparisons == 0 {
+            return Severity::Warning;
+        }
+        self.comparisons -= 1;
+        match suggest_within(key, known.iter().copied(), EDITS) {
+            Some(_) => Severity::Error,
+            None => Severity::Warning,
+        }
+    }
+
+    /// Reports an invalid name, with the nearest valid form of the part that is wrong.
+    pub(crate) fn bad_name(&mut self, code: Code, text: &Spanned<String>, error: &NameError) {
+        if self.diagnostics.leaves_out(Severity::Error) {
+            return;
+        }
+        let diagnostic = Diagnostic::error(code, error.to_string()).at(self.place(text.span));
+        let diagnostic = match error {
+            NameError::Kind(kind) => did_you_mean(diagnostic, kind, ["assembly", "resource"]),
+            NameError::Version(VersionError::Version(version)) => {
+                let bare = version.trim_start_matches(['v', 'V']);
+                match bare.parse::<windlass_model::version::Version>() {
+                    Ok(_) => did_you_mean(diagnostic, version, [bare]),
+                    Err(_) => diagnostic,
+                }
+            }
+            _ => diagnostic,
+        };
+        let is_template = ["[[", "{{"].iter().any(|open| text.value.contains(open));
+        let help = "a placeholder of a template means nothing here: fill the template in first";
+        let diagnostic = if is_template { diagnostic.help(help) } else { diagnostic };
+        self.diagnostics.push(diagnostic);
+    }
+
+    fn unknown_key(&mut self, severity: Severity, key: &Key, there: &Mapping, known: &[&str], what: &str) {
+        let (word, span) = (key.text(), key.span());
+        self.say(severity, |source| {
+            let diagnostic = |said: String| match severity {
+                Severity::Error => Diagnostic::error(codes::UNKNOWN_KEY, said).at(source.place(span)),
+                _ => Diagnostic::warning(codes::UNKNOWN_KEY, said).at(source.place(span)),
+            };
+            let meant = canonical(word);
+            if is_spelling(word, known) {
+                if there.get(meant).is_some() {
+                    return diagnostic(format!("`{word}` is ignored, since `{meant}` is there too"))
+                        .help("remove one of the two");
+                }
+                return diagnostic(format!("`{word}` is read as `{meant}`"))
+                    .help(format!("write `{meant}`"))
+                    .fix(Fix::replace(format!("write `{meant}`"), span, meant));
+            }
+            let diagnostic = diagnostic(match severity {
+                Severity::Error => format!("{what} has no `{word}`"),
+                _ => format!("{what} has no `{word}`; it is ignored"),
+            });
+            let near = suggest(word, known.iter().copied());
+            if let Some(taken) = near.filter(|near| there.get(near).is_some()) {
+                return diagnostic.help(format!("`{taken}` is there already; remove one of the two"));
+            }
+            let diagnostic = did_you_mean(diagnostic, word, known.iter().copied());
+            match home(word) {
+                _ if diagnostic.help.is_some() => diagnostic,
+                Some(home) => diagnostic.help(format!("it belongs {home}")),
+                None if severity == Severity::Error => diagnostic.help(format!("it has {}", quoted(known))),
+                None => diagnostic,
+            }
+        });
+    }
+}
+
+/// Tells whether a key is a known misspelling of one of `known`.
+fn is_spelling(key: &str, known: &[&str]) -> bool {
+    let meant = canonical(key);
+    meant != key && known.contains(&meant)
+}
+
+/// Tells whether a value has the form of a property: a mapping with a `value` or the like.
+fn property_like(node: &Node) -> bool {
+    let is_of_property = |key: &str| matches!(canonical(key), "value" | "default" | "read-only" | "required");
+    node.as_mapping().is_some_and(|body| body.keys().any(is_of_property))
+}
+
+/// Returns the proper place of a misplaced key of the language.
+fn home(key: &str) -> Option<&'static str> {
+    Some(match canonical(key) {
+        "initial-quantity" | "minimum-nodes" | "maximum-nodes" | "scaling-increment" => {
+            "below `cluster` of a component"
+        }
+        "quantity" | "cluster" => "into an entry of `composition`",
+        "source-operation" => "into an entry of `operations` of an assembly",
+        "source-metric" => "into an entry of `metrics` of an assembly",
+        "publication-period" => "into an entry of `metrics`",
+        "source-capabilities"
+        | "target-requirements"
+        | "source-state"
+        | "target-state"
+        | "source-state-modifier"
+        | "target-state-modifier" => "into an entry of `relationships`",
+        "composition" | "references" | "relationships" => "at the top of an assembly descriptor",
+        "lifecycle" | "default-driver" | "infrastructure" | "queries" => {
+            "at the top of a resource descriptor"
+        }
+        "drivers" => "below a transition or operation; for all of them there is `default-driver`",
+        "infrastructure-type" => "below `selector` of a driver",
+        "required" | "read-only" | "volatile" | "entry-schema" => "into an entry of `properties`",
+        _ => return None,
+    })
+}
+
+/// Returns the value of a key or of a known misspelling of it.
+pub(crate) fn get<'n>(mapping: &'n Mapping, key: &str) -> Option<&'n Node> {
+    // A misspelling has the same first letter, so most keys are skipped.
+    let near = |found: &str| found.as_bytes().first() == key.as_bytes().first();
+    let misspelled = |entry: &&Entry| near(entry.key.text()) && canonical(entry.key.text()) == key;
+    mapping.get(key).or_else(|| mapping.entries().iter().find(misspelled).map(|entry| &entry.value))
+}
+
+/// Converts the start of a span to the form that records use.
+pub(crate) fn origin(source: &Arc<Source>, span: Span) -> Origin {
+    let position = source.position(span.start);
+    Origin { file: source.shared_name(), line: number(position.line), column: number(position.column) }
+}
+
+fn number(position: usize) -> u32 {
+    u32::try_from(position).unwrap_or(u32::MAX)
+}
+
+/// An entry of a section: the place of its key, and its body.
+pub(crate) struct Body<'n> {
+    pub(crate) name: String,
+    pub(crate) name_span: Span,
+    pub(crate) node: &'n Node,
+}
+
+/// Reads a section whose keys are names.
+pub(crate) fn section<K, V>(
+    reader: &mut Reader<'_>,
+    root: &Mapping,
+    key: &str,
+    code: windlass_source::Code,
+    read: impl Fn(&mut Reader<'_>, &Body<'_>) -> V,
+) -> IndexMap<K, V>
+where
+    K: FromStr + std::hash::Hash + Eq,
+    K::Err: std::fmt::Display,
+{
+    let Some(mapping) = get(root, key).and_then(|node| reader.mapping(node, &format!("`{key}`"))) else {
+        return IndexMap::new();
+    };
+    let mut entries = IndexMap::with_capacity(mapping.len());
+    for entry in mapping.entries() {
+        let body =
+            Body { name: entry.key.text().to_owned(), name_span: entry.key.span(), node: &entry.value };
+        let value = read(reader, &body);
+        if let Some(name) = reader.key::<K>(&entry.key, code) {
+            entries.insert(name.value, value);
+        }
+    }
+    entries
+}
+
+/// Reads `component.name`.
+pub(crate) fn dotted<N: FromStr>(
+    reader: &mut Reader<'_>,
+    text: &Spanned<String>,
+    code: Code,
+    rule: &str,
+) -> Option<Spanned<(ComponentName, N)>> {
+    let parts = text.value.split_once('.');
+    let parsed = parts.and_then(|(component, name)| Some((component.parse().ok()?, name.parse().ok()?)));
+    if parsed.is_none() {
+        reader.error(code, text.span, rule);
+    }
+    parsed.map(|value| Spanned { value, span: text.span })
+}
+
+/// Reads a section of which only the names matter.
+pub(crate) fn names(reader: &mut Reader<'_>, root: &Mapping, key: &str) -> IndexMap<String, Span> {
+    let mapping = get(root, key).and_then(|node| reader.mapping(node, &format!("`{key}`")));
+    let entries = mapping.map(Mapping::entries).unwrap_or_default();
+    entries.iter().map(|entry| (entry.key.text().to_owned(), entry.key.span())).collect()
+}

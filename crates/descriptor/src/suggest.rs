@@ -1,0 +1,49 @@
+//! Suggestions in diagnostics: the nearest valid name, and lists of names.
+
+use windlass_source::{Diagnostic, Fix, Place, Span, nearest};
+
+/// Adds the nearest valid name to a diagnostic, if one is near. If it is the only one, and the wrong name
+/// occurs at the diagnostic's place, it also adds a fix. So set the place first.
+pub(crate) fn did_you_mean<'a>(
+    diagnostic: Diagnostic,
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Diagnostic {
+    let Some((near, unique)) = nearest(name, candidates) else { return diagnostic };
+    let diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+    match diagnostic.place().and_then(|place| word_in(place, name)).filter(|_| unique) {
+        Some(span) => diagnostic.fix(Fix::replace(format!("write `{near}`"), span, near)),
+        None => diagnostic,
+    }
+}
+
+/// Returns the span of a word in the text of a place, if it occurs there exactly once.
+fn word_in(place: &Place, word: &str) -> Option<Span> {
+    let text = place.text();
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    let mut found = text.match_indices(word).filter(|(at, _)| {
+        let before = text[..*at].chars().next_back();
+        let after = text[at + word.len()..].chars().next();
+        !before.is_some_and(is_word) && !after.is_some_and(is_word)
+    });
+    let (at, _) = found.next().filter(|_| !word.is_empty())?;
+    if found.next().is_some() {
+        return None;
+    }
+    let start = place.span().start + u32::try_from(at).ok()?;
+    Some(Span::new(start, start + u32::try_from(word.len()).ok()?))
+}
+
+/// Lists names; of many only the first few.
+pub(crate) fn quoted(names: &[&str]) -> String {
+    const SHOWN: usize = 8;
+    let mut shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    if names.len() > SHOWN {
+        shown.push(format!("{} more", names.len() - SHOWN));
+    }
+    match shown.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}

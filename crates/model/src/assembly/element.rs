@@ -1,0 +1,115 @@
+//! The elements of an assembly.
+
+use std::fmt;
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use super::property::{Origin, Property};
+use crate::name::{
+    AssemblyName, ComponentName, DescriptorName, ElementName, MetricName, OperationName, PropertyName,
+};
+use crate::policy::Metric;
+use crate::state::{Transition, Transitions};
+
+/// The kind of an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ElementKind {
+    /// A composition: the root, or one nested in it. Its state is the lowest state of its children.
+    Assembly,
+    /// The nodes of a cluster, or of a quantity above one. Its state is the lowest state of its nodes.
+    Group,
+    /// A part that a driver manages.
+    Resource,
+    /// An existing instance. It is always Active.
+    Reference,
+}
+
+/// The object that a reference refers to, by the source in which it was found.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Referent {
+    /// An entry of the project, by its name.
+    Listed(String),
+    /// Another assembly of the store.
+    Assembly(AssemblyName),
+    /// An object that a driver discovered, by its natural id.
+    Found(String),
+}
+
+impl fmt::Display for Referent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listed(name) => write!(f, "`{name}` of the project"),
+            Self::Assembly(name) => write!(f, "the assembly `{name}`"),
+            Self::Found(id) => write!(f, "`{id}`, which was found"),
+        }
+    }
+}
+
+/// An element of an assembly.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Element {
+    /// The full name.
+    pub name: ElementName,
+    /// The kind.
+    pub kind: ElementKind,
+    /// The element that contains it; none for the root.
+    pub parent: Option<ElementName>,
+    /// Its entry in the composition or in the references of the parent.
+    pub component: Option<ComponentName>,
+    /// Its number within its group, from 1; none outside of groups.
+    pub index: Option<u32>,
+    /// The name of its descriptor.
+    pub descriptor: DescriptorName,
+    /// Its properties, in the order of declaration.
+    pub properties: IndexMap<PropertyName, Property>,
+    /// The transitions that its resource declares, in lifecycle order.
+    pub transitions: Transitions,
+    /// The operations that can be called on it, each with the resource that executes it.
+    pub operations: IndexMap<OperationName, Operation>,
+    /// The metrics that it publishes. An assembly has the metrics that it promotes.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub metrics: IndexMap<MetricName, Metric>,
+    /// The size limits of a cluster; none for other elements.
+    pub cluster: Option<Cluster>,
+    /// The object that a reference refers to; none for other elements, or if it was not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub referent: Option<Referent>,
+    /// The place of its declaration.
+    pub origin: Option<Origin>,
+}
+
+impl Element {
+    /// Tells whether the resource declares `transition`.
+    pub fn declares(&self, transition: Transition) -> bool {
+        self.transitions.contains(transition)
+    }
+
+    /// Tells whether the resource has the state `Created`, because it declares Create or Delete.
+    pub fn has_created(&self) -> bool {
+        self.transitions.has_created()
+    }
+}
+
+/// The target of an element's operation: the resource itself, or a part that it was promoted from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Operation {
+    /// The resource that executes the operation.
+    pub element: ElementName,
+    /// The operation's name on that resource.
+    pub operation: OperationName,
+}
+
+/// The size limits of a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cluster {
+    /// The minimum number of nodes.
+    pub minimum: u32,
+    /// The maximum number of nodes; none means no limit.
+    pub maximum: Option<u32>,
+    /// The number of nodes that one scaling adds or removes.
+    pub increment: u32,
+}

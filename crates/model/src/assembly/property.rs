@@ -1,0 +1,60 @@
+//! A property of an element, and the place of a declaration.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::template::Template;
+
+/// The place of a declaration: file, line and column.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Origin {
+    /// The file, as the user named it. All declarations of one file share the name.
+    #[serde(with = "shared_text")]
+    pub file: Arc<str>,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column in characters, from 1.
+    pub column: u32,
+}
+
+/// Serializes shared text. The `rc` feature of serde does the same, but would be forced on embedders.
+mod shared_text {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(text)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<str>, D::Error> {
+        String::deserialize(deserializer).map(Arc::from)
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// A property of an element.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "the flags of the language, each on its own")]
+pub struct Property {
+    /// The value; none if nothing gives one. For example, a driver publishes the value later.
+    pub value: Option<Template>,
+    /// Whether only the element itself gives the value: from its descriptor or its driver.
+    pub read_only: bool,
+    /// Whether the value may change while the element is Active.
+    pub volatile: bool,
+    /// Whether the value is stored sealed and shown as `***`.
+    pub sensitive: bool,
+    /// Whether only the element itself can read it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub private: bool,
+    /// The place of its declaration.
+    pub origin: Option<Origin>,
+}

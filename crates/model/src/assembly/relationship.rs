@@ -1,0 +1,136 @@
+//! The relationships of an assembly, with the operations that create and cease them.
+
+use std::fmt;
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use super::property::{Origin, Property};
+use crate::name::{ElementName, OperationName, PropertyName, RelationshipName};
+use crate::state::{Modifier, State};
+use crate::template::End;
+
+/// A relationship between two lists of elements.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Relationship {
+    /// Its name in the assembly.
+    pub name: RelationshipName,
+    /// The assembly element that declares it.
+    pub assembly: ElementName,
+    /// The elements that have the capability: resources, groups, assemblies or references.
+    pub sources: Vec<Endpoint>,
+    /// The elements that have the requirement: resources, groups or assemblies.
+    pub targets: Vec<Endpoint>,
+    /// The minimum state of the source.
+    pub source_state: State,
+    /// Whether the relationship is created before or after the source reaches its state.
+    pub source_modifier: Modifier,
+    /// The minimum state of the target.
+    pub target_state: State,
+    /// Whether the relationship is created before or after the target reaches its state.
+    pub target_modifier: Modifier,
+    /// The values that its operations receive.
+    pub properties: IndexMap<PropertyName, Property>,
+    /// The operations that create it, in call order.
+    pub create: Vec<OperationCall>,
+    /// The operations that cease it, in call order.
+    pub cease: Vec<OperationCall>,
+    /// The place of its declaration.
+    pub origin: Option<Origin>,
+}
+
+impl Relationship {
+    /// Returns the operations of `cease` that undo the operation at index `at` of `create`.
+    ///
+    /// If `create` and `cease` call an end equally often, the nth operation of `cease` undoes the nth of
+    /// `create`. If not, all operations of `cease` on that end undo all operations of `create` on it. They
+    /// are returned for the first of these, because it is undone last. If `create` does not call that end,
+    /// they are returned for the first operation of `create`.
+    pub fn undo_of(&self, at: usize) -> Vec<OperationCall> {
+        let of_end = |list: &[OperationCall], end: End| -> Vec<usize> {
+            list.iter().enumerate().filter(|(_, call)| call.end == end).map(|(at, _)| at).collect()
+        };
+        let first_undone = |place: usize| {
+            let end = self.cease[place].end;
+            let (made, ended) = (of_end(&self.create, end), of_end(&self.cease, end));
+            if made.len() == ended.len() {
+                ended.iter().position(|ended| *ended == place).map_or(0, |nth| made[nth])
+            } else {
+                made.first().copied().unwrap_or(0)
+            }
+        };
+        let own = (0..self.cease.len()).filter(|place| first_undone(*place) == at);
+        own.map(|place| self.cease[place].clone()).collect()
+    }
+}
+
+/// One end of a relationship, as the descriptor declares it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Endpoint {
+    /// The element.
+    pub element: ElementName,
+    /// The name of the capability or requirement; none for a bare reference.
+    pub capability: Option<String>,
+}
+
+/// An operation that a relationship calls on one of its ends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperationCall {
+    /// The end.
+    pub end: End,
+    /// The operation's name.
+    pub operation: OperationName,
+}
+
+impl fmt::Display for OperationCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.end, self.operation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn calls(list: &[&str]) -> Vec<OperationCall> {
+        let call = |text: &&str| {
+            let (end, operation) = text.split_once('.').unwrap();
+            let end = if end == "source" { End::Source } else { End::Target };
+            OperationCall { end, operation: operation.parse().unwrap() }
+        };
+        list.iter().map(call).collect()
+    }
+
+    fn undo(create: &[&str], cease: &[&str]) -> Vec<String> {
+        let relationship = Relationship {
+            name: "r".parse().unwrap(),
+            assembly: "t".parse().unwrap(),
+            sources: Vec::new(),
+            targets: Vec::new(),
+            source_state: State::Active,
+            source_modifier: Modifier::Post,
+            target_state: State::Active,
+            target_modifier: Modifier::Pre,
+            properties: IndexMap::new(),
+            create: calls(create),
+            cease: calls(cease),
+            origin: None,
+        };
+        let of = |at| -> Vec<String> { relationship.undo_of(at).iter().map(ToString::to_string).collect() };
+        (0..create.len()).map(|at| of(at).join(" ")).collect()
+    }
+
+    #[test]
+    fn what_undoes_an_operation_is_of_its_end_and_at_its_place() {
+        assert_eq!(
+            undo(&["target.Add", "source.Add"], &["target.Remove", "source.Remove"]),
+            ["target.Remove", "source.Remove"]
+        );
+        assert_eq!(undo(&["target.A", "target.B"], &["target.X", "target.Y"]), ["target.X", "target.Y"]);
+        assert_eq!(undo(&["source.A", "target.B"], &["target.Y"]), ["", "target.Y"]);
+        assert_eq!(undo(&["source.A", "target.B"], &["target.X", "target.Y"]), ["", "target.X target.Y"]);
+        assert_eq!(undo(&["target.A", "target.B"], &["target.Z"]), ["target.Z", ""]);
+        assert_eq!(undo(&["source.A"], &["target.Z"]), ["target.Z"]);
+        assert_eq!(undo(&["source.A"], &[]), [""]);
+    }
+}

@@ -1,0 +1,256 @@
+//! The topology of an assembly: its elements, relationships and policies, with the positions of their names.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::BuildHasher;
+
+use hashbrown::DefaultHashBuilder;
+use hashbrown::hash_table::{Entry, HashTable};
+use serde::{Deserialize, Serialize};
+use windlass_secret::SecretRef;
+
+use super::element::{Element, ElementKind, Referent};
+use super::relationship::Relationship;
+use crate::links::Links;
+use crate::name::{AssemblyName, ElementName, RelationshipName};
+use crate::policy::Policy;
+use crate::references::References;
+
+/// A desired assembly: all elements and relationships, bound.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "TopologyData", into = "TopologyData")]
+pub struct Topology {
+    data: TopologyData,
+    places: Places,
+    /// For each element, the positions of the elements directly inside it.
+    children: Links<u32>,
+    references: References,
+    /// The positions of the relationships, by the assembly that declares them.
+    relationships: HashMap<ElementName, HashMap<RelationshipName, usize>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct TopologyData {
+    version: u32,
+    name: AssemblyName,
+    elements: Vec<Element>,
+    relationships: Vec<Relationship>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    policies: Vec<Policy>,
+}
+
+/// The positions of elements, by their names.
+///
+/// The table has positions only, and the names stay in the elements. So a look-up in a large assembly stays
+/// in the processor's caches.
+#[derive(Clone, Default)]
+struct Places {
+    table: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+}
+
+impl std::fmt::Debug for Places {
+    /// Writes only the length: the hashes differ between processes, and the rest follows from the elements.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Places").field("len", &self.table.len()).finish_non_exhaustive()
+    }
+}
+
+impl Places {
+    /// Collects the positions of elements. If two have the same name, the later one is found.
+    fn of(elements: &[Element]) -> Self {
+        let mut places =
+            Self { table: HashTable::with_capacity(elements.len()), hasher: DefaultHashBuilder::default() };
+        let Self { table, hasher } = &mut places;
+        for (at, element) in (0_u32..).zip(elements) {
+            let name = |at: u32| &elements[at as usize].name;
+            let is_same = |other: &u32| *name(*other) == element.name;
+            match table.entry(hasher.hash_one(&element.name), is_same, |at| hasher.hash_one(name(*at))) {
+                Entry::Occupied(mut entry) => *entry.get_mut() = at,
+                Entry::Vacant(entry) => drop(entry.insert(at)),
+            }
+        }
+        places
+    }
+
+    fn get(&self, elements: &[Element], name: &ElementName) -> Option<u32> {
+        let is_it = |at: &u32| elements[*at as usize].name == *name;
+        self.table.find(self.hasher.hash_one(name), is_it).copied()
+    }
+}
+
+impl PartialEq for Topology {
+    fn eq(&self, other: &Self) -> bool {
+        self.data == other.data
+    }
+}
+
+impl Eq for Topology {}
+
+/// The version of the format of a topology.
+const VERSION: u32 = 1;
+
+impl TryFrom<TopologyData> for Topology {
+    type Error = String;
+
+    fn try_from(data: TopologyData) -> Result<Self, String> {
+        match data.version {
+            VERSION => Ok(Self::of(data)),
+            other => Err(format!(
+                "a topology of version {other} can't be read; this program reads version {VERSION}"
+            )),
+        }
+    }
+}
+
+impl Topology {
+    fn of(data: TopologyData) -> Self {
+        let places = Places::of(&data.elements);
+        let parents: Vec<(u32, u32)> = (0..)
+            .zip(&data.elements)
+            .filter_map(|(at, element)| Some((places.get(&data.elements, element.parent.as_ref()?)?, at)))
+            .collect();
+        let children = Links::group(data.elements.len(), parents.into_iter());
+        let references = References::of(&data.elements, |name| places.get(&data.elements, name));
+        let mut relationships: HashMap<_, HashMap<_, _>> = HashMap::new();
+        for (at, relationship) in data.relationships.iter().enumerate() {
+            let of_assembly = relationships.entry(relationship.assembly.clone()).or_default();
+            of_assembly.insert(relationship.name.clone(), at);
+        }
+        Self { data, places, children, references, relationships }
+    }
+}
+
+impl From<Topology> for TopologyData {
+    fn from(topology: Topology) -> Self {
+        topology.data
+    }
+}
+
+impl Topology {
+    /// Creates a topology. The root is the first element, and parents come before their children.
+    pub fn new(name: AssemblyName, elements: Vec<Element>, relationships: Vec<Relationship>) -> Self {
+        Self::of(TopologyData { version: VERSION, name, elements, relationships, policies: Vec::new() })
+    }
+
+    /// Adds policies, in the order of declaration.
+    #[must_use]
+    pub fn with_policies(mut self, policies: impl IntoIterator<Item = Policy>) -> Self {
+        self.data.policies.extend(policies);
+        self
+    }
+
+    /// Returns the assembly's name.
+    pub fn name(&self) -> &AssemblyName {
+        &self.data.name
+    }
+
+    /// Replaces the names of secrets in all values.
+    pub fn rename_secrets(&mut self, names: &BTreeMap<SecretRef, SecretRef>) {
+        if names.is_empty() {
+            return;
+        }
+        let elements = self.data.elements.iter_mut().map(|element| &mut element.properties);
+        let relationships = self.data.relationships.iter_mut().map(|of| &mut of.properties);
+        let policies = self.data.policies.iter_mut().map(|policy| &mut policy.properties);
+        for properties in elements.chain(relationships).chain(policies) {
+            for value in properties.values_mut().filter_map(|property| property.value.as_mut()) {
+                value.rename_secrets(names);
+            }
+        }
+    }
+
+    /// Returns all elements. The root is the first, and parents come before their children.
+    pub fn elements(&self) -> &[Element] {
+        &self.data.elements
+    }
+
+    /// Returns all relationships, in the order of declaration.
+    pub fn relationships(&self) -> &[Relationship] {
+        &self.data.relationships
+    }
+
+    /// Returns all policies: those of assemblies for their parts, and those of each resource for itself.
+    pub fn policies(&self) -> &[Policy] {
+        &self.data.policies
+    }
+
+    /// Finds a relationship by the assembly that declares it, and its name in that assembly.
+    pub fn relationship(&self, assembly: &ElementName, name: &str) -> Option<&Relationship> {
+        self.relationships.get(assembly)?.get(name).map(|at| &self.data.relationships[*at])
+    }
+
+    /// Returns the root element.
+    pub fn root(&self) -> Option<&Element> {
+        self.data.elements.first()
+    }
+
+    /// Finds an element by its full name.
+    pub fn get(&self, name: &ElementName) -> Option<&Element> {
+        self.position(name).map(|at| &self.data.elements[at])
+    }
+
+    /// Returns the position of an element in [`Topology::elements`].
+    pub fn position(&self, name: &ElementName) -> Option<usize> {
+        self.places.get(&self.data.elements, name).map(|at| at as usize)
+    }
+
+    /// Returns the references of the property values.
+    pub(crate) fn references(&self) -> &References {
+        &self.references
+    }
+
+    /// Returns the elements directly inside `name`, in the order of declaration.
+    pub fn children(&self, name: &ElementName) -> impl Iterator<Item = &Element> {
+        let places = self.places.get(&self.data.elements, name).map_or(&[][..], |at| self.children.of(at));
+        places.iter().map(|at| &self.data.elements[*at as usize])
+    }
+
+    /// Returns the other assemblies that elements of this one refer to.
+    pub fn referenced(&self) -> BTreeSet<AssemblyName> {
+        let referents = self.elements().iter().filter_map(|element| element.referent.as_ref());
+        let assembly = |referent: &Referent| match referent {
+            Referent::Assembly(name) => Some(name.clone()),
+            _ => None,
+        };
+        referents.filter_map(assembly).collect()
+    }
+
+    /// Returns the elements of an endpoint: the nodes of a group, or else the element itself.
+    pub fn nodes<'a>(&'a self, name: &ElementName) -> Vec<&'a Element> {
+        match self.get(name) {
+            Some(element) if element.kind == ElementKind::Group => self.children(name).collect(),
+            Some(element) => vec![element],
+            None => Vec::new(),
+        }
+    }
+
+    /// Returns the resources at or below `name`. The state of `name` follows from their states.
+    pub fn leaves<'a>(&'a self, name: &ElementName) -> Vec<&'a Element> {
+        let mut leaves = Vec::new();
+        let mut open: Vec<u32> = self.places.get(&self.data.elements, name).into_iter().collect();
+        while let Some(at) = open.pop() {
+            let element = &self.data.elements[at as usize];
+            match element.kind {
+                ElementKind::Resource => leaves.push(element),
+                ElementKind::Reference => {}
+                ElementKind::Assembly | ElementKind::Group => open.extend(self.children.of(at).iter().rev()),
+            }
+        }
+        leaves
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_topology_of_another_version_is_refused() {
+        let topology = Topology::new("t".parse().unwrap(), Vec::new(), Vec::new());
+        let text = serde_json::to_string(&topology).unwrap();
+        let newer = text.replace(r#""version":1"#, r#""version":2"#);
+        let error = serde_json::from_str::<Topology>(&newer).unwrap_err().to_string();
+        assert_eq!(error, "a topology of version 2 can't be read; this program reads version 1");
+        assert_eq!(serde_json::from_str::<Topology>(&text).unwrap(), topology);
+    }
+}

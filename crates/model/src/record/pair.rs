@@ -1,0 +1,122 @@
+//! Pairs: relationships between two nodes, with the progress of their operations.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use windlass_secret::SecretRef;
+
+use crate::assembly::OperationCall;
+use crate::clock::Timestamp;
+use crate::name::{ElementName, PropertyName, RelationshipName};
+
+/// The key of a pair: a relationship between two nodes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct PairKey {
+    /// The assembly element that declares the relationship.
+    pub assembly: ElementName,
+    /// The relationship.
+    pub relationship: RelationshipName,
+    /// The source node.
+    pub source: ElementName,
+    /// The target node.
+    pub target: ElementName,
+}
+
+impl PairKey {
+    /// Returns a name for display: the relationship, its source and its target.
+    pub fn named(&self) -> String {
+        format!("{}, {} → {}", self.relationship, self.source.local(), self.target.local())
+    }
+}
+
+/// The record of a pair: a relationship between two nodes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PairRecord {
+    /// The relationship and the two nodes.
+    pub key: PairKey,
+    /// Whether it is created.
+    pub created: bool,
+    /// The number of completed operations of the next create or cease.
+    pub progress: u32,
+    /// The called operations of an incomplete creation, in call order. Either the creation is resumed, or
+    /// they are undone in reverse order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub begun: Vec<Begun>,
+    /// Whether the last called operation failed or was interrupted, and may have had effects. In an
+    /// incomplete creation, that is the last one of `begun`. For a created pair, it is the next ceasing
+    /// operation.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_doubt: bool,
+    /// The operations that cease it, from the version for which it was created. None if it is not created, or
+    /// if they were not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cease: Option<Vec<OperationCall>>,
+    /// The time of the last change of this record.
+    pub since: Timestamp,
+    /// The values with which the creating operations were called; none if unknown. The ceasing operations use
+    /// the same values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given: Option<BTreeMap<PropertyName, Given>>,
+}
+
+impl PairRecord {
+    /// Creates the record of a pair without any called operation.
+    pub fn new(key: PairKey, since: Timestamp) -> Self {
+        let (begun, in_doubt) = (Vec::new(), false);
+        Self { key, created: false, progress: 0, begun, in_doubt, cease: None, since, given: None }
+    }
+
+    /// Tells whether it is not created, but creating operations have run or may have run.
+    pub fn is_half_made(&self) -> bool {
+        !self.created && (self.progress > 0 || !self.begun.is_empty())
+    }
+
+    /// Tells whether it is created, but ceasing operations have run or may have run.
+    pub fn is_half_ended(&self) -> bool {
+        self.created && (self.progress > 0 || self.in_doubt)
+    }
+
+    /// Tells whether it exists, possibly in part.
+    pub fn is_there(&self) -> bool {
+        self.created || self.is_half_made()
+    }
+}
+
+/// A called operation of an incomplete creation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Begun {
+    /// The operation.
+    pub operation: OperationCall,
+    /// The operations that remain to undo it, in call order. They are of the version for which it was called.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undo: Vec<OperationCall>,
+}
+
+/// A value with which an operation was called.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Given {
+    /// A value that is not sensitive.
+    Plain(Value),
+    /// A sensitive value, sealed as JSON under this name.
+    Secret(SecretRef),
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_pair_of_an_older_windlass_is_read_and_says_nothing_of_its_values() {
+        let old = json!({
+            "key": {"assembly": "t", "relationship": "r", "source": "t__a", "target": "t__b"},
+            "created": true, "progress": 0, "since": 0,
+        });
+        let pair: PairRecord = serde_json::from_value(old.clone()).unwrap();
+        assert_eq!((&pair.given, pair.in_doubt, pair.begun.len()), (&None, false, 0));
+        assert_eq!(serde_json::to_value(&pair).unwrap(), old);
+    }
+}

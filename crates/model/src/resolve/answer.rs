@@ -1,0 +1,115 @@
+//! Resolved values, and the outputs that values await.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::name::{ElementName, PropertyName};
+
+/// A value, and whether it is sensitive.
+#[derive(Clone, PartialEq)]
+pub struct Resolved {
+    /// The value. If a sensitive value could not be opened, it contains the text `***`.
+    pub value: Value,
+    /// Whether it is a sensitive value, or was computed from one.
+    pub sensitive: bool,
+}
+
+impl std::fmt::Debug for Resolved {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.shown().fmt(f)
+    }
+}
+
+impl Resolved {
+    /// Creates a value that is not sensitive.
+    pub fn plain(value: impl Into<Value>) -> Self {
+        Self { value: value.into(), sensitive: false }
+    }
+
+    /// Returns the value for display: `***` if it is sensitive.
+    pub fn shown(&self) -> Value {
+        if self.sensitive && !self.value.is_null() { Value::from("***") } else { self.value.clone() }
+    }
+}
+
+/// An output or id that a value awaits.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Missing {
+    /// A property that a driver publishes.
+    Output {
+        /// The element that publishes it.
+        element: ElementName,
+        /// The property.
+        property: PropertyName,
+        /// The element's position in the topology.
+        place: usize,
+    },
+    /// The engine's id of an element that does not exist yet.
+    InstanceId(ElementName),
+}
+
+/// A value, or the outputs that it awaits.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// The value.
+    Known(Resolved),
+    /// The outputs and ids that the value awaits.
+    Waiting(Awaited),
+}
+
+/// The outputs and ids that a value awaits: at least one, sorted and without duplicates.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Awaited(Sorted);
+
+/// The content of an [`Awaited`]. Most values await one output, and values with the same longer list share it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Sorted {
+    One(Missing),
+    Many(Arc<[Missing]>),
+}
+
+impl Awaited {
+    /// Returns the missing outputs and ids, sorted.
+    pub fn iter(&self) -> std::slice::Iter<'_, Missing> {
+        match &self.0 {
+            Sorted::One(missing) => std::slice::from_ref(missing).iter(),
+            Sorted::Many(missing) => missing.iter(),
+        }
+    }
+
+    /// Returns the number of missing outputs and ids.
+    #[expect(clippy::len_without_is_empty, reason = "it never is")]
+    pub fn len(&self) -> usize {
+        self.iter().len()
+    }
+}
+
+impl<'a> IntoIterator for &'a Awaited {
+    type Item = &'a Missing;
+    type IntoIter = std::slice::Iter<'a, Missing>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl From<Missing> for Awaited {
+    fn from(missing: Missing) -> Self {
+        Self(Sorted::One(missing))
+    }
+}
+
+impl Awaited {
+    /// Creates a list; none if nothing is missing.
+    pub(super) fn of(mut missing: Vec<Missing>) -> Option<Self> {
+        missing.sort_unstable();
+        missing.dedup();
+        match missing.len() {
+            0 => None,
+            1 => missing.pop().map(Self::from),
+            _ => Some(Self(Sorted::Many(missing.into()))),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Errors of resolving, and the limits that bound it.
+
+use thiserror::Error;
+
+use crate::name::{ElementName, PropertyName};
+
+/// An error that prevents a value.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ResolveError {
+    /// Properties read each other in a cycle.
+    #[error("properties read each other in a circle: {}", .0.join(" -> "))]
+    Cycle(Vec<String>),
+    /// The element is installed and has not published the property.
+    #[error("`{element}` is installed and has published no property `{property}`")]
+    NeverPublished {
+        /// The element.
+        element: ElementName,
+        /// The property.
+        property: PropertyName,
+    },
+    /// The topology has no such element.
+    #[error("there is no element `{0}`")]
+    UnknownElement(ElementName),
+    /// A text is longer than [`MAX_VALUE`]. Without this limit, values that double each other grow without
+    /// end.
+    #[error("the value would have more than {} MiB, with all that it reads", MAX_VALUE >> 20)]
+    TooLong,
+    /// Values await more outputs than [`MAX_AWAITED`]. Without this limit, lists that grow along a chain of
+    /// values take memory without end.
+    #[error("the values wait for more than {MAX_AWAITED} outputs, with all that they read")]
+    TooManyAwaited,
+}
+
+/// The maximum number of awaited outputs, summed over all values that are joined from several parts.
+pub const MAX_AWAITED: usize = 1 << 21;
+
+/// The maximum size of a text in bytes, including all values that it reads.
+pub const MAX_VALUE: usize = 4 << 20;

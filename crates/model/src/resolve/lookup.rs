@@ -1,0 +1,55 @@
+//! The source of outputs, ids and secrets.
+
+use windlass_secret::{SecretRef, Sensitive};
+
+use super::answer::Resolved;
+use crate::id::InstanceId;
+use crate::name::{ElementName, PropertyName};
+
+/// The known outputs, ids and secrets of the instances.
+pub trait Lookup {
+    /// Returns the output of an element, published by its driver.
+    fn output(&self, element: &ElementName, property: &PropertyName) -> Output;
+
+    /// Returns the same as [`output`](Self::output). An implementation with data by position can use `place`,
+    /// the element's position in the topology.
+    fn output_at(&self, place: usize, element: &ElementName, property: &PropertyName) -> Output {
+        let _ = place;
+        self.output(element, property)
+    }
+
+    /// Returns the engine's id of the element's instance; none before it has one.
+    fn instance_id(&self, element: &ElementName) -> Option<InstanceId>;
+
+    /// Returns the value of a secret; none if it may not be opened here.
+    fn secret(&self, secret: &SecretRef) -> Option<Sensitive<String>>;
+}
+
+/// The output of a driver for one property.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Output {
+    /// The published value. It is sensitive if it is stored sealed.
+    Published(Resolved),
+    /// There is no value yet.
+    NotYet,
+    /// There is no value, and the element is in a state after which none is published.
+    Nothing,
+}
+
+/// A [`Lookup`] without any output, id or secret. With it, only static values can be resolved.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NothingYet;
+
+impl Lookup for NothingYet {
+    fn output(&self, _: &ElementName, _: &PropertyName) -> Output {
+        Output::NotYet
+    }
+
+    fn instance_id(&self, _: &ElementName) -> Option<InstanceId> {
+        None
+    }
+
+    fn secret(&self, _: &SecretRef) -> Option<Sensitive<String>> {
+        None
+    }
+}

@@ -1,0 +1,62 @@
+//! The items of a layout, and the positions of a drawing in pixels.
+
+/// The width of a character and the height of a line of text, in pixels.
+pub(super) const CHAR: u32 = 7;
+pub(super) const LINE: u32 = 17;
+/// The space between a box and its text, and around the picture, in pixels.
+pub(super) const PAD: u32 = 10;
+/// The space between two columns, in pixels.
+pub(super) const GAP_X: u32 = 70;
+
+/// The positions of nodes, edges and frames, in pixels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    /// The width of the picture.
+    pub width: u32,
+    /// The height of the picture.
+    pub height: u32,
+    /// The box of each node.
+    pub nodes: Vec<Place>,
+    /// The points of each edge, from its start to its end.
+    pub edges: Vec<Vec<(u32, u32)>>,
+    /// The frame of each group; none for a group without content.
+    pub frames: Vec<Option<Place>>,
+}
+
+/// A rectangle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Place {
+    /// Its left edge.
+    pub x: u32,
+    /// Its upper edge.
+    pub y: u32,
+    /// Its width.
+    pub width: u32,
+    /// Its height.
+    pub height: u32,
+}
+
+/// An item of the layout: a node of the drawing, or a bend of an edge.
+pub(super) struct Item {
+    pub(super) lane: usize,
+    pub(super) column: usize,
+    pub(super) width: u32,
+    pub(super) height: u32,
+    /// The neighbours in the previous columns. `after` has those in the following columns.
+    pub(super) before: Vec<usize>,
+    pub(super) after: Vec<usize>,
+    /// The vertical position of the middle, relative to any origin.
+    pub(super) y: i64,
+}
+
+impl Item {
+    /// Returns half of the height.
+    pub(super) fn half(&self) -> i64 {
+        i64::from(self.height / 2)
+    }
+}
+
+/// Converts a count. No drawing has enough items to overflow.
+pub(super) fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX / 1024)
+}

@@ -1,0 +1,72 @@
+//! The position of a syntax error ([`Site`]), and the error with its repair ([`Cause`]).
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::line::Line;
+use crate::load::draft::Draft;
+use crate::load::yaml::ErrorKind;
+use crate::{Code, Diagnostic, Edit, Fix, Place, Source, Span};
+
+/// An error with its cause, and the edits with which reading can continue.
+pub(crate) struct Cause {
+    pub(crate) diagnostic: Diagnostic,
+    /// Edits of the draft; `None` when reading must stop.
+    pub(crate) repair: Option<Vec<Edit>>,
+}
+
+/// The position where the parser stopped, and the text at that time. All offsets are those of the draft.
+pub(super) struct Site<'a> {
+    pub(super) source: &'a Arc<Source>,
+    pub(super) draft: &'a Draft<'a>,
+    pub(super) text: &'a str,
+    pub(super) at: usize,
+    pub(super) kind: &'a ErrorKind,
+}
+
+impl<'a> Site<'a> {
+    /// Returns the line of the position.
+    pub(super) fn line(&self) -> Line<'a> {
+        Line::around(self.text, self.at)
+    }
+
+    pub(super) fn place(&self, range: Range<usize>) -> Place {
+        self.source.place(self.draft.span(range))
+    }
+
+    pub(super) fn error(&self, code: Code, message: impl Into<String>, range: Range<usize>) -> Diagnostic {
+        Diagnostic::error(code, message).at(self.place(range))
+    }
+
+    /// Creates a cause whose repair is certain enough to be offered as a fix.
+    pub(super) fn fixed(
+        &self,
+        diagnostic: Diagnostic,
+        description: impl Into<String>,
+        edits: Vec<Edit>,
+    ) -> Cause {
+        let map = |edit: &Edit| Edit {
+            span: self.draft.span(edit.span.range()),
+            replacement: edit.replacement.clone(),
+        };
+        let fix = Fix::edits(description, edits.iter().map(map).collect());
+        Cause { diagnostic: diagnostic.fix(fix), repair: Some(edits) }
+    }
+
+    /// Creates a cause that only the author can fix. The lines of `range` are removed from the draft.
+    pub(super) fn left_out(&self, diagnostic: Diagnostic, range: Range<usize>) -> Cause {
+        let start = Line::around(self.text, range.start).start;
+        let end = Line::around(self.text, range.end.max(range.start)).end();
+        Cause { diagnostic, repair: Some(vec![edit(start..end, "")]) }
+    }
+}
+
+/// Returns an edit that removes the lines that another one touches.
+pub(crate) fn without_line(text: &str, touched: &Edit) -> Edit {
+    let range = touched.span.range();
+    edit(Line::around(text, range.start).start..Line::around(text, range.end).end(), "")
+}
+
+pub(super) fn edit(range: Range<usize>, replacement: impl Into<String>) -> Edit {
+    Edit { span: Span::from(range), replacement: replacement.into() }
+}

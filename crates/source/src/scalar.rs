@@ -1,0 +1,43 @@
+//! Scalars in their original spelling, with their notation.
+
+use smol_str::SmolStr;
+
+/// A scalar: its text after escapes and folding, and its notation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scalar {
+    /// Short text is stored inline, since most scalars are words.
+    pub(crate) text: SmolStr,
+    pub(crate) style: Style,
+}
+
+/// The notation of a scalar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Style {
+    /// Without quotes: the only notation that can be anything but text.
+    Plain,
+    /// `'…'`
+    SingleQuoted,
+    /// `"…"`
+    DoubleQuoted,
+    /// `|`
+    Literal,
+    /// `>`
+    Folded,
+}
+
+impl Scalar {
+    /// Creates a scalar with the given text.
+    pub fn new(text: impl AsRef<str>, style: Style) -> Self {
+        Self { text: SmolStr::new(text), style }
+    }
+
+    /// Returns the text, after escapes and folding.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the notation.
+    pub fn style(&self) -> Style {
+        self.style
+    }
+}

@@ -1,0 +1,56 @@
+//! The severity of a diagnostic, and numbers of diagnostics by severity.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// The severity of a diagnostic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The document can't be used.
+    Error,
+    /// The document can be used, but probably doesn't mean what its author intends.
+    Warning,
+    /// Additional information.
+    Note,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        })
+    }
+}
+
+/// Numbers of diagnostics by severity.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SeverityCounts {
+    pub(crate) errors: usize,
+    pub(crate) warnings: usize,
+    pub(crate) notes: usize,
+}
+
+impl SeverityCounts {
+    pub(crate) fn of(&mut self, severity: Severity) -> &mut usize {
+        match severity {
+            Severity::Error => &mut self.errors,
+            Severity::Warning => &mut self.warnings,
+            Severity::Note => &mut self.notes,
+        }
+    }
+
+    /// Returns the number of diagnostics that share a limit with this severity.
+    pub(crate) fn beside(self, severity: Severity) -> usize {
+        if severity == Severity::Error { self.errors } else { self.warnings + self.notes }
+    }
+
+    pub(crate) fn add(&mut self, more: Self) {
+        self.errors += more.errors;
+        self.warnings += more.warnings;
+        self.notes += more.notes;
+    }
+}
