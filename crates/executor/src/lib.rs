@@ -80,6 +80,7 @@
 //! | `testing` | the conformance suite that every runtime passes (feature `testing`) |
 
 mod bytes;
+mod capabilities;
 mod capability;
 mod captured;
 mod cgroup;
@@ -88,6 +89,7 @@ mod confine;
 mod content;
 #[cfg(feature = "docker")]
 pub mod docker;
+mod error;
 mod event;
 mod id;
 pub mod image;
@@ -106,17 +108,19 @@ pub mod testing;
 mod work_path;
 
 pub use crate::{
-    capability::{Capabilities, Capability},
+    capabilities::Capabilities,
+    capability::Capability,
     captured::Captured,
     clock::Timestamp,
     content::Content,
+    error::RuntimeError,
     event::{EventSender, Events, JobEvent, Stream},
     id::{JobId, NameError, Owner, VolumeName},
     isolation::{Isolation, Pull, Root},
     job::{InputFile, Job, JobError, JobProblem, Network, OnOwnerDeath, OutputRequest, User, Volume},
     limits::{BoundError, Bounds, Limits},
     outcome::{End, Outcome, Output, StartFailure},
-    runtime::{Found, Runtime, RuntimeError},
+    runtime::{Found, Runtime},
     work_path::{WorkPath, WorkPathError, WorkPathProblem},
 };
 
