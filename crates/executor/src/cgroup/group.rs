@@ -18,7 +18,8 @@ use rustix::{
 use crate::{
     Limits,
     cgroup::{
-        Controller, Entrance,
+        controller::Controller,
+        entrance::Entrance,
         places::{Version, file},
     },
 };

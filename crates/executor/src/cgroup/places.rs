@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::cgroup::Controller;
+use crate::cgroup::controller::Controller;
 
 /// A folder for groups in one hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
