@@ -9,9 +9,9 @@ use crate::{
     EventSender, JobEvent, JobId, Stream, Timestamp,
     docker::{
         Engine,
+        handle::Phase,
         lines::{Line, index},
         look::{self, Stage},
-        run::Phase,
     },
 };
 

@@ -20,7 +20,7 @@ use crate::{
         labels::{self, Record},
         lines::Line,
         look::{self, LineStream},
-        runtime::Shared,
+        shared::Shared,
     },
 };
 

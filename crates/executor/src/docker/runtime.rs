@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeSet, HashMap},
     num::NonZeroUsize,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -11,19 +11,22 @@ use async_trait::async_trait;
 use bollard::{models::ContainerSummary, query_parameters::ListContainersOptionsBuilder};
 use futures::StreamExt;
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    sync::{Semaphore, watch},
     time::{Instant, sleep, timeout},
 };
 
 use crate::{
     Capabilities, Events, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError, Timestamp,
     docker::{
-        Description, DockerOptions, Engine, EngineChoice, EngineError, Environment, KIND, container,
+        Description, DockerOptions, Engine, EngineChoice, EngineError, Environment, container,
         engine::{FIRST_PAUSE, LAST_PAUSE},
+        error::{KIND, unavailable},
         follow::Follower,
+        handle::Phase,
         labels,
         look::{self, Remains, Stage},
-        run::{self, Handle, Phase},
+        run,
+        shared::{Shared, see_out},
         tools::Tools,
     },
 };
@@ -47,83 +50,6 @@ const EVENTS: usize = 16;
 #[derive(Debug)]
 pub struct DockerRuntime {
     shared: Arc<Shared>,
-}
-
-/// The state that a runtime shares with the tasks of its jobs.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) engine: Engine,
-    pub(crate) description: Description,
-    pub(crate) options: DockerOptions,
-    pub(crate) client: String,
-    pub(crate) tools: Arc<Tools>,
-    pub(crate) slots: Arc<Semaphore>,
-    jobs: Mutex<HashMap<JobId, Handle>>,
-    /// Removed jobs whose containers are still being deleted.
-    leaving: watch::Sender<BTreeSet<JobId>>,
-    /// One permit for each concurrent removal.
-    removals: Arc<Semaphore>,
-}
-
-impl Shared {
-    pub(crate) fn jobs(&self) -> std::sync::MutexGuard<'_, HashMap<JobId, Handle>> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn handle(&self, id: &JobId) -> Option<Handle> {
-        self.jobs().get(id).cloned()
-    }
-
-    fn is_leaving(&self, id: &JobId) -> bool {
-        self.leaving.borrow().contains(id)
-    }
-
-    /// Waits until the container of a removed job is deleted.
-    async fn has_left(&self, id: &JobId) -> Result<(), RuntimeError> {
-        let mut leaving = self.leaving.subscribe();
-        let left = leaving.wait_for(|leaving| !leaving.contains(id));
-        match timeout(self.options.patience, left).await {
-            Ok(_we_live) => Ok(()),
-            Err(_) => Err(unavailable("the leftovers of a removed job with this id can't be removed yet")),
-        }
-    }
-
-    /// Waits for a permit for one more removal.
-    async fn removal(&self) -> Result<OwnedSemaphorePermit, RuntimeError> {
-        let removal = timeout(self.options.patience, self.removals.clone().acquire_owned()).await;
-        removal
-            .ok()
-            .and_then(Result::ok)
-            .ok_or_else(|| unavailable("the leftovers of other jobs can't be removed yet"))
-    }
-
-    async fn force_remove(&self, id: &JobId) -> Result<(), EngineError> {
-        self.engine.remove_container(&container::name(id), true).await
-    }
-}
-
-/// Deletes the container of a removed job. While the engine is unavailable it retries, as long as the runtime
-/// exists, to which the container would show up again.
-async fn see_out(shared: Weak<Shared>, id: JobId) {
-    let mut pause = FIRST_PAUSE;
-    while let Some(shared) = shared.upgrade() {
-        match shared.force_remove(&id).await {
-            Err(error) if error.is_outage() || error.is_being_removed() => {}
-            _ => {
-                shared.leaving.send_modify(|leaving| {
-                    let _was_there = leaving.remove(&id);
-                });
-                return;
-            }
-        }
-        drop(shared);
-        sleep(pause).await;
-        pause = (pause * 2).min(LAST_PAUSE);
-    }
-}
-
-fn unavailable(problem: &str) -> RuntimeError {
-    RuntimeError::Unavailable { runtime: KIND.to_owned(), problem: problem.to_owned() }
 }
 
 impl DockerRuntime {

@@ -30,7 +30,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::{
     Job, Limits, Network, RuntimeError,
-    docker::{Engine, EngineError},
+    docker::{Engine, EngineError, error::unavailable},
     pool::{Carrier, EndVessel, Shape, StartError, Vessel},
     runner,
 };
@@ -167,10 +167,6 @@ impl Carrier for WarmContainers {
     }
 
     async fn start(&self, shape: &Shape) -> Result<Vessel, StartError> {
-        let unavailable = |problem: &str| RuntimeError::Unavailable {
-            runtime: super::KIND.to_owned(),
-            problem: problem.to_owned(),
-        };
         let program =
             runner::program().ok_or_else(|| unavailable("there is no runner for warm containers"))?;
         let image = shape.image.as_deref().unwrap_or_default();

@@ -8,13 +8,9 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{
-    RuntimeError,
-    process::{
-        KIND,
-        layout::StateDir,
-        wire::{Reply, Request, VERSION, line},
-    },
+use crate::process::{
+    layout::StateDir,
+    wire::{Reply, Request, VERSION, line},
 };
 
 /// Maximum time for a supervisor to greet, and to exit when it has no work left.
@@ -159,8 +155,4 @@ impl Connection {
         let words = String::from_utf8_lossy(&words);
         if words.trim().is_empty() { status } else { format!("{status}, {}", words.trim()) }
     }
-}
-
-pub(crate) fn unavailable(problem: &str) -> RuntimeError {
-    RuntimeError::Unavailable { runtime: KIND.to_owned(), problem: problem.to_owned() }
 }

@@ -20,6 +20,7 @@
 mod connection;
 mod disk;
 mod dispatch;
+mod error;
 mod follow;
 pub(crate) mod groups;
 mod layout;
@@ -43,6 +44,3 @@ pub use self::{
 };
 
 pub(crate) use self::staging::{Surroundings, remove_tree};
-
-/// The kind of this runtime, as locations name it.
-const KIND: &str = "process";

@@ -17,10 +17,10 @@ use crate::{
     cgroup::ControlGroups,
     confine::Confinement,
     process::{
-        KIND, ProcessOptions, SupervisorCommand,
-        connection::unavailable,
+        ProcessOptions, SupervisorCommand,
         disk::Disk,
         dispatch::{self, Mark, Order, Orders, Rung, Settings, Terms, Wants},
+        error::{KIND, unavailable},
         follow::Follower,
         look::Look,
         staging::{Surroundings, remove_tree},

@@ -42,6 +42,3 @@ pub use self::{
     probe::{Sandboxes, probe},
     runtime::SandboxRuntime,
 };
-
-/// The kind of this runtime, as locations name it.
-const KIND: &str = "sandbox";

@@ -13,11 +13,14 @@ use crate::{
     image::{Image, ImageError, Reference, Store},
     process::{ProcessRuntime, Surroundings},
     sandbox::{
-        KIND, SandboxOptions, advice,
+        SandboxOptions, advice,
         plan::{RoomNetwork, RoomPlan},
         probe::find,
     },
 };
+
+/// The kind of this runtime, as locations name it.
+const KIND: &str = "sandbox";
 
 /// User id of a job if neither it nor its image names one.
 const NOBODY_IN_PARTICULAR: u32 = 1000;
