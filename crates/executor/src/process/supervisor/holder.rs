@@ -173,7 +173,8 @@ fn executable(machine: u16, code: &[u8]) -> Vec<u8> {
     file
 }
 
-#[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(test)]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod tests {
     use std::{
         io::Read,

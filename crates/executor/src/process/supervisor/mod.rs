@@ -4,9 +4,12 @@
 //! named pipe, and each job is a task of its own ([`run`]). All its state is in the jobs' folders too, except
 //! the registrations of waiting tasks.
 
+mod context;
 mod fork;
 mod groups;
+mod handle;
 mod holder;
+mod launch;
 mod members;
 mod program;
 mod pump;
@@ -17,8 +20,7 @@ mod spares;
 mod spawn;
 
 use std::{
-    cell::{OnceCell, RefCell},
-    collections::HashMap,
+    cell::RefCell,
     fs::{self, File},
     io::{self, Write},
     os::fd::{AsFd, OwnedFd},
@@ -39,14 +41,15 @@ use tokio::{
     signal::unix::{SignalKind, signal},
     sync::{Notify, mpsc, watch},
     task::{LocalSet, spawn_local},
-    time::Instant,
 };
 
 use self::{
+    context::Context,
     groups::Groups,
+    handle::{Handle, Lengths, Wishes},
     members::Mains,
     reaper::Reaper,
-    run::{Lengths, Wishes},
+    room::SandboxFactory,
     spares::Spares,
 };
 use crate::{
@@ -66,9 +69,6 @@ const REPLIES: usize = 1024;
 
 /// Number of attempts to create the folder for named pipes while other processes remove it.
 const CONTROL_TRIES: u32 = 10;
-
-/// Maximum grace period: a day.
-const LONGEST_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Runs the supervisor until its owner and all its jobs are gone.
 ///
@@ -129,59 +129,9 @@ fn keep_files_from_jobs() -> io::Result<()> {
     }
 }
 
-/// The state that all jobs share.
-#[derive(Debug)]
-pub(crate) struct Context {
-    reaper: Reaper,
-    mains: Mains,
-    jobs: RefCell<HashMap<JobId, Handle>>,
-    /// Notified when a job has ended.
-    over: Notify,
-    replies: mpsc::Sender<Reply>,
-    /// Read buffer, which pumps use one at a time.
-    buffer: RefCell<Vec<u8>>,
-    /// Program of the first process of rooms, created with the first room.
-    holder: OnceCell<OwnedFd>,
-    /// Rooms created in advance.
-    spares: Spares,
-    groups: Groups,
-    /// Storage in memory for short streams of jobs.
-    memory: Memory,
-}
-
-impl Context {
-    /// Returns the program that is the first process of each room.
-    fn holder(&self) -> io::Result<OwnedFd> {
-        if let Some(holder) = self.holder.get() {
-            return holder.try_clone();
-        }
-        let made = holder::file()?;
-        self.holder.get_or_init(|| made).try_clone()
-    }
-
-    /// Sends a reply to the owner, if there still is one.
-    async fn tell(&self, reply: Reply) {
-        let _gone = self.replies.send(reply).await;
-    }
-
-    /// Sends a reply, or drops it if the owner is slow.
-    fn mention(&self, reply: Reply) {
-        let _gone_or_slow = self.replies.try_send(reply);
-    }
-}
-
 struct Supervisor {
     state: StateDir,
     context: Rc<Context>,
-}
-
-/// The view of a running job outside of its task.
-#[derive(Debug)]
-struct Handle {
-    wishes: watch::Sender<Wishes>,
-    lengths: Rc<Lengths>,
-    on_owner_death: OnOwnerDeath,
-    grace: Duration,
 }
 
 type Requests = Lines<BufReader<Receiver>>;
@@ -196,14 +146,14 @@ impl Supervisor {
         let reaper = Reaper::default();
         spawn_local(reaper.clone().run(reaper::children()?));
         let (mains, jobs, over) = (Mains::default(), RefCell::default(), Notify::new());
-        let buffer = RefCell::new(vec![0; pump::CHUNK]);
-        let holder = OnceCell::new();
+        let buffer = pump::read_buffer();
+        let rooms = Rc::new(SandboxFactory::new(reaper.clone()));
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let groups = Groups::new(&state, &name);
-        let spares = Spares::new(&state);
+        let spares = Rc::new(Spares::new(&state, rooms.clone()));
         let memory = Memory::of(&state);
         let context =
-            Rc::new(Context { reaper, mains, jobs, over, replies, buffer, holder, spares, groups, memory });
+            Rc::new(Context { reaper, mains, jobs, over, replies, buffer, rooms, spares, groups, memory });
         context.tell(Reply::Hello { version: VERSION }).await;
         let served = Self { state: state.clone(), context: context.clone() }.serve(owner, others).await;
         context.spares.close().await;
@@ -317,16 +267,6 @@ impl Supervisor {
         for job in self.context.jobs.borrow().values().filter(|job| which(job)) {
             job.cancel(job.grace);
         }
-    }
-}
-
-impl Handle {
-    /// Requests the end of the job; of several requests the earliest deadline counts.
-    fn cancel(&self, grace: Duration) {
-        let until = Instant::now() + grace.min(LONGEST_GRACE);
-        self.wishes.send_modify(|wishes| {
-            wishes.cancel = Some(wishes.cancel.map_or(until, |wish| wish.min(until)));
-        });
     }
 }
 

@@ -2,6 +2,7 @@
 //! bytes, and keeps the last ones in a buffer.
 
 use std::{
+    cell::RefCell,
     collections::VecDeque,
     fs::File,
     io::{self, ErrorKind, Write},
@@ -19,18 +20,25 @@ use crate::{
         layout::JobFolder,
         memory::{FITS, Kept, Memory},
         record::create,
-        supervisor::Context,
     },
 };
 
 /// Capacity of a pipe in bytes.
-pub(crate) const CHUNK: usize = 64 * 1024;
+const CHUNK: usize = 64 * 1024;
 
 /// Maximum time that other processes may hold a stream open after the main process has ended.
 const DRAIN: Duration = Duration::from_millis(250);
 
 /// Maximum bytes of a stream that the reply to the owner includes, which saves the owner a disk read.
 const SHORT: usize = 4 * 1024;
+
+/// The buffer for one read of a pipe, which pumps use one at a time.
+pub(crate) type ReadBuffer = Rc<RefCell<Vec<u8>>>;
+
+/// Allocates a read buffer.
+pub(crate) fn read_buffer() -> ReadBuffer {
+    Rc::new(RefCell::new(vec![0; CHUNK]))
+}
 
 /// The result of a stream that has ended.
 #[derive(Debug, Default)]
@@ -74,7 +82,7 @@ impl Pump {
         mut self,
         pipe: Receiver,
         ended: oneshot::Receiver<()>,
-        context: Rc<Context>,
+        buffer: ReadBuffer,
         mut seen: impl FnMut(u64),
     ) -> Pumped {
         let mut over = pin!(async {
@@ -87,7 +95,7 @@ impl Pump {
                 () = &mut over => break,
                 _ = pipe.readable() => {}
             }
-            let mut chunk = context.buffer.borrow_mut();
+            let mut chunk = buffer.borrow_mut();
             match pipe.try_read(&mut chunk) {
                 Ok(0) => break,
                 Ok(length) => {

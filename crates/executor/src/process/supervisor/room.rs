@@ -7,7 +7,7 @@
 //! kills all others in the room.
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
     fs,
     io::{self, ErrorKind},
     os::fd::OwnedFd,
@@ -36,9 +36,10 @@ use crate::{
     process::{
         procfs::MARK,
         supervisor::{
-            Context,
             fork::{self, Child, Failed, Stack},
-            spawn::{Image, Launch, Setting},
+            holder,
+            launch::{Image, Launch, Setting},
+            reaper::Reaper,
         },
     },
     sandbox::{
@@ -95,19 +96,38 @@ struct Info {
     child_pid: i32,
 }
 
-impl Room {
+/// Creates rooms.
+#[derive(Debug)]
+pub(crate) struct SandboxFactory {
+    reaper: Reaper,
+    /// Program of the first process of rooms, created with the first room.
+    holder: OnceCell<OwnedFd>,
+}
+
+impl SandboxFactory {
+    /// Creates a factory. The `reaper` reports the end of `bwrap` processes.
+    pub(crate) fn new(reaper: Reaper) -> Self {
+        Self { reaper, holder: OnceCell::new() }
+    }
+
+    /// Returns the program that is the first process of each room.
+    fn holder(&self) -> io::Result<OwnedFd> {
+        if let Some(holder) = self.holder.get() {
+            return holder.try_clone();
+        }
+        let made = holder::file()?;
+        self.holder.get_or_init(|| made).try_clone()
+    }
+
     /// Creates a room.
-    pub(crate) async fn make(
-        plan: &RoomPlan,
-        site: Site<'_>,
-        context: &Context,
-    ) -> Result<Self, StartFailure> {
+    pub(crate) async fn make(&self, plan: &RoomPlan, site: Site<'_>) -> Result<Room, StartFailure> {
         let other = |error: io::Error| StartFailure::Other(format!("the sandbox can't be made: {error}"));
         let image = lock(plan).map_err(|error| StartFailure::ImageNotFound {
             image: plan.digest.to_string(),
             why: format!("its folder in the store can't be used: {error}"),
         })?;
-        let mut making = Making::start(plan, site, context).map_err(other)?;
+        let mut making =
+            Making::start(plan, site, self.holder().map_err(other)?, &self.reaper).map_err(other)?;
         let told = timeout(PATIENCE, making.told()).await;
         let entered = match told {
             Ok(Ok(Some(info))) => enter(info.child_pid),
@@ -118,9 +138,11 @@ impl Room {
         let (first, process, root) = entered.map_err(other)?;
         let Making { maker, lifeline, .. } = making;
         let network = plan.network;
-        Ok(Self { first, root, process, network, maker, lifeline, image })
+        Ok(Room { first, root, process, network, maker, lifeline, image })
     }
+}
 
+impl Room {
     /// Tells whether the first process lives, as far as the supervisor knows.
     pub(crate) fn is_alive(&self) -> bool {
         self.maker.is_empty()
@@ -172,8 +194,7 @@ struct Making {
 }
 
 impl Making {
-    fn start(plan: &RoomPlan, site: Site<'_>, context: &Context) -> io::Result<Self> {
-        let holder = context.holder()?;
+    fn start(plan: &RoomPlan, site: Site<'_>, holder: OwnedFd, reaper: &Reaper) -> io::Result<Self> {
         let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from);
         let ((held, lifeline), (ready, ready_end), (info, info_end), (words, words_end)) =
             (pipe()?, pipe()?, pipe()?, pipe()?);
@@ -198,7 +219,7 @@ impl Making {
             error if error.kind() == ErrorKind::NotFound => io::Error::other(advice::missing(&plan.bwrap)),
             error => error,
         })?;
-        let maker = context.reaper.status_of(pid);
+        let maker = reaper.status_of(pid);
         let pipe = Receiver::from_owned_fd;
         Ok(Self { maker, lifeline, ready: pipe(ready)?, info: pipe(info)?, words: pipe(words)? })
     }
@@ -285,32 +306,4 @@ fn enter_namespaces(process: &OwnedFd, network: RoomNetwork) -> Result<(), Errno
     } else {
         Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::INVAL))
     }
-}
-
-/// Removes all capabilities permanently and disables core dumps, for every process of a room and any user.
-/// Call it in a child that has entered its room.
-pub(crate) fn give_up_rights() -> Result<(), Errno> {
-    /// Latest version of the `capset` call, which takes two halves of 32 capabilities.
-    const VERSION: u32 = 0x2008_0522;
-    let header = [VERSION, 0];
-    let none = [0u32; 6];
-    #[expect(unsafe_code, reason = "rustix has no call that empties the bounding set in one go")]
-    // SAFETY: plain numbers and two arrays of the size that the kernel reads.
-    unsafe {
-        for capability in 0..64 {
-            // The call fails after the last capability that the kernel knows.
-            if libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 {
-                break;
-            }
-        }
-        libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-        if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
-            || libc::syscall(libc::SYS_capset, header.as_ptr(), none.as_ptr()) != 0
-        {
-            return Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::PERM));
-        }
-        let core = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        libc::setrlimit(libc::RLIMIT_CORE, &raw const core);
-    }
-    Ok(())
 }

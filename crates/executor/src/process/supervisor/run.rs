@@ -1,6 +1,6 @@
 //! The life of one job, from its start to its written outcome.
 
-use std::{cell::Cell, io, os::fd::OwnedFd, rc::Rc, time::Duration};
+use std::{io, os::fd::OwnedFd, rc::Rc, time::Duration};
 
 use rustix::process::WaitStatus;
 use tokio::{
@@ -17,12 +17,12 @@ use crate::{
         layout::JobFolder,
         record::{Ending, JobRecord},
         supervisor::{
-            Context,
+            context::Context,
             groups::Around,
+            handle::{Lengths, Wishes},
             members::{Members, Orphans},
             pump::{Pump, Pumped},
             room::{Room, Site},
-            spares::Spares,
             spawn::{self, Started},
         },
         wire::{Input, Reply, Written},
@@ -36,37 +36,6 @@ const WRITE_TRIES: u32 = 60;
 /// The reason why an outcome can't be stored.
 const REMOVED: &str = "it removed its own folder, which holds its result: a job may write to its working folder and to \
                        TMPDIR, and nowhere above them";
-
-/// The requests to a running job.
-#[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Wishes {
-    /// Deadline until which the job may end by itself.
-    pub(crate) cancel: Option<Instant>,
-    /// Whether an owner watches the output.
-    pub(crate) watched: bool,
-}
-
-/// The number of bytes written to each stream so far.
-#[derive(Debug, Default)]
-pub(crate) struct Lengths {
-    stdout: Cell<u64>,
-    stderr: Cell<u64>,
-}
-
-impl Lengths {
-    fn of(&self, stream: Stream) -> &Cell<u64> {
-        match stream {
-            Stream::Stdout => &self.stdout,
-            Stream::Stderr => &self.stderr,
-        }
-    }
-
-    /// Lists the streams with output, and their lengths.
-    pub(crate) fn seen(&self) -> impl Iterator<Item = (Stream, u64)> {
-        let all = [Stream::Stdout, Stream::Stderr].map(|stream| (stream, self.of(stream).get()));
-        all.into_iter().filter(|(_, length)| *length > 0)
-    }
-}
 
 /// A job that is in place and ready to start.
 #[derive(Debug)]
@@ -91,7 +60,8 @@ impl Job {
         let at = started.as_ref().ok().map(|running| running.started);
         self.context.tell(Reply::Accepted { id: self.id.clone(), at }).await;
         if let (Some(plan), Some(_)) = (&self.record.room, at) {
-            Spares::expect_more(&self.context, plan);
+            let running = self.context.jobs.borrow().len();
+            self.context.spares.expect_more(plan, running);
         }
         let (ending, written) = match started {
             Ok(running) => running.end(&mut self).await,
@@ -117,9 +87,7 @@ impl Job {
         let around = if room.is_some() { Around::Room } else { Around::Host };
         let mut group = groups.of(limits, around);
         let started = match &mut group {
-            Ok(group) => {
-                spawn::start(&self.folder, &self.record, input, room.as_ref(), group, &self.context).await
-            }
+            Ok(group) => spawn::start(&self.folder, &self.record, input, room.as_ref(), group, groups).await,
             Err(error) => Err(StartFailure::Other(format!("its limits can't be enforced: {error}"))),
         };
         let group = group.ok().flatten();
@@ -163,7 +131,7 @@ impl Job {
             return Ok(room);
         }
         let site = Site { work: &self.folder.work(), mark: self.folder.path() };
-        Room::make(plan, site, &self.context).await
+        self.context.rooms.make(plan, site).await
     }
 
     fn pumps(&self, stdout: OwnedFd, stderr: OwnedFd) -> io::Result<[Pumping; 2]> {
@@ -180,7 +148,7 @@ impl Job {
         let (ended, has_ended) = oneshot::channel();
         let (id, wishes, context) = (self.id.clone(), self.wishes.clone(), self.context.clone());
         let lengths = self.lengths.clone();
-        let pumped = spawn_local(pump.run(pipe, has_ended, self.context.clone(), move |length| {
+        let pumped = spawn_local(pump.run(pipe, has_ended, self.context.buffer.clone(), move |length| {
             lengths.of(stream).set(length);
             if wishes.borrow().watched {
                 context.mention(Reply::Output { id: id.clone(), stream, at: Timestamp::now(), length });

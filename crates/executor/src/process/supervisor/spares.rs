@@ -28,10 +28,7 @@ use crate::{
     process::{
         layout::{JobFolder, StateDir},
         staging::Staging,
-        supervisor::{
-            Context,
-            room::{Room, Site},
-        },
+        supervisor::room::{Room, SandboxFactory, Site},
     },
     sandbox::plan::{RoomNetwork, RoomPlan},
 };
@@ -57,6 +54,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(crate) struct Spares {
     state: StateDir,
+    factory: Rc<SandboxFactory>,
     /// Staging folder of their working folders, locked; created with the first.
     staging: RefCell<Option<Staging>>,
     rooms: RefCell<Vec<Spare>>,
@@ -84,9 +82,10 @@ struct Series {
 }
 
 impl Spares {
-    pub(crate) fn new(state: &StateDir) -> Self {
+    pub(crate) fn new(state: &StateDir, factory: Rc<SandboxFactory>) -> Self {
         Self {
             state: state.clone(),
+            factory,
             staging: RefCell::default(),
             rooms: RefCell::default(),
             series: RefCell::default(),
@@ -116,20 +115,19 @@ impl Spares {
         Some(rooms.swap_remove(at))
     }
 
-    /// Records that a job of this kind has started. If it belongs to a series, a room is created for the next
-    /// one.
-    pub(crate) fn expect_more(context: &Rc<Context>, plan: &RoomPlan) {
-        let spares = &context.spares;
-        if context.jobs.borrow().len() > FEW {
+    /// Records that a job of this kind has started, while `running` jobs run. If it belongs to a series, a
+    /// room is created for the next one.
+    pub(crate) fn expect_more(self: &Rc<Self>, plan: &RoomPlan, running: usize) {
+        if running > FEW {
             return;
         }
-        if plan.network != RoomNetwork::None || !plan.volumes.is_empty() || !spares.is_wanted(plan) {
+        if plan.network != RoomNetwork::None || !plan.volumes.is_empty() || !self.is_wanted(plan) {
             return;
         }
-        let (context, plan) = (context.clone(), plan.clone());
+        let (spares, plan) = (self.clone(), plan.clone());
         spawn_local(async move {
-            let made = context.spares.make(&plan, &context).await;
-            context.spares.made(&context, &plan, made.ok());
+            let made = spares.make(&plan).await;
+            spares.made(&plan, made.ok());
         });
     }
 
@@ -150,7 +148,7 @@ impl Spares {
         wanted
     }
 
-    async fn make(&self, plan: &RoomPlan, context: &Rc<Context>) -> io::Result<Spare> {
+    async fn make(&self, plan: &RoomPlan) -> io::Result<Spare> {
         let site = self.site()?;
         let work = site.join("work");
         for folder in [&site, &work] {
@@ -159,7 +157,7 @@ impl Spares {
         // The link moves with the working folder into the job's folder, and there identifies the processes of
         // the room.
         symlink(&site, site.join(LINK))?;
-        let made = Room::make(plan, Site { work: &work, mark: &site }, context).await;
+        let made = self.factory.make(plan, Site { work: &work, mark: &site }).await;
         match made {
             Ok(room) => Ok(Spare { plan: plan.clone(), room, site }),
             Err(_the_next_job_tells) => {
@@ -177,7 +175,7 @@ impl Spares {
         Ok(staging.insert(Staging::open(&self.state).map_err(io::Error::other)?).fresh())
     }
 
-    fn made(&self, context: &Rc<Context>, plan: &RoomPlan, made: Option<Spare>) {
+    fn made(self: &Rc<Self>, plan: &RoomPlan, made: Option<Spare>) {
         let mut series = self.series.borrow_mut();
         if let Some(series) = series.iter_mut().find(|series| series.plan == *plan) {
             series.making -= 1;
@@ -187,8 +185,8 @@ impl Spares {
         let Some(spare) = made else { return };
         self.rooms.borrow_mut().push(spare);
         if !self.is_watched.replace(true) {
-            let context = context.clone();
-            spawn_local(async move { context.spares.close_what_is_over().await });
+            let spares = self.clone();
+            spawn_local(async move { spares.close_what_is_over().await });
         }
     }
 

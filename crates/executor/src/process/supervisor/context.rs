@@ -1,0 +1,48 @@
+//! The state that all jobs of a supervisor share.
+
+use std::{cell::RefCell, collections::HashMap, rc::Rc};
+
+use tokio::sync::{Notify, mpsc};
+
+use crate::{
+    JobId,
+    process::{
+        memory::Memory,
+        supervisor::{
+            groups::Groups, handle::Handle, members::Mains, pump::ReadBuffer, reaper::Reaper,
+            room::SandboxFactory, spares::Spares,
+        },
+        wire::Reply,
+    },
+};
+
+/// The state that all jobs share.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) reaper: Reaper,
+    pub(crate) mains: Mains,
+    pub(crate) jobs: RefCell<HashMap<JobId, Handle>>,
+    /// Notified when a job has ended.
+    pub(crate) over: Notify,
+    pub(crate) replies: mpsc::Sender<Reply>,
+    /// Read buffer of all pumps.
+    pub(crate) buffer: ReadBuffer,
+    pub(crate) rooms: Rc<SandboxFactory>,
+    /// Rooms created in advance.
+    pub(crate) spares: Rc<Spares>,
+    pub(crate) groups: Groups,
+    /// Storage in memory for short streams of jobs.
+    pub(crate) memory: Memory,
+}
+
+impl Context {
+    /// Sends a reply to the owner, if there still is one.
+    pub(crate) async fn tell(&self, reply: Reply) {
+        let _gone = self.replies.send(reply).await;
+    }
+
+    /// Sends a reply, or drops it if the owner is slow.
+    pub(crate) fn mention(&self, reply: Reply) {
+        let _gone_or_slow = self.replies.try_send(reply);
+    }
+}
