@@ -79,6 +79,7 @@
 //! | [`runner`] | the runner program inside warm containers |
 //! | `testing` | the conformance suite that every runtime passes (feature `testing`) |
 
+mod bwrap;
 mod bytes;
 mod capabilities;
 mod capability;
@@ -91,6 +92,7 @@ mod content;
 pub mod docker;
 mod error;
 mod event;
+mod file_tree;
 mod id;
 pub mod image;
 mod isolation;

@@ -12,6 +12,7 @@ use rustix::{fs::OFlags, io::Errno};
 
 use crate::{
     End, Found, Job, JobId, Outcome, Owner, RuntimeError, StartFailure, Volume,
+    bwrap::plan::RoomVolume,
     process::{
         groups,
         layout::{JobFolder, StateDir, entries, storage},
@@ -21,7 +22,6 @@ use crate::{
         staging::{Staged, Staging, Surroundings},
         wire::{Request, line},
     },
-    sandbox::plan::RoomVolume,
 };
 
 /// The reason why a job is lost, for people.

@@ -22,7 +22,8 @@ use tokio::{
 use crate::{
     End, JobId, OnOwnerDeath, Outcome, Owner, RuntimeError, Stream, Timestamp,
     process::{
-        connection::{Connection, Problem, SupervisorCommand},
+        SupervisorCommand,
+        connection::{Connection, Problem},
         error::unavailable,
         groups,
         layout::{JobFolder, StateDir},

@@ -32,6 +32,7 @@ mod record;
 mod runtime;
 mod staging;
 mod supervisor;
+mod supervisor_command;
 mod wire;
 
 pub use crate::{
@@ -40,7 +41,8 @@ pub use crate::{
 };
 
 pub use self::{
-    connection::SupervisorCommand, options::ProcessOptions, runtime::ProcessRuntime, supervisor::supervise,
+    options::ProcessOptions, runtime::ProcessRuntime, supervisor::supervise,
+    supervisor_command::SupervisorCommand,
 };
 
-pub(crate) use self::staging::{Surroundings, remove_tree};
+pub(crate) use self::staging::Surroundings;

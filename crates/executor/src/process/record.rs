@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     End, Limits, OnOwnerDeath, OutputRequest, Owner, Stream, Timestamp,
+    bwrap::plan::RoomPlan,
     confine::Confinement,
     outcome::Version,
     process::layout::{JobFolder, read_if_there},
-    sandbox::plan::RoomPlan,
 };
 
 /// The content of `job.json`.

@@ -16,6 +16,7 @@ use crate::{
     Capabilities, Capability, Events, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError, StartFailure,
     cgroup::ControlGroups,
     confine::Confinement,
+    file_tree::remove_tree,
     process::{
         ProcessOptions, SupervisorCommand,
         disk::Disk,
@@ -23,7 +24,7 @@ use crate::{
         error::{KIND, unavailable},
         follow::Follower,
         look::Look,
-        staging::{Surroundings, remove_tree},
+        staging::Surroundings,
         wire::Request,
     },
 };

@@ -16,7 +16,9 @@ use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 
 use crate::{
     Content, End, InputFile, Job, JobId, RuntimeError, Timestamp,
+    bwrap::plan::{RoomPlan, TMP, WORK},
     confine::Confinement,
+    file_tree::remove_tree,
     outcome::Version,
     process::{
         layout::{JobFolder, StateDir, entries, storage},
@@ -25,7 +27,6 @@ use crate::{
         record::{Ending, JobRecord, create, line},
         wire::Input,
     },
-    sandbox::plan::{RoomPlan, TMP, WORK},
 };
 
 /// Default `PATH` of every job.
@@ -241,33 +242,6 @@ fn locked(path: &Path) -> io::Result<Option<File>> {
     };
     let is_ours = flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() && path.exists();
     Ok(is_ours.then_some(lock))
-}
-
-/// Removes a folder with all its content, including folders that the job made unwritable. A missing folder is
-/// no error.
-pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
-    let removed = match fs::remove_dir_all(path) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            make_writable(path)?;
-            fs::remove_dir_all(path)
-        }
-        result => result,
-    };
-    match removed {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        result => result,
-    }
-}
-
-fn make_writable(folder: &Path) -> io::Result<()> {
-    fs::set_permissions(folder, Permissions::from_mode(0o700))?;
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            make_writable(&entry.path())?;
-        }
-    }
-    Ok(())
 }
 
 fn record(

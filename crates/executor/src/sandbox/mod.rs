@@ -30,15 +30,9 @@
 //! The job has no network unless it asks for the host's ([`Network::Host`](crate::Network::Host)). A network
 //! behind a bridge is refused, since it needs privileges on the host.
 
-pub(crate) mod advice;
 mod options;
-pub(crate) mod plan;
-mod probe;
 mod runtime;
 
 pub use self::options::DEFAULT_BOUNDS;
-pub use self::{
-    options::SandboxOptions,
-    probe::{Sandboxes, probe},
-    runtime::SandboxRuntime,
-};
+pub use self::{options::SandboxOptions, runtime::SandboxRuntime};
+pub use crate::bwrap::probe::{Sandboxes, probe};

@@ -8,15 +8,16 @@ use tokio::task::spawn_blocking;
 use crate::{
     Bounds, Capabilities, Capability, Events, Found, Job, JobId, Network, Outcome, Owner, Runtime,
     RuntimeError, StartFailure,
+    bwrap::{
+        advice,
+        plan::{RoomNetwork, RoomPlan},
+        probe::find,
+    },
     cgroup::ControlGroups,
     confine::Confinement,
     image::{Image, ImageError, Reference, Store},
     process::{ProcessRuntime, Surroundings},
-    sandbox::{
-        SandboxOptions, advice,
-        plan::{RoomNetwork, RoomPlan},
-        probe::find,
-    },
+    sandbox::SandboxOptions,
 };
 
 /// The kind of this runtime, as locations name it.

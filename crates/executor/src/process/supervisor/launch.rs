@@ -22,12 +22,12 @@ use rustix::{
 
 use crate::{
     StartFailure,
+    bwrap::plan::WORK_FOLDER,
     confine::{self, Prepared},
     process::{
         record::JobRecord,
         supervisor::fork::{self, Child},
     },
-    sandbox::plan::WORK_FOLDER,
 };
 
 /// The parameters that a child needs to become the job, prepared before the fork.

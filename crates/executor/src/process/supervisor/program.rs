@@ -11,9 +11,9 @@ use rustix::fs::{Access, CWD, FileType, Mode, OFlags, ResolveFlags, access, open
 
 use crate::{
     StartFailure,
+    bwrap::plan::WORK,
     process::{layout::JobFolder, record::JobRecord, supervisor::room::Room},
     refusal::{Found, Refusal, refusal},
-    sandbox::plan::WORK,
 };
 
 /// The file system in the view of a job.

@@ -31,6 +31,10 @@ use tokio::{
 
 use crate::{
     StartFailure,
+    bwrap::{
+        advice,
+        plan::{RoomNetwork, RoomPlan},
+    },
     cgroup::Entrance,
     confine::{self, Prepared},
     process::{
@@ -41,10 +45,6 @@ use crate::{
             launch::{Image, Launch, Setting},
             reaper::Reaper,
         },
-    },
-    sandbox::{
-        advice,
-        plan::{RoomNetwork, RoomPlan},
     },
 };
 

@@ -12,6 +12,7 @@ use tokio::{
 
 use crate::{
     End, JobId, OnOwnerDeath, StartFailure, Stream, Timestamp,
+    bwrap::plan::RoomPlan,
     outcome::Version,
     process::{
         layout::JobFolder,
@@ -27,7 +28,6 @@ use crate::{
         },
         wire::{Input, Reply, Written},
     },
-    sandbox::plan::RoomPlan,
 };
 
 /// Number of attempts, one per second, to write an outcome to a full disk.

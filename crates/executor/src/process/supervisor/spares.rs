@@ -25,12 +25,12 @@ use tokio::{
 };
 
 use crate::{
+    bwrap::plan::{RoomNetwork, RoomPlan},
     process::{
         layout::{JobFolder, StateDir},
         staging::Staging,
         supervisor::room::{Room, SandboxFactory, Site},
     },
-    sandbox::plan::{RoomNetwork, RoomPlan},
 };
 
 /// Name of the link while it is moved into a job's folder.

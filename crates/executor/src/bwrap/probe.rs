@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{confine::Confinement, sandbox::advice};
+use crate::{bwrap::advice, confine::Confinement};
 
 /// The sandbox features of this host, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
