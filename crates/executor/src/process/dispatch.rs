@@ -20,7 +20,7 @@ use tokio::{
 };
 
 use crate::{
-    End, JobId, OnOwnerDeath, Outcome, Owner, RuntimeError, Stream, Timestamp,
+    End, JobId, OnOwnerDeath, Outcome, Owner, RuntimeError, Timestamp,
     process::{
         SupervisorCommand,
         connection::{Connection, Problem},
@@ -28,86 +28,17 @@ use crate::{
         groups,
         layout::{JobFolder, StateDir},
         look::{self, Look},
+        message::{Dispatch, Mark, Message, Rung, Submitter, Terms, Wants},
         staging::Staged,
         wire::{Reply, Request},
     },
 };
 
-/// Maximum number of queued orders, and of unread marks of a slow follower.
+/// Maximum number of queued messages, and of unread marks of a slow follower.
 const ROOM: usize = 64;
 
 /// Maximum number of outcomes without a folder that are kept for later waiters.
 const MOST_LOST: usize = 64;
-
-/// A request to the dispatcher.
-#[derive(Debug)]
-pub(crate) enum Order {
-    /// Runs a job when a slot is free. Answered when the job is in place, or queued.
-    Submit { id: JobId, terms: Terms, staged: Staged, reply: Submitter },
-    /// Ends a job. Answers `false` if the job is unknown here.
-    Cancel { id: JobId, grace: Duration, reply: oneshot::Sender<bool> },
-    /// Rings the bell when the job has ended.
-    Wait { id: JobId, bell: oneshot::Sender<Rung> },
-    /// Sends marks about the output of a job until its end. Answers `None` if the job is unknown here.
-    Watch { id: JobId, reply: oneshot::Sender<Option<mpsc::Receiver<Mark>>> },
-    /// Asks whether a job was submitted here and has not ended.
-    Has { id: JobId, reply: oneshot::Sender<bool> },
-    /// Lists the queued jobs of an owner.
-    Queued { owner: Owner, reply: oneshot::Sender<Vec<JobId>> },
-    /// Disconnects from the supervisor as if this process died. Answered when all jobs that die with their
-    /// owner have ended.
-    Part { reply: oneshot::Sender<()> },
-}
-
-/// The kept properties of a submitted job.
-#[derive(Debug)]
-pub(crate) struct Terms {
-    pub(crate) owner: Owner,
-    pub(crate) fate: OnOwnerDeath,
-    pub(crate) wants: Wants,
-    /// Digest of the job's image.
-    pub(crate) image: Option<String>,
-}
-
-/// The sources of an outcome.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wants {
-    /// Only the two streams: the supervisor's reply contains the whole outcome.
-    Streams,
-    /// Output files too, which are in the folder.
-    Files,
-}
-
-/// The reason why a bell rang.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Rung {
-    /// The job or its supervisor has ended: read the folder.
-    Look,
-    /// The job has ended with this outcome, which equals the content of its folder.
-    Ended(Box<Outcome>),
-    /// The job is unknown here: poll the folder.
-    Unknown,
-    /// The job was queued and could then not be handed over.
-    Failed { problem: String },
-}
-
-/// The progress of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mark {
-    Started {
-        at: Timestamp,
-    },
-    /// The length of a stream has grown.
-    Written {
-        stream: Stream,
-        at: Timestamp,
-        length: u64,
-    },
-}
-
-/// The sender of orders to the dispatcher. When the last clone is dropped, the dispatcher disconnects from
-/// the supervisor.
-pub(crate) type Orders = mpsc::Sender<Order>;
 
 /// The settings of the dispatcher.
 #[derive(Debug, Clone)]
@@ -118,8 +49,8 @@ pub(crate) struct Settings {
 }
 
 /// Starts a dispatcher on the current tokio runtime.
-pub(crate) fn start(settings: Settings) -> Orders {
-    let (sender, orders) = mpsc::channel(ROOM);
+pub(crate) fn start(settings: Settings) -> Dispatch {
+    let (sender, messages) = mpsc::channel(ROOM);
     let dispatcher = Dispatcher {
         settings,
         connection: None,
@@ -128,7 +59,7 @@ pub(crate) fn start(settings: Settings) -> Orders {
         lost: VecDeque::new(),
         parting: Vec::new(),
     };
-    tokio::spawn(dispatcher.run(orders));
+    tokio::spawn(dispatcher.run(messages));
     sender
 }
 
@@ -157,8 +88,6 @@ struct Job {
     watchers: Vec<mpsc::Sender<Mark>>,
 }
 
-type Submitter = oneshot::Sender<Result<(), RuntimeError>>;
-
 enum Stage {
     Queued(Staged),
     /// The supervisor has the job.
@@ -166,46 +95,46 @@ enum Stage {
 }
 
 impl Dispatcher {
-    async fn run(mut self, mut orders: mpsc::Receiver<Order>) {
+    async fn run(mut self, mut messages: mpsc::Receiver<Message>) {
         loop {
             tokio::select! {
                 reply = hear(&mut self.connection) => match reply {
                     Some(reply) => self.heard(reply).await,
                     None => self.lost_supervisor().await,
                 },
-                order = orders.recv() => match order {
-                    Some(order) => self.obey(order).await,
+                message = messages.recv() => match message {
+                    Some(message) => self.handle(message).await,
                     None => return,
                 },
             }
         }
     }
 
-    async fn obey(&mut self, order: Order) {
-        match order {
-            Order::Submit { id, terms, staged, reply } => {
+    async fn handle(&mut self, message: Message) {
+        match message {
+            Message::Submit { id, terms, staged, reply } => {
                 self.submit(id, Job::queued(terms, staged, reply)).await;
             }
-            Order::Cancel { id, grace, reply } => {
+            Message::Cancel { id, grace, reply } => {
                 let known = self.cancel(&id, grace).await;
                 let _gave_up = reply.send(known);
             }
-            Order::Wait { id, bell } => match self.jobs.get_mut(&id) {
+            Message::Wait { id, bell } => match self.jobs.get_mut(&id) {
                 Some(job) => job.bells.push(bell),
                 None => drop(bell.send(self.take_lost(&id).map_or(Rung::Unknown, Rung::Ended))),
             },
-            Order::Watch { id, reply } => {
+            Message::Watch { id, reply } => {
                 let marks = self.watch(&id).await;
                 let _gave_up = reply.send(marks);
             }
-            Order::Has { id, reply } => {
+            Message::Has { id, reply } => {
                 let _gave_up = reply.send(self.jobs.contains_key(&id));
             }
-            Order::Queued { owner, reply } => {
+            Message::Queued { owner, reply } => {
                 let of_owner = |id: &&JobId| self.jobs.get(*id).is_some_and(|job| job.owner == owner);
                 let _gave_up = reply.send(self.queue.iter().filter(of_owner).cloned().collect());
             }
-            Order::Part { reply } => self.part(reply),
+            Message::Part { reply } => self.part(reply),
         }
     }
 

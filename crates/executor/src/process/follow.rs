@@ -15,10 +15,10 @@ use tokio::{
 use crate::{
     EventSender, JobEvent, Stream, Timestamp,
     process::{
-        dispatch::Mark,
         layout::JobFolder,
         look::{self, Look},
         memory,
+        message::Mark,
     },
 };
 

@@ -26,6 +26,7 @@ pub(crate) mod groups;
 mod layout;
 mod look;
 mod memory;
+mod message;
 mod options;
 mod procfs;
 mod record;

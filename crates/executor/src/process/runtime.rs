@@ -20,10 +20,11 @@ use crate::{
     process::{
         ProcessOptions, SupervisorCommand,
         disk::Disk,
-        dispatch::{self, Mark, Order, Orders, Rung, Settings, Terms, Wants},
+        dispatch::{self, Settings},
         error::{KIND, unavailable},
         follow::Follower,
         look::Look,
+        message::{Dispatch, Mark, Message, Rung, Terms, Wants},
         staging::Surroundings,
         wire::Request,
     },
@@ -54,7 +55,7 @@ pub struct ProcessRuntime {
     disk: Arc<Disk>,
     settings: Settings,
     /// Sender to the dispatcher, set by the first submission.
-    orders: OnceLock<Orders>,
+    dispatch: OnceLock<Dispatch>,
     /// One permit for each folder that is being removed.
     removals: Arc<Semaphore>,
     confinement: Confinement,
@@ -85,7 +86,7 @@ impl ProcessRuntime {
         let ProcessOptions { supervisor, at_once, confinement, .. } = options;
         let settings = Settings { state: disk.state().clone(), supervisor, at_once };
         let removals = Arc::new(Semaphore::new(REMOVALS as usize));
-        Ok(Self { disk: Arc::new(disk), settings, orders: OnceLock::new(), removals, confinement })
+        Ok(Self { disk: Arc::new(disk), settings, dispatch: OnceLock::new(), removals, confinement })
     }
 
     /// Disconnects from the supervisor. Jobs with [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill) are
@@ -95,7 +96,7 @@ impl ProcessRuntime {
     /// # Errors
     /// [`RuntimeError::Storage`] when the folders can't be read.
     pub async fn close(&self) -> Result<(), RuntimeError> {
-        let _done = self.ask(|reply| Order::Part { reply }).await;
+        let _done = self.ask(|reply| Message::Part { reply }).await;
         self.removed_all().await;
         self.disk.forget_ahead();
         self.tidy().await
@@ -109,10 +110,10 @@ impl ProcessRuntime {
         self.on_disk(Disk::tidy).await
     }
 
-    /// Sends an order to the dispatcher; `None` if it does not run.
-    async fn ask<T>(&self, order: impl FnOnce(oneshot::Sender<T>) -> Order) -> Option<T> {
+    /// Sends a message to the dispatcher; `None` if it does not run.
+    async fn ask<T>(&self, message: impl FnOnce(oneshot::Sender<T>) -> Message) -> Option<T> {
         let (reply, answer) = oneshot::channel();
-        self.orders.get()?.send(order(reply)).await.ok()?;
+        self.dispatch.get()?.send(message(reply)).await.ok()?;
         answer.await.ok()
     }
 
@@ -131,11 +132,11 @@ impl ProcessRuntime {
             self.on_disk(move |disk| disk.stage(&id, &job, surroundings)).await?
         };
         let Some(staged) = staged else { return Ok(()) };
-        self.orders.get_or_init(|| dispatch::start(self.settings.clone()));
+        self.dispatch.get_or_init(|| dispatch::start(self.settings.clone()));
         let wants = if job.outputs.is_empty() { Wants::Streams } else { Wants::Files };
         let (owner, fate) = (job.owner.clone(), job.on_owner_death);
         let (id, terms) = (id.clone(), Terms { owner, fate, wants, image });
-        let submitted = self.ask(|reply| Order::Submit { id, terms, staged, reply }).await;
+        let submitted = self.ask(|reply| Message::Submit { id, terms, staged, reply }).await;
         submitted.unwrap_or_else(|| Err(unavailable("the tokio runtime it was used on first is gone")))
     }
 
@@ -191,11 +192,11 @@ impl ProcessRuntime {
 
     /// Tells whether a job was submitted here and has not ended.
     async fn has(&self, id: &JobId) -> bool {
-        self.ask(|reply| Order::Has { id: id.clone(), reply }).await.unwrap_or(false)
+        self.ask(|reply| Message::Has { id: id.clone(), reply }).await.unwrap_or(false)
     }
 
     async fn marks(&self, id: &JobId) -> Option<mpsc::Receiver<Mark>> {
-        self.ask(|reply| Order::Watch { id: id.clone(), reply }).await.flatten()
+        self.ask(|reply| Message::Watch { id: id.clone(), reply }).await.flatten()
     }
 }
 
@@ -243,7 +244,7 @@ impl Runtime for ProcessRuntime {
     async fn wait(&self, id: &JobId) -> Result<Outcome, RuntimeError> {
         let mut pause = FIRST_PAUSE;
         loop {
-            let rung = match self.ask(|bell| Order::Wait { id: id.clone(), bell }).await {
+            let rung = match self.ask(|bell| Message::Wait { id: id.clone(), bell }).await {
                 Some(Rung::Ended(outcome)) => return Ok(*outcome),
                 rung => rung,
             };
@@ -261,7 +262,7 @@ impl Runtime for ProcessRuntime {
     }
 
     async fn cancel(&self, id: &JobId, grace: Duration) -> Result<(), RuntimeError> {
-        if self.ask(|reply| Order::Cancel { id: id.clone(), grace, reply }).await == Some(true) {
+        if self.ask(|reply| Message::Cancel { id: id.clone(), grace, reply }).await == Some(true) {
             return Ok(());
         }
         let id = id.clone();
@@ -282,7 +283,7 @@ impl Runtime for ProcessRuntime {
     }
 
     async fn list(&self, owner: &Owner) -> Result<Vec<JobId>, RuntimeError> {
-        let queued = self.ask(|reply| Order::Queued { owner: owner.clone(), reply }).await;
+        let queued = self.ask(|reply| Message::Queued { owner: owner.clone(), reply }).await;
         let owner = owner.clone();
         let mut ids = self.on_disk(move |disk| disk.list(&owner)).await?;
         ids.extend(queued.unwrap_or_default());
