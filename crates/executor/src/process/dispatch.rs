@@ -28,7 +28,7 @@ use crate::{
         groups,
         layout::{JobFolder, StateDir},
         look::{self, Look},
-        message::{Dispatch, Mark, Message, Rung, Submitter, Terms, Wants},
+        message::{Dispatch, Mark, Message, Submitter, Terms, Waiter, WakeReason, Wants},
         staging::Staged,
         wire::{Reply, Request},
     },
@@ -84,7 +84,7 @@ struct Job {
     started: Option<Timestamp>,
     /// Caller that waits until the job is in place, or queued.
     submitter: Option<Submitter>,
-    bells: Vec<oneshot::Sender<Rung>>,
+    waiters: Vec<Waiter>,
     watchers: Vec<mpsc::Sender<Mark>>,
 }
 
@@ -119,9 +119,9 @@ impl Dispatcher {
                 let known = self.cancel(&id, grace).await;
                 let _gave_up = reply.send(known);
             }
-            Message::Wait { id, bell } => match self.jobs.get_mut(&id) {
-                Some(job) => job.bells.push(bell),
-                None => drop(bell.send(self.take_lost(&id).map_or(Rung::Unknown, Rung::Ended))),
+            Message::Wait { id, waiter } => match self.jobs.get_mut(&id) {
+                Some(job) => job.waiters.push(waiter),
+                None => drop(waiter.send(self.take_lost(&id).map_or(WakeReason::Unknown, WakeReason::Ended))),
             },
             Message::Watch { id, reply } => {
                 let marks = self.watch(&id).await;
@@ -193,11 +193,11 @@ impl Dispatcher {
     async fn cancel(&mut self, id: &JobId, grace: Duration) -> bool {
         if self.queue.contains(id) {
             self.queue.retain(|queued| queued != id);
-            if let Some(Job { stage: Stage::Queued(staged), bells, .. }) = self.jobs.remove(id) {
+            if let Some(Job { stage: Stage::Queued(staged), waiters, .. }) = self.jobs.remove(id) {
                 let written = staged.end_unstarted(End::Cancelled, &self.settings.state.job(id));
                 let problem =
                     written.err().map(|error| format!("its cancellation can't be recorded: {error}"));
-                ring(bells, &problem.map_or(Rung::Look, |problem| Rung::Failed { problem }));
+                wake(waiters, &problem.map_or(WakeReason::Look, |problem| WakeReason::Failed { problem }));
             }
             return true;
         }
@@ -236,7 +236,7 @@ impl Dispatcher {
         let finish = |job: &Job| job.fate == OnOwnerDeath::Finish;
         if !self.parting.is_empty() && !self.jobs.is_empty() && self.jobs.values().all(finish) {
             self.connection = None;
-            self.jobs.drain().for_each(|(_, job)| ring(job.bells, &Rung::Look));
+            self.jobs.drain().for_each(|(_, job)| wake(job.waiters, &WakeReason::Look));
             self.have_parted();
         }
     }
@@ -268,7 +268,7 @@ impl Dispatcher {
             Reply::Exists { id } => {
                 if let Some(mut job) = self.jobs.remove(&id) {
                     job.answer(Ok(()));
-                    ring(job.bells, &Rung::Look);
+                    wake(job.waiters, &WakeReason::Look);
                 }
             }
             Reply::Ended { id, ending, written } => {
@@ -279,18 +279,18 @@ impl Dispatcher {
                         End::Lost(_) => Some(written.unwrap_or_default()),
                         _ => written.filter(|_| job.wants == Wants::Streams),
                     };
-                    let why = told.map_or(Rung::Look, |written| {
+                    let why = told.map_or(WakeReason::Look, |written| {
                         let folder = self.settings.state.job(&id);
                         let mut outcome = look::told(&folder, ending, written);
                         outcome.image_digest = job.image.take();
-                        Rung::Ended(Box::new(outcome))
+                        WakeReason::Ended(Box::new(outcome))
                     });
-                    if let (true, Rung::Ended(outcome)) = (job.bells.is_empty(), &why)
+                    if let (true, WakeReason::Ended(outcome)) = (job.waiters.is_empty(), &why)
                         && matches!(outcome.end, End::Lost(_))
                     {
                         self.keep_lost(id, outcome.clone());
                     }
-                    ring(job.bells, &why);
+                    wake(job.waiters, &why);
                 }
             }
         }
@@ -329,7 +329,7 @@ impl Dispatcher {
         let _panicked = clean.await;
         for mut job in lost.into_values() {
             job.answer(Err(unavailable(&format!("its supervisor died ({words})"))));
-            ring(job.bells, &Rung::Look);
+            wake(job.waiters, &WakeReason::Look);
         }
         self.have_parted();
         self.admit().await;
@@ -338,7 +338,7 @@ impl Dispatcher {
     fn fail(&mut self, id: &JobId, problem: &str) {
         if let Some(mut job) = self.jobs.remove(id) {
             job.answer(Err(unavailable(problem)));
-            ring(job.bells, &Rung::Failed { problem: problem.to_owned() });
+            wake(job.waiters, &WakeReason::Failed { problem: problem.to_owned() });
         }
     }
 }
@@ -355,7 +355,7 @@ impl Job {
             image,
             started: None,
             submitter,
-            bells: Vec::new(),
+            waiters: Vec::new(),
             watchers: Vec::new(),
         }
     }
@@ -385,9 +385,9 @@ async fn hear(connection: &mut Option<Connection>) -> Option<Reply> {
     }
 }
 
-fn ring(bells: Vec<oneshot::Sender<Rung>>, why: &Rung) {
-    for bell in bells {
-        let _gave_up = bell.send(why.clone());
+fn wake(waiters: Vec<Waiter>, reason: &WakeReason) {
+    for waiter in waiters {
+        let _gave_up = waiter.send(reason.clone());
     }
 }
 

@@ -13,8 +13,8 @@ pub(crate) enum Message {
     Submit { id: JobId, terms: Terms, staged: Staged, reply: Submitter },
     /// Ends a job. Answers `false` if the job is unknown here.
     Cancel { id: JobId, grace: Duration, reply: oneshot::Sender<bool> },
-    /// Rings the bell when the job has ended.
-    Wait { id: JobId, bell: oneshot::Sender<Rung> },
+    /// Wakes the waiter when the job has ended.
+    Wait { id: JobId, waiter: Waiter },
     /// Sends marks about the output of a job until its end. Answers `None` if the job is unknown here.
     Watch { id: JobId, reply: oneshot::Sender<Option<mpsc::Receiver<Mark>>> },
     /// Asks whether a job was submitted here and has not ended.
@@ -45,9 +45,9 @@ pub(crate) enum Wants {
     Files,
 }
 
-/// The reason why a bell rang.
+/// The reason why a waiter is woken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Rung {
+pub(crate) enum WakeReason {
     /// The job or its supervisor has ended: read the folder.
     Look,
     /// The job has ended with this outcome, which equals the content of its folder.
@@ -75,6 +75,9 @@ pub(crate) enum Mark {
 /// The sender of messages to the dispatcher. When the last clone is dropped, the dispatcher disconnects from
 /// the supervisor.
 pub(crate) type Dispatch = mpsc::Sender<Message>;
+
+/// The sender that wakes a task that waits for the end of a job.
+pub(crate) type Waiter = oneshot::Sender<WakeReason>;
 
 /// The sender of the answer to a submission.
 pub(crate) type Submitter = oneshot::Sender<Result<(), RuntimeError>>;

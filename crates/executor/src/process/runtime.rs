@@ -24,7 +24,7 @@ use crate::{
         error::{KIND, unavailable},
         follow::Follower,
         look::Look,
-        message::{Dispatch, Mark, Message, Rung, Terms, Wants},
+        message::{Dispatch, Mark, Message, Terms, WakeReason, Wants},
         staging::Surroundings,
         wire::Request,
     },
@@ -244,15 +244,15 @@ impl Runtime for ProcessRuntime {
     async fn wait(&self, id: &JobId) -> Result<Outcome, RuntimeError> {
         let mut pause = FIRST_PAUSE;
         loop {
-            let rung = match self.ask(|bell| Message::Wait { id: id.clone(), bell }).await {
-                Some(Rung::Ended(outcome)) => return Ok(*outcome),
-                rung => rung,
+            let reason = match self.ask(|waiter| Message::Wait { id: id.clone(), waiter }).await {
+                Some(WakeReason::Ended(outcome)) => return Ok(*outcome),
+                reason => reason,
             };
             let job = id.clone();
-            match (self.on_disk(move |disk| disk.outcome(&job)).await, rung) {
+            match (self.on_disk(move |disk| disk.outcome(&job)).await, reason) {
                 (Ok(Some(outcome)), _) => return Ok(outcome),
                 (Ok(None), _) => sleep(pause).await,
-                (Err(RuntimeError::UnknownJob { .. }), Some(Rung::Failed { problem })) => {
+                (Err(RuntimeError::UnknownJob { .. }), Some(WakeReason::Failed { problem })) => {
                     return Err(unavailable(&problem));
                 }
                 (Err(error), _) => return Err(error),
