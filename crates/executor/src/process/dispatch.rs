@@ -28,13 +28,13 @@ use crate::{
         groups,
         layout::{JobFolder, StateDir},
         look::{self, Look},
-        message::{Dispatch, Mark, Message, Submitter, Terms, Waiter, WakeReason, Wants},
+        message::{Dispatch, Message, Progress, Submitter, Terms, Waiter, WakeReason, Wants},
         staging::Staged,
         wire::{Reply, Request},
     },
 };
 
-/// Maximum number of queued messages, and of unread marks of a slow follower.
+/// Maximum number of queued messages, and of unread progress messages of a slow follower.
 const ROOM: usize = 64;
 
 /// Maximum number of outcomes without a folder that are kept for later waiters.
@@ -85,7 +85,7 @@ struct Job {
     /// Caller that waits until the job is in place, or queued.
     submitter: Option<Submitter>,
     waiters: Vec<Waiter>,
-    watchers: Vec<mpsc::Sender<Mark>>,
+    watchers: Vec<mpsc::Sender<Progress>>,
 }
 
 enum Stage {
@@ -124,8 +124,8 @@ impl Dispatcher {
                 None => drop(waiter.send(self.take_lost(&id).map_or(WakeReason::Unknown, WakeReason::Ended))),
             },
             Message::Watch { id, reply } => {
-                let marks = self.watch(&id).await;
-                let _gave_up = reply.send(marks);
+                let progress = self.watch(&id).await;
+                let _gave_up = reply.send(progress);
             }
             Message::Has { id, reply } => {
                 let _gave_up = reply.send(self.jobs.contains_key(&id));
@@ -207,15 +207,15 @@ impl Dispatcher {
         false
     }
 
-    async fn watch(&mut self, id: &JobId) -> Option<mpsc::Receiver<Mark>> {
+    async fn watch(&mut self, id: &JobId) -> Option<mpsc::Receiver<Progress>> {
         let job = self.jobs.get_mut(id)?;
-        let (sender, marks) = mpsc::channel(ROOM);
+        let (sender, progress) = mpsc::channel(ROOM);
         job.watchers.push(sender);
-        job.mark_started();
+        job.report_started();
         if let (Stage::HandedOver, Some(connection)) = (&job.stage, &mut self.connection) {
             connection.say(&Request::Watch { id: id.clone() }).await;
         }
-        Some(marks)
+        Some(progress)
     }
 
     fn part(&mut self, reply: oneshot::Sender<()>) {
@@ -253,13 +253,13 @@ impl Dispatcher {
             Reply::Accepted { id, at } => {
                 if let Some(job) = self.jobs.get_mut(&id) {
                     job.started = at;
-                    job.mark_started();
+                    job.report_started();
                     job.answer(Ok(()));
                 }
             }
             Reply::Output { id, stream, at, length } => {
                 if let Some(job) = self.jobs.get_mut(&id) {
-                    job.mark(Mark::Written { stream, at, length });
+                    job.report(Progress::Written { stream, at, length });
                 }
             }
             Reply::Refused { id, why } => {
@@ -366,15 +366,15 @@ impl Job {
         }
     }
 
-    fn mark_started(&mut self) {
+    fn report_started(&mut self) {
         if let Some(at) = self.started {
-            self.mark(Mark::Started { at });
+            self.report(Progress::Started { at });
         }
     }
 
-    /// Sends a mark to the watchers. A full channel drops it; followers also poll regularly.
-    fn mark(&mut self, mark: Mark) {
-        self.watchers.retain(|watcher| !matches!(watcher.try_send(mark), Err(TrySendError::Closed(_))));
+    /// Sends a progress message to the watchers. A full channel drops it; followers also poll regularly.
+    fn report(&mut self, progress: Progress) {
+        self.watchers.retain(|watcher| !matches!(watcher.try_send(progress), Err(TrySendError::Closed(_))));
     }
 }
 

@@ -1,8 +1,8 @@
 //! The events of a job, read from the files of its streams.
 //!
 //! The supervisor reports only the length of a stream. This module reads the content, at the speed of the
-//! reader. So a slow reader delays nobody, and nothing is buffered for it. Marks may be dropped for a slow
-//! reader, and a job of another owner has none. So the files are polled regularly as well.
+//! reader. So a slow reader delays nobody, and nothing is buffered for it. Progress messages may be dropped
+//! for a slow reader, and a job of another owner has none. So the files are polled regularly as well.
 
 use std::{io, time::Duration};
 
@@ -18,16 +18,16 @@ use crate::{
         layout::JobFolder,
         look::{self, Look},
         memory,
-        message::Mark,
+        message::Progress,
     },
 };
 
 /// Maximum bytes of one output event.
 const CHUNK: u64 = 64 * 1024;
 
-/// Poll interval without marks, and with marks.
+/// Poll intervals of a job without progress messages, and of one with them.
 const INTERVAL: Duration = Duration::from_millis(50);
-const MARKED_INTERVAL: Duration = Duration::from_millis(500);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The state of following one job for one reader.
 pub(crate) struct Follower {
@@ -45,12 +45,12 @@ impl Follower {
         Self { folder, events, started: false, shown: [0, 0] }
     }
 
-    /// Follows a job of this owner by its marks, which end with the job.
-    pub(crate) async fn by_marks(mut self, mut marks: mpsc::Receiver<Mark>) {
+    /// Follows a job of this owner by its progress messages, which end with the job.
+    pub(crate) async fn by_progress(mut self, mut progress: mpsc::Receiver<Progress>) {
         let followed = async {
             loop {
-                match timeout(MARKED_INTERVAL, marks.recv()).await {
-                    Ok(Some(mark)) => self.take(mark).await?,
+                match timeout(PROGRESS_INTERVAL, progress.recv()).await {
+                    Ok(Some(event)) => self.take(event).await?,
                     Ok(None) => return self.finish().await,
                     Err(_) if self.started => self.show_all(Timestamp::now()).await?,
                     Err(_) => {}
@@ -74,13 +74,13 @@ impl Follower {
         let _over = followed.await;
     }
 
-    async fn take(&mut self, mark: Mark) -> Result<(), Over> {
-        match mark {
-            Mark::Started { at } => {
+    async fn take(&mut self, progress: Progress) -> Result<(), Over> {
+        match progress {
+            Progress::Started { at } => {
                 self.started(at).await?;
                 self.show_all(at).await
             }
-            Mark::Written { stream, at, length } => self.show(stream, at, length).await,
+            Progress::Written { stream, at, length } => self.show(stream, at, length).await,
         }
     }
 

@@ -15,8 +15,8 @@ pub(crate) enum Message {
     Cancel { id: JobId, grace: Duration, reply: oneshot::Sender<bool> },
     /// Wakes the waiter when the job has ended.
     Wait { id: JobId, waiter: Waiter },
-    /// Sends marks about the output of a job until its end. Answers `None` if the job is unknown here.
-    Watch { id: JobId, reply: oneshot::Sender<Option<mpsc::Receiver<Mark>>> },
+    /// Sends the progress of a job until its end. Answers `None` if the job is unknown here.
+    Watch { id: JobId, reply: oneshot::Sender<Option<mpsc::Receiver<Progress>>> },
     /// Asks whether a job was submitted here and has not ended.
     Has { id: JobId, reply: oneshot::Sender<bool> },
     /// Lists the queued jobs of an owner.
@@ -60,7 +60,7 @@ pub(crate) enum WakeReason {
 
 /// The progress of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub(crate) enum Progress {
     Started {
         at: Timestamp,
     },

@@ -24,7 +24,7 @@ use crate::{
         error::{KIND, unavailable},
         follow::Follower,
         look::Look,
-        message::{Dispatch, Mark, Message, Terms, WakeReason, Wants},
+        message::{Dispatch, Message, Progress, Terms, WakeReason, Wants},
         staging::Surroundings,
         wire::Request,
     },
@@ -195,7 +195,7 @@ impl ProcessRuntime {
         self.ask(|reply| Message::Has { id: id.clone(), reply }).await.unwrap_or(false)
     }
 
-    async fn marks(&self, id: &JobId) -> Option<mpsc::Receiver<Mark>> {
+    async fn progress(&self, id: &JobId) -> Option<mpsc::Receiver<Progress>> {
         self.ask(|reply| Message::Watch { id: id.clone(), reply }).await.flatten()
     }
 }
@@ -226,11 +226,11 @@ impl Runtime for ProcessRuntime {
     }
 
     async fn events(&self, id: &JobId) -> Result<Events, RuntimeError> {
-        let marks = self.marks(id).await;
+        let progress = self.progress(id).await;
         let (sender, events) = Events::channel(EVENTS);
         let follower = Follower::new(self.disk.folder(id), sender);
-        if let Some(marks) = marks {
-            tokio::spawn(follower.by_marks(marks));
+        if let Some(progress) = progress {
+            tokio::spawn(follower.by_progress(progress));
             return Ok(events);
         }
         let job = id.clone();
