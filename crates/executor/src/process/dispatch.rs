@@ -28,7 +28,7 @@ use crate::{
         groups,
         layout::{JobFolder, StateDir},
         look::{self, Look},
-        message::{Dispatch, Message, Progress, Submitter, Terms, Waiter, WakeReason, Wants},
+        message::{Dispatch, JobMeta, Message, Progress, Submitter, Waiter, WakeReason, Wants},
         staging::Staged,
         wire::{Reply, Request},
     },
@@ -112,8 +112,8 @@ impl Dispatcher {
 
     async fn handle(&mut self, message: Message) {
         match message {
-            Message::Submit { id, terms, staged, reply } => {
-                self.submit(id, Job::queued(terms, staged, reply)).await;
+            Message::Submit { id, meta, staged, reply } => {
+                self.submit(id, Job::queued(meta, staged, reply)).await;
             }
             Message::Cancel { id, grace, reply } => {
                 let known = self.cancel(&id, grace).await;
@@ -344,8 +344,8 @@ impl Dispatcher {
 }
 
 impl Job {
-    fn queued(terms: Terms, staged: Staged, reply: Submitter) -> Self {
-        let Terms { owner, fate, wants, image } = terms;
+    fn queued(meta: JobMeta, staged: Staged, reply: Submitter) -> Self {
+        let JobMeta { owner, fate, wants, image } = meta;
         let (stage, submitter) = (Stage::Queued(staged), Some(reply));
         Self {
             stage,

@@ -10,7 +10,7 @@ use crate::{JobId, OnOwnerDeath, Outcome, Owner, RuntimeError, Stream, Timestamp
 #[derive(Debug)]
 pub(crate) enum Message {
     /// Runs a job when a slot is free. Answered when the job is in place, or queued.
-    Submit { id: JobId, terms: Terms, staged: Staged, reply: Submitter },
+    Submit { id: JobId, meta: JobMeta, staged: Staged, reply: Submitter },
     /// Ends a job. Answers `false` if the job is unknown here.
     Cancel { id: JobId, grace: Duration, reply: oneshot::Sender<bool> },
     /// Wakes the waiter when the job has ended.
@@ -28,7 +28,7 @@ pub(crate) enum Message {
 
 /// The kept properties of a submitted job.
 #[derive(Debug)]
-pub(crate) struct Terms {
+pub(crate) struct JobMeta {
     pub(crate) owner: Owner,
     pub(crate) fate: OnOwnerDeath,
     pub(crate) wants: Wants,

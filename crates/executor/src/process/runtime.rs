@@ -24,7 +24,7 @@ use crate::{
         error::{KIND, unavailable},
         follow::Follower,
         look::Look,
-        message::{Dispatch, Message, Progress, Terms, WakeReason, Wants},
+        message::{Dispatch, JobMeta, Message, Progress, WakeReason, Wants},
         staging::Surroundings,
         wire::Request,
     },
@@ -135,8 +135,8 @@ impl ProcessRuntime {
         self.dispatch.get_or_init(|| dispatch::start(self.settings.clone()));
         let wants = if job.outputs.is_empty() { Wants::Streams } else { Wants::Files };
         let (owner, fate) = (job.owner.clone(), job.on_owner_death);
-        let (id, terms) = (id.clone(), Terms { owner, fate, wants, image });
-        let submitted = self.ask(|reply| Message::Submit { id, terms, staged, reply }).await;
+        let (id, meta) = (id.clone(), JobMeta { owner, fate, wants, image });
+        let submitted = self.ask(|reply| Message::Submit { id, meta, staged, reply }).await;
         submitted.unwrap_or_else(|| Err(unavailable("the tokio runtime it was used on first is gone")))
     }
 
