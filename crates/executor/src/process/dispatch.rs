@@ -28,7 +28,7 @@ use crate::{
         groups,
         layout::{JobFolder, StateDir},
         look::{self, Look},
-        message::{Dispatch, JobMeta, Message, Progress, Submitter, Waiter, WakeReason, Wants},
+        message::{Dispatch, JobMeta, Message, Progress, ResultNeeds, Submitter, Waiter, WakeReason},
         staging::Staged,
         wire::{Reply, Request},
     },
@@ -79,7 +79,7 @@ struct Job {
     stage: Stage,
     owner: Owner,
     fate: OnOwnerDeath,
-    wants: Wants,
+    needs: ResultNeeds,
     image: Option<String>,
     started: Option<Timestamp>,
     /// Caller that waits until the job is in place, or queued.
@@ -277,7 +277,7 @@ impl Dispatcher {
                     let told = match &ending.end {
                         // A lost job has removed its own folder.
                         End::Lost(_) => Some(written.unwrap_or_default()),
-                        _ => written.filter(|_| job.wants == Wants::Streams),
+                        _ => written.filter(|_| job.needs == ResultNeeds::Streams),
                     };
                     let why = told.map_or(WakeReason::Look, |written| {
                         let folder = self.settings.state.job(&id);
@@ -345,13 +345,13 @@ impl Dispatcher {
 
 impl Job {
     fn queued(meta: JobMeta, staged: Staged, reply: Submitter) -> Self {
-        let JobMeta { owner, fate, wants, image } = meta;
+        let JobMeta { owner, fate, needs, image } = meta;
         let (stage, submitter) = (Stage::Queued(staged), Some(reply));
         Self {
             stage,
             owner,
             fate,
-            wants,
+            needs,
             image,
             started: None,
             submitter,

@@ -31,14 +31,14 @@ pub(crate) enum Message {
 pub(crate) struct JobMeta {
     pub(crate) owner: Owner,
     pub(crate) fate: OnOwnerDeath,
-    pub(crate) wants: Wants,
+    pub(crate) needs: ResultNeeds,
     /// Digest of the job's image.
     pub(crate) image: Option<String>,
 }
 
 /// The sources of an outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wants {
+pub(crate) enum ResultNeeds {
     /// Only the two streams: the supervisor's reply contains the whole outcome.
     Streams,
     /// Output files too, which are in the folder.

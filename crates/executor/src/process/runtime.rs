@@ -24,7 +24,7 @@ use crate::{
         error::{KIND, unavailable},
         follow::Follower,
         look::Look,
-        message::{Dispatch, JobMeta, Message, Progress, WakeReason, Wants},
+        message::{Dispatch, JobMeta, Message, Progress, ResultNeeds, WakeReason},
         staging::Surroundings,
         wire::Request,
     },
@@ -133,9 +133,9 @@ impl ProcessRuntime {
         };
         let Some(staged) = staged else { return Ok(()) };
         self.dispatch.get_or_init(|| dispatch::start(self.settings.clone()));
-        let wants = if job.outputs.is_empty() { Wants::Streams } else { Wants::Files };
+        let needs = if job.outputs.is_empty() { ResultNeeds::Streams } else { ResultNeeds::Files };
         let (owner, fate) = (job.owner.clone(), job.on_owner_death);
-        let (id, meta) = (id.clone(), JobMeta { owner, fate, wants, image });
+        let (id, meta) = (id.clone(), JobMeta { owner, fate, needs, image });
         let submitted = self.ask(|reply| Message::Submit { id, meta, staged, reply }).await;
         submitted.unwrap_or_else(|| Err(unavailable("the tokio runtime it was used on first is gone")))
     }
