@@ -31,7 +31,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 use crate::{
     Job, Limits, Network, RuntimeError,
     docker::{Engine, EngineError, error::unavailable},
-    pool::{Carrier, EndVessel, Shape, StartError, Vessel},
+    pool::{Carrier, EndContainer, Shape, StartError, WarmContainer},
     runner,
 };
 
@@ -166,7 +166,7 @@ impl Carrier for WarmContainers {
         Some("/tmp")
     }
 
-    async fn start(&self, shape: &Shape) -> Result<Vessel, StartError> {
+    async fn start(&self, shape: &Shape) -> Result<WarmContainer, StartError> {
         let program =
             runner::program().ok_or_else(|| unavailable("there is no runner for warm containers"))?;
         let image = shape.image.as_deref().unwrap_or_default();
@@ -186,8 +186,8 @@ impl Carrier for WarmContainers {
         };
         let words = Arc::new(Mutex::new(Vec::new()));
         let output = RunnerOutput::new(output, words.clone());
-        let end = Box::new(WarmVessel { engine: self.engine.clone(), id, words });
-        Ok(Vessel { input: Box::new(input), output: Box::new(output), image_digest: None, end })
+        let end = Box::new(EndWarmContainer { engine: self.engine.clone(), id, words });
+        Ok(WarmContainer { input: Box::new(input), output: Box::new(output), image_digest: None, end })
     }
 
     async fn reap(&self) -> Result<(), RuntimeError> {
@@ -326,14 +326,14 @@ impl AsyncRead for RunnerOutput {
     }
 }
 
-struct WarmVessel {
+struct EndWarmContainer {
     engine: Engine,
     id: String,
     words: Arc<Mutex<Vec<u8>>>,
 }
 
 #[async_trait]
-impl EndVessel for WarmVessel {
+impl EndContainer for EndWarmContainer {
     async fn end(self: Box<Self>) -> Option<String> {
         let _reaped_later = self.engine.see_out(&self.id).await;
         let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);

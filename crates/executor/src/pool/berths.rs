@@ -113,8 +113,8 @@ impl Berths {
 
     async fn start(&self, shape: &Shape) -> Result<Line, StartError> {
         self.reap().await?;
-        let vessel = self.carrier.start(shape).await?;
-        match Line::open(vessel).await {
+        let container = self.carrier.start(shape).await?;
+        match Line::open(container).await {
             Ok(line) => Ok(line),
             Err((broken, end)) => {
                 let why = end.end().await.map(|why| format!(": {why}")).unwrap_or_default();

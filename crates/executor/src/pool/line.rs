@@ -8,7 +8,7 @@ use tokio::{
 };
 
 use super::{
-    carrier::{EndVessel, Vessel},
+    carrier::{EndContainer, WarmContainer},
     job::PooledJob,
 };
 use crate::{
@@ -40,7 +40,7 @@ pub(crate) struct Line {
     output: Box<dyn tokio::io::AsyncRead + Send + Unpin>,
     frames: Frames,
     buffer: Vec<u8>,
-    end: Box<dyn EndVessel>,
+    end: Box<dyn EndContainer>,
     image_digest: Option<String>,
     jobs: u32,
     /// Whether a message may have been sent in part, so that the connection can't be used any more.
@@ -59,8 +59,8 @@ impl From<io::Error> for Broken {
 
 impl Line {
     /// Opens the connection with the greeting.
-    pub(crate) async fn open(vessel: Vessel) -> Result<Self, (Broken, Box<dyn EndVessel>)> {
-        let Vessel { input, output, image_digest, end } = vessel;
+    pub(crate) async fn open(container: WarmContainer) -> Result<Self, (Broken, Box<dyn EndContainer>)> {
+        let WarmContainer { input, output, image_digest, end } = container;
         let frames = Frames::default();
         let mut line =
             Self { input, output, frames, buffer: vec![0; CHUNK], end, image_digest, jobs: 0, cut: false };

@@ -34,7 +34,7 @@ use std::{
 use async_trait::async_trait;
 use tokio::{task::JoinSet, time::timeout};
 
-pub use self::carrier::{Carrier, EndVessel, Shape, StartError, Vessel};
+pub use self::carrier::{Carrier, EndContainer, Shape, StartError, WarmContainer};
 use self::{
     berths::{Berth, Berths},
     job::PooledJob,
