@@ -87,14 +87,14 @@ impl Kept {
 
     /// Captures `keep` bytes of a stream of `total` bytes, half of them from its end.
     pub(crate) fn captured(&self, total: u64, keep: u64) -> io::Result<Captured> {
-        let tail_room = keep.div_ceil(2);
-        let head = self.read(0, keep - tail_room)?;
+        let tail_bytes = keep.div_ceil(2);
+        let head = self.read(0, keep - tail_bytes)?;
         let tail =
-            &self.tail[self.tail.len().saturating_sub(usize::try_from(tail_room).unwrap_or(usize::MAX))..];
+            &self.tail[self.tail.len().saturating_sub(usize::try_from(tail_bytes).unwrap_or(usize::MAX))..];
         // Where first and last bytes are adjacent, the last bytes alone may be too few for the whole tail.
         let between = if total == self.length + self.tail.len() as u64 {
             let after_head = self.length - head.len() as u64;
-            let wanted = tail_room.saturating_sub(tail.len() as u64).min(after_head);
+            let wanted = tail_bytes.saturating_sub(tail.len() as u64).min(after_head);
             self.read(self.length - wanted, wanted)?
         } else {
             Vec::new()

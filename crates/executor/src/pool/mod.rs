@@ -17,9 +17,9 @@
 //! submit them again.
 
 mod carrier;
+mod connection;
 mod job;
 mod kept;
-mod line;
 #[cfg(feature = "testing")]
 pub mod local;
 mod slots;
@@ -127,8 +127,8 @@ impl PoolRuntime {
         let carrier = self.slots.carrier();
         let shape = carrier.shape(job).await?;
         let volumes = job.volumes.iter().map(|volume| (volume.variable(), volume.path.clone()));
-        let env = line::environment(job, carrier.tmp(), volumes);
-        line::fits(job, id.as_str(), env.clone()).then_some((shape, env))
+        let env = connection::environment(job, carrier.tmp(), volumes);
+        connection::fits(job, id.as_str(), env.clone()).then_some((shape, env))
     }
 }
 
@@ -139,12 +139,12 @@ async fn run(job: Arc<PooledJob>, shape: Shape, env: Vec<(String, String)>, slot
         Ok(slot) => slot,
         Err(end) => return ended(end),
     };
-    match slot.line.run(&job, env).await {
+    match slot.connection.run(&job, env).await {
         Ok(outcome) => {
             let as_new = matches!(outcome.end, End::Exited(_) | End::Signalled(_) | End::NotStarted(_));
             // The container is returned first, so that the next job of a waiting caller finds it.
             slots.give(slot, as_new);
-            outcome.tell(&job);
+            outcome.record(&job);
         }
         Err(broken) => {
             let why = slots.lose(slot).await.map(|why| format!(" ({why})")).unwrap_or_default();

@@ -14,7 +14,7 @@ use tokio::{
 
 use super::{
     carrier::{Carrier, Shape, StartError},
-    line::{BEAT, Line},
+    connection::{BEAT, RunnerConnection},
 };
 use crate::RuntimeError;
 
@@ -38,7 +38,7 @@ pub(crate) struct Slots {
 #[derive(Default)]
 struct State {
     /// Idle containers, the one used last at the end.
-    idle: VecDeque<(Shape, Line)>,
+    idle: VecDeque<(Shape, RunnerConnection)>,
     /// Number of containers: in use, idle, starting or ending.
     there: usize,
     reaped: bool,
@@ -48,7 +48,7 @@ struct State {
 
 /// A container in use by one job.
 pub(crate) struct Slot {
-    pub(crate) line: Line,
+    pub(crate) connection: RunnerConnection,
     shape: Shape,
     _permit: OwnedSemaphorePermit,
 }
@@ -100,22 +100,22 @@ impl Slots {
             }
             (found, evicted)
         };
-        if let Some((_, line)) = evicted {
-            self.retire(line);
+        if let Some((_, connection)) = evicted {
+            self.retire(connection);
         }
-        let line = match found {
-            Some((_, line)) => line,
+        let connection = match found {
+            Some((_, connection)) => connection,
             None => self.start(&shape).await.inspect_err(|_| self.state().there -= 1)?,
         };
         self.keep_alive();
-        Ok(Slot { line, shape, _permit: permit })
+        Ok(Slot { connection, shape, _permit: permit })
     }
 
-    async fn start(&self, shape: &Shape) -> Result<Line, StartError> {
+    async fn start(&self, shape: &Shape) -> Result<RunnerConnection, StartError> {
         self.reap().await?;
         let container = self.carrier.start(shape).await?;
-        match Line::open(container).await {
-            Ok(line) => Ok(line),
+        match RunnerConnection::open(container).await {
+            Ok(connection) => Ok(connection),
             Err((broken, end)) => {
                 let why = end.end().await.map(|why| format!(": {why}")).unwrap_or_default();
                 Err(self.unavailable(&format!("a warm container does not respond: {}{why}", broken.0)).into())
@@ -129,29 +129,29 @@ impl Slots {
 
     /// Returns a container to the pool. It is reused if it is intact and under its job limit.
     pub(crate) fn give(&self, slot: Slot, as_new: bool) {
-        let Slot { line, shape, _permit: permit } = slot;
-        if as_new && line.is_whole() && line.jobs() < JOBS && !self.permits.is_closed() {
-            self.state().idle.push_back((shape, line));
+        let Slot { connection, shape, _permit: permit } = slot;
+        if as_new && connection.is_whole() && connection.jobs() < JOBS && !self.permits.is_closed() {
+            self.state().idle.push_back((shape, connection));
         } else {
-            self.retire(line);
+            self.retire(connection);
         }
         drop(permit);
     }
 
     /// Ends a container whose runner no longer answers, and returns the known reason.
     pub(crate) async fn lose(&self, slot: Slot) -> Option<String> {
-        let why = slot.line.end().await;
+        let why = slot.connection.end().await;
         self.state().there -= 1;
         why
     }
 
     /// Ends a container in the background.
-    fn retire(&self, line: Line) {
+    fn retire(&self, connection: RunnerConnection) {
         let mut state = self.state();
         state.there -= 1;
         while state.ending.try_join_next().is_some() {}
         state.ending.spawn(async move {
-            line.end().await;
+            connection.end().await;
         });
     }
 
@@ -169,11 +169,11 @@ impl Slots {
     async fn beat(&self) {
         let count = self.state().idle.len();
         for _ in 0..count {
-            let Some((shape, mut line)) = self.state().idle.pop_front() else { return };
-            if line.ping().await.is_ok() {
-                self.state().idle.push_back((shape, line));
+            let Some((shape, mut connection)) = self.state().idle.pop_front() else { return };
+            if connection.ping().await.is_ok() {
+                self.state().idle.push_back((shape, connection));
             } else {
-                self.retire(line);
+                self.retire(connection);
             }
         }
     }
@@ -194,10 +194,10 @@ impl Slots {
     fn end_all(&self) -> Option<JoinSet<()>> {
         let mut state = self.state();
         let mut ending = std::mem::take(&mut state.ending);
-        for (_, line) in std::mem::take(&mut state.idle) {
+        for (_, connection) in std::mem::take(&mut state.idle) {
             state.there -= 1;
             ending.spawn(async move {
-                line.end().await;
+                connection.end().await;
             });
         }
         (!ending.is_empty()).then_some(ending)
