@@ -254,8 +254,8 @@ pub(crate) fn index(stream: Stream) -> usize {
 /// The kept part of a stream.
 #[derive(Debug)]
 struct Kept {
-    head_room: usize,
-    tail_room: usize,
+    head_limit: usize,
+    tail_limit: usize,
     head: Vec<u8>,
     /// Last stored bytes beyond the head.
     tail: VecDeque<u8>,
@@ -266,11 +266,11 @@ struct Kept {
 
 impl Kept {
     fn new(keep: u64) -> Self {
-        let room = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
-        let tail_room = keep.div_ceil(2);
+        let limit = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        let tail_limit = keep.div_ceil(2);
         Self {
-            head_room: room(keep - tail_room),
-            tail_room: room(tail_room),
+            head_limit: limit(keep - tail_limit),
+            tail_limit: limit(tail_limit),
             head: Vec::new(),
             tail: VecDeque::new(),
             last: Vec::new(),
@@ -280,10 +280,10 @@ impl Kept {
 
     fn written(&mut self, bytes: &[u8]) {
         self.stored += bytes.len() as u64;
-        let (head, rest) = bytes.split_at(bytes.len().min(self.head_room - self.head.len()));
+        let (head, rest) = bytes.split_at(bytes.len().min(self.head_limit - self.head.len()));
         self.head.extend(head);
-        self.tail.extend(&rest[rest.len().saturating_sub(self.tail_room)..]);
-        self.tail.drain(..self.tail.len().saturating_sub(self.tail_room));
+        self.tail.extend(&rest[rest.len().saturating_sub(self.tail_limit)..]);
+        self.tail.drain(..self.tail.len().saturating_sub(self.tail_limit));
     }
 
     fn captured(&mut self, total: Option<u64>) -> Captured {
@@ -292,7 +292,7 @@ impl Kept {
         let meets = total == self.stored + self.last.len() as u64;
         let mut tail = if meets { Vec::from(std::mem::take(&mut self.tail)) } else { Vec::new() };
         tail.append(&mut self.last);
-        let tail = tail.split_off(tail.len().saturating_sub(self.tail_room));
+        let tail = tail.split_off(tail.len().saturating_sub(self.tail_limit));
         Captured::new(std::mem::take(&mut self.head), tail, total)
     }
 }

@@ -310,8 +310,8 @@ impl AsyncRead for RunnerOutput {
                 }
                 Some(Ok(LogOutput::StdErr { message })) => {
                     let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
-                    let room = LAST_WORDS.saturating_sub(words.len());
-                    words.extend_from_slice(&message[..message.len().min(room)]);
+                    let space = LAST_WORDS.saturating_sub(words.len());
+                    words.extend_from_slice(&message[..message.len().min(space)]);
                 }
                 // Without a terminal, this is a truncated frame.
                 Some(Ok(_)) => return Poll::Ready(Err(io::Error::other("the stream was cut"))),

@@ -35,7 +35,7 @@ use crate::{
 };
 
 /// Maximum number of queued messages, and of unread progress messages of a slow follower.
-const ROOM: usize = 64;
+const CAPACITY: usize = 64;
 
 /// Maximum number of outcomes without a folder that are kept for later waiters.
 const MOST_LOST: usize = 64;
@@ -50,7 +50,7 @@ pub(crate) struct Settings {
 
 /// Starts a dispatcher on the current tokio runtime.
 pub(crate) fn start(settings: Settings) -> Dispatch {
-    let (sender, messages) = mpsc::channel(ROOM);
+    let (sender, messages) = mpsc::channel(CAPACITY);
     let dispatcher = Dispatcher {
         settings,
         connection: None,
@@ -209,7 +209,7 @@ impl Dispatcher {
 
     async fn watch(&mut self, id: &JobId) -> Option<mpsc::Receiver<Progress>> {
         let job = self.jobs.get_mut(id)?;
-        let (sender, progress) = mpsc::channel(ROOM);
+        let (sender, progress) = mpsc::channel(CAPACITY);
         job.watchers.push(sender);
         job.report_started();
         if let (Stage::HandedOver, Some(connection)) = (&job.stage, &mut self.connection) {

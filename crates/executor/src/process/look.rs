@@ -150,12 +150,12 @@ fn captured(folder: &JobFolder, stream: Stream, total: Option<u64>, keep: u64) -
     let total = total.unwrap_or(stored);
     let rest =
         if total > stored { read_if_there(&folder.tail(stream))?.unwrap_or_default() } else { Vec::new() };
-    let tail_room = keep.div_ceil(2);
-    let head = read_range(&mut file, 0, stored.min(keep - tail_room))?;
+    let tail_limit = keep.div_ceil(2);
+    let head = read_range(&mut file, 0, stored.min(keep - tail_limit))?;
     let after_head = head.len() as u64;
     // Where file and rest are adjacent, the rest alone may be too short for the whole tail.
     let from_file = if total == stored + rest.len() as u64 {
-        let wanted = tail_room.saturating_sub(rest.len() as u64).min(stored - after_head);
+        let wanted = tail_limit.saturating_sub(rest.len() as u64).min(stored - after_head);
         read_range(&mut file, stored - wanted, wanted)?
     } else {
         Vec::new()

@@ -143,8 +143,8 @@ struct Spill {
 impl Spill {
     /// Stores as much as the limit allows, and returns the rest.
     fn take<'a>(&mut self, chunk: &'a [u8]) -> &'a [u8] {
-        let room = usize::try_from(self.limit - self.stored).unwrap_or(usize::MAX);
-        let (fits, rest) = chunk.split_at(room.min(chunk.len()));
+        let space = usize::try_from(self.limit - self.stored).unwrap_or(usize::MAX);
+        let (fits, rest) = chunk.split_at(space.min(chunk.len()));
         if fits.is_empty() {
             return rest;
         }

@@ -31,7 +31,7 @@ pub(crate) trait Sink {
     fn take(&mut self, stream: usize, bytes: &[u8]);
 
     /// Returns whether the sink accepts more. If not, the job blocks.
-    fn has_room(&self) -> bool;
+    fn has_space(&self) -> bool;
 }
 
 /// A job that runs or is ending.
@@ -250,8 +250,8 @@ impl Stream {
             Ok(length) => {
                 let bytes = &buffer[..length];
                 self.total += length as u64;
-                let room = usize::try_from(self.spill - self.passed).unwrap_or(usize::MAX);
-                let (fits, rest) = bytes.split_at(room.min(length));
+                let space = usize::try_from(self.spill - self.passed).unwrap_or(usize::MAX);
+                let (fits, rest) = bytes.split_at(space.min(length));
                 if !fits.is_empty() {
                     self.passed += fits.len() as u64;
                     pass(fits);

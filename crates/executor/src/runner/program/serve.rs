@@ -142,7 +142,7 @@ impl Sink for ToOwner<'_> {
         self.out.say(&Reply::Output { job: self.job, stream, bytes: bytes.to_vec() });
     }
 
-    fn has_room(&self) -> bool {
+    fn has_space(&self) -> bool {
         self.out.len() < ENOUGH
     }
 }
@@ -198,17 +198,17 @@ impl Runner {
     }
 
     fn watched(&self, signals: i32) -> (Vec<PollFd>, Vec<(u32, usize)>) {
-        let room = self.out.len() < ENOUGH;
+        let has_space = self.out.len() < ENOUGH;
         let poll = |fd, events| PollFd { fd, events, revents: 0 };
         let mut fds = vec![
-            poll(if room { 0 } else { -1 }, POLLIN),
+            poll(if has_space { 0 } else { -1 }, POLLIN),
             poll(if self.out.len() > 0 { 1 } else { -1 }, POLLOUT),
             poll(signals, POLLIN),
         ];
         let mut pipes = Vec::new();
         for (job, phase) in &self.jobs {
             if let Phase::Running(running) = phase
-                && room
+                && has_space
             {
                 for (stream, fd) in running.pipes() {
                     fds.push(poll(fd, POLLIN));
