@@ -12,7 +12,7 @@ use rustix::{fs::OFlags, io::Errno};
 
 use crate::{
     End, Found, Job, JobId, Outcome, Owner, RuntimeError, StartFailure, Volume,
-    bwrap::plan::RoomVolume,
+    bwrap::plan::SandboxVolume,
     process::{
         groups,
         layout::{JobFolder, StateDir, entries, storage},
@@ -72,9 +72,9 @@ impl Disk {
         let mut volumes = BTreeMap::new();
         for volume in &job.volumes {
             let host = self.volume(volume)?;
-            let seen = match &mut surroundings.room {
-                Some(room) => {
-                    room.volumes.push(RoomVolume { host, path: volume.path.clone() });
+            let seen = match &mut surroundings.sandbox {
+                Some(sandbox) => {
+                    sandbox.volumes.push(SandboxVolume { host, path: volume.path.clone() });
                     volume.path.clone()
                 }
                 None => host.to_string_lossy().into_owned(),

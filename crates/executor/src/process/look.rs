@@ -75,8 +75,8 @@ fn ending(folder: &JobFolder) -> io::Result<Option<Ending>> {
 /// supervisor, but others may have survived.
 pub(crate) fn end_leftovers(folder: &JobFolder) -> io::Result<()> {
     let limit = Instant::now() + KILL_LIMIT;
-    let room = fs::read_link(folder.room()).ok();
-    let marks: Vec<&Path> = room.iter().map(AsRef::as_ref).chain([folder.path()]).collect();
+    let sandbox = fs::read_link(folder.sandbox_link()).ok();
+    let marks: Vec<&Path> = sandbox.iter().map(AsRef::as_ref).chain([folder.path()]).collect();
     loop {
         let all = procfs::processes()?;
         let left: Vec<_> =
@@ -128,8 +128,8 @@ fn remains(
     // A power cut may have left the folder incomplete.
     let record = record::read(folder).ok().flatten().map(|record| record.job);
     let mut outcome = Outcome::new(end, ended);
-    if let Some(JobRecord { limits, outputs, room, .. }) = record {
-        outcome.image_digest = room.map(|room| room.digest.to_string());
+    if let Some(JobRecord { limits, outputs, sandbox, .. }) = record {
+        outcome.image_digest = sandbox.map(|sandbox| sandbox.digest.to_string());
         outcome.stdout = captured(folder, Stream::Stdout, total(Stream::Stdout), limits.stdout_bytes)?;
         outcome.stderr = captured(folder, Stream::Stderr, total(Stream::Stderr), limits.stderr_bytes)?;
         outcome.outputs = collect(&folder.work(), &outputs);

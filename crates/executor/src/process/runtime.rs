@@ -124,7 +124,7 @@ impl ProcessRuntime {
         job: &Job,
         surroundings: Surroundings,
     ) -> Result<(), RuntimeError> {
-        let image = surroundings.room.as_ref().map(|room| room.digest.to_string());
+        let image = surroundings.sandbox.as_ref().map(|sandbox| sandbox.digest.to_string());
         let staged = if is_small(job) {
             self.disk.stage(id, job, surroundings)?
         } else {

@@ -16,7 +16,7 @@ use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 
 use crate::{
     Content, End, InputFile, Job, JobId, RuntimeError, Timestamp,
-    bwrap::plan::{RoomPlan, TMP, WORK},
+    bwrap::plan::{SandboxPlan, TMP, WORK},
     confine::Confinement,
     file_tree::remove_tree,
     outcome::Version,
@@ -56,8 +56,8 @@ pub(crate) struct Staging {
 /// The environment that a runtime adds to a job; nothing on the host.
 #[derive(Debug, Default)]
 pub(crate) struct Surroundings {
-    /// Room of the job. Volumes are added to it.
-    pub(crate) room: Option<RoomPlan>,
+    /// Plan of the job's sandbox. Volumes are added to it.
+    pub(crate) sandbox: Option<SandboxPlan>,
     /// Variables of the job's image.
     pub(crate) env: BTreeMap<String, String>,
     /// Confinement of the job.
@@ -262,7 +262,7 @@ fn record(
         owner: job.owner.clone(),
         on_owner_death: job.on_owner_death,
         confinement: surroundings.confinement,
-        room: surroundings.room,
+        sandbox: surroundings.sandbox,
     }
 }
 
@@ -273,7 +273,7 @@ fn environment(
     volumes: &BTreeMap<String, String>,
 ) -> BTreeMap<String, String> {
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let (home, tmp) = match surroundings.room {
+    let (home, tmp) = match surroundings.sandbox {
         Some(_) => (WORK.to_owned(), TMP.to_owned()),
         None => (text(&place.work()), text(&place.tmp())),
     };

@@ -10,7 +10,7 @@ use crate::{
         memory::Memory,
         supervisor::{
             groups::Groups, handle::Handle, members::Mains, pump::ReadBuffer, reaper::Reaper,
-            room::SandboxFactory, spares::Spares,
+            sandbox::SandboxFactory, spares::Spares,
         },
         wire::Reply,
     },
@@ -27,8 +27,8 @@ pub(crate) struct Context {
     pub(crate) replies: mpsc::Sender<Reply>,
     /// Read buffer of all pumps.
     pub(crate) buffer: ReadBuffer,
-    pub(crate) rooms: Rc<SandboxFactory>,
-    /// Rooms created in advance.
+    pub(crate) sandboxes: Rc<SandboxFactory>,
+    /// Sandboxes created in advance.
     pub(crate) spares: Rc<Spares>,
     pub(crate) groups: Groups,
     /// Storage in memory for short streams of jobs.

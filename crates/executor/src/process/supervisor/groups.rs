@@ -32,8 +32,8 @@ const IDLE_LIMITS: usize = 16;
 pub(crate) enum Around {
     /// The host: the group alone keeps track of the job's processes.
     Host,
-    /// A room, which kills all processes together with its first process.
-    Room,
+    /// A sandbox, which kills all processes together with its first process.
+    Sandbox,
 }
 
 /// The control groups of one supervisor, one for each running job.
@@ -82,7 +82,7 @@ impl Groups {
         if needed.is_empty() {
             return Ok(match around {
                 Around::Host => self.idle.borrow_mut().pop().or_else(|| self.tracking()),
-                Around::Room => None,
+                Around::Sandbox => None,
             });
         }
         let (bounds, mut idle) = (bounds(limits), self.idle_limits.borrow_mut());
@@ -139,8 +139,8 @@ impl Groups {
             group.remove();
             return Err(io::Error::other("the kernel kills processes that start in a new control group"));
         }
-        // A process that enters a room counts twice for a moment.
-        let besides = u32::from(around == Around::Room);
+        // A process that enters a sandbox counts twice for a moment.
+        let besides = u32::from(around == Around::Sandbox);
         if let Err(error) = group.limit(limits, besides, |controller| of.get(&controller).cloned()) {
             group.remove();
             return Err(error);

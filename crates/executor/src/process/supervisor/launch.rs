@@ -47,8 +47,8 @@ pub(crate) struct Launch {
 pub(crate) enum Setting {
     /// On the host, as a child of the supervisor, in this folder.
     Host { folder: Option<OwnedFd>, supervisor: Pid },
-    /// In a room, which the child has entered.
-    Room,
+    /// In a sandbox, which the child has entered.
+    Sandbox,
 }
 
 #[expect(unsafe_code, reason = "a child can be set up only between its making and its program")]
@@ -76,12 +76,12 @@ impl Launch {
                     rustix::process::fchdir(folder.as_fd())?;
                 }
             }
-            Setting::Room => {
-                // By its path in the room: a descriptor from outside would lead out of the room.
+            Setting::Sandbox => {
+                // By its path in the sandbox: a descriptor from outside would lead out of the sandbox.
                 rustix::process::chdir(WORK_FOLDER)?;
                 confine::leave_keyring();
                 give_up_rights()?;
-                // After the calls that clear it. If the supervisor has died before, the room dies with it.
+                // After the calls that clear it. If the supervisor has died before, the sandbox dies with it.
                 set_parent_process_death_signal(Some(Signal::KILL))?;
             }
         }
@@ -162,8 +162,8 @@ fn table(texts: &[CString]) -> Vec<*const libc::c_char> {
     texts.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect()
 }
 
-/// Removes all capabilities permanently and disables core dumps, for every process of a room and any user.
-/// Call it in a child that has entered its room.
+/// Removes all capabilities permanently and disables core dumps, for every process of a sandbox and any user.
+/// Call it in a child that has entered its sandbox.
 pub(crate) fn give_up_rights() -> Result<(), Errno> {
     /// Latest version of the `capset` call, which takes two halves of 32 capabilities.
     const VERSION: u32 = 0x2008_0522;

@@ -52,7 +52,7 @@ pub(crate) enum Orphans {
     /// The supervisor inherits them, with those of other jobs. Their environment contains the folder of their
     /// job.
     Marked(PathBuf),
-    /// The first process of the job's room inherits them.
+    /// The first process of the job's sandbox inherits them.
     In(i32),
 }
 

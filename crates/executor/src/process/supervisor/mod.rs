@@ -14,8 +14,8 @@ mod members;
 mod program;
 mod pump;
 mod reaper;
-mod room;
 mod run;
+mod sandbox;
 mod spares;
 mod spawn;
 
@@ -49,7 +49,7 @@ use self::{
     handle::{Handle, Lengths, Wishes},
     members::Mains,
     reaper::Reaper,
-    room::SandboxFactory,
+    sandbox::SandboxFactory,
     spares::Spares,
 };
 use crate::{
@@ -147,13 +147,23 @@ impl Supervisor {
         spawn_local(reaper.clone().run(reaper::children()?));
         let (mains, jobs, over) = (Mains::default(), RefCell::default(), Notify::new());
         let buffer = pump::read_buffer();
-        let rooms = Rc::new(SandboxFactory::new(reaper.clone()));
+        let sandboxes = Rc::new(SandboxFactory::new(reaper.clone()));
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let groups = Groups::new(&state, &name);
-        let spares = Rc::new(Spares::new(&state, rooms.clone()));
+        let spares = Rc::new(Spares::new(&state, sandboxes.clone()));
         let memory = Memory::of(&state);
-        let context =
-            Rc::new(Context { reaper, mains, jobs, over, replies, buffer, rooms, spares, groups, memory });
+        let context = Rc::new(Context {
+            reaper,
+            mains,
+            jobs,
+            over,
+            replies,
+            buffer,
+            sandboxes,
+            spares,
+            groups,
+            memory,
+        });
         context.tell(Reply::Hello { version: VERSION }).await;
         let served = Self { state: state.clone(), context: context.clone() }.serve(owner, others).await;
         context.spares.close().await;

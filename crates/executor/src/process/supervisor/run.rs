@@ -12,7 +12,7 @@ use tokio::{
 
 use crate::{
     End, JobId, OnOwnerDeath, StartFailure, Stream, Timestamp,
-    bwrap::plan::RoomPlan,
+    bwrap::plan::SandboxPlan,
     outcome::Version,
     process::{
         layout::JobFolder,
@@ -23,7 +23,7 @@ use crate::{
             handle::{Lengths, Wishes},
             members::{Members, Orphans},
             pump::{Pump, Pumped},
-            room::{Room, Site},
+            sandbox::{Sandbox, Site},
             spawn::{self, Started},
         },
         wire::{Input, Reply, Written},
@@ -59,7 +59,7 @@ impl Job {
         let started = self.start().await;
         let at = started.as_ref().ok().map(|running| running.started);
         self.context.tell(Reply::Accepted { id: self.id.clone(), at }).await;
-        if let (Some(plan), Some(_)) = (&self.record.room, at) {
+        if let (Some(plan), Some(_)) = (&self.record.sandbox, at) {
             let running = self.context.jobs.borrow().len();
             self.context.spares.expect_more(plan, running);
         }
@@ -79,23 +79,25 @@ impl Job {
 
     async fn start(&mut self) -> Result<Running, StartFailure> {
         let input = self.stdin.take().map(|Input(bytes)| bytes);
-        let room = match &self.record.room {
-            Some(plan) => Some(self.room(plan).await?),
+        let sandbox = match &self.record.sandbox {
+            Some(plan) => Some(self.sandbox(plan).await?),
             None => None,
         };
         let (limits, groups) = (&self.record.limits, &self.context.groups);
-        let around = if room.is_some() { Around::Room } else { Around::Host };
+        let around = if sandbox.is_some() { Around::Sandbox } else { Around::Host };
         let mut group = groups.of(limits, around);
         let started = match &mut group {
-            Ok(group) => spawn::start(&self.folder, &self.record, input, room.as_ref(), group, groups).await,
+            Ok(group) => {
+                spawn::start(&self.folder, &self.record, input, sandbox.as_ref(), group, groups).await
+            }
             Err(error) => Err(StartFailure::Other(format!("its limits can't be enforced: {error}"))),
         };
         let group = group.ok().flatten();
-        let (Started { pid, stdout, stderr }, room) = match (started, room) {
-            (Ok(started), room) => (started, room),
-            (Err(failure), room) => {
-                if let Some(room) = room {
-                    room.close().await;
+        let (Started { pid, stdout, stderr }, sandbox) = match (started, sandbox) {
+            (Ok(started), sandbox) => (started, sandbox),
+            (Err(failure), sandbox) => {
+                if let Some(sandbox) = sandbox {
+                    sandbox.close().await;
                 }
                 if let Some(group) = group {
                     groups.give_back(group, limits, around);
@@ -103,15 +105,15 @@ impl Job {
                 return Err(failure);
             }
         };
-        let orphans = match &room {
-            Some(room) => Orphans::In(room.first),
+        let orphans = match &sandbox {
+            Some(sandbox) => Orphans::In(sandbox.first),
             None => Orphans::Marked(self.folder.path().to_owned()),
         };
         let running = Running {
             started: Timestamp::now(),
             status: self.context.reaper.status_of(pid),
             members: Members::new(pid, orphans, group, self.context.mains.clone()),
-            room,
+            sandbox,
             pumps: None,
         };
         match self.pumps(stdout, stderr) {
@@ -123,15 +125,15 @@ impl Job {
         }
     }
 
-    /// Takes a room created in advance, or creates one.
-    async fn room(&self, plan: &RoomPlan) -> Result<Room, StartFailure> {
+    /// Takes a sandbox created in advance, or creates one.
+    async fn sandbox(&self, plan: &SandboxPlan) -> Result<Sandbox, StartFailure> {
         let taken = self.context.spares.take(plan, &self.folder);
         let moved = |error: io::Error| StartFailure::Other(format!("its files can't be moved: {error}"));
-        if let Some(room) = taken.map_err(moved)? {
-            return Ok(room);
+        if let Some(sandbox) = taken.map_err(moved)? {
+            return Ok(sandbox);
         }
         let site = Site { work: &self.folder.work(), mark: self.folder.path() };
-        self.context.rooms.make(plan, site).await
+        self.context.sandboxes.make(plan, site).await
     }
 
     fn pumps(&self, stdout: OwnedFd, stderr: OwnedFd) -> io::Result<[Pumping; 2]> {
@@ -181,7 +183,7 @@ struct Running {
     started: Timestamp,
     status: oneshot::Receiver<WaitStatus>,
     members: Members,
-    room: Option<Room>,
+    sandbox: Option<Sandbox>,
     /// Pumps of stdout and stderr.
     pumps: Option<[Pumping; 2]>,
 }
@@ -221,17 +223,17 @@ impl Running {
 
     /// Kills all remaining processes, and returns their names.
     async fn clear(self, job: &Job) -> Vec<String> {
-        let around = if self.room.is_some() { Around::Room } else { Around::Host };
-        let left = match self.room {
-            // The empty room is closed in the background.
-            Some(room) if room.is_empty() => {
-                drop(spawn_local(room.close()));
+        let around = if self.sandbox.is_some() { Around::Sandbox } else { Around::Host };
+        let left = match self.sandbox {
+            // The empty sandbox is closed in the background.
+            Some(sandbox) if sandbox.is_empty() => {
+                drop(spawn_local(sandbox.close()));
                 Vec::new()
             }
-            // The kernel kills all processes of the room.
-            Some(room) => {
+            // The kernel kills all processes of the sandbox.
+            Some(sandbox) => {
                 let left = self.members.names();
-                room.close().await;
+                sandbox.close().await;
                 left
             }
             None => self.members.kill().await,

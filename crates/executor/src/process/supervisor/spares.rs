@@ -1,12 +1,13 @@
-//! Rooms that are created before their job arrives.
+//! Sandboxes that are created before their job arrives.
 //!
-//! Creating a room takes longer than most jobs. Jobs mostly come in series with the same room, so rooms are
-//! created in advance from the second job of a series on. Each has an empty working folder of its own, which
-//! becomes the job's by a rename. A room is used once, and an unused room is closed after a while.
+//! Creating a sandbox takes longer than most jobs. Jobs mostly come in series with the same sandbox, so
+//! sandboxes are created in advance from the second job of a series on. Each has an empty working folder of
+//! its own, which becomes the job's by a rename. A sandbox is used once, and an unused sandbox is closed
+//! after a while.
 //!
-//! Two kinds of rooms are not created in advance, because they could be outdated when used. Rooms with
-//! volumes: their folders may have been removed since. Rooms with the host's network: its name servers may
-//! have changed.
+//! Two kinds of sandboxes are not created in advance, because they could be outdated when used. Sandboxes
+//! with volumes: their folders may have been removed since. Sandboxes with the host's network: its name
+//! servers may have changed.
 
 use std::{
     cell::{Cell, RefCell},
@@ -25,59 +26,59 @@ use tokio::{
 };
 
 use crate::{
-    bwrap::plan::{RoomNetwork, RoomPlan},
+    bwrap::plan::{SandboxNetwork, SandboxPlan},
     process::{
         layout::{JobFolder, StateDir},
         staging::Staging,
-        supervisor::room::{Room, SandboxFactory, Site},
+        supervisor::sandbox::{Sandbox, SandboxFactory, Site},
     },
 };
 
 /// Name of the link while it is moved into a job's folder.
 const LINK: &str = "room";
 
-/// Maximum number of rooms of one kind, ready or being created, and of all kinds.
+/// Maximum number of sandboxes of one kind, ready or being created, and of all kinds.
 const OF_A_KIND: usize = 4;
 const ALL: usize = 8;
 
-/// Maximum number of concurrent jobs with which rooms are created in advance; with more jobs the processors
-/// are busy anyway.
+/// Maximum number of concurrent jobs with which sandboxes are created in advance; with more jobs the
+/// processors are busy anyway.
 const FEW: usize = 2;
 
 /// Time without a new job after which a series is over.
 const SERIES: Duration = Duration::from_secs(5);
 
-/// Maximum time to close the rooms when the supervisor exits.
+/// Maximum time to close the sandboxes when the supervisor exits.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The rooms created in advance.
+/// The sandboxes created in advance.
 #[derive(Debug)]
 pub(crate) struct Spares {
     state: StateDir,
     factory: Rc<SandboxFactory>,
     /// Staging folder of their working folders, locked; created with the first.
     staging: RefCell<Option<Staging>>,
-    rooms: RefCell<Vec<Spare>>,
+    sandboxes: RefCell<Vec<Spare>>,
     series: RefCell<Vec<Series>>,
-    /// Notified when a room was created.
+    /// Notified when a sandbox was created.
     changed: Notify,
     is_watched: Cell<bool>,
 }
 
-/// A room without a job.
+/// A sandbox without a job.
 #[derive(Debug)]
 struct Spare {
-    plan: RoomPlan,
-    room: Room,
+    plan: SandboxPlan,
+    sandbox: Sandbox,
     site: PathBuf,
 }
 
-/// Jobs that need the same room.
+/// Jobs that need the same sandbox.
 #[derive(Debug)]
 struct Series {
-    plan: RoomPlan,
+    plan: SandboxPlan,
     last: Instant,
-    /// Number of rooms being created for the series.
+    /// Number of sandboxes being created for the series.
     making: usize,
 }
 
@@ -87,21 +88,21 @@ impl Spares {
             state: state.clone(),
             factory,
             staging: RefCell::default(),
-            rooms: RefCell::default(),
+            sandboxes: RefCell::default(),
             series: RefCell::default(),
             changed: Notify::new(),
             is_watched: Cell::new(false),
         }
     }
 
-    /// Takes a room that was created for this plan, and makes its working folder the job's.
+    /// Takes a sandbox that was created for this plan, and makes its working folder the job's.
     ///
     /// # Errors
     /// When the job's files can't be moved there. They may then be moved in part.
-    pub(crate) fn take(&self, plan: &RoomPlan, folder: &JobFolder) -> io::Result<Option<Room>> {
+    pub(crate) fn take(&self, plan: &SandboxPlan, folder: &JobFolder) -> io::Result<Option<Sandbox>> {
         while let Some(spare) = self.find(plan) {
-            // A room that has died in the meantime is skipped.
-            if spare.room.is_alive() {
+            // A sandbox that has died in the meantime is skipped.
+            if spare.sandbox.is_alive() {
                 return spare.give_to(folder).map(Some);
             }
             let _left_for_the_sweep = fs::remove_dir_all(&spare.site);
@@ -109,19 +110,19 @@ impl Spares {
         Ok(None)
     }
 
-    fn find(&self, plan: &RoomPlan) -> Option<Spare> {
-        let mut rooms = self.rooms.borrow_mut();
-        let at = rooms.iter().position(|spare| spare.plan == *plan)?;
-        Some(rooms.swap_remove(at))
+    fn find(&self, plan: &SandboxPlan) -> Option<Spare> {
+        let mut sandboxes = self.sandboxes.borrow_mut();
+        let at = sandboxes.iter().position(|spare| spare.plan == *plan)?;
+        Some(sandboxes.swap_remove(at))
     }
 
     /// Records that a job of this kind has started, while `running` jobs run. If it belongs to a series, a
-    /// room is created for the next one.
-    pub(crate) fn expect_more(self: &Rc<Self>, plan: &RoomPlan, running: usize) {
+    /// sandbox is created for the next one.
+    pub(crate) fn expect_more(self: &Rc<Self>, plan: &SandboxPlan, running: usize) {
         if running > FEW {
             return;
         }
-        if plan.network != RoomNetwork::None || !plan.volumes.is_empty() || !self.is_wanted(plan) {
+        if plan.network != SandboxNetwork::None || !plan.volumes.is_empty() || !self.is_wanted(plan) {
             return;
         }
         let (spares, plan) = (self.clone(), plan.clone());
@@ -131,38 +132,38 @@ impl Spares {
         });
     }
 
-    /// Counts the job, and tells whether a room is to be created for the next one.
-    fn is_wanted(&self, plan: &RoomPlan) -> bool {
-        let (now, rooms) = (Instant::now(), self.rooms.borrow());
+    /// Counts the job, and tells whether a sandbox is to be created for the next one.
+    fn is_wanted(&self, plan: &SandboxPlan) -> bool {
+        let (now, sandboxes) = (Instant::now(), self.sandboxes.borrow());
         let mut all = self.series.borrow_mut();
         all.retain(|series| series.making > 0 || now - series.last < SERIES);
-        let there = all.iter().map(|series| series.making).sum::<usize>() + rooms.len();
+        let there = all.iter().map(|series| series.making).sum::<usize>() + sandboxes.len();
         let Some(series) = all.iter_mut().find(|series| series.plan == *plan) else {
             all.push(Series { plan: plan.clone(), last: now, making: 0 });
             return false;
         };
         series.last = now;
-        let of_this_kind = rooms.iter().filter(|spare| spare.plan == *plan).count() + series.making;
+        let of_this_kind = sandboxes.iter().filter(|spare| spare.plan == *plan).count() + series.making;
         let wanted = of_this_kind < OF_A_KIND && there < ALL;
         series.making += usize::from(wanted);
         wanted
     }
 
-    async fn make(&self, plan: &RoomPlan) -> io::Result<Spare> {
+    async fn make(&self, plan: &SandboxPlan) -> io::Result<Spare> {
         let site = self.site()?;
         let work = site.join("work");
         for folder in [&site, &work] {
             DirBuilder::new().mode(0o700).create(folder)?;
         }
         // The link moves with the working folder into the job's folder, and there identifies the processes of
-        // the room.
+        // the sandbox.
         symlink(&site, site.join(LINK))?;
         let made = self.factory.make(plan, Site { work: &work, mark: &site }).await;
         match made {
-            Ok(room) => Ok(Spare { plan: plan.clone(), room, site }),
+            Ok(sandbox) => Ok(Spare { plan: plan.clone(), sandbox, site }),
             Err(_the_next_job_tells) => {
                 let _left_for_the_sweep = fs::remove_dir_all(&site);
-                Err(io::Error::other("no room"))
+                Err(io::Error::other("no sandbox"))
             }
         }
     }
@@ -175,7 +176,7 @@ impl Spares {
         Ok(staging.insert(Staging::open(&self.state).map_err(io::Error::other)?).fresh())
     }
 
-    fn made(self: &Rc<Self>, plan: &RoomPlan, made: Option<Spare>) {
+    fn made(self: &Rc<Self>, plan: &SandboxPlan, made: Option<Spare>) {
         let mut series = self.series.borrow_mut();
         if let Some(series) = series.iter_mut().find(|series| series.plan == *plan) {
             series.making -= 1;
@@ -183,16 +184,16 @@ impl Spares {
         drop(series);
         self.changed.notify_one();
         let Some(spare) = made else { return };
-        self.rooms.borrow_mut().push(spare);
+        self.sandboxes.borrow_mut().push(spare);
         if !self.is_watched.replace(true) {
             let spares = self.clone();
             spawn_local(async move { spares.close_what_is_over().await });
         }
     }
 
-    /// Closes rooms of finished series, until no rooms are left.
+    /// Closes sandboxes of finished series, until no sandboxes are left.
     async fn close_what_is_over(&self) {
-        while !self.rooms.borrow().is_empty() {
+        while !self.sandboxes.borrow().is_empty() {
             sleep(SERIES / 4).await;
             let over: Vec<Spare> = {
                 let series = self.series.borrow();
@@ -200,7 +201,7 @@ impl Spares {
                     let of = series.iter().find(|series| series.plan == spare.plan);
                     of.is_none_or(|series| series.last.elapsed() >= SERIES)
                 };
-                self.rooms.borrow_mut().extract_if(.., is_over).collect()
+                self.sandboxes.borrow_mut().extract_if(.., is_over).collect()
             };
             for spare in over {
                 spare.close().await;
@@ -209,16 +210,16 @@ impl Spares {
         self.is_watched.set(false);
     }
 
-    /// Closes all rooms, when no jobs are left.
+    /// Closes all sandboxes, when no jobs are left.
     pub(crate) async fn close(&self) {
         let all = async {
             loop {
-                let rooms = std::mem::take(&mut *self.rooms.borrow_mut());
+                let sandboxes = std::mem::take(&mut *self.sandboxes.borrow_mut());
                 let making = self.series.borrow().iter().any(|series| series.making > 0);
-                if rooms.is_empty() && !making {
+                if sandboxes.is_empty() && !making {
                     return;
                 }
-                for spare in rooms {
+                for spare in sandboxes {
                     spare.close().await;
                 }
                 if making {
@@ -233,7 +234,7 @@ impl Spares {
 
 impl Spare {
     /// Moves its working folder into the place of the job's, with all files that were placed for the job.
-    fn give_to(self, folder: &JobFolder) -> io::Result<Room> {
+    fn give_to(self, folder: &JobFolder) -> io::Result<Sandbox> {
         let (own, work) = (self.site.join("work"), folder.work());
         // A rename replaces an empty folder only.
         if fs::rename(&own, &work).is_err() {
@@ -243,13 +244,13 @@ impl Spare {
             }
             fs::rename(&own, &work)?;
         }
-        fs::rename(self.site.join(LINK), folder.room())?;
+        fs::rename(self.site.join(LINK), folder.sandbox_link())?;
         let _left_for_the_sweep = fs::remove_dir(&self.site);
-        Ok(self.room)
+        Ok(self.sandbox)
     }
 
     async fn close(self) {
-        self.room.close().await;
+        self.sandbox.close().await;
         let _left_for_the_sweep = fs::remove_dir_all(&self.site);
     }
 }

@@ -31,7 +31,7 @@ use crate::{
             groups::Groups,
             launch::{Image, Launch, Setting},
             program::{self, View},
-            room::Room,
+            sandbox::Sandbox,
         },
     },
 };
@@ -50,35 +50,35 @@ pub(crate) async fn start(
     folder: &JobFolder,
     record: &JobRecord,
     input: Option<Vec<u8>>,
-    room: Option<&Room>,
+    sandbox: Option<&Sandbox>,
     group: &mut Option<Group>,
     groups: &Groups,
 ) -> Result<Started, StartFailure> {
     let work =
         rustix::fs::open(folder.work(), OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
             .map_err(|_| StartFailure::NoWorkingFolder)?;
-    let view = View::of(folder, room);
+    let view = View::of(folder, sandbox);
     let program = program::find(&view, record)?;
     let image = Image::new(program.clone(), record)?;
     let other = |error: io::Error| StartFailure::Other(error.to_string());
     let stdin = stdin(folder, record, input).map_err(other)?;
     let (stdout, stdout_end) = pipe_with(PipeFlags::CLOEXEC).map_err(|errno| other(errno.into()))?;
     let (stderr, stderr_end) = pipe_with(PipeFlags::CLOEXEC).map_err(|errno| other(errno.into()))?;
-    let setting = match room {
+    let setting = match sandbox {
         None => Setting::Host { folder: Some(work), supervisor: getpid() },
-        Some(_) => Setting::Room,
+        Some(_) => Setting::Sandbox,
     };
     let streams = [stdin, stdout_end, stderr_end];
     let own = own_folders(folder, record);
     let confinement = record.confinement.prepare(&own).map_err(other)?;
     let open_files = record.limits.open_files;
     let launch = Launch { image, stdio: streams, extra: Vec::new(), setting, confinement, open_files };
-    let mut started = start_when_written(&launch, room, group.as_ref()).await;
+    let mut started = start_when_written(&launch, sandbox, group.as_ref()).await;
     if let (Err(Failed::Group(_)), true) = (&started, Controller::needed(&record.limits).is_empty())
         && let Some(unusable) = group.take()
     {
         groups.give_up(unusable);
-        started = start_when_written(&launch, room, None).await;
+        started = start_when_written(&launch, sandbox, None).await;
     }
     match started {
         Ok(pid) => Ok(Started { pid, stdout, stderr }),
@@ -118,15 +118,15 @@ fn stdin(folder: &JobFolder, record: &JobRecord, input: Option<Vec<u8>>) -> io::
 /// script that it just wrote.
 async fn start_when_written(
     launch: &Launch,
-    room: Option<&Room>,
+    sandbox: Option<&Sandbox>,
     group: Option<&Group>,
 ) -> Result<i32, Failed> {
     let entrance = group.map_or(Ok(Entrance::default()), Group::entrance).map_err(Failed::Group)?;
     // Not cached between jobs: the memory is only mapped, and a job is started once.
     let mut stack = Stack::default();
-    let mut start = || match room {
+    let mut start = || match sandbox {
         None => fork::start(launch, &entrance, &mut stack),
-        Some(room) => room.start(launch, &entrance, &mut stack),
+        Some(sandbox) => sandbox.start(launch, &entrance, &mut stack),
     };
     for _ in 0..20 {
         match start() {

@@ -1,10 +1,10 @@
-//! The room of one job: namespaces and mounts created by `bwrap`, in which the job is started.
+//! The sandbox of one job: namespaces and mounts created by `bwrap`, in which the job is started.
 //!
-//! `bwrap` is not between the supervisor and the job. It creates the room with only a first process of this
-//! crate in it ([`holder`]). Then the job's main process enters the room (`setns`) as a child of the
+//! `bwrap` is not between the supervisor and the job. It creates the sandbox with only a first process of
+//! this crate in it ([`holder`]). Then the job's main process enters the sandbox (`setns`) as a child of the
 //! supervisor. So its exit code and signal are its own, the kernel itself reports a missing program, and
 //! signals reach it directly. When the job has ended, the supervisor kills the first process, and the kernel
-//! kills all others in the room.
+//! kills all others in the sandbox.
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
@@ -33,7 +33,7 @@ use crate::{
     StartFailure,
     bwrap::{
         advice,
-        plan::{RoomNetwork, RoomPlan},
+        plan::{SandboxNetwork, SandboxPlan},
     },
     cgroup::Entrance,
     confine::{self, Prepared},
@@ -48,7 +48,7 @@ use crate::{
     },
 };
 
-/// Maximum time to create a room, and to close it.
+/// Maximum time to create a sandbox, and to close it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Maximum bytes of `bwrap`'s error output that are quoted.
@@ -63,15 +63,15 @@ const FILTERS: usize = 5;
 /// Lowest number for a descriptor before it is renumbered for `bwrap`, above all final numbers.
 const ABOVE: i32 = 16;
 
-/// A room that is ready.
+/// A sandbox that is ready.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct Sandbox {
     /// Process id of the first process.
     pub(crate) first: i32,
-    /// Root of the room's file system.
+    /// Root of the sandbox's file system.
     pub(crate) root: OwnedFd,
     process: OwnedFd,
-    network: RoomNetwork,
+    network: SandboxNetwork,
     /// Receives the end of the `bwrap` process, which waits for the first process.
     maker: oneshot::Receiver<WaitStatus>,
     /// Pipe that keeps the first process alive while it is open.
@@ -80,12 +80,12 @@ pub(crate) struct Room {
     image: OwnedFd,
 }
 
-/// The folders of a room to be created.
+/// The folders of a sandbox to be created.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Site<'a> {
-    /// Folder that becomes the room's working folder.
+    /// Folder that becomes the sandbox's working folder.
     pub(crate) work: &'a Path,
-    /// Mark in the environment of the room's processes, by which they are found.
+    /// Mark in the environment of the sandbox's processes, by which they are found.
     pub(crate) mark: &'a Path,
 }
 
@@ -96,11 +96,11 @@ struct Info {
     child_pid: i32,
 }
 
-/// Creates rooms.
+/// Creates sandboxes.
 #[derive(Debug)]
 pub(crate) struct SandboxFactory {
     reaper: Reaper,
-    /// Program of the first process of rooms, created with the first room.
+    /// Program of the first process of sandboxes, created with the first sandbox.
     holder: OnceCell<OwnedFd>,
 }
 
@@ -110,7 +110,7 @@ impl SandboxFactory {
         Self { reaper, holder: OnceCell::new() }
     }
 
-    /// Returns the program that is the first process of each room.
+    /// Returns the program that is the first process of each sandbox.
     fn holder(&self) -> io::Result<OwnedFd> {
         if let Some(holder) = self.holder.get() {
             return holder.try_clone();
@@ -119,8 +119,8 @@ impl SandboxFactory {
         self.holder.get_or_init(|| made).try_clone()
     }
 
-    /// Creates a room.
-    pub(crate) async fn make(&self, plan: &RoomPlan, site: Site<'_>) -> Result<Room, StartFailure> {
+    /// Creates a sandbox.
+    pub(crate) async fn make(&self, plan: &SandboxPlan, site: Site<'_>) -> Result<Sandbox, StartFailure> {
         let other = |error: io::Error| StartFailure::Other(format!("the sandbox can't be made: {error}"));
         let image = lock(plan).map_err(|error| StartFailure::ImageNotFound {
             image: plan.digest.to_string(),
@@ -138,25 +138,25 @@ impl SandboxFactory {
         let (first, process, root) = entered.map_err(other)?;
         let Making { maker, lifeline, .. } = making;
         let network = plan.network;
-        Ok(Room { first, root, process, network, maker, lifeline, image })
+        Ok(Sandbox { first, root, process, network, maker, lifeline, image })
     }
 }
 
-impl Room {
+impl Sandbox {
     /// Tells whether the first process lives, as far as the supervisor knows.
     pub(crate) fn is_alive(&self) -> bool {
         self.maker.is_empty()
     }
 
-    /// Tells whether the first process is the only one in the room. It inherits all orphans there. So once
-    /// the main process has ended, the room is empty if the first process has no child. Returns `false` on a
-    /// kernel that doesn't list children.
+    /// Tells whether the first process is the only one in the sandbox. It inherits all orphans there. So once
+    /// the main process has ended, the sandbox is empty if the first process has no child. Returns `false` on
+    /// a kernel that doesn't list children.
     pub(crate) fn is_empty(&self) -> bool {
         let children = fs::read(format!("/proc/{0}/task/{0}/children", self.first));
         children.is_ok_and(|children| children.is_empty())
     }
 
-    /// Begins to kill all processes in the room. The returned future resolves when none is left.
+    /// Begins to kill all processes in the sandbox. The returned future resolves when none is left.
     pub(crate) fn close(self) -> impl Future<Output = ()> + 'static {
         let Self { process, maker, lifeline, image, .. } = self;
         // The image is not needed any more and may be pruned.
@@ -169,8 +169,8 @@ impl Room {
         }
     }
 
-    /// Starts a child that enters the room and executes its program there. Returns its process id outside of
-    /// the room.
+    /// Starts a child that enters the sandbox and executes its program there. Returns its process id outside
+    /// of the sandbox.
     pub(crate) fn start(
         &self,
         launch: &Launch,
@@ -178,13 +178,13 @@ impl Room {
         stack: &mut Stack,
     ) -> Result<i32, Failed> {
         let inner = RefCell::default();
-        let entry = Entry { room: self, launch, inner, started: Cell::new(0) };
+        let entry = Entry { sandbox: self, launch, inner, started: Cell::new(0) };
         fork::start(&entry, entrance, stack)?;
         Ok(entry.started.get())
     }
 }
 
-/// A room that is being created.
+/// A sandbox that is being created.
 struct Making {
     maker: oneshot::Receiver<WaitStatus>,
     lifeline: OwnedFd,
@@ -194,7 +194,7 @@ struct Making {
 }
 
 impl Making {
-    fn start(plan: &RoomPlan, site: Site<'_>, holder: OwnedFd, reaper: &Reaper) -> io::Result<Self> {
+    fn start(plan: &SandboxPlan, site: Site<'_>, holder: OwnedFd, reaper: &Reaper) -> io::Result<Self> {
         let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from);
         let ((held, lifeline), (ready, ready_end), (info, info_end), (words, words_end)) =
             (pipe()?, pipe()?, pipe()?, pipe()?);
@@ -256,17 +256,17 @@ fn enter(pid: i32) -> io::Result<(i32, OwnedFd, OwnedFd)> {
 }
 
 /// Locks the image, so that it is not pruned.
-fn lock(plan: &RoomPlan) -> io::Result<OwnedFd> {
+fn lock(plan: &SandboxPlan) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let image = openat(CWD, &plan.image, flags, Mode::empty())?;
     flock(&image, FlockOperation::NonBlockingLockShared)?;
     Ok(image)
 }
 
-/// A child that enters the room and starts a child there, which becomes the job and a child of the
+/// A child that enters the sandbox and starts a child there, which becomes the job and a child of the
 /// supervisor.
 struct Entry<'a> {
-    room: &'a Room,
+    sandbox: &'a Sandbox,
     launch: &'a Launch,
     /// Stack of the inner child.
     inner: RefCell<Stack>,
@@ -278,7 +278,7 @@ struct Entry<'a> {
 // `inner`, which no other code accesses before it has ended.
 unsafe impl Child for Entry<'_> {
     fn run(&self) -> Result<(), Errno> {
-        enter_namespaces(&self.room.process, self.room.network)?;
+        enter_namespaces(&self.sandbox.process, self.sandbox.network)?;
         // The id is valid here, since this child is still in the supervisor's PID namespace.
         let pid = fork::start_in_child(self.launch, libc::CLONE_PARENT, &mut self.inner.borrow_mut())?;
         self.started.set(pid);
@@ -286,7 +286,7 @@ unsafe impl Child for Entry<'_> {
     }
 }
 
-fn enter_namespaces(process: &OwnedFd, network: RoomNetwork) -> Result<(), Errno> {
+fn enter_namespaces(process: &OwnedFd, network: SandboxNetwork) -> Result<(), Errno> {
     use std::os::fd::AsRawFd;
     let own = libc::CLONE_NEWUSER
         | libc::CLONE_NEWNS
@@ -295,8 +295,8 @@ fn enter_namespaces(process: &OwnedFd, network: RoomNetwork) -> Result<(), Errno
         | libc::CLONE_NEWUTS
         | libc::CLONE_NEWCGROUP;
     let network = match network {
-        RoomNetwork::None => libc::CLONE_NEWNET,
-        RoomNetwork::Host => 0,
+        SandboxNetwork::None => libc::CLONE_NEWNET,
+        SandboxNetwork::Host => 0,
     };
     #[expect(unsafe_code, reason = "rustix moves threads only, and not by the descriptor of a process")]
     // SAFETY: this child is a process of one thread; the call changes only its own namespaces.
