@@ -9,8 +9,8 @@ use crate::{
     process::{
         memory::Memory,
         supervisor::{
-            groups::Groups, handle::Handle, members::Mains, pump::ReadBuffer, reaper::Reaper,
-            sandbox::SandboxFactory, spares::Spares,
+            groups::Groups, handle::Handle, members::Mains, prewarmed::PrewarmedSandboxes, pump::ReadBuffer,
+            reaper::Reaper, sandbox::SandboxFactory,
         },
         wire::Reply,
     },
@@ -28,8 +28,8 @@ pub(crate) struct Context {
     /// Read buffer of all pumps.
     pub(crate) buffer: ReadBuffer,
     pub(crate) sandboxes: Rc<SandboxFactory>,
-    /// Sandboxes created in advance.
-    pub(crate) spares: Rc<Spares>,
+    /// Sandboxes that are ready for the next jobs.
+    pub(crate) prewarmed: Rc<PrewarmedSandboxes>,
     pub(crate) groups: Groups,
     /// Storage in memory for short streams of jobs.
     pub(crate) memory: Memory,

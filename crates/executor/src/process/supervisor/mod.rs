@@ -11,12 +11,12 @@ mod handle;
 mod holder;
 mod launch;
 mod members;
+mod prewarmed;
 mod program;
 mod pump;
 mod reaper;
 mod run;
 mod sandbox;
-mod spares;
 mod spawn;
 
 use std::{
@@ -48,9 +48,9 @@ use self::{
     groups::Groups,
     handle::{Handle, Lengths, Wishes},
     members::Mains,
+    prewarmed::PrewarmedSandboxes,
     reaper::Reaper,
     sandbox::SandboxFactory,
-    spares::Spares,
 };
 use crate::{
     JobId, OnOwnerDeath, Timestamp, confine,
@@ -150,7 +150,7 @@ impl Supervisor {
         let sandboxes = Rc::new(SandboxFactory::new(reaper.clone()));
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let groups = Groups::new(&state, &name);
-        let spares = Rc::new(Spares::new(&state, sandboxes.clone()));
+        let prewarmed = Rc::new(PrewarmedSandboxes::new(&state, sandboxes.clone()));
         let memory = Memory::of(&state);
         let context = Rc::new(Context {
             reaper,
@@ -160,13 +160,13 @@ impl Supervisor {
             replies,
             buffer,
             sandboxes,
-            spares,
+            prewarmed,
             groups,
             memory,
         });
         context.tell(Reply::Hello { version: VERSION }).await;
         let served = Self { state: state.clone(), context: context.clone() }.serve(owner, others).await;
-        context.spares.close().await;
+        context.prewarmed.close().await;
         context.groups.close();
         put_on_disk(&state, &context.memory);
         // The last supervisor removes the folders.

@@ -61,7 +61,7 @@ impl Job {
         self.context.tell(Reply::Accepted { id: self.id.clone(), at }).await;
         if let (Some(plan), Some(_)) = (&self.record.sandbox, at) {
             let running = self.context.jobs.borrow().len();
-            self.context.spares.expect_more(plan, running);
+            self.context.prewarmed.expect_more(plan, running);
         }
         let (ending, written) = match started {
             Ok(running) => running.end(&mut self).await,
@@ -125,9 +125,9 @@ impl Job {
         }
     }
 
-    /// Takes a sandbox created in advance, or creates one.
+    /// Takes a prewarmed sandbox, or creates one.
     async fn sandbox(&self, plan: &SandboxPlan) -> Result<Sandbox, StartFailure> {
-        let taken = self.context.spares.take(plan, &self.folder);
+        let taken = self.context.prewarmed.take(plan, &self.folder);
         let moved = |error: io::Error| StartFailure::Other(format!("its files can't be moved: {error}"));
         if let Some(sandbox) = taken.map_err(moved)? {
             return Ok(sandbox);

@@ -1,13 +1,12 @@
-//! Sandboxes that are created before their job arrives.
+//! Prewarmed sandboxes: those that are created before their job arrives.
 //!
 //! Creating a sandbox takes longer than most jobs. Jobs mostly come in series with the same sandbox, so
-//! sandboxes are created in advance from the second job of a series on. Each has an empty working folder of
-//! its own, which becomes the job's by a rename. A sandbox is used once, and an unused sandbox is closed
-//! after a while.
+//! sandboxes are prewarmed from the second job of a series on. Each has an empty working folder of its own,
+//! which becomes the job's by a rename. A sandbox is used once, and an unused sandbox is closed after a while.
 //!
-//! Two kinds of sandboxes are not created in advance, because they could be outdated when used. Sandboxes
-//! with volumes: their folders may have been removed since. Sandboxes with the host's network: its name
-//! servers may have changed.
+//! Two kinds of sandboxes are not prewarmed, because they could be outdated when used. Sandboxes with
+//! volumes: their folders may have been removed since. Sandboxes with the host's network: its name servers
+//! may have changed.
 
 use std::{
     cell::{Cell, RefCell},
@@ -41,7 +40,7 @@ const LINK: &str = "room";
 const OF_A_KIND: usize = 4;
 const ALL: usize = 8;
 
-/// Maximum number of concurrent jobs with which sandboxes are created in advance; with more jobs the
+/// Maximum number of concurrent jobs with which sandboxes are prewarmed; with more jobs the
 /// processors are busy anyway.
 const FEW: usize = 2;
 
@@ -51,14 +50,14 @@ const SERIES: Duration = Duration::from_secs(5);
 /// Maximum time to close the sandboxes when the supervisor exits.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The sandboxes created in advance.
+/// The prewarmed sandboxes, and the series of jobs for which they are created.
 #[derive(Debug)]
-pub(crate) struct Spares {
+pub(crate) struct PrewarmedSandboxes {
     state: StateDir,
     factory: Rc<SandboxFactory>,
     /// Staging folder of their working folders, locked; created with the first.
     staging: RefCell<Option<Staging>>,
-    sandboxes: RefCell<Vec<Spare>>,
+    sandboxes: RefCell<Vec<PrewarmedSandbox>>,
     series: RefCell<Vec<Series>>,
     /// Notified when a sandbox was created.
     changed: Notify,
@@ -67,7 +66,7 @@ pub(crate) struct Spares {
 
 /// A sandbox without a job.
 #[derive(Debug)]
-struct Spare {
+struct PrewarmedSandbox {
     plan: SandboxPlan,
     sandbox: Sandbox,
     site: PathBuf,
@@ -82,7 +81,7 @@ struct Series {
     making: usize,
 }
 
-impl Spares {
+impl PrewarmedSandboxes {
     pub(crate) fn new(state: &StateDir, factory: Rc<SandboxFactory>) -> Self {
         Self {
             state: state.clone(),
@@ -100,19 +99,19 @@ impl Spares {
     /// # Errors
     /// When the job's files can't be moved there. They may then be moved in part.
     pub(crate) fn take(&self, plan: &SandboxPlan, folder: &JobFolder) -> io::Result<Option<Sandbox>> {
-        while let Some(spare) = self.find(plan) {
+        while let Some(prewarmed) = self.find(plan) {
             // A sandbox that has died in the meantime is skipped.
-            if spare.sandbox.is_alive() {
-                return spare.give_to(folder).map(Some);
+            if prewarmed.sandbox.is_alive() {
+                return prewarmed.give_to(folder).map(Some);
             }
-            let _left_for_the_sweep = fs::remove_dir_all(&spare.site);
+            let _left_for_the_sweep = fs::remove_dir_all(&prewarmed.site);
         }
         Ok(None)
     }
 
-    fn find(&self, plan: &SandboxPlan) -> Option<Spare> {
+    fn find(&self, plan: &SandboxPlan) -> Option<PrewarmedSandbox> {
         let mut sandboxes = self.sandboxes.borrow_mut();
-        let at = sandboxes.iter().position(|spare| spare.plan == *plan)?;
+        let at = sandboxes.iter().position(|prewarmed| prewarmed.plan == *plan)?;
         Some(sandboxes.swap_remove(at))
     }
 
@@ -125,10 +124,10 @@ impl Spares {
         if plan.network != SandboxNetwork::None || !plan.volumes.is_empty() || !self.is_wanted(plan) {
             return;
         }
-        let (spares, plan) = (self.clone(), plan.clone());
+        let (prewarmed, plan) = (self.clone(), plan.clone());
         spawn_local(async move {
-            let made = spares.make(&plan).await;
-            spares.made(&plan, made.ok());
+            let made = prewarmed.make(&plan).await;
+            prewarmed.made(&plan, made.ok());
         });
     }
 
@@ -143,13 +142,14 @@ impl Spares {
             return false;
         };
         series.last = now;
-        let of_this_kind = sandboxes.iter().filter(|spare| spare.plan == *plan).count() + series.making;
+        let of_this_kind =
+            sandboxes.iter().filter(|prewarmed| prewarmed.plan == *plan).count() + series.making;
         let wanted = of_this_kind < OF_A_KIND && there < ALL;
         series.making += usize::from(wanted);
         wanted
     }
 
-    async fn make(&self, plan: &SandboxPlan) -> io::Result<Spare> {
+    async fn make(&self, plan: &SandboxPlan) -> io::Result<PrewarmedSandbox> {
         let site = self.site()?;
         let work = site.join("work");
         for folder in [&site, &work] {
@@ -160,7 +160,7 @@ impl Spares {
         symlink(&site, site.join(LINK))?;
         let made = self.factory.make(plan, Site { work: &work, mark: &site }).await;
         match made {
-            Ok(sandbox) => Ok(Spare { plan: plan.clone(), sandbox, site }),
+            Ok(sandbox) => Ok(PrewarmedSandbox { plan: plan.clone(), sandbox, site }),
             Err(_the_next_job_tells) => {
                 let _left_for_the_sweep = fs::remove_dir_all(&site);
                 Err(io::Error::other("no sandbox"))
@@ -176,18 +176,18 @@ impl Spares {
         Ok(staging.insert(Staging::open(&self.state).map_err(io::Error::other)?).fresh())
     }
 
-    fn made(self: &Rc<Self>, plan: &SandboxPlan, made: Option<Spare>) {
+    fn made(self: &Rc<Self>, plan: &SandboxPlan, made: Option<PrewarmedSandbox>) {
         let mut series = self.series.borrow_mut();
         if let Some(series) = series.iter_mut().find(|series| series.plan == *plan) {
             series.making -= 1;
         }
         drop(series);
         self.changed.notify_one();
-        let Some(spare) = made else { return };
-        self.sandboxes.borrow_mut().push(spare);
+        let Some(prewarmed) = made else { return };
+        self.sandboxes.borrow_mut().push(prewarmed);
         if !self.is_watched.replace(true) {
-            let spares = self.clone();
-            spawn_local(async move { spares.close_what_is_over().await });
+            let prewarmed = self.clone();
+            spawn_local(async move { prewarmed.close_what_is_over().await });
         }
     }
 
@@ -195,16 +195,16 @@ impl Spares {
     async fn close_what_is_over(&self) {
         while !self.sandboxes.borrow().is_empty() {
             sleep(SERIES / 4).await;
-            let over: Vec<Spare> = {
+            let over: Vec<PrewarmedSandbox> = {
                 let series = self.series.borrow();
-                let is_over = |spare: &mut Spare| {
-                    let of = series.iter().find(|series| series.plan == spare.plan);
+                let is_over = |prewarmed: &mut PrewarmedSandbox| {
+                    let of = series.iter().find(|series| series.plan == prewarmed.plan);
                     of.is_none_or(|series| series.last.elapsed() >= SERIES)
                 };
                 self.sandboxes.borrow_mut().extract_if(.., is_over).collect()
             };
-            for spare in over {
-                spare.close().await;
+            for prewarmed in over {
+                prewarmed.close().await;
             }
         }
         self.is_watched.set(false);
@@ -219,8 +219,8 @@ impl Spares {
                 if sandboxes.is_empty() && !making {
                     return;
                 }
-                for spare in sandboxes {
-                    spare.close().await;
+                for prewarmed in sandboxes {
+                    prewarmed.close().await;
                 }
                 if making {
                     self.changed.notified().await;
@@ -232,7 +232,7 @@ impl Spares {
     }
 }
 
-impl Spare {
+impl PrewarmedSandbox {
     /// Moves its working folder into the place of the job's, with all files that were placed for the job.
     fn give_to(self, folder: &JobFolder) -> io::Result<Sandbox> {
         let (own, work) = (self.site.join("work"), folder.work());
