@@ -26,7 +26,7 @@ pub(crate) struct Wish {
     /// Deadline until which the job may end by itself.
     pub(crate) end_by: Option<Instant>,
     /// The client disconnects from the job.
-    pub(crate) part: bool,
+    pub(crate) disconnect: bool,
 }
 
 /// The handle of callers to a job's task.
@@ -59,12 +59,12 @@ impl Handle {
         self.wish.send_modify(|wish| wish.end_by = Some(wish.end_by.map_or(until, |by| by.min(until))));
     }
 
-    pub(crate) fn part(&self) {
-        self.wish.send_modify(|wish| wish.part = true);
+    pub(crate) fn disconnect(&self) {
+        self.wish.send_modify(|wish| wish.disconnect = true);
     }
 
     /// Waits until the job's task in this process has ended.
-    pub(crate) async fn parted(&self) {
+    pub(crate) async fn disconnected(&self) {
         let mut phase = self.phase.clone();
         while phase.changed().await.is_ok() {}
     }

@@ -70,7 +70,7 @@ enum Stop {
     /// The stream ended or broke before the last line.
     Broken,
     /// The client disconnects from the job.
-    Parted,
+    Disconnected,
     /// The job has exceeded its deadline by far.
     Late(End),
 }
@@ -112,7 +112,7 @@ impl Life {
         tokio::select! {
             permit = turn => permit.ok(),
             wish = wished(&mut self.wish) => {
-                if !wish.part {
+                if !wish.disconnect {
                     self.ended(Outcome::new(End::Cancelled, Timestamp::now()));
                 }
                 None
@@ -157,7 +157,7 @@ impl Life {
             }
             match stop.take() {
                 Some(Stop::Ended(outcome)) => break self.ended(*outcome),
-                Some(Stop::Parted) => {
+                Some(Stop::Disconnected) => {
                     if self.job.on_owner_death == OnOwnerDeath::Kill {
                         self.end_and_wait().await;
                     }
@@ -174,7 +174,7 @@ impl Life {
             // After any connection error the engine still knows the state, and its log has all lines from the
             // beginning.
             match self.look().await {
-                Looked::Parted => break,
+                Looked::Disconnected => break,
                 Looked::Ended(outcome) => break self.ended(*outcome),
                 Looked::Running => {
                     collector = Collector::new(record.clone());
@@ -190,7 +190,7 @@ impl Life {
         for line in lines {
             let is_orphaned = matches!(&line, Line::Ended(Ended { how: How::Orphaned, .. }));
             if let Some(mut outcome) = collector.take(line) {
-                if is_orphaned && !self.wish.borrow().part {
+                if is_orphaned && !self.wish.borrow().disconnect {
                     // This client is alive and has not requested the end: only the connection has broken.
                     outcome.end = End::Lost(CUT.to_owned());
                 }
@@ -210,8 +210,8 @@ impl Life {
         let mut probe = Instant::now() + self.shared.options.call_limit;
         loop {
             let wish = *self.wish.borrow_and_update();
-            if wish.part {
-                return Stop::Parted;
+            if wish.disconnect {
+                return Stop::Disconnected;
             }
             if let Some(by) = wish.end_by
                 && told.is_none_or(|told| by < told)
@@ -280,7 +280,7 @@ impl Life {
             }
             tokio::select! {
                 () = sleep(pause) => {}
-                Ok(_) = self.wish.wait_for(|wish| wish.part) => return Looked::Parted,
+                Ok(_) = self.wish.wait_for(|wish| wish.disconnect) => return Looked::Disconnected,
             }
             pause = (pause * 2).min(LAST_PAUSE);
         };
@@ -318,11 +318,11 @@ const CUT: &str =
 enum Looked {
     Running,
     Ended(Box<Outcome>),
-    Parted,
+    Disconnected,
 }
 
 async fn wished(wish: &mut watch::Receiver<Wish>) -> Wish {
-    let wish = wish.wait_for(|wish| wish.end_by.is_some() || wish.part).await.map(|wish| *wish);
+    let wish = wish.wait_for(|wish| wish.end_by.is_some() || wish.disconnect).await.map(|wish| *wish);
     match wish {
         Ok(wish) => wish,
         Err(_) => std::future::pending().await,

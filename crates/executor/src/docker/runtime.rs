@@ -103,10 +103,10 @@ impl DockerRuntime {
     pub async fn close(&self) {
         let handles: Vec<_> = self.shared.jobs().drain().map(|(_, handle)| handle).collect();
         for handle in &handles {
-            handle.part();
+            handle.disconnect();
         }
         for handle in &handles {
-            handle.parted().await;
+            handle.disconnected().await;
         }
         let all = self.shared.removals.acquire_many(REMOVALS);
         let _or_what_any_dead_client_leaves = timeout(self.shared.options.patience, all).await;
@@ -280,7 +280,7 @@ impl Drop for DockerRuntime {
     /// Disconnects from the jobs as a dying owner does, but in an orderly way: jobs that must not outlive it
     /// are asked to end.
     fn drop(&mut self) {
-        self.shared.jobs().drain().for_each(|(_, handle)| handle.part());
+        self.shared.jobs().drain().for_each(|(_, handle)| handle.disconnect());
     }
 }
 

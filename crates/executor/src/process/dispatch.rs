@@ -57,7 +57,7 @@ pub(crate) fn start(settings: Settings) -> Dispatch {
         jobs: HashMap::new(),
         queue: VecDeque::new(),
         lost: VecDeque::new(),
-        parting: Vec::new(),
+        disconnecting: Vec::new(),
     };
     tokio::spawn(dispatcher.run(messages));
     sender
@@ -71,7 +71,7 @@ struct Dispatcher {
     /// Outcomes that are in no folder and that had no waiter, the oldest first.
     lost: VecDeque<(JobId, Box<Outcome>)>,
     /// Callers that wait for the disconnection.
-    parting: Vec<oneshot::Sender<()>>,
+    disconnecting: Vec<oneshot::Sender<()>>,
 }
 
 /// A job that was submitted here and has not ended.
@@ -98,8 +98,8 @@ impl Dispatcher {
     async fn run(mut self, mut messages: mpsc::Receiver<Message>) {
         loop {
             tokio::select! {
-                reply = hear(&mut self.connection) => match reply {
-                    Some(reply) => self.heard(reply).await,
+                reply = receive(&mut self.connection) => match reply {
+                    Some(reply) => self.handle_reply(reply).await,
                     None => self.lost_supervisor().await,
                 },
                 message = messages.recv() => match message {
@@ -134,7 +134,7 @@ impl Dispatcher {
                 let of_owner = |id: &&JobId| self.jobs.get(*id).is_some_and(|job| job.owner == owner);
                 let _gave_up = reply.send(self.queue.iter().filter(of_owner).cloned().collect());
             }
-            Message::Part { reply } => self.part(reply),
+            Message::Disconnect { reply } => self.disconnect(reply),
         }
     }
 
@@ -154,7 +154,9 @@ impl Dispatcher {
 
     /// Hands over jobs while slots are free.
     async fn admit(&mut self) {
-        while self.parting.is_empty() && self.jobs.len() - self.queue.len() < self.settings.at_once.get() {
+        while self.disconnecting.is_empty()
+            && self.jobs.len() - self.queue.len() < self.settings.at_once.get()
+        {
             let Some(id) = self.queue.pop_front() else { return };
             match self.hand_over(&id).await {
                 Ok(true) => {}
@@ -176,7 +178,7 @@ impl Dispatcher {
         if let Stage::Queued(staged) = &job.stage {
             let start =
                 Request::Start { id: id.clone(), staged: staged.name().to_owned(), stdin: staged.stdin() };
-            if !connection.say(&start).await {
+            if !connection.send(&start).await {
                 return Ok(false);
             }
         }
@@ -184,7 +186,7 @@ impl Dispatcher {
             staged.give();
         }
         if !job.watchers.is_empty() {
-            connection.say(&Request::Watch { id: id.clone() }).await;
+            connection.send(&Request::Watch { id: id.clone() }).await;
         }
         Ok(true)
     }
@@ -202,7 +204,7 @@ impl Dispatcher {
             return true;
         }
         if let (true, Some(connection)) = (self.jobs.contains_key(id), &mut self.connection) {
-            return connection.say(&Request::cancel(id.clone(), grace)).await;
+            return connection.send(&Request::cancel(id.clone(), grace)).await;
         }
         false
     }
@@ -213,41 +215,41 @@ impl Dispatcher {
         job.watchers.push(sender);
         job.report_started();
         if let (Stage::HandedOver, Some(connection)) = (&job.stage, &mut self.connection) {
-            connection.say(&Request::Watch { id: id.clone() }).await;
+            connection.send(&Request::Watch { id: id.clone() }).await;
         }
         Some(progress)
     }
 
-    fn part(&mut self, reply: oneshot::Sender<()>) {
-        self.parting.push(reply);
+    fn disconnect(&mut self, reply: oneshot::Sender<()>) {
+        self.disconnecting.push(reply);
         for id in std::mem::take(&mut self.queue) {
             self.fail(&id, "its owner closed the runtime before the job started");
         }
         match &mut self.connection {
-            Some(connection) => connection.part(),
-            None => self.have_parted(),
+            Some(connection) => connection.disconnect(),
+            None => self.confirm_disconnect(),
         }
-        self.leave_the_rest();
+        self.release_survivors();
     }
 
     /// Releases the jobs that outlive their owner, once all others have ended. If no job is left instead, the
     /// supervisor exits, and that exit is awaited.
-    fn leave_the_rest(&mut self) {
+    fn release_survivors(&mut self) {
         let finish = |job: &Job| job.fate == OnOwnerDeath::Finish;
-        if !self.parting.is_empty() && !self.jobs.is_empty() && self.jobs.values().all(finish) {
+        if !self.disconnecting.is_empty() && !self.jobs.is_empty() && self.jobs.values().all(finish) {
             self.connection = None;
             self.jobs.drain().for_each(|(_, job)| wake(job.waiters, &WakeReason::Look));
-            self.have_parted();
+            self.confirm_disconnect();
         }
     }
 
-    fn have_parted(&mut self) {
-        for waiting in self.parting.drain(..) {
+    fn confirm_disconnect(&mut self) {
+        for waiting in self.disconnecting.drain(..) {
             let _gave_up = waiting.send(());
         }
     }
 
-    async fn heard(&mut self, reply: Reply) {
+    async fn handle_reply(&mut self, reply: Reply) {
         match reply {
             Reply::Hello { .. } => {}
             Reply::Accepted { id, at } => {
@@ -295,7 +297,7 @@ impl Dispatcher {
             }
         }
         self.admit().await;
-        self.leave_the_rest();
+        self.release_survivors();
     }
 
     /// Keeps an outcome for the next waiter. When the limit is reached the oldest is dropped.
@@ -315,7 +317,7 @@ impl Dispatcher {
     /// supervisor for the queue.
     async fn lost_supervisor(&mut self) {
         let Some(mut connection) = self.connection.take() else { return };
-        let words = connection.last_words().await;
+        let report = connection.exit_report().await;
         let (waiting, lost): (HashMap<_, _>, HashMap<_, _>) =
             self.jobs.drain().partition(|(_, job)| matches!(job.stage, Stage::Queued(_)));
         self.jobs = waiting;
@@ -328,10 +330,10 @@ impl Dispatcher {
         });
         let _panicked = clean.await;
         for mut job in lost.into_values() {
-            job.answer(Err(unavailable(&format!("its supervisor died ({words})"))));
+            job.answer(Err(unavailable(&format!("its supervisor died ({report})"))));
             wake(job.waiters, &WakeReason::Look);
         }
-        self.have_parted();
+        self.confirm_disconnect();
         self.admit().await;
     }
 
@@ -378,9 +380,9 @@ impl Job {
     }
 }
 
-async fn hear(connection: &mut Option<Connection>) -> Option<Reply> {
+async fn receive(connection: &mut Option<Connection>) -> Option<Reply> {
     match connection {
-        Some(connection) => connection.hear().await,
+        Some(connection) => connection.receive().await,
         None => std::future::pending().await,
     }
 }

@@ -23,7 +23,7 @@ pub(crate) enum Message {
     Queued { owner: Owner, reply: oneshot::Sender<Vec<JobId>> },
     /// Disconnects from the supervisor as if this process died. Answered when all jobs that die with their
     /// owner have ended.
-    Part { reply: oneshot::Sender<()> },
+    Disconnect { reply: oneshot::Sender<()> },
 }
 
 /// The kept properties of a submitted job.

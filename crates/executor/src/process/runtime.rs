@@ -96,7 +96,7 @@ impl ProcessRuntime {
     /// # Errors
     /// [`RuntimeError::Storage`] when the folders can't be read.
     pub async fn close(&self) -> Result<(), RuntimeError> {
-        let _done = self.ask(|reply| Message::Part { reply }).await;
+        let _done = self.ask(|reply| Message::Disconnect { reply }).await;
         self.removed_all().await;
         self.disk.forget_ahead();
         self.tidy().await

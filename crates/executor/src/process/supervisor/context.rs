@@ -37,12 +37,12 @@ pub(crate) struct Context {
 
 impl Context {
     /// Sends a reply to the owner, if there still is one.
-    pub(crate) async fn tell(&self, reply: Reply) {
+    pub(crate) async fn send(&self, reply: Reply) {
         let _gone = self.replies.send(reply).await;
     }
 
     /// Sends a reply, or drops it if the owner is slow.
-    pub(crate) fn mention(&self, reply: Reply) {
+    pub(crate) fn try_send(&self, reply: Reply) {
         let _gone_or_slow = self.replies.try_send(reply);
     }
 }

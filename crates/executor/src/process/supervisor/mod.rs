@@ -164,7 +164,7 @@ impl Supervisor {
             groups,
             memory,
         });
-        context.tell(Reply::Hello { version: VERSION }).await;
+        context.send(Reply::Hello { version: VERSION }).await;
         let served = Self { state: state.clone(), context: context.clone() }.serve(owner, others).await;
         context.prewarmed.close().await;
         context.groups.close();
@@ -254,7 +254,7 @@ impl Supervisor {
             io::ErrorKind::AlreadyExists => Reply::Exists { id },
             _ => Reply::Refused { id, why: error.to_string() },
         };
-        self.context.tell(reply).await;
+        self.context.send(reply).await;
     }
 
     fn cancel(&self, id: &JobId, grace: Duration) {
@@ -268,7 +268,7 @@ impl Supervisor {
             job.wishes.send_modify(|wishes| wishes.watched = true);
             // Earlier output is reported now, since it was not reported while nobody watched.
             for (stream, length) in job.lengths.seen() {
-                self.context.mention(Reply::Output { id: id.clone(), stream, at: Timestamp::now(), length });
+                self.context.try_send(Reply::Output { id: id.clone(), stream, at: Timestamp::now(), length });
             }
         }
     }

@@ -58,7 +58,7 @@ impl Job {
     pub(crate) async fn run(mut self, lock: OwnedFd) {
         let started = self.start().await;
         let at = started.as_ref().ok().map(|running| running.started);
-        self.context.tell(Reply::Accepted { id: self.id.clone(), at }).await;
+        self.context.send(Reply::Accepted { id: self.id.clone(), at }).await;
         if let (Some(plan), Some(_)) = (&self.record.sandbox, at) {
             let running = self.context.jobs.borrow().len();
             self.context.prewarmed.expect_more(plan, running);
@@ -74,7 +74,7 @@ impl Job {
         // Removed before the reply, since the owner may reuse the id at once.
         self.context.jobs.borrow_mut().remove(&self.id);
         self.context.over.notify_one();
-        self.context.tell(Reply::Ended { id: self.id, ending, written }).await;
+        self.context.send(Reply::Ended { id: self.id, ending, written }).await;
     }
 
     async fn start(&mut self) -> Result<Running, StartFailure> {
@@ -153,7 +153,7 @@ impl Job {
         let pumped = spawn_local(pump.run(pipe, has_ended, self.context.buffer.clone(), move |length| {
             lengths.of(stream).set(length);
             if wishes.borrow().watched {
-                context.mention(Reply::Output { id: id.clone(), stream, at: Timestamp::now(), length });
+                context.try_send(Reply::Output { id: id.clone(), stream, at: Timestamp::now(), length });
             }
         }));
         Pumping { ended, pumped }
