@@ -22,7 +22,7 @@ pub(crate) enum Phase {
 
 /// The requests of callers to a job's task.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Wish {
+pub(crate) struct JobRequests {
     /// Deadline until which the job may end by itself.
     pub(crate) end_by: Option<Instant>,
     /// The client disconnects from the job.
@@ -34,7 +34,7 @@ pub(crate) struct Wish {
 pub(crate) struct Handle {
     pub(crate) owner: Owner,
     pub(crate) phase: watch::Receiver<Phase>,
-    pub(crate) wish: watch::Sender<Wish>,
+    pub(crate) requests: watch::Sender<JobRequests>,
     /// Time since which the engine has not answered.
     pub(crate) silent: watch::Receiver<Option<Instant>>,
 }
@@ -56,11 +56,13 @@ impl Handle {
     pub(crate) fn cancel(&self, grace: Duration) {
         let now = Instant::now();
         let until = now.checked_add(grace).unwrap_or(now + Duration::from_secs(1 << 30));
-        self.wish.send_modify(|wish| wish.end_by = Some(wish.end_by.map_or(until, |by| by.min(until))));
+        self.requests.send_modify(|requests| {
+            requests.end_by = Some(requests.end_by.map_or(until, |by| by.min(until)))
+        });
     }
 
     pub(crate) fn disconnect(&self) {
-        self.wish.send_modify(|wish| wish.disconnect = true);
+        self.requests.send_modify(|requests| requests.disconnect = true);
     }
 
     /// Waits until the job's task in this process has ended.

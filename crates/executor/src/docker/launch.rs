@@ -202,11 +202,11 @@ async fn tell(
         engine.call("attach to a container", engine.client().attach_container(&name, Some(attach))).await?;
     engine.call("start a container", engine.client().start_container(&name, None)).await?;
     let input = Input::new(id, job, &image.env);
-    let (mut to, fate) = (attached.input, job.on_owner_death);
+    let (mut to, on_owner_death) = (attached.input, job.on_owner_death);
     let owner = tokio::spawn(async move {
         // A container that has ended reads no more; its lines contain the reason.
         let told = input.write(&mut to).await;
-        if told.is_ok() && fate == OnOwnerDeath::Finish {
+        if told.is_ok() && on_owner_death == OnOwnerDeath::Finish {
             let _ended = to.shutdown().await;
         }
         to

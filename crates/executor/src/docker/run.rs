@@ -13,7 +13,7 @@ use crate::{
     docker::{
         EngineError,
         engine::{FIRST_PAUSE, LAST_PAUSE},
-        handle::{Handle, Phase, Wish, until},
+        handle::{Handle, JobRequests, Phase, until},
         launch::{Launched, Running, launch},
         lines::{Collector, Ended, How, Line},
         look::{self, LOST, LineStream, Stage},
@@ -30,7 +30,7 @@ type Accepted = oneshot::Receiver<Result<(), RuntimeError>>;
 /// the job, or the job is queued.
 pub(crate) fn start(shared: &Arc<Shared>, id: &JobId, job: &Job) -> Option<Accepted> {
     let (phase_to, phase) = watch::channel(Phase::Waiting);
-    let (wish_to, wish) = watch::channel(Wish::default());
+    let (requests_to, requests) = watch::channel(JobRequests::default());
     let (silent_to, silent) = watch::channel(None);
     let (accept, accepted) = oneshot::channel();
     {
@@ -38,14 +38,14 @@ pub(crate) fn start(shared: &Arc<Shared>, id: &JobId, job: &Job) -> Option<Accep
         if jobs.get(id).is_some_and(|handle| !matches!(handle.phase(), Phase::Failed(_))) {
             return None;
         }
-        jobs.insert(id.clone(), Handle { owner: job.owner.clone(), phase, wish: wish_to, silent });
+        jobs.insert(id.clone(), Handle { owner: job.owner.clone(), phase, requests: requests_to, silent });
     }
     let life = Life {
         shared: shared.clone(),
         id: id.clone(),
         job: job.clone(),
         phase: phase_to,
-        wish,
+        requests,
         silent: silent_to,
         accept: Some(accept),
     };
@@ -58,7 +58,7 @@ struct Life {
     id: JobId,
     job: Job,
     phase: watch::Sender<Phase>,
-    wish: watch::Receiver<Wish>,
+    requests: watch::Receiver<JobRequests>,
     silent: watch::Sender<Option<Instant>>,
     accept: Option<oneshot::Sender<Result<(), RuntimeError>>>,
 }
@@ -111,8 +111,8 @@ impl Life {
         let turn = self.shared.slots.clone().acquire_owned();
         tokio::select! {
             permit = turn => permit.ok(),
-            wish = wished(&mut self.wish) => {
-                if !wish.disconnect {
+            requests = requested(&mut self.requests) => {
+                if !requests.disconnect {
                     self.ended(Outcome::new(End::Cancelled, Timestamp::now()));
                 }
                 None
@@ -190,7 +190,7 @@ impl Life {
         for line in lines {
             let is_orphaned = matches!(&line, Line::Ended(Ended { how: How::Orphaned, .. }));
             if let Some(mut outcome) = collector.take(line) {
-                if is_orphaned && !self.wish.borrow().disconnect {
+                if is_orphaned && !self.requests.borrow().disconnect {
                     // This client is alive and has not requested the end: only the connection has broken.
                     outcome.end = End::Lost(CUT.to_owned());
                 }
@@ -209,11 +209,11 @@ impl Life {
         let mut late = End::TimedOut;
         let mut probe = Instant::now() + self.shared.options.call_limit;
         loop {
-            let wish = *self.wish.borrow_and_update();
-            if wish.disconnect {
+            let requests = *self.requests.borrow_and_update();
+            if requests.disconnect {
                 return Stop::Disconnected;
             }
-            if let Some(by) = wish.end_by
+            if let Some(by) = requests.end_by
                 && told.is_none_or(|told| by < told)
             {
                 let grace = by.saturating_duration_since(Instant::now());
@@ -235,7 +235,7 @@ impl Life {
                     }
                     Some(Err(_)) | None => return Stop::Broken,
                 },
-                Ok(()) = self.wish.changed() => {}
+                Ok(()) = self.requests.changed() => {}
                 () = until(latest) => return Stop::Late(late),
                 () = sleep_until(probe) => {
                     // A connection whose peer has vanished looks like a job without output.
@@ -280,7 +280,7 @@ impl Life {
             }
             tokio::select! {
                 () = sleep(pause) => {}
-                Ok(_) = self.wish.wait_for(|wish| wish.disconnect) => return Looked::Disconnected,
+                Ok(_) = self.requests.wait_for(|requests| requests.disconnect) => return Looked::Disconnected,
             }
             pause = (pause * 2).min(LAST_PAUSE);
         };
@@ -321,10 +321,13 @@ enum Looked {
     Disconnected,
 }
 
-async fn wished(wish: &mut watch::Receiver<Wish>) -> Wish {
-    let wish = wish.wait_for(|wish| wish.end_by.is_some() || wish.disconnect).await.map(|wish| *wish);
-    match wish {
-        Ok(wish) => wish,
+async fn requested(requests: &mut watch::Receiver<JobRequests>) -> JobRequests {
+    let requests = requests
+        .wait_for(|requests| requests.end_by.is_some() || requests.disconnect)
+        .await
+        .map(|requests| *requests);
+    match requests {
+        Ok(requests) => requests,
         Err(_) => std::future::pending().await,
     }
 }

@@ -242,12 +242,12 @@ async fn send_all(
         input.write_all(&bytes).await?;
         input.flush().await?;
         *cut = false;
-        let mut wishes = job.wishes();
-        wishes.mark_changed();
+        let mut cancellation = job.cancellation();
+        cancellation.mark_changed();
         loop {
             let request = tokio::select! {
-                Ok(()) = wishes.changed() => {
-                    let Some(until) = *wishes.borrow_and_update() else { continue };
+                Ok(()) = cancellation.changed() => {
+                    let Some(until) = *cancellation.borrow_and_update() else { continue };
                     let grace = until.saturating_duration_since(Instant::now());
                     Request::Cancel { job: number, grace_ms: u64::try_from(grace.as_millis()).unwrap_or(u64::MAX) }
                 }

@@ -23,7 +23,7 @@ pub(crate) struct PooledJob {
     pub(crate) job: Job,
     kept: Mutex<[Kept; 2]>,
     progress: watch::Sender<Progress>,
-    wish: watch::Sender<Option<Instant>>,
+    cancel_by: watch::Sender<Option<Instant>>,
 }
 
 /// The progress of a job.
@@ -39,8 +39,8 @@ impl PooledJob {
     /// Creates a job that stores long output in `folder`.
     pub(crate) fn new(id: JobId, job: Job, folder: &Path) -> Self {
         let kept = ["stdout", "stderr"].map(|name| Kept::new(folder.join(format!("{id}.{name}"))));
-        let (progress, wish) = (watch::Sender::default(), watch::Sender::default());
-        Self { id, job, kept: Mutex::new(kept), progress, wish }
+        let (progress, cancel_by) = (watch::Sender::default(), watch::Sender::default());
+        Self { id, job, kept: Mutex::new(kept), progress, cancel_by }
     }
 
     pub(crate) fn owner(&self) -> &Owner {
@@ -54,21 +54,21 @@ impl PooledJob {
     /// Requests the end of the job; of several requests the earliest deadline counts.
     pub(crate) fn cancel(&self, grace: Duration) {
         let until = Instant::now() + grace.min(LONGEST_GRACE);
-        self.wish.send_if_modified(|wish| {
-            let sooner = wish.is_none_or(|wish| until < wish);
+        self.cancel_by.send_if_modified(|cancel_by| {
+            let sooner = cancel_by.is_none_or(|by| until < by);
             if sooner {
-                *wish = Some(until);
+                *cancel_by = Some(until);
             }
             sooner
         });
     }
 
-    pub(crate) fn wishes(&self) -> watch::Receiver<Option<Instant>> {
-        self.wish.subscribe()
+    pub(crate) fn cancellation(&self) -> watch::Receiver<Option<Instant>> {
+        self.cancel_by.subscribe()
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.wish.borrow().is_some()
+        self.cancel_by.borrow().is_some()
     }
 
     pub(crate) fn has_started(&self, at: Timestamp) {

@@ -160,17 +160,17 @@ async fn run(job: Arc<PooledJob>, shape: Shape, env: Vec<(String, String)>, slot
 /// Waits for a container for a job. An error is the job's end without one.
 async fn acquire_slot(job: &PooledJob, shape: Shape, slots: &Arc<Slots>) -> Result<Slot, End> {
     let not_started = |error: &dyn std::fmt::Display| End::NotStarted(StartFailure::Other(error.to_string()));
-    let mut wishes = job.wishes();
+    let mut cancellation = job.cancellation();
     let permit = tokio::select! {
         biased;
-        _ = wishes.wait_for(Option::is_some) => return Err(End::Cancelled),
+        _ = cancellation.wait_for(Option::is_some) => return Err(End::Cancelled),
         permit = slots.permit() => permit.map_err(|error| not_started(&error))?,
     };
     let mut taking = tokio::spawn(slots.clone().take(permit, shape));
     let taken = tokio::select! {
         biased;
         taken = &mut taking => taken,
-        _ = wishes.wait_for(Option::is_some) => {
+        _ = cancellation.wait_for(Option::is_some) => {
             // The container that is still starting is kept for the next job.
             slots.adopt(taking);
             return Err(End::Cancelled);

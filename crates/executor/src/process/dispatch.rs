@@ -78,7 +78,7 @@ struct Dispatcher {
 struct Job {
     stage: Stage,
     owner: Owner,
-    fate: OnOwnerDeath,
+    on_owner_death: OnOwnerDeath,
     needs: ResultNeeds,
     image: Option<String>,
     started: Option<Timestamp>,
@@ -235,7 +235,7 @@ impl Dispatcher {
     /// Releases the jobs that outlive their owner, once all others have ended. If no job is left instead, the
     /// supervisor exits, and that exit is awaited.
     fn release_survivors(&mut self) {
-        let finish = |job: &Job| job.fate == OnOwnerDeath::Finish;
+        let finish = |job: &Job| job.on_owner_death == OnOwnerDeath::Finish;
         if !self.disconnecting.is_empty() && !self.jobs.is_empty() && self.jobs.values().all(finish) {
             self.connection = None;
             self.jobs.drain().for_each(|(_, job)| wake(job.waiters, &WakeReason::Look));
@@ -347,12 +347,12 @@ impl Dispatcher {
 
 impl Job {
     fn queued(meta: JobMeta, staged: Staged, reply: Submitter) -> Self {
-        let JobMeta { owner, fate, needs, image } = meta;
+        let JobMeta { owner, on_owner_death, needs, image } = meta;
         let (stage, submitter) = (Stage::Queued(staged), Some(reply));
         Self {
             stage,
             owner,
-            fate,
+            on_owner_death,
             needs,
             image,
             started: None,

@@ -30,7 +30,7 @@ pub(crate) enum Message {
 #[derive(Debug)]
 pub(crate) struct JobMeta {
     pub(crate) owner: Owner,
-    pub(crate) fate: OnOwnerDeath,
+    pub(crate) on_owner_death: OnOwnerDeath,
     pub(crate) needs: ResultNeeds,
     /// Digest of the job's image.
     pub(crate) image: Option<String>,

@@ -134,8 +134,8 @@ impl ProcessRuntime {
         let Some(staged) = staged else { return Ok(()) };
         self.dispatch.get_or_init(|| dispatch::start(self.settings.clone()));
         let needs = if job.outputs.is_empty() { ResultNeeds::Streams } else { ResultNeeds::Files };
-        let (owner, fate) = (job.owner.clone(), job.on_owner_death);
-        let (id, meta) = (id.clone(), JobMeta { owner, fate, needs, image });
+        let (owner, on_owner_death) = (job.owner.clone(), job.on_owner_death);
+        let (id, meta) = (id.clone(), JobMeta { owner, on_owner_death, needs, image });
         let submitted = self.ask(|reply| Message::Submit { id, meta, staged, reply }).await;
         submitted.unwrap_or_else(|| Err(unavailable("the tokio runtime it was used on first is gone")))
     }

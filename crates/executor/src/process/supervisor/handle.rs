@@ -12,7 +12,7 @@ const LONGEST_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 /// The view of a running job outside of its task.
 #[derive(Debug)]
 pub(crate) struct Handle {
-    pub(crate) wishes: watch::Sender<Wishes>,
+    pub(crate) requests: watch::Sender<JobRequests>,
     pub(crate) lengths: Rc<Lengths>,
     pub(crate) on_owner_death: OnOwnerDeath,
     pub(crate) grace: Duration,
@@ -22,15 +22,15 @@ impl Handle {
     /// Requests the end of the job; of several requests the earliest deadline counts.
     pub(crate) fn cancel(&self, grace: Duration) {
         let until = Instant::now() + grace.min(LONGEST_GRACE);
-        self.wishes.send_modify(|wishes| {
-            wishes.cancel = Some(wishes.cancel.map_or(until, |wish| wish.min(until)));
+        self.requests.send_modify(|requests| {
+            requests.cancel = Some(requests.cancel.map_or(until, |by| by.min(until)));
         });
     }
 }
 
 /// The requests to a running job.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Wishes {
+pub(crate) struct JobRequests {
     /// Deadline until which the job may end by itself.
     pub(crate) cancel: Option<Instant>,
     /// Whether an owner watches the output.

@@ -1,6 +1,6 @@
 //! The supervisor: the process whose children are the jobs.
 //!
-//! It has one thread and one loop. Requests of the owner come in on stdin, cancellations by others through a
+//! It has one thread and one loop. RequestLines of the owner come in on stdin, cancellations by others through a
 //! named pipe, and each job is a task of its own ([`run`]). All its state is in the jobs' folders too, except
 //! the registrations of waiting tasks.
 
@@ -46,7 +46,7 @@ use tokio::{
 use self::{
     context::Context,
     groups::Groups,
-    handle::{Handle, Lengths, Wishes},
+    handle::{Handle, JobRequests, Lengths},
     members::Mains,
     prewarmed::PrewarmedSandboxes,
     reaper::Reaper,
@@ -134,14 +134,14 @@ struct Supervisor {
     context: Rc<Context>,
 }
 
-type Requests = Lines<BufReader<Receiver>>;
+type RequestLines = Lines<BufReader<Receiver>>;
 
 impl Supervisor {
     async fn run() -> io::Result<()> {
-        let mut owner = requests(Receiver::from_owned_fd(io::stdin().as_fd().try_clone_to_owned()?)?);
+        let mut owner = request_lines(Receiver::from_owned_fd(io::stdin().as_fd().try_clone_to_owned()?)?);
         let state = opened(&mut owner).await?;
         let Control { path, pipe } = Control::open(&state)?;
-        let others = requests(pipe);
+        let others = request_lines(pipe);
         let replies = replies(Sender::from_owned_fd(io::stdout().as_fd().try_clone_to_owned()?)?);
         let reaper = Reaper::default();
         spawn_local(reaper.clone().run(reaper::children()?));
@@ -175,7 +175,7 @@ impl Supervisor {
         served
     }
 
-    async fn serve(self, mut owner: Requests, mut others: Requests) -> io::Result<()> {
+    async fn serve(self, mut owner: RequestLines, mut others: RequestLines) -> io::Result<()> {
         let mut terminated = signal(SignalKind::terminate())?;
         let mut orphaned = false;
         while !orphaned || !self.context.jobs.borrow().is_empty() {
@@ -212,20 +212,21 @@ impl Supervisor {
     }
 
     async fn start(&self, id: JobId, staged: &str, stdin: Option<Input>) {
-        let (wishes, receiver) = watch::channel(Wishes::default());
+        let (requests, receiver) = watch::channel(JobRequests::default());
         match self.place(&id, staged) {
             Ok((folder, record, lock)) => {
                 let Record { job: record, end_at, .. } = record;
                 let lengths = Rc::new(Lengths::default());
                 let handle = Handle {
-                    wishes,
+                    requests,
                     lengths: lengths.clone(),
                     on_owner_death: record.on_owner_death,
                     grace: record.limits.grace,
                 };
                 self.context.jobs.borrow_mut().insert(id.clone(), handle);
                 let context = self.context.clone();
-                let job = run::Job { id, folder, record, end_at, stdin, wishes: receiver, lengths, context };
+                let job =
+                    run::Job { id, folder, record, end_at, stdin, requests: receiver, lengths, context };
                 spawn_local(job.run(lock));
             }
             Err(error) => self.refuse(id, staged, &error).await,
@@ -265,7 +266,7 @@ impl Supervisor {
 
     fn watch(&self, id: &JobId) {
         if let Some(job) = self.context.jobs.borrow().get(id) {
-            job.wishes.send_modify(|wishes| wishes.watched = true);
+            job.requests.send_modify(|requests| requests.watched = true);
             // Earlier output is reported now, since it was not reported while nobody watched.
             for (stream, length) in job.lengths.seen() {
                 self.context.try_send(Reply::Output { id: id.clone(), stream, at: Timestamp::now(), length });
@@ -291,7 +292,7 @@ fn put_on_disk(state: &StateDir, memory: &Memory) {
 }
 
 /// Reads the folder of the jobs from the owner's first request.
-async fn opened(owner: &mut Requests) -> io::Result<StateDir> {
+async fn opened(owner: &mut RequestLines) -> io::Result<StateDir> {
     let first = owner.next_line().await?.unwrap_or_default();
     match serde_json::from_str(&first) {
         Ok(Request::Open { state }) => Ok(StateDir::new(state)),
@@ -299,7 +300,7 @@ async fn opened(owner: &mut Requests) -> io::Result<StateDir> {
     }
 }
 
-fn requests(pipe: Receiver) -> Requests {
+fn request_lines(pipe: Receiver) -> RequestLines {
     BufReader::new(pipe).lines()
 }
 

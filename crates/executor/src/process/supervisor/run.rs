@@ -20,7 +20,7 @@ use crate::{
         supervisor::{
             context::Context,
             groups::Around,
-            handle::{Lengths, Wishes},
+            handle::{JobRequests, Lengths},
             members::{Members, Orphans},
             pump::{Pump, Pumped},
             sandbox::{Sandbox, Site},
@@ -47,7 +47,7 @@ pub(crate) struct Job {
     pub(crate) end_at: u64,
     /// Standard input, unless it is in the folder.
     pub(crate) stdin: Option<Input>,
-    pub(crate) wishes: watch::Receiver<Wishes>,
+    pub(crate) requests: watch::Receiver<JobRequests>,
     pub(crate) lengths: Rc<Lengths>,
     pub(crate) context: Rc<Context>,
 }
@@ -148,11 +148,11 @@ impl Job {
         let keep = usize::try_from(keep.div_ceil(2)).unwrap_or(usize::MAX);
         let pump = Pump::new(&self.folder, stream, spill_bytes, keep, self.context.memory.clone());
         let (ended, has_ended) = oneshot::channel();
-        let (id, wishes, context) = (self.id.clone(), self.wishes.clone(), self.context.clone());
+        let (id, requests, context) = (self.id.clone(), self.requests.clone(), self.context.clone());
         let lengths = self.lengths.clone();
         let pumped = spawn_local(pump.run(pipe, has_ended, self.context.buffer.clone(), move |length| {
             lengths.of(stream).set(length);
-            if wishes.borrow().watched {
+            if requests.borrow().watched {
                 context.try_send(Reply::Output { id: id.clone(), stream, at: Timestamp::now(), length });
             }
         }));
@@ -246,18 +246,18 @@ impl Running {
 
     /// Waits for the end of the main process, and ends it at its time limit or on request.
     async fn main_end(&mut self, job: &mut Job) -> End {
-        let Job { record, wishes, .. } = job;
+        let Job { record, requests, .. } = job;
         let end = tokio::select! {
             biased;
             status = &mut self.status => return natural(status.ok()),
             () = sleep(record.limits.timeout) => End::TimedOut,
-            () = cancelled(wishes) => End::Cancelled,
+            () = cancelled(requests) => End::Cancelled,
         };
         let own = match end {
             End::TimedOut => Instant::now().checked_add(record.limits.grace),
             _ => None,
         };
-        let patience = || own.into_iter().chain(wishes.borrow().cancel).min();
+        let patience = || own.into_iter().chain(requests.borrow().cancel).min();
         if !self.members.leave_by(patience).await {
             self.members.kill().await;
         }
@@ -274,8 +274,8 @@ async fn drained(pumps: Option<[Pumping; 2]>) -> [Pumped; 2] {
     [stdout.pumped.await.unwrap_or_default(), stderr.pumped.await.unwrap_or_default()]
 }
 
-async fn cancelled(wishes: &mut watch::Receiver<Wishes>) {
-    if wishes.wait_for(|wishes| wishes.cancel.is_some()).await.is_err() {
+async fn cancelled(requests: &mut watch::Receiver<JobRequests>) {
+    if requests.wait_for(|requests| requests.cancel.is_some()).await.is_err() {
         // The sender is gone, so no request can arrive any more.
         std::future::pending::<()>().await;
     }
