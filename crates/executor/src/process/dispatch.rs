@@ -26,8 +26,8 @@ use crate::{
         connection::{Connection, Problem},
         error::unavailable,
         groups,
+        inspect::{self, FolderState},
         layout::{JobFolder, StateDir},
-        look::{self, Look},
         message::{Dispatch, JobMeta, Message, Progress, ResultNeeds, Submitter, Waiter, WakeReason},
         staging::Staged,
         wire::{Reply, Request},
@@ -199,7 +199,7 @@ impl Dispatcher {
                 let written = staged.end_unstarted(End::Cancelled, &self.settings.state.job(id));
                 let problem =
                     written.err().map(|error| format!("its cancellation can't be recorded: {error}"));
-                wake(waiters, &problem.map_or(WakeReason::Look, |problem| WakeReason::Failed { problem }));
+                wake(waiters, &problem.map_or(WakeReason::Changed, |problem| WakeReason::Failed { problem }));
             }
             return true;
         }
@@ -238,7 +238,7 @@ impl Dispatcher {
         let finish = |job: &Job| job.on_owner_death == OnOwnerDeath::Finish;
         if !self.disconnecting.is_empty() && !self.jobs.is_empty() && self.jobs.values().all(finish) {
             self.connection = None;
-            self.jobs.drain().for_each(|(_, job)| wake(job.waiters, &WakeReason::Look));
+            self.jobs.drain().for_each(|(_, job)| wake(job.waiters, &WakeReason::Changed));
             self.confirm_disconnect();
         }
     }
@@ -270,7 +270,7 @@ impl Dispatcher {
             Reply::Exists { id } => {
                 if let Some(mut job) = self.jobs.remove(&id) {
                     job.answer(Ok(()));
-                    wake(job.waiters, &WakeReason::Look);
+                    wake(job.waiters, &WakeReason::Changed);
                 }
             }
             Reply::Ended { id, ending, written } => {
@@ -281,9 +281,9 @@ impl Dispatcher {
                         End::Lost(_) => Some(written.unwrap_or_default()),
                         _ => written.filter(|_| job.needs == ResultNeeds::Streams),
                     };
-                    let why = told.map_or(WakeReason::Look, |written| {
+                    let why = told.map_or(WakeReason::Changed, |written| {
                         let folder = self.settings.state.job(&id);
-                        let mut outcome = look::told(&folder, ending, written);
+                        let mut outcome = inspect::outcome_from_reply(&folder, ending, written);
                         outcome.image_digest = job.image.take();
                         WakeReason::Ended(Box::new(outcome))
                     });
@@ -331,7 +331,7 @@ impl Dispatcher {
         let _panicked = clean.await;
         for mut job in lost.into_values() {
             job.answer(Err(unavailable(&format!("its supervisor died ({report})"))));
-            wake(job.waiters, &WakeReason::Look);
+            wake(job.waiters, &WakeReason::Changed);
         }
         self.confirm_disconnect();
         self.admit().await;
@@ -394,8 +394,8 @@ fn wake(waiters: Vec<Waiter>, reason: &WakeReason) {
 }
 
 fn end_if_gone(folder: &JobFolder) {
-    if look::look(folder).is_ok_and(|look| look == Look::Gone) {
+    if inspect::inspect(folder).is_ok_and(|state| state == FolderState::Gone) {
         // Processes that can't be ended now are retried when the job is looked up.
-        let _unreadable_proc = look::end_leftovers(folder);
+        let _unreadable_proc = inspect::end_leftovers(folder);
     }
 }

@@ -15,8 +15,8 @@ use tokio::{
 use crate::{
     EventSender, JobEvent, Stream, Timestamp,
     process::{
+        inspect::{self, FolderState},
         layout::JobFolder,
-        look::{self, Look},
         memory,
         message::Progress,
     },
@@ -61,10 +61,10 @@ impl Follower {
     }
 
     /// Follows a job of another owner by polling its files, or reports a job that has ended.
-    pub(crate) async fn by_looking(mut self) {
+    pub(crate) async fn by_polling(mut self) {
         let followed = async {
-            while self.look().await? == Look::Running {
-                self.started(blocking(&self.folder, look::placed).await?).await?;
+            while self.inspect().await? == FolderState::Running {
+                self.started(blocking(&self.folder, inspect::placed).await?).await?;
                 let at = Timestamp::now();
                 self.show_all(at).await?;
                 sleep(INTERVAL).await;
@@ -86,14 +86,14 @@ impl Follower {
 
     /// Sends the remaining output, the omitted bytes, and the end.
     async fn finish(&mut self) -> Result<(), Over> {
-        let look = self.look().await?;
-        if let Look::Ended(ending) = &look
+        let state = self.inspect().await?;
+        if let FolderState::Ended(ending) = &state
             && let Some(at) = ending.started
         {
             self.started(at).await?;
         }
         self.show_all(Timestamp::now()).await?;
-        if let Look::Ended(ending) = look {
+        if let FolderState::Ended(ending) = state {
             for stream in [Stream::Stdout, Stream::Stderr] {
                 let bytes = ending.total(stream).saturating_sub(self.shown[index(stream)]);
                 if bytes > 0 {
@@ -104,8 +104,8 @@ impl Follower {
         self.send(JobEvent::Ended).await
     }
 
-    async fn look(&self) -> Result<Look, Over> {
-        blocking(&self.folder, look::look).await
+    async fn inspect(&self) -> Result<FolderState, Over> {
+        blocking(&self.folder, inspect::inspect).await
     }
 
     async fn started(&mut self, at: Timestamp) -> Result<(), Over> {
@@ -150,7 +150,7 @@ fn index(stream: Stream) -> usize {
 
 fn read(folder: &JobFolder, stream: Stream, from: u64, length: u64) -> io::Result<Vec<u8>> {
     match memory::open(&folder.spill(stream)) {
-        Ok(mut file) => look::read_range(&mut file, from, length),
+        Ok(mut file) => inspect::read_range(&mut file, from, length),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error),
     }

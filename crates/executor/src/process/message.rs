@@ -49,7 +49,7 @@ pub(crate) enum ResultNeeds {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum WakeReason {
     /// The job or its supervisor has ended: read the folder.
-    Look,
+    Changed,
     /// The job has ended with this outcome, which equals the content of its folder.
     Ended(Box<Outcome>),
     /// The job is unknown here: poll the folder.

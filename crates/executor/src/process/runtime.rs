@@ -23,7 +23,7 @@ use crate::{
         dispatch::{self, Settings},
         error::{KIND, unavailable},
         follow::Follower,
-        look::Look,
+        inspect::FolderState,
         message::{Dispatch, JobMeta, Message, Progress, ResultNeeds, WakeReason},
         staging::Surroundings,
         wire::Request,
@@ -234,10 +234,10 @@ impl Runtime for ProcessRuntime {
             return Ok(events);
         }
         let job = id.clone();
-        if self.on_disk(move |disk| disk.look(&job)).await? == Look::Absent {
+        if self.on_disk(move |disk| disk.inspect(&job)).await? == FolderState::Absent {
             return Err(RuntimeError::UnknownJob { id: id.clone() });
         }
-        tokio::spawn(follower.by_looking());
+        tokio::spawn(follower.by_polling());
         Ok(events)
     }
 
@@ -266,10 +266,10 @@ impl Runtime for ProcessRuntime {
             return Ok(());
         }
         let id = id.clone();
-        self.on_disk(move |disk| match disk.look(&id)? {
-            Look::Absent => Err(RuntimeError::UnknownJob { id }),
-            Look::Ended(_) | Look::Gone => Ok(()),
-            Look::Running => disk.ask_all(&Request::cancel(id, grace)),
+        self.on_disk(move |disk| match disk.inspect(&id)? {
+            FolderState::Absent => Err(RuntimeError::UnknownJob { id }),
+            FolderState::Ended(_) | FolderState::Gone => Ok(()),
+            FolderState::Running => disk.ask_all(&Request::cancel(id, grace)),
         })
         .await
     }

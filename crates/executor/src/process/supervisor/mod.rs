@@ -55,8 +55,8 @@ use self::{
 use crate::{
     JobId, OnOwnerDeath, Timestamp, confine,
     process::{
+        inspect::{self, FolderState},
         layout::{JobFolder, StateDir},
-        look::{self, Look},
         memory::Memory,
         record::{self, Record},
         wire::{Input, Reply, Request, VERSION, line},
@@ -284,7 +284,7 @@ impl Supervisor {
 /// Moves the output of ended jobs from memory to disk, since the host may be about to shut down.
 fn put_on_disk(state: &StateDir, memory: &Memory) {
     for folder in state.jobs().unwrap_or_default().iter().map(|id| state.job(id)) {
-        if matches!(look::look(&folder), Ok(Look::Ended(_))) {
+        if matches!(inspect::inspect(&folder), Ok(FolderState::Ended(_))) {
             let _stays_where_it_is = Memory::settle(&folder);
         }
     }

@@ -30,7 +30,7 @@ const KILL_LIMIT: Duration = Duration::from_secs(2);
 
 /// The state of a job's folder.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Look {
+pub(crate) enum FolderState {
     /// The folder does not exist.
     Absent,
     /// The supervisor lives and has not written an outcome.
@@ -42,23 +42,23 @@ pub(crate) enum Look {
 }
 
 /// Reads the state of a job.
-pub(crate) fn look(folder: &JobFolder) -> io::Result<Look> {
+pub(crate) fn inspect(folder: &JobFolder) -> io::Result<FolderState> {
     if let Some(ending) = ending(folder)? {
-        return Ok(Look::Ended(ending));
+        return Ok(FolderState::Ended(ending));
     }
     let lock = match File::open(folder.path()) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Look::Absent),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(FolderState::Absent),
         opened => opened?,
     };
     match flock(&lock, FlockOperation::NonBlockingLockShared) {
-        Err(Errno::WOULDBLOCK) => Ok(Look::Running),
+        Err(Errno::WOULDBLOCK) => Ok(FolderState::Running),
         Err(errno) => Err(errno.into()),
         // The lock is released after the outcome is written. Both may have happened between the first read
         // and the lock.
         Ok(()) => match ending(folder)? {
-            Some(ending) => Ok(Look::Ended(ending)),
-            None if folder.path().exists() => Ok(Look::Gone),
-            None => Ok(Look::Absent),
+            Some(ending) => Ok(FolderState::Ended(ending)),
+            None if folder.path().exists() => Ok(FolderState::Gone),
+            None => Ok(FolderState::Absent),
         },
     }
 }
@@ -100,7 +100,7 @@ pub(crate) fn outcome(folder: &JobFolder, ending: &Ending) -> io::Result<Outcome
 }
 
 /// Builds the outcome from the supervisor's reply; it equals the content of the folder.
-pub(crate) fn told(folder: &JobFolder, ending: Ending, written: [Written; 2]) -> Outcome {
+pub(crate) fn outcome_from_reply(folder: &JobFolder, ending: Ending, written: [Written; 2]) -> Outcome {
     let [stdout, stderr] = written;
     let captured = |stream, Written(bytes): Written| {
         let spill = (!bytes.is_empty()).then(|| folder.spill(stream));
