@@ -14,9 +14,9 @@ use crate::{
         EngineError,
         engine::{FIRST_PAUSE, LAST_PAUSE},
         handle::{Handle, JobRequests, Phase, until},
+        inspect::{self, LOST, LineStream, Stage},
         launch::{Launched, Running, launch},
         lines::{Collector, Ended, How, Line},
-        look::{self, LOST, LineStream, Stage},
         shared::Shared,
     },
 };
@@ -40,7 +40,7 @@ pub(crate) fn start(shared: &Arc<Shared>, id: &JobId, job: &Job) -> Option<Accep
         }
         jobs.insert(id.clone(), Handle { owner: job.owner.clone(), phase, requests: requests_to, silent });
     }
-    let life = Life {
+    let task = JobTask {
         shared: shared.clone(),
         id: id.clone(),
         job: job.clone(),
@@ -49,11 +49,11 @@ pub(crate) fn start(shared: &Arc<Shared>, id: &JobId, job: &Job) -> Option<Accep
         silent: silent_to,
         accept: Some(accept),
     };
-    tokio::spawn(life.run());
+    tokio::spawn(task.run());
     Some(accepted)
 }
 
-struct Life {
+struct JobTask {
     shared: Arc<Shared>,
     id: JobId,
     job: Job,
@@ -75,7 +75,7 @@ enum Stop {
     Late(End),
 }
 
-impl Life {
+impl JobTask {
     async fn run(mut self) {
         let Some(permit) = self.turn().await else { return };
         match Box::pin(launch(&self.shared, &self.id, &self.job)).await {
@@ -166,19 +166,19 @@ impl Life {
                 Some(Stop::Late(end)) => {
                     // The first process failed to end the job. The outcome is not read from the engine, which
                     // only knows the kill.
-                    let _tried = look::kill(&self.shared.engine, &self.id).await;
+                    let _tried = inspect::kill(&self.shared.engine, &self.id).await;
                     break self.ended(collector.broken_off(end));
                 }
                 Some(Stop::Broken) | None => {}
             }
             // After any connection error the engine still knows the state, and its log has all lines from the
             // beginning.
-            match self.look().await {
-                Looked::Disconnected => break,
-                Looked::Ended(outcome) => break self.ended(*outcome),
-                Looked::Running => {
+            match self.inspect().await {
+                JobState::Disconnected => break,
+                JobState::Ended(outcome) => break self.ended(*outcome),
+                JobState::Running => {
                     collector = Collector::new(record.clone());
-                    lines = Some(look::logged(&self.shared.engine, &self.id, true));
+                    lines = Some(inspect::logged(&self.shared.engine, &self.id, true));
                 }
             }
         }
@@ -202,7 +202,7 @@ impl Life {
 
     /// Reads lines until there are no more, and forwards requests.
     async fn read(&mut self, lines: &mut LineStream, collector: &mut Collector) -> Stop {
-        let mut told: Option<Instant> = None;
+        let mut requested: Option<Instant> = None;
         let limits = &self.job.limits;
         let time = limits.timeout.saturating_add(limits.grace).saturating_add(LATE);
         let mut latest = Instant::now().checked_add(time);
@@ -214,11 +214,11 @@ impl Life {
                 return Stop::Disconnected;
             }
             if let Some(by) = requests.end_by
-                && told.is_none_or(|told| by < told)
+                && requested.is_none_or(|requested| by < requested)
             {
                 let grace = by.saturating_duration_since(Instant::now());
-                if look::ask_to_end(&self.shared.engine, &self.id, grace).await.is_ok() {
-                    told = Some(by);
+                if inspect::ask_to_end(&self.shared.engine, &self.id, grace).await.is_ok() {
+                    requested = Some(by);
                     let by = by.checked_add(LATE);
                     if latest.is_none_or(|latest| by.is_some_and(|by| by < latest)) {
                         (latest, late) = (by, End::Cancelled);
@@ -250,9 +250,9 @@ impl Life {
 
     /// Asks the engine whether a silent job has ended.
     async fn has_exited_unheard(&self) -> bool {
-        if let Ok(looked) = look::look(&self.shared.engine, &self.id).await {
+        if let Ok(inspected) = inspect::inspect(&self.shared.engine, &self.id).await {
             self.silent.send_replace(None);
-            return looked.is_none_or(|looked| looked.stage == Stage::Exited);
+            return inspected.is_none_or(|inspected| inspected.stage == Stage::Exited);
         }
         self.silent.send_if_modified(|since| since.replace(since.unwrap_or_else(Instant::now)).is_none());
         false
@@ -261,18 +261,18 @@ impl Life {
     /// Ends a job whose owner disconnects, and waits until the end is logged.
     async fn end_and_wait(&self) {
         let grace = self.job.limits.grace;
-        let _or_it_ends_by_the_connection = look::ask_to_end(&self.shared.engine, &self.id, grace).await;
-        let mut lines = look::logged(&self.shared.engine, &self.id, true);
+        let _or_it_ends_by_the_connection = inspect::ask_to_end(&self.shared.engine, &self.id, grace).await;
+        let mut lines = inspect::logged(&self.shared.engine, &self.id, true);
         let end = async { while let Some(Ok(_)) = lines.next().await {} };
         let _late = tokio::time::timeout(grace.saturating_add(LATE), end).await;
     }
 
     /// Inspects the container, and retries until the engine answers.
-    async fn look(&mut self) -> Looked {
+    async fn inspect(&mut self) -> JobState {
         let mut pause = FIRST_PAUSE;
-        let looked = loop {
-            match self.try_look().await {
-                Ok(looked) => break looked,
+        let state = loop {
+            match self.try_inspect().await {
+                Ok(state) => break state,
                 Err(_) if self.silent.borrow().is_none() => {
                     self.silent.send_replace(Some(Instant::now()));
                 }
@@ -280,34 +280,34 @@ impl Life {
             }
             tokio::select! {
                 () = sleep(pause) => {}
-                Ok(_) = self.requests.wait_for(|requests| requests.disconnect) => return Looked::Disconnected,
+                Ok(_) = self.requests.wait_for(|requests| requests.disconnect) => return JobState::Disconnected,
             }
             pause = (pause * 2).min(LAST_PAUSE);
         };
         self.silent.send_replace(None);
-        looked
+        state
     }
 
-    async fn try_look(&self) -> Result<Looked, EngineError> {
+    async fn try_inspect(&self) -> Result<JobState, EngineError> {
         let engine = &self.shared.engine;
-        let Some(looked) = look::look(engine, &self.id).await? else {
+        let Some(inspected) = inspect::inspect(engine, &self.id).await? else {
             let gone = End::Lost("another program removed its container".to_owned());
-            return Ok(Looked::Ended(Box::new(Outcome::new(gone, Timestamp::now()))));
+            return Ok(JobState::Ended(Box::new(Outcome::new(gone, Timestamp::now()))));
         };
-        if looked.stage != Stage::Exited {
-            return Ok(Looked::Running);
+        if inspected.stage != Stage::Exited {
+            return Ok(JobState::Running);
         }
-        let mut collector = Collector::new(looked.record.clone());
-        let told = look::told(engine, &self.id, &looked).await?;
-        if let Some(Stop::Ended(outcome)) = self.take(told, &mut collector) {
-            return Ok(Looked::Ended(outcome));
+        let mut collector = Collector::new(inspected.record.clone());
+        let lines = inspect::all_lines(engine, &self.id, &inspected).await?;
+        if let Some(Stop::Ended(outcome)) = self.take(lines, &mut collector) {
+            return Ok(JobState::Ended(outcome));
         }
-        let end = if look::was_out_of_memory(engine, &self.id, &looked).await? {
+        let end = if inspect::was_out_of_memory(engine, &self.id, &inspected).await? {
             End::OutOfMemory
         } else {
             End::Lost(LOST.to_owned())
         };
-        Ok(Looked::Ended(Box::new(collector.broken_off(end))))
+        Ok(JobState::Ended(Box::new(collector.broken_off(end))))
     }
 }
 
@@ -315,7 +315,7 @@ impl Life {
 const CUT: &str =
     "the connection to the engine was cut, and a job that must not outlive its owner ends with it";
 
-enum Looked {
+enum JobState {
     Running,
     Ended(Box<Outcome>),
     Disconnected,

@@ -23,9 +23,8 @@ use crate::{
         error::{KIND, unavailable},
         follow::Follower,
         handle::Phase,
-        labels,
-        look::{self, Remains, Stage},
-        run,
+        inspect::{self, ExitedJob, Stage},
+        labels, run,
         shared::{Shared, see_out},
         tools::Tools,
     },
@@ -218,33 +217,35 @@ impl DockerRuntime {
     }
 
     /// Inspects a job of another client.
-    async fn find_foreign(&self, id: &JobId) -> Result<Foreign, EngineError> {
+    async fn find_foreign(&self, id: &JobId) -> Result<ForeignJob, EngineError> {
         if self.shared.is_leaving(id) {
-            return Ok(Foreign::Absent);
+            return Ok(ForeignJob::Absent);
         }
-        let Some(looked) = look::look(&self.shared.engine, id).await? else { return Ok(Foreign::Absent) };
-        match looked.stage {
+        let Some(inspected) = inspect::inspect(&self.shared.engine, id).await? else {
+            return Ok(ForeignJob::Absent);
+        };
+        match inspected.stage {
             // Its client may be about to start it, or to send it the job.
             Stage::Running | Stage::Made
-                if looked.client != self.shared.client
-                    && self.living_clients().await?.contains(&looked.client) =>
+                if inspected.client != self.shared.client
+                    && self.living_clients().await?.contains(&inspected.client) =>
             {
-                Ok(Foreign::Running)
+                Ok(ForeignJob::Running)
             }
             Stage::Running | Stage::Made => {
-                if look::never_began(&self.shared.engine, id, looked).await? {
+                if inspect::never_began(&self.shared.engine, id, inspected).await? {
                     self.shared.force_remove(id).await?;
-                    return Ok(Foreign::Absent);
+                    return Ok(ForeignJob::Absent);
                 }
-                Ok(Foreign::Running)
+                Ok(ForeignJob::Running)
             }
-            Stage::Exited => match look::remains(&self.shared.engine, id, &looked).await? {
-                Remains::NeverBegan => {
+            Stage::Exited => match inspect::exited_job(&self.shared.engine, id, &inspected).await? {
+                ExitedJob::NeverBegan => {
                     self.shared.force_remove(id).await?;
-                    Ok(Foreign::Absent)
+                    Ok(ForeignJob::Absent)
                 }
-                Remains::Ended(outcome) => Ok(Foreign::Ended(outcome)),
-                Remains::Gone(outcome) => Ok(Foreign::Gone(outcome)),
+                ExitedJob::Ended(outcome) => Ok(ForeignJob::Ended(outcome)),
+                ExitedJob::Gone(outcome) => Ok(ForeignJob::Gone(outcome)),
             },
         }
     }
@@ -254,12 +255,12 @@ impl DockerRuntime {
         let mut silent_since: Option<Instant> = None;
         loop {
             match self.find_foreign(id).await {
-                Ok(Foreign::Absent) => return Err(RuntimeError::UnknownJob { id: id.clone() }),
-                Ok(Foreign::Ended(outcome) | Foreign::Gone(outcome)) => return Ok(*outcome),
-                Ok(Foreign::Running) => {
+                Ok(ForeignJob::Absent) => return Err(RuntimeError::UnknownJob { id: id.clone() }),
+                Ok(ForeignJob::Ended(outcome) | ForeignJob::Gone(outcome)) => return Ok(*outcome),
+                Ok(ForeignJob::Running) => {
                     silent_since = None;
                     // The log ends with the container.
-                    let mut lines = look::logged(&self.shared.engine, id, true);
+                    let mut lines = inspect::logged(&self.shared.engine, id, true);
                     while let Some(Ok(_)) = lines.next().await {}
                 }
                 Err(error) if error.is_outage() => {
@@ -285,7 +286,7 @@ impl Drop for DockerRuntime {
 }
 
 /// The state of a job of another client.
-enum Foreign {
+enum ForeignJob {
     Absent,
     Running,
     Ended(Box<Outcome>),
@@ -350,16 +351,16 @@ impl Runtime for DockerRuntime {
             }
         }
         Ok(match self.find_foreign(id).await? {
-            Foreign::Absent => Found::Never,
-            Foreign::Running => Found::Running,
-            Foreign::Ended(outcome) => Found::Ended(outcome),
-            Foreign::Gone(_) => Found::Gone,
+            ForeignJob::Absent => Found::Never,
+            ForeignJob::Running => Found::Running,
+            ForeignJob::Ended(outcome) => Found::Ended(outcome),
+            ForeignJob::Gone(_) => Found::Gone,
         })
     }
 
     async fn events(&self, id: &JobId) -> Result<Events, RuntimeError> {
         let handle = self.shared.handle(id);
-        if handle.is_none() && matches!(self.find_foreign(id).await?, Foreign::Absent) {
+        if handle.is_none() && matches!(self.find_foreign(id).await?, ForeignJob::Absent) {
             return Err(RuntimeError::UnknownJob { id: id.clone() });
         }
         let (sender, events) = Events::channel(EVENTS);
@@ -390,9 +391,9 @@ impl Runtime for DockerRuntime {
         if self.shared.is_leaving(id) {
             return Err(RuntimeError::UnknownJob { id: id.clone() });
         }
-        match look::look(&self.shared.engine, id).await? {
+        match inspect::inspect(&self.shared.engine, id).await? {
             None => Err(RuntimeError::UnknownJob { id: id.clone() }),
-            Some(_) => Ok(look::ask_to_end(&self.shared.engine, id, grace).await?),
+            Some(_) => Ok(inspect::ask_to_end(&self.shared.engine, id, grace).await?),
         }
     }
 
@@ -402,7 +403,9 @@ impl Runtime for DockerRuntime {
             Some(Phase::Waiting | Phase::Running) => return Err(still_running()),
             Some(Phase::Ended(_) | Phase::Failed(_)) => {}
             None if self.shared.is_leaving(id) => return Ok(()),
-            None if matches!(self.find_foreign(id).await?, Foreign::Running) => return Err(still_running()),
+            None if matches!(self.find_foreign(id).await?, ForeignJob::Running) => {
+                return Err(still_running());
+            }
             None => return Ok(self.shared.force_remove(id).await?),
         }
         // Deleting a container takes longer than a short job, so it happens in the background. From now on
