@@ -13,7 +13,7 @@ use crate::{
     Job, JobId, OnOwnerDeath,
     docker::{
         EngineError,
-        container::{Around, body, name},
+        container::{ContainerContext, body, name},
         engine::EngineKind,
         images::EngineImage,
         input::Input,
@@ -94,7 +94,7 @@ async fn attempt(
 ) -> Result<Launched, EngineError> {
     let (anchor, scratch) = Box::pin(prepare(shared, job, gone.take())).await?;
     let record = Record::new(job, Some(image.digest.clone()));
-    let around = Around {
+    let context = ContainerContext {
         options: &shared.options,
         engine: &shared.description,
         image: image.id.clone(),
@@ -103,7 +103,7 @@ async fn attempt(
         scratch: scratch.as_deref(),
     };
     let options = CreateContainerOptionsBuilder::default().name(&name(id)).build();
-    let made = shared.engine.client().create_container(Some(options), body(job, around));
+    let made = shared.engine.client().create_container(Some(options), body(job, context));
     if let Err(error) = shared.engine.call("create a container", made).await {
         if let Some(scratch) = scratch {
             shared.tools.remove(&scratch).await;

@@ -19,7 +19,7 @@ use crate::{
         layout::{JobFolder, StateDir, entries, storage},
         options::ProcessOptions,
         record,
-        staging::{Staged, Staging, Surroundings},
+        staging::{JobEnvironment, Staged, Staging},
         wire::{Request, line},
     },
 };
@@ -64,7 +64,7 @@ impl Disk {
         &self,
         id: &JobId,
         job: &Job,
-        mut surroundings: Surroundings,
+        mut environment: JobEnvironment,
     ) -> Result<Option<Staged>, RuntimeError> {
         if self.inspect(id)? != FolderState::Absent {
             return Ok(None);
@@ -72,7 +72,7 @@ impl Disk {
         let mut volumes = BTreeMap::new();
         for volume in &job.volumes {
             let host = self.volume(volume)?;
-            let seen = match &mut surroundings.sandbox {
+            let seen = match &mut environment.sandbox {
                 Some(sandbox) => {
                     sandbox.volumes.push(SandboxVolume { host, path: volume.path.clone() });
                     volume.path.clone()
@@ -81,12 +81,12 @@ impl Disk {
             };
             volumes.insert(volume.variable(), seen);
         }
-        self.staging.stage(id, job, &self.state, surroundings, &volumes).map(Some)
+        self.staging.stage(id, job, &self.state, environment, &volumes).map(Some)
     }
 
     /// Puts a job that can't be started into place with that end, so that it can be found.
     pub(crate) fn put_unstarted(&self, id: &JobId, job: &Job, why: StartFailure) -> Result<(), RuntimeError> {
-        let Some(staged) = self.stage(id, job, Surroundings::default())? else { return Ok(()) };
+        let Some(staged) = self.stage(id, job, JobEnvironment::default())? else { return Ok(()) };
         let place = self.folder(id);
         match staged.end_unstarted(End::NotStarted(why), &place) {
             // Another submission of the same id was faster.

@@ -46,4 +46,4 @@ pub use self::{
     supervisor_command::SupervisorCommand,
 };
 
-pub(crate) use self::staging::Surroundings;
+pub(crate) use self::staging::JobEnvironment;

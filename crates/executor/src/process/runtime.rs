@@ -25,7 +25,7 @@ use crate::{
         follow::Follower,
         inspect::FolderState,
         message::{Dispatch, JobMeta, Message, Progress, ResultNeeds, WakeReason},
-        staging::Surroundings,
+        staging::JobEnvironment,
         wire::Request,
     },
 };
@@ -122,14 +122,14 @@ impl ProcessRuntime {
         &self,
         id: &JobId,
         job: &Job,
-        surroundings: Surroundings,
+        environment: JobEnvironment,
     ) -> Result<(), RuntimeError> {
-        let image = surroundings.sandbox.as_ref().map(|sandbox| sandbox.digest.to_string());
+        let image = environment.sandbox.as_ref().map(|sandbox| sandbox.digest.to_string());
         let staged = if is_small(job) {
-            self.disk.stage(id, job, surroundings)?
+            self.disk.stage(id, job, environment)?
         } else {
             let (id, job) = (id.clone(), job.clone());
-            self.on_disk(move |disk| disk.stage(&id, &job, surroundings)).await?
+            self.on_disk(move |disk| disk.stage(&id, &job, environment)).await?
         };
         let Some(staged) = staged else { return Ok(()) };
         self.dispatch.get_or_init(|| dispatch::start(self.settings.clone()));
@@ -212,8 +212,9 @@ impl Runtime for ProcessRuntime {
 
     async fn submit(&self, id: &JobId, job: &Job) -> Result<(), RuntimeError> {
         self.capabilities().check(KIND, job)?;
-        let surroundings = Surroundings { confinement: self.confinement.clone(), ..Surroundings::default() };
-        self.submit_in(id, job, surroundings).await
+        let environment =
+            JobEnvironment { confinement: self.confinement.clone(), ..JobEnvironment::default() };
+        self.submit_in(id, job, environment).await
     }
 
     async fn find(&self, id: &JobId) -> Result<Found, RuntimeError> {

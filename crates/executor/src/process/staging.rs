@@ -55,7 +55,7 @@ pub(crate) struct Staging {
 
 /// The environment that a runtime adds to a job; nothing on the host.
 #[derive(Debug, Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct JobEnvironment {
     /// Plan of the job's sandbox. Volumes are added to it.
     pub(crate) sandbox: Option<SandboxPlan>,
     /// Variables of the job's image.
@@ -101,7 +101,7 @@ impl Staging {
         id: &JobId,
         job: &Job,
         state: &StateDir,
-        surroundings: Surroundings,
+        environment: JobEnvironment,
         volumes: &BTreeMap<String, String>,
     ) -> Result<Staged, RuntimeError> {
         let ahead = self.ahead().pop();
@@ -111,7 +111,7 @@ impl Staging {
         };
         let stdin = if job.stdin.len() > SHORT { Content::default() } else { job.stdin.clone() };
         let staged = Staged { name: self.name_of(folder.path()), folder, stdin, taken: false };
-        fill(&staged.folder, &record(job, &state.job(id), surroundings, volumes), job)?;
+        fill(&staged.folder, &record(job, &state.job(id), environment, volumes), job)?;
         Ok(staged)
     }
 
@@ -247,39 +247,39 @@ fn locked(path: &Path) -> io::Result<Option<File>> {
 fn record(
     job: &Job,
     place: &JobFolder,
-    surroundings: Surroundings,
+    environment: JobEnvironment,
     volumes: &BTreeMap<String, String>,
 ) -> JobRecord {
     JobRecord {
         version: Version,
         program: job.program.clone(),
         args: job.args.clone(),
-        env: environment(job, place, &surroundings, volumes),
+        env: variables(job, place, &environment, volumes),
         stdin: job.stdin.len() > SHORT,
         outputs: job.outputs.clone(),
         limits: job.limits.clone(),
         labels: job.labels.clone(),
         owner: job.owner.clone(),
         on_owner_death: job.on_owner_death,
-        confinement: surroundings.confinement,
-        sandbox: surroundings.sandbox,
+        confinement: environment.confinement,
+        sandbox: environment.sandbox,
     }
 }
 
-fn environment(
+fn variables(
     job: &Job,
     place: &JobFolder,
-    surroundings: &Surroundings,
+    environment: &JobEnvironment,
     volumes: &BTreeMap<String, String>,
 ) -> BTreeMap<String, String> {
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let (home, tmp) = match surroundings.sandbox {
+    let (home, tmp) = match environment.sandbox {
         Some(_) => (WORK.to_owned(), TMP.to_owned()),
         None => (text(&place.work()), text(&place.tmp())),
     };
     let given = [("PATH", PATH.to_owned()), ("LANG", "C.UTF-8".to_owned()), ("HOME", home), ("TMPDIR", tmp)];
     let mut env: BTreeMap<_, _> = given.map(|(name, value)| (name.to_owned(), value)).into();
-    env.extend(surroundings.env.clone());
+    env.extend(environment.env.clone());
     env.extend(job.env.clone());
     env.insert(MARK.to_owned(), text(place.path()));
     env.extend(volumes.clone());

@@ -16,7 +16,7 @@ use crate::{
     cgroup::ControlGroups,
     confine::Confinement,
     image::{Image, ImageError, Reference, Store},
-    process::{ProcessRuntime, Surroundings},
+    process::{JobEnvironment, ProcessRuntime},
     sandbox::SandboxOptions,
 };
 
@@ -67,7 +67,7 @@ impl SandboxRuntime {
     }
 
     /// Creates the plan of a job's sandbox, with the variables of its image.
-    fn surroundings(&self, job: &Job, image: &Image) -> Result<Surroundings, RuntimeError> {
+    fn environment(&self, job: &Job, image: &Image) -> Result<JobEnvironment, RuntimeError> {
         let network = match &job.network {
             Network::Default | Network::None => SandboxNetwork::None,
             Network::Host => SandboxNetwork::Host,
@@ -99,7 +99,7 @@ impl SandboxRuntime {
         } else {
             Confinement::none()
         };
-        Ok(Surroundings { sandbox: Some(sandbox), env: image.config.env.clone(), confinement })
+        Ok(JobEnvironment { sandbox: Some(sandbox), env: image.config.env.clone(), confinement })
     }
 
     /// Adds the default limits that the job doesn't set, as far as this host can enforce them.
@@ -169,8 +169,8 @@ impl Runtime for SandboxRuntime {
         };
         match self.image(image).await? {
             Ok(image) => {
-                let surroundings = self.surroundings(job, &image)?;
-                self.jobs.submit_in(id, &self.bounded(job), surroundings).await.map_err(ours)
+                let environment = self.environment(job, &image)?;
+                self.jobs.submit_in(id, &self.bounded(job), environment).await.map_err(ours)
             }
             Err(missing) => self.jobs.submit_unstarted(id, job, missing).await.map_err(ours),
         }

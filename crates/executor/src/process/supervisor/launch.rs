@@ -37,14 +37,14 @@ pub(crate) struct Launch {
     pub(crate) stdio: [OwnedFd; 3],
     /// Further descriptors, numbered from 3 on in the child. Here their numbers are above all of those.
     pub(crate) extra: Vec<OwnedFd>,
-    pub(crate) setting: Setting,
+    pub(crate) setup: ChildSetup,
     pub(crate) confinement: Prepared,
     /// Maximum number of open files.
     pub(crate) open_files: Option<u64>,
 }
 
 /// The environment of a child.
-pub(crate) enum Setting {
+pub(crate) enum ChildSetup {
     /// On the host, as a child of the supervisor, in this folder.
     Host { folder: Option<OwnedFd>, supervisor: Pid },
     /// In a sandbox, which the child has entered.
@@ -65,8 +65,8 @@ impl Launch {
     fn prepare(&self) -> rustix::io::Result<()> {
         setsid()?;
         umask(Mode::from_raw_mode(0o022));
-        match &self.setting {
-            Setting::Host { folder, supervisor } => {
+        match &self.setup {
+            ChildSetup::Host { folder, supervisor } => {
                 set_parent_process_death_signal(Some(Signal::KILL))?;
                 // The supervisor may have died before the line above; then no death signal would come.
                 if getppid() != Some(*supervisor) {
@@ -76,7 +76,7 @@ impl Launch {
                     rustix::process::fchdir(folder.as_fd())?;
                 }
             }
-            Setting::Sandbox => {
+            ChildSetup::Sandbox => {
                 // By its path in the sandbox: a descriptor from outside would lead out of the sandbox.
                 rustix::process::chdir(WORK_FOLDER)?;
                 confine::leave_keyring();

@@ -19,7 +19,7 @@ use crate::{
         record::{Ending, JobRecord},
         supervisor::{
             context::Context,
-            groups::Around,
+            groups::Placement,
             handle::{JobRequests, Lengths},
             members::{Members, Orphans},
             pump::{Pump, Pumped},
@@ -84,8 +84,8 @@ impl Job {
             None => None,
         };
         let (limits, groups) = (&self.record.limits, &self.context.groups);
-        let around = if sandbox.is_some() { Around::Sandbox } else { Around::Host };
-        let mut group = groups.of(limits, around);
+        let placement = if sandbox.is_some() { Placement::Sandbox } else { Placement::Host };
+        let mut group = groups.of(limits, placement);
         let started = match &mut group {
             Ok(group) => {
                 spawn::start(&self.folder, &self.record, input, sandbox.as_ref(), group, groups).await
@@ -100,7 +100,7 @@ impl Job {
                     sandbox.close().await;
                 }
                 if let Some(group) = group {
-                    groups.give_back(group, limits, around);
+                    groups.give_back(group, limits, placement);
                 }
                 return Err(failure);
             }
@@ -223,7 +223,7 @@ impl Running {
 
     /// Kills all remaining processes, and returns their names.
     async fn clear(self, job: &Job) -> Vec<String> {
-        let around = if self.sandbox.is_some() { Around::Sandbox } else { Around::Host };
+        let placement = if self.sandbox.is_some() { Placement::Sandbox } else { Placement::Host };
         let left = match self.sandbox {
             // The empty sandbox is closed in the background.
             Some(sandbox) if sandbox.is_empty() => {
@@ -239,7 +239,7 @@ impl Running {
             None => self.members.kill().await,
         };
         if let Some(group) = self.members.into_group() {
-            job.context.groups.give_back(group, &job.record.limits, around);
+            job.context.groups.give_back(group, &job.record.limits, placement);
         }
         left
     }

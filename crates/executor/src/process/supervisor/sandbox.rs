@@ -42,7 +42,7 @@ use crate::{
         supervisor::{
             fork::{self, Child, Failed, Stack},
             holder,
-            launch::{Image, Launch, Setting},
+            launch::{ChildSetup, Image, Launch},
             reaper::Reaper,
         },
     },
@@ -210,7 +210,7 @@ impl Making {
             image: Image::of(text(&plan.bwrap), said, env).map_err(io::Error::other)?,
             stdio: [held, ready_end, words_end],
             extra,
-            setting: Setting::Host { folder: None, supervisor: getpid() },
+            setup: ChildSetup::Host { folder: None, supervisor: getpid() },
             confinement: Prepared::default(),
             open_files: None,
         };

@@ -29,7 +29,7 @@ use crate::{
         supervisor::{
             fork::{self, Failed, Stack},
             groups::Groups,
-            launch::{Image, Launch, Setting},
+            launch::{ChildSetup, Image, Launch},
             program::{self, View},
             sandbox::Sandbox,
         },
@@ -64,15 +64,15 @@ pub(crate) async fn start(
     let stdin = stdin(folder, record, input).map_err(other)?;
     let (stdout, stdout_end) = pipe_with(PipeFlags::CLOEXEC).map_err(|errno| other(errno.into()))?;
     let (stderr, stderr_end) = pipe_with(PipeFlags::CLOEXEC).map_err(|errno| other(errno.into()))?;
-    let setting = match sandbox {
-        None => Setting::Host { folder: Some(work), supervisor: getpid() },
-        Some(_) => Setting::Sandbox,
+    let setup = match sandbox {
+        None => ChildSetup::Host { folder: Some(work), supervisor: getpid() },
+        Some(_) => ChildSetup::Sandbox,
     };
     let streams = [stdin, stdout_end, stderr_end];
     let own = own_folders(folder, record);
     let confinement = record.confinement.prepare(&own).map_err(other)?;
     let open_files = record.limits.open_files;
-    let launch = Launch { image, stdio: streams, extra: Vec::new(), setting, confinement, open_files };
+    let launch = Launch { image, stdio: streams, extra: Vec::new(), setup, confinement, open_files };
     let mut started = start_when_written(&launch, sandbox, group.as_ref()).await;
     if let (Err(Failed::Group(_)), true) = (&started, Controller::needed(&record.limits).is_empty())
         && let Some(unusable) = group.take()
