@@ -9,8 +9,8 @@ use crate::{
     process::{
         memory::Memory,
         supervisor::{
-            groups::Groups, handle::Handle, members::Mains, prewarmed::PrewarmedSandboxes, pump::ReadBuffer,
-            reaper::Reaper, sandbox::SandboxFactory,
+            groups::Groups, handle::Handle, members::MainProcesses, prewarmed::PrewarmedSandboxes,
+            pump::ReadBuffer, reaper::Reaper, sandbox::SandboxFactory,
         },
         wire::Reply,
     },
@@ -20,7 +20,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) reaper: Reaper,
-    pub(crate) mains: Mains,
+    pub(crate) mains: MainProcesses,
     pub(crate) jobs: RefCell<HashMap<JobId, Handle>>,
     /// Notified when a job has ended.
     pub(crate) over: Notify,

@@ -35,7 +35,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LAST_PAUSE: Duration = Duration::from_millis(20);
 
 /// The main processes of all running jobs.
-pub(crate) type Mains = Rc<RefCell<BTreeSet<i32>>>;
+pub(crate) type MainProcesses = Rc<RefCell<BTreeSet<i32>>>;
 
 /// The processes of one running job.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ pub(crate) struct Members {
     main: i32,
     orphans: Orphans,
     group: Option<Group>,
-    mains: Mains,
+    mains: MainProcesses,
 }
 
 /// The rule that identifies orphaned processes of a job.
@@ -57,7 +57,7 @@ pub(crate) enum Orphans {
 }
 
 impl Members {
-    pub(crate) fn new(main: i32, orphans: Orphans, group: Option<Group>, mains: Mains) -> Self {
+    pub(crate) fn new(main: i32, orphans: Orphans, group: Option<Group>, mains: MainProcesses) -> Self {
         mains.borrow_mut().insert(main);
         Self { main, orphans, group, mains }
     }

@@ -47,7 +47,7 @@ use self::{
     context::Context,
     groups::Groups,
     handle::{Handle, JobRequests, Lengths},
-    members::Mains,
+    members::MainProcesses,
     prewarmed::PrewarmedSandboxes,
     reaper::Reaper,
     sandbox::SandboxFactory,
@@ -145,7 +145,7 @@ impl Supervisor {
         let replies = replies(Sender::from_owned_fd(io::stdout().as_fd().try_clone_to_owned()?)?);
         let reaper = Reaper::default();
         spawn_local(reaper.clone().run(reaper::children()?));
-        let (mains, jobs, over) = (Mains::default(), RefCell::default(), Notify::new());
+        let (mains, jobs, over) = (MainProcesses::default(), RefCell::default(), Notify::new());
         let buffer = pump::read_buffer();
         let sandboxes = Rc::new(SandboxFactory::new(reaper.clone()));
         let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -29,7 +29,7 @@ use crate::{
     process::{
         layout::{JobFolder, StateDir},
         staging::Staging,
-        supervisor::sandbox::{Sandbox, SandboxFactory, Site},
+        supervisor::sandbox::{Sandbox, SandboxFactory, SandboxFolders},
     },
 };
 
@@ -69,7 +69,7 @@ pub(crate) struct PrewarmedSandboxes {
 struct PrewarmedSandbox {
     plan: SandboxPlan,
     sandbox: Sandbox,
-    site: PathBuf,
+    base: PathBuf,
 }
 
 /// Jobs that need the same sandbox.
@@ -104,7 +104,7 @@ impl PrewarmedSandboxes {
             if prewarmed.sandbox.is_alive() {
                 return prewarmed.give_to(folder).map(Some);
             }
-            let _left_for_the_sweep = fs::remove_dir_all(&prewarmed.site);
+            let _left_for_the_sweep = fs::remove_dir_all(&prewarmed.base);
         }
         Ok(None)
     }
@@ -150,25 +150,25 @@ impl PrewarmedSandboxes {
     }
 
     async fn make(&self, plan: &SandboxPlan) -> io::Result<PrewarmedSandbox> {
-        let site = self.site()?;
-        let work = site.join("work");
-        for folder in [&site, &work] {
+        let base = self.new_folder()?;
+        let work = base.join("work");
+        for folder in [&base, &work] {
             DirBuilder::new().mode(0o700).create(folder)?;
         }
         // The link moves with the working folder into the job's folder, and there identifies the processes of
         // the sandbox.
-        symlink(&site, site.join(LINK))?;
-        let made = self.factory.make(plan, Site { work: &work, mark: &site }).await;
+        symlink(&base, base.join(LINK))?;
+        let made = self.factory.make(plan, SandboxFolders { work: &work, mark: &base }).await;
         match made {
-            Ok(sandbox) => Ok(PrewarmedSandbox { plan: plan.clone(), sandbox, site }),
+            Ok(sandbox) => Ok(PrewarmedSandbox { plan: plan.clone(), sandbox, base }),
             Err(_the_next_job_tells) => {
-                let _left_for_the_sweep = fs::remove_dir_all(&site);
+                let _left_for_the_sweep = fs::remove_dir_all(&base);
                 Err(io::Error::other("no sandbox"))
             }
         }
     }
 
-    fn site(&self) -> io::Result<PathBuf> {
+    fn new_folder(&self) -> io::Result<PathBuf> {
         let mut staging = self.staging.borrow_mut();
         if let Some(staging) = &*staging {
             return Ok(staging.fresh());
@@ -235,7 +235,7 @@ impl PrewarmedSandboxes {
 impl PrewarmedSandbox {
     /// Moves its working folder into the place of the job's, with all files that were placed for the job.
     fn give_to(self, folder: &JobFolder) -> io::Result<Sandbox> {
-        let (own, work) = (self.site.join("work"), folder.work());
+        let (own, work) = (self.base.join("work"), folder.work());
         // A rename replaces an empty folder only.
         if fs::rename(&own, &work).is_err() {
             for entry in fs::read_dir(&work)? {
@@ -244,13 +244,13 @@ impl PrewarmedSandbox {
             }
             fs::rename(&own, &work)?;
         }
-        fs::rename(self.site.join(LINK), folder.sandbox_link())?;
-        let _left_for_the_sweep = fs::remove_dir(&self.site);
+        fs::rename(self.base.join(LINK), folder.sandbox_link())?;
+        let _left_for_the_sweep = fs::remove_dir(&self.base);
         Ok(self.sandbox)
     }
 
     async fn close(self) {
         self.sandbox.close().await;
-        let _left_for_the_sweep = fs::remove_dir_all(&self.site);
+        let _left_for_the_sweep = fs::remove_dir_all(&self.base);
     }
 }

@@ -23,7 +23,7 @@ use crate::{
             handle::{JobRequests, Lengths},
             members::{Members, Orphans},
             pump::{Pump, Pumped},
-            sandbox::{Sandbox, Site},
+            sandbox::{Sandbox, SandboxFolders},
             spawn::{self, Started},
         },
         wire::{Input, Reply, Written},
@@ -132,8 +132,8 @@ impl Job {
         if let Some(sandbox) = taken.map_err(moved)? {
             return Ok(sandbox);
         }
-        let site = Site { work: &self.folder.work(), mark: self.folder.path() };
-        self.context.sandboxes.make(plan, site).await
+        let folders = SandboxFolders { work: &self.folder.work(), mark: self.folder.path() };
+        self.context.sandboxes.make(plan, folders).await
     }
 
     fn pumps(&self, stdout: OwnedFd, stderr: OwnedFd) -> io::Result<[Pumping; 2]> {

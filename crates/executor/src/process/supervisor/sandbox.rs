@@ -82,7 +82,7 @@ pub(crate) struct Sandbox {
 
 /// The folders of a sandbox to be created.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Site<'a> {
+pub(crate) struct SandboxFolders<'a> {
     /// Folder that becomes the sandbox's working folder.
     pub(crate) work: &'a Path,
     /// Mark in the environment of the sandbox's processes, by which they are found.
@@ -120,14 +120,18 @@ impl SandboxFactory {
     }
 
     /// Creates a sandbox.
-    pub(crate) async fn make(&self, plan: &SandboxPlan, site: Site<'_>) -> Result<Sandbox, StartFailure> {
+    pub(crate) async fn make(
+        &self,
+        plan: &SandboxPlan,
+        folders: SandboxFolders<'_>,
+    ) -> Result<Sandbox, StartFailure> {
         let other = |error: io::Error| StartFailure::Other(format!("the sandbox can't be made: {error}"));
         let image = lock(plan).map_err(|error| StartFailure::ImageNotFound {
             image: plan.digest.to_string(),
             why: format!("its folder in the store can't be used: {error}"),
         })?;
-        let mut making =
-            Making::start(plan, site, self.holder().map_err(other)?, &self.reaper).map_err(other)?;
+        let mut making = PendingSandbox::start(plan, folders, self.holder().map_err(other)?, &self.reaper)
+            .map_err(other)?;
         let told = timeout(PATIENCE, making.told()).await;
         let entered = match told {
             Ok(Ok(Some(info))) => enter(info.child_pid),
@@ -136,7 +140,7 @@ impl SandboxFactory {
             Err(_) => Err(io::Error::from(ErrorKind::TimedOut)),
         };
         let (first, process, root) = entered.map_err(other)?;
-        let Making { maker, lifeline, .. } = making;
+        let PendingSandbox { maker, lifeline, .. } = making;
         let network = plan.network;
         Ok(Sandbox { first, root, process, network, maker, lifeline, image })
     }
@@ -185,7 +189,7 @@ impl Sandbox {
 }
 
 /// A sandbox that is being created.
-struct Making {
+struct PendingSandbox {
     maker: oneshot::Receiver<WaitStatus>,
     lifeline: OwnedFd,
     ready: Receiver,
@@ -193,19 +197,24 @@ struct Making {
     words: Receiver,
 }
 
-impl Making {
-    fn start(plan: &SandboxPlan, site: Site<'_>, holder: OwnedFd, reaper: &Reaper) -> io::Result<Self> {
+impl PendingSandbox {
+    fn start(
+        plan: &SandboxPlan,
+        folders: SandboxFolders<'_>,
+        holder: OwnedFd,
+        reaper: &Reaper,
+    ) -> io::Result<Self> {
         let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from);
         let ((held, lifeline), (ready, ready_end), (info, info_end), (words, words_end)) =
             (pipe()?, pipe()?, pipe()?, pipe()?);
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let filters = confine::filters()?;
         let numbers: Vec<String> = (FILTERS..).take(filters.len()).map(|number| number.to_string()).collect();
-        let args = plan.arguments(&text(site.work), INFO, &numbers, HOLDER);
+        let args = plan.arguments(&text(folders.work), INFO, &numbers, HOLDER);
         let extra = [holder, info_end].into_iter().chain(filters);
         let extra = extra.map(|file| fcntl_dupfd_cloexec(file, ABOVE)).collect::<Result<_, _>>()?;
         let said = ["bwrap".to_owned()].into_iter().chain(args);
-        let env = [format!("{MARK}={}", text(site.mark))];
+        let env = [format!("{MARK}={}", text(folders.mark))];
         let launch = Launch {
             image: Image::of(text(&plan.bwrap), said, env).map_err(io::Error::other)?,
             stdio: [held, ready_end, words_end],
