@@ -149,7 +149,7 @@ pub(crate) struct Collector {
     record: Record,
     accepted: bool,
     started: Option<Timestamp>,
-    streams: [Kept; 2],
+    streams: [CollectedStream; 2],
     outputs: BTreeMap<String, Output>,
     left_behind: Vec<String>,
     /// Output that the next piece belongs to.
@@ -158,7 +158,10 @@ pub(crate) struct Collector {
 
 impl Collector {
     pub(crate) fn new(record: Record) -> Self {
-        let streams = [Kept::new(record.limits.stdout_bytes), Kept::new(record.limits.stderr_bytes)];
+        let streams = [
+            CollectedStream::new(record.limits.stdout_bytes),
+            CollectedStream::new(record.limits.stderr_bytes),
+        ];
         let (outputs, left_behind) = (BTreeMap::new(), Vec::new());
         Self { record, accepted: false, started: None, streams, outputs, left_behind, current: None }
     }
@@ -253,7 +256,7 @@ pub(crate) fn index(stream: Stream) -> usize {
 
 /// The kept part of a stream.
 #[derive(Debug)]
-struct Kept {
+struct CollectedStream {
     head_limit: usize,
     tail_limit: usize,
     head: Vec<u8>,
@@ -264,7 +267,7 @@ struct Kept {
     stored: u64,
 }
 
-impl Kept {
+impl CollectedStream {
     fn new(keep: u64) -> Self {
         let limit = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
         let tail_limit = keep.div_ceil(2);

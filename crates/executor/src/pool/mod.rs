@@ -19,10 +19,10 @@
 mod carrier;
 mod connection;
 mod job;
-mod kept;
 #[cfg(feature = "testing")]
 pub mod local;
 mod slots;
+mod stream_buffer;
 
 use std::{
     collections::BTreeMap,

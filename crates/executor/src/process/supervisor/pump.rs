@@ -18,7 +18,7 @@ use crate::{
     Stream,
     process::{
         layout::JobFolder,
-        memory::{FITS, Kept, Memory},
+        memory::{FITS, Memory, MemoryFile},
         record::create,
     },
 };
@@ -159,16 +159,16 @@ impl Spill {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.file.is_none() {
             self.file = Some(match self.memory.create(&self.path) {
-                Some(kept) => Store::Memory(kept),
+                Some(file) => Store::Memory(file),
                 None => Store::Disk(create(&self.path, 0o600)?),
             });
         }
-        if let Some(Store::Memory(kept)) = &mut self.file {
+        if let Some(Store::Memory(file)) = &mut self.file {
             let fits = self.stored + bytes.len() as u64 <= FITS;
-            if fits && kept.file.write_all(bytes).is_ok() {
+            if fits && file.file.write_all(bytes).is_ok() {
                 return Ok(());
             }
-            let disk = kept.move_to_disk(&self.path, self.stored)?;
+            let disk = file.move_to_disk(&self.path, self.stored)?;
             self.file = Some(Store::Disk(disk));
         }
         match &mut self.file {
@@ -180,7 +180,7 @@ impl Spill {
     /// Truncates the file to the last complete piece. A full disk acts like the other limit.
     fn close(&mut self) {
         self.limit = self.stored;
-        if let Some(Store::Memory(Kept { file, .. }) | Store::Disk(file)) = self.file.take() {
+        if let Some(Store::Memory(MemoryFile { file, .. }) | Store::Disk(file)) = self.file.take() {
             let _still_full = file.set_len(self.stored);
         }
     }
@@ -189,6 +189,6 @@ impl Spill {
 /// The location of the file.
 #[derive(Debug)]
 enum Store {
-    Memory(Kept),
+    Memory(MemoryFile),
     Disk(File),
 }
