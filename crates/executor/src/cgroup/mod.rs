@@ -20,7 +20,7 @@ pub(crate) use self::{
     controller::Controller,
     entrance::Entrance,
     group::{Group, end_all},
-    places::{Places, Version, hand_on},
+    places::{Places, Version, delegate},
 };
 use crate::Capabilities;
 

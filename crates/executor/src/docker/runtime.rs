@@ -25,7 +25,7 @@ use crate::{
         handle::Phase,
         inspect::{self, ExitedJob, Stage},
         labels, run,
-        shared::{Shared, see_out},
+        shared::{Shared, remove_in_background},
         tools::Tools,
     },
 };
@@ -418,7 +418,7 @@ impl Runtime for DockerRuntime {
         self.shared.jobs().remove(id);
         let (shared, id) = (Arc::downgrade(&self.shared), id.clone());
         tokio::spawn(async move {
-            see_out(shared, id).await;
+            remove_in_background(shared, id).await;
             drop(removal);
         });
         Ok(())

@@ -76,7 +76,7 @@ impl Shared {
 
 /// Deletes the container of a removed job. While the engine is unavailable it retries, as long as the runtime
 /// exists, to which the container would show up again.
-pub(crate) async fn see_out(shared: Weak<Shared>, id: JobId) {
+pub(crate) async fn remove_in_background(shared: Weak<Shared>, id: JobId) {
     let mut pause = FIRST_PAUSE;
     while let Some(shared) = shared.upgrade() {
         match shared.force_remove(&id).await {

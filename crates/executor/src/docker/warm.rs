@@ -335,7 +335,7 @@ struct EndWarmContainer {
 #[async_trait]
 impl EndContainer for EndWarmContainer {
     async fn end(self: Box<Self>) -> Option<String> {
-        let _reaped_later = self.engine.see_out(&self.id).await;
+        let _reaped_later = self.engine.wait_and_remove(&self.id).await;
         let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
         let words = String::from_utf8_lossy(&words).trim().to_owned();
         (!words.is_empty()).then_some(words)

@@ -141,9 +141,9 @@ async fn run(job: Arc<PooledJob>, shape: Shape, env: Vec<(String, String)>, slot
     };
     match slot.connection.run(&job, env).await {
         Ok(outcome) => {
-            let as_new = matches!(outcome.end, End::Exited(_) | End::Signalled(_) | End::NotStarted(_));
+            let is_reusable = matches!(outcome.end, End::Exited(_) | End::Signalled(_) | End::NotStarted(_));
             // The container is returned first, so that the next job of a waiting caller finds it.
-            slots.give(slot, as_new);
+            slots.give(slot, is_reusable);
             outcome.record(&job);
         }
         Err(broken) => {

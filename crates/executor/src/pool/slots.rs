@@ -128,9 +128,9 @@ impl Slots {
     }
 
     /// Returns a container to the pool. It is reused if it is intact and under its job limit.
-    pub(crate) fn give(&self, slot: Slot, as_new: bool) {
+    pub(crate) fn give(&self, slot: Slot, is_reusable: bool) {
         let Slot { connection, shape, _permit: permit } = slot;
-        if as_new && connection.is_whole() && connection.jobs() < JOBS && !self.permits.is_closed() {
+        if is_reusable && connection.is_whole() && connection.jobs() < JOBS && !self.permits.is_closed() {
             self.state().idle.push_back((shape, connection));
         } else {
             self.retire(connection);

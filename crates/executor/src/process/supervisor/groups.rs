@@ -16,7 +16,7 @@ use rustix::{
 
 use crate::{
     Bounds, Limits,
-    cgroup::{self, Controller, Entrance, Group, Version, end_all, hand_on},
+    cgroup::{self, Controller, Entrance, Group, Version, delegate, end_all},
     process::{
         groups,
         layout::StateDir,
@@ -168,7 +168,7 @@ impl Groups {
             fs::create_dir(&own)?;
         }
         if version == Version::V2 {
-            hand_on(&own, controllers);
+            delegate(&own, controllers);
         }
         let number = self.next.replace(self.next.get() + 1);
         let folder = own.join(number.to_string());
@@ -179,7 +179,7 @@ impl Groups {
     /// Takes an empty group back, and removes it or keeps it for reuse.
     pub(crate) fn give_back(&self, group: Group, limits: &Limits, placement: Placement) {
         let is_limiting = !Controller::needed(limits).is_empty();
-        if self.gave_up.get() && !is_limiting || !group.is_as_new() {
+        if self.gave_up.get() && !is_limiting || !group.is_reusable() {
             return group.remove();
         }
         if !is_limiting {
