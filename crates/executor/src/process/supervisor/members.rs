@@ -79,9 +79,9 @@ impl Members {
     /// parent is gone, it is signalled. It was then either started at the moment of the signal, or signalled
     /// before it executed its program. A shell's child loses a signal of that moment.
     pub(crate) async fn leave_by(&self, deadline: impl Fn() -> Option<Instant>) -> bool {
-        let mut asked = HashSet::new();
+        let mut terminated = HashSet::new();
         let mut pause = FIRST_PAUSE;
-        self.ask(&mut asked, |_| true);
+        self.terminate(&mut terminated, |_| true);
         while !self.are_gone() {
             let left =
                 deadline().map_or(pause, |deadline| deadline.saturating_duration_since(Instant::now()));
@@ -90,14 +90,14 @@ impl Members {
             }
             sleep(pause.min(left)).await;
             pause = (pause * 2).min(LAST_PAUSE);
-            self.ask(&mut asked, |process| process.parent == self.adopter());
+            self.terminate(&mut terminated, |process| process.parent == self.adopter());
         }
         true
     }
 
-    fn ask(&self, asked: &mut HashSet<(i32, String)>, whom: impl Fn(&Process) -> bool) {
+    fn terminate(&self, terminated: &mut HashSet<(i32, String)>, whom: impl Fn(&Process) -> bool) {
         for process in self.alive().unwrap_or_default().iter().filter(|process| whom(process)) {
-            if asked.insert((process.pid, process.name.clone())) {
+            if terminated.insert((process.pid, process.name.clone())) {
                 process.signal(Signal::TERM);
             }
         }
