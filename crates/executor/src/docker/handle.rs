@@ -57,7 +57,7 @@ impl Handle {
         let now = Instant::now();
         let until = now.checked_add(grace).unwrap_or(now + Duration::from_secs(1 << 30));
         self.requests.send_modify(|requests| {
-            requests.end_by = Some(requests.end_by.map_or(until, |by| by.min(until)))
+            requests.end_by = Some(requests.end_by.map_or(until, |by| by.min(until)));
         });
     }
 

@@ -107,7 +107,7 @@ impl DockerOptions {
         self
     }
 
-    /// Sets the environment in which the Docker client's registry credentials are inspected up.
+    /// Sets the environment in which the Docker client's registry credentials are looked up.
     pub fn environment(mut self, environment: Environment) -> Self {
         self.environment = environment;
         self

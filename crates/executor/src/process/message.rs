@@ -26,7 +26,7 @@ pub(crate) enum Message {
     Disconnect { reply: oneshot::Sender<()> },
 }
 
-/// The kept properties of a submitted job.
+/// The properties of a submitted job that the dispatcher keeps.
 #[derive(Debug)]
 pub(crate) struct JobMeta {
     pub(crate) owner: Owner,
@@ -36,7 +36,7 @@ pub(crate) struct JobMeta {
     pub(crate) image: Option<String>,
 }
 
-/// The sources of an outcome.
+/// The output of a job that its outcome contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResultNeeds {
     /// Only the two streams: the supervisor's reply contains the whole outcome.

@@ -43,7 +43,7 @@ pub(crate) struct Launch {
     pub(crate) open_files: Option<u64>,
 }
 
-/// The environment of a child.
+/// The set-up of a child: on the host, or in a sandbox.
 pub(crate) enum ChildSetup {
     /// On the host, as a child of the supervisor, in this folder.
     Host { folder: Option<OwnedFd>, supervisor: Pid },

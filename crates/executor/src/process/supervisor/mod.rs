@@ -1,8 +1,8 @@
 //! The supervisor: the process whose children are the jobs.
 //!
-//! It has one thread and one loop. RequestLines of the owner come in on stdin, cancellations by others through a
-//! named pipe, and each job is a task of its own ([`run`]). All its state is in the jobs' folders too, except
-//! the registrations of waiting tasks.
+//! It has one thread and one loop. Requests of the owner come in on stdin, cancellations by others
+//! through a named pipe, and each job is a task of its own ([`run`]). All its state is in the jobs' folders
+//! too, except the registrations of waiting tasks.
 
 mod context;
 mod fork;

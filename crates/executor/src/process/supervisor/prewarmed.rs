@@ -2,7 +2,8 @@
 //!
 //! Creating a sandbox takes longer than most jobs. Jobs mostly come in series with the same sandbox, so
 //! sandboxes are prewarmed from the second job of a series on. Each has an empty working folder of its own,
-//! which becomes the job's by a rename. A sandbox is used once, and an unused sandbox is closed after a while.
+//! which becomes the job's by a rename. A sandbox is used once, and an unused sandbox is closed after a
+//! while.
 //!
 //! Two kinds of sandboxes are not prewarmed, because they could be outdated when used. Sandboxes with
 //! volumes: their folders may have been removed since. Sandboxes with the host's network: its name servers
@@ -64,7 +65,7 @@ pub(crate) struct PrewarmedSandboxes {
     is_watched: Cell<bool>,
 }
 
-/// A sandbox without a job.
+/// A sandbox that waits for its job.
 #[derive(Debug)]
 struct PrewarmedSandbox {
     plan: SandboxPlan,
