@@ -369,7 +369,7 @@ async fn a_prewarmed_sandbox_dies_with_its_supervisor() {
 }
 
 #[tokio::test]
-async fn orphans_in_a_room_are_reaped() {
+async fn orphans_in_a_sandbox_are_reaped() {
     let Some(place) = Place::new() else { return };
     let runtime = place.runtime();
     let script = "for i in 1 2 3 4 5 6 7 8; do (sh -c 'sleep 0.05' &) ; done; sleep 0.3; \
