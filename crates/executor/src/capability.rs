@@ -7,11 +7,11 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Capability {
-    /// Runs a job in the file system of an [image](Job::image).
+    /// Runs a job in the file system of an [image](crate::Job::image).
     Image,
-    /// Gives a job a [network](Network) of its own, or none.
+    /// Gives a job a [network](crate::Network) of its own, or none.
     Network,
-    /// Runs a job as another [user](Job::user).
+    /// Runs a job as another [user](crate::Job::user).
     User,
     /// Isolates a job, so that a [relaxation](crate::Isolation) has an effect.
     Isolation,

@@ -379,7 +379,7 @@ async fn orphans_in_a_sandbox_are_reaped() {
 }
 
 #[tokio::test]
-async fn what_cant_make_a_room_is_said() {
+async fn what_cant_make_a_sandbox_is_said() {
     let Some(place) = Place::new() else { return };
     let error = SandboxRuntime::open(place.options().bwrap("/no/such/bwrap")).unwrap_err();
     let expected =
@@ -414,7 +414,7 @@ const USER: &str = "windlass-test";
 
 /// Windlass mostly runs as an ordinary user, and sandboxes are set up differently then.
 #[test]
-fn whatever_a_job_tries_it_stays_in_the_room_of_an_ordinary_user() {
+fn whatever_a_job_tries_it_stays_in_the_sandbox_of_an_ordinary_user() {
     if store().is_none() || given().is_some() {
         return;
     }
@@ -442,7 +442,7 @@ fn whatever_a_job_tries_it_stays_in_the_room_of_an_ordinary_user() {
         )
         .arg("WINDLASS_REQUIRE_SANDBOX=1")
         .arg(path("tests"))
-        .args(["--exact", "sandbox::whatever_a_job_tries_it_stays_in_its_room"])
+        .args(["--exact", "sandbox::whatever_a_job_tries_it_stays_in_its_sandbox"])
         .current_dir(folder.path())
         .output()
         .unwrap();
@@ -452,7 +452,7 @@ fn whatever_a_job_tries_it_stays_in_the_room_of_an_ordinary_user() {
 }
 
 #[tokio::test]
-async fn whatever_a_job_tries_it_stays_in_its_room() {
+async fn whatever_a_job_tries_it_stays_in_its_sandbox() {
     let Some(place) = Place::new() else { return };
     let runtime = place.runtime();
     // The result does not depend on the job's user, nor on whether its sandbox was prewarmed.
@@ -467,7 +467,7 @@ async fn whatever_a_job_tries_it_stays_in_its_room() {
 }
 
 #[tokio::test]
-async fn what_a_job_leaves_running_in_its_room_is_named() {
+async fn what_a_job_leaves_running_in_its_sandbox_is_named() {
     let Some(place) = Place::new() else { return };
     let runtime = place.runtime();
     let outcome = runtime.run(&id("job"), &sh("setsid sleep 600 & sleep 600 & exit 3")).await.unwrap();
