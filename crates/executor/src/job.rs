@@ -292,8 +292,8 @@ impl Job {
     }
 
     /// Sets the action when the process that submitted the job dies.
-    pub fn on_owner_death(mut self, fate: OnOwnerDeath) -> Self {
-        self.on_owner_death = fate;
+    pub fn on_owner_death(mut self, on_owner_death: OnOwnerDeath) -> Self {
+        self.on_owner_death = on_owner_death;
         self
     }
 

@@ -79,7 +79,9 @@
 //! | [`runner`] | the runner program inside warm containers |
 //! | `testing` | the conformance suite that every runtime passes (feature `testing`) |
 
+mod bwrap;
 mod bytes;
+mod capabilities;
 mod capability;
 mod captured;
 mod cgroup;
@@ -88,7 +90,9 @@ mod confine;
 mod content;
 #[cfg(feature = "docker")]
 pub mod docker;
+mod error;
 mod event;
+mod file_tree;
 mod id;
 pub mod image;
 mod isolation;
@@ -106,17 +110,19 @@ pub mod testing;
 mod work_path;
 
 pub use crate::{
-    capability::{Capabilities, Capability},
+    capabilities::Capabilities,
+    capability::Capability,
     captured::Captured,
     clock::Timestamp,
     content::Content,
+    error::RuntimeError,
     event::{EventSender, Events, JobEvent, Stream},
     id::{JobId, NameError, Owner, VolumeName},
     isolation::{Isolation, Pull, Root},
     job::{InputFile, Job, JobError, JobProblem, Network, OnOwnerDeath, OutputRequest, User, Volume},
     limits::{BoundError, Bounds, Limits},
     outcome::{End, Outcome, Output, StartFailure},
-    runtime::{Found, Runtime, RuntimeError},
+    runtime::{Found, Runtime},
     work_path::{WorkPath, WorkPathError, WorkPathProblem},
 };
 

@@ -1,10 +1,10 @@
 //! The contract of every runtime.
 
-use std::{io, path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::{Capabilities, Capability, Events, Job, JobError, JobId, Outcome, Owner};
+use crate::{Capabilities, Events, Job, JobId, Outcome, Owner, RuntimeError};
 
 /// A place where jobs run: processes of this host, containers of an engine, pods of a cluster.
 ///
@@ -94,55 +94,4 @@ pub enum Found {
     Ended(Box<Outcome>),
     /// The job was started, runs no longer, and its end is unknown.
     Gone,
-}
-
-/// An error of a runtime.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RuntimeError {
-    /// The job is invalid on every runtime.
-    #[error("the job can't be run: {0}")]
-    Invalid(#[from] JobError),
-    /// The job needs capabilities that this runtime doesn't have.
-    #[error("the runtime `{runtime}` can't give the job {}", listed(missing))]
-    Unsupported {
-        /// The kind of the runtime.
-        runtime: String,
-        /// All missing capabilities.
-        missing: Vec<Capability>,
-    },
-    /// There is no job of this id.
-    #[error("there is no job `{id}`")]
-    UnknownJob {
-        /// The id as given.
-        id: JobId,
-    },
-    /// The job has not ended, so it can't be removed.
-    #[error("the job `{id}` is still running: cancel it or wait for it before removing it")]
-    StillRunning {
-        /// The id as given.
-        id: JobId,
-    },
-    /// A file or folder of the runtime could not be read or written.
-    #[error("can't {action} `{}`", path.display())]
-    Storage {
-        /// The attempted action, as a verb.
-        action: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: io::Error,
-    },
-    /// The supervisor, engine or cluster that runs the jobs can't be reached or refused the request.
-    #[error("the runtime `{runtime}` is not available: {problem}")]
-    Unavailable {
-        /// The kind of the runtime.
-        runtime: String,
-        /// The problem, for people.
-        problem: String,
-    },
-}
-
-fn listed(missing: &[Capability]) -> String {
-    missing.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

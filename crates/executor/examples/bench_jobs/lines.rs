@@ -65,7 +65,7 @@ pub(crate) async fn contestants(dir: &Path) -> Result<Contestants, Failure> {
     let job = job.image(IMAGE);
     match probe(Path::new("bwrap")) {
         Ok(_) => {
-            let options = SandboxOptions::new(dir.join("rooms"), dir.join("images"), supervisor);
+            let options = SandboxOptions::new(dir.join("sandboxes"), dir.join("images"), supervisor);
             let sandbox = Arc::new(SandboxRuntime::open(options)?);
             Store::open(dir.join("images"))?.import(&archive, None)?;
             all.add("sandbox", &sandbox, &job);

@@ -18,7 +18,8 @@ use rustix::{
 use crate::{
     Limits,
     cgroup::{
-        Controller, Entrance,
+        controller::Controller,
+        entrance::Entrance,
         places::{Version, file},
     },
 };
@@ -152,7 +153,7 @@ impl Group {
 
     /// Tells whether another job may use the group. A group that was killed as a whole must not be reused.
     /// The kernel treats a child that is created in it as one that escaped the kill (seen with 6.18).
-    pub(crate) fn is_as_new(&self) -> bool {
+    pub(crate) fn is_reusable(&self) -> bool {
         let memory_is_free = self.memory.as_ref().is_none_or(|memory| {
             memory.kills.set(memory.kills());
             memory.in_use().is_some_and(|bytes| bytes <= LITTLE)

@@ -9,18 +9,20 @@
 //! whole (`cgroup.kill`). Sources: cgroups(7), and the kernel's `admin-guide/cgroup-v1` and
 //! `admin-guide/cgroup-v2`.
 
+mod controller;
 mod entrance;
 mod group;
 mod places;
 
-use std::{collections::BTreeSet, sync::OnceLock};
+use std::sync::OnceLock;
 
 pub(crate) use self::{
+    controller::Controller,
     entrance::Entrance,
     group::{Group, end_all},
-    places::{Places, Version, hand_on},
+    places::{Places, Version, delegate},
 };
-use crate::{Capabilities, Capability, Limits};
+use crate::Capabilities;
 
 /// The control group features of this host. They apply to the jobs of [processes](crate::process) and
 /// [sandboxes](crate::sandbox).
@@ -55,45 +57,4 @@ impl ControlGroups {
 pub(crate) fn places() -> &'static Places {
     static PLACES: OnceLock<Places> = OnceLock::new();
     PLACES.get_or_init(Places::find)
-}
-
-/// A controller, which limits one resource.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Controller {
-    Memory,
-    Pids,
-    Cpu,
-}
-
-impl Controller {
-    pub(crate) const ALL: [Self; 3] = [Self::Memory, Self::Pids, Self::Cpu];
-
-    /// Returns the name, which is the same in both versions.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Memory => "memory",
-            Self::Pids => "pids",
-            Self::Cpu => "cpu",
-        }
-    }
-
-    fn capability(self) -> Capability {
-        match self {
-            Self::Memory => Capability::MemoryLimit,
-            Self::Pids => Capability::PidsLimit,
-            Self::Cpu => Capability::CpuLimit,
-        }
-    }
-
-    /// Returns the controllers that the limits need.
-    pub(crate) fn needed(limits: &Limits) -> BTreeSet<Self> {
-        [
-            (limits.memory_bytes.is_some(), Self::Memory),
-            (limits.pids.is_some(), Self::Pids),
-            (limits.cpu_millis.is_some(), Self::Cpu),
-        ]
-        .into_iter()
-        .filter_map(|(needed, controller)| needed.then_some(controller))
-        .collect()
-    }
 }

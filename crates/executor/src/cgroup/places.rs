@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::cgroup::Controller;
+use crate::cgroup::controller::Controller;
 
 /// A folder for groups in one hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,7 +91,7 @@ pub(crate) fn file(controller: Controller, version: Version) -> &'static str {
 }
 
 /// Delegates controllers of version 2 to the subgroups.
-pub(crate) fn hand_on(folder: &Path, controllers: &[Controller]) {
+pub(crate) fn delegate(folder: &Path, controllers: &[Controller]) {
     for controller in controllers {
         // A refusal becomes visible because the controller's file is missing.
         let _refused = fs::write(folder.join("cgroup.subtree_control"), format!("+{}", controller.name()));
@@ -120,11 +120,11 @@ fn remove_abandoned(place: &Path) {
 fn works(place: &Place, controllers: &[Controller], file: &str) -> bool {
     let name = format!("windlass-probe-{}-{:?}", std::process::id(), std::thread::current().id());
     let name = name.replace(['(', ')'], "");
-    hand_on(&place.folder, controllers);
+    delegate(&place.folder, controllers);
     let outer = place.folder.join(name);
     let inner = outer.join("job");
     let made = fs::create_dir(&outer).is_ok() && {
-        hand_on(&outer, controllers);
+        delegate(&outer, controllers);
         fs::create_dir(&inner).is_ok()
     };
     let entrance = inner.join(if place.version == Version::V1 { "tasks" } else { "cgroup.procs" });

@@ -68,7 +68,7 @@ pub(crate) fn check(job: &Job, options: &DockerOptions) -> Result<(), JobError> 
 }
 
 /// The parameters of a job's container besides the job.
-pub(crate) struct Around<'a> {
+pub(crate) struct ContainerContext<'a> {
     pub(crate) options: &'a DockerOptions,
     pub(crate) engine: &'a Description,
     /// Id of the image.
@@ -81,8 +81,8 @@ pub(crate) struct Around<'a> {
 }
 
 /// Builds the definition of a job's container.
-pub(crate) fn body(job: &Job, around: Around<'_>) -> ContainerCreateBody {
-    let Around { options, engine, image, labels, anchor, scratch } = around;
+pub(crate) fn body(job: &Job, context: ContainerContext<'_>) -> ContainerCreateBody {
+    let ContainerContext { options, engine, image, labels, anchor, scratch } = context;
     let mut volumes_from = vec![format!("{anchor}:ro")];
     volumes_from.extend(scratch.map(|scratch| format!("{scratch}:rw")));
     let mut host = strict(engine);

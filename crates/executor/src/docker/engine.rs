@@ -184,7 +184,7 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Self::remove_container`].
-    pub(crate) async fn see_out(&self, name: &str) -> Result<(), EngineError> {
+    pub(crate) async fn wait_and_remove(&self, name: &str) -> Result<(), EngineError> {
         let options = WaitContainerOptionsBuilder::default().condition("removed").build();
         let gone = self.docker.wait_container(name, Some(options)).for_each(|_| ready(()));
         // Removing a container that is already gone is harmless.

@@ -6,6 +6,9 @@ use bollard::errors::Error;
 
 use crate::{RuntimeError, docker::EndpointError};
 
+/// The kind of this runtime, as locations name it.
+pub(crate) const KIND: &str = "docker";
+
 /// An error of an engine request.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -106,8 +109,13 @@ impl EngineError {
 
 impl From<EngineError> for RuntimeError {
     fn from(error: EngineError) -> Self {
-        Self::Unavailable { runtime: super::KIND.to_owned(), problem: error.to_string() }
+        unavailable(&error.to_string())
     }
+}
+
+/// Returns the error that the runtime can't serve a request now.
+pub(crate) fn unavailable(problem: &str) -> RuntimeError {
+    RuntimeError::Unavailable { runtime: KIND.to_owned(), problem: problem.to_owned() }
 }
 
 /// Converts an error of the client library.

@@ -9,9 +9,9 @@ use crate::{
     EventSender, JobEvent, JobId, Stream, Timestamp,
     docker::{
         Engine,
+        handle::Phase,
+        inspect::{self, Stage},
         lines::{Line, index},
-        look::{self, Stage},
-        run::Phase,
     },
 };
 
@@ -69,17 +69,17 @@ impl Follower {
         loop {
             self.passed = [0; 2];
             let engine = self.engine.clone();
-            let mut logged = look::logged(&engine, &self.id, true);
+            let mut logged = inspect::logged(&engine, &self.id, true);
             while let Some(Ok(lines)) = logged.next().await {
                 for line in lines {
                     self.take(line).await?;
                 }
                 self.flush().await?;
             }
-            match look::look(&self.engine, &self.id).await {
+            match inspect::inspect(&self.engine, &self.id).await {
                 // The container was removed or killed: its log has no last line.
                 Ok(None) => return self.end().await,
-                Ok(Some(looked)) if looked.stage == Stage::Exited => return self.rest().await,
+                Ok(Some(inspected)) if inspected.stage == Stage::Exited => return self.rest().await,
                 _ => {}
             }
             sleep(PAUSE).await;
@@ -90,7 +90,7 @@ impl Follower {
     async fn rest(&mut self) -> Result<(), Over> {
         self.passed = [0; 2];
         let engine = self.engine.clone();
-        let mut logged = look::logged(&engine, &self.id, false);
+        let mut logged = inspect::logged(&engine, &self.id, false);
         while let Some(Ok(lines)) = logged.next().await {
             for line in lines {
                 self.take(line).await?;
@@ -126,8 +126,8 @@ impl Follower {
     /// the job.
     async fn gone(&self) {
         for _ in 0..EXITS {
-            match look::look(&self.engine, &self.id).await {
-                Ok(Some(looked)) if looked.stage != Stage::Exited => sleep(PAUSE).await,
+            match inspect::inspect(&self.engine, &self.id).await {
+                Ok(Some(inspected)) if inspected.stage != Stage::Exited => sleep(PAUSE).await,
                 _ => return,
             }
         }

@@ -74,13 +74,13 @@ impl Input {
     fn numbers(&self) -> String {
         let limits = &self.job.limits;
         let millis = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        let fate = match self.job.on_owner_death {
+        let on_owner_death = match self.job.on_owner_death {
             OnOwnerDeath::Kill => "kill",
             OnOwnerDeath::Finish => "finish",
         };
         let (timeout, grace) = (millis(limits.timeout), millis(limits.grace));
         format!(
-            "{timeout} {grace} {} {} {} {fate}",
+            "{timeout} {grace} {} {} {} {on_owner_death}",
             limits.stdout_bytes, limits.stderr_bytes, limits.spill_bytes
         )
     }

@@ -13,14 +13,14 @@ use crate::{
     Job, JobId, OnOwnerDeath,
     docker::{
         EngineError,
-        container::{Around, body, name},
+        container::{ContainerContext, body, name},
         engine::EngineKind,
         images::EngineImage,
         input::Input,
+        inspect::{self, LineStream},
         labels::{self, Record},
         lines::Line,
-        look::{self, LineStream},
-        runtime::Shared,
+        shared::Shared,
     },
 };
 
@@ -94,7 +94,7 @@ async fn attempt(
 ) -> Result<Launched, EngineError> {
     let (anchor, scratch) = Box::pin(prepare(shared, job, gone.take())).await?;
     let record = Record::new(job, Some(image.digest.clone()));
-    let around = Around {
+    let context = ContainerContext {
         options: &shared.options,
         engine: &shared.description,
         image: image.id.clone(),
@@ -103,7 +103,7 @@ async fn attempt(
         scratch: scratch.as_deref(),
     };
     let options = CreateContainerOptionsBuilder::default().name(&name(id)).build();
-    let made = shared.engine.client().create_container(Some(options), body(job, around));
+    let made = shared.engine.client().create_container(Some(options), body(job, context));
     if let Err(error) = shared.engine.call("create a container", made).await {
         if let Some(scratch) = scratch {
             shared.tools.remove(&scratch).await;
@@ -171,8 +171,10 @@ async fn not_made(
 /// Tells whether this client itself abandoned the existing container, because an answer came late or never.
 /// Such a container has not received the whole job, and never will.
 async fn is_abandoned(shared: &Shared, id: &JobId) -> Result<bool, EngineError> {
-    match look::look(&shared.engine, id).await? {
-        Some(looked) if looked.client == shared.client => look::never_began(&shared.engine, id, looked).await,
+    match inspect::inspect(&shared.engine, id).await? {
+        Some(inspected) if inspected.client == shared.client => {
+            inspect::never_began(&shared.engine, id, inspected).await
+        }
         _ => Ok(false),
     }
 }
@@ -202,16 +204,16 @@ async fn tell(
         engine.call("attach to a container", engine.client().attach_container(&name, Some(attach))).await?;
     engine.call("start a container", engine.client().start_container(&name, None)).await?;
     let input = Input::new(id, job, &image.env);
-    let (mut to, fate) = (attached.input, job.on_owner_death);
+    let (mut to, on_owner_death) = (attached.input, job.on_owner_death);
     let owner = tokio::spawn(async move {
         // A container that has ended reads no more; its lines contain the reason.
-        let told = input.write(&mut to).await;
-        if told.is_ok() && fate == OnOwnerDeath::Finish {
+        let written = input.write(&mut to).await;
+        if written.is_ok() && on_owner_death == OnOwnerDeath::Finish {
             let _ended = to.shutdown().await;
         }
         to
     });
-    let mut lines: LineStream = Box::pin(look::lines(engine.clone(), attached.output));
+    let mut lines: LineStream = Box::pin(inspect::lines(engine.clone(), attached.output));
     let first = accepted(shared, &mut lines).await;
     match first {
         Ok(first) => Ok(Running { record, lines, first, owner: Some(owner) }),
@@ -231,16 +233,17 @@ async fn accepted(shared: &Shared, lines: &mut LineStream) -> Result<Vec<Line>, 
     loop {
         let next = tokio::time::timeout(shared.options.patience, lines.next()).await;
         let next = next.map_err(|_| unreachable("the container doesn't accept the job"))?;
-        let told = next.ok_or_else(|| unreachable("the container ended before it accepted the job"))??;
-        if let Some(Line::Refused(why)) = told.iter().find(|line| matches!(line, Line::Refused(_))) {
+        let received =
+            next.ok_or_else(|| unreachable("the container ended before it accepted the job"))??;
+        if let Some(Line::Refused(why)) = received.iter().find(|line| matches!(line, Line::Refused(_))) {
             return Err(EngineError::Refused {
                 action: "store the input of the job".to_owned(),
                 status: 507,
                 message: why.clone(),
             });
         }
-        if told.contains(&Line::Accepted) {
-            return Ok(told);
+        if received.contains(&Line::Accepted) {
+            return Ok(received);
         }
     }
 }

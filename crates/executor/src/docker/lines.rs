@@ -149,7 +149,7 @@ pub(crate) struct Collector {
     record: Record,
     accepted: bool,
     started: Option<Timestamp>,
-    streams: [Kept; 2],
+    streams: [CollectedStream; 2],
     outputs: BTreeMap<String, Output>,
     left_behind: Vec<String>,
     /// Output that the next piece belongs to.
@@ -158,7 +158,10 @@ pub(crate) struct Collector {
 
 impl Collector {
     pub(crate) fn new(record: Record) -> Self {
-        let streams = [Kept::new(record.limits.stdout_bytes), Kept::new(record.limits.stderr_bytes)];
+        let streams = [
+            CollectedStream::new(record.limits.stdout_bytes),
+            CollectedStream::new(record.limits.stderr_bytes),
+        ];
         let (outputs, left_behind) = (BTreeMap::new(), Vec::new());
         Self { record, accepted: false, started: None, streams, outputs, left_behind, current: None }
     }
@@ -253,9 +256,9 @@ pub(crate) fn index(stream: Stream) -> usize {
 
 /// The kept part of a stream.
 #[derive(Debug)]
-struct Kept {
-    head_room: usize,
-    tail_room: usize,
+struct CollectedStream {
+    head_limit: usize,
+    tail_limit: usize,
     head: Vec<u8>,
     /// Last stored bytes beyond the head.
     tail: VecDeque<u8>,
@@ -264,13 +267,13 @@ struct Kept {
     stored: u64,
 }
 
-impl Kept {
+impl CollectedStream {
     fn new(keep: u64) -> Self {
-        let room = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
-        let tail_room = keep.div_ceil(2);
+        let limit = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        let tail_limit = keep.div_ceil(2);
         Self {
-            head_room: room(keep - tail_room),
-            tail_room: room(tail_room),
+            head_limit: limit(keep - tail_limit),
+            tail_limit: limit(tail_limit),
             head: Vec::new(),
             tail: VecDeque::new(),
             last: Vec::new(),
@@ -280,10 +283,10 @@ impl Kept {
 
     fn written(&mut self, bytes: &[u8]) {
         self.stored += bytes.len() as u64;
-        let (head, rest) = bytes.split_at(bytes.len().min(self.head_room - self.head.len()));
+        let (head, rest) = bytes.split_at(bytes.len().min(self.head_limit - self.head.len()));
         self.head.extend(head);
-        self.tail.extend(&rest[rest.len().saturating_sub(self.tail_room)..]);
-        self.tail.drain(..self.tail.len().saturating_sub(self.tail_room));
+        self.tail.extend(&rest[rest.len().saturating_sub(self.tail_limit)..]);
+        self.tail.drain(..self.tail.len().saturating_sub(self.tail_limit));
     }
 
     fn captured(&mut self, total: Option<u64>) -> Captured {
@@ -292,7 +295,7 @@ impl Kept {
         let meets = total == self.stored + self.last.len() as u64;
         let mut tail = if meets { Vec::from(std::mem::take(&mut self.tail)) } else { Vec::new() };
         tail.append(&mut self.last);
-        let tail = tail.split_off(tail.len().saturating_sub(self.tail_room));
+        let tail = tail.split_off(tail.len().saturating_sub(self.tail_limit));
         Captured::new(std::mem::take(&mut self.head), tail, total)
     }
 }

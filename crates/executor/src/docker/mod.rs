@@ -16,16 +16,18 @@ mod engine;
 mod environment;
 mod error;
 mod follow;
+mod handle;
 mod images;
 mod input;
+mod inspect;
 mod labels;
 mod launch;
 mod lines;
-mod look;
 mod options;
 mod podman;
 mod run;
 mod runtime;
+mod shared;
 mod tools;
 mod warm;
 
@@ -39,6 +41,3 @@ pub use self::{
     runtime::DockerRuntime,
     warm::WarmContainers,
 };
-
-/// The kind of this runtime, as locations name it.
-const KIND: &str = "docker";

@@ -29,15 +29,15 @@ struct Info {
 pub(crate) async fn is_rootless(endpoint: &Endpoint) -> Option<bool> {
     let answer = async {
         match (&endpoint.host, &endpoint.tls) {
-            (Host::Unix(path), _) => told(UnixStream::connect(path).await.ok()?).await,
-            (Host::Tcp(address), None) => told(TcpStream::connect(address).await.ok()?).await,
+            (Host::Unix(path), _) => query(UnixStream::connect(path).await.ok()?).await,
+            (Host::Tcp(address), None) => query(TcpStream::connect(address).await.ok()?).await,
             (Host::Tcp(_) | Host::Ssh(_), _) => None,
         }
     };
     timeout(LIMIT, answer).await.ok().flatten()
 }
 
-async fn told(mut line: impl AsyncRead + AsyncWrite + Unpin) -> Option<bool> {
+async fn query(mut line: impl AsyncRead + AsyncWrite + Unpin) -> Option<bool> {
     // HTTP 1.0, so that the answer comes in one piece and ends with the connection.
     line.write_all(b"GET /info HTTP/1.0\r\nHost: engine\r\n\r\n").await.ok()?;
     let mut answer = Vec::new();
@@ -61,7 +61,7 @@ mod tests {
         ] {
             let (ours, mut theirs) = tokio::io::duplex(1024);
             theirs.write_all(answer(body).as_bytes()).await.unwrap();
-            let asked = tokio::spawn(told(ours));
+            let asked = tokio::spawn(query(ours));
             let mut request = [0; 18];
             theirs.read_exact(&mut request).await.unwrap();
             assert_eq!(&request, b"GET /info HTTP/1.0");

@@ -9,112 +9,20 @@ use tokio::{
 };
 
 use crate::{
-    End, Job, JobId, OnOwnerDeath, Outcome, Owner, RuntimeError, StartFailure, Timestamp,
+    End, Job, JobId, OnOwnerDeath, Outcome, RuntimeError, StartFailure, Timestamp,
     docker::{
         EngineError,
         engine::{FIRST_PAUSE, LAST_PAUSE},
+        handle::{Handle, JobRequests, Phase, until},
+        inspect::{self, LOST, LineStream, Stage},
         launch::{Launched, Running, launch},
         lines::{Collector, Ended, How, Line},
-        look::{self, LOST, LineStream, Stage},
-        runtime::Shared,
+        shared::Shared,
     },
 };
 
 /// Time beyond its deadline after which a container is killed. The container as a whole may be paused.
 const LATE: Duration = Duration::from_secs(20);
-
-/// The phase of a job of this client.
-#[derive(Debug, Clone)]
-pub(crate) enum Phase {
-    /// The job is queued.
-    Waiting,
-    Running,
-    Ended(Arc<Outcome>),
-    /// The launch failed for this reason, which no caller has received yet.
-    Failed(String),
-}
-
-/// The requests of callers to a job's task.
-#[derive(Debug, Clone, Copy, Default)]
-struct Wish {
-    /// Deadline until which the job may end by itself.
-    end_by: Option<Instant>,
-    /// The client disconnects from the job.
-    part: bool,
-}
-
-/// The handle of callers to a job's task.
-#[derive(Debug, Clone)]
-pub(crate) struct Handle {
-    owner: Owner,
-    phase: watch::Receiver<Phase>,
-    wish: watch::Sender<Wish>,
-    /// Time since which the engine has not answered.
-    silent: watch::Receiver<Option<Instant>>,
-}
-
-impl Handle {
-    pub(crate) fn phase(&self) -> Phase {
-        self.phase.borrow().clone()
-    }
-
-    pub(crate) fn watch(&self) -> watch::Receiver<Phase> {
-        self.phase.clone()
-    }
-
-    pub(crate) fn is_of(&self, owner: &Owner) -> bool {
-        self.owner == *owner
-    }
-
-    /// Requests the end of the job; of several requests the earliest deadline counts.
-    pub(crate) fn cancel(&self, grace: Duration) {
-        let now = Instant::now();
-        let until = now.checked_add(grace).unwrap_or(now + Duration::from_secs(1 << 30));
-        self.wish.send_modify(|wish| wish.end_by = Some(wish.end_by.map_or(until, |by| by.min(until))));
-    }
-
-    pub(crate) fn part(&self) {
-        self.wish.send_modify(|wish| wish.part = true);
-    }
-
-    /// Waits until the job's task in this process has ended.
-    pub(crate) async fn parted(&self) {
-        let mut phase = self.phase.clone();
-        while phase.changed().await.is_ok() {}
-    }
-
-    /// Waits for the end. `Err(Some)`: the job has failed to launch, or the engine has not answered for too
-    /// long. `Err(None)`: another client has the job.
-    pub(crate) async fn end(&self, patience: Duration) -> Result<Arc<Outcome>, Option<String>> {
-        let (mut phase, mut silent) = (self.phase.clone(), self.silent.clone());
-        loop {
-            match &*phase.borrow_and_update() {
-                Phase::Ended(outcome) => return Ok(outcome.clone()),
-                Phase::Failed(problem) => return Err(Some(problem.clone())),
-                Phase::Waiting | Phase::Running => {}
-            }
-            let give_up = silent.borrow_and_update().map(|since| since + patience);
-            tokio::select! {
-                changed = phase.changed() => {
-                    if changed.is_err() && matches!(&*phase.borrow(), Phase::Waiting | Phase::Running) {
-                        return Err(None);
-                    }
-                }
-                Ok(()) = silent.changed() => {}
-                () = until(give_up) => {
-                    return Err(Some(format!("the engine has not answered for {patience:?}; the job may go on")));
-                }
-            }
-        }
-    }
-}
-
-async fn until(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => sleep_until(moment).await,
-        None => std::future::pending().await,
-    }
-}
 
 type Accepted = oneshot::Receiver<Result<(), RuntimeError>>;
 
@@ -122,7 +30,7 @@ type Accepted = oneshot::Receiver<Result<(), RuntimeError>>;
 /// the job, or the job is queued.
 pub(crate) fn start(shared: &Arc<Shared>, id: &JobId, job: &Job) -> Option<Accepted> {
     let (phase_to, phase) = watch::channel(Phase::Waiting);
-    let (wish_to, wish) = watch::channel(Wish::default());
+    let (requests_to, requests) = watch::channel(JobRequests::default());
     let (silent_to, silent) = watch::channel(None);
     let (accept, accepted) = oneshot::channel();
     {
@@ -130,27 +38,27 @@ pub(crate) fn start(shared: &Arc<Shared>, id: &JobId, job: &Job) -> Option<Accep
         if jobs.get(id).is_some_and(|handle| !matches!(handle.phase(), Phase::Failed(_))) {
             return None;
         }
-        jobs.insert(id.clone(), Handle { owner: job.owner.clone(), phase, wish: wish_to, silent });
+        jobs.insert(id.clone(), Handle { owner: job.owner.clone(), phase, requests: requests_to, silent });
     }
-    let life = Life {
+    let task = JobTask {
         shared: shared.clone(),
         id: id.clone(),
         job: job.clone(),
         phase: phase_to,
-        wish,
+        requests,
         silent: silent_to,
         accept: Some(accept),
     };
-    tokio::spawn(life.run());
+    tokio::spawn(task.run());
     Some(accepted)
 }
 
-struct Life {
+struct JobTask {
     shared: Arc<Shared>,
     id: JobId,
     job: Job,
     phase: watch::Sender<Phase>,
-    wish: watch::Receiver<Wish>,
+    requests: watch::Receiver<JobRequests>,
     silent: watch::Sender<Option<Instant>>,
     accept: Option<oneshot::Sender<Result<(), RuntimeError>>>,
 }
@@ -162,12 +70,12 @@ enum Stop {
     /// The stream ended or broke before the last line.
     Broken,
     /// The client disconnects from the job.
-    Parted,
+    Disconnected,
     /// The job has exceeded its deadline by far.
     Late(End),
 }
 
-impl Life {
+impl JobTask {
     async fn run(mut self) {
         let Some(permit) = self.turn().await else { return };
         match Box::pin(launch(&self.shared, &self.id, &self.job)).await {
@@ -203,8 +111,8 @@ impl Life {
         let turn = self.shared.slots.clone().acquire_owned();
         tokio::select! {
             permit = turn => permit.ok(),
-            wish = wished(&mut self.wish) => {
-                if !wish.part {
+            requests = requested(&mut self.requests) => {
+                if !requests.disconnect {
                     self.ended(Outcome::new(End::Cancelled, Timestamp::now()));
                 }
                 None
@@ -249,7 +157,7 @@ impl Life {
             }
             match stop.take() {
                 Some(Stop::Ended(outcome)) => break self.ended(*outcome),
-                Some(Stop::Parted) => {
+                Some(Stop::Disconnected) => {
                     if self.job.on_owner_death == OnOwnerDeath::Kill {
                         self.end_and_wait().await;
                     }
@@ -258,19 +166,19 @@ impl Life {
                 Some(Stop::Late(end)) => {
                     // The first process failed to end the job. The outcome is not read from the engine, which
                     // only knows the kill.
-                    let _tried = look::kill(&self.shared.engine, &self.id).await;
+                    let _tried = inspect::kill(&self.shared.engine, &self.id).await;
                     break self.ended(collector.broken_off(end));
                 }
                 Some(Stop::Broken) | None => {}
             }
             // After any connection error the engine still knows the state, and its log has all lines from the
             // beginning.
-            match self.look().await {
-                Looked::Parted => break,
-                Looked::Ended(outcome) => break self.ended(*outcome),
-                Looked::Running => {
+            match self.inspect().await {
+                JobState::Disconnected => break,
+                JobState::Ended(outcome) => break self.ended(*outcome),
+                JobState::Running => {
                     collector = Collector::new(record.clone());
-                    lines = Some(look::logged(&self.shared.engine, &self.id, true));
+                    lines = Some(inspect::logged(&self.shared.engine, &self.id, true));
                 }
             }
         }
@@ -282,7 +190,7 @@ impl Life {
         for line in lines {
             let is_orphaned = matches!(&line, Line::Ended(Ended { how: How::Orphaned, .. }));
             if let Some(mut outcome) = collector.take(line) {
-                if is_orphaned && !self.wish.borrow().part {
+                if is_orphaned && !self.requests.borrow().disconnect {
                     // This client is alive and has not requested the end: only the connection has broken.
                     outcome.end = End::Lost(CUT.to_owned());
                 }
@@ -294,23 +202,23 @@ impl Life {
 
     /// Reads lines until there are no more, and forwards requests.
     async fn read(&mut self, lines: &mut LineStream, collector: &mut Collector) -> Stop {
-        let mut told: Option<Instant> = None;
+        let mut requested: Option<Instant> = None;
         let limits = &self.job.limits;
         let time = limits.timeout.saturating_add(limits.grace).saturating_add(LATE);
         let mut latest = Instant::now().checked_add(time);
         let mut late = End::TimedOut;
         let mut probe = Instant::now() + self.shared.options.call_limit;
         loop {
-            let wish = *self.wish.borrow_and_update();
-            if wish.part {
-                return Stop::Parted;
+            let requests = *self.requests.borrow_and_update();
+            if requests.disconnect {
+                return Stop::Disconnected;
             }
-            if let Some(by) = wish.end_by
-                && told.is_none_or(|told| by < told)
+            if let Some(by) = requests.end_by
+                && requested.is_none_or(|requested| by < requested)
             {
                 let grace = by.saturating_duration_since(Instant::now());
-                if look::ask_to_end(&self.shared.engine, &self.id, grace).await.is_ok() {
-                    told = Some(by);
+                if inspect::ask_to_end(&self.shared.engine, &self.id, grace).await.is_ok() {
+                    requested = Some(by);
                     let by = by.checked_add(LATE);
                     if latest.is_none_or(|latest| by.is_some_and(|by| by < latest)) {
                         (latest, late) = (by, End::Cancelled);
@@ -327,7 +235,7 @@ impl Life {
                     }
                     Some(Err(_)) | None => return Stop::Broken,
                 },
-                Ok(()) = self.wish.changed() => {}
+                Ok(()) = self.requests.changed() => {}
                 () = until(latest) => return Stop::Late(late),
                 () = sleep_until(probe) => {
                     // A connection whose peer has vanished looks like a job without output.
@@ -342,9 +250,9 @@ impl Life {
 
     /// Asks the engine whether a silent job has ended.
     async fn has_exited_unheard(&self) -> bool {
-        if let Ok(looked) = look::look(&self.shared.engine, &self.id).await {
+        if let Ok(inspected) = inspect::inspect(&self.shared.engine, &self.id).await {
             self.silent.send_replace(None);
-            return looked.is_none_or(|looked| looked.stage == Stage::Exited);
+            return inspected.is_none_or(|inspected| inspected.stage == Stage::Exited);
         }
         self.silent.send_if_modified(|since| since.replace(since.unwrap_or_else(Instant::now)).is_none());
         false
@@ -353,18 +261,18 @@ impl Life {
     /// Ends a job whose owner disconnects, and waits until the end is logged.
     async fn end_and_wait(&self) {
         let grace = self.job.limits.grace;
-        let _or_it_ends_by_the_connection = look::ask_to_end(&self.shared.engine, &self.id, grace).await;
-        let mut lines = look::logged(&self.shared.engine, &self.id, true);
+        let _or_it_ends_by_the_connection = inspect::ask_to_end(&self.shared.engine, &self.id, grace).await;
+        let mut lines = inspect::logged(&self.shared.engine, &self.id, true);
         let end = async { while let Some(Ok(_)) = lines.next().await {} };
         let _late = tokio::time::timeout(grace.saturating_add(LATE), end).await;
     }
 
     /// Inspects the container, and retries until the engine answers.
-    async fn look(&mut self) -> Looked {
+    async fn inspect(&mut self) -> JobState {
         let mut pause = FIRST_PAUSE;
-        let looked = loop {
-            match self.try_look().await {
-                Ok(looked) => break looked,
+        let state = loop {
+            match self.try_inspect().await {
+                Ok(state) => break state,
                 Err(_) if self.silent.borrow().is_none() => {
                     self.silent.send_replace(Some(Instant::now()));
                 }
@@ -372,34 +280,34 @@ impl Life {
             }
             tokio::select! {
                 () = sleep(pause) => {}
-                Ok(_) = self.wish.wait_for(|wish| wish.part) => return Looked::Parted,
+                Ok(_) = self.requests.wait_for(|requests| requests.disconnect) => return JobState::Disconnected,
             }
             pause = (pause * 2).min(LAST_PAUSE);
         };
         self.silent.send_replace(None);
-        looked
+        state
     }
 
-    async fn try_look(&self) -> Result<Looked, EngineError> {
+    async fn try_inspect(&self) -> Result<JobState, EngineError> {
         let engine = &self.shared.engine;
-        let Some(looked) = look::look(engine, &self.id).await? else {
+        let Some(inspected) = inspect::inspect(engine, &self.id).await? else {
             let gone = End::Lost("another program removed its container".to_owned());
-            return Ok(Looked::Ended(Box::new(Outcome::new(gone, Timestamp::now()))));
+            return Ok(JobState::Ended(Box::new(Outcome::new(gone, Timestamp::now()))));
         };
-        if looked.stage != Stage::Exited {
-            return Ok(Looked::Running);
+        if inspected.stage != Stage::Exited {
+            return Ok(JobState::Running);
         }
-        let mut collector = Collector::new(looked.record.clone());
-        let told = look::told(engine, &self.id, &looked).await?;
-        if let Some(Stop::Ended(outcome)) = self.take(told, &mut collector) {
-            return Ok(Looked::Ended(outcome));
+        let mut collector = Collector::new(inspected.record.clone());
+        let lines = inspect::all_lines(engine, &self.id, &inspected).await?;
+        if let Some(Stop::Ended(outcome)) = self.take(lines, &mut collector) {
+            return Ok(JobState::Ended(outcome));
         }
-        let end = if look::was_out_of_memory(engine, &self.id, &looked).await? {
+        let end = if inspect::was_out_of_memory(engine, &self.id, &inspected).await? {
             End::OutOfMemory
         } else {
             End::Lost(LOST.to_owned())
         };
-        Ok(Looked::Ended(Box::new(collector.broken_off(end))))
+        Ok(JobState::Ended(Box::new(collector.broken_off(end))))
     }
 }
 
@@ -407,16 +315,19 @@ impl Life {
 const CUT: &str =
     "the connection to the engine was cut, and a job that must not outlive its owner ends with it";
 
-enum Looked {
+enum JobState {
     Running,
     Ended(Box<Outcome>),
-    Parted,
+    Disconnected,
 }
 
-async fn wished(wish: &mut watch::Receiver<Wish>) -> Wish {
-    let wish = wish.wait_for(|wish| wish.end_by.is_some() || wish.part).await.map(|wish| *wish);
-    match wish {
-        Ok(wish) => wish,
+async fn requested(requests: &mut watch::Receiver<JobRequests>) -> JobRequests {
+    let requests = requests
+        .wait_for(|requests| requests.end_by.is_some() || requests.disconnect)
+        .await
+        .map(|requests| *requests);
+    match requests {
+        Ok(requests) => requests,
         Err(_) => std::future::pending().await,
     }
 }

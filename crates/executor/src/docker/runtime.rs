@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeSet, HashMap},
     num::NonZeroUsize,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -11,19 +11,21 @@ use async_trait::async_trait;
 use bollard::{models::ContainerSummary, query_parameters::ListContainersOptionsBuilder};
 use futures::StreamExt;
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    sync::{Semaphore, watch},
     time::{Instant, sleep, timeout},
 };
 
 use crate::{
     Capabilities, Events, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError, Timestamp,
     docker::{
-        Description, DockerOptions, Engine, EngineChoice, EngineError, Environment, KIND, container,
+        Description, DockerOptions, Engine, EngineChoice, EngineError, Environment, container,
         engine::{FIRST_PAUSE, LAST_PAUSE},
+        error::{KIND, unavailable},
         follow::Follower,
-        labels,
-        look::{self, Remains, Stage},
-        run::{self, Handle, Phase},
+        handle::Phase,
+        inspect::{self, ExitedJob, Stage},
+        labels, run,
+        shared::{Shared, remove_in_background},
         tools::Tools,
     },
 };
@@ -47,83 +49,6 @@ const EVENTS: usize = 16;
 #[derive(Debug)]
 pub struct DockerRuntime {
     shared: Arc<Shared>,
-}
-
-/// The state that a runtime shares with the tasks of its jobs.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) engine: Engine,
-    pub(crate) description: Description,
-    pub(crate) options: DockerOptions,
-    pub(crate) client: String,
-    pub(crate) tools: Arc<Tools>,
-    pub(crate) slots: Arc<Semaphore>,
-    jobs: Mutex<HashMap<JobId, Handle>>,
-    /// Removed jobs whose containers are still being deleted.
-    leaving: watch::Sender<BTreeSet<JobId>>,
-    /// One permit for each concurrent removal.
-    removals: Arc<Semaphore>,
-}
-
-impl Shared {
-    pub(crate) fn jobs(&self) -> std::sync::MutexGuard<'_, HashMap<JobId, Handle>> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn handle(&self, id: &JobId) -> Option<Handle> {
-        self.jobs().get(id).cloned()
-    }
-
-    fn is_leaving(&self, id: &JobId) -> bool {
-        self.leaving.borrow().contains(id)
-    }
-
-    /// Waits until the container of a removed job is deleted.
-    async fn has_left(&self, id: &JobId) -> Result<(), RuntimeError> {
-        let mut leaving = self.leaving.subscribe();
-        let left = leaving.wait_for(|leaving| !leaving.contains(id));
-        match timeout(self.options.patience, left).await {
-            Ok(_we_live) => Ok(()),
-            Err(_) => Err(unavailable("the leftovers of a removed job with this id can't be removed yet")),
-        }
-    }
-
-    /// Waits for a permit for one more removal.
-    async fn removal(&self) -> Result<OwnedSemaphorePermit, RuntimeError> {
-        let removal = timeout(self.options.patience, self.removals.clone().acquire_owned()).await;
-        removal
-            .ok()
-            .and_then(Result::ok)
-            .ok_or_else(|| unavailable("the leftovers of other jobs can't be removed yet"))
-    }
-
-    async fn force_remove(&self, id: &JobId) -> Result<(), EngineError> {
-        self.engine.remove_container(&container::name(id), true).await
-    }
-}
-
-/// Deletes the container of a removed job. While the engine is unavailable it retries, as long as the runtime
-/// exists, to which the container would show up again.
-async fn see_out(shared: Weak<Shared>, id: JobId) {
-    let mut pause = FIRST_PAUSE;
-    while let Some(shared) = shared.upgrade() {
-        match shared.force_remove(&id).await {
-            Err(error) if error.is_outage() || error.is_being_removed() => {}
-            _ => {
-                shared.leaving.send_modify(|leaving| {
-                    let _was_there = leaving.remove(&id);
-                });
-                return;
-            }
-        }
-        drop(shared);
-        sleep(pause).await;
-        pause = (pause * 2).min(LAST_PAUSE);
-    }
-}
-
-fn unavailable(problem: &str) -> RuntimeError {
-    RuntimeError::Unavailable { runtime: KIND.to_owned(), problem: problem.to_owned() }
 }
 
 impl DockerRuntime {
@@ -177,10 +102,10 @@ impl DockerRuntime {
     pub async fn close(&self) {
         let handles: Vec<_> = self.shared.jobs().drain().map(|(_, handle)| handle).collect();
         for handle in &handles {
-            handle.part();
+            handle.disconnect();
         }
         for handle in &handles {
-            handle.parted().await;
+            handle.disconnected().await;
         }
         let all = self.shared.removals.acquire_many(REMOVALS);
         let _or_what_any_dead_client_leaves = timeout(self.shared.options.patience, all).await;
@@ -292,33 +217,35 @@ impl DockerRuntime {
     }
 
     /// Inspects a job of another client.
-    async fn find_foreign(&self, id: &JobId) -> Result<Foreign, EngineError> {
+    async fn find_foreign(&self, id: &JobId) -> Result<ForeignJob, EngineError> {
         if self.shared.is_leaving(id) {
-            return Ok(Foreign::Absent);
+            return Ok(ForeignJob::Absent);
         }
-        let Some(looked) = look::look(&self.shared.engine, id).await? else { return Ok(Foreign::Absent) };
-        match looked.stage {
+        let Some(inspected) = inspect::inspect(&self.shared.engine, id).await? else {
+            return Ok(ForeignJob::Absent);
+        };
+        match inspected.stage {
             // Its client may be about to start it, or to send it the job.
             Stage::Running | Stage::Made
-                if looked.client != self.shared.client
-                    && self.living_clients().await?.contains(&looked.client) =>
+                if inspected.client != self.shared.client
+                    && self.living_clients().await?.contains(&inspected.client) =>
             {
-                Ok(Foreign::Running)
+                Ok(ForeignJob::Running)
             }
             Stage::Running | Stage::Made => {
-                if look::never_began(&self.shared.engine, id, looked).await? {
+                if inspect::never_began(&self.shared.engine, id, inspected).await? {
                     self.shared.force_remove(id).await?;
-                    return Ok(Foreign::Absent);
+                    return Ok(ForeignJob::Absent);
                 }
-                Ok(Foreign::Running)
+                Ok(ForeignJob::Running)
             }
-            Stage::Exited => match look::remains(&self.shared.engine, id, &looked).await? {
-                Remains::NeverBegan => {
+            Stage::Exited => match inspect::exited_job(&self.shared.engine, id, &inspected).await? {
+                ExitedJob::NeverBegan => {
                     self.shared.force_remove(id).await?;
-                    Ok(Foreign::Absent)
+                    Ok(ForeignJob::Absent)
                 }
-                Remains::Ended(outcome) => Ok(Foreign::Ended(outcome)),
-                Remains::Gone(outcome) => Ok(Foreign::Gone(outcome)),
+                ExitedJob::Ended(outcome) => Ok(ForeignJob::Ended(outcome)),
+                ExitedJob::Gone(outcome) => Ok(ForeignJob::Gone(outcome)),
             },
         }
     }
@@ -328,12 +255,12 @@ impl DockerRuntime {
         let mut silent_since: Option<Instant> = None;
         loop {
             match self.find_foreign(id).await {
-                Ok(Foreign::Absent) => return Err(RuntimeError::UnknownJob { id: id.clone() }),
-                Ok(Foreign::Ended(outcome) | Foreign::Gone(outcome)) => return Ok(*outcome),
-                Ok(Foreign::Running) => {
+                Ok(ForeignJob::Absent) => return Err(RuntimeError::UnknownJob { id: id.clone() }),
+                Ok(ForeignJob::Ended(outcome) | ForeignJob::Gone(outcome)) => return Ok(*outcome),
+                Ok(ForeignJob::Running) => {
                     silent_since = None;
                     // The log ends with the container.
-                    let mut lines = look::logged(&self.shared.engine, id, true);
+                    let mut lines = inspect::logged(&self.shared.engine, id, true);
                     while let Some(Ok(_)) = lines.next().await {}
                 }
                 Err(error) if error.is_outage() => {
@@ -354,12 +281,12 @@ impl Drop for DockerRuntime {
     /// Disconnects from the jobs as a dying owner does, but in an orderly way: jobs that must not outlive it
     /// are asked to end.
     fn drop(&mut self) {
-        self.shared.jobs().drain().for_each(|(_, handle)| handle.part());
+        self.shared.jobs().drain().for_each(|(_, handle)| handle.disconnect());
     }
 }
 
 /// The state of a job of another client.
-enum Foreign {
+enum ForeignJob {
     Absent,
     Running,
     Ended(Box<Outcome>),
@@ -424,16 +351,16 @@ impl Runtime for DockerRuntime {
             }
         }
         Ok(match self.find_foreign(id).await? {
-            Foreign::Absent => Found::Never,
-            Foreign::Running => Found::Running,
-            Foreign::Ended(outcome) => Found::Ended(outcome),
-            Foreign::Gone(_) => Found::Gone,
+            ForeignJob::Absent => Found::Never,
+            ForeignJob::Running => Found::Running,
+            ForeignJob::Ended(outcome) => Found::Ended(outcome),
+            ForeignJob::Gone(_) => Found::Gone,
         })
     }
 
     async fn events(&self, id: &JobId) -> Result<Events, RuntimeError> {
         let handle = self.shared.handle(id);
-        if handle.is_none() && matches!(self.find_foreign(id).await?, Foreign::Absent) {
+        if handle.is_none() && matches!(self.find_foreign(id).await?, ForeignJob::Absent) {
             return Err(RuntimeError::UnknownJob { id: id.clone() });
         }
         let (sender, events) = Events::channel(EVENTS);
@@ -464,9 +391,9 @@ impl Runtime for DockerRuntime {
         if self.shared.is_leaving(id) {
             return Err(RuntimeError::UnknownJob { id: id.clone() });
         }
-        match look::look(&self.shared.engine, id).await? {
+        match inspect::inspect(&self.shared.engine, id).await? {
             None => Err(RuntimeError::UnknownJob { id: id.clone() }),
-            Some(_) => Ok(look::ask_to_end(&self.shared.engine, id, grace).await?),
+            Some(_) => Ok(inspect::ask_to_end(&self.shared.engine, id, grace).await?),
         }
     }
 
@@ -476,7 +403,9 @@ impl Runtime for DockerRuntime {
             Some(Phase::Waiting | Phase::Running) => return Err(still_running()),
             Some(Phase::Ended(_) | Phase::Failed(_)) => {}
             None if self.shared.is_leaving(id) => return Ok(()),
-            None if matches!(self.find_foreign(id).await?, Foreign::Running) => return Err(still_running()),
+            None if matches!(self.find_foreign(id).await?, ForeignJob::Running) => {
+                return Err(still_running());
+            }
             None => return Ok(self.shared.force_remove(id).await?),
         }
         // Deleting a container takes longer than a short job, so it happens in the background. From now on
@@ -489,7 +418,7 @@ impl Runtime for DockerRuntime {
         self.shared.jobs().remove(id);
         let (shared, id) = (Arc::downgrade(&self.shared), id.clone());
         tokio::spawn(async move {
-            see_out(shared, id).await;
+            remove_in_background(shared, id).await;
             drop(removal);
         });
         Ok(())

@@ -30,8 +30,8 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::{
     Job, Limits, Network, RuntimeError,
-    docker::{Engine, EngineError},
-    pool::{Carrier, EndVessel, Shape, StartError, Vessel},
+    docker::{Engine, EngineError, error::unavailable},
+    pool::{Carrier, EndContainer, Shape, StartError, WarmContainer},
     runner,
 };
 
@@ -166,11 +166,7 @@ impl Carrier for WarmContainers {
         Some("/tmp")
     }
 
-    async fn start(&self, shape: &Shape) -> Result<Vessel, StartError> {
-        let unavailable = |problem: &str| RuntimeError::Unavailable {
-            runtime: super::KIND.to_owned(),
-            problem: problem.to_owned(),
-        };
+    async fn start(&self, shape: &Shape) -> Result<WarmContainer, StartError> {
         let program =
             runner::program().ok_or_else(|| unavailable("there is no runner for warm containers"))?;
         let image = shape.image.as_deref().unwrap_or_default();
@@ -190,8 +186,8 @@ impl Carrier for WarmContainers {
         };
         let words = Arc::new(Mutex::new(Vec::new()));
         let output = RunnerOutput::new(output, words.clone());
-        let end = Box::new(WarmVessel { engine: self.engine.clone(), id, words });
-        Ok(Vessel { input: Box::new(input), output: Box::new(output), image_digest: None, end })
+        let end = Box::new(EndWarmContainer { engine: self.engine.clone(), id, words });
+        Ok(WarmContainer { input: Box::new(input), output: Box::new(output), image_digest: None, end })
     }
 
     async fn reap(&self) -> Result<(), RuntimeError> {
@@ -314,8 +310,8 @@ impl AsyncRead for RunnerOutput {
                 }
                 Some(Ok(LogOutput::StdErr { message })) => {
                     let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
-                    let room = LAST_WORDS.saturating_sub(words.len());
-                    words.extend_from_slice(&message[..message.len().min(room)]);
+                    let space = LAST_WORDS.saturating_sub(words.len());
+                    words.extend_from_slice(&message[..message.len().min(space)]);
                 }
                 // Without a terminal, this is a truncated frame.
                 Some(Ok(_)) => return Poll::Ready(Err(io::Error::other("the stream was cut"))),
@@ -330,16 +326,16 @@ impl AsyncRead for RunnerOutput {
     }
 }
 
-struct WarmVessel {
+struct EndWarmContainer {
     engine: Engine,
     id: String,
     words: Arc<Mutex<Vec<u8>>>,
 }
 
 #[async_trait]
-impl EndVessel for WarmVessel {
+impl EndContainer for EndWarmContainer {
     async fn end(self: Box<Self>) -> Option<String> {
-        let _reaped_later = self.engine.see_out(&self.id).await;
+        let _reaped_later = self.engine.wait_and_remove(&self.id).await;
         let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
         let words = String::from_utf8_lossy(&words).trim().to_owned();
         (!words.is_empty()).then_some(words)

@@ -27,6 +27,7 @@ use rustix::fs::{FlockOperation, flock, syncfs};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    file_tree::remove_tree,
     image::{
         Digest, ImageConfig, ImageError, ImageLimits, ImageName, Reference,
         archive::{Archive, Described},
@@ -37,7 +38,6 @@ use crate::{
         stream::{Hashing, Plain},
     },
     outcome::Version,
-    process::remove_tree,
 };
 
 /// Mount points of a job's own folders. They are created in each image that lacks them.

@@ -21,7 +21,7 @@ pub trait Carrier: Send + Sync {
     ///
     /// # Errors
     /// [`StartError::Image`] when the image does not exist, [`StartError::Runtime`] for all else.
-    async fn start(&self, shape: &Shape) -> Result<Vessel, StartError>;
+    async fn start(&self, shape: &Shape) -> Result<WarmContainer, StartError>;
 
     /// Removes the leftovers of dead owners. The pool calls it before it starts the first container, and
     /// before it reports a job as never submitted.
@@ -53,7 +53,7 @@ pub struct Shape {
 }
 
 /// A container with a runner in it, and the connection to the runner.
-pub struct Vessel {
+pub struct WarmContainer {
     /// Writer to the runner's stdin.
     pub input: Box<dyn AsyncWrite + Send + Unpin>,
     /// Reader of the runner's stdout.
@@ -61,18 +61,18 @@ pub struct Vessel {
     /// Digest of the image.
     pub image_digest: Option<String>,
     /// Handle that ends the container.
-    pub end: Box<dyn EndVessel>,
+    pub end: Box<dyn EndContainer>,
 }
 
-impl std::fmt::Debug for Vessel {
+impl std::fmt::Debug for WarmContainer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Vessel").field("image_digest", &self.image_digest).finish_non_exhaustive()
+        f.debug_struct("WarmContainer").field("image_digest", &self.image_digest).finish_non_exhaustive()
     }
 }
 
 /// Ends a container.
 #[async_trait]
-pub trait EndVessel: Send + Sync {
+pub trait EndContainer: Send + Sync {
     /// Ends the container with all its processes and removes it. A container that is already gone is no
     /// error. Returns the known reason why it ended by itself, for people.
     async fn end(self: Box<Self>) -> Option<String>;

@@ -8,7 +8,7 @@ use std::{
 
 use tokio::{sync::watch, time::Instant};
 
-use super::kept::Kept;
+use super::stream_buffer::StreamBuffer;
 use crate::{EventSender, Job, JobEvent, JobId, Outcome, Owner, Stream, Timestamp};
 
 /// Maximum grace period: a day. It keeps the deadline within the range of the clock.
@@ -21,9 +21,9 @@ const CHUNK: u64 = 64 * 1024;
 pub(crate) struct PooledJob {
     pub(crate) id: JobId,
     pub(crate) job: Job,
-    kept: Mutex<[Kept; 2]>,
+    streams: Mutex<[StreamBuffer; 2]>,
     progress: watch::Sender<Progress>,
-    wish: watch::Sender<Option<Instant>>,
+    cancel_by: watch::Sender<Option<Instant>>,
 }
 
 /// The progress of a job.
@@ -38,37 +38,37 @@ pub(crate) struct Progress {
 impl PooledJob {
     /// Creates a job that stores long output in `folder`.
     pub(crate) fn new(id: JobId, job: Job, folder: &Path) -> Self {
-        let kept = ["stdout", "stderr"].map(|name| Kept::new(folder.join(format!("{id}.{name}"))));
-        let (progress, wish) = (watch::Sender::default(), watch::Sender::default());
-        Self { id, job, kept: Mutex::new(kept), progress, wish }
+        let streams = ["stdout", "stderr"].map(|name| StreamBuffer::new(folder.join(format!("{id}.{name}"))));
+        let (progress, cancel_by) = (watch::Sender::default(), watch::Sender::default());
+        Self { id, job, streams: Mutex::new(streams), progress, cancel_by }
     }
 
     pub(crate) fn owner(&self) -> &Owner {
         &self.job.owner
     }
 
-    fn kept(&self) -> MutexGuard<'_, [Kept; 2]> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn streams(&self) -> MutexGuard<'_, [StreamBuffer; 2]> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Requests the end of the job; of several requests the earliest deadline counts.
     pub(crate) fn cancel(&self, grace: Duration) {
         let until = Instant::now() + grace.min(LONGEST_GRACE);
-        self.wish.send_if_modified(|wish| {
-            let sooner = wish.is_none_or(|wish| until < wish);
+        self.cancel_by.send_if_modified(|cancel_by| {
+            let sooner = cancel_by.is_none_or(|by| until < by);
             if sooner {
-                *wish = Some(until);
+                *cancel_by = Some(until);
             }
             sooner
         });
     }
 
-    pub(crate) fn wishes(&self) -> watch::Receiver<Option<Instant>> {
-        self.wish.subscribe()
+    pub(crate) fn cancellation(&self) -> watch::Receiver<Option<Instant>> {
+        self.cancel_by.subscribe()
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.wish.borrow().is_some()
+        self.cancel_by.borrow().is_some()
     }
 
     pub(crate) fn has_started(&self, at: Timestamp) {
@@ -77,25 +77,25 @@ impl PooledJob {
 
     pub(crate) fn has_written(&self, stream: usize, bytes: &[u8]) {
         let length = {
-            let kept = &mut self.kept()[stream];
-            kept.push(bytes);
-            kept.length()
+            let buffer = &mut self.streams()[stream];
+            buffer.push(bytes);
+            buffer.length()
         };
         self.progress.send_modify(|progress| progress.lengths[stream] = length);
     }
 
     pub(crate) fn has_tail(&self, stream: usize, bytes: &[u8]) {
-        self.kept()[stream].push_tail(bytes);
+        self.streams()[stream].push_tail(bytes);
     }
 
     /// Records the end of the job. Adds the captured streams, of `totals` bytes each, to the outcome.
     pub(crate) fn has_ended(&self, mut outcome: Outcome, totals: Option<[u64; 2]>) {
         let limits = &self.job.limits;
         {
-            let kept = self.kept();
-            let total = |at: usize| totals.map_or(kept[at].length(), |totals| totals[at]);
-            outcome.stdout = kept[0].captured(total(0), limits.stdout_bytes).unwrap_or_default();
-            outcome.stderr = kept[1].captured(total(1), limits.stderr_bytes).unwrap_or_default();
+            let streams = self.streams();
+            let total = |at: usize| totals.map_or(streams[at].length(), |totals| totals[at]);
+            outcome.stdout = streams[0].captured(total(0), limits.stdout_bytes).unwrap_or_default();
+            outcome.stderr = streams[1].captured(total(1), limits.stderr_bytes).unwrap_or_default();
         }
         outcome.started = self.progress.borrow().started;
         self.progress.send_modify(|progress| progress.outcome = Some(Arc::new(outcome)));
@@ -141,7 +141,7 @@ impl PooledJob {
     async fn show(&self, now: &Progress, shown: &mut [u64; 2], events: &EventSender) -> bool {
         for (at, stream) in [Stream::Stdout, Stream::Stderr].into_iter().enumerate() {
             while shown[at] < now.lengths[at] {
-                let chunk = self.kept()[at].read(shown[at], CHUNK.min(now.lengths[at] - shown[at]));
+                let chunk = self.streams()[at].read(shown[at], CHUNK.min(now.lengths[at] - shown[at]));
                 let Ok(chunk) = chunk else { return false };
                 shown[at] += chunk.len() as u64;
                 if !events.send(JobEvent::Output { stream, at: Timestamp::now(), chunk }).await {

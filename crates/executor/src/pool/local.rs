@@ -10,7 +10,7 @@ use std::{
 use async_trait::async_trait;
 use tokio::process::{Child, Command};
 
-use super::{Carrier, EndVessel, Shape, StartError, Vessel};
+use super::{Carrier, EndContainer, Shape, StartError, WarmContainer};
 use crate::{Job, RuntimeError, runner};
 
 /// Starts runners as children of this process.
@@ -65,7 +65,7 @@ impl Carrier for LocalCarrier {
         (job.volumes.is_empty() && !is_limited).then(Shape::default)
     }
 
-    async fn start(&self, _shape: &Shape) -> Result<Vessel, StartError> {
+    async fn start(&self, _shape: &Shape) -> Result<WarmContainer, StartError> {
         let problem = |error: std::io::Error| RuntimeError::Unavailable {
             runtime: "local".to_owned(),
             problem: error.to_string(),
@@ -91,8 +91,8 @@ impl Carrier for LocalCarrier {
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(problem(std::io::Error::other("the runner has no streams")).into());
         };
-        let end = Box::new(LocalVessel { child, folder });
-        Ok(Vessel { input: Box::new(input), output: Box::new(output), image_digest: None, end })
+        let end = Box::new(EndLocalContainer { child, folder });
+        Ok(WarmContainer { input: Box::new(input), output: Box::new(output), image_digest: None, end })
     }
 
     async fn reap(&self) -> Result<(), RuntimeError> {
@@ -100,13 +100,13 @@ impl Carrier for LocalCarrier {
     }
 }
 
-struct LocalVessel {
+struct EndLocalContainer {
     child: Child,
     folder: PathBuf,
 }
 
 #[async_trait]
-impl EndVessel for LocalVessel {
+impl EndContainer for EndLocalContainer {
     async fn end(mut self: Box<Self>) -> Option<String> {
         let status = self.child.wait().await;
         let _gone = std::fs::remove_dir_all(&self.folder);

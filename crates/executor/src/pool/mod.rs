@@ -16,13 +16,13 @@
 //! sees these jobs as [`Never`](Found::Never): none of them runs, no outcome exists, and it is correct to
 //! submit them again.
 
-mod berths;
 mod carrier;
+mod connection;
 mod job;
-mod kept;
-mod line;
 #[cfg(feature = "testing")]
 pub mod local;
+mod slots;
+mod stream_buffer;
 
 use std::{
     collections::BTreeMap,
@@ -34,10 +34,10 @@ use std::{
 use async_trait::async_trait;
 use tokio::{task::JoinSet, time::timeout};
 
-pub use self::carrier::{Carrier, EndVessel, Shape, StartError, Vessel};
+pub use self::carrier::{Carrier, EndContainer, Shape, StartError, WarmContainer};
 use self::{
-    berths::{Berth, Berths},
     job::PooledJob,
+    slots::{Slot, Slots},
 };
 use crate::{
     Capabilities, End, Events, Found, Job, JobId, OnOwnerDeath, Outcome, Owner, Runtime, RuntimeError,
@@ -53,7 +53,7 @@ const CLOSE_LIMIT: Duration = Duration::from_secs(30);
 /// A pool of warm containers in front of a runtime of fresh ones.
 pub struct PoolRuntime {
     fresh: Arc<dyn Runtime>,
-    berths: Arc<Berths>,
+    slots: Arc<Slots>,
     folder: PathBuf,
     state: Mutex<State>,
 }
@@ -86,8 +86,8 @@ impl PoolRuntime {
         size: usize,
         folder: impl Into<PathBuf>,
     ) -> Self {
-        let berths = Arc::new(Berths::new(carrier, fresh.kind(), size.max(1)));
-        Self { fresh, berths, folder: folder.into(), state: Mutex::default() }
+        let slots = Arc::new(Slots::new(carrier, fresh.kind(), size.max(1)));
+        Self { fresh, slots, folder: folder.into(), state: Mutex::default() }
     }
 
     /// Returns the runtime of fresh containers behind it.
@@ -104,7 +104,7 @@ impl PoolRuntime {
             std::mem::take(&mut state.running)
         };
         let _or_with_us = timeout(CLOSE_LIMIT, async { while running.join_next().await.is_some() {} }).await;
-        self.berths.close().await;
+        self.slots.close().await;
         let _in_use = std::fs::remove_dir(&self.folder);
     }
 
@@ -124,30 +124,30 @@ impl PoolRuntime {
         if job.on_owner_death != OnOwnerDeath::Kill || job.alone {
             return None;
         }
-        let carrier = self.berths.carrier();
+        let carrier = self.slots.carrier();
         let shape = carrier.shape(job).await?;
         let volumes = job.volumes.iter().map(|volume| (volume.variable(), volume.path.clone()));
-        let env = line::environment(job, carrier.tmp(), volumes);
-        line::fits(job, id.as_str(), env.clone()).then_some((shape, env))
+        let env = connection::environment(job, carrier.tmp(), volumes);
+        connection::fits(job, id.as_str(), env.clone()).then_some((shape, env))
     }
 }
 
 /// Runs one job in a container of the pool. It records an end in every case.
-async fn run(job: Arc<PooledJob>, shape: Shape, env: Vec<(String, String)>, berths: Arc<Berths>) {
+async fn run(job: Arc<PooledJob>, shape: Shape, env: Vec<(String, String)>, slots: Arc<Slots>) {
     let ended = |end: End| job.has_ended(Outcome::new(end, Timestamp::now()), None);
-    let mut berth = match berth(&job, shape, &berths).await {
-        Ok(berth) => berth,
+    let mut slot = match acquire_slot(&job, shape, &slots).await {
+        Ok(slot) => slot,
         Err(end) => return ended(end),
     };
-    match berth.line.run(&job, env).await {
+    match slot.connection.run(&job, env).await {
         Ok(outcome) => {
-            let as_new = matches!(outcome.end, End::Exited(_) | End::Signalled(_) | End::NotStarted(_));
+            let is_reusable = matches!(outcome.end, End::Exited(_) | End::Signalled(_) | End::NotStarted(_));
             // The container is returned first, so that the next job of a waiting caller finds it.
-            berths.give(berth, as_new);
-            outcome.tell(&job);
+            slots.give(slot, is_reusable);
+            outcome.record(&job);
         }
         Err(broken) => {
-            let why = berths.lose(berth).await.map(|why| format!(" ({why})")).unwrap_or_default();
+            let why = slots.lose(slot).await.map(|why| format!(" ({why})")).unwrap_or_default();
             if job.is_cancelled() {
                 ended(End::Cancelled);
             } else {
@@ -158,26 +158,26 @@ async fn run(job: Arc<PooledJob>, shape: Shape, env: Vec<(String, String)>, bert
 }
 
 /// Waits for a container for a job. An error is the job's end without one.
-async fn berth(job: &PooledJob, shape: Shape, berths: &Arc<Berths>) -> Result<Berth, End> {
+async fn acquire_slot(job: &PooledJob, shape: Shape, slots: &Arc<Slots>) -> Result<Slot, End> {
     let not_started = |error: &dyn std::fmt::Display| End::NotStarted(StartFailure::Other(error.to_string()));
-    let mut wishes = job.wishes();
-    let room = tokio::select! {
+    let mut cancellation = job.cancellation();
+    let permit = tokio::select! {
         biased;
-        _ = wishes.wait_for(Option::is_some) => return Err(End::Cancelled),
-        room = berths.room() => room.map_err(|error| not_started(&error))?,
+        _ = cancellation.wait_for(Option::is_some) => return Err(End::Cancelled),
+        permit = slots.permit() => permit.map_err(|error| not_started(&error))?,
     };
-    let mut taking = tokio::spawn(berths.clone().take(room, shape));
+    let mut taking = tokio::spawn(slots.clone().take(permit, shape));
     let taken = tokio::select! {
         biased;
         taken = &mut taking => taken,
-        _ = wishes.wait_for(Option::is_some) => {
+        _ = cancellation.wait_for(Option::is_some) => {
             // The container that is still starting is kept for the next job.
-            berths.adopt(taking);
+            slots.adopt(taking);
             return Err(End::Cancelled);
         }
     };
     match taken {
-        Ok(Ok(berth)) => Ok(berth),
+        Ok(Ok(slot)) => Ok(slot),
         Ok(Err(StartError::Image { image, why })) => {
             Err(End::NotStarted(StartFailure::ImageNotFound { image, why }))
         }
@@ -209,7 +209,7 @@ impl Runtime for PoolRuntime {
                     let job = Arc::new(PooledJob::new(id.clone(), job.clone(), &self.folder));
                     state.jobs.insert(id.clone(), Place::Pool(job.clone()));
                     while state.running.try_join_next().is_some() {}
-                    state.running.spawn(run(job, shape, env, self.berths.clone()));
+                    state.running.spawn(run(job, shape, env, self.slots.clone()));
                     return Ok(());
                 }
                 (None, None) => drop(state.jobs.insert(id.clone(), Place::Fresh)),
@@ -228,7 +228,7 @@ impl Runtime for PoolRuntime {
         let found = self.fresh.find(id).await?;
         if found == Found::Never {
             // The job may belong to the pool of an earlier process, whose containers may still run.
-            self.berths.reap().await?;
+            self.slots.reap().await?;
         }
         Ok(found)
     }

@@ -1,6 +1,6 @@
 //! The owner's connection to its supervisor.
 
-use std::{ffi::OsString, path::PathBuf, process::Stdio, time::Duration};
+use std::{process::Stdio, time::Duration};
 
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines},
@@ -8,58 +8,17 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{
-    RuntimeError,
-    process::{
-        KIND,
-        layout::StateDir,
-        wire::{Reply, Request, VERSION, line},
-    },
+use crate::process::{
+    SupervisorCommand,
+    layout::StateDir,
+    wire::{Reply, Request, VERSION, line},
 };
 
 /// Maximum time for a supervisor to greet, and to exit when it has no work left.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Maximum bytes of a dying supervisor's stderr that are quoted.
-const LAST_WORDS: u64 = 4096;
-
-/// The command that starts the supervisor: a program whose `main` does nothing but call
-/// [`supervise`](super::supervise) when it gets these arguments.
-///
-/// Mostly this is the embedding program itself, with a hidden argument:
-///
-/// ```no_run
-/// use std::{env, process::ExitCode};
-/// use windlass_executor::process::{SupervisorCommand, supervise};
-///
-/// fn main() -> ExitCode {
-///     if env::args_os().nth(1).is_some_and(|first| first == "--supervise-jobs") {
-///         return supervise();
-///     }
-///     let command = SupervisorCommand::this_program(["--supervise-jobs"]);
-///     // … ProcessRuntime::open("state", command) …
-///     # drop(command);
-///     ExitCode::SUCCESS
-/// }
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SupervisorCommand {
-    program: PathBuf,
-    args: Vec<OsString>,
-}
-
-impl SupervisorCommand {
-    /// Creates the command from a program and the arguments that make it a supervisor.
-    pub fn new<A: Into<OsString>>(program: impl Into<PathBuf>, args: impl IntoIterator<Item = A>) -> Self {
-        Self { program: program.into(), args: args.into_iter().map(Into::into).collect() }
-    }
-
-    /// Creates the command from the running program and the arguments that make it a supervisor. It stays the
-    /// same program even when its file is replaced or removed.
-    pub fn this_program<A: Into<OsString>>(args: impl IntoIterator<Item = A>) -> Self {
-        Self::new("/proc/self/exe", args)
-    }
-}
+const STDERR_LIMIT: u64 = 4096;
 
 /// The reason why there is no supervisor, for people.
 pub(crate) type Problem = String;
@@ -97,8 +56,8 @@ impl Connection {
         let mut connection = Self { stdin: child.stdin.take(), child, replies, stderr };
         // The path is not an argument, since every user of the host can read those. If the send fails, the
         // greeting fails too and reports the reason.
-        let _heard = connection.say(&Request::Open { state: state.path().to_owned() }).await;
-        match connection.greet().await {
+        let _sent = connection.send(&Request::Open { state: state.path().to_owned() }).await;
+        match connection.handshake().await {
             Ok(()) => Ok(connection),
             Err(error) => {
                 let _ended_before = connection.child.kill().await;
@@ -107,7 +66,7 @@ impl Connection {
         }
     }
 
-    async fn greet(&mut self) -> Result<(), Problem> {
+    async fn handshake(&mut self) -> Result<(), Problem> {
         match timeout(PATIENCE, self.replies.next_line()).await {
             Ok(Ok(Some(hello))) => match serde_json::from_str(&hello) {
                 Ok(Reply::Hello { version: VERSION }) => Ok(()),
@@ -117,14 +76,14 @@ impl Connection {
                 _ => Err("its supervisor's program doesn't call `supervise`".to_owned()),
             },
             Ok(Ok(None) | Err(_)) => {
-                Err(format!("its supervisor exited immediately: {}", self.last_words().await))
+                Err(format!("its supervisor exited immediately: {}", self.exit_report().await))
             }
             Err(_) => Err("its supervisor doesn't respond".to_owned()),
         }
     }
 
     /// Sends a request. Returns `false` when the supervisor is gone.
-    pub(crate) async fn say(&mut self, request: &Request) -> bool {
+    pub(crate) async fn send(&mut self, request: &Request) -> bool {
         match &mut self.stdin {
             Some(stdin) => stdin.write_all(&line(request)).await.is_ok(),
             None => false,
@@ -132,23 +91,23 @@ impl Connection {
     }
 
     /// Waits for the next reply; `None` when the supervisor is gone. It is cancel-safe.
-    pub(crate) async fn hear(&mut self) -> Option<Reply> {
+    pub(crate) async fn receive(&mut self) -> Option<Reply> {
         let reply = self.replies.next_line().await.ok()??;
         // The greeting has verified the version, so a malformed reply ends the connection.
         serde_json::from_str(&reply).ok()
     }
 
     /// Closes the requests.
-    pub(crate) fn part(&mut self) {
+    pub(crate) fn disconnect(&mut self) {
         self.stdin = None;
     }
 
     /// Waits until the supervisor has exited and returns its error output.
-    pub(crate) async fn last_words(&mut self) -> String {
-        self.part();
-        let mut words = Vec::new();
+    pub(crate) async fn exit_report(&mut self) -> String {
+        self.disconnect();
+        let mut stderr = Vec::new();
         let ended = async {
-            let _what_there_is = (&mut self.stderr).take(LAST_WORDS).read_to_end(&mut words).await;
+            let _what_there_is = (&mut self.stderr).take(STDERR_LIMIT).read_to_end(&mut stderr).await;
             self.child.wait().await
         };
         let status = match timeout(PATIENCE, ended).await {
@@ -156,11 +115,7 @@ impl Connection {
             Ok(Err(error)) => error.to_string(),
             Err(_) => "it doesn't respond".to_owned(),
         };
-        let words = String::from_utf8_lossy(&words);
-        if words.trim().is_empty() { status } else { format!("{status}, {}", words.trim()) }
+        let stderr = String::from_utf8_lossy(&stderr);
+        if stderr.trim().is_empty() { status } else { format!("{status}, {}", stderr.trim()) }
     }
-}
-
-pub(crate) fn unavailable(problem: &str) -> RuntimeError {
-    RuntimeError::Unavailable { runtime: KIND.to_owned(), problem: problem.to_owned() }
 }

@@ -12,16 +12,16 @@ use rustix::{fs::OFlags, io::Errno};
 
 use crate::{
     End, Found, Job, JobId, Outcome, Owner, RuntimeError, StartFailure, Volume,
+    bwrap::plan::SandboxVolume,
     process::{
         groups,
+        inspect::{self, FolderState},
         layout::{JobFolder, StateDir, entries, storage},
-        look::{self, Look},
         options::ProcessOptions,
         record,
-        staging::{Staged, Staging, Surroundings},
+        staging::{JobEnvironment, Staged, Staging},
         wire::{Request, line},
     },
-    sandbox::plan::RoomVolume,
 };
 
 /// The reason why a job is lost, for people.
@@ -54,9 +54,9 @@ impl Disk {
         self.state.job(id)
     }
 
-    pub(crate) fn look(&self, id: &JobId) -> Result<Look, RuntimeError> {
+    pub(crate) fn inspect(&self, id: &JobId) -> Result<FolderState, RuntimeError> {
         let folder = self.folder(id);
-        look::look(&folder).map_err(storage("look at", folder.path()))
+        inspect::inspect(&folder).map_err(storage("look at", folder.path()))
     }
 
     /// Stages a job; `None` if the id exists already.
@@ -64,29 +64,29 @@ impl Disk {
         &self,
         id: &JobId,
         job: &Job,
-        mut surroundings: Surroundings,
+        mut environment: JobEnvironment,
     ) -> Result<Option<Staged>, RuntimeError> {
-        if self.look(id)? != Look::Absent {
+        if self.inspect(id)? != FolderState::Absent {
             return Ok(None);
         }
         let mut volumes = BTreeMap::new();
         for volume in &job.volumes {
             let host = self.volume(volume)?;
-            let seen = match &mut surroundings.room {
-                Some(room) => {
-                    room.volumes.push(RoomVolume { host, path: volume.path.clone() });
+            let seen = match &mut environment.sandbox {
+                Some(sandbox) => {
+                    sandbox.volumes.push(SandboxVolume { host, path: volume.path.clone() });
                     volume.path.clone()
                 }
                 None => host.to_string_lossy().into_owned(),
             };
             volumes.insert(volume.variable(), seen);
         }
-        self.staging.stage(id, job, &self.state, surroundings, &volumes).map(Some)
+        self.staging.stage(id, job, &self.state, environment, &volumes).map(Some)
     }
 
     /// Puts a job that can't be started into place with that end, so that it can be found.
     pub(crate) fn put_unstarted(&self, id: &JobId, job: &Job, why: StartFailure) -> Result<(), RuntimeError> {
-        let Some(staged) = self.stage(id, job, Surroundings::default())? else { return Ok(()) };
+        let Some(staged) = self.stage(id, job, JobEnvironment::default())? else { return Ok(()) };
         let place = self.folder(id);
         match staged.end_unstarted(End::NotStarted(why), &place) {
             // Another submission of the same id was faster.
@@ -103,26 +103,26 @@ impl Disk {
     }
 
     pub(crate) fn find(&self, id: &JobId) -> Result<Found, RuntimeError> {
-        match self.look(id)? {
-            Look::Absent => Ok(Found::Never),
-            Look::Running => Ok(Found::Running),
-            Look::Ended(_) => {
+        match self.inspect(id)? {
+            FolderState::Absent => Ok(Found::Never),
+            FolderState::Running => Ok(Found::Running),
+            FolderState::Ended(_) => {
                 self.outcome(id).map(|outcome| outcome.map_or(Found::Never, |o| Found::Ended(Box::new(o))))
             }
-            Look::Gone => self.end_leftovers(id).map(|()| Found::Gone),
+            FolderState::Gone => self.end_leftovers(id).map(|()| Found::Gone),
         }
     }
 
     /// Returns the outcome of a job; `None` while it runs.
     pub(crate) fn outcome(&self, id: &JobId) -> Result<Option<Outcome>, RuntimeError> {
         let folder = self.folder(id);
-        let outcome = match self.look(id)? {
-            Look::Absent => return Err(RuntimeError::UnknownJob { id: id.clone() }),
-            Look::Running => return Ok(None),
-            Look::Ended(ending) => look::outcome(&folder, &ending),
-            Look::Gone => {
+        let outcome = match self.inspect(id)? {
+            FolderState::Absent => return Err(RuntimeError::UnknownJob { id: id.clone() }),
+            FolderState::Running => return Ok(None),
+            FolderState::Ended(ending) => inspect::outcome(&folder, &ending),
+            FolderState::Gone => {
                 self.end_leftovers(id)?;
-                look::lost(&folder, LOST)
+                inspect::lost(&folder, LOST)
             }
         };
         outcome.map(Some).map_err(storage("read the outcome in", folder.path()))
@@ -131,7 +131,7 @@ impl Disk {
     fn end_leftovers(&self, id: &JobId) -> Result<(), RuntimeError> {
         groups::sweep(&self.state)
             .map_err(storage("end the control groups noted in", &self.state.control()))?;
-        look::end_leftovers(&self.folder(id)).map_err(storage("list processes in", Path::new("/proc")))
+        inspect::end_leftovers(&self.folder(id)).map_err(storage("list processes in", Path::new("/proc")))
     }
 
     /// Creates folders for a future job.
@@ -146,19 +146,19 @@ impl Disk {
 
     /// Moves the folder of an ended job away by one rename, and returns its new path.
     pub(crate) fn put_away_ended(&self, id: &JobId) -> Result<Option<PathBuf>, RuntimeError> {
-        match self.look(id)? {
-            Look::Ended(_) => self.move_away(id),
-            Look::Absent | Look::Running | Look::Gone => Ok(None),
+        match self.inspect(id)? {
+            FolderState::Ended(_) => self.move_away(id),
+            FolderState::Absent | FolderState::Running | FolderState::Gone => Ok(None),
         }
     }
 
     /// The same for a job that may be lost; `None` if there is none.
     pub(crate) fn put_away(&self, id: &JobId) -> Result<Option<PathBuf>, RuntimeError> {
-        match self.look(id)? {
-            Look::Absent => return Ok(None),
-            Look::Running => return Err(RuntimeError::StillRunning { id: id.clone() }),
-            Look::Ended(_) => {}
-            Look::Gone => self.end_leftovers(id)?,
+        match self.inspect(id)? {
+            FolderState::Absent => return Ok(None),
+            FolderState::Running => return Err(RuntimeError::StillRunning { id: id.clone() }),
+            FolderState::Ended(_) => {}
+            FolderState::Gone => self.end_leftovers(id)?,
         }
         self.move_away(id)
     }

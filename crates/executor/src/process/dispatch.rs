@@ -20,92 +20,25 @@ use tokio::{
 };
 
 use crate::{
-    End, JobId, OnOwnerDeath, Outcome, Owner, RuntimeError, Stream, Timestamp,
+    End, JobId, OnOwnerDeath, Outcome, Owner, RuntimeError, Timestamp,
     process::{
-        connection::{Connection, Problem, SupervisorCommand, unavailable},
+        SupervisorCommand,
+        connection::{Connection, Problem},
+        error::unavailable,
         groups,
+        inspect::{self, FolderState},
         layout::{JobFolder, StateDir},
-        look::{self, Look},
+        message::{Dispatch, JobMeta, Message, Progress, ResultNeeds, Submitter, Waiter, WakeReason},
         staging::Staged,
         wire::{Reply, Request},
     },
 };
 
-/// Maximum number of queued orders, and of unread marks of a slow follower.
-const ROOM: usize = 64;
+/// Maximum number of queued messages, and of unread progress messages of a slow follower.
+const CAPACITY: usize = 64;
 
 /// Maximum number of outcomes without a folder that are kept for later waiters.
 const MOST_LOST: usize = 64;
-
-/// A request to the dispatcher.
-#[derive(Debug)]
-pub(crate) enum Order {
-    /// Runs a job when a slot is free. Answered when the job is in place, or queued.
-    Submit { id: JobId, terms: Terms, staged: Staged, reply: Submitter },
-    /// Ends a job. Answers `false` if the job is unknown here.
-    Cancel { id: JobId, grace: Duration, reply: oneshot::Sender<bool> },
-    /// Rings the bell when the job has ended.
-    Wait { id: JobId, bell: oneshot::Sender<Rung> },
-    /// Sends marks about the output of a job until its end. Answers `None` if the job is unknown here.
-    Watch { id: JobId, reply: oneshot::Sender<Option<mpsc::Receiver<Mark>>> },
-    /// Asks whether a job was submitted here and has not ended.
-    Has { id: JobId, reply: oneshot::Sender<bool> },
-    /// Lists the queued jobs of an owner.
-    Queued { owner: Owner, reply: oneshot::Sender<Vec<JobId>> },
-    /// Disconnects from the supervisor as if this process died. Answered when all jobs that die with their
-    /// owner have ended.
-    Part { reply: oneshot::Sender<()> },
-}
-
-/// The kept properties of a submitted job.
-#[derive(Debug)]
-pub(crate) struct Terms {
-    pub(crate) owner: Owner,
-    pub(crate) fate: OnOwnerDeath,
-    pub(crate) wants: Wants,
-    /// Digest of the job's image.
-    pub(crate) image: Option<String>,
-}
-
-/// The sources of an outcome.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wants {
-    /// Only the two streams: the supervisor's reply contains the whole outcome.
-    Streams,
-    /// Output files too, which are in the folder.
-    Files,
-}
-
-/// The reason why a bell rang.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Rung {
-    /// The job or its supervisor has ended: read the folder.
-    Look,
-    /// The job has ended with this outcome, which equals the content of its folder.
-    Ended(Box<Outcome>),
-    /// The job is unknown here: poll the folder.
-    Unknown,
-    /// The job was queued and could then not be handed over.
-    Failed { problem: String },
-}
-
-/// The progress of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mark {
-    Started {
-        at: Timestamp,
-    },
-    /// The length of a stream has grown.
-    Written {
-        stream: Stream,
-        at: Timestamp,
-        length: u64,
-    },
-}
-
-/// The sender of orders to the dispatcher. When the last clone is dropped, the dispatcher disconnects from
-/// the supervisor.
-pub(crate) type Orders = mpsc::Sender<Order>;
 
 /// The settings of the dispatcher.
 #[derive(Debug, Clone)]
@@ -116,17 +49,17 @@ pub(crate) struct Settings {
 }
 
 /// Starts a dispatcher on the current tokio runtime.
-pub(crate) fn start(settings: Settings) -> Orders {
-    let (sender, orders) = mpsc::channel(ROOM);
+pub(crate) fn start(settings: Settings) -> Dispatch {
+    let (sender, messages) = mpsc::channel(CAPACITY);
     let dispatcher = Dispatcher {
         settings,
         connection: None,
         jobs: HashMap::new(),
         queue: VecDeque::new(),
         lost: VecDeque::new(),
-        parting: Vec::new(),
+        disconnecting: Vec::new(),
     };
-    tokio::spawn(dispatcher.run(orders));
+    tokio::spawn(dispatcher.run(messages));
     sender
 }
 
@@ -138,24 +71,22 @@ struct Dispatcher {
     /// Outcomes that are in no folder and that had no waiter, the oldest first.
     lost: VecDeque<(JobId, Box<Outcome>)>,
     /// Callers that wait for the disconnection.
-    parting: Vec<oneshot::Sender<()>>,
+    disconnecting: Vec<oneshot::Sender<()>>,
 }
 
 /// A job that was submitted here and has not ended.
 struct Job {
     stage: Stage,
     owner: Owner,
-    fate: OnOwnerDeath,
-    wants: Wants,
+    on_owner_death: OnOwnerDeath,
+    needs: ResultNeeds,
     image: Option<String>,
     started: Option<Timestamp>,
     /// Caller that waits until the job is in place, or queued.
     submitter: Option<Submitter>,
-    bells: Vec<oneshot::Sender<Rung>>,
-    watchers: Vec<mpsc::Sender<Mark>>,
+    waiters: Vec<Waiter>,
+    watchers: Vec<mpsc::Sender<Progress>>,
 }
-
-type Submitter = oneshot::Sender<Result<(), RuntimeError>>;
 
 enum Stage {
     Queued(Staged),
@@ -164,46 +95,46 @@ enum Stage {
 }
 
 impl Dispatcher {
-    async fn run(mut self, mut orders: mpsc::Receiver<Order>) {
+    async fn run(mut self, mut messages: mpsc::Receiver<Message>) {
         loop {
             tokio::select! {
-                reply = hear(&mut self.connection) => match reply {
-                    Some(reply) => self.heard(reply).await,
+                reply = receive(&mut self.connection) => match reply {
+                    Some(reply) => self.handle_reply(reply).await,
                     None => self.lost_supervisor().await,
                 },
-                order = orders.recv() => match order {
-                    Some(order) => self.obey(order).await,
+                message = messages.recv() => match message {
+                    Some(message) => self.handle(message).await,
                     None => return,
                 },
             }
         }
     }
 
-    async fn obey(&mut self, order: Order) {
-        match order {
-            Order::Submit { id, terms, staged, reply } => {
-                self.submit(id, Job::queued(terms, staged, reply)).await;
+    async fn handle(&mut self, message: Message) {
+        match message {
+            Message::Submit { id, meta, staged, reply } => {
+                self.submit(id, Job::queued(meta, staged, reply)).await;
             }
-            Order::Cancel { id, grace, reply } => {
+            Message::Cancel { id, grace, reply } => {
                 let known = self.cancel(&id, grace).await;
                 let _gave_up = reply.send(known);
             }
-            Order::Wait { id, bell } => match self.jobs.get_mut(&id) {
-                Some(job) => job.bells.push(bell),
-                None => drop(bell.send(self.take_lost(&id).map_or(Rung::Unknown, Rung::Ended))),
+            Message::Wait { id, waiter } => match self.jobs.get_mut(&id) {
+                Some(job) => job.waiters.push(waiter),
+                None => drop(waiter.send(self.take_lost(&id).map_or(WakeReason::Unknown, WakeReason::Ended))),
             },
-            Order::Watch { id, reply } => {
-                let marks = self.watch(&id).await;
-                let _gave_up = reply.send(marks);
+            Message::Watch { id, reply } => {
+                let progress = self.watch(&id).await;
+                let _gave_up = reply.send(progress);
             }
-            Order::Has { id, reply } => {
+            Message::Has { id, reply } => {
                 let _gave_up = reply.send(self.jobs.contains_key(&id));
             }
-            Order::Queued { owner, reply } => {
+            Message::Queued { owner, reply } => {
                 let of_owner = |id: &&JobId| self.jobs.get(*id).is_some_and(|job| job.owner == owner);
                 let _gave_up = reply.send(self.queue.iter().filter(of_owner).cloned().collect());
             }
-            Order::Part { reply } => self.part(reply),
+            Message::Disconnect { reply } => self.disconnect(reply),
         }
     }
 
@@ -223,7 +154,9 @@ impl Dispatcher {
 
     /// Hands over jobs while slots are free.
     async fn admit(&mut self) {
-        while self.parting.is_empty() && self.jobs.len() - self.queue.len() < self.settings.at_once.get() {
+        while self.disconnecting.is_empty()
+            && self.jobs.len() - self.queue.len() < self.settings.at_once.get()
+        {
             let Some(id) = self.queue.pop_front() else { return };
             match self.hand_over(&id).await {
                 Ok(true) => {}
@@ -245,7 +178,7 @@ impl Dispatcher {
         if let Stage::Queued(staged) = &job.stage {
             let start =
                 Request::Start { id: id.clone(), staged: staged.name().to_owned(), stdin: staged.stdin() };
-            if !connection.say(&start).await {
+            if !connection.send(&start).await {
                 return Ok(false);
             }
         }
@@ -253,7 +186,7 @@ impl Dispatcher {
             staged.give();
         }
         if !job.watchers.is_empty() {
-            connection.say(&Request::Watch { id: id.clone() }).await;
+            connection.send(&Request::Watch { id: id.clone() }).await;
         }
         Ok(true)
     }
@@ -262,73 +195,73 @@ impl Dispatcher {
     async fn cancel(&mut self, id: &JobId, grace: Duration) -> bool {
         if self.queue.contains(id) {
             self.queue.retain(|queued| queued != id);
-            if let Some(Job { stage: Stage::Queued(staged), bells, .. }) = self.jobs.remove(id) {
+            if let Some(Job { stage: Stage::Queued(staged), waiters, .. }) = self.jobs.remove(id) {
                 let written = staged.end_unstarted(End::Cancelled, &self.settings.state.job(id));
                 let problem =
                     written.err().map(|error| format!("its cancellation can't be recorded: {error}"));
-                ring(bells, &problem.map_or(Rung::Look, |problem| Rung::Failed { problem }));
+                wake(waiters, &problem.map_or(WakeReason::Changed, |problem| WakeReason::Failed { problem }));
             }
             return true;
         }
         if let (true, Some(connection)) = (self.jobs.contains_key(id), &mut self.connection) {
-            return connection.say(&Request::cancel(id.clone(), grace)).await;
+            return connection.send(&Request::cancel(id.clone(), grace)).await;
         }
         false
     }
 
-    async fn watch(&mut self, id: &JobId) -> Option<mpsc::Receiver<Mark>> {
+    async fn watch(&mut self, id: &JobId) -> Option<mpsc::Receiver<Progress>> {
         let job = self.jobs.get_mut(id)?;
-        let (sender, marks) = mpsc::channel(ROOM);
+        let (sender, progress) = mpsc::channel(CAPACITY);
         job.watchers.push(sender);
-        job.mark_started();
+        job.report_started();
         if let (Stage::HandedOver, Some(connection)) = (&job.stage, &mut self.connection) {
-            connection.say(&Request::Watch { id: id.clone() }).await;
+            connection.send(&Request::Watch { id: id.clone() }).await;
         }
-        Some(marks)
+        Some(progress)
     }
 
-    fn part(&mut self, reply: oneshot::Sender<()>) {
-        self.parting.push(reply);
+    fn disconnect(&mut self, reply: oneshot::Sender<()>) {
+        self.disconnecting.push(reply);
         for id in std::mem::take(&mut self.queue) {
             self.fail(&id, "its owner closed the runtime before the job started");
         }
         match &mut self.connection {
-            Some(connection) => connection.part(),
-            None => self.have_parted(),
+            Some(connection) => connection.disconnect(),
+            None => self.confirm_disconnect(),
         }
-        self.leave_the_rest();
+        self.release_survivors();
     }
 
     /// Releases the jobs that outlive their owner, once all others have ended. If no job is left instead, the
     /// supervisor exits, and that exit is awaited.
-    fn leave_the_rest(&mut self) {
-        let finish = |job: &Job| job.fate == OnOwnerDeath::Finish;
-        if !self.parting.is_empty() && !self.jobs.is_empty() && self.jobs.values().all(finish) {
+    fn release_survivors(&mut self) {
+        let finish = |job: &Job| job.on_owner_death == OnOwnerDeath::Finish;
+        if !self.disconnecting.is_empty() && !self.jobs.is_empty() && self.jobs.values().all(finish) {
             self.connection = None;
-            self.jobs.drain().for_each(|(_, job)| ring(job.bells, &Rung::Look));
-            self.have_parted();
+            self.jobs.drain().for_each(|(_, job)| wake(job.waiters, &WakeReason::Changed));
+            self.confirm_disconnect();
         }
     }
 
-    fn have_parted(&mut self) {
-        for waiting in self.parting.drain(..) {
+    fn confirm_disconnect(&mut self) {
+        for waiting in self.disconnecting.drain(..) {
             let _gave_up = waiting.send(());
         }
     }
 
-    async fn heard(&mut self, reply: Reply) {
+    async fn handle_reply(&mut self, reply: Reply) {
         match reply {
             Reply::Hello { .. } => {}
             Reply::Accepted { id, at } => {
                 if let Some(job) = self.jobs.get_mut(&id) {
                     job.started = at;
-                    job.mark_started();
+                    job.report_started();
                     job.answer(Ok(()));
                 }
             }
             Reply::Output { id, stream, at, length } => {
                 if let Some(job) = self.jobs.get_mut(&id) {
-                    job.mark(Mark::Written { stream, at, length });
+                    job.report(Progress::Written { stream, at, length });
                 }
             }
             Reply::Refused { id, why } => {
@@ -337,7 +270,7 @@ impl Dispatcher {
             Reply::Exists { id } => {
                 if let Some(mut job) = self.jobs.remove(&id) {
                     job.answer(Ok(()));
-                    ring(job.bells, &Rung::Look);
+                    wake(job.waiters, &WakeReason::Changed);
                 }
             }
             Reply::Ended { id, ending, written } => {
@@ -346,25 +279,25 @@ impl Dispatcher {
                     let told = match &ending.end {
                         // A lost job has removed its own folder.
                         End::Lost(_) => Some(written.unwrap_or_default()),
-                        _ => written.filter(|_| job.wants == Wants::Streams),
+                        _ => written.filter(|_| job.needs == ResultNeeds::Streams),
                     };
-                    let why = told.map_or(Rung::Look, |written| {
+                    let why = told.map_or(WakeReason::Changed, |written| {
                         let folder = self.settings.state.job(&id);
-                        let mut outcome = look::told(&folder, ending, written);
+                        let mut outcome = inspect::outcome_from_reply(&folder, ending, written);
                         outcome.image_digest = job.image.take();
-                        Rung::Ended(Box::new(outcome))
+                        WakeReason::Ended(Box::new(outcome))
                     });
-                    if let (true, Rung::Ended(outcome)) = (job.bells.is_empty(), &why)
+                    if let (true, WakeReason::Ended(outcome)) = (job.waiters.is_empty(), &why)
                         && matches!(outcome.end, End::Lost(_))
                     {
                         self.keep_lost(id, outcome.clone());
                     }
-                    ring(job.bells, &why);
+                    wake(job.waiters, &why);
                 }
             }
         }
         self.admit().await;
-        self.leave_the_rest();
+        self.release_survivors();
     }
 
     /// Keeps an outcome for the next waiter. When the limit is reached the oldest is dropped.
@@ -384,7 +317,7 @@ impl Dispatcher {
     /// supervisor for the queue.
     async fn lost_supervisor(&mut self) {
         let Some(mut connection) = self.connection.take() else { return };
-        let words = connection.last_words().await;
+        let report = connection.exit_report().await;
         let (waiting, lost): (HashMap<_, _>, HashMap<_, _>) =
             self.jobs.drain().partition(|(_, job)| matches!(job.stage, Stage::Queued(_)));
         self.jobs = waiting;
@@ -397,34 +330,34 @@ impl Dispatcher {
         });
         let _panicked = clean.await;
         for mut job in lost.into_values() {
-            job.answer(Err(unavailable(&format!("its supervisor died ({words})"))));
-            ring(job.bells, &Rung::Look);
+            job.answer(Err(unavailable(&format!("its supervisor died ({report})"))));
+            wake(job.waiters, &WakeReason::Changed);
         }
-        self.have_parted();
+        self.confirm_disconnect();
         self.admit().await;
     }
 
     fn fail(&mut self, id: &JobId, problem: &str) {
         if let Some(mut job) = self.jobs.remove(id) {
             job.answer(Err(unavailable(problem)));
-            ring(job.bells, &Rung::Failed { problem: problem.to_owned() });
+            wake(job.waiters, &WakeReason::Failed { problem: problem.to_owned() });
         }
     }
 }
 
 impl Job {
-    fn queued(terms: Terms, staged: Staged, reply: Submitter) -> Self {
-        let Terms { owner, fate, wants, image } = terms;
+    fn queued(meta: JobMeta, staged: Staged, reply: Submitter) -> Self {
+        let JobMeta { owner, on_owner_death, needs, image } = meta;
         let (stage, submitter) = (Stage::Queued(staged), Some(reply));
         Self {
             stage,
             owner,
-            fate,
-            wants,
+            on_owner_death,
+            needs,
             image,
             started: None,
             submitter,
-            bells: Vec::new(),
+            waiters: Vec::new(),
             watchers: Vec::new(),
         }
     }
@@ -435,34 +368,34 @@ impl Job {
         }
     }
 
-    fn mark_started(&mut self) {
+    fn report_started(&mut self) {
         if let Some(at) = self.started {
-            self.mark(Mark::Started { at });
+            self.report(Progress::Started { at });
         }
     }
 
-    /// Sends a mark to the watchers. A full channel drops it; followers also poll regularly.
-    fn mark(&mut self, mark: Mark) {
-        self.watchers.retain(|watcher| !matches!(watcher.try_send(mark), Err(TrySendError::Closed(_))));
+    /// Sends a progress message to the watchers. A full channel drops it; followers also poll regularly.
+    fn report(&mut self, progress: Progress) {
+        self.watchers.retain(|watcher| !matches!(watcher.try_send(progress), Err(TrySendError::Closed(_))));
     }
 }
 
-async fn hear(connection: &mut Option<Connection>) -> Option<Reply> {
+async fn receive(connection: &mut Option<Connection>) -> Option<Reply> {
     match connection {
-        Some(connection) => connection.hear().await,
+        Some(connection) => connection.receive().await,
         None => std::future::pending().await,
     }
 }
 
-fn ring(bells: Vec<oneshot::Sender<Rung>>, why: &Rung) {
-    for bell in bells {
-        let _gave_up = bell.send(why.clone());
+fn wake(waiters: Vec<Waiter>, reason: &WakeReason) {
+    for waiter in waiters {
+        let _gave_up = waiter.send(reason.clone());
     }
 }
 
 fn end_if_gone(folder: &JobFolder) {
-    if look::look(folder).is_ok_and(|look| look == Look::Gone) {
+    if inspect::inspect(folder).is_ok_and(|state| state == FolderState::Gone) {
         // Processes that can't be ended now are retried when the job is looked up.
-        let _unreadable_proc = look::end_leftovers(folder);
+        let _unreadable_proc = inspect::end_leftovers(folder);
     }
 }

@@ -1,8 +1,8 @@
 //! The events of a job, read from the files of its streams.
 //!
 //! The supervisor reports only the length of a stream. This module reads the content, at the speed of the
-//! reader. So a slow reader delays nobody, and nothing is buffered for it. Marks may be dropped for a slow
-//! reader, and a job of another owner has none. So the files are polled regularly as well.
+//! reader. So a slow reader delays nobody, and nothing is buffered for it. Progress messages may be dropped
+//! for a slow reader, and a job of another owner has none. So the files are polled regularly as well.
 
 use std::{io, time::Duration};
 
@@ -15,19 +15,19 @@ use tokio::{
 use crate::{
     EventSender, JobEvent, Stream, Timestamp,
     process::{
-        dispatch::Mark,
+        inspect::{self, FolderState},
         layout::JobFolder,
-        look::{self, Look},
         memory,
+        message::Progress,
     },
 };
 
 /// Maximum bytes of one output event.
 const CHUNK: u64 = 64 * 1024;
 
-/// Poll interval without marks, and with marks.
+/// Poll intervals of a job without progress messages, and of one with them.
 const INTERVAL: Duration = Duration::from_millis(50);
-const MARKED_INTERVAL: Duration = Duration::from_millis(500);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The state of following one job for one reader.
 pub(crate) struct Follower {
@@ -45,12 +45,12 @@ impl Follower {
         Self { folder, events, started: false, shown: [0, 0] }
     }
 
-    /// Follows a job of this owner by its marks, which end with the job.
-    pub(crate) async fn by_marks(mut self, mut marks: mpsc::Receiver<Mark>) {
+    /// Follows a job of this owner by its progress messages, which end with the job.
+    pub(crate) async fn by_progress(mut self, mut progress: mpsc::Receiver<Progress>) {
         let followed = async {
             loop {
-                match timeout(MARKED_INTERVAL, marks.recv()).await {
-                    Ok(Some(mark)) => self.take(mark).await?,
+                match timeout(PROGRESS_INTERVAL, progress.recv()).await {
+                    Ok(Some(event)) => self.take(event).await?,
                     Ok(None) => return self.finish().await,
                     Err(_) if self.started => self.show_all(Timestamp::now()).await?,
                     Err(_) => {}
@@ -61,10 +61,10 @@ impl Follower {
     }
 
     /// Follows a job of another owner by polling its files, or reports a job that has ended.
-    pub(crate) async fn by_looking(mut self) {
+    pub(crate) async fn by_polling(mut self) {
         let followed = async {
-            while self.look().await? == Look::Running {
-                self.started(blocking(&self.folder, look::placed).await?).await?;
+            while self.inspect().await? == FolderState::Running {
+                self.started(blocking(&self.folder, inspect::placed).await?).await?;
                 let at = Timestamp::now();
                 self.show_all(at).await?;
                 sleep(INTERVAL).await;
@@ -74,26 +74,26 @@ impl Follower {
         let _over = followed.await;
     }
 
-    async fn take(&mut self, mark: Mark) -> Result<(), Over> {
-        match mark {
-            Mark::Started { at } => {
+    async fn take(&mut self, progress: Progress) -> Result<(), Over> {
+        match progress {
+            Progress::Started { at } => {
                 self.started(at).await?;
                 self.show_all(at).await
             }
-            Mark::Written { stream, at, length } => self.show(stream, at, length).await,
+            Progress::Written { stream, at, length } => self.show(stream, at, length).await,
         }
     }
 
     /// Sends the remaining output, the omitted bytes, and the end.
     async fn finish(&mut self) -> Result<(), Over> {
-        let look = self.look().await?;
-        if let Look::Ended(ending) = &look
+        let state = self.inspect().await?;
+        if let FolderState::Ended(ending) = &state
             && let Some(at) = ending.started
         {
             self.started(at).await?;
         }
         self.show_all(Timestamp::now()).await?;
-        if let Look::Ended(ending) = look {
+        if let FolderState::Ended(ending) = state {
             for stream in [Stream::Stdout, Stream::Stderr] {
                 let bytes = ending.total(stream).saturating_sub(self.shown[index(stream)]);
                 if bytes > 0 {
@@ -104,8 +104,8 @@ impl Follower {
         self.send(JobEvent::Ended).await
     }
 
-    async fn look(&self) -> Result<Look, Over> {
-        blocking(&self.folder, look::look).await
+    async fn inspect(&self) -> Result<FolderState, Over> {
+        blocking(&self.folder, inspect::inspect).await
     }
 
     async fn started(&mut self, at: Timestamp) -> Result<(), Over> {
@@ -150,7 +150,7 @@ fn index(stream: Stream) -> usize {
 
 fn read(folder: &JobFolder, stream: Stream, from: u64, length: u64) -> io::Result<Vec<u8>> {
     match memory::open(&folder.spill(stream)) {
-        Ok(mut file) => look::read_range(&mut file, from, length),
+        Ok(mut file) => inspect::read_range(&mut file, from, length),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error),
     }

@@ -6,11 +6,11 @@
 //!           stdin            until the job starts, if it has a long one
 //!           work/            its working folder
 //!           tmp/             its TMPDIR
-//!           room             a link to where its room was made, if that was made ahead; its processes name that place
+//!           room             a link to where its sandbox was prewarmed, if it was; its processes name that place
 //!           stdout stderr    what it wrote, from the beginning, up to the limit; a link into memory while it is short
 //!           stdout.tail …    the end of it, if it wrote more
-//! <state>/.staging/<owner>/  jobs not yet started, and jobs being removed; locked by its owner. A supervisor that makes
-//!                            rooms ahead has one too, with their working folders
+//! <state>/.staging/<owner>/  jobs not yet started, and jobs being removed; locked by its owner. A supervisor that
+//!                            prewarms sandboxes has one too, with their working folders
 //! <state>/.control/<pid>     one named pipe a supervisor, for cancelling jobs of another owner
 //! <state>/.control/.groups-<pid>   where its control groups are, if it has made some
 //! ```
@@ -98,7 +98,8 @@ impl JobFolder {
         self.0.join("tmp")
     }
 
-    pub(crate) fn room(&self) -> PathBuf {
+    /// Returns the link to the folder in which the job's prewarmed sandbox was created.
+    pub(crate) fn sandbox_link(&self) -> PathBuf {
         self.0.join("room")
     }
 

@@ -54,7 +54,7 @@ pub(crate) struct Memory {
 
 /// A file in memory that a link refers to.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct MemoryFile {
     pub(crate) file: File,
     target: PathBuf,
 }
@@ -69,7 +69,7 @@ impl Memory {
     }
 
     /// Creates a file and the link to it; `None` where that fails.
-    pub(crate) fn create(&self, link: &Path) -> Option<Kept> {
+    pub(crate) fn create(&self, link: &Path) -> Option<MemoryFile> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let folder = self.folder.as_ref()?;
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -84,16 +84,16 @@ impl Memory {
             let _gone = fs::remove_file(link);
             return None;
         };
-        Some(Kept { file, target })
+        Some(MemoryFile { file, target })
     }
 
     /// Moves the output of a job from memory to the disk.
     pub(crate) fn settle(job: &JobFolder) -> io::Result<()> {
         for link in STREAMS.map(|stream| job.spill(stream)) {
             if let Some(target) = target(&link) {
-                let mut kept = Kept { file: File::open(&target)?, target };
-                let length = kept.file.metadata()?.len();
-                kept.move_to_disk(&link, length)?;
+                let mut file = MemoryFile { file: File::open(&target)?, target };
+                let length = file.file.metadata()?.len();
+                file.move_to_disk(&link, length)?;
             }
         }
         Ok(())
@@ -157,7 +157,7 @@ fn target(link: &Path) -> Option<PathBuf> {
     (is_ours && is_plain).then_some(target)
 }
 
-impl Kept {
+impl MemoryFile {
     /// Replaces the link by a file on disk with the first bytes of the file in memory. Returns the new file,
     /// positioned at its end.
     pub(crate) fn move_to_disk(&mut self, link: &Path, length: u64) -> io::Result<File> {
@@ -215,7 +215,7 @@ mod tests {
             (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let memory = Memory::of(&StateDir::new(one.path().to_owned()));
         let job = JobFolder::at(job.path().to_owned());
-        let Some(Kept { target, .. }) = memory.create(&job.spill(Stream::Stdout)) else { return };
+        let Some(MemoryFile { target, .. }) = memory.create(&job.spill(Stream::Stdout)) else { return };
         Memory::of(&StateDir::new(other.path().to_owned())).forget(&job);
         assert!(!target.exists() && !target.parent().unwrap().exists());
     }
@@ -230,7 +230,7 @@ mod tests {
         let job = next.job(&"job".parse().unwrap());
         fs::create_dir_all(job.path()).unwrap();
         let memory = Memory::of(&next);
-        let Some(Kept { target, .. }) = memory.create(&job.spill(Stream::Stdout)) else { return };
+        let Some(MemoryFile { target, .. }) = memory.create(&job.spill(Stream::Stdout)) else { return };
         late.sweep(&former).unwrap();
         assert!(target.exists());
         memory.forget(&job);

@@ -20,17 +20,20 @@
 mod connection;
 mod disk;
 mod dispatch;
+mod error;
 mod follow;
 pub(crate) mod groups;
+mod inspect;
 mod layout;
-mod look;
 mod memory;
+mod message;
 mod options;
 mod procfs;
 mod record;
 mod runtime;
 mod staging;
 mod supervisor;
+mod supervisor_command;
 mod wire;
 
 pub use crate::{
@@ -39,10 +42,8 @@ pub use crate::{
 };
 
 pub use self::{
-    connection::SupervisorCommand, options::ProcessOptions, runtime::ProcessRuntime, supervisor::supervise,
+    options::ProcessOptions, runtime::ProcessRuntime, supervisor::supervise,
+    supervisor_command::SupervisorCommand,
 };
 
-pub(crate) use self::staging::{Surroundings, remove_tree};
-
-/// The kind of this runtime, as locations name it.
-const KIND: &str = "process";
+pub(crate) use self::staging::JobEnvironment;

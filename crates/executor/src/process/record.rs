@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     End, Limits, OnOwnerDeath, OutputRequest, Owner, Stream, Timestamp,
+    bwrap::plan::SandboxPlan,
     confine::Confinement,
     outcome::Version,
     process::layout::{JobFolder, read_if_there},
-    sandbox::plan::RoomPlan,
 };
 
 /// The content of `job.json`.
@@ -64,9 +64,9 @@ pub(crate) struct JobRecord {
     /// Confinement of the job.
     #[serde(default, skip_serializing_if = "Confinement::is_none")]
     pub(crate) confinement: Confinement,
-    /// Room of the job, for sandboxes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) room: Option<RoomPlan>,
+    /// Plan of the job's sandbox, if it runs in one.
+    #[serde(rename = "room", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) sandbox: Option<SandboxPlan>,
 }
 
 /// The second line of `job.json`: the end of a job. Its output is in the files beside it.
@@ -164,6 +164,18 @@ mod tests {
         assert_eq!(to_json(&record).unwrap(), JOB_1.as_bytes());
         let ending: Ending = from_json(OUTCOME_1.as_bytes()).unwrap();
         assert_eq!(to_json(&ending).unwrap(), OUTCOME_1.as_bytes());
+    }
+
+    #[test]
+    fn the_plan_of_a_sandbox_is_read_and_written_as_room() {
+        let digest = format!("sha256:{}", "0".repeat(64));
+        let room = format!(
+            r#","room":{{"bwrap":"/usr/bin/bwrap","image":"/images/x","digest":"{digest}","network":"none","uid":1000,"gid":1000,"tmp_bytes":9,"volumes":[{{"host":"/volumes/v","path":"/v"}}]}}}}"#
+        );
+        let text = format!("{}{room}", JOB_1.strip_suffix('}').unwrap());
+        let record: JobRecord = from_json(text.as_bytes()).unwrap();
+        assert_eq!(record.sandbox.as_ref().unwrap().volumes[0].path, "/v");
+        assert_eq!(String::from_utf8(to_json(&record).unwrap()).unwrap(), text);
     }
 
     #[test]

@@ -16,14 +16,16 @@ use crate::{
     Capabilities, Capability, Events, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError, StartFailure,
     cgroup::ControlGroups,
     confine::Confinement,
+    file_tree::remove_tree,
     process::{
-        KIND, ProcessOptions, SupervisorCommand,
-        connection::unavailable,
+        ProcessOptions, SupervisorCommand,
         disk::Disk,
-        dispatch::{self, Mark, Order, Orders, Rung, Settings, Terms, Wants},
+        dispatch::{self, Settings},
+        error::{KIND, unavailable},
         follow::Follower,
-        look::Look,
-        staging::{Surroundings, remove_tree},
+        inspect::FolderState,
+        message::{Dispatch, JobMeta, Message, Progress, ResultNeeds, WakeReason},
+        staging::JobEnvironment,
         wire::Request,
     },
 };
@@ -53,7 +55,7 @@ pub struct ProcessRuntime {
     disk: Arc<Disk>,
     settings: Settings,
     /// Sender to the dispatcher, set by the first submission.
-    orders: OnceLock<Orders>,
+    dispatch: OnceLock<Dispatch>,
     /// One permit for each folder that is being removed.
     removals: Arc<Semaphore>,
     confinement: Confinement,
@@ -84,7 +86,7 @@ impl ProcessRuntime {
         let ProcessOptions { supervisor, at_once, confinement, .. } = options;
         let settings = Settings { state: disk.state().clone(), supervisor, at_once };
         let removals = Arc::new(Semaphore::new(REMOVALS as usize));
-        Ok(Self { disk: Arc::new(disk), settings, orders: OnceLock::new(), removals, confinement })
+        Ok(Self { disk: Arc::new(disk), settings, dispatch: OnceLock::new(), removals, confinement })
     }
 
     /// Disconnects from the supervisor. Jobs with [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill) are
@@ -94,7 +96,7 @@ impl ProcessRuntime {
     /// # Errors
     /// [`RuntimeError::Storage`] when the folders can't be read.
     pub async fn close(&self) -> Result<(), RuntimeError> {
-        let _done = self.ask(|reply| Order::Part { reply }).await;
+        let _done = self.ask(|reply| Message::Disconnect { reply }).await;
         self.removed_all().await;
         self.disk.forget_ahead();
         self.tidy().await
@@ -108,10 +110,10 @@ impl ProcessRuntime {
         self.on_disk(Disk::tidy).await
     }
 
-    /// Sends an order to the dispatcher; `None` if it does not run.
-    async fn ask<T>(&self, order: impl FnOnce(oneshot::Sender<T>) -> Order) -> Option<T> {
+    /// Sends a message to the dispatcher; `None` if it does not run.
+    async fn ask<T>(&self, message: impl FnOnce(oneshot::Sender<T>) -> Message) -> Option<T> {
         let (reply, answer) = oneshot::channel();
-        self.orders.get()?.send(order(reply)).await.ok()?;
+        self.dispatch.get()?.send(message(reply)).await.ok()?;
         answer.await.ok()
     }
 
@@ -120,21 +122,21 @@ impl ProcessRuntime {
         &self,
         id: &JobId,
         job: &Job,
-        surroundings: Surroundings,
+        environment: JobEnvironment,
     ) -> Result<(), RuntimeError> {
-        let image = surroundings.room.as_ref().map(|room| room.digest.to_string());
+        let image = environment.sandbox.as_ref().map(|sandbox| sandbox.digest.to_string());
         let staged = if is_small(job) {
-            self.disk.stage(id, job, surroundings)?
+            self.disk.stage(id, job, environment)?
         } else {
             let (id, job) = (id.clone(), job.clone());
-            self.on_disk(move |disk| disk.stage(&id, &job, surroundings)).await?
+            self.on_disk(move |disk| disk.stage(&id, &job, environment)).await?
         };
         let Some(staged) = staged else { return Ok(()) };
-        self.orders.get_or_init(|| dispatch::start(self.settings.clone()));
-        let wants = if job.outputs.is_empty() { Wants::Streams } else { Wants::Files };
-        let (owner, fate) = (job.owner.clone(), job.on_owner_death);
-        let (id, terms) = (id.clone(), Terms { owner, fate, wants, image });
-        let submitted = self.ask(|reply| Order::Submit { id, terms, staged, reply }).await;
+        self.dispatch.get_or_init(|| dispatch::start(self.settings.clone()));
+        let needs = if job.outputs.is_empty() { ResultNeeds::Streams } else { ResultNeeds::Files };
+        let (owner, on_owner_death) = (job.owner.clone(), job.on_owner_death);
+        let (id, meta) = (id.clone(), JobMeta { owner, on_owner_death, needs, image });
+        let submitted = self.ask(|reply| Message::Submit { id, meta, staged, reply }).await;
         submitted.unwrap_or_else(|| Err(unavailable("the tokio runtime it was used on first is gone")))
     }
 
@@ -190,11 +192,11 @@ impl ProcessRuntime {
 
     /// Tells whether a job was submitted here and has not ended.
     async fn has(&self, id: &JobId) -> bool {
-        self.ask(|reply| Order::Has { id: id.clone(), reply }).await.unwrap_or(false)
+        self.ask(|reply| Message::Has { id: id.clone(), reply }).await.unwrap_or(false)
     }
 
-    async fn marks(&self, id: &JobId) -> Option<mpsc::Receiver<Mark>> {
-        self.ask(|reply| Order::Watch { id: id.clone(), reply }).await.flatten()
+    async fn progress(&self, id: &JobId) -> Option<mpsc::Receiver<Progress>> {
+        self.ask(|reply| Message::Watch { id: id.clone(), reply }).await.flatten()
     }
 }
 
@@ -210,8 +212,9 @@ impl Runtime for ProcessRuntime {
 
     async fn submit(&self, id: &JobId, job: &Job) -> Result<(), RuntimeError> {
         self.capabilities().check(KIND, job)?;
-        let surroundings = Surroundings { confinement: self.confinement.clone(), ..Surroundings::default() };
-        self.submit_in(id, job, surroundings).await
+        let environment =
+            JobEnvironment { confinement: self.confinement.clone(), ..JobEnvironment::default() };
+        self.submit_in(id, job, environment).await
     }
 
     async fn find(&self, id: &JobId) -> Result<Found, RuntimeError> {
@@ -224,33 +227,33 @@ impl Runtime for ProcessRuntime {
     }
 
     async fn events(&self, id: &JobId) -> Result<Events, RuntimeError> {
-        let marks = self.marks(id).await;
+        let progress = self.progress(id).await;
         let (sender, events) = Events::channel(EVENTS);
         let follower = Follower::new(self.disk.folder(id), sender);
-        if let Some(marks) = marks {
-            tokio::spawn(follower.by_marks(marks));
+        if let Some(progress) = progress {
+            tokio::spawn(follower.by_progress(progress));
             return Ok(events);
         }
         let job = id.clone();
-        if self.on_disk(move |disk| disk.look(&job)).await? == Look::Absent {
+        if self.on_disk(move |disk| disk.inspect(&job)).await? == FolderState::Absent {
             return Err(RuntimeError::UnknownJob { id: id.clone() });
         }
-        tokio::spawn(follower.by_looking());
+        tokio::spawn(follower.by_polling());
         Ok(events)
     }
 
     async fn wait(&self, id: &JobId) -> Result<Outcome, RuntimeError> {
         let mut pause = FIRST_PAUSE;
         loop {
-            let rung = match self.ask(|bell| Order::Wait { id: id.clone(), bell }).await {
-                Some(Rung::Ended(outcome)) => return Ok(*outcome),
-                rung => rung,
+            let reason = match self.ask(|waiter| Message::Wait { id: id.clone(), waiter }).await {
+                Some(WakeReason::Ended(outcome)) => return Ok(*outcome),
+                reason => reason,
             };
             let job = id.clone();
-            match (self.on_disk(move |disk| disk.outcome(&job)).await, rung) {
+            match (self.on_disk(move |disk| disk.outcome(&job)).await, reason) {
                 (Ok(Some(outcome)), _) => return Ok(outcome),
                 (Ok(None), _) => sleep(pause).await,
-                (Err(RuntimeError::UnknownJob { .. }), Some(Rung::Failed { problem })) => {
+                (Err(RuntimeError::UnknownJob { .. }), Some(WakeReason::Failed { problem })) => {
                     return Err(unavailable(&problem));
                 }
                 (Err(error), _) => return Err(error),
@@ -260,14 +263,14 @@ impl Runtime for ProcessRuntime {
     }
 
     async fn cancel(&self, id: &JobId, grace: Duration) -> Result<(), RuntimeError> {
-        if self.ask(|reply| Order::Cancel { id: id.clone(), grace, reply }).await == Some(true) {
+        if self.ask(|reply| Message::Cancel { id: id.clone(), grace, reply }).await == Some(true) {
             return Ok(());
         }
         let id = id.clone();
-        self.on_disk(move |disk| match disk.look(&id)? {
-            Look::Absent => Err(RuntimeError::UnknownJob { id }),
-            Look::Ended(_) | Look::Gone => Ok(()),
-            Look::Running => disk.ask_all(&Request::cancel(id, grace)),
+        self.on_disk(move |disk| match disk.inspect(&id)? {
+            FolderState::Absent => Err(RuntimeError::UnknownJob { id }),
+            FolderState::Ended(_) | FolderState::Gone => Ok(()),
+            FolderState::Running => disk.ask_all(&Request::cancel(id, grace)),
         })
         .await
     }
@@ -281,7 +284,7 @@ impl Runtime for ProcessRuntime {
     }
 
     async fn list(&self, owner: &Owner) -> Result<Vec<JobId>, RuntimeError> {
-        let queued = self.ask(|reply| Order::Queued { owner: owner.clone(), reply }).await;
+        let queued = self.ask(|reply| Message::Queued { owner: owner.clone(), reply }).await;
         let owner = owner.clone();
         let mut ids = self.on_disk(move |disk| disk.list(&owner)).await?;
         ids.extend(queued.unwrap_or_default());

@@ -16,7 +16,9 @@ use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 
 use crate::{
     Content, End, InputFile, Job, JobId, RuntimeError, Timestamp,
+    bwrap::plan::{SandboxPlan, TMP, WORK},
     confine::Confinement,
+    file_tree::remove_tree,
     outcome::Version,
     process::{
         layout::{JobFolder, StateDir, entries, storage},
@@ -25,7 +27,6 @@ use crate::{
         record::{Ending, JobRecord, create, line},
         wire::Input,
     },
-    sandbox::plan::{RoomPlan, TMP, WORK},
 };
 
 /// Default `PATH` of every job.
@@ -54,9 +55,9 @@ pub(crate) struct Staging {
 
 /// The environment that a runtime adds to a job; nothing on the host.
 #[derive(Debug, Default)]
-pub(crate) struct Surroundings {
-    /// Room of the job. Volumes are added to it.
-    pub(crate) room: Option<RoomPlan>,
+pub(crate) struct JobEnvironment {
+    /// Plan of the job's sandbox. Volumes are added to it.
+    pub(crate) sandbox: Option<SandboxPlan>,
     /// Variables of the job's image.
     pub(crate) env: BTreeMap<String, String>,
     /// Confinement of the job.
@@ -100,7 +101,7 @@ impl Staging {
         id: &JobId,
         job: &Job,
         state: &StateDir,
-        surroundings: Surroundings,
+        environment: JobEnvironment,
         volumes: &BTreeMap<String, String>,
     ) -> Result<Staged, RuntimeError> {
         let ahead = self.ahead().pop();
@@ -110,7 +111,7 @@ impl Staging {
         };
         let stdin = if job.stdin.len() > SHORT { Content::default() } else { job.stdin.clone() };
         let staged = Staged { name: self.name_of(folder.path()), folder, stdin, taken: false };
-        fill(&staged.folder, &record(job, &state.job(id), surroundings, volumes), job)?;
+        fill(&staged.folder, &record(job, &state.job(id), environment, volumes), job)?;
         Ok(staged)
     }
 
@@ -243,69 +244,42 @@ fn locked(path: &Path) -> io::Result<Option<File>> {
     Ok(is_ours.then_some(lock))
 }
 
-/// Removes a folder with all its content, including folders that the job made unwritable. A missing folder is
-/// no error.
-pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
-    let removed = match fs::remove_dir_all(path) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            make_writable(path)?;
-            fs::remove_dir_all(path)
-        }
-        result => result,
-    };
-    match removed {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        result => result,
-    }
-}
-
-fn make_writable(folder: &Path) -> io::Result<()> {
-    fs::set_permissions(folder, Permissions::from_mode(0o700))?;
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            make_writable(&entry.path())?;
-        }
-    }
-    Ok(())
-}
-
 fn record(
     job: &Job,
     place: &JobFolder,
-    surroundings: Surroundings,
+    environment: JobEnvironment,
     volumes: &BTreeMap<String, String>,
 ) -> JobRecord {
     JobRecord {
         version: Version,
         program: job.program.clone(),
         args: job.args.clone(),
-        env: environment(job, place, &surroundings, volumes),
+        env: variables(job, place, &environment, volumes),
         stdin: job.stdin.len() > SHORT,
         outputs: job.outputs.clone(),
         limits: job.limits.clone(),
         labels: job.labels.clone(),
         owner: job.owner.clone(),
         on_owner_death: job.on_owner_death,
-        confinement: surroundings.confinement,
-        room: surroundings.room,
+        confinement: environment.confinement,
+        sandbox: environment.sandbox,
     }
 }
 
-fn environment(
+fn variables(
     job: &Job,
     place: &JobFolder,
-    surroundings: &Surroundings,
+    environment: &JobEnvironment,
     volumes: &BTreeMap<String, String>,
 ) -> BTreeMap<String, String> {
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let (home, tmp) = match surroundings.room {
+    let (home, tmp) = match environment.sandbox {
         Some(_) => (WORK.to_owned(), TMP.to_owned()),
         None => (text(&place.work()), text(&place.tmp())),
     };
     let given = [("PATH", PATH.to_owned()), ("LANG", "C.UTF-8".to_owned()), ("HOME", home), ("TMPDIR", tmp)];
     let mut env: BTreeMap<_, _> = given.map(|(name, value)| (name.to_owned(), value)).into();
-    env.extend(surroundings.env.clone());
+    env.extend(environment.env.clone());
     env.extend(job.env.clone());
     env.insert(MARK.to_owned(), text(place.path()));
     env.extend(volumes.clone());

@@ -1,12 +1,12 @@
 //! Jobs in images, without an engine: a daemonless container for one machine.
 //!
-//! A job gets a sandbox, which the modules here call its *room*. Its root is an image of a
-//! [`Store`](crate::image::Store), read-only. It has namespaces of its own for users, processes, mounts,
-//! network, host name and System V IPC. It has no capabilities. It has a system-call filter, and its working
-//! folder is `/work`. [bubblewrap](https://github.com/containers/bubblewrap) creates the room. The supervisor of the
-//! [process runtime](crate::process) starts the job in the room, as its own child. So a job in a room has all
-//! guarantees of a process: exit codes, signals, typed start failures. Its outcome survives every crash, and
-//! it can finish without its owner.
+//! A job gets a sandbox. Its root is an image of a [`Store`](crate::image::Store), read-only. It has
+//! namespaces of its own for users, processes, mounts, network, host name and System V IPC. It has no
+//! capabilities. It has a system-call filter, and its working folder is `/work`.
+//! [bubblewrap](https://github.com/containers/bubblewrap) creates the sandbox. The supervisor of the [process
+//! runtime](crate::process) starts the job in the sandbox, as its own child. So the job has all guarantees of
+//! a process: exit codes, signals, typed start failures. Its outcome survives every crash, and it can finish
+//! without its owner.
 //!
 //! It needs no root where user namespaces are allowed, and no daemon. A job without an image is refused: the
 //! process runtime serves such jobs.
@@ -30,18 +30,9 @@
 //! The job has no network unless it asks for the host's ([`Network::Host`](crate::Network::Host)). A network
 //! behind a bridge is refused, since it needs privileges on the host.
 
-pub(crate) mod advice;
 mod options;
-pub(crate) mod plan;
-mod probe;
 mod runtime;
 
 pub use self::options::DEFAULT_BOUNDS;
-pub use self::{
-    options::SandboxOptions,
-    probe::{Sandboxes, probe},
-    runtime::SandboxRuntime,
-};
-
-/// The kind of this runtime, as locations name it.
-const KIND: &str = "sandbox";
+pub use self::{options::SandboxOptions, runtime::SandboxRuntime};
+pub use crate::bwrap::probe::{Sandboxes, probe};

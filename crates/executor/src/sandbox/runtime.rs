@@ -8,16 +8,20 @@ use tokio::task::spawn_blocking;
 use crate::{
     Bounds, Capabilities, Capability, Events, Found, Job, JobId, Network, Outcome, Owner, Runtime,
     RuntimeError, StartFailure,
+    bwrap::{
+        advice,
+        plan::{SandboxNetwork, SandboxPlan},
+        probe::find,
+    },
     cgroup::ControlGroups,
     confine::Confinement,
     image::{Image, ImageError, Reference, Store},
-    process::{ProcessRuntime, Surroundings},
-    sandbox::{
-        KIND, SandboxOptions, advice,
-        plan::{RoomNetwork, RoomPlan},
-        probe::find,
-    },
+    process::{JobEnvironment, ProcessRuntime},
+    sandbox::SandboxOptions,
 };
+
+/// The kind of this runtime, as locations name it.
+const KIND: &str = "sandbox";
 
 /// User id of a job if neither it nor its image names one.
 const NOBODY_IN_PARTICULAR: u32 = 1000;
@@ -40,7 +44,7 @@ impl SandboxRuntime {
     /// # Errors
     /// [`RuntimeError::Unavailable`] when there is no `bwrap`, or the store can't be created;
     /// [`RuntimeError::Storage`] when the folder of the jobs can't be created. This does not check whether
-    /// the host allows rooms; [`probe`](crate::sandbox::probe) and the first job do.
+    /// the host allows sandboxes; [`probe`](crate::sandbox::probe) and the first job do.
     pub fn open(options: SandboxOptions) -> Result<Self, RuntimeError> {
         let SandboxOptions { jobs, store, bwrap, tmp_bytes, bounds } = options;
         let bwrap = find(&bwrap).ok_or_else(|| unavailable(advice::missing(&bwrap)))?;
@@ -62,11 +66,11 @@ impl SandboxRuntime {
         self.jobs.close().await.map_err(ours)
     }
 
-    /// Creates the plan of a job's room, with the variables of its image.
-    fn surroundings(&self, job: &Job, image: &Image) -> Result<Surroundings, RuntimeError> {
+    /// Creates the plan of a job's sandbox, with the variables of its image.
+    fn environment(&self, job: &Job, image: &Image) -> Result<JobEnvironment, RuntimeError> {
         let network = match &job.network {
-            Network::Default | Network::None => RoomNetwork::None,
-            Network::Host => RoomNetwork::Host,
+            Network::Default | Network::None => SandboxNetwork::None,
+            Network::Host => SandboxNetwork::Host,
             Network::Bridge | Network::Named(_) => {
                 return Err(unavailable(
                     "it supports only the networks `none` and `host`; use one of them, or the runtime `docker`"
@@ -80,7 +84,7 @@ impl SandboxRuntime {
         let of_image = image.config.numeric_user();
         let user = job.user.map(|user| (user.uid, user.gid)).or(of_image);
         let (uid, gid) = user.unwrap_or((NOBODY_IN_PARTICULAR, None));
-        let room = RoomPlan {
+        let sandbox = SandboxPlan {
             bwrap: self.bwrap.clone(),
             image: image.folder().to_owned(),
             digest: image.id.clone(),
@@ -95,7 +99,7 @@ impl SandboxRuntime {
         } else {
             Confinement::none()
         };
-        Ok(Surroundings { room: Some(room), env: image.config.env.clone(), confinement })
+        Ok(JobEnvironment { sandbox: Some(sandbox), env: image.config.env.clone(), confinement })
     }
 
     /// Adds the default limits that the job doesn't set, as far as this host can enforce them.
@@ -165,8 +169,8 @@ impl Runtime for SandboxRuntime {
         };
         match self.image(image).await? {
             Ok(image) => {
-                let surroundings = self.surroundings(job, &image)?;
-                self.jobs.submit_in(id, &self.bounded(job), surroundings).await.map_err(ours)
+                let environment = self.environment(job, &image)?;
+                self.jobs.submit_in(id, &self.bounded(job), environment).await.map_err(ours)
             }
             Err(missing) => self.jobs.submit_unstarted(id, job, missing).await.map_err(ours),
         }

@@ -26,7 +26,7 @@ pub(crate) struct Settings {
     /// Whether containers survive the engine's death.
     pub(crate) live_restore: bool,
     /// Size of the file system for the engine's data, in the notation of `mount`.
-    pub(crate) room: Option<&'static str>,
+    pub(crate) space: Option<&'static str>,
     /// Whether the engine is reached over a network that can be cut.
     pub(crate) remote: bool,
 }
@@ -51,9 +51,9 @@ impl Daemon {
         run("ip", &["netns", "add", &name]);
         run("ip", &["-n", &name, "link", "set", "lo", "up"]);
         fs::create_dir_all(dir.path().join("data")).unwrap();
-        if let Some(room) = settings.room {
+        if let Some(space) = settings.space {
             let data = dir.path().join("data");
-            run("mount", &["-t", "tmpfs", "-o", &format!("size={room}"), "tmpfs", data.to_str().unwrap()]);
+            run("mount", &["-t", "tmpfs", "-o", &format!("size={space}"), "tmpfs", data.to_str().unwrap()]);
         }
         if settings.remote {
             connect(&name);

@@ -180,8 +180,8 @@ async fn an_engine_that_stands_still_is_waited_for() {
 }
 
 #[tokio::test]
-async fn an_engine_without_room_refuses_and_recovers() {
-    let Some(daemon) = Daemon::start("full", Settings { room: Some("48m"), ..Settings::default() }).await
+async fn an_engine_without_space_refuses_and_recovers() {
+    let Some(daemon) = Daemon::start("full", Settings { space: Some("48m"), ..Settings::default() }).await
     else {
         return;
     };

@@ -481,7 +481,7 @@ async fn what_a_job_writes_is_in_memory_while_it_is_short() {
     let Some(memory) = place.memory() else { return crate::skipped(&"/dev/shm is not in memory") };
     let long = "head -c 2000000 /dev/zero | tr '\\0' x";
     let script =
-        format!("printf hunter2; printf err >&2; mkfifo gate; read go < gate; {long}; read go < gate");
+        format!("mkfifo gate; printf hunter2; printf err >&2; read go < gate; {long}; read go < gate");
     let mut limits = Limits::default();
     limits.stdout_bytes = 4_000_000;
     let job = sh(&script).limits(limits).stdin("hunter2, too");

@@ -311,13 +311,13 @@ async fn it_finishes_without_its_owner_and_dies_with_its_supervisor() {
     place.is_left_clean(runtime).await;
 }
 
-/// Returns whether a job has a room that was made ahead.
-fn has_room_made_ahead(place: &Place, id: &JobId) -> bool {
+/// Returns whether a job has a prewarmed sandbox.
+fn has_prewarmed_sandbox(place: &Place, id: &JobId) -> bool {
     place.folder.path().join("jobs").join(id.as_str()).join("room").is_symlink()
 }
 
 #[tokio::test]
-async fn a_series_of_jobs_gets_rooms_that_were_made_ahead() {
+async fn a_series_of_jobs_gets_prewarmed_sandboxes() {
     let Some(place) = Place::new() else { return };
     let runtime = place.runtime();
     let job = |text: &str| {
@@ -333,25 +333,25 @@ async fn a_series_of_jobs_gets_rooms_that_were_made_ahead() {
         let expected = format!("below\ngiven\n{text}it\n");
         assert_eq!(outcome.stdout.text(), expected, "{}", outcome.stderr.text());
         assert!(matches!(&outcome.outputs["out"], Output::Content(_)), "{:?}", outcome.outputs);
-        ahead += u32::from(has_room_made_ahead(&place, &id));
+        ahead += u32::from(has_prewarmed_sandbox(&place, &id));
         runtime.remove(&id).await.unwrap();
     }
-    assert!(ahead > 20, "only {ahead} rooms were made ahead");
-    // Another user needs another room.
+    assert!(ahead > 20, "only {ahead} sandboxes were prewarmed");
+    // Another user needs another sandbox.
     assert_eq!(printed(&runtime, &sh("id -u").user(User::new(7, None))).await, "7\n");
     place.is_left_clean(runtime).await;
 }
 
 #[tokio::test]
-async fn a_room_that_was_made_ahead_dies_with_its_supervisor() {
+async fn a_prewarmed_sandbox_dies_with_its_supervisor() {
     let Some(place) = Place::new() else { return };
     let runtime = place.runtime();
     let lost = id("lost");
-    until("a job gets a room that was made ahead", async || {
+    until("a job gets a prewarmed sandbox", async || {
         runtime.submit(&lost, &sh("setsid env -i sleep 600 & touch here; sleep 600")).await.unwrap();
         let here = place.folder.path().join("jobs/lost/work/here");
         until("it runs", async || here.exists()).await;
-        if has_room_made_ahead(&place, &lost) {
+        if has_prewarmed_sandbox(&place, &lost) {
             return true;
         }
         runtime.cancel(&lost, Duration::ZERO).await.unwrap();
@@ -369,7 +369,7 @@ async fn a_room_that_was_made_ahead_dies_with_its_supervisor() {
 }
 
 #[tokio::test]
-async fn orphans_in_a_room_are_reaped() {
+async fn orphans_in_a_sandbox_are_reaped() {
     let Some(place) = Place::new() else { return };
     let runtime = place.runtime();
     let script = "for i in 1 2 3 4 5 6 7 8; do (sh -c 'sleep 0.05' &) ; done; sleep 0.3; \
@@ -379,7 +379,7 @@ async fn orphans_in_a_room_are_reaped() {
 }
 
 #[tokio::test]
-async fn what_cant_make_a_room_is_said() {
+async fn what_cant_make_a_sandbox_is_said() {
     let Some(place) = Place::new() else { return };
     let error = SandboxRuntime::open(place.options().bwrap("/no/such/bwrap")).unwrap_err();
     let expected =
@@ -414,7 +414,7 @@ const USER: &str = "windlass-test";
 
 /// Windlass mostly runs as an ordinary user, and sandboxes are set up differently then.
 #[test]
-fn whatever_a_job_tries_it_stays_in_the_room_of_an_ordinary_user() {
+fn whatever_a_job_tries_it_stays_in_the_sandbox_of_an_ordinary_user() {
     if store().is_none() || given().is_some() {
         return;
     }
@@ -442,7 +442,7 @@ fn whatever_a_job_tries_it_stays_in_the_room_of_an_ordinary_user() {
         )
         .arg("WINDLASS_REQUIRE_SANDBOX=1")
         .arg(path("tests"))
-        .args(["--exact", "sandbox::whatever_a_job_tries_it_stays_in_its_room"])
+        .args(["--exact", "sandbox::whatever_a_job_tries_it_stays_in_its_sandbox"])
         .current_dir(folder.path())
         .output()
         .unwrap();
@@ -452,10 +452,10 @@ fn whatever_a_job_tries_it_stays_in_the_room_of_an_ordinary_user() {
 }
 
 #[tokio::test]
-async fn whatever_a_job_tries_it_stays_in_its_room() {
+async fn whatever_a_job_tries_it_stays_in_its_sandbox() {
     let Some(place) = Place::new() else { return };
     let runtime = place.runtime();
-    // The result does not depend on the job's user, nor on whether its room was made ahead.
+    // The result does not depend on the job's user, nor on whether its sandbox was prewarmed.
     for user in [None, Some(User::new(0, None))] {
         for _ in 0..4 {
             let mut job = sh("true");
@@ -467,7 +467,7 @@ async fn whatever_a_job_tries_it_stays_in_its_room() {
 }
 
 #[tokio::test]
-async fn what_a_job_leaves_running_in_its_room_is_named() {
+async fn what_a_job_leaves_running_in_its_sandbox_is_named() {
     let Some(place) = Place::new() else { return };
     let runtime = place.runtime();
     let outcome = runtime.run(&id("job"), &sh("setsid sleep 600 & sleep 600 & exit 3")).await.unwrap();

@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    processes::{Asked, kill_all_others, names},
+    processes::{Terminated, kill_all_others, names},
     report::Report,
     spec::Spec,
 };
@@ -110,8 +110,8 @@ fn drain(events: &Receiver<Event>, mut drained: u32) -> bool {
 /// Sends SIGTERM to all processes and waits. Returns `true` when no process is left.
 fn terminate(events: &Receiver<Event>, grace: Duration) -> bool {
     let mut until = Instant::now().checked_add(grace);
-    let mut asked = Asked::default();
-    asked.ask_all();
+    let mut terminated = Terminated::default();
+    terminated.terminate_all();
     loop {
         let look = Instant::now() + LOOK;
         match next(events, Some(until.map_or(look, |until| until.min(look)))) {
@@ -124,7 +124,7 @@ fn terminate(events: &Receiver<Event>, grace: Duration) -> bool {
         if until.is_some_and(|until| until <= Instant::now()) {
             return false;
         }
-        asked.ask_orphans();
+        terminated.terminate_orphans();
     }
 }
 

@@ -10,21 +10,21 @@ use crate::{life::Event, sys};
 
 /// The processes that were sent SIGTERM, by id and name, since an id may be reused.
 #[derive(Default)]
-pub(crate) struct Asked(HashSet<(i32, String)>);
+pub(crate) struct Terminated(HashSet<(i32, String)>);
 
-impl Asked {
+impl Terminated {
     /// Sends SIGTERM to every process that has not received it.
-    pub(crate) fn ask_all(&mut self) {
-        self.ask(|_parent| true);
+    pub(crate) fn terminate_all(&mut self) {
+        self.terminate(|_parent| true);
     }
 
     /// Sends SIGTERM to orphans that have not received it. A process that was started after its parent was
     /// signalled is spared, since it may do the cleanup.
-    pub(crate) fn ask_orphans(&mut self) {
-        self.ask(|parent| parent == Some("1"));
+    pub(crate) fn terminate_orphans(&mut self) {
+        self.terminate(|parent| parent == Some("1"));
     }
 
-    fn ask(&mut self, wanted: impl Fn(Option<&str>) -> bool) {
+    fn terminate(&mut self, wanted: impl Fn(Option<&str>) -> bool) {
         for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
             let Some(pid) = process.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
                 continue;

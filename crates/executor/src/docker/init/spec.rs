@@ -85,7 +85,7 @@ impl Spec {
     /// Parses the record `n`.
     fn limits(&mut self, line: &str) -> io::Result<()> {
         let words: Vec<&str> = line.split(' ').collect();
-        let [timeout, grace, stdout, stderr, spill, fate] = words[..] else {
+        let [timeout, grace, stdout, stderr, spill, on_owner_death] = words[..] else {
             return Err(odd("other numbers"));
         };
         let number = |word: &str| word.parse::<u64>().map_err(io::Error::other);
@@ -93,7 +93,7 @@ impl Spec {
         self.grace = Duration::from_millis(number(grace)?);
         self.keep = [number(stdout)?, number(stderr)?];
         self.spill = number(spill)?;
-        self.must_finish = fate == "finish";
+        self.must_finish = on_owner_death == "finish";
         Ok(())
     }
 }

@@ -38,12 +38,12 @@ pub(crate) fn pump<R: Read + Send + 'static>(
     report: &Report,
     events: &Sender<Event>,
 ) -> Pump<R> {
-    let (room, keep) = (spec.spill.max(keep), usize::try_from(keep.div_ceil(2)).unwrap_or(usize::MAX));
+    let (spill, keep) = (spec.spill.max(keep), usize::try_from(keep.div_ceil(2)).unwrap_or(usize::MAX));
     let (report, events) = (report.clone(), events.clone());
     let (stream, begin) = channel();
     let thread = thread::spawn(move || {
         let Ok(Some(stream)) = Receiver::<Option<R>>::recv(&begin) else { return Tail::default() };
-        let tail = take_all(stream, letter, room, keep, &report);
+        let tail = take_all(stream, letter, spill, keep, &report);
         let _over = events.send(Event::Drained);
         tail
     });
@@ -66,8 +66,8 @@ impl<R> Pump<R> {
     }
 }
 
-/// Reports the first `room` bytes, and keeps the last `keep` of the others.
-fn take_all(mut stream: impl Read, letter: char, room: u64, keep: usize, report: &Report) -> Tail {
+/// Reports the first `spill` bytes, and keeps the last `keep` of the others.
+fn take_all(mut stream: impl Read, letter: char, spill: u64, keep: usize, report: &Report) -> Tail {
     let mut tail = Tail::default();
     let mut chunk = vec![0; PIECE * 4];
     loop {
@@ -77,7 +77,7 @@ fn take_all(mut stream: impl Read, letter: char, room: u64, keep: usize, report:
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(_) => return tail,
         };
-        let fits = usize::try_from(room.saturating_sub(tail.total)).unwrap_or(usize::MAX).min(length);
+        let fits = usize::try_from(spill.saturating_sub(tail.total)).unwrap_or(usize::MAX).min(length);
         tail.total += length as u64;
         for piece in chunk[..fits].chunks(PIECE) {
             report.say_bytes(letter.encode_utf8(&mut [0; 4]), piece);

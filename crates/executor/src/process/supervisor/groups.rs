@@ -16,7 +16,7 @@ use rustix::{
 
 use crate::{
     Bounds, Limits,
-    cgroup::{self, Controller, Entrance, Group, Version, end_all, hand_on},
+    cgroup::{self, Controller, Entrance, Group, Version, delegate, end_all},
     process::{
         groups,
         layout::StateDir,
@@ -29,11 +29,11 @@ const IDLE_LIMITS: usize = 16;
 
 /// The environment of a group's jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Around {
+pub(crate) enum Placement {
     /// The host: the group alone keeps track of the job's processes.
     Host,
-    /// A room, which kills all processes together with its first process.
-    Room,
+    /// A sandbox, which kills all processes together with its first process.
+    Sandbox,
 }
 
 /// The control groups of one supervisor, one for each running job.
@@ -49,7 +49,7 @@ pub(crate) struct Groups {
     made: RefCell<BTreeSet<PathBuf>>,
     idle: RefCell<Vec<Group>>,
     /// Idle groups with limits, each with its limits and its environment.
-    idle_limits: RefCell<Vec<(Bounds, Around, Group)>>,
+    idle_limits: RefCell<Vec<(Bounds, Placement, Group)>>,
     next: Cell<u64>,
     /// Whether the kernel failed to create a child in a group. Then no more tracking groups are used.
     gave_up: Cell<bool>,
@@ -77,21 +77,21 @@ impl Groups {
     ///
     /// # Errors
     /// When its limits can't be enforced.
-    pub(crate) fn of(&self, limits: &Limits, around: Around) -> io::Result<Option<Group>> {
+    pub(crate) fn of(&self, limits: &Limits, placement: Placement) -> io::Result<Option<Group>> {
         let needed = Controller::needed(limits);
         if needed.is_empty() {
-            return Ok(match around {
-                Around::Host => self.idle.borrow_mut().pop().or_else(|| self.tracking()),
-                Around::Room => None,
+            return Ok(match placement {
+                Placement::Host => self.idle.borrow_mut().pop().or_else(|| self.tracking()),
+                Placement::Sandbox => None,
             });
         }
         let (bounds, mut idle) = (bounds(limits), self.idle_limits.borrow_mut());
-        let at = idle.iter().position(|(of, in_what, _)| (*of, *in_what) == (bounds, around));
+        let at = idle.iter().position(|(of, in_what, _)| (*of, *in_what) == (bounds, placement));
         if let Some(at) = at {
             return Ok(Some(idle.swap_remove(at).2));
         }
         drop(idle);
-        self.limiting(limits, &needed, around).map(Some)
+        self.limiting(limits, &needed, placement).map(Some)
     }
 
     fn tracking(&self) -> Option<Group> {
@@ -112,7 +112,12 @@ impl Groups {
         *self.tried.get_or_init(|| group.entrance().is_ok_and(|entrance| lives(&entrance)))
     }
 
-    fn limiting(&self, limits: &Limits, needed: &BTreeSet<Controller>, around: Around) -> io::Result<Group> {
+    fn limiting(
+        &self,
+        limits: &Limits,
+        needed: &BTreeSet<Controller>,
+        placement: Placement,
+    ) -> io::Result<Group> {
         let places = cgroup::places();
         let mut of = BTreeMap::new();
         let mut made: BTreeMap<PathBuf, (PathBuf, Version)> = BTreeMap::new();
@@ -128,7 +133,7 @@ impl Groups {
         }
         let mut folders: BTreeMap<_, _> = made.into_values().collect();
         // One group of version 2 is enough, and a process can be in only one.
-        if around == Around::Host
+        if placement == Placement::Host
             && !folders.values().any(|version| *version == Version::V2)
             && let Some(place) = &places.track
         {
@@ -139,8 +144,8 @@ impl Groups {
             group.remove();
             return Err(io::Error::other("the kernel kills processes that start in a new control group"));
         }
-        // A process that enters a room counts twice for a moment.
-        let besides = u32::from(around == Around::Room);
+        // A process that enters a sandbox counts twice for a moment.
+        let besides = u32::from(placement == Placement::Sandbox);
         if let Err(error) = group.limit(limits, besides, |controller| of.get(&controller).cloned()) {
             group.remove();
             return Err(error);
@@ -163,7 +168,7 @@ impl Groups {
             fs::create_dir(&own)?;
         }
         if version == Version::V2 {
-            hand_on(&own, controllers);
+            delegate(&own, controllers);
         }
         let number = self.next.replace(self.next.get() + 1);
         let folder = own.join(number.to_string());
@@ -172,9 +177,9 @@ impl Groups {
     }
 
     /// Takes an empty group back, and removes it or keeps it for reuse.
-    pub(crate) fn give_back(&self, group: Group, limits: &Limits, around: Around) {
+    pub(crate) fn give_back(&self, group: Group, limits: &Limits, placement: Placement) {
         let is_limiting = !Controller::needed(limits).is_empty();
-        if self.gave_up.get() && !is_limiting || !group.is_as_new() {
+        if self.gave_up.get() && !is_limiting || !group.is_reusable() {
             return group.remove();
         }
         if !is_limiting {
@@ -185,7 +190,7 @@ impl Groups {
             // The group that was idle for longest is evicted.
             idle.remove(0).2.remove();
         }
-        idle.push((bounds(limits), around, group));
+        idle.push((bounds(limits), placement, group));
     }
 
     /// Disables tracking groups.

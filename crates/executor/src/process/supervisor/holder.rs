@@ -1,5 +1,5 @@
-//! The first process of a room: it reports that the room is ready, and keeps the room alive until the
-//! supervisor closes it.
+//! The first process of a sandbox: it reports that the sandbox is ready, and keeps the sandbox alive until
+//! the supervisor closes it.
 //!
 //! It is executed inside the image, which may contain no executable file, so it is self-contained. It is a
 //! program of a few system calls, assembled below, in an executable file (elf(5)) of one segment that exists
@@ -7,9 +7,9 @@
 //!
 //! 1. It makes itself non-dumpable. Jobs run as the same user, and could otherwise access its memory.
 //! 2. It ignores SIGCHLD, so that the kernel reaps the orphans that it inherits as the first process.
-//! 3. It writes a byte to its stdout and closes it: the room is ready.
+//! 3. It writes a byte to its stdout and closes it: the sandbox is ready.
 //! 4. It reads from its stdin until the end, which comes when the supervisor closes the pipe or dies.
-//! 5. It exits. Since it is the first process, the kernel then kills all others in the room.
+//! 5. It exits. Since it is the first process, the kernel then kills all others in the sandbox.
 //!
 //! It has the same system-call filter as jobs: `bwrap` loads the filter before it executes this program.
 
@@ -173,7 +173,8 @@ fn executable(machine: u16, code: &[u8]) -> Vec<u8> {
     file
 }
 
-#[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(test)]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod tests {
     use std::{
         io::Read,

@@ -35,7 +35,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LAST_PAUSE: Duration = Duration::from_millis(20);
 
 /// The main processes of all running jobs.
-pub(crate) type Mains = Rc<RefCell<BTreeSet<i32>>>;
+pub(crate) type MainProcesses = Rc<RefCell<BTreeSet<i32>>>;
 
 /// The processes of one running job.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ pub(crate) struct Members {
     main: i32,
     orphans: Orphans,
     group: Option<Group>,
-    mains: Mains,
+    mains: MainProcesses,
 }
 
 /// The rule that identifies orphaned processes of a job.
@@ -52,12 +52,12 @@ pub(crate) enum Orphans {
     /// The supervisor inherits them, with those of other jobs. Their environment contains the folder of their
     /// job.
     Marked(PathBuf),
-    /// The first process of the job's room inherits them.
+    /// The first process of the job's sandbox inherits them.
     In(i32),
 }
 
 impl Members {
-    pub(crate) fn new(main: i32, orphans: Orphans, group: Option<Group>, mains: Mains) -> Self {
+    pub(crate) fn new(main: i32, orphans: Orphans, group: Option<Group>, mains: MainProcesses) -> Self {
         mains.borrow_mut().insert(main);
         Self { main, orphans, group, mains }
     }
@@ -79,9 +79,9 @@ impl Members {
     /// parent is gone, it is signalled. It was then either started at the moment of the signal, or signalled
     /// before it executed its program. A shell's child loses a signal of that moment.
     pub(crate) async fn leave_by(&self, deadline: impl Fn() -> Option<Instant>) -> bool {
-        let mut asked = HashSet::new();
+        let mut terminated = HashSet::new();
         let mut pause = FIRST_PAUSE;
-        self.ask(&mut asked, |_| true);
+        self.terminate(&mut terminated, |_| true);
         while !self.are_gone() {
             let left =
                 deadline().map_or(pause, |deadline| deadline.saturating_duration_since(Instant::now()));
@@ -90,14 +90,14 @@ impl Members {
             }
             sleep(pause.min(left)).await;
             pause = (pause * 2).min(LAST_PAUSE);
-            self.ask(&mut asked, |process| process.parent == self.adopter());
+            self.terminate(&mut terminated, |process| process.parent == self.adopter());
         }
         true
     }
 
-    fn ask(&self, asked: &mut HashSet<(i32, String)>, whom: impl Fn(&Process) -> bool) {
+    fn terminate(&self, terminated: &mut HashSet<(i32, String)>, whom: impl Fn(&Process) -> bool) {
         for process in self.alive().unwrap_or_default().iter().filter(|process| whom(process)) {
-            if asked.insert((process.pid, process.name.clone())) {
+            if terminated.insert((process.pid, process.name.clone())) {
                 process.signal(Signal::TERM);
             }
         }

@@ -1,24 +1,26 @@
 //! The supervisor: the process whose children are the jobs.
 //!
-//! It has one thread and one loop. Requests of the owner come in on stdin, cancellations by others through a
-//! named pipe, and each job is a task of its own ([`run`]). All its state is in the jobs' folders too, except
-//! the registrations of waiting tasks.
+//! It has one thread and one loop. Requests of the owner come in on stdin, cancellations by others
+//! through a named pipe, and each job is a task of its own ([`run`]). All its state is in the jobs' folders
+//! too, except the registrations of waiting tasks.
 
+mod context;
 mod fork;
 mod groups;
+mod handle;
 mod holder;
+mod launch;
 mod members;
+mod prewarmed;
 mod program;
 mod pump;
 mod reaper;
-mod room;
 mod run;
-mod spares;
+mod sandbox;
 mod spawn;
 
 use std::{
-    cell::{OnceCell, RefCell},
-    collections::HashMap,
+    cell::RefCell,
     fs::{self, File},
     io::{self, Write},
     os::fd::{AsFd, OwnedFd},
@@ -39,21 +41,22 @@ use tokio::{
     signal::unix::{SignalKind, signal},
     sync::{Notify, mpsc, watch},
     task::{LocalSet, spawn_local},
-    time::Instant,
 };
 
 use self::{
+    context::Context,
     groups::Groups,
-    members::Mains,
+    handle::{Handle, JobRequests, Lengths},
+    members::MainProcesses,
+    prewarmed::PrewarmedSandboxes,
     reaper::Reaper,
-    run::{Lengths, Wishes},
-    spares::Spares,
+    sandbox::SandboxFactory,
 };
 use crate::{
     JobId, OnOwnerDeath, Timestamp, confine,
     process::{
+        inspect::{self, FolderState},
         layout::{JobFolder, StateDir},
-        look::{self, Look},
         memory::Memory,
         record::{self, Record},
         wire::{Input, Reply, Request, VERSION, line},
@@ -66,9 +69,6 @@ const REPLIES: usize = 1024;
 
 /// Number of attempts to create the folder for named pipes while other processes remove it.
 const CONTROL_TRIES: u32 = 10;
-
-/// Maximum grace period: a day.
-const LONGEST_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Runs the supervisor until its owner and all its jobs are gone.
 ///
@@ -129,84 +129,44 @@ fn keep_files_from_jobs() -> io::Result<()> {
     }
 }
 
-/// The state that all jobs share.
-#[derive(Debug)]
-pub(crate) struct Context {
-    reaper: Reaper,
-    mains: Mains,
-    jobs: RefCell<HashMap<JobId, Handle>>,
-    /// Notified when a job has ended.
-    over: Notify,
-    replies: mpsc::Sender<Reply>,
-    /// Read buffer, which pumps use one at a time.
-    buffer: RefCell<Vec<u8>>,
-    /// Program of the first process of rooms, created with the first room.
-    holder: OnceCell<OwnedFd>,
-    /// Rooms created in advance.
-    spares: Spares,
-    groups: Groups,
-    /// Storage in memory for short streams of jobs.
-    memory: Memory,
-}
-
-impl Context {
-    /// Returns the program that is the first process of each room.
-    fn holder(&self) -> io::Result<OwnedFd> {
-        if let Some(holder) = self.holder.get() {
-            return holder.try_clone();
-        }
-        let made = holder::file()?;
-        self.holder.get_or_init(|| made).try_clone()
-    }
-
-    /// Sends a reply to the owner, if there still is one.
-    async fn tell(&self, reply: Reply) {
-        let _gone = self.replies.send(reply).await;
-    }
-
-    /// Sends a reply, or drops it if the owner is slow.
-    fn mention(&self, reply: Reply) {
-        let _gone_or_slow = self.replies.try_send(reply);
-    }
-}
-
 struct Supervisor {
     state: StateDir,
     context: Rc<Context>,
 }
 
-/// The view of a running job outside of its task.
-#[derive(Debug)]
-struct Handle {
-    wishes: watch::Sender<Wishes>,
-    lengths: Rc<Lengths>,
-    on_owner_death: OnOwnerDeath,
-    grace: Duration,
-}
-
-type Requests = Lines<BufReader<Receiver>>;
+type RequestLines = Lines<BufReader<Receiver>>;
 
 impl Supervisor {
     async fn run() -> io::Result<()> {
-        let mut owner = requests(Receiver::from_owned_fd(io::stdin().as_fd().try_clone_to_owned()?)?);
+        let mut owner = request_lines(Receiver::from_owned_fd(io::stdin().as_fd().try_clone_to_owned()?)?);
         let state = opened(&mut owner).await?;
         let Control { path, pipe } = Control::open(&state)?;
-        let others = requests(pipe);
+        let others = request_lines(pipe);
         let replies = replies(Sender::from_owned_fd(io::stdout().as_fd().try_clone_to_owned()?)?);
         let reaper = Reaper::default();
         spawn_local(reaper.clone().run(reaper::children()?));
-        let (mains, jobs, over) = (Mains::default(), RefCell::default(), Notify::new());
-        let buffer = RefCell::new(vec![0; pump::CHUNK]);
-        let holder = OnceCell::new();
+        let (mains, jobs, over) = (MainProcesses::default(), RefCell::default(), Notify::new());
+        let buffer = pump::read_buffer();
+        let sandboxes = Rc::new(SandboxFactory::new(reaper.clone()));
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let groups = Groups::new(&state, &name);
-        let spares = Spares::new(&state);
+        let prewarmed = Rc::new(PrewarmedSandboxes::new(&state, sandboxes.clone()));
         let memory = Memory::of(&state);
-        let context =
-            Rc::new(Context { reaper, mains, jobs, over, replies, buffer, holder, spares, groups, memory });
-        context.tell(Reply::Hello { version: VERSION }).await;
+        let context = Rc::new(Context {
+            reaper,
+            mains,
+            jobs,
+            over,
+            replies,
+            buffer,
+            sandboxes,
+            prewarmed,
+            groups,
+            memory,
+        });
+        context.send(Reply::Hello { version: VERSION }).await;
         let served = Self { state: state.clone(), context: context.clone() }.serve(owner, others).await;
-        context.spares.close().await;
+        context.prewarmed.close().await;
         context.groups.close();
         put_on_disk(&state, &context.memory);
         // The last supervisor removes the folders.
@@ -215,7 +175,7 @@ impl Supervisor {
         served
     }
 
-    async fn serve(self, mut owner: Requests, mut others: Requests) -> io::Result<()> {
+    async fn serve(self, mut owner: RequestLines, mut others: RequestLines) -> io::Result<()> {
         let mut terminated = signal(SignalKind::terminate())?;
         let mut orphaned = false;
         while !orphaned || !self.context.jobs.borrow().is_empty() {
@@ -252,20 +212,21 @@ impl Supervisor {
     }
 
     async fn start(&self, id: JobId, staged: &str, stdin: Option<Input>) {
-        let (wishes, receiver) = watch::channel(Wishes::default());
+        let (requests, receiver) = watch::channel(JobRequests::default());
         match self.place(&id, staged) {
             Ok((folder, record, lock)) => {
                 let Record { job: record, end_at, .. } = record;
                 let lengths = Rc::new(Lengths::default());
                 let handle = Handle {
-                    wishes,
+                    requests,
                     lengths: lengths.clone(),
                     on_owner_death: record.on_owner_death,
                     grace: record.limits.grace,
                 };
                 self.context.jobs.borrow_mut().insert(id.clone(), handle);
                 let context = self.context.clone();
-                let job = run::Job { id, folder, record, end_at, stdin, wishes: receiver, lengths, context };
+                let job =
+                    run::Job { id, folder, record, end_at, stdin, requests: receiver, lengths, context };
                 spawn_local(job.run(lock));
             }
             Err(error) => self.refuse(id, staged, &error).await,
@@ -294,7 +255,7 @@ impl Supervisor {
             io::ErrorKind::AlreadyExists => Reply::Exists { id },
             _ => Reply::Refused { id, why: error.to_string() },
         };
-        self.context.tell(reply).await;
+        self.context.send(reply).await;
     }
 
     fn cancel(&self, id: &JobId, grace: Duration) {
@@ -305,10 +266,10 @@ impl Supervisor {
 
     fn watch(&self, id: &JobId) {
         if let Some(job) = self.context.jobs.borrow().get(id) {
-            job.wishes.send_modify(|wishes| wishes.watched = true);
+            job.requests.send_modify(|requests| requests.watched = true);
             // Earlier output is reported now, since it was not reported while nobody watched.
             for (stream, length) in job.lengths.seen() {
-                self.context.mention(Reply::Output { id: id.clone(), stream, at: Timestamp::now(), length });
+                self.context.try_send(Reply::Output { id: id.clone(), stream, at: Timestamp::now(), length });
             }
         }
     }
@@ -320,20 +281,10 @@ impl Supervisor {
     }
 }
 
-impl Handle {
-    /// Requests the end of the job; of several requests the earliest deadline counts.
-    fn cancel(&self, grace: Duration) {
-        let until = Instant::now() + grace.min(LONGEST_GRACE);
-        self.wishes.send_modify(|wishes| {
-            wishes.cancel = Some(wishes.cancel.map_or(until, |wish| wish.min(until)));
-        });
-    }
-}
-
 /// Moves the output of ended jobs from memory to disk, since the host may be about to shut down.
 fn put_on_disk(state: &StateDir, memory: &Memory) {
     for folder in state.jobs().unwrap_or_default().iter().map(|id| state.job(id)) {
-        if matches!(look::look(&folder), Ok(Look::Ended(_))) {
+        if matches!(inspect::inspect(&folder), Ok(FolderState::Ended(_))) {
             let _stays_where_it_is = Memory::settle(&folder);
         }
     }
@@ -341,7 +292,7 @@ fn put_on_disk(state: &StateDir, memory: &Memory) {
 }
 
 /// Reads the folder of the jobs from the owner's first request.
-async fn opened(owner: &mut Requests) -> io::Result<StateDir> {
+async fn opened(owner: &mut RequestLines) -> io::Result<StateDir> {
     let first = owner.next_line().await?.unwrap_or_default();
     match serde_json::from_str(&first) {
         Ok(Request::Open { state }) => Ok(StateDir::new(state)),
@@ -349,7 +300,7 @@ async fn opened(owner: &mut Requests) -> io::Result<StateDir> {
     }
 }
 
-fn requests(pipe: Receiver) -> Requests {
+fn request_lines(pipe: Receiver) -> RequestLines {
     BufReader::new(pipe).lines()
 }
 

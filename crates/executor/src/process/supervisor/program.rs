@@ -11,9 +11,9 @@ use rustix::fs::{Access, CWD, FileType, Mode, OFlags, ResolveFlags, access, open
 
 use crate::{
     StartFailure,
-    process::{layout::JobFolder, record::JobRecord, supervisor::room::Room},
+    bwrap::plan::WORK,
+    process::{layout::JobFolder, record::JobRecord, supervisor::sandbox::Sandbox},
     refusal::{Found, Refusal, refusal},
-    sandbox::plan::WORK,
 };
 
 /// The file system in the view of a job.
@@ -25,10 +25,10 @@ pub(crate) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    pub(crate) fn of(folder: &JobFolder, room: Option<&'a Room>) -> Self {
-        match room {
+    pub(crate) fn of(folder: &JobFolder, sandbox: Option<&'a Sandbox>) -> Self {
+        match sandbox {
             None => Self { work: folder.work(), root: None },
-            Some(room) => Self { work: PathBuf::from(WORK), root: Some(&room.root) },
+            Some(sandbox) => Self { work: PathBuf::from(WORK), root: Some(&sandbox.root) },
         }
     }
 
@@ -59,7 +59,7 @@ impl<'a> View<'a> {
     fn may_be_run(&self, path: &Path) -> bool {
         match self.root {
             None => access(self.work.join(path), Access::EXEC_OK).is_ok(),
-            // In a room, all files belong to the job's user, so the owner's permission counts.
+            // In a sandbox, all files belong to the job's user, so the owner's permission counts.
             Some(_) => self.mode(path).is_some_and(|mode| mode & 0o100 != 0),
         }
     }

@@ -2,6 +2,7 @@
 //! bytes, and keeps the last ones in a buffer.
 
 use std::{
+    cell::RefCell,
     collections::VecDeque,
     fs::File,
     io::{self, ErrorKind, Write},
@@ -17,20 +18,27 @@ use crate::{
     Stream,
     process::{
         layout::JobFolder,
-        memory::{FITS, Kept, Memory},
+        memory::{FITS, Memory, MemoryFile},
         record::create,
-        supervisor::Context,
     },
 };
 
 /// Capacity of a pipe in bytes.
-pub(crate) const CHUNK: usize = 64 * 1024;
+const CHUNK: usize = 64 * 1024;
 
 /// Maximum time that other processes may hold a stream open after the main process has ended.
 const DRAIN: Duration = Duration::from_millis(250);
 
 /// Maximum bytes of a stream that the reply to the owner includes, which saves the owner a disk read.
 const SHORT: usize = 4 * 1024;
+
+/// The buffer for one read of a pipe, which pumps use one at a time.
+pub(crate) type ReadBuffer = Rc<RefCell<Vec<u8>>>;
+
+/// Allocates a read buffer.
+pub(crate) fn read_buffer() -> ReadBuffer {
+    Rc::new(RefCell::new(vec![0; CHUNK]))
+}
 
 /// The result of a stream that has ended.
 #[derive(Debug, Default)]
@@ -74,7 +82,7 @@ impl Pump {
         mut self,
         pipe: Receiver,
         ended: oneshot::Receiver<()>,
-        context: Rc<Context>,
+        buffer: ReadBuffer,
         mut seen: impl FnMut(u64),
     ) -> Pumped {
         let mut over = pin!(async {
@@ -87,7 +95,7 @@ impl Pump {
                 () = &mut over => break,
                 _ = pipe.readable() => {}
             }
-            let mut chunk = context.buffer.borrow_mut();
+            let mut chunk = buffer.borrow_mut();
             match pipe.try_read(&mut chunk) {
                 Ok(0) => break,
                 Ok(length) => {
@@ -135,8 +143,8 @@ struct Spill {
 impl Spill {
     /// Stores as much as the limit allows, and returns the rest.
     fn take<'a>(&mut self, chunk: &'a [u8]) -> &'a [u8] {
-        let room = usize::try_from(self.limit - self.stored).unwrap_or(usize::MAX);
-        let (fits, rest) = chunk.split_at(room.min(chunk.len()));
+        let space = usize::try_from(self.limit - self.stored).unwrap_or(usize::MAX);
+        let (fits, rest) = chunk.split_at(space.min(chunk.len()));
         if fits.is_empty() {
             return rest;
         }
@@ -151,16 +159,16 @@ impl Spill {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.file.is_none() {
             self.file = Some(match self.memory.create(&self.path) {
-                Some(kept) => Store::Memory(kept),
+                Some(file) => Store::Memory(file),
                 None => Store::Disk(create(&self.path, 0o600)?),
             });
         }
-        if let Some(Store::Memory(kept)) = &mut self.file {
+        if let Some(Store::Memory(file)) = &mut self.file {
             let fits = self.stored + bytes.len() as u64 <= FITS;
-            if fits && kept.file.write_all(bytes).is_ok() {
+            if fits && file.file.write_all(bytes).is_ok() {
                 return Ok(());
             }
-            let disk = kept.move_to_disk(&self.path, self.stored)?;
+            let disk = file.move_to_disk(&self.path, self.stored)?;
             self.file = Some(Store::Disk(disk));
         }
         match &mut self.file {
@@ -172,7 +180,7 @@ impl Spill {
     /// Truncates the file to the last complete piece. A full disk acts like the other limit.
     fn close(&mut self) {
         self.limit = self.stored;
-        if let Some(Store::Memory(Kept { file, .. }) | Store::Disk(file)) = self.file.take() {
+        if let Some(Store::Memory(MemoryFile { file, .. }) | Store::Disk(file)) = self.file.take() {
             let _still_full = file.set_len(self.stored);
         }
     }
@@ -181,6 +189,6 @@ impl Spill {
 /// The location of the file.
 #[derive(Debug)]
 enum Store {
-    Memory(Kept),
+    Memory(MemoryFile),
     Disk(File),
 }

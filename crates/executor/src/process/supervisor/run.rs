@@ -1,6 +1,6 @@
 //! The life of one job, from its start to its written outcome.
 
-use std::{cell::Cell, io, os::fd::OwnedFd, rc::Rc, time::Duration};
+use std::{io, os::fd::OwnedFd, rc::Rc, time::Duration};
 
 use rustix::process::WaitStatus;
 use tokio::{
@@ -12,22 +12,22 @@ use tokio::{
 
 use crate::{
     End, JobId, OnOwnerDeath, StartFailure, Stream, Timestamp,
+    bwrap::plan::SandboxPlan,
     outcome::Version,
     process::{
         layout::JobFolder,
         record::{Ending, JobRecord},
         supervisor::{
-            Context,
-            groups::Around,
+            context::Context,
+            groups::Placement,
+            handle::{JobRequests, Lengths},
             members::{Members, Orphans},
             pump::{Pump, Pumped},
-            room::{Room, Site},
-            spares::Spares,
+            sandbox::{Sandbox, SandboxFolders},
             spawn::{self, Started},
         },
         wire::{Input, Reply, Written},
     },
-    sandbox::plan::RoomPlan,
 };
 
 /// Number of attempts, one per second, to write an outcome to a full disk.
@@ -36,37 +36,6 @@ const WRITE_TRIES: u32 = 60;
 /// The reason why an outcome can't be stored.
 const REMOVED: &str = "it removed its own folder, which holds its result: a job may write to its working folder and to \
                        TMPDIR, and nowhere above them";
-
-/// The requests to a running job.
-#[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Wishes {
-    /// Deadline until which the job may end by itself.
-    pub(crate) cancel: Option<Instant>,
-    /// Whether an owner watches the output.
-    pub(crate) watched: bool,
-}
-
-/// The number of bytes written to each stream so far.
-#[derive(Debug, Default)]
-pub(crate) struct Lengths {
-    stdout: Cell<u64>,
-    stderr: Cell<u64>,
-}
-
-impl Lengths {
-    fn of(&self, stream: Stream) -> &Cell<u64> {
-        match stream {
-            Stream::Stdout => &self.stdout,
-            Stream::Stderr => &self.stderr,
-        }
-    }
-
-    /// Lists the streams with output, and their lengths.
-    pub(crate) fn seen(&self) -> impl Iterator<Item = (Stream, u64)> {
-        let all = [Stream::Stdout, Stream::Stderr].map(|stream| (stream, self.of(stream).get()));
-        all.into_iter().filter(|(_, length)| *length > 0)
-    }
-}
 
 /// A job that is in place and ready to start.
 #[derive(Debug)]
@@ -78,7 +47,7 @@ pub(crate) struct Job {
     pub(crate) end_at: u64,
     /// Standard input, unless it is in the folder.
     pub(crate) stdin: Option<Input>,
-    pub(crate) wishes: watch::Receiver<Wishes>,
+    pub(crate) requests: watch::Receiver<JobRequests>,
     pub(crate) lengths: Rc<Lengths>,
     pub(crate) context: Rc<Context>,
 }
@@ -89,9 +58,10 @@ impl Job {
     pub(crate) async fn run(mut self, lock: OwnedFd) {
         let started = self.start().await;
         let at = started.as_ref().ok().map(|running| running.started);
-        self.context.tell(Reply::Accepted { id: self.id.clone(), at }).await;
-        if let (Some(plan), Some(_)) = (&self.record.room, at) {
-            Spares::expect_more(&self.context, plan);
+        self.context.send(Reply::Accepted { id: self.id.clone(), at }).await;
+        if let (Some(plan), Some(_)) = (&self.record.sandbox, at) {
+            let running = self.context.jobs.borrow().len();
+            self.context.prewarmed.expect_more(plan, running);
         }
         let (ending, written) = match started {
             Ok(running) => running.end(&mut self).await,
@@ -104,46 +74,46 @@ impl Job {
         // Removed before the reply, since the owner may reuse the id at once.
         self.context.jobs.borrow_mut().remove(&self.id);
         self.context.over.notify_one();
-        self.context.tell(Reply::Ended { id: self.id, ending, written }).await;
+        self.context.send(Reply::Ended { id: self.id, ending, written }).await;
     }
 
     async fn start(&mut self) -> Result<Running, StartFailure> {
         let input = self.stdin.take().map(|Input(bytes)| bytes);
-        let room = match &self.record.room {
-            Some(plan) => Some(self.room(plan).await?),
+        let sandbox = match &self.record.sandbox {
+            Some(plan) => Some(self.sandbox(plan).await?),
             None => None,
         };
         let (limits, groups) = (&self.record.limits, &self.context.groups);
-        let around = if room.is_some() { Around::Room } else { Around::Host };
-        let mut group = groups.of(limits, around);
+        let placement = if sandbox.is_some() { Placement::Sandbox } else { Placement::Host };
+        let mut group = groups.of(limits, placement);
         let started = match &mut group {
             Ok(group) => {
-                spawn::start(&self.folder, &self.record, input, room.as_ref(), group, &self.context).await
+                spawn::start(&self.folder, &self.record, input, sandbox.as_ref(), group, groups).await
             }
             Err(error) => Err(StartFailure::Other(format!("its limits can't be enforced: {error}"))),
         };
         let group = group.ok().flatten();
-        let (Started { pid, stdout, stderr }, room) = match (started, room) {
-            (Ok(started), room) => (started, room),
-            (Err(failure), room) => {
-                if let Some(room) = room {
-                    room.close().await;
+        let (Started { pid, stdout, stderr }, sandbox) = match (started, sandbox) {
+            (Ok(started), sandbox) => (started, sandbox),
+            (Err(failure), sandbox) => {
+                if let Some(sandbox) = sandbox {
+                    sandbox.close().await;
                 }
                 if let Some(group) = group {
-                    groups.give_back(group, limits, around);
+                    groups.give_back(group, limits, placement);
                 }
                 return Err(failure);
             }
         };
-        let orphans = match &room {
-            Some(room) => Orphans::In(room.first),
+        let orphans = match &sandbox {
+            Some(sandbox) => Orphans::In(sandbox.first),
             None => Orphans::Marked(self.folder.path().to_owned()),
         };
         let running = Running {
             started: Timestamp::now(),
             status: self.context.reaper.status_of(pid),
             members: Members::new(pid, orphans, group, self.context.mains.clone()),
-            room,
+            sandbox,
             pumps: None,
         };
         match self.pumps(stdout, stderr) {
@@ -155,15 +125,15 @@ impl Job {
         }
     }
 
-    /// Takes a room created in advance, or creates one.
-    async fn room(&self, plan: &RoomPlan) -> Result<Room, StartFailure> {
-        let taken = self.context.spares.take(plan, &self.folder);
+    /// Takes a prewarmed sandbox, or creates one.
+    async fn sandbox(&self, plan: &SandboxPlan) -> Result<Sandbox, StartFailure> {
+        let taken = self.context.prewarmed.take(plan, &self.folder);
         let moved = |error: io::Error| StartFailure::Other(format!("its files can't be moved: {error}"));
-        if let Some(room) = taken.map_err(moved)? {
-            return Ok(room);
+        if let Some(sandbox) = taken.map_err(moved)? {
+            return Ok(sandbox);
         }
-        let site = Site { work: &self.folder.work(), mark: self.folder.path() };
-        Room::make(plan, site, &self.context).await
+        let folders = SandboxFolders { work: &self.folder.work(), mark: self.folder.path() };
+        self.context.sandboxes.make(plan, folders).await
     }
 
     fn pumps(&self, stdout: OwnedFd, stderr: OwnedFd) -> io::Result<[Pumping; 2]> {
@@ -178,12 +148,12 @@ impl Job {
         let keep = usize::try_from(keep.div_ceil(2)).unwrap_or(usize::MAX);
         let pump = Pump::new(&self.folder, stream, spill_bytes, keep, self.context.memory.clone());
         let (ended, has_ended) = oneshot::channel();
-        let (id, wishes, context) = (self.id.clone(), self.wishes.clone(), self.context.clone());
+        let (id, requests, context) = (self.id.clone(), self.requests.clone(), self.context.clone());
         let lengths = self.lengths.clone();
-        let pumped = spawn_local(pump.run(pipe, has_ended, self.context.clone(), move |length| {
+        let pumped = spawn_local(pump.run(pipe, has_ended, self.context.buffer.clone(), move |length| {
             lengths.of(stream).set(length);
-            if wishes.borrow().watched {
-                context.mention(Reply::Output { id: id.clone(), stream, at: Timestamp::now(), length });
+            if requests.borrow().watched {
+                context.try_send(Reply::Output { id: id.clone(), stream, at: Timestamp::now(), length });
             }
         }));
         Pumping { ended, pumped }
@@ -213,7 +183,7 @@ struct Running {
     started: Timestamp,
     status: oneshot::Receiver<WaitStatus>,
     members: Members,
-    room: Option<Room>,
+    sandbox: Option<Sandbox>,
     /// Pumps of stdout and stderr.
     pumps: Option<[Pumping; 2]>,
 }
@@ -253,41 +223,41 @@ impl Running {
 
     /// Kills all remaining processes, and returns their names.
     async fn clear(self, job: &Job) -> Vec<String> {
-        let around = if self.room.is_some() { Around::Room } else { Around::Host };
-        let left = match self.room {
-            // The empty room is closed in the background.
-            Some(room) if room.is_empty() => {
-                drop(spawn_local(room.close()));
+        let placement = if self.sandbox.is_some() { Placement::Sandbox } else { Placement::Host };
+        let left = match self.sandbox {
+            // The empty sandbox is closed in the background.
+            Some(sandbox) if sandbox.is_empty() => {
+                drop(spawn_local(sandbox.close()));
                 Vec::new()
             }
-            // The kernel kills all processes of the room.
-            Some(room) => {
+            // The kernel kills all processes of the sandbox.
+            Some(sandbox) => {
                 let left = self.members.names();
-                room.close().await;
+                sandbox.close().await;
                 left
             }
             None => self.members.kill().await,
         };
         if let Some(group) = self.members.into_group() {
-            job.context.groups.give_back(group, &job.record.limits, around);
+            job.context.groups.give_back(group, &job.record.limits, placement);
         }
         left
     }
 
     /// Waits for the end of the main process, and ends it at its time limit or on request.
     async fn main_end(&mut self, job: &mut Job) -> End {
-        let Job { record, wishes, .. } = job;
+        let Job { record, requests, .. } = job;
         let end = tokio::select! {
             biased;
             status = &mut self.status => return natural(status.ok()),
             () = sleep(record.limits.timeout) => End::TimedOut,
-            () = cancelled(wishes) => End::Cancelled,
+            () = cancelled(requests) => End::Cancelled,
         };
         let own = match end {
             End::TimedOut => Instant::now().checked_add(record.limits.grace),
             _ => None,
         };
-        let patience = || own.into_iter().chain(wishes.borrow().cancel).min();
+        let patience = || own.into_iter().chain(requests.borrow().cancel).min();
         if !self.members.leave_by(patience).await {
             self.members.kill().await;
         }
@@ -304,8 +274,8 @@ async fn drained(pumps: Option<[Pumping; 2]>) -> [Pumped; 2] {
     [stdout.pumped.await.unwrap_or_default(), stderr.pumped.await.unwrap_or_default()]
 }
 
-async fn cancelled(wishes: &mut watch::Receiver<Wishes>) {
-    if wishes.wait_for(|wishes| wishes.cancel.is_some()).await.is_err() {
+async fn cancelled(requests: &mut watch::Receiver<JobRequests>) {
+    if requests.wait_for(|requests| requests.cancel.is_some()).await.is_err() {
         // The sender is gone, so no request can arrive any more.
         std::future::pending::<()>().await;
     }

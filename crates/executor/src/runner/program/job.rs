@@ -31,7 +31,7 @@ pub(crate) trait Sink {
     fn take(&mut self, stream: usize, bytes: &[u8]);
 
     /// Returns whether the sink accepts more. If not, the job blocks.
-    fn has_room(&self) -> bool;
+    fn has_space(&self) -> bool;
 }
 
 /// A job that runs or is ending.
@@ -62,14 +62,14 @@ struct Stream {
 }
 
 /// The results of a job after all its processes are gone.
-pub(crate) struct Remains {
+pub(crate) struct JobResults {
     pub(crate) ending: Ending,
     pub(crate) tails: [Vec<u8>; 2],
     /// The found output files, in the order of the request.
     pub(crate) files: Vec<Option<File>>,
 }
 
-impl Remains {
+impl JobResults {
     /// Returns the results of a job that never ran.
     pub(crate) fn unstarted(spec: &Spec, how: How) -> Self {
         let outputs = spec.outputs.iter().map(|_| OutputState::Missing).collect();
@@ -91,7 +91,7 @@ pub(crate) fn from_now(milliseconds: u64) -> Instant {
 
 impl Job {
     /// Starts a job whose files are in place; `stdin` is its standard input, if it has any.
-    pub(crate) fn start(spec: Spec, folders: Folders, stdin: Option<File>) -> Result<Self, Remains> {
+    pub(crate) fn start(spec: Spec, folders: Folders, stdin: Option<File>) -> Result<Self, JobResults> {
         // Counted first: a job may run out of memory before this process is scheduled again.
         let ooms = ooms();
         match Self::try_start(&spec, &folders, stdin) {
@@ -116,10 +116,10 @@ impl Job {
                 })
             }
             Err(how) => {
-                let mut remains = Remains::unstarted(&spec, how);
+                let mut results = JobResults::unstarted(&spec, how);
                 // A requested output may be one of the placed files.
-                (remains.ending.outputs, remains.files) = outputs(&spec, &folders);
-                Err(remains)
+                (results.ending.outputs, results.files) = outputs(&spec, &folders);
+                Err(results)
             }
         }
     }
@@ -199,7 +199,7 @@ impl Job {
             self.patience = Some(from_now(self.spec.grace_ms));
         }
         if let Some(patience) = self.patience {
-            let gone = Instant::now() < patience && self.processes.ask(others);
+            let gone = Instant::now() < patience && self.processes.terminate(others);
             let killed = Instant::now() >= patience && self.processes.kill(others);
             if !gone && !killed {
                 return false;
@@ -220,7 +220,7 @@ impl Job {
     }
 
     /// Collects the results.
-    pub(crate) fn remains(self) -> Remains {
+    pub(crate) fn results(self) -> JobResults {
         let (outputs, files) = outputs(&self.spec, &self.folders);
         let how = self.forced.unwrap_or_else(|| natural(self.status.unwrap_or(0), ooms() > self.ooms));
         let [out, err] = self.streams;
@@ -231,7 +231,7 @@ impl Job {
             totals: [out.total, err.total],
             outputs,
         };
-        Remains { ending, tails: [out.tail.into(), err.tail.into()], files }
+        JobResults { ending, tails: [out.tail.into(), err.tail.into()], files }
     }
 }
 
@@ -250,8 +250,8 @@ impl Stream {
             Ok(length) => {
                 let bytes = &buffer[..length];
                 self.total += length as u64;
-                let room = usize::try_from(self.spill - self.passed).unwrap_or(usize::MAX);
-                let (fits, rest) = bytes.split_at(room.min(length));
+                let space = usize::try_from(self.spill - self.passed).unwrap_or(usize::MAX);
+                let (fits, rest) = bytes.split_at(space.min(length));
                 if !fits.is_empty() {
                     self.passed += fits.len() as u64;
                     pass(fits);

@@ -32,7 +32,7 @@ struct Process {
 pub(crate) struct Processes {
     main: i32,
     mark: String,
-    asked: HashSet<(i32, String)>,
+    terminated: HashSet<(i32, String)>,
     killing_since: Option<Instant>,
     look_at: Instant,
     pause: Duration,
@@ -52,7 +52,7 @@ impl Processes {
         Self {
             main,
             mark: format!("WINDLASS_JOB={mark}"),
-            asked: HashSet::new(),
+            terminated: HashSet::new(),
             killing_since: None,
             look_at: Instant::now(),
             pause: FIRST_PAUSE,
@@ -69,14 +69,14 @@ impl Processes {
     ///
     /// A process that was started after the first signal is not signalled: it may do the cleanup of its
     /// parent. Once its parent is gone it is signalled too.
-    pub(crate) fn ask(&mut self, others: Others<'_>) -> bool {
+    pub(crate) fn terminate(&mut self, others: Others<'_>) -> bool {
         if others.childless {
             return true;
         }
         let alive = self.alive(others);
-        let first = self.asked.is_empty();
+        let first = self.terminated.is_empty();
         for process in alive.iter().filter(|process| first || process.parent == me()) {
-            if self.asked.insert((process.pid, process.name.clone())) {
+            if self.terminated.insert((process.pid, process.name.clone())) {
                 sys::send(process.pid, sys::SIGTERM);
             }
         }

@@ -16,7 +16,7 @@ use std::{
 
 use crate::{
     files::{self, Folders},
-    job::{Job, Remains, Sink, from_now},
+    job::{Job, JobResults, Sink, from_now},
     processes::Others,
     protocol::{CHUNK, Frames, How, OutputState, Reply, Request, Spec, VERSION},
     sys::{self, POLLIN, POLLOUT, PollFd},
@@ -85,7 +85,7 @@ struct Filling {
 
 /// A job whose results are not fully sent yet.
 struct Delivering {
-    remains: Remains,
+    results: JobResults,
     folders: Folders,
     stream: usize,
     sent: usize,
@@ -142,7 +142,7 @@ impl Sink for ToOwner<'_> {
         self.out.say(&Reply::Output { job: self.job, stream, bytes: bytes.to_vec() });
     }
 
-    fn has_room(&self) -> bool {
+    fn has_space(&self) -> bool {
         self.out.len() < ENOUGH
     }
 }
@@ -198,17 +198,17 @@ impl Runner {
     }
 
     fn watched(&self, signals: i32) -> (Vec<PollFd>, Vec<(u32, usize)>) {
-        let room = self.out.len() < ENOUGH;
+        let has_space = self.out.len() < ENOUGH;
         let poll = |fd, events| PollFd { fd, events, revents: 0 };
         let mut fds = vec![
-            poll(if room { 0 } else { -1 }, POLLIN),
+            poll(if has_space { 0 } else { -1 }, POLLIN),
             poll(if self.out.len() > 0 { 1 } else { -1 }, POLLOUT),
             poll(signals, POLLIN),
         ];
         let mut pipes = Vec::new();
         for (job, phase) in &self.jobs {
             if let Phase::Running(running) = phase
-                && room
+                && has_space
             {
                 for (stream, fd) in running.pipes() {
                     fds.push(poll(fd, POLLIN));
@@ -320,9 +320,9 @@ impl Runner {
         let Some(Phase::Filling(filling)) = self.jobs.remove(&number) else { return };
         let Filling { spec, folders, stdin, failed, cancelled, .. } = filling;
         let started = if let Some(why) = failed {
-            Err(Remains::unstarted(&spec, How::NotStarted(why)))
+            Err(JobResults::unstarted(&spec, How::NotStarted(why)))
         } else if cancelled {
-            Err(Remains::unstarted(&spec, How::Cancelled))
+            Err(JobResults::unstarted(&spec, How::Cancelled))
         } else {
             Job::start(*spec, folders.clone(), stdin)
         };
@@ -332,7 +332,7 @@ impl Runner {
                 self.out.say(&Reply::Started { job: number, at_ms: job.started() });
                 Phase::Running(Box::new(job))
             }
-            Err(remains) => Phase::Delivering(Delivering::new(remains, folders)),
+            Err(results) => Phase::Delivering(Delivering::new(results, folders)),
         };
         self.jobs.insert(number, phase);
     }
@@ -383,7 +383,7 @@ impl Runner {
             }
             let Some(Phase::Running(job)) = self.jobs.remove(&number) else { return None };
             let folders = job.folders().clone();
-            self.jobs.insert(number, Phase::Delivering(Delivering::new(job.remains(), folders)));
+            self.jobs.insert(number, Phase::Delivering(Delivering::new(job.results(), folders)));
         }
         let Some(Phase::Delivering(delivering)) = self.jobs.get_mut(&number) else { return None };
         if !delivering.deliver(number, &mut self.out) {
@@ -481,13 +481,13 @@ impl Filling {
 }
 
 impl Delivering {
-    fn new(remains: Remains, folders: Folders) -> Self {
-        Self { remains, folders, stream: 0, sent: 0, file: 0 }
+    fn new(results: JobResults, folders: Folders) -> Self {
+        Self { results, folders, stream: 0, sent: 0, file: 0 }
     }
 
     /// Sends as much as fits into the buffer. Returns whether everything was sent.
     fn deliver(&mut self, job: u32, out: &mut Out) -> bool {
-        while let Some(tail) = self.remains.tails.get(self.stream) {
+        while let Some(tail) = self.results.tails.get(self.stream) {
             let piece = &tail[self.sent..tail.len().min(self.sent + CHUNK)];
             if piece.is_empty() {
                 (self.stream, self.sent) = (self.stream + 1, 0);
@@ -500,16 +500,16 @@ impl Delivering {
             out.say(&Reply::Tail { job, stream, bytes: piece.to_vec() });
             self.sent += piece.len();
         }
-        while let Some(file) = self.remains.files.get_mut(self.file) {
+        while let Some(file) = self.results.files.get_mut(self.file) {
             if out.len() >= ENOUGH {
                 return false;
             }
-            let state = &mut self.remains.ending.outputs[self.file];
+            let state = &mut self.results.ending.outputs[self.file];
             if !send_piece(job, self.file, file, state, out) {
                 self.file += 1;
             }
         }
-        let ending = Box::new(self.remains.ending.clone());
+        let ending = Box::new(self.results.ending.clone());
         out.say(&Reply::Ended { job, ending });
         true
     }

@@ -14,7 +14,7 @@ use tokio::{
 
 use super::{
     carrier::{Carrier, Shape, StartError},
-    line::{BEAT, Line},
+    connection::{BEAT, RunnerConnection},
 };
 use crate::RuntimeError;
 
@@ -26,11 +26,11 @@ const JOBS: u32 = 500;
 const CLOSE_LIMIT: Duration = Duration::from_secs(30);
 
 /// The containers of one pool.
-pub(crate) struct Berths {
+pub(crate) struct Slots {
     carrier: Arc<dyn Carrier>,
     kind: String,
     /// One permit for each container that may exist.
-    room: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     size: usize,
     state: Mutex<State>,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Berths {
 #[derive(Default)]
 struct State {
     /// Idle containers, the one used last at the end.
-    idle: VecDeque<(Shape, Line)>,
+    idle: VecDeque<(Shape, RunnerConnection)>,
     /// Number of containers: in use, idle, starting or ending.
     there: usize,
     reaped: bool,
@@ -47,16 +47,16 @@ struct State {
 }
 
 /// A container in use by one job.
-pub(crate) struct Berth {
-    pub(crate) line: Line,
+pub(crate) struct Slot {
+    pub(crate) connection: RunnerConnection,
     shape: Shape,
-    _room: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
-impl Berths {
+impl Slots {
     pub(crate) fn new(carrier: Arc<dyn Carrier>, kind: &str, size: usize) -> Self {
-        let room = Arc::new(Semaphore::new(size));
-        Self { carrier, kind: kind.to_owned(), room, size, state: Mutex::default() }
+        let permits = Arc::new(Semaphore::new(size));
+        Self { carrier, kind: kind.to_owned(), permits, size, state: Mutex::default() }
     }
 
     pub(crate) fn carrier(&self) -> &dyn Carrier {
@@ -77,17 +77,17 @@ impl Berths {
     }
 
     /// Waits for a permit for one more container in use. Waiters are served first come, first served.
-    pub(crate) async fn room(&self) -> Result<OwnedSemaphorePermit, RuntimeError> {
-        self.room.clone().acquire_owned().await.map_err(|_| self.unavailable("the pool is closed"))
+    pub(crate) async fn permit(&self) -> Result<OwnedSemaphorePermit, RuntimeError> {
+        self.permits.clone().acquire_owned().await.map_err(|_| self.unavailable("the pool is closed"))
     }
 
     /// Takes an idle container of this shape, or starts one. The caller must await it to its end; otherwise a
     /// starting container is leaked.
     pub(crate) async fn take(
         self: Arc<Self>,
-        room: OwnedSemaphorePermit,
+        permit: OwnedSemaphorePermit,
         shape: Shape,
-    ) -> Result<Berth, StartError> {
+    ) -> Result<Slot, StartError> {
         let (found, evicted) = {
             let mut state = self.state();
             let found =
@@ -100,22 +100,22 @@ impl Berths {
             }
             (found, evicted)
         };
-        if let Some((_, line)) = evicted {
-            self.retire(line);
+        if let Some((_, connection)) = evicted {
+            self.retire(connection);
         }
-        let line = match found {
-            Some((_, line)) => line,
+        let connection = match found {
+            Some((_, connection)) => connection,
             None => self.start(&shape).await.inspect_err(|_| self.state().there -= 1)?,
         };
         self.keep_alive();
-        Ok(Berth { line, shape, _room: room })
+        Ok(Slot { connection, shape, _permit: permit })
     }
 
-    async fn start(&self, shape: &Shape) -> Result<Line, StartError> {
+    async fn start(&self, shape: &Shape) -> Result<RunnerConnection, StartError> {
         self.reap().await?;
-        let vessel = self.carrier.start(shape).await?;
-        match Line::open(vessel).await {
-            Ok(line) => Ok(line),
+        let container = self.carrier.start(shape).await?;
+        match RunnerConnection::open(container).await {
+            Ok(connection) => Ok(connection),
             Err((broken, end)) => {
                 let why = end.end().await.map(|why| format!(": {why}")).unwrap_or_default();
                 Err(self.unavailable(&format!("a warm container does not respond: {}{why}", broken.0)).into())
@@ -128,30 +128,30 @@ impl Berths {
     }
 
     /// Returns a container to the pool. It is reused if it is intact and under its job limit.
-    pub(crate) fn give(&self, berth: Berth, as_new: bool) {
-        let Berth { line, shape, _room: room } = berth;
-        if as_new && line.is_whole() && line.jobs() < JOBS && !self.room.is_closed() {
-            self.state().idle.push_back((shape, line));
+    pub(crate) fn give(&self, slot: Slot, is_reusable: bool) {
+        let Slot { connection, shape, _permit: permit } = slot;
+        if is_reusable && connection.is_whole() && connection.jobs() < JOBS && !self.permits.is_closed() {
+            self.state().idle.push_back((shape, connection));
         } else {
-            self.retire(line);
+            self.retire(connection);
         }
-        drop(room);
+        drop(permit);
     }
 
     /// Ends a container whose runner no longer answers, and returns the known reason.
-    pub(crate) async fn lose(&self, berth: Berth) -> Option<String> {
-        let why = berth.line.end().await;
+    pub(crate) async fn lose(&self, slot: Slot) -> Option<String> {
+        let why = slot.connection.end().await;
         self.state().there -= 1;
         why
     }
 
     /// Ends a container in the background.
-    fn retire(&self, line: Line) {
+    fn retire(&self, connection: RunnerConnection) {
         let mut state = self.state();
         state.there -= 1;
         while state.ending.try_join_next().is_some() {}
         state.ending.spawn(async move {
-            line.end().await;
+            connection.end().await;
         });
     }
 
@@ -162,25 +162,25 @@ impl Berths {
         if std::mem::replace(&mut state.keeper, true) {
             return;
         }
-        let berths = Arc::downgrade(self);
-        tokio::spawn(keep_alive(berths));
+        let slots = Arc::downgrade(self);
+        tokio::spawn(keep_alive(slots));
     }
 
     async fn beat(&self) {
         let count = self.state().idle.len();
         for _ in 0..count {
-            let Some((shape, mut line)) = self.state().idle.pop_front() else { return };
-            if line.ping().await.is_ok() {
-                self.state().idle.push_back((shape, line));
+            let Some((shape, mut connection)) = self.state().idle.pop_front() else { return };
+            if connection.ping().await.is_ok() {
+                self.state().idle.push_back((shape, connection));
             } else {
-                self.retire(line);
+                self.retire(connection);
             }
         }
     }
 
     /// Ends all containers, and waits until they are gone. No container may be in use.
     pub(crate) async fn close(&self) {
-        self.room.close();
+        self.permits.close();
         let all = async {
             // A container that is still starting is ended once it has started.
             while let Some(mut ending) = self.end_all() {
@@ -194,31 +194,31 @@ impl Berths {
     fn end_all(&self) -> Option<JoinSet<()>> {
         let mut state = self.state();
         let mut ending = std::mem::take(&mut state.ending);
-        for (_, line) in std::mem::take(&mut state.idle) {
+        for (_, connection) in std::mem::take(&mut state.idle) {
             state.there -= 1;
             ending.spawn(async move {
-                line.end().await;
+                connection.end().await;
             });
         }
         (!ending.is_empty()).then_some(ending)
     }
 
     /// Keeps a container that is still starting for the next job.
-    pub(crate) fn adopt(self: &Arc<Self>, taking: JoinHandle<Result<Berth, StartError>>) {
-        let berths = self.clone();
+    pub(crate) fn adopt(self: &Arc<Self>, taking: JoinHandle<Result<Slot, StartError>>) {
+        let slots = self.clone();
         self.state().ending.spawn(async move {
-            if let Ok(Ok(berth)) = taking.await {
-                berths.give(berth, true);
+            if let Ok(Ok(slot)) = taking.await {
+                slots.give(slot, true);
             }
         });
     }
 }
 
-async fn keep_alive(berths: Weak<Berths>) {
+async fn keep_alive(slots: Weak<Slots>) {
     loop {
         sleep(BEAT).await;
-        match berths.upgrade() {
-            Some(berths) => berths.beat().await,
+        match slots.upgrade() {
+            Some(slots) => slots.beat().await,
             None => return,
         }
     }

@@ -1,13 +1,13 @@
-//! The room of one job: namespaces and mounts created by `bwrap`, in which the job is started.
+//! The sandbox of one job: namespaces and mounts created by `bwrap`, in which the job is started.
 //!
-//! `bwrap` is not between the supervisor and the job. It creates the room with only a first process of this
-//! crate in it ([`holder`]). Then the job's main process enters the room (`setns`) as a child of the
+//! `bwrap` is not between the supervisor and the job. It creates the sandbox with only a first process of
+//! this crate in it ([`holder`]). Then the job's main process enters the sandbox (`setns`) as a child of the
 //! supervisor. So its exit code and signal are its own, the kernel itself reports a missing program, and
 //! signals reach it directly. When the job has ended, the supervisor kills the first process, and the kernel
-//! kills all others in the room.
+//! kills all others in the sandbox.
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
     fs,
     io::{self, ErrorKind},
     os::fd::OwnedFd,
@@ -31,23 +31,24 @@ use tokio::{
 
 use crate::{
     StartFailure,
+    bwrap::{
+        advice,
+        plan::{SandboxNetwork, SandboxPlan},
+    },
     cgroup::Entrance,
     confine::{self, Prepared},
     process::{
         procfs::MARK,
         supervisor::{
-            Context,
             fork::{self, Child, Failed, Stack},
-            spawn::{Image, Launch, Setting},
+            holder,
+            launch::{ChildSetup, Image, Launch},
+            reaper::Reaper,
         },
-    },
-    sandbox::{
-        advice,
-        plan::{RoomNetwork, RoomPlan},
     },
 };
 
-/// Maximum time to create a room, and to close it.
+/// Maximum time to create a sandbox, and to close it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Maximum bytes of `bwrap`'s error output that are quoted.
@@ -62,15 +63,15 @@ const FILTERS: usize = 5;
 /// Lowest number for a descriptor before it is renumbered for `bwrap`, above all final numbers.
 const ABOVE: i32 = 16;
 
-/// A room that is ready.
+/// A sandbox that is ready.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct Sandbox {
     /// Process id of the first process.
     pub(crate) first: i32,
-    /// Root of the room's file system.
+    /// Root of the sandbox's file system.
     pub(crate) root: OwnedFd,
     process: OwnedFd,
-    network: RoomNetwork,
+    network: SandboxNetwork,
     /// Receives the end of the `bwrap` process, which waits for the first process.
     maker: oneshot::Receiver<WaitStatus>,
     /// Pipe that keeps the first process alive while it is open.
@@ -79,12 +80,12 @@ pub(crate) struct Room {
     image: OwnedFd,
 }
 
-/// The folders of a room to be created.
+/// The folders of a sandbox to be created.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Site<'a> {
-    /// Folder that becomes the room's working folder.
+pub(crate) struct SandboxFolders<'a> {
+    /// Folder that becomes the sandbox's working folder.
     pub(crate) work: &'a Path,
-    /// Mark in the environment of the room's processes, by which they are found.
+    /// Mark in the environment of the sandbox's processes, by which they are found.
     pub(crate) mark: &'a Path,
 }
 
@@ -95,19 +96,42 @@ struct Info {
     child_pid: i32,
 }
 
-impl Room {
-    /// Creates a room.
+/// Creates sandboxes.
+#[derive(Debug)]
+pub(crate) struct SandboxFactory {
+    reaper: Reaper,
+    /// Program of the first process of sandboxes, created with the first sandbox.
+    holder: OnceCell<OwnedFd>,
+}
+
+impl SandboxFactory {
+    /// Creates a factory. The `reaper` reports the end of `bwrap` processes.
+    pub(crate) fn new(reaper: Reaper) -> Self {
+        Self { reaper, holder: OnceCell::new() }
+    }
+
+    /// Returns the program that is the first process of each sandbox.
+    fn holder(&self) -> io::Result<OwnedFd> {
+        if let Some(holder) = self.holder.get() {
+            return holder.try_clone();
+        }
+        let made = holder::file()?;
+        self.holder.get_or_init(|| made).try_clone()
+    }
+
+    /// Creates a sandbox.
     pub(crate) async fn make(
-        plan: &RoomPlan,
-        site: Site<'_>,
-        context: &Context,
-    ) -> Result<Self, StartFailure> {
+        &self,
+        plan: &SandboxPlan,
+        folders: SandboxFolders<'_>,
+    ) -> Result<Sandbox, StartFailure> {
         let other = |error: io::Error| StartFailure::Other(format!("the sandbox can't be made: {error}"));
         let image = lock(plan).map_err(|error| StartFailure::ImageNotFound {
             image: plan.digest.to_string(),
             why: format!("its folder in the store can't be used: {error}"),
         })?;
-        let mut making = Making::start(plan, site, context).map_err(other)?;
+        let mut making = PendingSandbox::start(plan, folders, self.holder().map_err(other)?, &self.reaper)
+            .map_err(other)?;
         let told = timeout(PATIENCE, making.told()).await;
         let entered = match told {
             Ok(Ok(Some(info))) => enter(info.child_pid),
@@ -116,25 +140,27 @@ impl Room {
             Err(_) => Err(io::Error::from(ErrorKind::TimedOut)),
         };
         let (first, process, root) = entered.map_err(other)?;
-        let Making { maker, lifeline, .. } = making;
+        let PendingSandbox { maker, lifeline, .. } = making;
         let network = plan.network;
-        Ok(Self { first, root, process, network, maker, lifeline, image })
+        Ok(Sandbox { first, root, process, network, maker, lifeline, image })
     }
+}
 
+impl Sandbox {
     /// Tells whether the first process lives, as far as the supervisor knows.
     pub(crate) fn is_alive(&self) -> bool {
         self.maker.is_empty()
     }
 
-    /// Tells whether the first process is the only one in the room. It inherits all orphans there. So once
-    /// the main process has ended, the room is empty if the first process has no child. Returns `false` on a
-    /// kernel that doesn't list children.
+    /// Tells whether the first process is the only one in the sandbox. It inherits all orphans there. So once
+    /// the main process has ended, the sandbox is empty if the first process has no child. Returns `false` on
+    /// a kernel that doesn't list children.
     pub(crate) fn is_empty(&self) -> bool {
         let children = fs::read(format!("/proc/{0}/task/{0}/children", self.first));
         children.is_ok_and(|children| children.is_empty())
     }
 
-    /// Begins to kill all processes in the room. The returned future resolves when none is left.
+    /// Begins to kill all processes in the sandbox. The returned future resolves when none is left.
     pub(crate) fn close(self) -> impl Future<Output = ()> + 'static {
         let Self { process, maker, lifeline, image, .. } = self;
         // The image is not needed any more and may be pruned.
@@ -147,8 +173,8 @@ impl Room {
         }
     }
 
-    /// Starts a child that enters the room and executes its program there. Returns its process id outside of
-    /// the room.
+    /// Starts a child that enters the sandbox and executes its program there. Returns its process id outside
+    /// of the sandbox.
     pub(crate) fn start(
         &self,
         launch: &Launch,
@@ -156,14 +182,14 @@ impl Room {
         stack: &mut Stack,
     ) -> Result<i32, Failed> {
         let inner = RefCell::default();
-        let entry = Entry { room: self, launch, inner, started: Cell::new(0) };
+        let entry = Entry { sandbox: self, launch, inner, started: Cell::new(0) };
         fork::start(&entry, entrance, stack)?;
         Ok(entry.started.get())
     }
 }
 
-/// A room that is being created.
-struct Making {
+/// A sandbox that is being created.
+struct PendingSandbox {
     maker: oneshot::Receiver<WaitStatus>,
     lifeline: OwnedFd,
     ready: Receiver,
@@ -171,25 +197,29 @@ struct Making {
     words: Receiver,
 }
 
-impl Making {
-    fn start(plan: &RoomPlan, site: Site<'_>, context: &Context) -> io::Result<Self> {
-        let holder = context.holder()?;
+impl PendingSandbox {
+    fn start(
+        plan: &SandboxPlan,
+        folders: SandboxFolders<'_>,
+        holder: OwnedFd,
+        reaper: &Reaper,
+    ) -> io::Result<Self> {
         let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from);
         let ((held, lifeline), (ready, ready_end), (info, info_end), (words, words_end)) =
             (pipe()?, pipe()?, pipe()?, pipe()?);
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let filters = confine::filters()?;
         let numbers: Vec<String> = (FILTERS..).take(filters.len()).map(|number| number.to_string()).collect();
-        let args = plan.arguments(&text(site.work), INFO, &numbers, HOLDER);
+        let args = plan.arguments(&text(folders.work), INFO, &numbers, HOLDER);
         let extra = [holder, info_end].into_iter().chain(filters);
         let extra = extra.map(|file| fcntl_dupfd_cloexec(file, ABOVE)).collect::<Result<_, _>>()?;
         let said = ["bwrap".to_owned()].into_iter().chain(args);
-        let env = [format!("{MARK}={}", text(site.mark))];
+        let env = [format!("{MARK}={}", text(folders.mark))];
         let launch = Launch {
             image: Image::of(text(&plan.bwrap), said, env).map_err(io::Error::other)?,
             stdio: [held, ready_end, words_end],
             extra,
-            setting: Setting::Host { folder: None, supervisor: getpid() },
+            setup: ChildSetup::Host { folder: None, supervisor: getpid() },
             confinement: Prepared::default(),
             open_files: None,
         };
@@ -198,7 +228,7 @@ impl Making {
             error if error.kind() == ErrorKind::NotFound => io::Error::other(advice::missing(&plan.bwrap)),
             error => error,
         })?;
-        let maker = context.reaper.status_of(pid);
+        let maker = reaper.status_of(pid);
         let pipe = Receiver::from_owned_fd;
         Ok(Self { maker, lifeline, ready: pipe(ready)?, info: pipe(info)?, words: pipe(words)? })
     }
@@ -235,17 +265,17 @@ fn enter(pid: i32) -> io::Result<(i32, OwnedFd, OwnedFd)> {
 }
 
 /// Locks the image, so that it is not pruned.
-fn lock(plan: &RoomPlan) -> io::Result<OwnedFd> {
+fn lock(plan: &SandboxPlan) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let image = openat(CWD, &plan.image, flags, Mode::empty())?;
     flock(&image, FlockOperation::NonBlockingLockShared)?;
     Ok(image)
 }
 
-/// A child that enters the room and starts a child there, which becomes the job and a child of the
+/// A child that enters the sandbox and starts a child there, which becomes the job and a child of the
 /// supervisor.
 struct Entry<'a> {
-    room: &'a Room,
+    sandbox: &'a Sandbox,
     launch: &'a Launch,
     /// Stack of the inner child.
     inner: RefCell<Stack>,
@@ -257,7 +287,7 @@ struct Entry<'a> {
 // `inner`, which no other code accesses before it has ended.
 unsafe impl Child for Entry<'_> {
     fn run(&self) -> Result<(), Errno> {
-        enter_namespaces(&self.room.process, self.room.network)?;
+        enter_namespaces(&self.sandbox.process, self.sandbox.network)?;
         // The id is valid here, since this child is still in the supervisor's PID namespace.
         let pid = fork::start_in_child(self.launch, libc::CLONE_PARENT, &mut self.inner.borrow_mut())?;
         self.started.set(pid);
@@ -265,7 +295,7 @@ unsafe impl Child for Entry<'_> {
     }
 }
 
-fn enter_namespaces(process: &OwnedFd, network: RoomNetwork) -> Result<(), Errno> {
+fn enter_namespaces(process: &OwnedFd, network: SandboxNetwork) -> Result<(), Errno> {
     use std::os::fd::AsRawFd;
     let own = libc::CLONE_NEWUSER
         | libc::CLONE_NEWNS
@@ -274,8 +304,8 @@ fn enter_namespaces(process: &OwnedFd, network: RoomNetwork) -> Result<(), Errno
         | libc::CLONE_NEWUTS
         | libc::CLONE_NEWCGROUP;
     let network = match network {
-        RoomNetwork::None => libc::CLONE_NEWNET,
-        RoomNetwork::Host => 0,
+        SandboxNetwork::None => libc::CLONE_NEWNET,
+        SandboxNetwork::Host => 0,
     };
     #[expect(unsafe_code, reason = "rustix moves threads only, and not by the descriptor of a process")]
     // SAFETY: this child is a process of one thread; the call changes only its own namespaces.
@@ -285,32 +315,4 @@ fn enter_namespaces(process: &OwnedFd, network: RoomNetwork) -> Result<(), Errno
     } else {
         Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::INVAL))
     }
-}
-
-/// Removes all capabilities permanently and disables core dumps, for every process of a room and any user.
-/// Call it in a child that has entered its room.
-pub(crate) fn give_up_rights() -> Result<(), Errno> {
-    /// Latest version of the `capset` call, which takes two halves of 32 capabilities.
-    const VERSION: u32 = 0x2008_0522;
-    let header = [VERSION, 0];
-    let none = [0u32; 6];
-    #[expect(unsafe_code, reason = "rustix has no call that empties the bounding set in one go")]
-    // SAFETY: plain numbers and two arrays of the size that the kernel reads.
-    unsafe {
-        for capability in 0..64 {
-            // The call fails after the last capability that the kernel knows.
-            if libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 {
-                break;
-            }
-        }
-        libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-        if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
-            || libc::syscall(libc::SYS_capset, header.as_ptr(), none.as_ptr()) != 0
-        {
-            return Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::PERM));
-        }
-        let core = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        libc::setrlimit(libc::RLIMIT_CORE, &raw const core);
-    }
-    Ok(())
 }

@@ -6,13 +6,13 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{confine::Confinement, sandbox::advice};
+use crate::{bwrap::advice, confine::Confinement};
 
 /// The sandbox features of this host, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sandboxes {
-    /// Program that creates rooms.
+    /// Program that creates sandboxes.
     pub bwrap: PathBuf,
     /// Version that the program prints.
     pub version: String,
@@ -32,9 +32,10 @@ pub fn probe(bwrap: &Path) -> Result<Sandboxes, String> {
     let version = said(&["--version"]).map_err(|error| error.to_string())?;
     let version =
         String::from_utf8_lossy(&version.stdout).trim().trim_start_matches("bubblewrap ").to_owned();
-    // The program after `--` never exists. The error that it is missing proves that the room was created.
-    let room = ["--unshare-user", "--unshare-pid", "--unshare-net", "--size", "4096", "--tmpfs", "/"];
-    let made = said(&[&room[..], &["--", "/windlass-probe"]].concat()).map_err(|error| error.to_string())?;
+    // The program after `--` never exists. The error that it is missing proves that the sandbox was created.
+    let sandboxed = ["--unshare-user", "--unshare-pid", "--unshare-net", "--size", "4096", "--tmpfs", "/"];
+    let made =
+        said(&[&sandboxed[..], &["--", "/windlass-probe"]].concat()).map_err(|error| error.to_string())?;
     let words = String::from_utf8_lossy(&made.stderr).trim().to_owned();
     if words.contains("/windlass-probe") {
         return Ok(Sandboxes { bwrap: path, version, seccomp: Confinement::probe().seccomp });

@@ -17,7 +17,7 @@ const MEMORY: usize = 256 << 10;
 /// It writes to the page cache of a local disk from within async tasks. That takes microseconds, less than
 /// moving the write to another thread.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct StreamBuffer {
     memory: Vec<u8>,
     file: Option<File>,
     path: PathBuf,
@@ -26,7 +26,7 @@ pub(crate) struct Kept {
     tail: Vec<u8>,
 }
 
-impl Kept {
+impl StreamBuffer {
     /// Creates an empty stream that spills to a file at `path`.
     pub(crate) fn new(path: PathBuf) -> Self {
         Self { memory: Vec::new(), file: None, path, length: 0, tail: Vec::new() }
@@ -87,14 +87,14 @@ impl Kept {
 
     /// Captures `keep` bytes of a stream of `total` bytes, half of them from its end.
     pub(crate) fn captured(&self, total: u64, keep: u64) -> io::Result<Captured> {
-        let tail_room = keep.div_ceil(2);
-        let head = self.read(0, keep - tail_room)?;
+        let tail_bytes = keep.div_ceil(2);
+        let head = self.read(0, keep - tail_bytes)?;
         let tail =
-            &self.tail[self.tail.len().saturating_sub(usize::try_from(tail_room).unwrap_or(usize::MAX))..];
+            &self.tail[self.tail.len().saturating_sub(usize::try_from(tail_bytes).unwrap_or(usize::MAX))..];
         // Where first and last bytes are adjacent, the last bytes alone may be too few for the whole tail.
         let between = if total == self.length + self.tail.len() as u64 {
             let after_head = self.length - head.len() as u64;
-            let wanted = tail_room.saturating_sub(tail.len() as u64).min(after_head);
+            let wanted = tail_bytes.saturating_sub(tail.len() as u64).min(after_head);
             self.read(self.length - wanted, wanted)?
         } else {
             Vec::new()
@@ -104,7 +104,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for StreamBuffer {
     fn drop(&mut self) {
         if self.file.is_some() {
             let _gone = fs::remove_file(&self.path);
@@ -120,10 +120,10 @@ mod tests {
     #[test]
     fn head_and_tail_come_from_wherever_they_are() {
         for (first, last, total, keep, text) in CUTS {
-            let mut kept = Kept::new(PathBuf::from("/nowhere"));
-            kept.push(first.as_bytes());
-            kept.push_tail(last.as_bytes());
-            assert_eq!(kept.captured(total, keep).unwrap().text(), text, "{first} {last} {keep}");
+            let mut buffer = StreamBuffer::new(PathBuf::from("/nowhere"));
+            buffer.push(first.as_bytes());
+            buffer.push_tail(last.as_bytes());
+            assert_eq!(buffer.captured(total, keep).unwrap().text(), text, "{first} {last} {keep}");
         }
     }
 
@@ -131,17 +131,17 @@ mod tests {
     fn what_is_too_much_for_memory_is_in_a_file_that_goes_with_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("job/stdout");
-        let mut kept = Kept::new(path.clone());
+        let mut buffer = StreamBuffer::new(path.clone());
         let bytes: Vec<u8> = (0..MEMORY * 3).map(|at| (at % 251).to_le_bytes()[0]).collect();
         for piece in bytes.chunks(100_000) {
-            kept.push(piece);
+            buffer.push(piece);
         }
         assert!(path.exists());
-        assert_eq!(kept.read(0, u64::MAX).unwrap(), bytes);
-        assert_eq!(kept.read(300_000, 5).unwrap(), bytes[300_000..300_005]);
-        let captured = kept.captured(bytes.len() as u64, 10).unwrap();
+        assert_eq!(buffer.read(0, u64::MAX).unwrap(), bytes);
+        assert_eq!(buffer.read(300_000, 5).unwrap(), bytes[300_000..300_005]);
+        let captured = buffer.captured(bytes.len() as u64, 10).unwrap();
         assert_eq!((captured.head(), captured.tail()), (&bytes[..5], &bytes[bytes.len() - 5..]));
-        drop(kept);
+        drop(buffer);
         assert!(!path.exists());
     }
 }

@@ -26,11 +26,11 @@ use crate::{
 const COPY: &str = "/windlass/told";
 
 /// Number of checks whether a container was killed for lack of memory. The engine learns of it with a delay.
-const MEMORY_LOOKS: u32 = 3;
+const MEMORY_CHECKS: u32 = 3;
 const MEMORY_PAUSE: Duration = Duration::from_millis(100);
 
 /// Number of checks whether a first process has stored its input, or has ended.
-const STORE_LOOKS: u32 = 20;
+const STORE_CHECKS: u32 = 20;
 const STORE_PAUSE: Duration = Duration::from_millis(50);
 
 /// First signal that asks a job to end, without grace. The next one grants 50 ms, and each further one twice
@@ -44,7 +44,7 @@ pub(crate) type LineStream = Pin<Box<dyn Stream<Item = Result<Vec<Line>, EngineE
 
 /// The inspected container of a job.
 #[derive(Debug)]
-pub(crate) struct Looked {
+pub(crate) struct InspectedJob {
     pub(crate) record: Record,
     pub(crate) client: String,
     pub(crate) stage: Stage,
@@ -62,7 +62,7 @@ pub(crate) enum Stage {
 
 /// The end of a job whose client is gone.
 #[derive(Debug)]
-pub(crate) enum Remains {
+pub(crate) enum ExitedJob {
     /// The client died before it had sent the job.
     NeverBegan,
     /// The end was logged, or the engine knows it.
@@ -72,8 +72,8 @@ pub(crate) enum Remains {
 }
 
 /// Inspects a job's container; `None` if there is none.
-pub(crate) async fn look(engine: &Engine, id: &JobId) -> Result<Option<Looked>, EngineError> {
-    let inspected = inspect(engine, &name(id)).await?;
+pub(crate) async fn inspect(engine: &Engine, id: &JobId) -> Result<Option<InspectedJob>, EngineError> {
+    let inspected = inspect_container(engine, &name(id)).await?;
     let Some(found) = inspected else { return Ok(None) };
     let labels = found.config.and_then(|config| config.labels).unwrap_or_default();
     let Some(record) = Record::read(&labels) else {
@@ -85,10 +85,13 @@ pub(crate) async fn look(engine: &Engine, id: &JobId) -> Result<Option<Looked>, 
     let state = found.state.unwrap_or_default();
     let client = label(&labels, labels::CLIENT);
     let out_of_memory = state.oom_killed.unwrap_or(false);
-    Ok(Some(Looked { record, client, stage: stage(&state), out_of_memory }))
+    Ok(Some(InspectedJob { record, client, stage: stage(&state), out_of_memory }))
 }
 
-async fn inspect(engine: &Engine, name: &str) -> Result<Option<ContainerInspectResponse>, EngineError> {
+async fn inspect_container(
+    engine: &Engine,
+    name: &str,
+) -> Result<Option<ContainerInspectResponse>, EngineError> {
     let options = None::<InspectContainerOptions>;
     match engine.call("look for a container", engine.client().inspect_container(name, options)).await {
         Err(error) if error.is_absent() => Ok(None),
@@ -139,14 +142,18 @@ where
 /// Reads all lines of a job whose container has exited. They come from the log. Lines written while the
 /// engine is down are not in the log. If the log lacks the last line, all lines come from the copy in the
 /// volume of a job that must finish.
-pub(crate) async fn told(engine: &Engine, id: &JobId, looked: &Looked) -> Result<Vec<Line>, EngineError> {
+pub(crate) async fn all_lines(
+    engine: &Engine,
+    id: &JobId,
+    inspected: &InspectedJob,
+) -> Result<Vec<Line>, EngineError> {
     let mut all = Vec::new();
     let mut logged = logged(engine, id, false);
     while let Some(lines) = logged.next().await {
         all.extend(lines?);
     }
     let has_end = |lines: &[Line]| matches!(lines.last(), Some(Line::Ended(_)));
-    if !has_end(&all) && looked.record.on_owner_death == OnOwnerDeath::Finish {
+    if !has_end(&all) && inspected.record.on_owner_death == OnOwnerDeath::Finish {
         let copy = copied(engine, id).await?;
         if has_end(&copy) {
             return Ok(copy);
@@ -175,63 +182,71 @@ async fn copied(engine: &Engine, id: &JobId) -> Result<Vec<Line>, EngineError> {
 }
 
 /// Determines how a job ended whose container has exited.
-pub(crate) async fn remains(engine: &Engine, id: &JobId, looked: &Looked) -> Result<Remains, EngineError> {
-    let mut collector = Collector::new(looked.record.clone());
-    for line in told(engine, id, looked).await? {
+pub(crate) async fn exited_job(
+    engine: &Engine,
+    id: &JobId,
+    inspected: &InspectedJob,
+) -> Result<ExitedJob, EngineError> {
+    let mut collector = Collector::new(inspected.record.clone());
+    for line in all_lines(engine, id, inspected).await? {
         if let Some(outcome) = collector.take(line) {
-            return Ok(Remains::Ended(Box::new(outcome)));
+            return Ok(ExitedJob::Ended(Box::new(outcome)));
         }
     }
     if !collector.is_accepted() {
-        return Ok(Remains::NeverBegan);
+        return Ok(ExitedJob::NeverBegan);
     }
-    Ok(if was_out_of_memory(engine, id, looked).await? {
-        Remains::Ended(Box::new(collector.broken_off(End::OutOfMemory)))
+    Ok(if was_out_of_memory(engine, id, inspected).await? {
+        ExitedJob::Ended(Box::new(collector.broken_off(End::OutOfMemory)))
     } else {
-        Remains::Gone(Box::new(collector.broken_off(End::Lost(LOST.to_owned()))))
+        ExitedJob::Gone(Box::new(collector.broken_off(End::Lost(LOST.to_owned()))))
     })
 }
 
 /// Determines whether a job without a live client never began: its client is dead, or has abandoned it. A
 /// container that waits for the rest of its description is killed first, since it would wait forever.
-pub(crate) async fn never_began(engine: &Engine, id: &JobId, looked: Looked) -> Result<bool, EngineError> {
-    let mut looked = looked;
-    if looked.stage == Stage::Running {
-        for _ in 0..STORE_LOOKS {
-            if was_told(engine, id, &looked).await? {
+pub(crate) async fn never_began(
+    engine: &Engine,
+    id: &JobId,
+    inspected: InspectedJob,
+) -> Result<bool, EngineError> {
+    let mut inspected = inspected;
+    if inspected.stage == Stage::Running {
+        for _ in 0..STORE_CHECKS {
+            if has_lines(engine, id, &inspected).await? {
                 return Ok(false);
             }
             tokio::time::sleep(STORE_PAUSE).await;
         }
         kill(engine, id).await?;
-        for _ in 0..STORE_LOOKS {
-            match look(engine, id).await? {
+        for _ in 0..STORE_CHECKS {
+            match inspect(engine, id).await? {
                 None => return Ok(true),
-                Some(now) => looked = now,
+                Some(now) => inspected = now,
             }
-            if looked.stage != Stage::Running {
+            if inspected.stage != Stage::Running {
                 break;
             }
             tokio::time::sleep(STORE_PAUSE).await;
         }
     }
-    Ok(match looked.stage {
+    Ok(match inspected.stage {
         Stage::Made => true,
         Stage::Running => false,
-        Stage::Exited => matches!(remains(engine, id, &looked).await?, Remains::NeverBegan),
+        Stage::Exited => matches!(exited_job(engine, id, &inspected).await?, ExitedJob::NeverBegan),
     })
 }
 
 /// Tells whether a job's first process has written any line. The first line confirms that all input was
 /// stored.
-async fn was_told(engine: &Engine, id: &JobId, looked: &Looked) -> Result<bool, EngineError> {
+async fn has_lines(engine: &Engine, id: &JobId, inspected: &InspectedJob) -> Result<bool, EngineError> {
     let mut logged = logged(engine, id, false);
     while let Some(lines) = logged.next().await {
         if !lines?.is_empty() {
             return Ok(true);
         }
     }
-    Ok(looked.record.on_owner_death == OnOwnerDeath::Finish && !copied(engine, id).await?.is_empty())
+    Ok(inspected.record.on_owner_death == OnOwnerDeath::Finish && !copied(engine, id).await?.is_empty())
 }
 
 /// The reason why a job is lost, for people.
@@ -242,15 +257,15 @@ pub(crate) const LOST: &str =
 pub(crate) async fn was_out_of_memory(
     engine: &Engine,
     id: &JobId,
-    looked: &Looked,
+    inspected: &InspectedJob,
 ) -> Result<bool, EngineError> {
-    let mut out = looked.out_of_memory;
-    for _ in 0..MEMORY_LOOKS {
+    let mut out = inspected.out_of_memory;
+    for _ in 0..MEMORY_CHECKS {
         if out {
             break;
         }
         tokio::time::sleep(MEMORY_PAUSE).await;
-        out = look(engine, id).await?.is_some_and(|looked| looked.out_of_memory);
+        out = inspect(engine, id).await?.is_some_and(|inspected| inspected.out_of_memory);
     }
     Ok(out)
 }

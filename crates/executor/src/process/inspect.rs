@@ -30,7 +30,7 @@ const KILL_LIMIT: Duration = Duration::from_secs(2);
 
 /// The state of a job's folder.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Look {
+pub(crate) enum FolderState {
     /// The folder does not exist.
     Absent,
     /// The supervisor lives and has not written an outcome.
@@ -42,23 +42,23 @@ pub(crate) enum Look {
 }
 
 /// Reads the state of a job.
-pub(crate) fn look(folder: &JobFolder) -> io::Result<Look> {
+pub(crate) fn inspect(folder: &JobFolder) -> io::Result<FolderState> {
     if let Some(ending) = ending(folder)? {
-        return Ok(Look::Ended(ending));
+        return Ok(FolderState::Ended(ending));
     }
     let lock = match File::open(folder.path()) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Look::Absent),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(FolderState::Absent),
         opened => opened?,
     };
     match flock(&lock, FlockOperation::NonBlockingLockShared) {
-        Err(Errno::WOULDBLOCK) => Ok(Look::Running),
+        Err(Errno::WOULDBLOCK) => Ok(FolderState::Running),
         Err(errno) => Err(errno.into()),
         // The lock is released after the outcome is written. Both may have happened between the first read
         // and the lock.
         Ok(()) => match ending(folder)? {
-            Some(ending) => Ok(Look::Ended(ending)),
-            None if folder.path().exists() => Ok(Look::Gone),
-            None => Ok(Look::Absent),
+            Some(ending) => Ok(FolderState::Ended(ending)),
+            None if folder.path().exists() => Ok(FolderState::Gone),
+            None => Ok(FolderState::Absent),
         },
     }
 }
@@ -75,8 +75,8 @@ fn ending(folder: &JobFolder) -> io::Result<Option<Ending>> {
 /// supervisor, but others may have survived.
 pub(crate) fn end_leftovers(folder: &JobFolder) -> io::Result<()> {
     let limit = Instant::now() + KILL_LIMIT;
-    let room = fs::read_link(folder.room()).ok();
-    let marks: Vec<&Path> = room.iter().map(AsRef::as_ref).chain([folder.path()]).collect();
+    let sandbox = fs::read_link(folder.sandbox_link()).ok();
+    let marks: Vec<&Path> = sandbox.iter().map(AsRef::as_ref).chain([folder.path()]).collect();
     loop {
         let all = procfs::processes()?;
         let left: Vec<_> =
@@ -100,7 +100,7 @@ pub(crate) fn outcome(folder: &JobFolder, ending: &Ending) -> io::Result<Outcome
 }
 
 /// Builds the outcome from the supervisor's reply; it equals the content of the folder.
-pub(crate) fn told(folder: &JobFolder, ending: Ending, written: [Written; 2]) -> Outcome {
+pub(crate) fn outcome_from_reply(folder: &JobFolder, ending: Ending, written: [Written; 2]) -> Outcome {
     let [stdout, stderr] = written;
     let captured = |stream, Written(bytes): Written| {
         let spill = (!bytes.is_empty()).then(|| folder.spill(stream));
@@ -128,8 +128,8 @@ fn remains(
     // A power cut may have left the folder incomplete.
     let record = record::read(folder).ok().flatten().map(|record| record.job);
     let mut outcome = Outcome::new(end, ended);
-    if let Some(JobRecord { limits, outputs, room, .. }) = record {
-        outcome.image_digest = room.map(|room| room.digest.to_string());
+    if let Some(JobRecord { limits, outputs, sandbox, .. }) = record {
+        outcome.image_digest = sandbox.map(|sandbox| sandbox.digest.to_string());
         outcome.stdout = captured(folder, Stream::Stdout, total(Stream::Stdout), limits.stdout_bytes)?;
         outcome.stderr = captured(folder, Stream::Stderr, total(Stream::Stderr), limits.stderr_bytes)?;
         outcome.outputs = collect(&folder.work(), &outputs);
@@ -150,12 +150,12 @@ fn captured(folder: &JobFolder, stream: Stream, total: Option<u64>, keep: u64) -
     let total = total.unwrap_or(stored);
     let rest =
         if total > stored { read_if_there(&folder.tail(stream))?.unwrap_or_default() } else { Vec::new() };
-    let tail_room = keep.div_ceil(2);
-    let head = read_range(&mut file, 0, stored.min(keep - tail_room))?;
+    let tail_limit = keep.div_ceil(2);
+    let head = read_range(&mut file, 0, stored.min(keep - tail_limit))?;
     let after_head = head.len() as u64;
     // Where file and rest are adjacent, the rest alone may be too short for the whole tail.
     let from_file = if total == stored + rest.len() as u64 {
-        let wanted = tail_room.saturating_sub(rest.len() as u64).min(stored - after_head);
+        let wanted = tail_limit.saturating_sub(rest.len() as u64).min(stored - after_head);
         read_range(&mut file, stored - wanted, wanted)?
     } else {
         Vec::new()

@@ -1,4 +1,4 @@
-//! The plan of one job's room: the part of a job's record that only sandboxes have.
+//! The plan of one job's sandbox, which is a part of the job's record.
 
 use std::{ffi::CStr, path::PathBuf};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::image::Digest;
 
-/// Path of a job's working folder in its room.
+/// Path of a job's working folder in its sandbox.
 pub(crate) const WORK_FOLDER: &CStr = c"/work";
 pub(crate) const WORK: &str = match WORK_FOLDER.to_str() {
     Ok(text) => text,
@@ -22,46 +22,46 @@ const READ_ONLY: [&str; 3] = ["/proc/sys", "/proc/irq", "/proc/bus"];
 /// Masked paths of `/proc`.
 const HIDDEN: [&str; 4] = ["/proc/sysrq-trigger", "/proc/kcore", "/proc/keys", "/proc/timer_list"];
 
-/// The parameters from which the supervisor creates a room.
+/// The parameters from which the supervisor creates a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct RoomPlan {
-    /// Program that creates the room.
+pub(crate) struct SandboxPlan {
+    /// Program that creates the sandbox.
     pub(crate) bwrap: PathBuf,
     /// Folder of the image in its store, locked as long as the job runs.
     pub(crate) image: PathBuf,
     /// Id of the image.
     pub(crate) digest: Digest,
-    pub(crate) network: RoomNetwork,
-    /// User id of the job inside the room.
+    pub(crate) network: SandboxNetwork,
+    /// User id of the job inside the sandbox.
     pub(crate) uid: u32,
     pub(crate) gid: u32,
     /// Size of the folder for temporary files, in bytes.
     pub(crate) tmp_bytes: u64,
-    pub(crate) volumes: Vec<RoomVolume>,
+    pub(crate) volumes: Vec<SandboxVolume>,
 }
 
-/// The network of a room.
+/// The network of a sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum RoomNetwork {
+pub(crate) enum SandboxNetwork {
     /// Only a loopback interface.
     None,
     /// The host's network.
     Host,
 }
 
-/// A folder of the host mounted in a room.
+/// A folder of the host mounted in a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct RoomVolume {
+pub(crate) struct SandboxVolume {
     pub(crate) host: PathBuf,
-    /// Absolute path in the room.
+    /// Absolute path in the sandbox.
     pub(crate) path: String,
 }
 
-impl RoomPlan {
-    /// Returns the arguments of the program that creates the room. The program `holder` runs in it as the
+impl SandboxPlan {
+    /// Returns the arguments of the program that creates the sandbox. The program `holder` runs in it as the
     /// first process, restricted by the system-call `filters`.
     pub(crate) fn arguments(
         &self,
@@ -74,7 +74,7 @@ impl RoomPlan {
         let mut args: Vec<String> = Vec::new();
         let mut say = |words: &[&str]| args.extend(words.iter().map(|word| (*word).to_owned()));
         say(&["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup"]);
-        if self.network == RoomNetwork::None {
+        if self.network == SandboxNetwork::None {
             say(&["--unshare-net"]);
         }
         say(&["--uid", &self.uid.to_string(), "--gid", &self.gid.to_string(), "--hostname", "sandbox"]);
@@ -82,7 +82,7 @@ impl RoomPlan {
         say(&["--ro-bind", &text(&self.image.join("root")), "/", "--proc", "/proc"]);
         // A job started by the host's root has no capability, but owns the files that root may write to. So
         // they are covered here; `bwrap` covers them only where it could write itself. The kernel decides
-        // which of these paths exist, and they are the same inside and outside of the room.
+        // which of these paths exist, and they are the same inside and outside of the sandbox.
         let there = |path: &&&str| std::path::Path::new(path).exists();
         for path in READ_ONLY.iter().filter(there) {
             say(&["--ro-bind", path, path]);
@@ -105,7 +105,7 @@ impl RoomPlan {
         for volume in &self.volumes {
             say(&["--bind", &text(&volume.host), &volume.path]);
         }
-        if self.network == RoomNetwork::Host {
+        if self.network == SandboxNetwork::Host {
             say(&["--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf"]);
         }
         for filter in filters {

@@ -8,7 +8,7 @@ use tokio::{
 };
 
 use super::{
-    carrier::{EndVessel, Vessel},
+    carrier::{EndContainer, WarmContainer},
     job::PooledJob,
 };
 use crate::{
@@ -32,15 +32,15 @@ pub(crate) const BEAT: Duration = Duration::from_secs(15);
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Bytes reserved in a frame for everything but the spec.
-const ROOM: usize = 64;
+const RESERVED: usize = 64;
 
 /// The connection to one runner.
-pub(crate) struct Line {
+pub(crate) struct RunnerConnection {
     input: Box<dyn AsyncWrite + Send + Unpin>,
     output: Box<dyn tokio::io::AsyncRead + Send + Unpin>,
     frames: Frames,
     buffer: Vec<u8>,
-    end: Box<dyn EndVessel>,
+    end: Box<dyn EndContainer>,
     image_digest: Option<String>,
     jobs: u32,
     /// Whether a message may have been sent in part, so that the connection can't be used any more.
@@ -57,23 +57,23 @@ impl From<io::Error> for Broken {
     }
 }
 
-impl Line {
+impl RunnerConnection {
     /// Opens the connection with the greeting.
-    pub(crate) async fn open(vessel: Vessel) -> Result<Self, (Broken, Box<dyn EndVessel>)> {
-        let Vessel { input, output, image_digest, end } = vessel;
+    pub(crate) async fn open(container: WarmContainer) -> Result<Self, (Broken, Box<dyn EndContainer>)> {
+        let WarmContainer { input, output, image_digest, end } = container;
         let frames = Frames::default();
-        let mut line =
+        let mut connection =
             Self { input, output, frames, buffer: vec![0; CHUNK], end, image_digest, jobs: 0, cut: false };
-        match line.greet().await {
-            Ok(()) => Ok(line),
-            Err(broken) => Err((broken, line.end)),
+        match connection.greet().await {
+            Ok(()) => Ok(connection),
+            Err(broken) => Err((broken, connection.end)),
         }
     }
 
     async fn greet(&mut self) -> Result<(), Broken> {
         let lease_ms = u64::try_from(LEASE.as_millis()).unwrap_or(u64::MAX);
-        self.say(&Request::Hello { version: VERSION, lease_ms }).await?;
-        match self.answer().await? {
+        self.send(&Request::Hello { version: VERSION, lease_ms }).await?;
+        match self.receive().await? {
             Reply::Hello { version: VERSION, .. } => Ok(()),
             Reply::Hello { version, .. } => {
                 Err(Broken(format!("its runner speaks version {version}, this program {VERSION}")))
@@ -85,27 +85,27 @@ impl Line {
     /// Checks that the runner answers.
     pub(crate) async fn ping(&mut self) -> Result<(), Broken> {
         let number = self.jobs;
-        self.say(&Request::Ping { number }).await?;
-        match self.answer().await? {
-            Reply::Pong { number: came } if came == number => Ok(()),
+        self.send(&Request::Ping { number }).await?;
+        match self.receive().await? {
+            Reply::Pong { number: answered } if answered == number => Ok(()),
             _ => Err(Broken("its runner sends an unexpected answer".to_owned())),
         }
     }
 
-    async fn say(&mut self, request: &Request) -> Result<(), Broken> {
+    async fn send(&mut self, request: &Request) -> Result<(), Broken> {
         let mut bytes = Vec::new();
         request.encode(&mut bytes);
-        let said = async {
+        let sent = async {
             self.input.write_all(&bytes).await?;
             self.input.flush().await
         };
-        match timeout(PATIENCE, said).await {
-            Ok(said) => Ok(said?),
+        match timeout(PATIENCE, sent).await {
+            Ok(sent) => Ok(sent?),
             Err(_) => Err(Broken("its runner doesn't read its input".to_owned())),
         }
     }
 
-    async fn answer(&mut self) -> Result<Reply, Broken> {
+    async fn receive(&mut self) -> Result<Reply, Broken> {
         let Self { output, frames, buffer, .. } = self;
         match timeout(PATIENCE, next(output, frames, buffer)).await {
             Ok(reply) => reply,
@@ -136,12 +136,12 @@ impl Line {
         let number = self.jobs;
         let spec = spec(&job.job, job.id.as_str(), env);
         let Self { input, output, frames, buffer, cut, .. } = self;
-        let feed = feed(input, number, spec, job, cut);
-        let hear = hear(output, frames, buffer, number, job);
+        let sending = send_all(input, number, spec, job, cut);
+        let receiving = receive_all(output, frames, buffer, number, job);
         let (ending, files) = tokio::select! {
             biased;
-            heard = hear => heard?,
-            broken = feed => return Err(broken),
+            received = receiving => received?,
+            broken = sending => return Err(broken),
         };
         let mut outcome = Outcome::new(end(ending.how, &job.job), Timestamp::from_millis(ending.ended_ms));
         outcome.image_digest.clone_from(&self.image_digest);
@@ -162,14 +162,14 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    pub(crate) fn tell(self, job: &PooledJob) {
+    pub(crate) fn record(self, job: &PooledJob) {
         job.has_ended(self.outcome, Some(self.totals));
     }
 }
 
 /// Tells whether the spec of a job fits into one frame.
 pub(crate) fn fits(job: &Job, id: &str, env: Vec<(String, String)>) -> bool {
-    spec(job, id, env).encoded_length() + ROOM < MAX_FRAME
+    spec(job, id, env).encoded_length() + RESERVED < MAX_FRAME
 }
 
 /// Returns the environment variables of a job, without those that the runner sets.
@@ -220,14 +220,14 @@ fn spec(job: &Job, id: &str, env: Vec<(String, String)>) -> Spec {
 
 /// Sends the spec and the input, then keeps the lease alive and forwards cancellations. Returns only on an
 /// error.
-async fn feed(
+async fn send_all(
     input: &mut (dyn AsyncWrite + Send + Unpin),
     number: u32,
     spec: Spec,
     job: &PooledJob,
     cut: &mut bool,
 ) -> Broken {
-    let fed = async {
+    let sent = async {
         *cut = true;
         let mut bytes = Vec::new();
         Request::Start { job: number, spec: Box::new(spec) }.encode(&mut bytes);
@@ -242,12 +242,12 @@ async fn feed(
         input.write_all(&bytes).await?;
         input.flush().await?;
         *cut = false;
-        let mut wishes = job.wishes();
-        wishes.mark_changed();
+        let mut cancellation = job.cancellation();
+        cancellation.mark_changed();
         loop {
             let request = tokio::select! {
-                Ok(()) = wishes.changed() => {
-                    let Some(until) = *wishes.borrow_and_update() else { continue };
+                Ok(()) = cancellation.changed() => {
+                    let Some(until) = *cancellation.borrow_and_update() else { continue };
                     let grace = until.saturating_duration_since(Instant::now());
                     Request::Cancel { job: number, grace_ms: u64::try_from(grace.as_millis()).unwrap_or(u64::MAX) }
                 }
@@ -261,7 +261,7 @@ async fn feed(
             *cut = false;
         }
     };
-    let result: io::Result<std::convert::Infallible> = fed.await;
+    let result: io::Result<std::convert::Infallible> = sent.await;
     match result {
         Ok(never) => match never {},
         Err(error) => error.into(),
@@ -271,7 +271,7 @@ async fn feed(
 type Files = BTreeMap<usize, Vec<u8>>;
 
 /// Receives all messages of a job until its end.
-async fn hear(
+async fn receive_all(
     output: &mut (dyn tokio::io::AsyncRead + Send + Unpin),
     frames: &mut Frames,
     buffer: &mut [u8],

@@ -1,0 +1,46 @@
+//! The controllers, each of which limits one resource.
+
+use std::collections::BTreeSet;
+
+use crate::{Capability, Limits};
+
+/// A controller, which limits one resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Controller {
+    Memory,
+    Pids,
+    Cpu,
+}
+
+impl Controller {
+    pub(crate) const ALL: [Self; 3] = [Self::Memory, Self::Pids, Self::Cpu];
+
+    /// Returns the name, which is the same in both versions.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Pids => "pids",
+            Self::Cpu => "cpu",
+        }
+    }
+
+    pub(crate) fn capability(self) -> Capability {
+        match self {
+            Self::Memory => Capability::MemoryLimit,
+            Self::Pids => Capability::PidsLimit,
+            Self::Cpu => Capability::CpuLimit,
+        }
+    }
+
+    /// Returns the controllers that the limits need.
+    pub(crate) fn needed(limits: &Limits) -> BTreeSet<Self> {
+        [
+            (limits.memory_bytes.is_some(), Self::Memory),
+            (limits.pids.is_some(), Self::Pids),
+            (limits.cpu_millis.is_some(), Self::Cpu),
+        ]
+        .into_iter()
+        .filter_map(|(needed, controller)| needed.then_some(controller))
+        .collect()
+    }
+}

@@ -1,0 +1,106 @@
+//! The view that callers have of a job of this client: its phase, and their requests to its task.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until},
+};
+
+use crate::{Outcome, Owner};
+
+/// The phase of a job of this client.
+#[derive(Debug, Clone)]
+pub(crate) enum Phase {
+    /// The job is queued.
+    Waiting,
+    Running,
+    Ended(Arc<Outcome>),
+    /// The launch failed for this reason, which no caller has received yet.
+    Failed(String),
+}
+
+/// The requests of callers to a job's task.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct JobRequests {
+    /// Deadline until which the job may end by itself.
+    pub(crate) end_by: Option<Instant>,
+    /// The client disconnects from the job.
+    pub(crate) disconnect: bool,
+}
+
+/// The handle of callers to a job's task.
+#[derive(Debug, Clone)]
+pub(crate) struct Handle {
+    pub(crate) owner: Owner,
+    pub(crate) phase: watch::Receiver<Phase>,
+    pub(crate) requests: watch::Sender<JobRequests>,
+    /// Time since which the engine has not answered.
+    pub(crate) silent: watch::Receiver<Option<Instant>>,
+}
+
+impl Handle {
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase.borrow().clone()
+    }
+
+    pub(crate) fn watch(&self) -> watch::Receiver<Phase> {
+        self.phase.clone()
+    }
+
+    pub(crate) fn is_of(&self, owner: &Owner) -> bool {
+        self.owner == *owner
+    }
+
+    /// Requests the end of the job; of several requests the earliest deadline counts.
+    pub(crate) fn cancel(&self, grace: Duration) {
+        let now = Instant::now();
+        let until = now.checked_add(grace).unwrap_or(now + Duration::from_secs(1 << 30));
+        self.requests.send_modify(|requests| {
+            requests.end_by = Some(requests.end_by.map_or(until, |by| by.min(until)));
+        });
+    }
+
+    pub(crate) fn disconnect(&self) {
+        self.requests.send_modify(|requests| requests.disconnect = true);
+    }
+
+    /// Waits until the job's task in this process has ended.
+    pub(crate) async fn disconnected(&self) {
+        let mut phase = self.phase.clone();
+        while phase.changed().await.is_ok() {}
+    }
+
+    /// Waits for the end. `Err(Some)`: the job has failed to launch, or the engine has not answered for too
+    /// long. `Err(None)`: another client has the job.
+    pub(crate) async fn end(&self, patience: Duration) -> Result<Arc<Outcome>, Option<String>> {
+        let (mut phase, mut silent) = (self.phase.clone(), self.silent.clone());
+        loop {
+            match &*phase.borrow_and_update() {
+                Phase::Ended(outcome) => return Ok(outcome.clone()),
+                Phase::Failed(problem) => return Err(Some(problem.clone())),
+                Phase::Waiting | Phase::Running => {}
+            }
+            let give_up = silent.borrow_and_update().map(|since| since + patience);
+            tokio::select! {
+                changed = phase.changed() => {
+                    if changed.is_err() && matches!(&*phase.borrow(), Phase::Waiting | Phase::Running) {
+                        return Err(None);
+                    }
+                }
+                Ok(()) = silent.changed() => {}
+                () = until(give_up) => {
+                    return Err(Some(format!("the engine has not answered for {patience:?}; the job may go on")));
+                }
+            }
+        }
+    }
+}
+
+/// Waits until a moment; forever without one.
+pub(crate) async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}

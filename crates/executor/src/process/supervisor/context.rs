@@ -1,0 +1,48 @@
+//! The state that all jobs of a supervisor share.
+
+use std::{cell::RefCell, collections::HashMap, rc::Rc};
+
+use tokio::sync::{Notify, mpsc};
+
+use crate::{
+    JobId,
+    process::{
+        memory::Memory,
+        supervisor::{
+            groups::Groups, handle::Handle, members::MainProcesses, prewarmed::PrewarmedSandboxes,
+            pump::ReadBuffer, reaper::Reaper, sandbox::SandboxFactory,
+        },
+        wire::Reply,
+    },
+};
+
+/// The state that all jobs share.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) reaper: Reaper,
+    pub(crate) mains: MainProcesses,
+    pub(crate) jobs: RefCell<HashMap<JobId, Handle>>,
+    /// Notified when a job has ended.
+    pub(crate) over: Notify,
+    pub(crate) replies: mpsc::Sender<Reply>,
+    /// Read buffer of all pumps.
+    pub(crate) buffer: ReadBuffer,
+    pub(crate) sandboxes: Rc<SandboxFactory>,
+    /// Sandboxes that are ready for the next jobs.
+    pub(crate) prewarmed: Rc<PrewarmedSandboxes>,
+    pub(crate) groups: Groups,
+    /// Storage in memory for short streams of jobs.
+    pub(crate) memory: Memory,
+}
+
+impl Context {
+    /// Sends a reply to the owner, if there still is one.
+    pub(crate) async fn send(&self, reply: Reply) {
+        let _gone = self.replies.send(reply).await;
+    }
+
+    /// Sends a reply, or drops it if the owner is slow.
+    pub(crate) fn try_send(&self, reply: Reply) {
+        let _gone_or_slow = self.replies.try_send(reply);
+    }
+}

@@ -1,0 +1,60 @@
+//! The view of a running job outside of its task: the requests to it, and the lengths of its output.
+
+use std::{cell::Cell, rc::Rc, time::Duration};
+
+use tokio::{sync::watch, time::Instant};
+
+use crate::{OnOwnerDeath, Stream};
+
+/// Maximum grace period: a day.
+const LONGEST_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The view of a running job outside of its task.
+#[derive(Debug)]
+pub(crate) struct Handle {
+    pub(crate) requests: watch::Sender<JobRequests>,
+    pub(crate) lengths: Rc<Lengths>,
+    pub(crate) on_owner_death: OnOwnerDeath,
+    pub(crate) grace: Duration,
+}
+
+impl Handle {
+    /// Requests the end of the job; of several requests the earliest deadline counts.
+    pub(crate) fn cancel(&self, grace: Duration) {
+        let until = Instant::now() + grace.min(LONGEST_GRACE);
+        self.requests.send_modify(|requests| {
+            requests.cancel = Some(requests.cancel.map_or(until, |by| by.min(until)));
+        });
+    }
+}
+
+/// The requests to a running job.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct JobRequests {
+    /// Deadline until which the job may end by itself.
+    pub(crate) cancel: Option<Instant>,
+    /// Whether an owner watches the output.
+    pub(crate) watched: bool,
+}
+
+/// The number of bytes written to each stream so far.
+#[derive(Debug, Default)]
+pub(crate) struct Lengths {
+    stdout: Cell<u64>,
+    stderr: Cell<u64>,
+}
+
+impl Lengths {
+    pub(crate) fn of(&self, stream: Stream) -> &Cell<u64> {
+        match stream {
+            Stream::Stdout => &self.stdout,
+            Stream::Stderr => &self.stderr,
+        }
+    }
+
+    /// Lists the streams with output, and their lengths.
+    pub(crate) fn seen(&self) -> impl Iterator<Item = (Stream, u64)> {
+        let all = [Stream::Stdout, Stream::Stderr].map(|stream| (stream, self.of(stream).get()));
+        all.into_iter().filter(|(_, length)| *length > 0)
+    }
+}
