@@ -13,6 +13,7 @@ mod output;
 mod parameters;
 mod progress;
 mod signals;
+mod size_limit;
 
 use std::process::ExitCode;
 
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
     let code = if arguments.next_if(|first| first == args::COMPLETE_NAMES).is_some() {
         command::names::run(arguments.map(|word| word.to_string_lossy().into_owned()))
     } else {
-        args::parse().map_or_else(|code| code, command::run)
+        args::mistakes::parse().map_or_else(|code| code, command::run)
     };
     if let Some(error) = output::trouble() {
         tell!("error: can't write to standard output: {error}");

@@ -9,7 +9,7 @@ use windlass::explain::explain;
 use windlass::source::files::{self, ReadError};
 use windlass::source::{Diagnostic, Limits, LoadOptions, Place, Reading, Source, load_one};
 
-use crate::command::{larger, max_size};
+use crate::size_limit::{larger, max_size};
 
 /// Maximum number of nodes in a parameter file, because parsed values take more memory than their text.
 const MOST_NODES: usize = 500_000;

@@ -50,10 +50,11 @@ mod world;
 
 pub use engine::{
     Answer, Argument, Arguments, Bundle, Desired, DiscoveryQuery, Ended, Engine, EngineEnv, HandOver, Offer,
-    Options, OutdatedInputs, PlanFingerprint, Prepared, Preview, Pruned, PublishedOutputs, Request, Seen,
-    UpOptions, fingerprint, monitor_of, offer, outputs,
+    Options, PlanFingerprint, Prepared, Preview, Pruned, PublishedOutputs, Request, Seen, UpOptions,
+    fingerprint, monitor_of, offer, outputs,
 };
 pub use error::{EngineError, Lack, Unplaced};
 pub use machine::Tally;
+pub use outdated_inputs::OutdatedInputs;
 pub use places::Places;
 pub use stop::Stop;

@@ -3,22 +3,34 @@
 //! A plan is made before its calls, so it can't know that a Reconfigure or a Start will publish another value.
 //! The change is recorded at the readers when it happens, and the next plan applies the new values.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use windlass_driver::Call;
 use windlass_model::instance::InstanceView;
+use windlass_model::record::PairKey;
 use windlass_model::resolve::{Answer, Lookup, NothingYet, Output, ResolveError, Resolver};
 use windlass_model::{Action, ElementName, InstanceId, PropertyName, Side, Topology, Transition};
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Change};
 
-use crate::engine::OutdatedInputs;
-use crate::world::{Unknown, World};
+use crate::world::{Readers, Unknown, World};
 
-/// The properties that read each output, with the version that declares them. An element that has not reached
-/// the desired version yet reads as its own version declares.
-pub(crate) type Readers = HashMap<(ElementName, PropertyName), Vec<(ElementName, PropertyName, Side)>>;
+/// Elements and relationships with outdated inputs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OutdatedInputs {
+    /// Elements that read changed values.
+    pub parts: Vec<ElementName>,
+    /// Relationships that were created with former values.
+    pub pairs: Vec<PairKey>,
+}
+
+impl OutdatedInputs {
+    /// Tells whether all inputs are current.
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty() && self.pairs.is_empty()
+    }
+}
 
 /// The outputs of an element at some time.
 pub(crate) struct Published {

@@ -24,8 +24,6 @@ use windlass_model::{
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Lease, Snapshot};
 
-use crate::outdated_inputs::Readers;
-
 /// Another assembly, on whose elements operations are called.
 pub(crate) struct ForeignAssembly {
     pub(crate) lease: Lease,
@@ -51,6 +49,10 @@ impl Unknown {
         }
     }
 }
+
+/// The properties that read each output, with the version that declares them. An element that has not reached
+/// the desired version yet reads as its own version declares.
+pub(crate) type Readers = HashMap<(ElementName, PropertyName), Vec<(ElementName, PropertyName, Side)>>;
 
 /// An assembly in memory.
 pub(crate) struct World {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use windlass::model::AssemblyName;
 
-use super::mistakes::{counted, whole};
+use super::numbers::{counted, whole};
 
 /// How something is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -43,19 +43,6 @@ const VALUES: [(&[&str], &str); 6] = [
     (&["components", "relationships", "deps"], "topology"),
 ];
 
-/// Parses a number of bytes: `1000`, `64KiB`, `64MiB`, `1GiB`.
-pub(crate) fn size(text: &str) -> Result<usize, String> {
-    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("K", 10), ("M", 20), ("G", 30)];
-    let unit = units.iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift)));
-    let (number, shift) = unit.unwrap_or((text, 0));
-    // Positions in a text have 32 bits.
-    let bytes = number.trim().parse::<u32>().ok().and_then(|number| number.checked_mul(1 << shift));
-    match bytes {
-        Some(bytes @ 1..) => Ok(bytes as usize),
-        _ => Err("expected a number of bytes below 4GiB, such as `64MiB`".to_owned()),
-    }
-}
-
 /// Parses the arguments of the program. On a mistake it prints an error, and exits or returns the exit code.
 pub(crate) fn parse() -> Result<Cli, ExitCode> {
     if let Some(cli) = short(std::env::args_os()) {
@@ -158,17 +145,6 @@ fn value(word: &str, valid: &[String]) -> Option<String> {
     let others =
         || VALUES.iter().filter(|(words, _)| words.contains(&lower.as_str())).map(|(_, value)| *value);
     same.or_else(|| others().find(|other| valid.iter().any(|valid| valid == other)).map(str::to_owned))
-}
-
-/// Parses a number; the error is in plain words.
-pub(crate) fn whole(text: &str) -> Result<u32, String> {
-    text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u32::MAX))
-}
-
-/// Parses a number of at least one.
-pub(crate) fn counted(text: &str) -> Result<u16, String> {
-    let number = text.parse().ok().filter(|number| *number > 0);
-    number.ok_or_else(|| format!("expected a whole number from 1 to {}", u16::MAX))
 }
 
 #[cfg(test)]

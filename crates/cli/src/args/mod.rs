@@ -6,7 +6,8 @@ mod flags;
 mod image;
 mod itself;
 mod job;
-mod mistakes;
+pub(crate) mod mistakes;
+mod numbers;
 mod show;
 mod watch;
 
@@ -24,7 +25,6 @@ pub(crate) use flags::{AssemblyArgs, DryRunArgs, Format, HowArgs, PrintArgs, Run
 pub(crate) use image::{ImageArgs, ImageBuildArgs, ImageCommand};
 pub(crate) use itself::{CompletionsArgs, ManArgs};
 pub(crate) use job::{DoctorArgs, ExecArgs, RuntimeName};
-pub(crate) use mistakes::parse;
 pub(crate) use show::{DiffArgs, HistoryArgs, LogArgs, PruneArgs, PsArgs, PsCommand, StatusArgs};
 pub(crate) use watch::{MetricArgs, MetricCommand, WatchArgs};
 
@@ -48,7 +48,7 @@ pub(crate) struct Cli {
     pub(crate) state: Option<String>,
 
     /// Read documents up to this size, such as 64MiB [default: 16MiB]
-    #[arg(long, value_name = "SIZE", global = true, value_parser = mistakes::size)]
+    #[arg(long, value_name = "SIZE", global = true, value_parser = numbers::size)]
     pub(crate) max_size: Option<usize>,
 }
 

@@ -6,7 +6,7 @@ use windlass::model::{AssemblyName, ProcessId};
 
 use super::change::AskedFor;
 use super::flags::PrintArgs;
-use super::mistakes::counted;
+use super::numbers::counted;
 
 /// List processes, or show one step by step.
 #[derive(Debug, Args)]

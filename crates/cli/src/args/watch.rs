@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::flags::RunArgs;
-use super::mistakes::whole;
+use super::numbers::whole;
 
 /// Run the daemon: execute queued requests, check health, apply policies.
 ///

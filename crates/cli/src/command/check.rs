@@ -10,11 +10,12 @@ use windlass::repair::{Repair, repair_paths};
 use windlass::source::{Source, files};
 use windlass::view::sarif::sarif;
 
-use super::{disk, explain, fail, larger, max_size, plural, print_json};
+use super::{disk, explain, fail, plural, print_json};
 use crate::args::{CheckArgs, CheckFormat, Deny, ExplainArgs};
 use crate::conceal::Seen;
 use crate::failure::fault;
 use crate::output::{print, say, tell};
+use crate::size_limit::{larger, max_size};
 use crate::{diagnostics, exit, github};
 
 pub(crate) fn run(args: &CheckArgs) -> ExitCode {

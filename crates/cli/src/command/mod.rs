@@ -34,7 +34,7 @@ use windlass::engine::{EngineError, Options};
 use windlass::executor::docker::Environment;
 use windlass::model::{AssemblyName, ProcessId};
 use windlass::project::Overlay;
-use windlass::source::files::{MAX_SIZE, ReadError};
+use windlass::source::files::MAX_SIZE;
 use windlass::source::{Code, Diagnostics};
 use windlass::{AssemblyInput, Error, Settings, Windlass};
 
@@ -43,11 +43,12 @@ use crate::exit;
 use crate::failure::{self, fault};
 use crate::output::{say, tell};
 use crate::parameters::{ParameterError, Parameters, collect};
+use crate::size_limit::{self, max_size};
 
 /// Runs a command.
 pub(crate) fn run(cli: Cli) -> ExitCode {
     STATE.get_or_init(|| cli.state.or_else(|| environment("WINDLASS_STATE")?.into_string().ok()));
-    LIMIT.get_or_init(|| cli.max_size.unwrap_or(MAX_SIZE));
+    size_limit::set_max_size(cli.max_size.unwrap_or(MAX_SIZE));
     match cli.command {
         Command::Up(args) => wait_for(up::run(args)),
         Command::Apply(args) => wait_for(up::apply(args)),
@@ -202,19 +203,6 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The address of the state, the same for all commands. Set once, before any of them runs.
 static STATE: OnceLock<Option<String>> = OnceLock::new();
-
-/// Maximum size of a document in bytes, the same for all commands.
-static LIMIT: OnceLock<usize> = OnceLock::new();
-
-/// Returns the maximum size of a document in bytes.
-pub(crate) fn max_size() -> usize {
-    LIMIT.get().copied().unwrap_or(MAX_SIZE)
-}
-
-/// Returns a hint for a text that is too long.
-pub(crate) fn larger(error: &ReadError) -> &'static str {
-    if matches!(error, ReadError::TooLarge { .. }) { "; `--max-size` allows more" } else { "" }
-}
 
 /// Returns the overlay for reading files.
 fn disk() -> Overlay {

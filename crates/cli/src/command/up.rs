@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use windlass::{AssemblyInput, SavedPlan};
 
-use super::{fail, fail_of_file, grace, input, max_size, open_against, plan, process, with_parameters};
+use super::{fail, fail_of_file, grace, input, open_against, plan, process, with_parameters};
 use crate::args::{AdoptArgs, ApplyArgs, AssemblyArgs, HowArgs, UpArgs};
+use crate::size_limit::max_size;
 use crate::{diagnostics, signals};
 
 pub(crate) async fn run(args: UpArgs) -> ExitCode {

@@ -14,7 +14,7 @@ use windlass_model::record::{Effect, Failure, FailureKind};
 use windlass_model::{Action, InstanceId};
 use windlass_source::Diagnostic;
 
-use super::EngineEnv;
+use super::env::EngineEnv;
 use super::look::{self, Looking};
 use crate::stop::Stop;
 

@@ -10,7 +10,7 @@ use windlass_lifecycle::Plan;
 use windlass_lifecycle::{
     Diff, Options, Scale, Situation, Version, describes, healable, merged, plan, resized, scaled,
 };
-use windlass_model::assembly::{ElementKind, PackageDigest};
+use windlass_model::assembly::PackageDigest;
 use windlass_model::record::{AssemblyRecord, ElementRecord, Intent, Made, Scaled, VersionRecord};
 use windlass_model::template::End;
 use windlass_model::work::{Relate, Work};
@@ -422,11 +422,6 @@ fn name_apart(
         named.insert(name, value);
     }
     (named, renamed)
-}
-
-/// Returns the resources of a topology.
-pub(super) fn resources(topology: &Topology) -> impl Iterator<Item = &windlass_model::Element> {
-    topology.elements().iter().filter(|element| element.kind == ElementKind::Resource)
 }
 
 /// Returns the other assemblies on whose elements the plan calls operations.

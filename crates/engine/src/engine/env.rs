@@ -4,13 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use windlass_driver::{Location, Placement, Registry, location};
-use windlass_model::assembly::Origin;
+use windlass_model::assembly::{ElementKind, Origin};
 use windlass_model::id::Entropy;
-use windlass_model::{Action, Clock, DescriptorName, Element, Side, Transition};
+use windlass_model::{Action, Clock, DescriptorName, Element, Side, Topology, Transition};
 
-use super::Preview;
-use super::draft::{PreviousState, resources};
-use super::request::Request;
 use crate::error::{EngineError, Lack, Unplaced};
 use crate::places::Places;
 use crate::world::World;
@@ -32,15 +29,6 @@ pub struct EngineEnv {
 }
 
 impl EngineEnv {
-    /// Previews [`Request::up`], with or without an expected plan, for an assembly that doesn't exist. Reads and
-    /// changes nothing.
-    ///
-    /// # Errors
-    /// The reason why the assembly can't be created.
-    pub fn preview_new(&self, request: Request) -> Result<Preview, EngineError> {
-        Ok(Preview::of(self.draft(request, None, PreviousState::default())?, false))
-    }
-
     /// Checks that every resource has a location, a driver and a runtime, before anything starts.
     pub(super) fn preflight(&self, world: &World, adopt: bool) -> Result<(), EngineError> {
         let mut looked: HashMap<(Placement, DescriptorName), Result<(), (Lack, String)>> = HashMap::new();
@@ -112,4 +100,9 @@ fn placed_at(world: &World, element: &Element) -> Option<Origin> {
         names.iter().find_map(|name| of.properties.get(*name)?.origin.clone())
     };
     said(element).or_else(|| world.topology().root().and_then(said)).or_else(|| element.origin.clone())
+}
+
+/// Returns the resources of a topology.
+pub(super) fn resources(topology: &Topology) -> impl Iterator<Item = &Element> {
+    topology.elements().iter().filter(|element| element.kind == ElementKind::Resource)
 }

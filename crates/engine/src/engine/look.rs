@@ -15,7 +15,7 @@ use windlass_model::record::{Failure, FailureKind};
 use windlass_model::{AssemblyName, Clock, ElementName, InstanceId, State, Timestamp};
 use windlass_update_ops::Update;
 
-use super::Engine;
+use super::core::Engine;
 use crate::error::EngineError;
 use crate::machine::Machine;
 use crate::stop::Stop;

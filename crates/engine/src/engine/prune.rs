@@ -7,7 +7,7 @@ use windlass_model::retention::Retention;
 use windlass_model::{AssemblyName, ProcessId, Timestamp};
 use windlass_store::{Batch, Change, Holder, Lease, Snapshot};
 
-use super::Engine;
+use super::core::Engine;
 use super::draft::of_version;
 use crate::error::EngineError;
 

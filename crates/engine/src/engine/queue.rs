@@ -11,9 +11,10 @@ use windlass_model::{AssemblyName, DescriptorName, PropertyName, RequestId, Topo
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Holder, Lease};
 
+use super::core::Engine;
 use super::draft::Draft;
+use super::prepared::Prepared;
 use super::request::{Answer, Arguments, Desired, PlanFingerprint, Request, UpOptions};
-use super::{Engine, Prepared};
 use crate::error::EngineError;
 use crate::stop::Stop;
 

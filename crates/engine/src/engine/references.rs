@@ -15,7 +15,7 @@ use windlass_model::resolve::Resolved;
 use windlass_model::{AssemblyName, DescriptorName, OperationName, PropertyName, State};
 use windlass_store::{Lease, Snapshot, StoreError};
 
-use super::Engine;
+use super::core::Engine;
 use super::draft::{Draft, called_on};
 use crate::error::EngineError;
 use crate::stop::Stop;

@@ -14,8 +14,9 @@ use windlass_model::resolve::MAX_VALUE;
 use windlass_model::{AssemblyName, CallId, DescriptorName, ElementName, ProcessId, PropertyName, Topology};
 use windlass_store::{Batch, Change, Lease, Snapshot};
 
+use super::core::Engine;
 use super::request::Answer;
-use super::{Engine, draft, look};
+use super::{draft, look};
 use crate::error::EngineError;
 use crate::host::JournalParts;
 use crate::journal::{RemoteCall, in_words};

@@ -14,7 +14,7 @@ use windlass_model::{AssemblyName, ProcessId, Seq, Timestamp, TransferId};
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Holder, Lease};
 
-use super::Engine;
+use super::core::Engine;
 use crate::error::EngineError;
 use crate::stop::Stop;
 

@@ -32,15 +32,13 @@ use windlass_model::record::{
     Advance, Assumption, CallRecord, CallState, Event as Happening, EventDraft, Failure, FailureKind, Intent,
     PairKey, ProcessRecord, ProcessStatus, StepEnd,
 };
-use windlass_model::{
-    CallId, CommandName, ElementName, ProcessId, Side, State, StepId, Timestamp, Transition,
-};
+use windlass_model::{CallId, CommandName, ElementName, ProcessId, Side, State, Timestamp, Transition};
 use windlass_plan::PlanBuilder;
 use windlass_secret::SecretRef;
 use windlass_store::{Batch, Change};
 
 use self::failed::FailedParts;
-use self::queues::Queues;
+use self::queues::{Queues, StepKey};
 use crate::engine::PublishedOutputs;
 use crate::journal::CallArtifacts;
 use crate::places::Places;
@@ -103,9 +101,6 @@ pub(crate) enum Ack {
     /// The process has ended.
     ProcessEnded,
 }
-
-/// The key of a step.
-pub(crate) type StepKey = (ProcessId, StepId);
 
 /// The concurrency and the polling of a machine.
 #[derive(Debug, Clone, Copy)]

@@ -13,7 +13,8 @@ use windlass_model::{
     Transition,
 };
 
-use super::{CallRun, Machine, StepKey};
+use super::queues::StepKey;
+use super::{CallRun, Machine};
 use crate::engine::{ByQueries, Look};
 use crate::panic::panicked;
 use crate::report::without_complaint;

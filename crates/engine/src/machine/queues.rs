@@ -5,9 +5,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use windlass_model::ElementName;
+use windlass_model::{ElementName, ProcessId, StepId};
 
-use super::StepKey;
+/// The key of a step.
+pub(crate) type StepKey = (ProcessId, StepId);
 
 /// The running calls and the parked steps.
 pub(super) struct Queues {

@@ -13,7 +13,8 @@ use windlass_store::Change;
 
 use super::effects::Failed;
 use super::prepare::CallSeed;
-use super::{Ack, CallRun, Command, Machine, Planned, PlannedAction, StepKey, StepRun, count};
+use super::queues::StepKey;
+use super::{Ack, CallRun, Command, Machine, Planned, PlannedAction, StepRun, count};
 use crate::runner::Skipped;
 use crate::world::Unknown;
 

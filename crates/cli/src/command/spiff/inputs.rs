@@ -10,10 +10,11 @@ use windlass::source::{Source, files};
 use windlass_spiff::value::{Map, Node};
 use windlass_spiff::{Engine, Features, Outside, define, yaml};
 
-use super::Stop;
 use super::args::AccessArgs;
 use super::fetch;
-use crate::command::{environment, environment_all, larger, max_size};
+use super::stop::Stop;
+use crate::command::{environment, environment_all};
+use crate::size_limit::{larger, max_size};
 
 /// Reads input files. Standard input can be read once.
 #[derive(Debug, Default)]

@@ -3,6 +3,7 @@
 mod args;
 mod fetch;
 mod inputs;
+mod stop;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -14,22 +15,11 @@ use windlass_spiff::{Output, OutputError, Preserve, Session, SpiffError, TraceSt
 pub(crate) use args::SpiffArgs;
 use args::{ConvertArgs, DiffArgs, EvalArgs, MergeArgs, ParseArgs, SpiffCommand};
 use inputs::{Inputs, engine};
+use stop::Stop;
 
 use crate::exit;
 use crate::failure::fault;
 use crate::output::{print_document, say, tell};
-
-/// The reason why a command ends: wrong input, or a failed template.
-enum Stop {
-    Input(String),
-    Failed(String),
-}
-
-impl Stop {
-    fn input(message: impl std::fmt::Display) -> Self {
-        Self::Input(message.to_string())
-    }
-}
 
 pub(crate) fn run(args: &SpiffArgs) -> ExitCode {
     let result = match &args.command {

@@ -1,0 +1,121 @@
+//! The engine, its settings, and the parts that all intents share.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use windlass_model::record::ElementRecord;
+use windlass_model::{AssemblyName, ElementName};
+use windlass_store::{Batch, Holder, Lease, Store};
+
+use super::env::EngineEnv;
+use crate::error::EngineError;
+use crate::host::Host;
+use crate::machine::{Pace, Tools};
+use crate::stop::Stop;
+use crate::world::World;
+
+/// The settings of execution.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Maximum number of concurrent driver calls.
+    pub parallelism: usize,
+    /// Delay before the first observation of a converging instance. It grows with each observation.
+    pub poll: Duration,
+    /// Time that a cancelled job has to end by itself.
+    pub grace: Duration,
+    /// Time that running jobs have to end after another process has requested a stop. It also bounds the wait
+    /// for the lease of another assembly.
+    pub patience: Duration,
+    /// Whether an assembly may be removed or changed although others reference it.
+    pub force: bool,
+}
+
+impl Default for Options {
+    /// Returns 8 concurrent calls, a first observation after 500 ms, and 10 s of grace and of patience.
+    fn default() -> Self {
+        Self {
+            parallelism: 8,
+            poll: Duration::from_millis(500),
+            grace: Duration::from_secs(10),
+            patience: Duration::from_secs(10),
+            force: false,
+        }
+    }
+}
+
+/// An engine, which executes intents on one store.
+#[derive(Clone)]
+pub struct Engine {
+    /// The store.
+    pub store: Arc<dyn Store>,
+    /// The environment: drivers, places, clock.
+    pub env: EngineEnv,
+    /// The settings.
+    pub options: Options,
+}
+
+impl Engine {
+    /// Records that elements have recovered, which resets their count of heals.
+    ///
+    /// # Errors
+    /// [`EngineError::Store`] if another holder has the lease, or the store fails. The caller can try again
+    /// later.
+    pub async fn note_well(
+        &self,
+        name: &AssemblyName,
+        parts: &[ElementName],
+        holder: &Holder,
+    ) -> Result<(), EngineError> {
+        let lease = self.store.lease(name, holder).await?;
+        let noted = self.note_well_under(&lease, parts).await;
+        let released = self.store.release(lease).await;
+        noted?;
+        Ok(released?)
+    }
+
+    async fn note_well_under(&self, lease: &Lease, parts: &[ElementName]) -> Result<(), EngineError> {
+        let Some(mut snapshot) = self.store.load(&lease.scope).await? else { return Ok(()) };
+        let mut batch = Batch::new();
+        for part in parts {
+            if let Some(record) = snapshot.elements.remove(part).filter(|record| record.heals > 0) {
+                batch = batch.put_element(ElementRecord { heals: 0, ..record });
+            }
+        }
+        if !batch.is_empty() {
+            self.store.commit(lease, batch).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn unknown(&self, name: &AssemblyName) -> Result<EngineError, EngineError> {
+        let known = self.store.assembly_names().await?;
+        Ok(EngineError::Unknown { name: name.clone(), known })
+    }
+
+    pub(super) async fn give_back(&self, lease: Lease, error: EngineError) -> EngineError {
+        // The caller needs the first error, not a failure to release the lease.
+        let _ = self.store.release(lease).await;
+        error
+    }
+
+    pub(super) fn tools(&self) -> Tools {
+        Tools {
+            store: self.store.id().clone(),
+            drivers: self.env.drivers.clone(),
+            places: self.env.places.clone(),
+            pace: Pace { parallelism: self.options.parallelism.max(1), poll: self.options.poll },
+        }
+    }
+
+    pub(super) fn host(&self, lease: &Lease, world: &World, stop: &Stop) -> Host {
+        Host {
+            store: self.store.clone(),
+            lease: lease.clone(),
+            beside: world.foreign_assemblies.values().map(|foreign| foreign.lease.clone()).collect(),
+            clock: self.env.clock.clone(),
+            places: self.env.places.clone(),
+            // A stop request for this process must not stop others in this program.
+            stop: stop.of_one(),
+        }
+    }
+}

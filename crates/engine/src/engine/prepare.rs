@@ -1,0 +1,217 @@
+//! Preparation of an intent: settle open calls, draft, and record the process.
+
+use windlass_model::record::{
+    ElementRecord, Event as Happening, EventDraft, Intent, PlanText, ProcessRecord, ProcessStatus,
+    VersionRecord,
+};
+use windlass_model::request::{RequestRecord, RequestStatus};
+use windlass_model::{AssemblyName, ProcessId, State, Timestamp};
+use windlass_secret::Sensitive;
+use windlass_store::{Batch, Change, Holder, Lease};
+
+use super::core::Engine;
+use super::draft::Draft;
+use super::prepared::Prepared;
+use super::request::Request;
+use super::{call, draft};
+use crate::error::EngineError;
+use crate::keeper;
+use crate::stop::Stop;
+use crate::world::World;
+
+impl Engine {
+    /// Takes the lease, settles the open calls of earlier processes, plans the intent, and records the process.
+    ///
+    /// # Errors
+    /// The reason why the intent is refused. The lease is released then.
+    pub async fn prepare(
+        &self,
+        name: &AssemblyName,
+        request: impl Into<Request>,
+        holder: &Holder,
+        stop: &Stop,
+    ) -> Result<Prepared, EngineError> {
+        let request = request.into();
+        let lease = self.store.lease(name, holder).await?;
+        match self.prepare_kept(&lease, name, request, stop, None).await {
+            Ok((draft, process)) => {
+                let Draft { world, plan, diff, undone, .. } = draft;
+                Ok(Prepared { engine: self.clone(), lease, world, process, plan, diff, undone })
+            }
+            Err(error) => Err(self.give_back(lease, error).await),
+        }
+    }
+
+    /// Prepares while the lease is renewed, since settling open calls may take long.
+    pub(super) async fn prepare_kept(
+        &self,
+        lease: &Lease,
+        name: &AssemblyName,
+        request: Request,
+        stop: &Stop,
+        queued: Option<&RequestRecord>,
+    ) -> Result<(Draft, ProcessRecord), EngineError> {
+        let prepared = Box::pin(self.prepare_under(lease, name, request, stop, queued));
+        keeper::keeping(self.store.clone(), lease, prepared).await
+    }
+
+    async fn prepare_under(
+        &self,
+        lease: &Lease,
+        name: &AssemblyName,
+        request: Request,
+        stop: &Stop,
+        queued: Option<&RequestRecord>,
+    ) -> Result<(Draft, ProcessRecord), EngineError> {
+        let snapshot = Box::pin(self.settled(lease, name, request.answer.clone(), stop)).await?;
+        if snapshot.is_none() && request.desired.is_none() {
+            return Err(self.unknown(name).await?);
+        }
+        let continues = snapshot.as_ref().and_then(|s| s.processes.last().map(|p| p.id));
+        let previous = self.previous(&request.intent, snapshot.as_ref()).await?;
+        // A retry was checked when its intent was first prepared.
+        let goes_on = request.intent == Intent::Retry;
+        let mut draft = self.env.draft(request, snapshot, previous)?;
+        if !goes_on {
+            self.refuse_if_referenced(&draft).await?;
+        }
+        if !self.options.force {
+            self.refuse_if_entangled(name).await?;
+        }
+        // A newly referenced assembly must exist until the reference is recorded. The lease of an assembly on
+        // whose elements operations are called is held until these have ended.
+        let visits = self.visit(lease, &draft, stop).await?;
+        let called = draft::called_on(&draft);
+        let (kept, passed): (Vec<Lease>, Vec<Lease>) =
+            visits.into_iter().partition(|visit| called.contains(&visit.scope));
+        let begun = match self.foreign_assemblies(kept).await {
+            Ok(foreign_assemblies) => {
+                draft.world.foreign_assemblies = foreign_assemblies;
+                if stop.soon.is_cancelled() {
+                    Err(EngineError::Stopped)
+                } else {
+                    self.begin(lease, &mut draft, continues, queued).await
+                }
+            }
+            Err(error) => Err(error),
+        };
+        self.leave(passed).await;
+        match begun {
+            Ok(process) => Ok((draft, process)),
+            Err(error) => {
+                self.leave(draft.world.take_leases()).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Records a new process durably, with everything that it needs.
+    async fn begin(
+        &self,
+        lease: &Lease,
+        draft: &mut Draft,
+        continues: Option<ProcessId>,
+        request: Option<&RequestRecord>,
+    ) -> Result<ProcessRecord, EngineError> {
+        let id = self.store.reserve_process().await?;
+        let now = self.env.clock.now();
+        if draft.is_new_version {
+            draft.world.assembly.version = Some(id);
+        }
+        let process = ProcessRecord {
+            id,
+            assembly: draft.world.assembly.name.clone(),
+            intent: draft.intent.clone(),
+            status: ProcessStatus::InProgress,
+            plan: PlanText::new(&draft.plan).expect("a plan is plain data"),
+            continues,
+            from: Some(self.env.home.clone()),
+            request: request.map(|request| request.id),
+            unattended: lease.holder.serves,
+            target: draft.target.clone(),
+            created: now,
+            ended: None,
+            reason: None,
+        };
+        let mut batch = beginning(draft, &process);
+        if let Some(request) = request {
+            // The same batch ends the request, so that it is executed only once.
+            batch = batch.end_request(RequestRecord { status: RequestStatus::Begun(id), ..request.clone() });
+        }
+        self.store.commit(lease, batch).await?;
+        Ok(process)
+    }
+}
+
+/// Returns the batch that begins a process.
+fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
+    let (id, now) = (process.id, process.created);
+    let mut batch = Batch::new();
+    for package in &draft.packages {
+        batch = batch.put_package(package.to_record());
+    }
+    let world = &mut draft.world;
+    batch = batch.put_assembly(world.assembly.clone());
+    for (secret, value) in &draft.secrets {
+        let bytes = Sensitive::new(value.expose().clone().into_bytes());
+        batch = batch.put_secret(secret.clone(), world.assembly.name.clone(), bytes);
+    }
+    // An interrupted process whose call has not begun leaves its arguments.
+    if let Some(before) = process.continues {
+        world.drop_arguments(before, &mut batch);
+    }
+    if let Some(arguments) = draft.arguments.take() {
+        batch = call::put_arguments(batch, world, id, &arguments);
+    }
+    for element in std::mem::take(&mut draft.enrolled) {
+        batch = batch.put_element(element);
+    }
+    world.note_parted(&mut batch);
+    let steps = u32::try_from(draft.plan.work().count()).unwrap_or(u32::MAX);
+    let started = Happening::ProcessStarted { intent: draft.intent.clone(), steps };
+    batch = batch.put_process(process.clone()).event(event(world, Some(id), now, started));
+    batch.extend(count_heals(world, process));
+    if draft.is_new_version {
+        batch = batch.put_version(VersionRecord { process: id, assembly: world.assembly.clone() });
+    }
+    for name in &draft.broken {
+        let Some(record) = world.elements.get_mut(name).filter(|record| record.state == State::Active) else {
+            continue;
+        };
+        record.state = State::Broken;
+        record.since = now;
+        let broken =
+            Happening::StateChanged { element: name.clone(), from: State::Active, to: State::Broken };
+        batch = batch.put_element(record.clone()).event(event(world, Some(id), now, broken));
+    }
+    batch
+}
+
+/// Counts a heal that a policy demanded. An operator's intent resets the counts of all elements. Other
+/// processes of the daemon leave them unchanged.
+fn count_heals(world: &mut World, process: &ProcessRecord) -> Vec<Change> {
+    let is_asked = !process.unattended || process.request.is_some();
+    let counted = |record: &ElementRecord| match &process.intent {
+        _ if is_asked => 0,
+        Intent::Heal(part) if *part == record.name => record.heals.saturating_add(1),
+        _ => record.heals,
+    };
+    let mut changes = Vec::new();
+    for record in world.elements.values_mut() {
+        let heals = counted(record);
+        if heals != record.heals {
+            record.heals = heals;
+            changes.push(Change::PutElement(Box::new(record.clone())));
+        }
+    }
+    changes
+}
+
+fn event(
+    world: &World,
+    process: Option<windlass_model::ProcessId>,
+    at: Timestamp,
+    body: Happening,
+) -> EventDraft {
+    EventDraft { at, assembly: world.assembly.name.clone(), process, body }
+}

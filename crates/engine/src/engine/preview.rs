@@ -1,0 +1,75 @@
+//! Previews: the plan of an intent, without changing anything.
+
+use windlass_lifecycle::{Diff, Plan};
+use windlass_model::AssemblyName;
+use windlass_model::record::{AssemblyRecord, Intent};
+
+use super::core::Engine;
+use super::draft::{Draft, PreviousState};
+use super::env::EngineEnv;
+use super::request::Request;
+use crate::error::EngineError;
+
+/// A preview of an intent.
+#[derive(Debug, Clone)]
+pub struct Preview {
+    /// The plan.
+    pub plan: Plan,
+    /// The changes that the plan makes.
+    pub diff: Diff,
+    /// Changes that the plan omits because it is limited to some elements.
+    pub undone: Diff,
+    /// The desired assembly.
+    pub assembly: AssemblyRecord,
+    /// The intent that would be recorded.
+    pub intent: Intent,
+    /// Whether the assembly already exists.
+    pub exists: bool,
+}
+
+impl Preview {
+    fn of(draft: Draft, exists: bool) -> Self {
+        let Draft { world, plan, diff, undone, intent, .. } = draft;
+        Self { plan, diff, undone, assembly: world.assembly, intent, exists }
+    }
+}
+
+impl EngineEnv {
+    /// Previews [`Request::up`], with or without an expected plan, for an assembly that doesn't exist. Reads and
+    /// changes nothing.
+    ///
+    /// # Errors
+    /// The reason why the assembly can't be created.
+    pub fn preview_new(&self, request: Request) -> Result<Preview, EngineError> {
+        Ok(Preview::of(self.draft(request, None, PreviousState::default())?, false))
+    }
+}
+
+impl Engine {
+    /// Previews an intent, without changing anything.
+    ///
+    /// # Errors
+    /// The reason why the intent is refused.
+    pub async fn preview(
+        &self,
+        name: &AssemblyName,
+        request: impl Into<Request>,
+    ) -> Result<Preview, EngineError> {
+        let request = request.into();
+        let mut snapshot = self.store.load(name).await?;
+        let exists = snapshot.is_some();
+        if !exists && request.desired.is_none() {
+            return Err(self.unknown(name).await?);
+        }
+        if let Some(recorded) = snapshot.take() {
+            snapshot = Some(self.supposed(name, recorded, request.answer.clone()).await?);
+        }
+        let previous = self.previous(&request.intent, snapshot.as_ref()).await?;
+        let goes_on = request.intent == Intent::Retry;
+        let draft = self.env.draft(request, snapshot, previous)?;
+        if !goes_on {
+            self.refuse_if_referenced(&draft).await?;
+        }
+        Ok(Preview::of(draft, exists))
+    }
+}

@@ -1,0 +1,88 @@
+//! The recorded past of an assembly, as far as a draft needs it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use windlass_model::assembly::PackageDigest;
+use windlass_model::record::{Intent, ProcessStatus};
+use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId};
+use windlass_store::Snapshot;
+
+use super::core::Engine;
+use super::draft::{PreviousState, is_mixed};
+use crate::error::EngineError;
+
+impl Engine {
+    /// Reads the past that a draft needs.
+    pub(super) async fn previous(
+        &self,
+        intent: &Intent,
+        snapshot: Option<&Snapshot>,
+    ) -> Result<PreviousState, EngineError> {
+        let Some(snapshot) = snapshot else { return Ok(PreviousState::default()) };
+        let name = &snapshot.assembly.name;
+        let unfinished = match intent {
+            Intent::ScaleOut(_) | Intent::ScaleIn(_) | Intent::Rollback(None) => {
+                self.unfinished(name).await?
+            }
+            _ => None,
+        };
+        // The versions since the last reached one describe everything that exists.
+        let reached = snapshot.assembly.reached.unwrap_or(ProcessId(0));
+        let versions = match (intent, &unfinished) {
+            (Intent::Rollback(Some(to)), _) | (Intent::Rollback(None), Some(Intent::Rollback(Some(to)))) => {
+                self.store.versions_since(name, reached.min(*to)).await?
+            }
+            (Intent::Rollback(None), _) => {
+                let before = snapshot.assembly.version.map_or(0, |version| version.0.saturating_sub(1));
+                self.store.versions_since(name, reached.min(ProcessId(before))).await?
+            }
+            _ if is_mixed(snapshot) => self.store.versions_since(name, reached).await?,
+            _ => Vec::new(),
+        };
+        let made = snapshot.elements.values().filter_map(|element| Some(&element.made.as_ref()?.package));
+        let mut digests: BTreeMap<&PackageDigest, Option<&DescriptorName>> =
+            made.map(|digest| (digest, None)).collect();
+        // Versions from before the last removal are only history, and their packages are gone.
+        let of_versions = versions.iter().flat_map(|version| version.assembly.packages.values());
+        digests.extend(of_versions.map(|digest| (digest, None)));
+        digests.extend(snapshot.assembly.packages.iter().map(|(name, digest)| (digest, Some(name))));
+        let mut packages = HashMap::new();
+        for (digest, descriptor) in digests {
+            if let Some(package) = self.package(digest, descriptor).await? {
+                packages.insert(digest.clone(), Arc::new(package));
+            }
+        }
+        let target = match intent {
+            Intent::Retry => self.last_target(name).await?,
+            _ => BTreeSet::new(),
+        };
+        Ok(PreviousState { versions, packages, unfinished, target })
+    }
+
+    /// Returns the intent of the last process, unless that process has completed.
+    async fn unfinished(&self, name: &AssemblyName) -> Result<Option<Intent>, EngineError> {
+        let last = self.store.processes_of(name, None, 1).await?.pop();
+        Ok(last.filter(|process| process.status != ProcessStatus::Completed).map(|process| process.intent))
+    }
+
+    /// Returns the elements that the last intent was limited to. Heals and calls are skipped, since they leave
+    /// the desired assembly unchanged.
+    async fn last_target(&self, name: &AssemblyName) -> Result<BTreeSet<ElementName>, EngineError> {
+        const PAGE: usize = 16;
+        let mut before = None;
+        loop {
+            let page = self.store.processes_of(name, before, PAGE).await?;
+            let is_last = page.len() < PAGE;
+            before = page.last().map(|process| process.id);
+            match page
+                .into_iter()
+                .find(|process| !matches!(process.intent, Intent::Heal(_) | Intent::Call { .. }))
+            {
+                Some(process) => return Ok(process.target),
+                None if is_last => return Ok(BTreeSet::new()),
+                None => {}
+            }
+        }
+    }
+}
