@@ -22,6 +22,7 @@ slow:
 lint:
     cargo fmt --all --check
     scripts/ci-layers
+    scripts/import-circles
     scripts/ci-prose
     cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
 

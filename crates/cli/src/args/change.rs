@@ -4,11 +4,23 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use windlass::model::id::IdError;
 use windlass::model::{AssemblyName, CommandName, ProcessId, RequestId, State, record};
 
 use super::flags::{AssemblyArgs, DryRunArgs, ForceArgs, HowArgs, PartsArgs, PrintArgs, RunArgs};
+
+/// The commands that give an existing assembly another intent.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ChangeCommand {
+    Down(DownArgs),
+    Retry(RetryArgs),
+    SetState(SetStateArgs),
+    Scale(ScaleArgs),
+    Heal(HealArgs),
+    Call(CallArgs),
+    Rollback(RollbackArgs),
+}
 
 /// Create, update or repair an assembly.
 ///

@@ -14,7 +14,7 @@ mod watch;
 use clap::{Parser, Subcommand};
 
 pub(crate) use change::{
-    AdoptArgs, ApplyArgs, AskedFor, CallArgs, CancelArgs, DownArgs, ExportArgs, HealArgs, ImportArgs,
+    AdoptArgs, ApplyArgs, AskedFor, CallArgs, CancelArgs, ChangeCommand, DownArgs, ExportArgs, HealArgs, ImportArgs,
     RetryArgs, RollbackArgs, ScaleArgs, SetStateArgs, UpArgs, Way,
 };
 pub(crate) use describe::{
@@ -92,13 +92,9 @@ enum TemplateCommand {
 pub(crate) enum Command {
     Up(UpArgs),
     Apply(ApplyArgs),
-    Down(DownArgs),
-    SetState(SetStateArgs),
-    Scale(ScaleArgs),
-    Heal(HealArgs),
-    Call(CallArgs),
     Adopt(AdoptArgs),
-    Rollback(RollbackArgs),
+    #[command(flatten)]
+    Change(ChangeCommand),
     Cancel(CancelArgs),
     Export(ExportArgs),
     Import(ImportArgs),
@@ -115,7 +111,6 @@ pub(crate) enum Command {
     Graph(GraphArgs),
     Resolve(ResolveArgs),
     Schema(SchemaArgs),
-    Retry(RetryArgs),
     Exec(ExecArgs),
     Doctor(DoctorArgs),
     Explain(ExplainArgs),

@@ -12,7 +12,7 @@ use windlass::view::plan::PlanView;
 
 use super::{collected, fail, grace, open, open_against, plan, print_json, process};
 use crate::args::{
-    AskedFor, CallArgs, CancelArgs, DownArgs, Format, HealArgs, HowArgs, RetryArgs, RollbackArgs, ScaleArgs,
+    AskedFor, CallArgs, CancelArgs, ChangeCommand, DownArgs, Format, HealArgs, HowArgs, RetryArgs, RollbackArgs, ScaleArgs,
     SetStateArgs, Way,
 };
 use crate::output::{say, tell};
@@ -73,7 +73,20 @@ impl Change<'_> {
     }
 }
 
-pub(crate) async fn down(args: DownArgs) -> ExitCode {
+/// Runs a command that changes an existing assembly.
+pub(crate) async fn run(command: ChangeCommand) -> ExitCode {
+    match command {
+        ChangeCommand::Down(args) => down(args).await,
+        ChangeCommand::Retry(args) => retry(args).await,
+        ChangeCommand::SetState(args) => set_state(args).await,
+        ChangeCommand::Scale(args) => scale(args).await,
+        ChangeCommand::Heal(args) => heal(args).await,
+        ChangeCommand::Call(args) => call(args).await,
+        ChangeCommand::Rollback(args) => rollback(args).await,
+    }
+}
+
+async fn down(args: DownArgs) -> ExitCode {
     let DownArgs { name, current_packages, force, how } = &args;
     let command = format!("down {name}");
     let around = current_packages.as_deref();
@@ -85,7 +98,7 @@ pub(crate) async fn down(args: DownArgs) -> ExitCode {
         .await
 }
 
-pub(crate) async fn retry(args: RetryArgs) -> ExitCode {
+async fn retry(args: RetryArgs) -> ExitCode {
     let RetryArgs { name, assume, of, natural, published, published_from, how } = &args;
     let given = match collected("--published ", published, published_from) {
         Ok(given) => given,
@@ -124,7 +137,7 @@ fn tell_unknown(part: &str, outputs: &[PropertyName]) {
     );
 }
 
-pub(crate) async fn set_state(args: SetStateArgs) -> ExitCode {
+async fn set_state(args: SetStateArgs) -> ExitCode {
     let SetStateArgs { name, to, how } = &args;
     let command = format!("set-state {name} {to}");
     Change { name, command, how, force: false, around: None }
@@ -132,7 +145,7 @@ pub(crate) async fn set_state(args: SetStateArgs) -> ExitCode {
         .await
 }
 
-pub(crate) async fn scale(args: ScaleArgs) -> ExitCode {
+async fn scale(args: ScaleArgs) -> ExitCode {
     let ScaleArgs { way, name, component, how } = &args;
     let (word, intent): (_, fn(ElementName) -> Intent) = match way {
         Way::Out => ("out", Intent::ScaleOut),
@@ -143,14 +156,14 @@ pub(crate) async fn scale(args: ScaleArgs) -> ExitCode {
     Change { name, command, how, force: false, around: None }.run(request).await
 }
 
-pub(crate) async fn heal(args: HealArgs) -> ExitCode {
+async fn heal(args: HealArgs) -> ExitCode {
     let HealArgs { name, part, how } = &args;
     let command = format!("heal {name} {part}");
     let request = async |windlass: &Windlass| Ok(Intent::Heal(windlass.part(name, part).await?).into());
     Change { name, command, how, force: false, around: None }.run(request).await
 }
 
-pub(crate) async fn call(args: CallArgs) -> ExitCode {
+async fn call(args: CallArgs) -> ExitCode {
     let CallArgs { name, part, command: called, given, arguments, how } = &args;
     let given = match collected("-a ", given, arguments) {
         Ok(given) => given,
@@ -165,7 +178,7 @@ pub(crate) async fn call(args: CallArgs) -> ExitCode {
     Change { name, command, how, force: false, around: None }.run(request).await
 }
 
-pub(crate) async fn rollback(args: RollbackArgs) -> ExitCode {
+async fn rollback(args: RollbackArgs) -> ExitCode {
     let RollbackArgs { name, to, force, how } = &args;
     let command = format!("rollback {name}");
     let request = async |windlass: &Windlass| {
