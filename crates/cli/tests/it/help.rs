@@ -16,12 +16,13 @@ fn the_main_help_lists_commands_and_exit_codes() {
     Commands:
       up           Create, update or repair an assembly
       apply        Execute a plan that `windlass plan -o` or a dry run saved
+      adopt        Adopt an assembly whose components exist already
       down         Remove an assembly: stop and uninstall its components
+      retry        Resume the last intent of an assembly after a failure or an interruption
       set-state    Move all components of an assembly to one state
       scale        Add nodes to a cluster or remove them, by its `scaling-increment`
       heal         Repair a component: stop it and start it again
       call         Call a command of a component
-      adopt        Adopt an assembly whose components exist already
       rollback     Roll back an assembly to an earlier version
       cancel       Stop a running process, or withdraw a pending request
       export       Move an assembly out of this store into a file
@@ -39,7 +40,6 @@ fn the_main_help_lists_commands_and_exit_codes() {
       graph        Draw the topology, the plan or the property references of an assembly
       resolve      Print an assembly's descriptor with all known values filled in
       schema       Print the JSON Schema of a document, for editors and other tools
-      retry        Resume the last intent of an assembly after a failure or an interruption
       exec         Run one job by hand, as a driver would run a script
       doctor       List the available runtimes, their isolation, and missing requirements
       explain      Explain the code of an error, warning or note
@@ -137,12 +137,13 @@ fn every_command_has_a_help_that_was_tested() {
         [
             "up",
             "apply",
+            "adopt",
             "down",
+            "retry",
             "set-state",
             "scale",
             "heal",
             "call",
-            "adopt",
             "rollback",
             "cancel",
             "export",
@@ -160,7 +161,6 @@ fn every_command_has_a_help_that_was_tested() {
             "graph",
             "resolve",
             "schema",
-            "retry",
             "exec",
             "doctor",
             "explain",

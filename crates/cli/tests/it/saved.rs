@@ -189,8 +189,8 @@ fn a_saved_plan_is_of_one_project_and_whole() {
     let text = env.read("shop.plan");
     env.write("damaged.plan", text.replace("large", "small").replace("Install", "Instell"));
     assert_snapshot!(env.refuses(&["apply", "damaged.plan"]), @"error: `damaged.plan` is damaged: its content does not match its digest; create it again");
-    env.write("newer.plan", text.replace(r#""version":1"#, r#""version":7"#));
-    assert_snapshot!(env.refuses(&["apply", "newer.plan"]), @"error: `newer.plan` has version 7, and this windlass reads version 1");
+    env.write("newer.plan", text.replacen(r#""version":2"#, r#""version":7"#, 1));
+    assert_snapshot!(env.refuses(&["apply", "newer.plan"]), @"error: `newer.plan` has version 7, and this windlass reads version 2");
     assert!(env.refuses(&["apply", "shop/assembly.yaml"]).contains("is not a windlass plan"));
     assert!(env.refuses(&["apply", "none.plan"]).contains("can't read `none.plan`"));
     let other = shop();

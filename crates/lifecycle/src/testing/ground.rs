@@ -148,8 +148,9 @@ impl Ground {
 
     /// Removes the pairs of an assembly that have an end without existing parts.
     ///
-    /// An interrupted process may have left such pairs, created before their end was installed.
-    pub fn forget(&mut self, root: &str) {
+    /// An interrupted process may have left such pairs, created before their end was installed. Those that are
+    /// `recorded` stay, since the next process ceases them.
+    pub fn forget(&mut self, root: &str, recorded: impl Fn(&PairKey) -> bool) {
         let (versions, things) = (&self.versions, &self.things);
         let gone = |end: &ElementName| {
             let Some(topology) = versions.iter().rev().find(|t| t.get(end).is_some()) else { return true };
@@ -157,7 +158,7 @@ impl Ground {
             !leaves.is_empty() && leaves.iter().all(|leaf| !things.contains_key(&leaf.name))
         };
         let own = |key: &PairKey| key.assembly.assembly().as_str() == root;
-        self.pairs.retain(|key, _| !own(key) || !gone(&key.source) && !gone(&key.target));
+        self.pairs.retain(|key, _| recorded(key) || !own(key) || !gone(&key.source) && !gone(&key.target));
     }
 
     /// Tells whether a resource belongs to an assembly, by the newest version that contains that assembly.

@@ -10,7 +10,7 @@ use windlass_driver::Call;
 use windlass_executor::Job;
 use windlass_lifecycle::HalfMade;
 use windlass_lifecycle::testing::{Ground, Luck};
-use windlass_model::record::{Assumption, Effect, ElementRecord, PairKey};
+use windlass_model::record::{Assumption, Effect, ElementRecord, PairKey, PairRecord};
 use windlass_model::template::End;
 use windlass_model::work::Direction;
 use windlass_model::{Action, AssemblyName, ElementName, OperationName, Part, State, Topology, Transition};
@@ -209,7 +209,8 @@ impl World {
             records.elements.get(name).is_none_or(|record| record.state == State::Absent)
         };
         inner.tidy(|element| element.assembly() == name && is_gone(element));
-        inner.ground.forget(name.as_str());
+        let recorded = |key: &PairKey| records.pairs.get(key).is_some_and(PairRecord::is_there);
+        inner.ground.forget(name.as_str(), recorded);
         let Inner { joined, ground, .. } = &mut *inner;
         joined.retain(|key, _| ground.is_tied(key));
         inner.ground.begin(name.as_str(), (!goes).then_some(desired));

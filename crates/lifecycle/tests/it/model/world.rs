@@ -146,7 +146,7 @@ impl World {
 
     /// Plans and executes once.
     fn go_once(&mut self, desired: Option<&Topology>, options: &Options, luck: Luck) -> bool {
-        self.ground.forget("t");
+        self.ground.forget("t", |_| false);
         self.half_ended.retain(|key| self.ground.is_made(key));
         let planned = self.plan(desired, options).unwrap_or_else(|error| panic!("{error}"));
         // Hash maps have another iteration order the second time, but the plan must have the same bytes.
