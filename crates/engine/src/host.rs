@@ -154,7 +154,7 @@ impl Running<'_> {
                     self.work.push(Box::pin(async move { ticket.await.map(|_| Some(Event::Durable(acks))) }));
                 }
                 Command::Perform { call, driver, failed_endpoint } => {
-                    self.perform(call, driver, failed_endpoint)
+                    self.perform(call, driver, failed_endpoint);
                 }
                 Command::Observe { call, driver } => self.observe(call, driver),
                 Command::Wake { call, at } => {

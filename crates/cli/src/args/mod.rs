@@ -14,8 +14,8 @@ mod watch;
 use clap::{Parser, Subcommand};
 
 pub(crate) use change::{
-    AdoptArgs, ApplyArgs, AskedFor, CallArgs, CancelArgs, ChangeCommand, DownArgs, ExportArgs, HealArgs, ImportArgs,
-    RetryArgs, RollbackArgs, ScaleArgs, SetStateArgs, UpArgs, Way,
+    AdoptArgs, ApplyArgs, AskedFor, CallArgs, CancelArgs, ChangeCommand, DownArgs, ExportArgs, HealArgs,
+    ImportArgs, RetryArgs, RollbackArgs, ScaleArgs, SetStateArgs, UpArgs, Way,
 };
 pub(crate) use describe::{
     CheckArgs, CheckFormat, Deny, ExplainArgs, GraphArgs, GraphFormat, GraphKind, PlanArgs, ResolveArgs,

@@ -12,8 +12,8 @@ use windlass::view::plan::PlanView;
 
 use super::{collected, fail, grace, open, open_against, plan, print_json, process};
 use crate::args::{
-    AskedFor, CallArgs, CancelArgs, ChangeCommand, DownArgs, Format, HealArgs, HowArgs, RetryArgs, RollbackArgs, ScaleArgs,
-    SetStateArgs, Way,
+    AskedFor, CallArgs, CancelArgs, ChangeCommand, DownArgs, Format, HealArgs, HowArgs, RetryArgs,
+    RollbackArgs, ScaleArgs, SetStateArgs, Way,
 };
 use crate::output::{say, tell};
 use crate::{diagnostics, exit, signals};

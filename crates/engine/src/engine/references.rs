@@ -119,7 +119,7 @@ impl Engine {
         while let Some(lease) = leases.next() {
             match self.foreign(&lease.scope).await {
                 Ok(Some(world)) => {
-                    drop(foreign_assemblies.insert(lease.scope.clone(), ForeignAssembly { lease, world }))
+                    drop(foreign_assemblies.insert(lease.scope.clone(), ForeignAssembly { lease, world }));
                 }
                 Ok(None) => self.leave(vec![lease]).await,
                 Err(error) => {
