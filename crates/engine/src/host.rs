@@ -1,7 +1,6 @@
 //! The host: executes the machine's commands. All waiting of the engine happens here.
 
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +16,7 @@ use windlass_store::{Lease, Store, StoreError};
 use crate::journal::{CallContext, Checkpoint, Entry, Journal, RemoteCall};
 use crate::keeper;
 use crate::machine::{Command, Event, Machine};
-use crate::panic::panicked;
+use crate::panic::{caught, only};
 use crate::places::Places;
 use crate::stop::Stop;
 
@@ -266,21 +265,8 @@ async fn answered<T>(
 ) -> Result<Result<T, Failure>, Failure> {
     tokio::select! {
         biased;
-        answers = AssertUnwindSafe(answers).catch_unwind() => match answers {
-            Ok(answers) => only(answers),
-            Err(panic) => Err(panicked(&*panic)),
-        },
+        answers = caught(answers) => answers.and_then(only),
         () = overdue => Ok(Err(not_ended())),
-    }
-}
-
-/// Returns the only answer. Any other number of answers is a failure of the protocol.
-fn only<T>(mut answers: Vec<T>) -> Result<T, Failure> {
-    match answers.len() {
-        1 => Ok(answers.remove(0)),
-        count => {
-            Err(Failure::new(FailureKind::Protocol, format!("the driver answered {count} times to one call")))
-        }
     }
 }
 

@@ -1,7 +1,10 @@
-//! Panics of drivers, which must not end the process.
+//! Faults of drivers: panics, which must not end the process, and a wrong number of answers.
 
 use std::any::Any;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
 
+use futures::FutureExt as _;
 use windlass_model::record::{Failure, FailureKind};
 
 /// Converts the panic of a driver to a failure.
@@ -10,4 +13,25 @@ pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Failure {
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it did not say why");
     let message = format!("its driver panicked: {text}; please report this as a bug of the driver");
     Failure::new(FailureKind::Protocol, message)
+}
+
+/// Awaits the work of a driver.
+///
+/// # Errors
+/// The driver panicked.
+pub(crate) async fn caught<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
+    AssertUnwindSafe(work).catch_unwind().await.map_err(|panic| panicked(&*panic))
+}
+
+/// Returns the only answer of a driver to one call.
+///
+/// # Errors
+/// There is another number of answers.
+pub(crate) fn only<T>(mut answers: Vec<T>) -> Result<T, Failure> {
+    match answers.len() {
+        1 => Ok(answers.remove(0)),
+        count => {
+            Err(Failure::new(FailureKind::Protocol, format!("the driver answered {count} times to one call")))
+        }
+    }
 }

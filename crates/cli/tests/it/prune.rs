@@ -113,5 +113,6 @@ fn the_daemon_prunes() {
     until("the daemon has pruned", || processes(&env).len() == 1);
     assert_eq!(versions(&env), 1);
     daemon.signal(Signal::TERM);
-    daemon.end();
+    let ended = daemon.end();
+    assert_eq!(ended.code(), Some(0), "a daemon that is asked to stop has done its work: {ended}");
 }

@@ -130,6 +130,8 @@ fn an_interpreter_that_is_not_there() {
     failed    box Install: `Install.sh` could not be started: `scripts/Install.sh` is there, but its interpreter `/no/such/interpreter` is not
     (Failed)
     ");
+    let log = env.ok(&["log", "small"]).stdout;
+    assert!(log.contains("could not be started") && !log.contains("still running"), "{log}");
 }
 
 /// The timeout kills the script and its child, which holds the output stream and ignores SIGTERM.

@@ -16,6 +16,7 @@ use windlass_source::Diagnostic;
 
 use super::env::EngineEnv;
 use super::look::{self, Looking};
+use crate::panic::caught;
 use crate::stop::Stop;
 
 /// A search for existing instances.
@@ -65,7 +66,8 @@ impl EngineEnv {
             stop: Stop::default(),
         };
         let (package, properties) = (quest.package.clone(), quest.properties.clone());
-        driver.discover(&context, &Query { package, binding: binding.clone(), location, properties }).await
+        let query = Query { package, binding: binding.clone(), location, properties };
+        caught(driver.discover(&context, &query)).await?
     }
 }
 

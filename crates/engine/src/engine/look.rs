@@ -18,6 +18,7 @@ use windlass_update_ops::Update;
 use super::core::Engine;
 use crate::error::EngineError;
 use crate::machine::Machine;
+use crate::panic::{caught, only};
 use crate::stop::Stop;
 
 /// The result of a health check.
@@ -105,14 +106,9 @@ impl Engine {
             longest: LONGEST,
             stop: stop.clone(),
         };
-        let mut answers = driver.observe(&context, std::slice::from_ref(call)).await;
-        match (answers.pop(), answers.is_empty()) {
-            (Some(answer), true) => answer,
-            _ => Err(Failure::new(
-                FailureKind::Protocol,
-                "the driver did not return exactly one answer to one call",
-            )),
-        }
+        // A check whose driver panics could not run, so it says nothing about the element.
+        let answers = caught(driver.observe(&context, std::slice::from_ref(call))).await;
+        only(answers.map_err(|panic| Failure { kind: FailureKind::Infrastructure, ..panic })?)?
     }
 }
 

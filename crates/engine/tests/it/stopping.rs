@@ -1,9 +1,12 @@
 //! Stopping ends from every state and at every moment, and no job is submitted after it.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
-use windlass_engine::{Ended, EngineError, Request, Stop};
+use windlass_driver::Placement;
+use windlass_engine::{DiscoveryQuery, Ended, EngineError, Request, Stop};
 use windlass_executor::{Job, Runtime as _};
 use windlass_model::State;
 use windlass_model::record::{Assumption, CallState, Effect, Intent, ProcessStatus};
@@ -11,7 +14,7 @@ use windlass_store::{Store as _, StoreError};
 
 use crate::support::puppet::Act;
 use crate::support::runtime::TAKES;
-use crate::support::{Rig, Sketch, assembly_name, element};
+use crate::support::{Rig, Sketch, assembly_name, element, finder};
 
 /// A duration that no process of these tests exceeds.
 const LONG: Duration = Duration::from_secs(3600);
@@ -200,6 +203,28 @@ async fn a_panic_is_a_failure_of_its_call() {
     assert_eq!(failure.message, message);
     rig.up(Sketch::new(&["a", "b"]).desired()).await.unwrap();
     assert_eq!(rig.states("t").await, "a Active, b Active");
+}
+
+/// A panic during a health check or a search says nothing about an element, and ends nothing else.
+#[tokio::test(start_paused = true)]
+async fn a_panic_of_a_check_is_no_breach() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    rig.strings.panic_when_looking();
+    let (engine, _) = rig.engine();
+    let seen = engine.look(&assembly_name("t")).await.unwrap();
+    let failure = seen[0].sight.as_ref().unwrap_err();
+    assert!(failure.message.contains("it was told to panic"), "{failure:?}");
+    assert!(seen[0].is_unseen());
+
+    let quest = DiscoveryQuery {
+        package: Arc::new(finder("puppet")),
+        placement: Placement { location: None, manager: None },
+        properties: BTreeMap::new(),
+        store: Some(rig.store.id().clone()),
+    };
+    let failure = engine.env.discover(&quest).await.unwrap_err();
+    assert!(failure.message.contains("it was told to panic"), "{failure:?}");
 }
 
 /// A driver that panics while its job runs ends the job too, even one that an earlier process has begun. Otherwise

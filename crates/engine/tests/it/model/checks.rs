@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::future::{BoxFuture, join_all};
 use proptest::prelude::*;
-use windlass_driver::{Bindings, Package, Placement};
+use windlass_driver::Placement;
 use windlass_engine::DiscoveryQuery;
 use windlass_lifecycle::testing::{few, has_order, versions};
 use windlass_model::Topology;
@@ -18,7 +18,7 @@ use super::session::{Fate, Session};
 use super::weather::Weather;
 use super::world::Trouble;
 use super::{on_virtual_time, trouble};
-use crate::support::{assembly_name, package_of};
+use crate::support::{assembly_name, finder};
 
 /// The number of cases that CI tests.
 const CASES: u32 = 20;
@@ -62,7 +62,7 @@ impl Question {
             }
             let what = format!("thing {number}");
             let quest = DiscoveryQuery {
-                package: Arc::new(finder()),
+                package: Arc::new(finder(KIND)),
                 placement: Placement { location: None, manager: None },
                 properties: BTreeMap::from([("what".to_owned(), what.clone().into())]),
                 store: Some(session.rig.store.id().clone()),
@@ -75,13 +75,6 @@ impl Question {
             None => asked.await,
         }
     }
-}
-
-/// Returns the package of a resource that its driver can discover.
-fn finder() -> Package {
-    let package = package_of("resource::found::1.0", KIND, &[]);
-    let queries = package.bindings().default.clone();
-    Package::new(package.name().clone(), Bindings { queries, ..package.bindings().clone() }, Vec::new())
 }
 
 proptest! {

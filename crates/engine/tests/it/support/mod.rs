@@ -491,3 +491,10 @@ pub(crate) fn package_of(name: &str, driver: &str, operations: &[&str]) -> Packa
     };
     Package::new(name.parse().expect("valid"), bindings, Vec::new())
 }
+
+/// Returns a package without operations whose instances can be searched for.
+pub(crate) fn finder(driver: &str) -> Package {
+    let package = package_of("resource::found::1.0", driver, &[]);
+    let queries = package.bindings().default.clone();
+    Package::new(package.name().clone(), Bindings { queries, ..package.bindings().clone() }, Vec::new())
+}

@@ -60,6 +60,7 @@ struct State {
     observable: bool,
     names: bool,
     idle: bool,
+    panics: bool,
 }
 
 impl Strings {
@@ -84,6 +85,12 @@ impl Strings {
     /// Makes Install choose ids that nothing else can derive.
     pub(crate) fn name_themselves(&self) {
         self.lock().names = true;
+    }
+
+    /// Makes health checks and searches panic from now on.
+    pub(crate) fn panic_when_looking(&self) {
+        let mut state = self.lock();
+        (state.panics, state.observable) = (true, true);
     }
 
     /// Makes all actions no-ops from now on.
@@ -215,6 +222,8 @@ impl Driver for Puppet {
     }
 
     async fn observe(&self, _: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>> {
+        let panics = self.0.lock().panics;
+        assert!(!panics, "it was told to panic");
         let sight = |call: &Call| {
             let seen = self.0.lock().sights.get_mut(&title(call)).and_then(VecDeque::pop_front);
             Ok(Observed { observation: seen.unwrap_or(Observation::Reached), report: Report::settled() })
@@ -223,6 +232,8 @@ impl Driver for Puppet {
     }
 
     async fn discover(&self, _: &dyn Context, _: &Query) -> Result<Vec<Found>, Failure> {
+        let panics = self.0.lock().panics;
+        assert!(!panics, "it was told to panic");
         Ok(Vec::new())
     }
 }
