@@ -210,7 +210,7 @@ async fn a_panic_is_a_failure_of_its_call() {
 async fn a_panic_of_a_check_is_no_breach() {
     let rig = Rig::new(Effect::Once);
     rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
-    rig.strings.panic_when_looking();
+    rig.strings.panic_when_looking("it was told to panic");
     let (engine, _) = rig.engine();
     let seen = engine.look(&assembly_name("t")).await.unwrap();
     let failure = seen[0].sight.as_ref().unwrap_err();
