@@ -6,13 +6,11 @@ use std::{
     io::{self, ErrorKind, Read, Seek, SeekFrom},
     os::unix::fs::MetadataExt,
     path::Path,
-    time::{Duration, Instant},
 };
 
 use rustix::{
     fs::{CWD, FlockOperation, Mode, OFlags, ResolveFlags, flock, openat2},
     io::Errno,
-    process::Signal,
 };
 
 use crate::{
@@ -24,9 +22,6 @@ use crate::{
         wire::Written,
     },
 };
-
-/// Maximum time for killed processes of a dead supervisor's job to disappear.
-const KILL_LIMIT: Duration = Duration::from_secs(2);
 
 /// The state of a job's folder.
 #[derive(Debug, PartialEq, Eq)]
@@ -74,21 +69,8 @@ fn ending(folder: &JobFolder) -> io::Result<Option<Ending>> {
 /// Kills the remaining processes of a job whose supervisor is dead. Its main process died with the
 /// supervisor, but others may have survived.
 pub(crate) fn end_leftovers(folder: &JobFolder) -> io::Result<()> {
-    let limit = Instant::now() + KILL_LIMIT;
     let sandbox = fs::read_link(folder.sandbox_link()).ok();
-    let marks: Vec<&Path> = sandbox.iter().map(AsRef::as_ref).chain([folder.path()]).collect();
-    loop {
-        let all = procfs::processes()?;
-        let left: Vec<_> =
-            all.iter().filter(|process| marks.iter().any(|mark| process.is_marked(mark))).collect();
-        if left.is_empty() || Instant::now() > limit {
-            return Ok(());
-        }
-        for process in left {
-            process.signal(Signal::KILL);
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    procfs::end_marked(|mark| mark == folder.path() || sandbox.as_deref() == Some(mark))
 }
 
 /// Builds the outcome of a job that has ended.

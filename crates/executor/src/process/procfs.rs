@@ -1,6 +1,13 @@
 //! Reads the processes of this host from `/proc`, and signals them without races on reused ids.
 
-use std::{fs, io, os::unix::ffi::OsStrExt, path::Path, thread, time::Duration};
+use std::{
+    ffi::OsStr,
+    fs, io,
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
 use rustix::{
     io::Errno,
@@ -26,6 +33,9 @@ pub(crate) struct Process {
 /// program.
 const ENVIRONMENT_TRIES: u32 = 5;
 const ENVIRONMENT_PAUSE: Duration = Duration::from_micros(200);
+
+/// Maximum time for killed processes of a dead supervisor's job to disappear.
+const KILL_LIMIT: Duration = Duration::from_secs(2);
 
 /// Maximum number of ids that are probed one by one before `/proc` is listed as a whole.
 const FEW: i32 = 512;
@@ -73,12 +83,18 @@ impl Process {
 
     /// Tells whether the process was started with the mark of the job in this folder.
     pub(crate) fn is_marked(&self, folder: &Path) -> bool {
+        self.has_mark(|mark| mark.as_os_str() == folder.as_os_str())
+    }
+
+    /// Tells whether the process was started with such a mark.
+    fn has_mark(&self, is_wanted: impl Fn(&Path) -> bool) -> bool {
+        let mark = |variable: &[u8]| {
+            let folder = variable.strip_prefix(MARK.as_bytes())?.strip_prefix(b"=")?;
+            Some(is_wanted(Path::new(OsStr::from_bytes(folder))))
+        };
         // Kernel threads have no session and no environment.
         self.session != 0
-            && self.environment().split(|byte| *byte == 0).any(|variable| {
-                variable.strip_prefix(MARK.as_bytes()).and_then(|rest| rest.strip_prefix(b"="))
-                    == Some(folder.as_os_str().as_bytes())
-            })
+            && self.environment().split(|byte| *byte == 0).any(|variable| mark(variable).unwrap_or(false))
     }
 
     /// Reads the environment that the process was started with; empty if it can't be read.
@@ -92,6 +108,22 @@ impl Process {
             }
         }
         Vec::new()
+    }
+}
+
+/// Kills the processes with such marks, until none is left or they can't be killed.
+pub(crate) fn end_marked(is_wanted: impl Fn(&Path) -> bool) -> io::Result<()> {
+    let limit = Instant::now() + KILL_LIMIT;
+    loop {
+        let all = processes()?;
+        let left: Vec<_> = all.iter().filter(|process| process.has_mark(&is_wanted)).collect();
+        if left.is_empty() || Instant::now() > limit {
+            return Ok(());
+        }
+        for process in left {
+            process.signal(Signal::KILL);
+        }
+        thread::sleep(Duration::from_millis(1));
     }
 }
 

@@ -23,7 +23,7 @@ use crate::{
     process::{
         layout::{JobFolder, StateDir, entries, storage},
         memory::Memory,
-        procfs::MARK,
+        procfs::{self, MARK},
         record::{Ending, JobRecord, create, line},
         wire::Input,
     },
@@ -218,11 +218,16 @@ impl Drop for Staged {
     }
 }
 
+/// Removes the staging folders of dead owners. Sandboxes that a dead supervisor had prewarmed are ended first:
+/// one that was just being made may have missed its death.
 fn sweep(root: &Path) -> io::Result<()> {
     for name in entries(root)? {
         let path = root.join(name);
         match File::open(&path) {
             Ok(folder) if flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok() => {
+                if !entries(&path)?.is_empty() {
+                    procfs::end_marked(|mark| mark.starts_with(&path))?;
+                }
                 remove_tree(&path)?;
             }
             Ok(_alive) => {}
