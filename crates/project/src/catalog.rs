@@ -261,9 +261,9 @@ impl DiskCatalog {
     fn add(&mut self, file: &Path, overlay: &Overlay) -> Option<Diagnostic> {
         let source = match overlay.source(file) {
             Ok(source) => source,
-            // A dangling link was meant to be a descriptor; other unreadable files may be unrelated to this
-            // project.
-            Err(diagnostic) if file.is_symlink() && !file.exists() => return Some(*diagnostic),
+            // A dangling link or a named pipe was meant to be a descriptor; an unreadable file may be unrelated
+            // to this project.
+            Err(diagnostic) if !file.is_file() => return Some(*diagnostic),
             Err(diagnostic) => return Some(as_warning(*diagnostic)),
         };
         let Read { descriptor, diagnostics } = read_in(&source, &surroundings(file));

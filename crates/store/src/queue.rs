@@ -63,3 +63,41 @@ impl Waiting {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use windlass_model::{Epoch, Timestamp};
+
+    use super::*;
+    use crate::Holder;
+
+    fn lease(assembly: &str) -> Lease {
+        let (scope, epoch) = (assembly.parse().unwrap(), Epoch(std::num::NonZeroU64::MIN));
+        Lease { scope, epoch, holder: Holder::current("test"), since: Timestamp::from_millis(0) }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn callers_wait_while_the_queue_is_full() {
+        let waiting = Waiting::default();
+        for _ in 0..ROOM {
+            waiting.room().await;
+            waiting.more(&[]).unwrap();
+        }
+        let second = std::time::Duration::from_secs(1);
+        tokio::time::timeout(second, waiting.room()).await.unwrap_err();
+        let (room, ()) = tokio::join!(tokio::time::timeout(second, waiting.room()), async {
+            waiting.taken(1);
+        });
+        room.unwrap();
+    }
+
+    #[test]
+    fn a_lease_with_a_refused_batch_gets_no_later_one_in() {
+        let (waiting, one, other) = (Waiting::default(), lease("one"), lease("other"));
+        waiting.more(std::slice::from_ref(&one)).unwrap();
+        waiting.refused(std::slice::from_ref(&one));
+        let error = waiting.more(std::slice::from_ref(&one)).unwrap_err();
+        assert!(matches!(&error, StoreError::AfterFailure { scope } if *scope == one.scope), "{error}");
+        waiting.more(&[other]).unwrap();
+    }
+}

@@ -372,6 +372,24 @@ composition:
     ");
 }
 
+/// Plans show removals, changes and restarts also where nothing else changes.
+#[test]
+fn a_plan_of_one_kind_of_change_shows_it() {
+    let env = TestEnv::with("h_bta");
+    env.ok(&["up", "h_bta", "-p", "numOfServers=2"]);
+    let removal = env.ok(&["plan", "h_bta", "-p", "numOfServers=1"]).stdout;
+    assert!(removal.starts_with("  - B__2 removed\n"), "{removal}");
+    assert!(removal.contains("\n1 to remove\n"), "{removal}");
+    let kinds = |command: &[&str]| -> Vec<(String, String)> {
+        let plan = env.json(command);
+        let parts = plan["parts"].as_array().unwrap();
+        let word = |part: &serde_json::Value, key: &str| part[key].as_str().unwrap().to_owned();
+        parts.iter().map(|part| (word(part, "part"), word(part, "kind"))).collect()
+    };
+    assert_eq!(kinds(&["plan", "h_bta", "-p", "numOfServers=1"]), [("h_bta__B__2".into(), "removed".into())]);
+    assert_eq!(kinds(&["heal", "h_bta", "A", "--dry-run"]), [("h_bta__A".into(), "restarted".into())]);
+}
+
 /// A process of another orchestrator is asked to stop, and can be resumed.
 #[test]
 fn a_process_is_cancelled() {

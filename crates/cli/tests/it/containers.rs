@@ -87,6 +87,49 @@ fn up_and_down_in_sandboxes(#[case] assembly: &str) {
     assert_eq!((run.code(), run.stdout.as_str()), (Some(1), "/work\n"), "{run}");
 }
 
+/// An engine is asked only if jobs of the project may be left there.
+#[test]
+fn a_command_asks_no_engine_on_which_nothing_is_left() {
+    if !engine("a_command_asks_no_engine_on_which_nothing_is_left") {
+        return;
+    }
+    let env = project("h_bta", "");
+    env.ok(&up("h_bta"));
+    assert!(!env.path(".windlass/clients").exists());
+    let without_engine = |args: &[&str]| {
+        let mut command = env.command(args);
+        command.env("DOCKER_HOST", "unix:///no/such/engine.sock");
+        env.start(command).end()
+    };
+    for args in [up("h_bta").as_slice(), &["status", "demo"], &["plan", "h_bta", "--name", "demo"]] {
+        let run = without_engine(args);
+        assert_eq!(run.code(), Some(0), "{args:?}: {run}");
+        assert!(!run.stderr.contains("waiting for jobs"), "{args:?}: {run}");
+    }
+    let down = without_engine(&["down", "demo"]);
+    assert_eq!(down.code(), Some(1), "{down}");
+    assert!(
+        down.stderr.contains("/no/such/engine.sock") || down.stdout.contains("/no/such/engine.sock"),
+        "{down}"
+    );
+    env.ok(&["down", "demo"]);
+}
+
+/// An engine that can't be reached may still run jobs of a killed command.
+#[test]
+fn an_engine_that_may_run_jobs_and_does_not_answer_is_an_error() {
+    let env = TestEnv::small("effect: once", &[("Install", "answer"), ("Uninstall", "")]);
+    env.write(".windlass/clients/c-1", "unix:///no/such/engine.sock");
+    let run = env.run(&["up", "small"]);
+    assert_ne!(run.code(), Some(0), "{run}");
+    let advice = "it may still run jobs of this project. If `unix:///no/such/engine.sock` is gone for good, remove the file \
+                  that names it from `";
+    assert!(run.stderr.contains(advice), "{run}");
+    assert_eq!(env.trace(), [""; 0]);
+    std::fs::remove_file(env.path(".windlass/clients/c-1")).unwrap();
+    env.ok(&["up", "small"]);
+}
+
 /// Lists the job containers of a project, by the id of its store.
 pub(crate) fn containers(env: &TestEnv) -> Vec<String> {
     let label = format!("label=io.windlass.owner={}", store(env));

@@ -230,6 +230,45 @@ fn an_operation_that_fails_is_undone_and_made_again() {
     ");
 }
 
+/// A relationship of which one operation was undone and the other was not is shown, in text and JSON.
+#[test]
+fn a_half_ceased_relationship_is_shown_and_ceased_by_the_next_down() {
+    let env = TestEnv::with("h_bta");
+    env.ok(&["up", "h_bta"]);
+    env.location("fail: CeaseRelationship3:A");
+    let run = env.run(&["down", "h_bta", "--parallelism", "1"]);
+    assert_eq!(run.code(), Some(1), "{run}");
+    assert!(env.ok(&["status"]).stdout.contains("\n  third-relationship half-ceased: A → B__1\n"));
+    let relationship = &env.json(&["status", "h_bta"])["assemblies"][0]["relationships"][0];
+    let pair = serde_json::json!([{"source": "h_bta__A", "target": "h_bta__B__1"}]);
+    assert_eq!(relationship["half_ended"], pair, "{relationship:#}");
+    assert_eq!(relationship["made"], 0, "{relationship:#}");
+    env.location("");
+    env.clear_trace();
+    env.ok(&["down", "h_bta"]);
+    let ceased = env.trace().iter().filter(|call| call.starts_with("CeaseRelationship3")).count();
+    assert_eq!(ceased, 1, "the operation that had succeeded is not called again: {:?}", env.trace());
+}
+
+/// Both ends are ready, and the relationship that the descriptor has since then is not created.
+#[test]
+fn a_missing_relationship_is_shown() {
+    let env = TestEnv::with("h_bta");
+    let whole = env.read("h_bta/assembly.yaml");
+    env.write("h_bta/assembly.yaml", whole.split("\nrelationships:").next().unwrap().to_owned() + "\n");
+    env.ok(&["up", "h_bta"]);
+    env.write("h_bta/assembly.yaml", whole);
+    env.ok(&["up", "h_bta", "--target", "A"]);
+    let status = env.ok(&["status"]).stdout;
+    assert!(status.contains("\n  third-relationship missing: A → B__1\n"), "{status}");
+    let relationship = &env.json(&["status", "h_bta"])["assemblies"][0]["relationships"][0];
+    let pair = serde_json::json!([{"source": "h_bta__A", "target": "h_bta__B__1"}]);
+    assert_eq!(relationship["missing"], pair, "{relationship:#}");
+    env.ok(&["up", "h_bta"]);
+    let status = env.ok(&["status"]).stdout;
+    assert!(status.contains("\n  third-relationship created × 1\n"), "{status}");
+}
+
 #[test]
 fn a_down_that_fails_goes_on_from_there() {
     let env = TestEnv::with("h_bta");
@@ -358,6 +397,34 @@ printf 'instances:\n  "%s":\n    $set: {status.flags.failed: true, status.messag
     assert_eq!(env.run(&["up", "small"]).code(), Some(1));
     env.ok(&["down", "small"]);
     assert_eq!(env.trace(), ["Install", "Uninstall"]);
+}
+
+/// The things that a failed Install has made are removed, regardless of how it failed.
+#[test]
+fn an_install_that_failed_in_any_way_is_uninstalled() {
+    let make = r#"touch "${trace%/*}/thing"; "#;
+    let ends = ["exit 1", "sleep 600", "kill -KILL $$", "echo '{garbage'", "echo 'instances: {another: {}}'"];
+    for end in ends {
+        let (install, remove) = (format!("{make}{end}"), r#"rm "${trace%/*}/thing""#);
+        let driver = "effect: repeatable, timeout: 1s";
+        for command in [["down", "small"], ["up", "small"]] {
+            let env = TestEnv::small(driver, &[("Install", &install), ("Uninstall", remove)]);
+            let thing = env.trace_file().with_file_name("thing");
+            assert_eq!(env.run(&["up", "small"]).code(), Some(1), "{end}");
+            assert!(thing.exists(), "{end}");
+            env.script(
+                &format!("{}/Install.sh", crate::small::SCRIPTS),
+                format!("{}answer\n", crate::small::HEAD),
+            );
+            env.ok(&command);
+            let expected: &[&str] = match command[0] {
+                "down" => &["Install", "Uninstall"],
+                _ => &["Install", "Uninstall", "Install"],
+            };
+            assert_eq!(env.trace(), expected, "{end}");
+            assert!(!thing.exists(), "{end}");
+        }
+    }
 }
 
 /// Returns a component whose scripts fail if a file with their name exists in the project's folder.

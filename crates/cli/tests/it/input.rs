@@ -752,6 +752,29 @@ fn a_key_and_a_store_that_are_no_files_are_errors() {
     }
 }
 
+/// A descriptor inside a package that is a named pipe or a dangling link is reported, not waited for.
+#[test]
+fn a_package_whose_descriptor_is_no_file_is_reported() {
+    for (make, why) in [("pipe", "a named pipe"), ("link", "which is not there")] {
+        let env = small();
+        let descriptor = env.path(crate::small::RESOURCE);
+        std::fs::remove_file(&descriptor).unwrap();
+        if make == "pipe" {
+            assert!(std::process::Command::new("mkfifo").arg(&descriptor).status().unwrap().success());
+        } else {
+            std::os::unix::fs::symlink("nowhere", &descriptor).unwrap();
+        }
+        for command in ["check", "up", "plan"] {
+            let run = env.run(&[command, "small"]);
+            assert_eq!(run.code(), Some(2), "{command} {make}\n{run}");
+            assert!(
+                run.stderr.contains(why) && run.stderr.contains("resource.yaml"),
+                "{command} {make}\n{run}"
+            );
+        }
+    }
+}
+
 /// For a thousand errors the first hundred are printed, and a count.
 #[test]
 fn messages_end_after_a_hundred() {

@@ -232,20 +232,50 @@ fn a_start_that_succeeded_before_the_stop_is_not_repeated() {
 
 /// Four relationships queue for one server: the waiting ones end with the stop, and so does the command.
 #[test]
-fn what_waits_for_its_turn_ends_with_the_stop() {
-    for signal in [Signal::INT, Signal::TERM] {
+fn steps_that_wait_for_an_element_end_with_a_stop() {
+    let nodes = ["-p", "numOfServers=4", "-p", "pause=0.1"];
+    let up = [["up", "h_bta"].as_slice(), &nodes].concat();
+    let one_node_less = ["up", "h_bta", "-p", "numOfServers=3", "-p", "pause=0.1"];
+    let stops = [Stop::Signal(Signal::INT), Stop::Signal(Signal::TERM), Stop::Cancel];
+    // The commands that are made before, the one that is stopped, and the first calls of relationships.
+    let cases: [(&[&[&str]], &[&str], &str); 4] = [
+        (&[], &up, "CreateRelationship3"),
+        (&[&up], &["heal", "h_bta", "A"], "CeaseRelationship3"),
+        (
+            &[&up, &one_node_less, &[up.as_slice(), &["-p", "data=other"]].concat()],
+            &["rollback", "h_bta"],
+            "CeaseRelationship3",
+        ),
+        (&[&up], &["down", "h_bta"], "CeaseRelationship3"),
+    ];
+    for (number, (before, command, operation)) in cases.into_iter().enumerate() {
         let env = TestEnv::with("h_bta");
-        let up = ["up", "h_bta", "-p", "numOfServers=4", "-p", "pause=0.3"];
-        let first = env.spawn(&[up.as_slice(), &["--grace", "60"]].concat());
-        until("the relationships queue", || first.stdout().contains("A Start"));
-        first.signal(signal);
-        let run = first.end();
-        assert_eq!(run.code(), Some(130), "{run}");
+        before.iter().for_each(|command| drop(env.ok(command)));
+        env.clear_trace();
+        let running = env.spawn(&[command, &["--grace", "60"]].concat());
+        until("the relationships queue", || env.trace().iter().any(|call| call.starts_with(operation)));
+        match stops[number % stops.len()] {
+            Stop::Signal(signal) => running.signal(signal),
+            Stop::Cancel => {
+                let process = env.json(&["status", "h_bta"])["assemblies"][0]["process"]["id"].to_string();
+                env.ok(&["cancel", "h_bta", &process]);
+            }
+        }
+        let run = running.end();
+        assert_eq!(run.code(), Some(130), "{command:?}: {run}");
         env.is_quiet();
-        env.ok(&up);
-        let status = env.ok(&["status"]).stdout;
-        assert!(status.contains("third-relationship created × 4"), "{status}");
+        env.ok(command);
+        let status = env.run(&["status"]).stdout;
+        let is_up = status.contains("third-relationship created × ");
+        assert_eq!(is_up, command[0] != "down", "{command:?}: {status}");
     }
+}
+
+/// A way to stop a command.
+#[derive(Clone, Copy)]
+enum Stop {
+    Signal(Signal),
+    Cancel,
 }
 
 /// Regardless of the time of the stop, started scripts finish and no other one starts.

@@ -187,6 +187,25 @@ fn one_that_is_stopped_does_not_stop_the_long_running_mode() {
     keeper.end();
 }
 
+/// The daemon executes requests for different assemblies concurrently.
+#[test]
+fn a_slow_assembly_does_not_delay_another() {
+    let env = gated();
+    env.ok(&["up", "small", "--name", "slow", "--queue"]);
+    let keeper = env.spawn(&["run", "--health", "0"]);
+    until("it starts the slow one", || env.trace().last().is_some_and(|last| last == "Start"));
+    env.script(&format!("{SCRIPTS}/Start.sh"), crate::small::HEAD);
+    env.ok(&["up", "small", "--name", "fast", "--queue"]);
+    until("the other one is up", || keeper.stdout().contains("fast: p"));
+    until("the other one is up", || env.json(&["status", "fast"])["assemblies"][0]["state"] == "Active");
+    assert_ne!(env.json(&["status", "slow"])["assemblies"][0]["state"], "Active");
+    env.open("start");
+    until("the slow one is up", || env.json(&["status", "slow"])["assemblies"][0]["state"] == "Active");
+    keeper.signal(Signal::TERM);
+    let keeper = keeper.end();
+    assert_eq!(keeper.code(), Some(0), "{keeper}");
+}
+
 /// A killed daemon is started again and resumes its process; waiting commands are told.
 #[test]
 fn a_killed_one_goes_on_when_it_is_started_again() {

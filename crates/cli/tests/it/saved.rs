@@ -293,3 +293,29 @@ fn a_saved_adoption_is_carried_out() {
     let applied = env.ok(&["apply", "adopt.plan"]);
     assert!(applied.stdout.contains("(p1 adopt)") && applied.stdout.contains("web__1 Adopt"), "{applied}");
 }
+
+/// A path that is no regular file is written to and stays; a regular file is replaced.
+#[test]
+fn a_pipe_is_written_to_by_each_command_with_an_output() {
+    let env = TestEnv::with("h_bta");
+    env.ok(&["up", "h_bta"]);
+    let pipe = env.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let commands: [&[&str]; 2] = [
+        &["plan", "h_bta", "-p", "data=other", "-o", "pipe"],
+        &["heal", "h_bta", "A", "--dry-run", "-o", "pipe"],
+    ];
+    for command in commands {
+        let copied = env.path("copied");
+        let mut reader = std::process::Command::new("cat")
+            .arg(&pipe)
+            .stdout(std::fs::File::create(&copied).unwrap())
+            .spawn()
+            .unwrap();
+        let run = env.ok(command);
+        assert!(reader.wait().unwrap().success());
+        assert!(std::fs::metadata(&copied).unwrap().len() > 100, "{command:?}: {run}");
+        let kind = std::fs::symlink_metadata(&pipe).unwrap().file_type();
+        assert!(std::os::unix::fs::FileTypeExt::is_fifo(&kind), "{command:?}: {run}");
+    }
+}

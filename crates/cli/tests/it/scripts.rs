@@ -225,3 +225,15 @@ printf '    interfaces: {properties: {signals: {ulr: "http://here", url: x, a: 1
         ]
     );
 }
+
+/// A process that a script leaves in the background ends with the script; a warning names it.
+#[test]
+fn a_process_left_in_the_background_is_warned_of() {
+    let env =
+        TestEnv::small("effect: repeatable", &[("Install", "answer; sleep 600 & :"), ("Uninstall", "")]);
+    let run = env.ok(&["up", "small"]);
+    let warning =
+        "warning   box: `Install.sh` left processes running in the background: `sleep`. They were stopped";
+    assert!(run.stdout.contains(warning), "{run}");
+    env.is_quiet();
+}

@@ -306,3 +306,39 @@ echo "exit $?"
     }
     assert_eq!(env.trace(), ["Install", "Start", "Uninstall"]);
 }
+
+/// A `once` script does not start while the store's disk has no room for its answer.
+#[test]
+fn a_once_script_is_not_started_without_room_for_its_answer() {
+    let env = TestEnv::small("effect: once", &[("Install", "answer"), ("Uninstall", "")]);
+    fs::create_dir(env.path(".windlass")).unwrap();
+    let script = r#"
+mount -t tmpfs -o size=5m none .windlass || exit 77
+"$0" up small 2>&1
+echo "exit $?"
+mount -o remount,size=24m .windlass
+"$0" up small >/dev/null 2>&1
+echo "exit $?"
+"$0" down small >/dev/null
+echo "exit $?"
+"#;
+    let test = "a_once_script_is_not_started_without_room_for_its_answer";
+    let Some(run) = with_own_mounts(&env, test, script) else { return };
+    assert_snapshot!(run, @"
+    exit 0
+    ----- stdout -----
+      + box added (resource::box::1.0)
+    1 to add
+    small: 1 step, up to 1 at once (p1 up)
+       s1 box Install
+
+    failed    box Install: it was not started: its output may need 12 MiB, and the store's disk has 4 MiB free; free some space and run the same command again
+
+    not done: up of small failed: 1 step failed
+      `windlass log small` lists the steps that ran; the same command resumes the process
+    exit 1
+    exit 0
+    exit 0
+    ");
+    assert_eq!(env.trace(), ["Install", "Uninstall"]);
+}

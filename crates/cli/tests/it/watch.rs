@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 
 use crate::env::{TestEnv, until};
-use crate::small::RESOURCE;
+use crate::small::{RESOURCE, SCRIPTS};
 
 /// Three loads above the threshold make the cluster grow; a broken part is healed; only the owner can use the
 /// socket.
@@ -279,6 +279,42 @@ fn heals_that_do_not_help_are_counted_over_restarts() {
     // So does a manual heal while no daemon runs.
     env.ok(&["heal", "small", "box"]);
     life(&broken, "p9 completed");
+}
+
+/// A check whose script can't be started says nothing about the part, so the part is not healed.
+#[test]
+fn a_check_that_cannot_run_heals_nothing() {
+    let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Start", ""), ("Stop", "")]);
+    let interpreter = env.path("interpreter");
+    let there = |there: bool| {
+        if there {
+            std::os::unix::fs::symlink("/bin/sh", &interpreter).unwrap();
+        } else {
+            std::fs::remove_file(&interpreter).unwrap();
+        }
+    };
+    there(true);
+    env.edit(RESOURCE, "lifecycle:\n", "lifecycle:\n  Integrity: {}\n");
+    let check = "cat >/dev/null\n[ ! -e \"$WINDLASS_VOLUME_STATE/broken\" ]\n";
+    env.script(&format!("{SCRIPTS}/Integrity.sh"), format!("#!{}\n{check}", interpreter.display()));
+    let heal = "metrics: {health: {type: 'metric::integrity', publication-period: 1}}\n\
+                policies: {heal: {type: 'policy::heal', metric: health, properties: {smoothing: {value: 2}}}}\n\
+                lifecycle:";
+    env.edit(RESOURCE, "lifecycle:", heal);
+    env.ok(&["up", "small"]);
+    there(false);
+    let watching = env.spawn(&["run", "--health", "1"]);
+    let said = |text: &str| watching.stdout().contains(text) || watching.stderr().contains(text);
+    until("it watches", || said("watching"));
+    // Several rounds of checks, and more periods than a silent metric has.
+    std::thread::sleep(std::time::Duration::from_secs(5));
+    assert!(!said("heal box"), "{}", watching.stdout());
+    // From now on the checks run and fail.
+    env.write(".windlass/volumes/state/broken", "");
+    there(true);
+    until("it heals", || said("heal box"));
+    watching.signal(rustix::process::Signal::INT);
+    watching.end();
 }
 
 /// Values of the interface `metrics` of a health check are samples: a load and an integrity. A failed check

@@ -8,8 +8,8 @@ use tokio::time::{Instant, sleep, timeout};
 use windlass_driver::Placement;
 use windlass_engine::{DiscoveryQuery, Ended, EngineError, Request, Stop};
 use windlass_executor::{Job, Runtime as _};
-use windlass_model::State;
 use windlass_model::record::{Assumption, CallState, Effect, Intent, ProcessStatus};
+use windlass_model::{Seq, State};
 use windlass_store::{Store as _, StoreError};
 
 use crate::support::puppet::Act;
@@ -225,6 +225,33 @@ async fn a_panic_of_a_check_is_no_breach() {
     };
     let failure = engine.env.discover(&quest).await.unwrap_err();
     assert!(failure.message.contains("it was told to panic"), "{failure:?}");
+}
+
+/// A driver that panics while it describes an action, or while it observes a converging instance, fails that
+/// call.
+#[tokio::test(start_paused = true)]
+async fn a_panic_beside_a_job_is_a_failure_of_its_call() {
+    let message = async |rig: &Rig| {
+        let snapshot = rig.look("t").await;
+        snapshot.elements[&element("t__a")].failure.clone().map(|failure| failure.message).unwrap_or_default()
+    };
+    let rig = Rig::new(Effect::Repeatable);
+    rig.strings.panic_when_asked(Some("it can't describe that"));
+    let ended = rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Failed);
+    assert!(message(&rig).await.contains("its driver panicked: it can't describe that"));
+    rig.strings.panic_when_asked(None);
+    rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    assert_eq!(rig.states("t").await, "a Active");
+
+    let rig = Rig::new(Effect::Repeatable);
+    rig.strings.act("a Configure", Act::Converge(3));
+    rig.strings.panic_when_looking("it can't look");
+    let ended = rig.up(Sketch::new(&["a", "b"]).desired()).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Failed);
+    assert_eq!(rig.states("t").await, "a Installed, b Active");
+    let events = rig.store.events(Seq::START, 1000).await.unwrap();
+    assert!(format!("{events:?}").contains("its driver panicked: it can't look"), "{events:#?}");
 }
 
 /// A driver that panics while its job runs ends the job too, even one that an earlier process has begun. Otherwise

@@ -259,6 +259,30 @@ async fn cut_connections_are_made_anew_and_nothing_is_lost() {
     assert_eq!(told, (0..200).map(|n| n.to_string()).collect::<Vec<_>>());
 }
 
+/// A table that another program keeps locked costs a wait of bounded length, and nothing is lost.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lock_of_another_program_is_not_waited_for_without_end() {
+    let Some(place) = OnServer::get("a_lock_of_another_program_is_not_waited_for_without_end") else {
+        return;
+    };
+    let store = place.store().await;
+    let lease = store.lease(&samples::name("h_bta"), &samples::holder(1)).await.expect("it is free");
+    let stranger = place.stranger().await;
+    let lock = format!("BEGIN; LOCK TABLE {0}.assembly, {0}.event IN ACCESS EXCLUSIVE MODE", place.schema);
+    stranger.batch_execute(&lock).await.expect("the owner of the server may");
+    let begun = std::time::Instant::now();
+    let event = samples::event(&lease.scope, "one".to_owned());
+    let written = store.commit(&lease, Batch::new().event(event));
+    let (read, written) = tokio::join!(store.assembly(&lease.scope), written);
+    let (read, written) = (read.map(drop).unwrap_err(), written.unwrap_err());
+    assert!(begun.elapsed() < Duration::from_secs(40), "{:?}", begun.elapsed());
+    assert!(read.to_string().contains("lock"), "{read}");
+    assert!(written.to_string().contains("lock"), "{written}");
+    stranger.batch_execute("ROLLBACK").await.expect("as above");
+    assert_eq!(store.assembly(&lease.scope).await.expect("it is free again"), None);
+    store.release(lease).await.expect("it was never lost");
+}
+
 /// `sslmode` and `sslrootcert` of an address control how a server on the network is reached and verified.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_on_the_network_is_reached_by_tls() {

@@ -62,6 +62,8 @@ struct State {
     idle: bool,
     /// The message of the panic of each health check and search.
     panics: Option<&'static str>,
+    /// The message of the panic of each question about an action.
+    panics_when_asked: Option<&'static str>,
 }
 
 impl Strings {
@@ -92,6 +94,11 @@ impl Strings {
     pub(crate) fn panic_when_looking(&self, message: &'static str) {
         let mut state = self.lock();
         (state.panics, state.observable) = (Some(message), true);
+    }
+
+    /// Makes questions about an action panic from now on, or answers them again.
+    pub(crate) fn panic_when_asked(&self, message: Option<&'static str>) {
+        self.lock().panics_when_asked = message;
     }
 
     /// Panics if it was told to.
@@ -213,7 +220,10 @@ impl Driver for Puppet {
     }
 
     fn nature(&self, _: &Package, action: &Action) -> Option<Nature> {
-        let State { observable, names, idle, .. } = *self.0.lock();
+        let State { observable, names, idle, panics_when_asked, .. } = *self.0.lock();
+        if let Some(message) = panics_when_asked {
+            panic!("{message}");
+        }
         if idle {
             return None;
         }
