@@ -1,12 +1,13 @@
 //! Handling of Ctrl-C: first no new work is started, then running work is stopped.
 
+use std::io;
 use std::time::Duration;
 
 use crate::output::tell;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use windlass::engine::Stop;
 
-/// Listens for SIGINT and SIGTERM from now on. The first signal lets running jobs end for `grace`. A second
+/// Listens for SIGINT, SIGTERM and SIGHUP from now on. The first signal lets running jobs end for `grace`. A second
 /// one, or the end of the grace period, stops them.
 pub(crate) fn listen(grace: Duration) -> Stop {
     listen_and(grace, move |stop| {
@@ -32,24 +33,56 @@ pub(crate) fn listen_idle(grace: Duration) -> Stop {
 
 fn listen_and(grace: Duration, begin: impl Fn(&Stop) + Send + 'static) -> Stop {
     let stop = Stop::default();
-    let (Ok(mut interrupt), Ok(mut terminate)) =
-        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        return stop;
-    };
+    let Ok(mut signals) = Signals::new() else { return stop };
     let told = stop.clone();
     tokio::spawn(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
+        signals.next().await;
         begin(&told);
         tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
+            () = signals.next() => {}
             () = tokio::time::sleep(grace) => {}
         }
         told.now.cancel();
     });
     stop
+}
+
+/// The signals that ask for a stop.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    /// The terminal or the ssh connection was closed. `None` under `nohup`.
+    hang_up: Option<Signal>,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: if ignores_hang_up() { None } else { Some(signal(SignalKind::hangup())?) },
+        })
+    }
+
+    async fn next(&mut self) {
+        let hang_up = async {
+            match &mut self.hang_up {
+                Some(signal) => signal.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = hang_up => {}
+        }
+    }
+}
+
+/// Tells whether the program was started with SIGHUP ignored, as `nohup` does. The mask of ignored signals is
+/// in `/proc/self/status` (proc_pid_status(5)); SIGHUP is its lowest bit.
+fn ignores_hang_up() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }

@@ -140,6 +140,17 @@ impl Windlass {
         }
     }
 
+    /// Tells whether an assembly existed and was removed.
+    ///
+    /// # Errors
+    ///
+    /// If the store can't be read.
+    pub async fn is_removed(&self, name: &AssemblyName) -> Result<bool, Error> {
+        let Some(store) = self.store(false).await? else { return Ok(false) };
+        let is_known = !store.processes_of(name, None, 1).await?.is_empty();
+        Ok(is_known && store.assembly(name).await?.is_none())
+    }
+
     /// Plans what [`change`](Self::change) would do, without changing anything.
     ///
     /// # Errors

@@ -159,7 +159,7 @@ Examples:
   windlass check --explain WL0112")]
 pub(crate) struct CheckArgs {
     /// Descriptors, or folders with descriptors; `-` is standard input
-    #[arg(value_name = "FILE|DIR", required_unless_present = "explain")]
+    #[arg(value_name = "FILE|DIR", default_value = ".")]
     pub(crate) paths: Vec<PathBuf>,
 
     /// Search this folder for descriptors too

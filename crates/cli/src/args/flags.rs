@@ -20,7 +20,7 @@ pub(crate) enum Format {
 #[derive(Debug, Args)]
 pub(crate) struct AssemblyArgs {
     /// The assembly's descriptor, or its folder
-    #[arg(value_name = "FILE|DIR")]
+    #[arg(value_name = "FILE|DIR", default_value = ".")]
     pub(crate) file: PathBuf,
 
     /// Name the assembly [default: the middle part of its descriptor's name]

@@ -14,10 +14,11 @@ use crate::{exit, failure};
 use super::{Cli, Command, TemplateCommand, Templates};
 
 /// Commands, with the names that other tools use for them.
-const COMMANDS: [(&[&str], &str); 16] = [
+const COMMANDS: [(&[&str], &str); 17] = [
     (&["start", "create", "install", "deploy", "launch", "upgrade", "update", "converge"], "up"),
     (&["delete", "destroy", "remove", "rm", "uninstall", "teardown"], "down"),
-    (&["list", "ls", "get", "show", "describe", "state", "info"], "status"),
+    (&["list", "ls", "get", "show", "describe", "inspect", "state", "info"], "status"),
+    (&["outputs"], "output"),
     (&["logs", "events"], "log"),
     (&["validate", "lint", "test", "verify"], "check"),
     (&["render", "compose", "template"], "resolve"),
@@ -80,6 +81,12 @@ fn complete(error: &mut Error, mut given: impl Iterator<Item = String>) {
                 let tip = "windlass set-state NAME Inactive stops the parts of an assembly and keeps them; windlass cancel NAME PROCESS stops a process";
                 error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
                 error.remove(ContextKind::SuggestedSubcommand);
+            } else if word == "version" {
+                error.insert(
+                    ContextKind::Suggested,
+                    ContextValue::StyledStrs(vec!["windlass --version prints the version".into()]),
+                );
+                error.remove(ContextKind::SuggestedSubcommand);
             } else if let Some(meant) = command(word, given) {
                 let meant = ContextValue::Strings(vec![meant]);
                 error.insert(ContextKind::SuggestedSubcommand, meant);
@@ -94,6 +101,11 @@ fn complete(error: &mut Error, mut given: impl Iterator<Item = String>) {
             } else if let Some(meant) = value(word, valid) {
                 error.insert(ContextKind::SuggestedValue, ContextValue::String(meant));
             }
+        }
+        // terraform's `-var KEY=VALUE`, which is read as the option `-v`.
+        ErrorKind::UnknownArgument if given.any(|word| word == "-var" || word.starts_with("-var=")) => {
+            let tip = "windlass up -p KEY=VALUE sets a property".into();
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
         }
         ErrorKind::ArgumentConflict if given.next().as_deref() == Some("ps") => {
             let tip = "to show one process, use windlass ps show PROCESS".into();
@@ -193,6 +205,20 @@ mod tests {
     fn to_stop_is_not_to_take_down() {
         let said = said("stop shop");
         assert!(said.contains("windlass set-state NAME Inactive") && !said.contains("'down'"), "{said}");
+    }
+
+    #[test]
+    fn words_of_other_tools_get_the_right_option() {
+        assert!(
+            said("version").contains("tip: windlass --version prints the version"),
+            "{}",
+            said("version")
+        );
+        assert!(
+            said("up shop -var a=1").contains("tip: windlass up -p KEY=VALUE"),
+            "{}",
+            said("up shop -var a=1")
+        );
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(crate) use flags::{AssemblyArgs, DryRunArgs, Format, HowArgs, PrintArgs, Run
 pub(crate) use image::{ImageArgs, ImageBuildArgs, ImageCommand};
 pub(crate) use itself::{CompletionsArgs, ManArgs};
 pub(crate) use job::{DoctorArgs, ExecArgs, RuntimeName};
-pub(crate) use show::{DiffArgs, HistoryArgs, LogArgs, PruneArgs, PsArgs, PsCommand, StatusArgs};
+pub(crate) use show::{DiffArgs, HistoryArgs, LogArgs, OutputArgs, PruneArgs, PsArgs, PsCommand, StatusArgs};
 pub(crate) use watch::{MetricArgs, MetricCommand, WatchArgs};
 
 use crate::command::spiff::SpiffArgs;
@@ -105,6 +105,7 @@ pub(crate) enum Command {
     History(HistoryArgs),
     Diff(DiffArgs),
     Status(StatusArgs),
+    Output(OutputArgs),
     Log(LogArgs),
     Plan(PlanArgs),
     Check(CheckArgs),

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use windlass::model::retention::Age;
-use windlass::model::{AssemblyName, ProcessId};
+use windlass::model::{AssemblyName, ProcessId, PropertyName};
 
 use super::change::AskedFor;
 use super::flags::PrintArgs;
@@ -156,6 +156,30 @@ pub(crate) struct StatusArgs {
     /// List each node of large clusters too
     #[arg(long)]
     pub(crate) all: bool,
+
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
+}
+
+/// Print the outputs of an assembly, or one of them.
+///
+/// Outputs are the read-only properties of the assembly with a known value. A secret is printed as ***.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass output h_bta
+  windlass output h_bta output --raw
+  windlass output h_bta --format json")]
+pub(crate) struct OutputArgs {
+    /// The assembly
+    pub(crate) name: AssemblyName,
+
+    /// Print only the value of this output
+    pub(crate) key: Option<PropertyName>,
+
+    /// Print a text without quotes and without a line break after it
+    #[arg(long, requires = "key", conflicts_with = "format")]
+    pub(crate) raw: bool,
 
     #[command(flatten)]
     pub(crate) print: PrintArgs,

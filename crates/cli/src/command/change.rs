@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use serde::Serialize;
 use windlass::Windlass;
 use windlass::engine::{Answer, Arguments, Request};
 use windlass::model::record::{Assumption, Intent};
@@ -89,6 +90,11 @@ pub(crate) async fn run(command: ChangeCommand) -> ExitCode {
 async fn down(args: DownArgs) -> ExitCode {
     let DownArgs { name, current_packages, force, how } = &args;
     let command = format!("down {name}");
+    match already_removed(name, how.run.print.format).await {
+        Ok(None) => {}
+        Ok(Some(code)) => return code,
+        Err(error) => return fail(&error),
+    }
     let around = current_packages.as_deref();
     Change { name, command, how, force: force.force, around }
         .run(async |windlass| match current_packages {
@@ -96,6 +102,28 @@ async fn down(args: DownArgs) -> ExitCode {
             Some(file) => Ok(Request::down_with(windlass.current_packages(name, file, &[]).await?)),
         })
         .await
+}
+
+/// Reports that an assembly has been removed before, if it has.
+async fn already_removed(name: &AssemblyName, format: Format) -> Result<Option<ExitCode>, windlass::Error> {
+    if !open(None, None, "down")?.is_removed(name).await? {
+        return Ok(None);
+    }
+    Ok(Some(match format {
+        Format::Json => print_json(&RemovedView { version: 1, assembly: name.clone(), done: true }),
+        Format::Human => {
+            tell!("note: `{name}` has been removed already; `windlass log {name}` shows its last processes");
+            exit::DONE
+        }
+    }))
+}
+
+/// The result of `down` for an assembly that has been removed before.
+#[derive(Debug, Serialize)]
+struct RemovedView {
+    version: u32,
+    assembly: AssemblyName,
+    done: bool,
 }
 
 async fn retry(args: RetryArgs) -> ExitCode {

@@ -11,6 +11,7 @@ mod image;
 mod itself;
 mod log;
 pub(crate) mod names;
+mod outputs;
 mod plan;
 mod process;
 mod prune;
@@ -64,6 +65,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::History(args) => wait_for(history::run(args)),
         Command::Diff(args) => wait_for(history::diff(args)),
         Command::Status(args) => wait_for(status::run(args)),
+        Command::Output(args) => wait_for(outputs::run(args)),
         Command::Log(args) => wait_for(log::run(args)),
         Command::Plan(args) => wait_for(plan::run(args)),
         Command::Check(args) => check::run(&args),

@@ -1,5 +1,7 @@
 //! Small details that users would miss.
 
+use insta::assert_snapshot;
+
 use crate::env::TestEnv;
 use crate::small::RESOURCE;
 
@@ -91,4 +93,35 @@ fn a_descriptor_that_is_a_dangling_link_is_an_error() {
     let checked = env.run(&["check", "assembly.yaml"]);
     assert_eq!(checked.code(), Some(2), "{checked}");
     assert!(checked.stderr.contains("is a link to `nowhere.yaml`, which is not there"), "{checked}");
+}
+
+/// `up`, `plan`, `check`, `graph` and `resolve` use the working folder.
+#[test]
+fn the_working_folder_is_the_default() {
+    let env = TestEnv::with("h_bta");
+    for command in ["check", "plan", "graph", "resolve", "up"] {
+        let run = env.run_in("h_bta", &[command]);
+        assert_eq!(run.code(), Some(0), "{command}: {run}");
+    }
+    assert_eq!(env.json(&["status"])["assemblies"][0]["state"], "Active");
+}
+
+#[test]
+fn outputs_are_printed_for_people_and_programs() {
+    let env = TestEnv::with("h_bta");
+    env.ok(&["up", "h_bta"]);
+    assert_eq!(env.ok(&["output", "h_bta"]).stdout, "output: \"A_output\"\n");
+    assert_eq!(env.ok(&["output", "h_bta", "output"]).stdout, "\"A_output\"\n");
+    assert_eq!(env.ok(&["output", "h_bta", "output", "--raw"]).stdout, "A_output");
+    assert_snapshot!(env.ok(&["output", "h_bta", "--format", "json"]).out(), @r#"
+    {
+      "version": 1,
+      "assembly": "h_bta",
+      "outputs": {
+        "output": "A_output"
+      }
+    }
+    "#);
+    assert_snapshot!(env.refuses(&["output", "h_bta", "outptu"]), @"error: `h_bta` has no output `outptu` with a known value; did you mean `output`?");
+    assert_snapshot!(env.refuses(&["output", "h_bat"]), @"error: there is no assembly `h_bat`; did you mean `h_bta`?");
 }

@@ -62,7 +62,6 @@ fn down_leaves_nothing_but_the_store() {
     ");
     let log = env.ok(&["log", "h_bta"]).out();
     assert!(log.starts_with("p1 up completed") && log.contains("p2 down completed"), "{log}");
-    assert_snapshot!(env.refuses(&["down", "h_bta"]), @"error: there is no assembly `h_bta`; the store has no assemblies");
     assert_snapshot!(env.refuses(&["status", "h_bta"]), @"error: there is no assembly `h_bta`; the store has no assemblies");
 }
 
@@ -101,4 +100,21 @@ fn an_assembly_comes_up_again_after_down() {
     sorted[0].sort();
     sorted[1].sort();
     assert_eq!(sorted[0], sorted[1]);
+}
+
+/// A script that runs `down` twice has nothing to handle; an unknown name is a mistake.
+#[test]
+fn a_second_down_has_nothing_to_do() {
+    let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
+    env.ok(&["up", "small"]);
+    env.ok(&["down", "small"]);
+    env.clear_trace();
+    assert_snapshot!(env.ok(&["down", "small"]), @"
+    exit 0
+    ----- stderr -----
+    note: `small` has been removed already; `windlass log small` shows its last processes
+    ");
+    assert_eq!(env.json(&["down", "small"])["done"], true);
+    assert_eq!(env.trace(), [""; 0]);
+    assert_snapshot!(env.refuses(&["down", "smal"]), @"error: there is no assembly `smal`; the store has no assemblies");
 }

@@ -34,6 +34,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
       history      List the versions of an assembly and the changes of each
       diff         Show the differences between two versions of an assembly
       status       Show the components, states and outputs of assemblies
+      output       Print the outputs of an assembly, or one of them
       log          Show the steps, jobs and activity log of an assembly
       plan         Show the plan of `up`: its steps, and why each step waits
       check        Check descriptors, packages and project files, and report all problems at once
@@ -100,6 +101,7 @@ fn each_command_has_examples(
         "history",
         "diff",
         "status",
+        "output",
         "log",
         "plan",
         "check",
@@ -155,6 +157,7 @@ fn every_command_has_a_help_that_was_tested() {
             "history",
             "diff",
             "status",
+            "output",
             "log",
             "plan",
             "check",
@@ -186,12 +189,11 @@ fn wrong_arguments() {
     For more information, try '--help'.
     ");
     assert_snapshot!(env.refuses(&["up"]), @"
-    error: the following required arguments were not provided:
-      <FILE|DIR>
+    error[WL0303]: there is no assembly descriptor in `.`
+     |
+     = help: an assembly has one of `assembly.yaml`, `assembly.yml`, `Descriptor/assembly.yml` and `Descriptor/assembly.yaml`
 
-    Usage: windlass up <FILE|DIR>
-
-    For more information, try '--help'.
+    1 error; nothing was changed
     ");
     assert_snapshot!(env.refuses(&["status", "--format", "xml"]), @"
     error: invalid value 'xml' for '--format <FORMAT>'

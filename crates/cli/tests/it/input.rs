@@ -170,7 +170,7 @@ fn a_file_that_is_none() {
     `windlass explain CODE` explains a code
     ");
     assert_snapshot!(env.refuses(&["up", ""]), @"
-    error: a value is required for '<FILE|DIR>' but none was supplied
+    error: a value is required for '[FILE|DIR]' but none was supplied
 
     For more information, try '--help'.
     ");

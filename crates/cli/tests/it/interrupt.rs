@@ -24,7 +24,7 @@ fn is_told(up: &Running) {
 
 #[test]
 fn what_runs_may_end_and_nothing_new_starts() {
-    for signal in [Signal::INT, Signal::TERM] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let env = TestEnv::small("effect: once", &[("Install", GATE), ("Start", "")]);
         let up = begun(&env, &["--grace", "60"]);
         up.signal(signal);
@@ -61,6 +61,22 @@ fn what_runs_may_end_and_nothing_new_starts() {
         env.ok(&["up", "small"]);
         assert_eq!(env.trace(), ["Install", "Start"]);
     }
+}
+
+/// `nohup windlass up` outlives its terminal.
+#[test]
+fn under_nohup_a_closed_terminal_stops_nothing() {
+    let env = TestEnv::small("effect: once", &[("Install", GATE), ("Start", "")]);
+    let mut command = std::process::Command::new("nohup");
+    env.settle(&mut command);
+    command.arg(env!("CARGO_BIN_EXE_windlass")).args(["up", "small"]);
+    let up = env.start(command);
+    until("the script has begun", || env.trace() == ["Install"]);
+    up.signal(Signal::HUP);
+    env.write(".windlass/volumes/state/go", "");
+    let run = up.end();
+    assert_eq!(run.code(), Some(0), "{run}");
+    assert_eq!(env.trace(), ["Install", "Start"]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 pub mod ask;
 pub mod log;
+pub mod outputs;
 pub mod plan;
 pub mod process;
 pub mod sarif;

@@ -1,0 +1,52 @@
+//! `windlass output`.
+
+use std::process::ExitCode;
+
+use windlass::model::PropertyName;
+use windlass::model::resolve::text_of;
+use windlass::source::suggest;
+use windlass::view::outputs::OutputsView;
+
+use super::{fail, open, print_json};
+use crate::args::{Format, OutputArgs};
+use crate::exit;
+use crate::failure::fault;
+use crate::output::{print_document, say};
+
+pub(crate) async fn run(args: OutputArgs) -> ExitCode {
+    let windlass = match open(None, None, "output") {
+        Ok(windlass) => windlass,
+        Err(error) => return fail(&error),
+    };
+    let OutputArgs { name, key, raw, print: how } = &args;
+    let mut view = match windlass.outputs(name).await {
+        Ok(view) => view,
+        Err(error) => return fail(&error),
+    };
+    if let Some(key) = key {
+        let Some(value) = view.outputs.remove(key) else { return unknown(key, &view) };
+        if *raw {
+            print_document(&text_of(&value));
+            return exit::DONE;
+        }
+        view.outputs = [(key.clone(), value)].into();
+    }
+    match (how.format, key) {
+        (Format::Json, _) => return print_json(&view),
+        // JSON is YAML, too.
+        (Format::Human, Some(_)) => view.outputs.values().for_each(|value| say!("{value}")),
+        (Format::Human, None) => view.outputs.iter().for_each(|(name, value)| say!("{name}: {value}")),
+    }
+    exit::DONE
+}
+
+fn unknown(key: &PropertyName, view: &OutputsView) -> ExitCode {
+    let known: Vec<&str> = view.outputs.keys().map(PropertyName::as_str).collect();
+    let advice = match suggest(key.as_str(), known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if known.is_empty() => "it has no outputs".to_owned(),
+        None => format!("its outputs are `{}`", known.join("`, `")),
+    };
+    fault!("`{}` has no output `{key}` with a known value; {advice}", view.assembly);
+    exit::wrong_input()
+}

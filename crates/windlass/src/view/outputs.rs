@@ -1,0 +1,40 @@
+//! The outputs of an assembly.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+use windlass_engine::EngineError;
+use windlass_model::{AssemblyName, PropertyName};
+
+use crate::error::Error;
+use crate::open::Windlass;
+
+/// The outputs of an assembly.
+#[derive(Debug, Clone, Serialize)]
+pub struct OutputsView {
+    /// The version of this format.
+    pub version: u32,
+    /// The assembly.
+    pub assembly: AssemblyName,
+    /// The known values of its read-only properties. A secret is `***`.
+    pub outputs: BTreeMap<PropertyName, Value>,
+}
+
+impl Windlass {
+    /// Returns the outputs of an assembly.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such assembly, or the store can't be read.
+    pub async fn outputs(&self, name: &AssemblyName) -> Result<OutputsView, Error> {
+        let store = self.store_of(name).await?;
+        let Some(snapshot) = store.load(name).await? else {
+            let known = store.assembly_names().await?;
+            return Err(EngineError::Unknown { name: name.clone(), known }.into());
+        };
+        let outputs = windlass_engine::outputs(snapshot);
+        let outputs = outputs.into_iter().map(|(name, value)| (name, value.shown())).collect();
+        Ok(OutputsView { version: 1, assembly: name.clone(), outputs })
+    }
+}
