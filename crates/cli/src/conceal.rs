@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_a_line_is_masked() {
+    fn messages_about_a_line_are_masked() {
         let source = Source::new("a.yaml", "port: hunter2\npassword: hunter2: x\n");
         let at = |start, end| source.place(Span::new(start, end));
         let quote = Fix::replace("quote `hunter2: x`", Span::new(24, 34), "'hunter2: x'");

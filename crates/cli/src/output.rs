@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_of_json_is_the_same_json() {
+    fn shown_json_is_the_same_json() {
         let value = serde_json::json!({"a": "\u{1b}\u{9b}\u{202e}\r\n\t"});
         let shown = drawn(&serde_json::to_string_pretty(&value).unwrap());
         assert!(shown.is_ascii());

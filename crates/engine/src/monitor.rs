@@ -570,7 +570,7 @@ mod tests {
 
     /// The time alone is enough: no sample has to arrive.
     #[test]
-    fn what_is_missing_is_counted_by_the_clock() {
+    fn missing_samples_are_counted_by_the_clock() {
         let mut monitor = monitor(policy(PolicyKind::Heal, "t__a.integrity", "t__a", &[("smoothing", "3")]));
         let mut fired = Vec::new();
         while fired.is_empty() {

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_after_a_skipped_step_comes_after_all_that_it_waited_for() {
+    fn steps_after_a_skipped_step_wait_for_its_dependencies() {
         let mut builder = PlanBuilder::new();
         let [a, b, skipped, after] = ["a", "b", "skipped", "after"].map(|name| step(&mut builder, name));
         let gate = builder.barrier("a and b are done");

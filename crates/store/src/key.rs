@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_who_make_it_the_first_wins() {
+    fn the_first_of_two_creators_wins() {
         let (_folder, path) = in_folder();
         let first = make(&path, &CountingEntropy::seeded(1)).unwrap();
         let second = make(&path, &CountingEntropy::seeded(2)).unwrap();

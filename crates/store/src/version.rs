@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_read() {
+    fn stored_versions_are_read() {
         let rows = history();
         let whole: Vec<u64> = rows.iter().filter(|row| row.base.is_none()).map(|row| row.process).collect();
         assert_eq!(whole, [1, 17, 33], "a whole one now and then");
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_is_read_without_what_goes() {
+    fn versions_are_read_after_others_were_pruned() {
         let goes = |process: u64| process < 5 || process == 9 || process == 17;
         let mut rows = history();
         for whole in freed(rows.clone(), goes).unwrap() {

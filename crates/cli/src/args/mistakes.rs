@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_meant_is_named() {
+    fn mistyped_words_get_a_suggestion() {
         for (line, meant) in [
             ("destroy shop", "'down'"),
             ("DOWN shop", "'down'"),
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn to_stop_is_not_to_take_down() {
+    fn stop_is_not_suggested_as_down() {
         let said = said("stop shop");
         assert!(said.contains("windlass set-state NAME Inactive") && !said.contains("'down'"), "{said}");
     }
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_another_order_is_told() {
+    fn arguments_in_another_order_are_recognised() {
         for (line, right) in [
             ("set-state inactive shop", "windlass set-state shop Inactive"),
             ("set-state Active shop --dry-run", "windlass set-state shop Active --dry-run"),

@@ -83,7 +83,7 @@ fn a_failed_command_leaves_the_state_of_its_component() {
 }
 
 #[test]
-fn what_can_not_be_called_is_refused() {
+fn an_impossible_call_is_refused() {
     let env = small("effect: once");
     assert_snapshot!(env.refuses(&["call", "small", "box", "backup"]), @"error: there is no assembly `small`; the store has no assemblies");
     env.ok(&["up", "small"]);

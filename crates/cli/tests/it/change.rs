@@ -244,7 +244,7 @@ fn all_parts_go_to_a_state() {
 }
 
 #[test]
-fn it_goes_back_and_its_history_is_told() {
+fn rollback_and_history() {
     let env = up();
     assert_snapshot!(env.refuses(&["rollback", "h_bta"]), @"error: `h_bta` has no earlier version to roll back to; `windlass history h_bta` lists its versions");
     env.ok(&["up", "h_bta", "-p", "data=other"]);
@@ -315,7 +315,7 @@ fn a_state_is_gone_back_from() {
 /// The packages of a version are dropped with the assembly. A later assembly does not need them, even if its
 /// parts have two versions.
 #[test]
-fn what_it_was_before_it_was_taken_down_is_not_needed() {
+fn a_new_up_needs_no_version_from_before_a_down() {
     let env = up();
     let script = "h_bta/Contains/t_simple/Lifecycle/script/scripts/Install.sh";
     env.edit(script, "set -eu", "set -eu # another");
@@ -456,7 +456,7 @@ fn a_process_is_cancelled() {
 
 /// Existing instances are adopted: Install does not run, and all later transitions work.
 #[test]
-fn what_exists_is_adopted() {
+fn existing_parts_are_adopted() {
     let scripts =
         [("Adopt", "answer"), ("Install", "answer"), ("Stop", ""), ("Start", ""), ("Uninstall", "")];
     let env = TestEnv::small("effect: repeatable", &scripts);
@@ -480,7 +480,7 @@ fn what_exists_is_adopted() {
 
 /// An instance that was removed externally is detected when it is observed.
 #[test]
-fn what_differs_from_the_record_is_shown() {
+fn drift_is_shown() {
     let health = r#"if [ -e "$WINDLASS_VOLUME_STATE/gone" ]; then alive=false; else alive=true; fi
 id=$(printf '%s\n' "$input" | sed -n '/^instances:$/{n;s/^ *"\{0,1\}\([a-z0-9]*\)"\{0,1\}:.*/\1/p;}')
 printf 'instances:\n  "%s":\n    status:\n      flags:\n        active: %s\n        converging: false\n        failed: false\n' "$id" "$alive""#;
@@ -524,7 +524,7 @@ fn a_scaling_that_failed_is_gone_on_with() {
 
 /// A part that an upgrade could not remove is reported as long as it exists.
 #[test]
-fn what_is_to_go_is_told_of() {
+fn leaving_parts_are_shown() {
     let env = TestEnv::with("h_bta");
     env.ok(&["up", "h_bta", "-p", "numOfServers=2"]);
     env.location("fail: Uninstall:2");

@@ -66,7 +66,7 @@ fn down_leaves_nothing_but_the_store() {
 }
 
 #[test]
-fn what_runs_for_down_was_pinned_by_up() {
+fn down_runs_the_scripts_that_up_pinned() {
     let env = TestEnv::with("h_bta");
     env.ok(&["up", "h_bta"]);
     std::fs::remove_dir_all(env.path("h_bta")).unwrap();
@@ -76,7 +76,7 @@ fn what_runs_for_down_was_pinned_by_up() {
 
 /// A script that can't take its part down is repaired on disk, and the repaired one runs on request.
 #[test]
-fn what_lies_on_the_disk_runs_on_demand() {
+fn current_packages_run_on_demand() {
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "exit 7")]);
     env.ok(&["up", "small"]);
     assert_eq!(env.run(&["down", "small"]).code(), Some(1));

@@ -124,7 +124,7 @@ fn operations_run_on_what_a_driver_finds() {
 }
 
 #[test]
-fn what_has_no_package_has_no_operations() {
+fn a_reference_without_a_package_has_no_operations() {
     let env = lab("");
     list(&env, "");
     assert_snapshot!(env.refuses(&["up", "lab"]), @"

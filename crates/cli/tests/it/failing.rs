@@ -151,7 +151,7 @@ fn one_of_four_nodes_fails_and_is_repaired_alone() {
 }
 
 #[test]
-fn what_needs_a_failed_part_waits_for_it() {
+fn steps_that_need_a_failed_part_are_skipped() {
     let env = TestEnv::with("h_bta");
     let run = env.run(&["up", "h_bta", "-p", "fail=Start:A", "--parallelism", "1"]);
     assert_snapshot!(run.out(), @"
@@ -380,7 +380,7 @@ fn only_the_end_of_what_a_script_wrote_is_shown() {
 
 /// A failure that a script reported does not affect the next call, which reports its own result or none.
 #[test]
-fn an_earlier_complaint_is_not_held_against_the_next_call() {
+fn an_earlier_reported_failure_does_not_fail_the_next_call() {
     let id = r#"id=$(printf '%s\n' "$input" | sed -n '/^instances:$/{n;s/^ *\([a-z0-9]*\):.*/\1/p;}')"#;
     let complain = r#"mkdir "${trace%/*}/complained" 2>/dev/null || exit 0
 printf 'instances:\n  "%s":\n    $set: {status.flags.failed: true, status.message: out of disk}\n' "$id""#;
@@ -447,7 +447,7 @@ impl TestEnv {
 }
 
 #[test]
-fn what_may_run_is_stopped_before_it_is_removed() {
+fn a_part_that_may_run_is_stopped_before_its_removal() {
     for transition in ["Start", "Integrity"] {
         let env = fragile();
         env.fails(transition, true);
@@ -459,7 +459,7 @@ fn what_may_run_is_stopped_before_it_is_removed() {
 }
 
 #[test]
-fn what_is_half_removed_is_not_started() {
+fn a_half_removed_part_is_replaced_by_the_next_up() {
     let env = fragile();
     env.ok(&["up", "small"]);
     env.fails("Uninstall", true);
@@ -472,7 +472,7 @@ fn what_is_half_removed_is_not_started() {
 }
 
 #[test]
-fn what_a_crash_has_half_removed_is_not_started() {
+fn a_part_half_removed_by_a_crash_is_replaced() {
     let gate = r#"echo $$ >"$WINDLASS_VOLUME_STATE/pid"; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
     let scripts = [("Install", "answer"), ("Start", ""), ("Stop", ""), ("Uninstall", gate)];
     let env = TestEnv::small("effect: repeatable", &scripts);

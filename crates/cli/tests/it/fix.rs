@@ -38,7 +38,7 @@ fn assembly(types: &str, state: &str) -> String {
 #[case::read_only(resource("    read_only: true"), resource("    read-only: true"), "WL0103")]
 #[case::require(resource("    require: true"), resource("    required: true"), "WL0103")]
 #[case::unique_key(resource("    volatil: true"), resource("    volatile: true"), "WL0103")]
-fn what_is_certain_is_repaired(#[case] before: String, #[case] after: String, #[case] code: &str) {
+fn safe_fixes_are_applied(#[case] before: String, #[case] after: String, #[case] code: &str) {
     let env = TestEnv::bare();
     env.write("a.yaml", &before);
     assert!(env.run(&["check", "a.yaml"]).stderr.contains(code), "{code} is found before");

@@ -66,7 +66,7 @@ default-driver: {noop: {}}
 }
 
 #[test]
-fn what_is_nested_is_framed() {
+fn nested_assemblies_are_framed() {
     let env = nested();
     let drawn = |format: &str| env.ok(&["graph", "shop", "--view", "properties", "--format", format]).stdout;
     assert_snapshot!(drawn("dot"), @r#"
@@ -123,7 +123,7 @@ fn a_name_that_is_nearly_right() {
 /// If a folder and an assembly have the same name, the command reports which one it draws, and either can be
 /// chosen.
 #[test]
-fn of_a_folder_and_an_assembly_it_says_which_is_drawn() {
+fn a_name_of_both_a_folder_and_an_assembly_is_explained() {
     let env = TestEnv::with("h_bta");
     let graph = |args: &[&str]| env.ok(&[&["graph"], args].concat());
     assert_eq!(graph(&["h_bta"]).stderr, "", "there is one only");

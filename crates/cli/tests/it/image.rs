@@ -50,7 +50,7 @@ fn the_folder_of_images_follows_the_environment() {
 }
 
 #[test]
-fn what_is_no_image_is_refused() {
+fn a_file_without_an_image_is_refused() {
     let env = env();
     env.write("text", "no archive\n");
     let refused = env.refuses(&["image", "import", "missing.tar"]);

@@ -485,7 +485,7 @@ fn parameters() {
 }
 
 #[test]
-fn what_is_missing_of_a_package() {
+fn missing_files_of_a_package() {
     let env = small();
     env.edit("small/assembly.yaml", "resource::box::1.0", "resource::bax::1.0");
     assert_snapshot!(env.refuses(&["up", "small"]), @"
@@ -685,7 +685,7 @@ fn an_assembly_is_not_called_like_a_root_of_references() {
 
 /// Endless or unreadable files are refused wherever a file is named, and no command blocks on them.
 #[test]
-fn what_is_no_file_is_refused_and_not_waited_for() {
+fn devices_and_pipes_are_refused_without_waiting() {
     let env = small();
     assert!(std::process::Command::new("mkfifo").arg(env.path("pipe")).status().unwrap().success());
     std::os::unix::fs::symlink("nowhere", env.path("dangling")).unwrap();
@@ -710,7 +710,7 @@ fn what_is_no_file_is_refused_and_not_waited_for() {
 }
 
 #[test]
-fn what_is_too_large_is_refused_unless_that_is_allowed() {
+fn a_document_above_the_size_limit_is_refused() {
     let env = small();
     let large = env.read("small/assembly.yaml") + &"#".repeat(2000);
     env.write("small/assembly.yaml", &large);

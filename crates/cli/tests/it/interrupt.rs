@@ -23,7 +23,7 @@ fn is_told(up: &Running) {
 }
 
 #[test]
-fn what_runs_may_end_and_nothing_new_starts() {
+fn a_stop_lets_running_scripts_end_and_starts_no_other() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let env = TestEnv::small("effect: once", &[("Install", GATE), ("Start", "")]);
         let up = begun(&env, &["--grace", "60"]);
@@ -80,7 +80,7 @@ fn under_nohup_a_closed_terminal_stops_nothing() {
 }
 
 #[test]
-fn what_does_not_end_within_the_grace_is_stopped() {
+fn a_job_that_outlasts_the_grace_is_stopped() {
     let env = TestEnv::small("effect: repeatable", &[("Install", GATE), ("Start", "")]);
     let up = begun(&env, &["--grace", "0"]);
     up.signal(Signal::INT);
@@ -187,7 +187,7 @@ fn down_can_be_interrupted_too() {
 
 /// A partly created instance may exist, so it is removed whatever command comes next.
 #[test]
-fn what_was_stopped_while_it_was_made_is_cleared_away() {
+fn an_interrupted_install_is_cleared_away() {
     for (next, then) in
         [("up", ["Install", "Uninstall", "Install"].as_slice()), ("down", &["Install", "Uninstall"])]
     {
@@ -211,7 +211,7 @@ fn what_was_stopped_while_it_was_made_is_cleared_away() {
 
 /// A partly stopped part is stopped again and started; it is not re-created.
 #[test]
-fn what_was_stopped_while_it_stopped_is_started_again() {
+fn a_part_interrupted_while_stopping_is_started_again() {
     let gate = r#"until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
     let scripts = [("Install", "answer"), ("Start", ""), ("Stop", gate), ("Uninstall", "")];
     let env = TestEnv::small("effect: repeatable", &scripts);

@@ -45,7 +45,7 @@ composition:
 }
 
 #[test]
-fn of_a_large_cluster_what_is_odd_is_seen() {
+fn odd_nodes_of_a_large_cluster_are_listed() {
     let env = thirty();
     env.run(&["up", "small", "-p", "fail=4 5 12 13"]);
     // Messages that differ only in numbers count as the same failure; one node prints more.
@@ -216,7 +216,7 @@ fn clusters_of_clusters_are_few_lines_too() {
 
 /// Dissimilar steps are not grouped, so only the beginning is listed.
 #[test]
-fn of_a_long_plan_the_beginning_is_listed() {
+fn a_long_plan_is_abridged() {
     let env = TestEnv::bare();
     let mut assembly = "name: assembly::farm::1.0\ncomposition:\n".to_owned();
     for node in 1..=110 {

@@ -64,7 +64,7 @@ fn outputs(env: &TestEnv) -> Vec<String> {
 const ALL: &str = "Install, Start, Reconfigure, Stop, Uninstall";
 
 #[test]
-fn one_up_gives_it_to_all_that_read_it() {
+fn one_up_updates_all_readers_of_a_value() {
     let env = row("volatile: true, ", "", ALL);
     env.ok(&["up", "row"]);
     assert_eq!(outputs(&env), ["small", "the small", "the small"]);
@@ -151,7 +151,7 @@ fn a_part_that_is_healed_and_publishes_something_else_is_told_of() {
 
 /// A part that can't be reconfigured is re-created.
 #[test]
-fn who_can_not_take_it_as_it_is_is_made_anew() {
+fn a_part_that_cannot_be_reconfigured_is_replaced() {
     let env = row("", "", "Install, Start, Stop, Uninstall");
     env.ok(&["up", "row"]);
     env.write(".windlass/volumes/state/start", "tiny");
@@ -203,7 +203,7 @@ fn a_reader_that_fails_is_gone_on_with() {
 
 /// The daemon also retries until all parts have the current values.
 #[test]
-fn what_is_queued_is_gone_on_with() {
+fn a_queued_request_is_resumed() {
     let env = row("volatile: true, ", "", ALL);
     env.ok(&["up", "row"]);
     env.ok(&["up", "row", "-p", "size=large", "--queue"]);

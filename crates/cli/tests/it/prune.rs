@@ -51,7 +51,7 @@ fn size(env: &TestEnv) -> String {
 
 /// Old processes beyond the newest are removed; rollback to the remaining versions works.
 #[test]
-fn what_is_old_goes_and_what_is_left_can_be_gone_back_to() {
+fn old_records_are_pruned_and_kept_versions_can_be_rolled_back_to() {
     let env = changed(5, "");
     assert_eq!(env.ok(&["prune"]).out(), NOTHING.replace('#', "50").replace('@', "90d"));
     assert_eq!(

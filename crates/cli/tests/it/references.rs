@@ -145,7 +145,7 @@ fn another_assembly_is_found_read_and_kept() {
 }
 
 #[test]
-fn what_others_reference_stays() {
+fn referenced_assemblies_stay() {
     let env = shop();
     env.ok(&["up", "storage", "--name", "s1"]);
     env.ok(&["up", "app"]);
@@ -166,7 +166,7 @@ fn what_others_reference_stays() {
 }
 
 #[test]
-fn what_was_forced_away_is_missed() {
+fn a_forcibly_removed_reference_is_reported() {
     let env = shop();
     env.ok(&["up", "storage", "--name", "s1"]);
     env.ok(&["up", "app"]);
@@ -364,7 +364,7 @@ fn a_search_that_fails_says_why() {
 
 /// Existing instances are adopted by `queries` if the package has no Adopt transition.
 #[test]
-fn what_exists_is_adopted_by_queries() {
+fn existing_parts_are_adopted_by_queries() {
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
     let resource = crate::small::RESOURCE;
     env.edit(

@@ -89,7 +89,7 @@ fn is_settled(env: &TestEnv, args: &[&str]) {
 }
 
 #[test]
-fn one_up_makes_it_anew_with_what_its_end_publishes() {
+fn one_up_renews_a_relationship_with_published_values() {
     let env = shop("");
     env.ok(&["up", "shop"]);
     let mut made = env.trace();
@@ -133,7 +133,7 @@ fn one_up_makes_it_anew_with_what_its_end_publishes() {
 
 /// Other intents leave the relationship alone and report it; a plan explains it.
 #[test]
-fn what_is_found_by_another_intent_is_told_of() {
+fn outdated_inputs_are_reported_by_any_intent() {
     let env = shop("");
     env.ok(&["up", "shop"]);
     env.clear_trace();
@@ -217,7 +217,7 @@ fn what_is_found_by_another_intent_is_told_of() {
 
 /// A failed end is retried with the same values; a failed creation is undone first.
 #[test]
-fn what_fails_on_the_way_is_gone_on_with() {
+fn an_up_after_a_failed_one_goes_on() {
     let env = shop("");
     env.ok(&["up", "shop"]);
     for fails in ["Leave", "Join"] {

@@ -43,7 +43,7 @@ impl TestEnv {
 /// While the daemon works on an assembly, other commands submit requests to it, and print its process as
 /// their own.
 #[test]
-fn who_comes_second_is_served_in_turn() {
+fn requests_for_a_held_assembly_are_executed_in_turn() {
     let (env, keeper) = healing();
     let second = env.spawn(&["set-state", "small", "Inactive"]);
     until("it waits", || second.stderr().contains("holds `small`"));
@@ -89,7 +89,7 @@ fn who_comes_second_is_served_in_turn() {
 
 /// A queued request waits for the daemon, with the packages and secrets from the time of its submission.
 #[test]
-fn what_is_queued_is_done_when_there_is_somebody() {
+fn a_queued_request_is_executed_by_the_next_daemon() {
     let env = gated();
     let queued = env.ok(&["up", "small", "--queue"]);
     assert_snapshot!(queued.out(), @"small: up is queued for `windlass run`, as q1; `windlass cancel small q1` withdraws it");
@@ -109,7 +109,7 @@ fn what_is_queued_is_done_when_there_is_somebody() {
 
 /// A refused request is reported to the requester with its usual exit code, and is in the log.
 #[test]
-fn what_is_refused_is_told() {
+fn a_refused_request_is_reported() {
     let (env, keeper) = healing();
     let second = env.spawn(&["rollback", "small"]);
     until("it waits", || second.stderr().contains("holds `small`"));
@@ -138,7 +138,7 @@ fn what_is_refused_is_told() {
 
 /// A waiting command withdraws its request when interrupted; `cancel` withdraws queued requests.
 #[test]
-fn what_nobody_has_begun_can_be_taken_back() {
+fn a_pending_request_can_be_withdrawn() {
     let (env, keeper) = healing();
     let second = env.spawn(&["down", "small"]);
     until("it waits", || second.stderr().contains("holds `small`"));
@@ -168,7 +168,7 @@ fn what_nobody_has_begun_can_be_taken_back() {
 
 /// Interrupting a waiting command stops only its own process: the daemon continues with other requests.
 #[test]
-fn one_that_is_stopped_does_not_stop_the_long_running_mode() {
+fn cancelling_one_process_does_not_stop_the_daemon() {
     let env = gated();
     env.open("start");
     env.ok(&["up", "small"]);
@@ -208,7 +208,7 @@ fn a_slow_assembly_does_not_delay_another() {
 
 /// A killed daemon is started again and resumes its process; waiting commands are told.
 #[test]
-fn a_killed_one_goes_on_when_it_is_started_again() {
+fn a_killed_daemon_resumes_its_process() {
     let env = gated();
     let gates = ["start", "stop", "start"];
     env.open("start");

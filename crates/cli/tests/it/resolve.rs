@@ -9,7 +9,7 @@ use crate::env::TestEnv;
 #[rstest]
 #[case("h_bta", &["-p", "numOfServers=3"])]
 #[case("streamer_cluster", &["--params", "streamer_cluster/params.yaml"])]
-fn what_is_printed_is_a_descriptor(#[case] assembly: &str, #[case] given: &[&str]) {
+fn the_printed_text_is_a_descriptor(#[case] assembly: &str, #[case] given: &[&str]) {
     let env = TestEnv::with(assembly);
     let args: Vec<&str> = ["resolve", assembly].iter().chain(given).copied().collect();
     let resolved = env.ok(&args).stdout;

@@ -193,7 +193,7 @@ const USES: &str = "name: assembly::shop::1.0\ncomposition: {a: {type: resource:
 #[case::case_of_a_state(&format!("{USES}{{source-capabilities: [a.x], target-requirements: [b.x], source-state: active, target-state: Active}}\n"))]
 #[case::bad_modifier(&format!("{USES}{{source-capabilities: [a.x], target-requirements: [b.x], source-state: Active, target-state: Active, source-state-modifier: before}}\n"))]
 #[case::operations_as_text(&format!("{USES}{{source-capabilities: [a.x], target-requirements: [b.x], source-state: Active, target-state: Active, lifecycle: {{Create: source.x}}}}\n"))]
-fn what_an_assembly_can_not_say(#[case] text: &str) {
+fn errors_of_an_assembly(#[case] text: &str) {
     assert_eq!(taken(text), None, "the check finds nothing");
     assert_ne!(
         Schemas::new().problems(Document::Assembly, text),
@@ -213,7 +213,7 @@ fn what_an_assembly_can_not_say(#[case] text: &str) {
 #[case::infrastructure_as_a_mapping(
     "name: resource::a::1.0\ndefault-driver: {script: {infrastructure-type: {a: b}}}\n"
 )]
-fn what_a_resource_can_not_say(#[case] text: &str) {
+fn errors_of_a_resource(#[case] text: &str) {
     assert_eq!(taken(text), None, "the check finds nothing");
     assert_ne!(
         Schemas::new().problems(Document::Resource, text),
@@ -228,7 +228,7 @@ fn what_a_resource_can_not_say(#[case] text: &str) {
 #[case::all_keys(
     "version: 1\nlocations: {here: {resource-manager: a, infrastructure-type: b, runtime: docker, engine: 'unix:///run/x.sock', pool: 2, image: i, network: none, properties: {a: [1]}}, there: {image: i, volumes: {v: /v}, limits: {memory: 512M, processes: 9, cpu: 1.5, open-files: 99}}}\nexisting: [{type: resource::a::1.0, name: 7, properties: {b: c}}]\n"
 )]
-fn what_a_project_can_say(#[case] text: &str) {
+fn forms_of_a_project_file(#[case] text: &str) {
     let env = TestEnv::bare();
     env.write("windlass.yaml", text);
     env.write("a.yaml", "name: resource::a::1.0\nlifecycle: [Install]\n");
@@ -253,7 +253,7 @@ fn what_a_project_can_say(#[case] text: &str) {
 #[case::existing_without_name("version: 1\nexisting: [{type: resource::a::1.0}]\n")]
 #[case::existing_of_a_range("version: 1\nexisting: [{type: 'resource::a::^1.0', name: a}]\n")]
 #[case::existing_as_a_mapping("version: 1\nexisting: {type: resource::a::1.0, name: a}\n")]
-fn what_a_project_can_not_say(#[case] text: &str) {
+fn errors_of_a_project_file(#[case] text: &str) {
     let env = TestEnv::bare();
     env.write("windlass.yaml", text);
     env.write("a.yaml", "name: resource::a::1.0\nlifecycle: [Install]\n");

@@ -215,7 +215,7 @@ fn control_structures_are_a_feature() {
 }
 
 #[test]
-fn what_is_removed_may_be_kept() {
+fn removed_parts_may_be_kept() {
     let env = template("a: \"((! x ))\"\nb: (( &temporary(1) ))\n");
     assert_eq!(merged(&env, &[]), "a: (( x ))\n");
     assert_eq!(merged(&env, &["--preserve-escapes"]), "a: ((! x ))\n");

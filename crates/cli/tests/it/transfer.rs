@@ -37,7 +37,7 @@ const INSTALL: &str = r#"password=$(printf '%s\n' "$input" | sed -n 's/^ *proper
 printf 'instances:\n  box-1:\n    instanceId: "%s"\n    interfaces: {properties: {signals: {url: "http://%s@box"}}}\n' "$id" "$password""#;
 
 #[test]
-fn it_moves_and_goes_on() {
+fn an_exported_assembly_goes_on_elsewhere() {
     let here = small(INSTALL);
     here.write("secret", "hunter22");
     here.ok(&["up", "small", "-p", "password=@secret"]);
@@ -164,9 +164,9 @@ fn where_it_was_before_its_processes_are_known() {
 }
 
 #[test]
-fn it_moves_to_a_server_and_back() {
+fn an_assembly_moves_to_a_server_and_back() {
     let Some(server) = Server::own() else {
-        println!("SKIPPED transfer::it_moves_to_a_server_and_back: PostgreSQL is not installed");
+        println!("SKIPPED transfer::an_assembly_moves_to_a_server_and_back: PostgreSQL is not installed");
         return;
     };
     let env = small(INSTALL);
@@ -194,7 +194,7 @@ fn it_moves_to_a_server_and_back() {
 }
 
 #[test]
-fn what_is_in_use_stays() {
+fn files_in_use_stay() {
     let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
     let env = small(gate);
     env.edit(&format!("{SCRIPTS}/Uninstall.sh"), "exit 9", "exit 0");

@@ -22,7 +22,7 @@ fn cut() -> TestEnv {
 }
 
 #[test]
-fn it_is_asked_for_and_nothing_happens_before() {
+fn an_undecided_call_blocks_until_it_is_answered() {
     let env = cut();
     assert_snapshot!(env.run(&["up", "small"]), @"
     exit 1
@@ -150,7 +150,7 @@ fn the_id_of_a_lost_launch_is_asked_for() {
 }
 
 #[test]
-fn what_is_said_to_be_done_is_not_done_again() {
+fn a_call_answered_as_done_does_not_run_again() {
     let env = cut();
     assert_snapshot!(env.run(&["retry", "small", "--assume", "done", "--natural", "b-1"]), @"
     exit 0
@@ -174,7 +174,7 @@ fn what_is_said_to_be_done_is_not_done_again() {
 }
 
 #[test]
-fn what_is_said_not_to_be_done_is_done_again() {
+fn a_call_answered_as_not_done_runs_again() {
     let env = cut();
     assert_snapshot!(env.run(&["retry", "small", "--assume", "not-done"]), @"
     exit 0
@@ -197,7 +197,7 @@ fn what_is_said_not_to_be_done_is_done_again() {
 }
 
 #[test]
-fn what_is_said_to_have_failed_is_cleared_away_first() {
+fn a_call_answered_as_failed_is_cleared_away_first() {
     let env = cut();
     assert_snapshot!(env.run(&["retry", "small", "--assume", "failed"]), @"
     exit 0
@@ -453,7 +453,7 @@ printf 'instances:\n  "%s":\n    instanceId: "%s"\n' "$id" "$id"
 
 /// An answer of `done` includes the outputs, from which other parts are created. A secret stays secret.
 #[test]
-fn what_was_published_is_told() {
+fn outputs_of_a_lost_call_are_given_by_the_user() {
     let env = cut_with_reader();
     env.write("key.txt", "hunter22\n");
     let retry = |rest: &[&str]| env.run(&[&["retry", "small"], rest].concat());
@@ -522,7 +522,7 @@ fn what_was_published_is_told() {
 
 /// Outputs from before a repeated Install are not current outputs.
 #[test]
-fn what_was_published_before_is_not_taken_for_it() {
+fn earlier_outputs_are_not_taken_for_those_of_a_lost_call() {
     let pay = r#"printf 'instances: {"%s": {interfaces: {properties: {signals: {address: 10.0.0.1}}}}}\n' \
     "$(printf '%s\n' "$input" | sed -n '/^instances:$/{n;s/^ *\(.*\):.*/\1/p;}' | tr -d '"')"
 [ ! -e "$WINDLASS_VOLUME_STATE/stop" ] || exec sleep 600"#;
@@ -581,7 +581,7 @@ composition: {box: {type: 'resource::box::1.0', properties: {size: {value: '${si
 /// Unknown outputs are named with the parts that they block. Outputs can come from a file, and a secret on
 /// the command line causes a warning.
 #[test]
-fn what_nobody_will_know_is_told() {
+fn unknown_outputs_are_reported() {
     let env = cut_with_reader();
     env.write("told.yaml", "address: 10.0.0.5\n");
     assert_snapshot!(env.run(&["retry", "small", "--assume", "done", "--natural", "b-1", "--published-from", "told.yaml"]), @"

@@ -82,7 +82,7 @@ fn h_bta_comes_up_in_its_order() {
 
 /// Each of the two waits in Install and in Configure until the other has started, too.
 #[test]
-fn what_may_run_together_does() {
+fn independent_calls_run_concurrently() {
     let env = TestEnv::with("h_bta");
     for package in ["h_simple", "t_simple"] {
         let protocol = format!("h_bta/Contains/{package}/Lifecycle/script/lib/protocol.sh");

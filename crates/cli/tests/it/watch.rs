@@ -91,7 +91,7 @@ fn healed(env: TestEnv, smoothing: u32) -> TestEnv {
 
 /// A part without a policy that fails is reported once, and reported again when it has recovered.
 #[test]
-fn what_is_not_well_and_no_policy_heals_is_told_of() {
+fn unhealthy_parts_without_a_policy_are_reported() {
     let env = healed_when_broken(1);
     env.edit("small/assembly.yaml", "composition:\n", "composition:\n  db: {type: 'resource::db::1.0'}\n");
     env.write(
@@ -136,7 +136,7 @@ fn what_is_not_well_and_no_policy_heals_is_told_of() {
 
 /// A part that does not recover is healed three times and then left alone, until the assembly is changed.
 #[test]
-fn what_healing_does_not_help_is_left_alone() {
+fn a_part_that_heals_do_not_help_is_left_alone() {
     let env = healed_when_broken(1);
     let watching = env.spawn(&["run", "--health", "0"]);
     let said = |text: &str| watching.stdout().contains(text);
@@ -400,7 +400,7 @@ cat "$WINDLASS_VOLUME_STATE/says"
 
 /// When the daemon is stopped while it works, it names the processes that it waits for.
 #[test]
-fn what_still_runs_is_told_when_it_is_stopped() {
+fn the_daemon_names_the_processes_that_it_waits_for() {
     let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
     let env = TestEnv::small("effect: repeatable", &[("Install", gate), ("Uninstall", "")]);
     env.ok(&["up", "small", "--queue"]);

@@ -54,7 +54,7 @@ fn told(rig: &Rig) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_is_ended_with_the_old_value_and_made_with_the_new_one() {
+async fn a_relationship_is_ceased_with_old_and_created_with_new_values() {
     let rig = rig(Effect::Once);
     up(&rig, related("1").desired()).await;
     assert_eq!(told(&rig), ["b Join 1", "a Join 1"]);
@@ -139,7 +139,7 @@ async fn an_attempt_that_failed_is_undone_with_its_values() {
 
 /// An operator's answer that an operation was done refers to the arguments of that operation.
 #[tokio::test(start_paused = true)]
-async fn what_a_person_says_was_done_was_done_with_what_it_was_told() {
+async fn a_call_answered_as_done_counts_with_its_inputs() {
     let rig = rig(Effect::Once);
     rig.jobs.lose("a Join");
     rig.up(related("1").desired()).await.unwrap();
@@ -150,7 +150,7 @@ async fn what_a_person_says_was_done_was_done_with_what_it_was_told() {
 
 /// An adopted pair counts as created with the values at that time.
 #[tokio::test(start_paused = true)]
-async fn what_was_adopted_is_made_anew_when_its_values_change() {
+async fn an_adopted_part_is_replaced_when_its_values_change() {
     let rig = rig(Effect::Once);
     rig.strings.act("a Adopt", Act::Publish(json!({"out": "1"})));
     let mut desired = related("1").adoptable().desired();
@@ -175,7 +175,7 @@ async fn a_record_without_values_is_gone_on_with() {
 
 /// Automatic retries end even if operations change their own arguments.
 #[tokio::test(start_paused = true)]
-async fn what_is_never_done_is_let_be() {
+async fn a_request_that_is_never_served_stays() {
     let rig = rig(Effect::Once);
     for number in 2..10 {
         rig.strings.act("a Join", Act::PublishMore("out", number.to_string().into()));

@@ -39,7 +39,7 @@ async fn an_install_that_failed_is_uninstalled_by_down() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_refused_left_nothing_to_clean_up() {
+async fn a_refused_call_is_not_cleaned_up() {
     let rig = Rig::new(Effect::Once);
     rig.strings.act("a Install", Act::Refuse);
     rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
@@ -60,7 +60,7 @@ async fn a_create_that_failed_is_deleted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_cleaned_up_in_part_is_not_cleaned_up_again() {
+async fn a_cleanup_is_not_repeated() {
     let rig = Rig::new(Effect::Once);
     rig.strings.act("a Install", Act::Fail);
     rig.strings.act("a Delete", Act::Fail);
@@ -72,7 +72,7 @@ async fn what_was_cleaned_up_in_part_is_not_cleaned_up_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_person_calls_failed_is_cleaned_up() {
+async fn a_call_answered_as_failed_is_cleaned_up() {
     let rig = Rig::new(Effect::Once);
     rig.jobs.lose("a Install");
     rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
@@ -148,7 +148,7 @@ async fn the_first_operation_that_failed_may_have_acted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_undoes_an_operation_and_fails_is_gone_on_with() {
+async fn a_failed_undo_of_an_operation_is_retried() {
     let rig = Rig::new(Effect::Once);
     half_made(&rig).await;
     rig.strings.act("b Leave", Act::Fail);
@@ -174,7 +174,7 @@ async fn a_half_ended_relationship_is_made_anew() {
 
 /// If a process is stopped between two operations of a relationship, the first operation is undone.
 #[tokio::test(start_paused = true)]
-async fn what_was_done_before_a_stop_is_undone() {
+async fn operations_made_before_a_stop_are_undone() {
     let (mut half, mut whole) = (0, 0);
     for after in 30..60 {
         let rig = Rig::new(Effect::Once);

@@ -257,7 +257,7 @@ async fn a_cluster_is_scaled_and_keeps_its_size() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_goes_back_to_what_it_was() {
+async fn rollback_restores_the_version() {
     let rig = Rig::new(Effect::Once);
     let first = rig.up(sized("1").desired()).await.unwrap();
     let error = rig.ask("t", Intent::Rollback(None)).await.unwrap_err();
@@ -276,7 +276,7 @@ async fn it_goes_back_to_what_it_was() {
 
 /// A rollback also restores the goal of the earlier version.
 #[tokio::test(start_paused = true)]
-async fn it_goes_back_to_the_state_it_was_in() {
+async fn rollback_restores_the_state() {
     let rig = Rig::new(Effect::Once);
     rig.up(sized("1").desired()).await.unwrap();
     rig.ask("t", Intent::SetState(State::Installed)).await.unwrap();
@@ -306,7 +306,7 @@ async fn a_process_that_is_asked_to_stop_stops() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_there_already_is_taken_over() {
+async fn existing_instances_are_taken_over() {
     let rig = Rig::new(Effect::Once);
     let mut desired = Sketch::new(&["a", "b"]).relate("a", "b").adoptable().desired();
     desired.options.adopt = true;

@@ -60,7 +60,7 @@ async fn a_part_that_is_well_counts_from_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_person_asks_lets_all_be_tried_again() {
+async fn a_users_intent_resets_the_count_of_heals() {
     let rig = Rig::new(Effect::Repeatable);
     let desired = Sketch::new(&["a", "b"]).desired();
     rig.up(desired.clone()).await.unwrap();

@@ -151,7 +151,7 @@ async fn a_failed_install_is_cleared_away_when_something_is_there() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_on_its_way_is_looked_at_until_it_arrives() {
+async fn a_converging_part_is_observed_until_it_settles() {
     let rig = Rig::new(Effect::Once);
     rig.strings.act("a Install", Act::Converge(3));
     let ended = rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
@@ -160,7 +160,7 @@ async fn what_is_on_its_way_is_looked_at_until_it_arrives() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_never_arrives_fails_at_its_deadline() {
+async fn a_part_that_never_settles_fails_at_its_deadline() {
     let rig = Rig::new(Effect::Once);
     rig.strings.act("a Install", Act::Converge(1000));
     let start = tokio::time::Instant::now();
@@ -261,7 +261,7 @@ async fn one_part_at_a_time_is_answered_for() {
 
 /// A nested assembly without one of its parts has no pairs. Only the older version lists these parts.
 #[tokio::test(start_paused = true)]
-async fn what_is_said_to_be_gone_takes_the_relationships_of_its_assembly_with_it() {
+async fn a_removal_answered_as_done_ends_the_relationships_of_the_assembly() {
     let rig = Rig::new(Effect::Once);
     let nested = Sketch::new(&["a", "b"]).nested("n", &["p", "q"]).relate("b", "n").made_at(State::Inactive);
     rig.up(nested.desired()).await.unwrap();
@@ -302,7 +302,7 @@ fn own(calls: &[&str]) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_can_tell_is_asked() {
+async fn an_unknown_outcome_asks_for_a_decision() {
     let rig = Rig::new(Effect::Once);
     let sketch = Sketch::new(&["a", "b"]);
     rig.jobs.lose("a Configure");
@@ -328,7 +328,7 @@ async fn what_nobody_can_tell_is_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_said_not_to_have_happened_is_done() {
+async fn a_call_answered_as_not_done_is_made() {
     let rig = Rig::new(Effect::Once);
     rig.jobs.lose("b Join");
     rig.up(Sketch::new(&["a", "b"]).relate("a", "b").desired()).await.unwrap();

@@ -172,7 +172,7 @@ async fn a_call_that_may_be_made_after_the_stop_is_not() {
 
 /// Calls that an interrupted process left open stay open if the process that settles them is stopped.
 #[tokio::test(start_paused = true)]
-async fn what_is_settled_when_a_stop_comes_is_left_for_the_next() {
+async fn open_calls_are_left_for_the_next_process_at_a_stop() {
     for effect in [Effect::Once, Effect::Repeatable] {
         for after in 0..15 {
             let rig = Rig::new(effect);

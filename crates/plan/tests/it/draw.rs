@@ -126,7 +126,7 @@ fn a_plan_is_drawn_as_a_picture() {
 }
 
 #[test]
-fn what_is_nested_is_framed() {
+fn nested_assemblies_are_framed() {
     let mut drawing = Drawing::new("nested");
     drawing.groups.push(Group { label: "outer".into(), parent: None });
     drawing.groups.push(Group { label: "inner".into(), parent: Some(0) });

@@ -75,7 +75,7 @@ fn a_failing_source_of_randomness_is_passed_on() {
 
 proptest! {
     #[test]
-    fn what_is_sealed_opens_and_what_is_changed_does_not(
+    fn sealed_values_open_and_changed_ones_do_not(
         value in prop::collection::vec(any::<u8>(), 0..200),
         flip in any::<prop::sample::Index>(),
     ) {

@@ -241,7 +241,7 @@ mod tests {
 
     /// Each message is our own text, not the driver's.
     #[test]
-    fn what_is_no_address_is_told() {
+    fn an_unreadable_address_is_an_error() {
         let said = |url: &str| no_address(url).unwrap_or_default();
         for (url, word) in [
             ("/tmp/foo", "it is a path"),

@@ -271,7 +271,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_of_tls_is_taken_out_of_an_address() {
+    fn tls_options_are_taken_out_of_an_address() {
         let cases = [
             (
                 "postgres://me@db/x?sslmode=verify-full&a=b",

@@ -160,8 +160,8 @@ fn skipped(test: &str) {
 windlass_store::conformance_facts!([on_a_server]);
 
 #[tokio::test]
-async fn what_is_no_store_is_said() {
-    let Some(place) = OnServer::get("what_is_no_store_is_said") else { return };
+async fn a_file_that_is_no_store_is_an_error() {
+    let Some(place) = OnServer::get("a_file_that_is_no_store_is_an_error") else { return };
     let none = place.refusal(&place.url(), place.options().create(false)).await;
     assert_snapshot!(none, @"there is no store at `host=SOCKETS port=5432 user=windlass dbname=postgres application_name=windlass-SCHEMA`; check the folder; the first `windlass up` creates the store");
     drop(place.store().await);
@@ -232,8 +232,8 @@ async fn cut(place: &OnServer, stranger: &tokio_postgres::Client) {
 /// Connections that the server cuts at any time are re-established. No lease is lost, and every queued batch
 /// is applied once and in order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn cut_connections_are_made_anew_and_nothing_is_lost() {
-    let Some(place) = OnServer::get("cut_connections_are_made_anew_and_nothing_is_lost") else { return };
+async fn cut_connections_are_reopened_and_nothing_is_lost() {
+    let Some(place) = OnServer::get("cut_connections_are_reopened_and_nothing_is_lost") else { return };
     let store = place.store().await;
     let stranger = place.stranger().await;
     let lease = store.lease(&samples::name("h_bta"), &samples::holder(1)).await.expect("it is free");
@@ -261,8 +261,8 @@ async fn cut_connections_are_made_anew_and_nothing_is_lost() {
 
 /// A table that another program keeps locked costs a wait of bounded length, and nothing is lost.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lock_of_another_program_is_not_waited_for_without_end() {
-    let Some(place) = OnServer::get("a_lock_of_another_program_is_not_waited_for_without_end") else {
+async fn a_lock_of_another_program_is_a_timeout() {
+    let Some(place) = OnServer::get("a_lock_of_another_program_is_a_timeout") else {
         return;
     };
     let store = place.store().await;
@@ -334,7 +334,7 @@ async fn a_server_on_the_network_is_reached_by_tls() {
 
 /// The kernel accepts connections for a listening server even if it is suspended and never answers.
 #[tokio::test]
-async fn a_server_that_never_answers_is_not_waited_for_without_end() {
+async fn a_silent_server_is_a_timeout() {
     let mute = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let port = mute.local_addr().expect("it is bound").port();
     let url = format!("postgres://me@127.0.0.1:{port}/windlass?connect_timeout=1");

@@ -83,8 +83,8 @@ macro_rules! conformance_facts {
                 packages_are_kept_once_while_pinned, versions_are_kept_in_order,
                 packages_of_versions_stay_while_the_assembly_does, a_pin_needs_its_package, open_processes_are_found, process_ids_are_given_out_once,
                 assemblies_are_sorted, referrers_are_told, ids_are_kept, processes_are_read_in_pages,
-                versions_are_read_from_one_on, what_has_changed_is_told;
-            prune: processes_are_forgotten_with_all_of_them, what_is_needed_is_not_forgotten,
+                versions_are_read_from_one_on, changed_assemblies_are_listed;
+            prune: processes_are_forgotten_with_all_of_them, needed_records_are_not_pruned,
                 versions_are_forgotten_and_the_others_stay, numbers_of_events_are_not_given_out_again;
             feed: events_are_read_by_assembly, numbers_have_no_holes_under_concurrent_committers, events_are_read_in_pages,
                 a_watch_sees_its_own_handle, a_watch_sees_other_handles, a_watch_tells_what_is_there_at_once,

@@ -55,7 +55,7 @@ pub async fn processes_are_forgotten_with_all_of_them(harness: &impl Harness) {
 }
 
 /// Open processes, processes with open calls or a version, and processes of other assemblies are not dropped.
-pub async fn what_is_needed_is_not_forgotten(harness: &impl Harness) {
+pub async fn needed_records_are_not_pruned(harness: &impl Harness) {
     let store = harness.open().await;
     let (mine, theirs) = (with_assembly(&*store, "mine").await, with_assembly(&*store, "theirs").await);
     done(&*store, &mine, 1, ProcessStatus::InProgress, CallState::Succeeded).await;

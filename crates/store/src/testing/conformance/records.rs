@@ -384,7 +384,7 @@ pub async fn versions_are_read_from_one_on(harness: &impl Harness) {
 }
 
 /// The assemblies that have events after a number are listed; the record of each can be read alone.
-pub async fn what_has_changed_is_told(harness: &impl Harness) {
+pub async fn changed_assemblies_are_listed(harness: &impl Harness) {
     let store = harness.open().await;
     let mut leases = Vec::new();
     for assembly in ["c", "a", "b"] {
