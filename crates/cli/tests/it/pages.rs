@@ -3,6 +3,7 @@
 use crate::env::TestEnv;
 
 const DESCRIPTORS: &str = include_str!("../../../../docs/descriptors.md");
+const PROJECTS: &str = include_str!("../../../../docs/windlass-yaml.md");
 const SCRIPTS: &str = include_str!("../../../../docs/scripts.md");
 
 /// Returns the files that a page shows: code blocks with a path after their language.
@@ -105,4 +106,27 @@ fn the_example_of_the_page_of_scripts_works() {
     assert_eq!(std::fs::read_to_string(file.trim()).unwrap(), "42", "{up}");
     env.ok(&["down", "meter"]);
     assert!(!std::path::Path::new(file.trim()).exists());
+}
+
+/// Each file of the page is read without a warning, and the page has each key of the schema.
+#[test]
+fn the_examples_of_the_page_of_windlass_yaml_work() {
+    let env = TestEnv::bare();
+    let files = files(PROJECTS);
+    assert_eq!(files.len(), 8, "{files:?}");
+    for (path, text) in files {
+        let folder = path.strip_suffix("/windlass.yaml").unwrap();
+        env.write(path, text);
+        env.write(&format!("{folder}/empty.yaml"), "name: assembly::empty::1.0\ncomposition: {}\n");
+        let run = env.run_in(folder, &["check", "empty.yaml", "--deny", "warnings"]);
+        assert_eq!(run.code(), Some(0), "{path}: {run}");
+    }
+    let schema = env.ok(&["schema", "project"]).json();
+    let definitions = schema["$defs"].as_object().unwrap().values();
+    let described = definitions.chain([&schema]).filter_map(|described| described["properties"].as_object());
+    let keys: Vec<&String> = described.flat_map(serde_json::Map::keys).collect();
+    assert!(keys.len() > 20, "{keys:?}");
+    for key in keys {
+        assert!(PROJECTS.contains(&format!("`{key}`")), "the page has no `{key}`");
+    }
 }
