@@ -20,6 +20,7 @@
 //! | [`graph`] | drawings of assemblies and plans |
 //! | [`view`] | output data: status, log, plan; typed, versioned, ready for JSON |
 //! | [`doctor`] | the runtimes of this machine, their isolation, and missing requirements |
+//! | [`init`](mod@init) | a new assembly of one component, as a start for the user's own |
 //! | [`images`](mod@images) | images for sandboxes, built and stored without an engine |
 //! | [`explain`](mod@explain) | the codes of all crates: those of diagnostics and of errors |
 //! | [`error`], [`codes`] | the errors of this crate, and their codes |
@@ -38,6 +39,7 @@ pub mod error;
 pub mod explain;
 pub mod graph;
 pub mod images;
+pub mod init;
 pub mod input;
 pub mod intent;
 mod nesting;

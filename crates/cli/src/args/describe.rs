@@ -126,6 +126,41 @@ pub(crate) struct ResolveArgs {
     pub(crate) print: PrintArgs,
 }
 
+/// Create an assembly of one component, as a start for your own.
+///
+/// The assembly passes `windlass check` and comes up at once. A windlass.yaml is added if the folder belongs to no project.
+/// Existing files are never changed.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass init hello
+  windlass init --lang python --name shop")]
+pub(crate) struct InitArgs {
+    /// The folder, which is created if missing
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) folder: PathBuf,
+
+    /// Name the assembly [default: the name of the folder]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// Write the scripts in this language
+    #[arg(long, value_enum, value_name = "LANGUAGE", default_value_t = Language::Sh)]
+    pub(crate) lang: Language,
+
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
+}
+
+/// A language of scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Language {
+    /// POSIX shell.
+    Sh,
+    /// Python 3 without packages.
+    Python,
+}
+
 /// Print the JSON Schema of a document, for editors and other tools.
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -18,8 +18,8 @@ pub(crate) use change::{
     ImportArgs, RetryArgs, RollbackArgs, ScaleArgs, SetStateArgs, UpArgs, Way,
 };
 pub(crate) use describe::{
-    CheckArgs, CheckFormat, Deny, ExplainArgs, GraphArgs, GraphFormat, GraphKind, PlanArgs, ResolveArgs,
-    SchemaArgs, SchemaOf,
+    CheckArgs, CheckFormat, Deny, ExplainArgs, GraphArgs, GraphFormat, GraphKind, InitArgs, Language,
+    PlanArgs, ResolveArgs, SchemaArgs, SchemaOf,
 };
 pub(crate) use flags::{AssemblyArgs, DryRunArgs, Format, HowArgs, PrintArgs, RunArgs};
 pub(crate) use image::{ImageArgs, ImageBuildArgs, ImageCommand};
@@ -108,6 +108,7 @@ pub(crate) enum Command {
     Output(OutputArgs),
     Log(LogArgs),
     Plan(PlanArgs),
+    Init(InitArgs),
     Check(CheckArgs),
     Graph(GraphArgs),
     Resolve(ResolveArgs),

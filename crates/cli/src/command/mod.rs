@@ -8,6 +8,7 @@ mod explain;
 mod graph;
 mod history;
 mod image;
+mod init;
 mod itself;
 mod log;
 pub(crate) mod names;
@@ -68,6 +69,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Output(args) => wait_for(outputs::run(args)),
         Command::Log(args) => wait_for(log::run(args)),
         Command::Plan(args) => wait_for(plan::run(args)),
+        Command::Init(args) => init::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Graph(args) => wait_for(graph::run(&args)),
         Command::Resolve(args) => resolve::run(&args),

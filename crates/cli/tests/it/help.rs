@@ -37,6 +37,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
       output       Print the outputs of an assembly, or one of them
       log          Show the steps, jobs and activity log of an assembly
       plan         Show the plan of `up`: its steps, and why each step waits
+      init         Create an assembly of one component, as a start for your own
       check        Check descriptors, packages and project files, and report all problems at once
       graph        Draw the topology, the plan or the property references of an assembly
       resolve      Print an assembly's descriptor with all known values filled in
@@ -104,6 +105,7 @@ fn each_command_has_examples(
         "output",
         "log",
         "plan",
+        "init",
         "check",
         "graph",
         "resolve",
@@ -160,6 +162,7 @@ fn every_command_has_a_help_that_was_tested() {
             "output",
             "log",
             "plan",
+            "init",
             "check",
             "graph",
             "resolve",

@@ -251,22 +251,23 @@ fn a_start_that_succeeded_before_the_stop_is_not_repeated() {
 fn steps_that_wait_for_an_element_end_with_a_stop() {
     let nodes = ["-p", "numOfServers=4", "-p", "pause=0.1"];
     let up = [["up", "h_bta"].as_slice(), &nodes].concat();
-    let one_node_less = ["up", "h_bta", "-p", "numOfServers=3", "-p", "pause=0.1"];
+    let other = [up.as_slice(), &["-p", "data=other"]].concat();
     let stops = [Stop::Signal(Signal::INT), Stop::Signal(Signal::TERM), Stop::Cancel];
-    // The commands that are made before, the one that is stopped, and the first calls of relationships.
-    let cases: [(&[&[&str]], &[&str], &str); 4] = [
-        (&[], &up, "CreateRelationship3"),
-        (&[&up], &["heal", "h_bta", "A"], "CeaseRelationship3"),
-        (
-            &[&up, &one_node_less, &[up.as_slice(), &["-p", "data=other"]].concat()],
-            &["rollback", "h_bta"],
-            "CeaseRelationship3",
-        ),
-        (&[&up], &["down", "h_bta"], "CeaseRelationship3"),
+    let cases = [
+        ParkedCase { before: &[], command: &up, operation: "CreateRelationship3" },
+        ParkedCase { before: &[&up], command: &["heal", "h_bta", "A"], operation: "CeaseRelationship3" },
+        ParkedCase {
+            before: &[&up, &other],
+            command: &["rollback", "h_bta"],
+            operation: "CeaseRelationship3",
+        },
+        ParkedCase { before: &[&up], command: &["down", "h_bta"], operation: "CeaseRelationship3" },
     ];
-    for (number, (before, command, operation)) in cases.into_iter().enumerate() {
+    for (number, ParkedCase { before, command, operation }) in cases.into_iter().enumerate() {
         let env = TestEnv::with("h_bta");
-        before.iter().for_each(|command| drop(env.ok(command)));
+        for command in before {
+            env.ok(command);
+        }
         env.clear_trace();
         let running = env.spawn(&[command, &["--grace", "60"]].concat());
         until("the relationships queue", || env.trace().iter().any(|call| call.starts_with(operation)));
@@ -285,6 +286,15 @@ fn steps_that_wait_for_an_element_end_with_a_stop() {
         let is_up = status.contains("third-relationship created × ");
         assert_eq!(is_up, command[0] != "down", "{command:?}: {status}");
     }
+}
+
+/// A command whose steps wait for an element.
+struct ParkedCase<'a> {
+    /// The commands before it.
+    before: &'a [&'a [&'a str]],
+    command: &'a [&'a str],
+    /// The operation that it calls first.
+    operation: &'static str,
 }
 
 /// A way to stop a command.

@@ -172,3 +172,40 @@ fn references_elsewhere() {
     3 errors; nothing was changed
     ");
 }
+
+/// A new assembly passes the check, comes up, is observed and goes down, in each language.
+#[rstest::rstest]
+#[case::sh("sh")]
+#[case::python("python")]
+fn a_new_assembly_works(#[case] language: &str) {
+    let env = TestEnv::bare();
+    let made = env.ok(&["init", "hello", "--lang", language]);
+    assert!(made.stdout.contains("hello/Contains/greeter/resource.yaml\n"), "{made}");
+    assert!(made.stdout.ends_with("\nnext: `cd hello`, then `windlass up`; `windlass status` shows it, `windlass down hello` removes it\n"), "{made}");
+    env.ok(&["check", "hello", "--deny", "warnings"]);
+    let run = |args: &[&str]| {
+        let run = env.run_in("hello", args);
+        assert_eq!(run.code(), Some(0), "{args:?}: {run}");
+        run.stdout
+    };
+    run(&["up", "-p", "greeting=ahoy \"there\""]);
+    let file = run(&["output", "hello", "file", "--raw"]);
+    assert!(std::fs::read_to_string(&file).unwrap().contains("ahoy"), "{file}");
+    assert!(run(&["plan", "--refresh"]).contains("1 part observed, 1 as recorded"));
+    std::fs::remove_file(&file).unwrap();
+    assert!(run(&["plan", "--refresh"]).contains("1 part observed, 0 as recorded"));
+    run(&["down", "hello"]);
+    assert!(!std::path::Path::new(&file).exists());
+}
+
+#[test]
+fn init_changes_no_file_that_exists() {
+    let env = TestEnv::bare();
+    env.write("shop/Contains/greeter/resource.yaml", "mine");
+    assert_snapshot!(env.refuses(&["init", "shop"]), @"error: can't write `shop/Contains/greeter/resource.yaml`: it exists already; name another folder");
+    assert_snapshot!(env.refuses(&["init", "shop", "--name", "my shop"]), @"error: the assembly name `my shop` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`");
+    env.write("windlass.yaml", "version: 1\n");
+    let files = env.json(&["init", "inside", "--name", "other"])["files"].clone();
+    assert_eq!(files[0], "assembly.yaml", "the project has a windlass.yaml: {files}");
+    assert!(env.read("inside/assembly.yaml").starts_with("name: assembly::other::1.0\n"));
+}

@@ -1,0 +1,42 @@
+//! `windlass init`.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use windlass::init::{self, init};
+
+use super::{fail, print_json};
+use crate::args::{Format, InitArgs, Language};
+use crate::exit;
+use crate::output::say;
+
+pub(crate) fn run(args: &InitArgs) -> ExitCode {
+    let InitArgs { folder, name, lang, print } = args;
+    let language = match lang {
+        Language::Sh => init::Language::Shell,
+        Language::Python => init::Language::Python,
+    };
+    let view = match init(folder, name.as_deref(), language) {
+        Ok(view) => view,
+        Err(error) => return fail(&error),
+    };
+    if print.format == Format::Json {
+        return print_json(&view);
+    }
+    for file in &view.files {
+        say!("{}", shown(&folder.join(file)));
+    }
+    let is_here = folder == Path::new(".");
+    let enter = if is_here { String::new() } else { format!("`cd {}`, then ", shown(folder)) };
+    say!(
+        "\nnext: {enter}`windlass up`; `windlass status` shows it, `windlass down {}` removes it",
+        view.name
+    );
+    exit::DONE
+}
+
+/// Returns a path without a leading `./`.
+fn shown(path: &Path) -> String {
+    let short = path.strip_prefix(".").ok().filter(|short| !short.as_os_str().is_empty());
+    short.unwrap_or(path).display().to_string()
+}
