@@ -97,6 +97,7 @@ mod id;
 pub mod image;
 mod isolation;
 mod job;
+mod left_behind;
 mod limits;
 mod outcome;
 pub mod pool;

@@ -28,13 +28,10 @@ pub struct Outcome {
     /// Digest of the job's image, on runtimes that have images.
     pub image_digest: Option<String>,
     /// Names of the processes that were still running when the job exited, and were killed then. At most 8,
-    /// each name once. Warm containers don't report them.
+    /// each name once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_behind: Vec<String>,
 }
-
-/// Maximum number of names of leftover processes that are reported.
-pub(crate) const LEFT_BEHIND: usize = 8;
 
 impl Outcome {
     /// Creates an outcome with this end and time, without output.

@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 use crate::{
-    Captured, End, Outcome, Output, StartFailure, Stream, Timestamp, docker::labels::Record,
-    outcome::LEFT_BEHIND,
+    Captured, End, Outcome, Output, StartFailure, Stream, Timestamp, docker::labels::Record, left_behind,
 };
 
 /// One output line.
@@ -93,7 +92,7 @@ fn parsed(line: &str) -> Option<Line> {
             let (number, state) = rest.split_once(' ')?;
             Line::Output(number.parse().ok()?, output(state)?)
         }
-        "L" => Line::LeftBehind(text(rest)?.lines().take(LEFT_BEHIND).map(str::to_owned).collect()),
+        "L" => Line::LeftBehind(left_behind::reported(text(rest)?.lines().map(str::to_owned))),
         "f" => Line::Piece(STANDARD.decode(rest).ok()?),
         "X" => Line::Ended(ended(rest)?),
         _ => return None,

@@ -2,9 +2,9 @@
 //! program with all jobs of a client. Short-lived containers prepare volumes.
 
 use std::{
-    pin::Pin,
+    collections::HashMap,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -14,7 +14,7 @@ use bollard::{
     query_parameters::{AttachContainerOptionsBuilder, CreateContainerOptionsBuilder},
 };
 use futures::StreamExt;
-use tokio::{io::AsyncWrite, sync::Mutex, task::AbortHandle};
+use tokio::{sync::OnceCell, task::AbortHandle};
 
 use crate::{
     Owner, Volume,
@@ -62,23 +62,32 @@ pub(crate) struct Tools {
     client: String,
     cgroup_parent: Option<String>,
     image: BuiltImage,
-    anchor: Mutex<Option<Anchor>>,
-    preparing: Mutex<()>,
+    /// The current anchor, once it has started. A caller that is cancelled during the start leaves the start to
+    /// the next one.
+    anchor: Mutex<Arc<OnceCell<Anchor>>>,
+    /// The volumes in preparation, by name. An entry lives as long as callers wait for it: an existing volume
+    /// may be removed at any time.
+    preparing: Mutex<HashMap<String, Weak<OnceCell<()>>>>,
     next: AtomicU64,
 }
 
 /// A running anchor. It ends when this is dropped or when the client dies, and the engine removes it.
 struct Anchor {
     name: String,
-    /// Connection whose end ends the anchor: the writer, and the task that holds the reader.
-    _input: Pin<Box<dyn AsyncWrite + Send>>,
-    reader: AbortHandle,
+    /// Task that holds the connection, whose end ends the anchor.
+    connection: AbortHandle,
     ended: Arc<AtomicBool>,
+}
+
+impl Anchor {
+    fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
+    }
 }
 
 impl Drop for Anchor {
     fn drop(&mut self) {
-        self.reader.abort();
+        self.connection.abort();
     }
 }
 
@@ -94,8 +103,8 @@ impl Tools {
             client,
             cgroup_parent,
             image,
-            anchor: Mutex::new(None),
-            preparing: Mutex::new(()),
+            anchor: Mutex::default(),
+            preparing: Mutex::default(),
             next: AtomicU64::new(0),
         })
     }
@@ -107,18 +116,18 @@ impl Tools {
         engine: &Description,
         instead_of: Option<&str>,
     ) -> Result<String, EngineError> {
-        let mut anchor = self.anchor.lock().await;
-        if let Some(there) = &*anchor
-            && !there.ended.load(Ordering::Relaxed)
-            && instead_of != Some(&there.name)
-        {
-            return Ok(there.name.clone());
+        let current = self.current_anchor(instead_of);
+        let anchor = current.get_or_try_init(|| self.start_anchor(engine)).await?;
+        Ok(anchor.name.clone())
+    }
+
+    /// Returns the anchor that runs or is yet to start. Forgets one that is gone.
+    fn current_anchor(&self, instead_of: Option<&str>) -> Arc<OnceCell<Anchor>> {
+        let mut current = self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
+        if current.get().is_some_and(|anchor| anchor.has_ended() || instead_of == Some(&anchor.name)) {
+            *current = Arc::default();
         }
-        *anchor = None;
-        let started = self.start_anchor(engine).await?;
-        let name = started.name.clone();
-        *anchor = Some(started);
-        Ok(name)
+        current.clone()
     }
 
     async fn start_anchor(&self, engine: &Description) -> Result<Anchor, EngineError> {
@@ -159,12 +168,13 @@ impl Tools {
             }
         };
         let ended = Arc::new(AtomicBool::new(false));
-        let (mut output, seen) = (attached.output, ended.clone());
-        let reader = tokio::spawn(async move {
+        let (mut output, input, seen) = (attached.output, attached.input, ended.clone());
+        let connection = tokio::spawn(async move {
             while let Some(Ok(_)) = output.next().await {}
             seen.store(true, Ordering::Relaxed);
+            drop(input);
         });
-        Ok(Anchor { name, _input: attached.input, reader: reader.abort_handle(), ended })
+        Ok(Anchor { name, connection: connection.abort_handle(), ended })
     }
 
     /// Creates a container with a volume that all users may write to, for a job to take over. Returns `None`
@@ -195,9 +205,33 @@ impl Tools {
         owner: &Owner,
         volume: &Volume,
     ) -> Result<(), EngineError> {
-        let (docker, source) = (self.engine.client(), volume_name(owner, volume));
+        let source = volume_name(owner, volume);
         // A volume that another job is creating is not prepared yet.
-        let _one_at_a_time = self.preparing.lock().await;
+        let preparation = self.preparation(&source);
+        preparation.get_or_try_init(|| self.prepare_volume(engine, owner, volume, source)).await?;
+        Ok(())
+    }
+
+    /// Returns the preparation of a volume that all its callers share.
+    fn preparation(&self, source: &str) -> Arc<OnceCell<()>> {
+        let mut preparing = self.preparing.lock().unwrap_or_else(PoisonError::into_inner);
+        preparing.retain(|_, cell| cell.strong_count() > 0);
+        let under_way = preparing.get(source).and_then(Weak::upgrade);
+        under_way.unwrap_or_else(|| {
+            let cell = Arc::default();
+            preparing.insert(source.to_owned(), Arc::downgrade(&cell));
+            cell
+        })
+    }
+
+    async fn prepare_volume(
+        &self,
+        engine: &Description,
+        owner: &Owner,
+        volume: &Volume,
+        source: String,
+    ) -> Result<(), EngineError> {
+        let docker = self.engine.client();
         if self.has_volume(&source).await? {
             return Ok(());
         }
@@ -241,8 +275,9 @@ impl Tools {
 
     /// Ends the anchor, if there is one, and waits until it is gone.
     pub(crate) async fn close(&self) {
-        let anchor = self.anchor.lock().await.take();
-        if let Some(anchor) = anchor {
+        let current = std::mem::take(&mut *self.anchor.lock().unwrap_or_else(PoisonError::into_inner));
+        // This waits for an anchor that is being started, and starts none.
+        if let Ok(anchor) = current.get_or_try_init(async || Err(())).await {
             self.remove(&anchor.name).await;
         }
     }

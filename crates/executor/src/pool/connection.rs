@@ -146,6 +146,7 @@ impl RunnerConnection {
         let mut outcome = Outcome::new(end(ending.how, &job.job), Timestamp::from_millis(ending.ended_ms));
         outcome.image_digest.clone_from(&self.image_digest);
         let states = job.job.outputs.iter().zip(ending.outputs).enumerate();
+        outcome.left_behind = ending.left_behind;
         let mut files = files;
         outcome.outputs = states
             .map(|(at, (request, state))| (request.name.clone(), brought(state, files.remove(&at))))

@@ -12,8 +12,10 @@
 //! the job's processes are gone it sends `Tail`, `File`, `Ended`. `Ended` is the last message of a job; its
 //! number may be reused after it. Jobs don't wait for each other.
 
-/// Version of the protocol.
-pub(crate) const VERSION: u16 = 1;
+use crate::left_behind::{LEFT_BEHIND, MAX_NAME};
+
+/// Version of the protocol. Version 2 added [`Ending::left_behind`].
+pub(crate) const VERSION: u16 = 2;
 
 /// Maximum length of a frame in bytes, without its length field.
 pub(crate) const MAX_FRAME: usize = 4 << 20;
@@ -177,6 +179,9 @@ pub(crate) struct Ending {
     pub(crate) totals: [u64; 2],
     /// Result of each of [`Spec::outputs`].
     pub(crate) outputs: Vec<OutputState>,
+    /// Names of the processes that still ran when the job had ended by itself: at most [`LEFT_BEHIND`] of at
+    /// most [`MAX_NAME`] bytes.
+    pub(crate) left_behind: Vec<String>,
 }
 
 /// The way a job ended.
@@ -442,6 +447,7 @@ impl Ending {
         put_u64(out, self.totals[0]);
         put_u64(out, self.totals[1]);
         put_list(out, &self.outputs, |out, state| state.encode(out));
+        put_list(out, &self.left_behind, |out, name| put_text(out, name));
     }
 
     fn decode(from: &mut Reader<'_>) -> Result<Self, Malformed> {
@@ -451,6 +457,7 @@ impl Ending {
             ended_ms: from.u64()?,
             totals: [from.u64()?, from.u64()?],
             outputs: from.list(OutputState::decode)?,
+            left_behind: from.names()?,
         })
     }
 }
@@ -605,6 +612,14 @@ impl Reader<'_> {
             return Err(Malformed("a list is longer than its frame"));
         }
         (0..length).map(|_| item(self)).collect()
+    }
+
+    fn names(&mut self) -> Result<Vec<String>, Malformed> {
+        let names = self.list(Self::text)?;
+        if names.len() > LEFT_BEHIND || names.iter().any(|name| name.len() > MAX_NAME) {
+            return Err(Malformed("the names of leftover processes are too many or too long"));
+        }
+        Ok(names)
     }
 
     fn rest(&mut self) -> Vec<u8> {

@@ -4,6 +4,7 @@ use super::protocol::{
     CHUNK, Ending, FileSpec, Frames, How, MAX_FRAME, Malformed, OutputSpec, OutputState, Reply, Request,
     Spec, VERSION,
 };
+use crate::left_behind::{LEFT_BEHIND, MAX_NAME};
 
 fn spec() -> Spec {
     Spec {
@@ -41,10 +42,18 @@ fn endings() -> Vec<Ending> {
         OutputState::NotAFile,
         OutputState::Unreadable("why".into()),
     ];
-    let ending =
-        |how| Ending { how, started_ms: None, ended_ms: 7, totals: [1, 2], outputs: outputs.clone() };
+    let ending = |how| Ending {
+        how,
+        started_ms: None,
+        ended_ms: 7,
+        totals: [1, 2],
+        outputs: outputs.clone(),
+        left_behind: Vec::new(),
+    };
     let mut endings: Vec<_> = hows.into_iter().map(ending).collect();
     endings[0].started_ms = Some(0);
+    endings[1].left_behind = vec!["a\n b".into(), "é".into()];
+    endings[2].left_behind = vec!["x".repeat(MAX_NAME); LEFT_BEHIND];
     endings
 }
 
@@ -108,9 +117,9 @@ fn what_is_said_is_heard_however_it_is_cut() {
     }
 }
 
-/// The frames of version 1, byte by byte. Other programs depend on them.
+/// The frames of version 2, byte by byte. Other programs depend on them.
 #[test]
-fn version_1_is_this() {
+fn version_2_is_this() {
     let spec = Spec { mark: "m".into(), program: "p".into(), stdin: 1, ..Spec::default() };
     let expected = "01 07000000 010000006d 0100000070 00000000 00000000 00000000 0100000000000000 00000000 \
         0000000000000000 0000000000000000 0000000000000000 0000000000000000 0000000000000000 \
@@ -124,9 +133,10 @@ fn version_1_is_this() {
         ended_ms: 2,
         totals: [3, 4],
         outputs: vec![OutputState::TooLarge(5)],
+        left_behind: vec!["n".into()],
     };
     let expected = "05 07000000 07 00000000 0100000077 0200000000000000 0200000000000000 0300000000000000 \
-        0400000000000000 01000000 02 0500000000000000 00000000";
+        0400000000000000 01000000 02 0500000000000000 00000000 01000000 010000006e";
     let mut bytes = Vec::new();
     Reply::Ended { job: 7, ending: Box::new(ending) }.encode(&mut bytes);
     assert_eq!(hex::encode(&frames(&bytes, 100).unwrap()[0]), expected.replace(' ', ""));
@@ -148,6 +158,17 @@ fn every_frame_that_is_cut_or_longer_is_an_error() {
         assert!(Reply::decode(&[&frame[..], b"x"].concat()).is_err());
     }
     assert!(Request::decode(&[9]).is_err() && Reply::decode(&[9]).is_err());
+}
+
+#[test]
+fn names_of_leftover_processes_are_few_and_short() {
+    for names in [vec!["x".to_owned(); LEFT_BEHIND + 1], vec!["x".repeat(MAX_NAME + 1)]] {
+        let ending = Box::new(Ending { left_behind: names, ..endings().remove(0) });
+        let mut bytes = Vec::new();
+        Reply::Ended { job: 7, ending }.encode(&mut bytes);
+        let refused = Reply::decode(&frames(&bytes, 1000).unwrap()[0]);
+        assert_eq!(refused, Err(Malformed("the names of leftover processes are too many or too long")));
+    }
 }
 
 /// Random bytes never cause a panic or an allocation larger than the input.

@@ -108,6 +108,21 @@ async fn what_a_job_leaves_is_gone_before_the_next_begins() {
 }
 
 #[tokio::test]
+async fn what_a_job_leaves_running_is_named() {
+    let world = World::new(1);
+    let left = sh("setsid sleep 600 & sleep 600 & exit 3");
+    let outcome = world.pool.run(&id("left"), &left).await.unwrap();
+    assert_eq!((outcome.end, outcome.left_behind), (End::Exited(3), vec!["sleep".to_owned()]));
+    let waits = world.pool.run(&id("waits"), &sh("sleep 0 & wait")).await.unwrap();
+    assert_eq!(waits.left_behind, [""; 0]);
+    // A job that is ended from outside is expected to leave processes behind, so they are not reported.
+    let slow = sh("sleep 600 & sleep 600").timeout(Duration::from_millis(200));
+    let outcome = world.pool.run(&id("slow"), &slow).await.unwrap();
+    assert_eq!((outcome.end, outcome.left_behind), (End::TimedOut, vec![]));
+    world.close().await;
+}
+
+#[tokio::test]
 async fn a_runner_that_dies_loses_its_job_and_nothing_else() {
     let world = World::new(1);
     let outcome =

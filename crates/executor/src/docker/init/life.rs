@@ -1,7 +1,6 @@
 //! The life of a job, from the start of its main process until none of its processes is left.
 
 use std::{
-    collections::BTreeSet,
     sync::mpsc::{Receiver, RecvTimeoutError},
     time::{Duration, Instant},
 };
@@ -17,9 +16,6 @@ const DRAIN: Duration = Duration::from_millis(250);
 
 /// Maximum time for killed processes to disappear.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
-
-/// Maximum number of reported names of leftover processes.
-const NAMES: usize = 8;
 
 /// Pause between two searches for processes that were not signalled yet.
 const LOOK: Duration = Duration::from_millis(20);
@@ -76,9 +72,8 @@ pub(crate) fn run_to_end(spec: &Spec, main: i32, events: &Receiver<Event>, repor
         Some(grace) => terminate(events, grace),
     };
     if !is_alone {
-        let left = if grace.is_none() { names() } else { BTreeSet::new() };
+        let left = if grace.is_none() { names() } else { Vec::new() };
         if !left.is_empty() {
-            let left: Vec<String> = left.into_iter().take(NAMES).collect();
             report.say_bytes("L", left.join("\n").as_bytes());
         }
         kill(events);

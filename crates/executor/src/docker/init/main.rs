@@ -47,8 +47,10 @@
 //! # Modules, in the order of a job's life
 //! `spec` reads the job, `start` starts it, `streams` reads its output, `signals` and `processes` send
 //! events, `life` decides when it is over, `outputs` collects its files. `report` writes the lines, `sys` has
-//! the system calls. `refusal`, the reasons why a program can't be run, is shared.
+//! the system calls. `left_behind` and `refusal`, the reasons why a program can't be run, are shared.
 
+#[path = "../../left_behind.rs"]
+mod left_behind;
 #[path = "../../refusal.rs"]
 mod refusal;
 

@@ -1,12 +1,8 @@
 //! Signals, kills and reaps the other processes of the container.
 
-use std::{
-    collections::{BTreeSet, HashSet},
-    fs, io,
-    sync::mpsc::Sender,
-};
+use std::{collections::HashSet, fs, io, sync::mpsc::Sender};
 
-use crate::{life::Event, sys};
+use crate::{left_behind, life::Event, sys};
 
 /// The processes that were sent SIGTERM, by id and name, since an id may be reused.
 #[derive(Default)]
@@ -39,8 +35,8 @@ impl Terminated {
     }
 }
 
-/// Returns the names of all other living processes of this container, each once.
-pub(crate) fn names() -> BTreeSet<String> {
+/// Returns the names of the other living processes of this container, as they are reported.
+pub(crate) fn names() -> Vec<String> {
     let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let named = numbers.filter(|pid| *pid != 1).filter_map(|pid| {
@@ -49,7 +45,7 @@ pub(crate) fn names() -> BTreeSet<String> {
         let is_dead = rest.starts_with(['Z', 'X']);
         (!is_dead).then(|| before.split_once(" (").map(|(_, name)| name.to_owned()))?
     });
-    named.collect()
+    left_behind::reported(named)
 }
 
 /// Kills all other processes of this container: for its first process, -1 means all but itself.

@@ -22,7 +22,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::{
     cgroup::Group,
-    outcome::LEFT_BEHIND,
+    left_behind,
     process::procfs::{self, Process, processes_since},
 };
 
@@ -184,8 +184,7 @@ impl Drop for Members {
 }
 
 fn names(of: &[Process]) -> Vec<String> {
-    let names: BTreeSet<&String> = of.iter().map(|process| &process.name).collect();
-    names.into_iter().take(LEFT_BEHIND).cloned().collect()
+    left_behind::reported(of.iter().map(|process| process.name.clone()))
 }
 
 /// Selects a job's processes: its main process, its session, its orphans, and all their descendants.

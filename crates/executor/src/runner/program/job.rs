@@ -49,6 +49,8 @@ pub(crate) struct Job {
     patience: Option<Instant>,
     status: Option<i32>,
     drain_until: Option<Instant>,
+    /// Names of the processes that remained when the job had ended by itself, once they were looked for.
+    left_behind: Option<Vec<String>>,
 }
 
 /// An output stream of a job.
@@ -73,7 +75,14 @@ impl JobResults {
     /// Returns the results of a job that never ran.
     pub(crate) fn unstarted(spec: &Spec, how: How) -> Self {
         let outputs = spec.outputs.iter().map(|_| OutputState::Missing).collect();
-        let ending = Ending { how, started_ms: None, ended_ms: now(), totals: [0, 0], outputs };
+        let ending = Ending {
+            how,
+            started_ms: None,
+            ended_ms: now(),
+            totals: [0, 0],
+            outputs,
+            left_behind: Vec::new(),
+        };
         Self { ending, tails: [Vec::new(), Vec::new()], files: spec.outputs.iter().map(|_| None).collect() }
     }
 }
@@ -111,6 +120,7 @@ impl Job {
                     patience: None,
                     status: None,
                     drain_until: None,
+                    left_behind: None,
                     spec,
                     folders,
                 })
@@ -209,6 +219,10 @@ impl Job {
         if Instant::now() < drained && self.streams.iter().any(|stream| stream.pipe.is_some()) {
             return false;
         }
+        // Processes of a job that was ended by force are expected to be left over, so they are not reported.
+        if self.forced.is_none() && self.left_behind.is_none() {
+            self.left_behind = Some(self.processes.names(others));
+        }
         if !self.processes.kill(others) {
             return false;
         }
@@ -230,6 +244,7 @@ impl Job {
             ended_ms: now(),
             totals: [out.total, err.total],
             outputs,
+            left_behind: self.left_behind.unwrap_or_default(),
         };
         JobResults { ending, tails: [out.tail.into(), err.tail.into()], files }
     }

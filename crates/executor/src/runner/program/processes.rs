@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::sys;
+use crate::{left_behind, sys};
 
 /// First pause between two checks for remaining processes.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
@@ -82,6 +82,14 @@ impl Processes {
         }
         self.rest();
         alive.is_empty()
+    }
+
+    /// Returns the names of the living processes, as they are reported.
+    pub(crate) fn names(&self, others: Others<'_>) -> Vec<String> {
+        if others.childless {
+            return Vec::new();
+        }
+        left_behind::reported(self.alive(others).into_iter().map(|process| process.name))
     }
 
     /// Kills all processes. Returns whether none is left, or only some that can't be killed. The caller

@@ -8,6 +8,7 @@ mod engines;
 mod place;
 mod podman;
 mod rootless;
+mod slow;
 mod ssh;
 mod survival;
 mod warm;

@@ -103,6 +103,22 @@ async fn jobs_follow_each_other_and_see_nothing_of_each_other() {
     world.close().await;
 }
 
+/// In a warm container the runner is the first process, and kills all others of the container at once.
+#[tokio::test]
+async fn what_a_job_leaves_running_in_a_warm_container_is_named() {
+    let Some(world) = World::new("what_a_job_leaves_running_in_a_warm", 1).await else { return };
+    let first = world.printed("first", sh("hostname")).await;
+    let outcome = world.run("left", sh("hostname; setsid sleep 600 & sleep 600 & exit 3")).await;
+    assert_eq!(outcome.stdout.text().trim(), first);
+    assert_eq!((outcome.end, outcome.left_behind), (End::Exited(3), vec!["sleep".to_owned()]));
+    let outcome = world.run("waits", sh("hostname; sleep 0 & wait")).await;
+    assert_eq!((outcome.stdout.text().trim(), outcome.left_behind), (first.as_str(), vec![]));
+    let slow = sh("sleep 600 & sleep 600").timeout(Duration::from_millis(200));
+    let outcome = world.run("slow", slow).await;
+    assert_eq!((outcome.end, outcome.left_behind), (End::TimedOut, vec![]));
+    world.close().await;
+}
+
 #[tokio::test]
 async fn a_container_is_as_hard_as_a_fresh_one() {
     let Some(world) = World::new("a_container_is_as_hard", 1).await else { return };

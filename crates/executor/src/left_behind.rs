@@ -1,0 +1,38 @@
+//! The report of processes that a job leaves running.
+//!
+//! This file is compiled several times, into this crate and into the programs inside containers, which have
+//! only the standard library.
+
+use std::collections::BTreeSet;
+
+/// Maximum number of reported names.
+pub(crate) const LEFT_BEHIND: usize = 8;
+
+/// Maximum length of a name in bytes. The kernel keeps 15 bytes of it; an invalid byte becomes three.
+pub(crate) const MAX_NAME: usize = 45;
+
+/// Returns the names to report: each once, in alphabetical order, at most [`LEFT_BEHIND`]. A name longer than
+/// [`MAX_NAME`] is cut.
+pub(crate) fn reported(names: impl IntoIterator<Item = String>) -> Vec<String> {
+    let cut = |mut name: String| {
+        while name.len() > MAX_NAME {
+            name.pop();
+        }
+        name
+    };
+    let names: BTreeSet<String> = names.into_iter().map(cut).collect();
+    names.into_iter().take(LEFT_BEHIND).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_sorted_different_few_and_short() {
+        let names = |text: &str| reported(text.split(' ').map(str::to_owned));
+        assert_eq!(names("sleep cat sleep"), ["cat", "sleep"]);
+        assert_eq!(names("9 8 7 6 5 4 3 2 1"), ["1", "2", "3", "4", "5", "6", "7", "8"]);
+        assert_eq!(names(&"é".repeat(30)), ["é".repeat(22)]);
+    }
+}
