@@ -76,6 +76,7 @@ pub mod sqlite;
 #[cfg(feature = "testing")]
 pub mod testing;
 
+mod address;
 mod batch;
 mod delta;
 mod error;
@@ -94,6 +95,7 @@ mod uptime;
 mod version;
 mod watch;
 
+pub use address::without_password;
 pub use batch::{Batch, Change};
 pub use error::StoreError;
 pub use holder::{Holder, Processes, SystemProcesses};

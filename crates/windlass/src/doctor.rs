@@ -10,6 +10,8 @@ use windlass_executor::sandbox::{DEFAULT_BOUNDS, probe};
 use windlass_executor::{Bounds, Capability, runner};
 
 use crate::Windlass;
+use crate::error::chain;
+use crate::stores::{self, StoreKind};
 
 /// The result, as printed by `windlass doctor --format json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -18,8 +20,24 @@ pub struct Doctor {
     pub version: u32,
     /// The program's version.
     pub windlass: String,
+    /// The store of the project's state.
+    pub state: StateView,
     /// The runtimes, in a fixed order: processes, sandboxes, engines.
     pub runtimes: Vec<RuntimeView>,
+}
+
+/// The store of a project's state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct StateView {
+    /// The kind of the store, such as `SQLite`; `None` if no kind has such addresses.
+    pub kind: Option<&'static str>,
+    /// The path or address, without a password.
+    pub place: Option<String>,
+    /// Whether there is a store. The first `windlass up` creates it.
+    pub exists: bool,
+    /// The reason why it can't be used.
+    pub problem: Option<String>,
 }
 
 /// One runtime.
@@ -49,7 +67,21 @@ pub async fn look(windlass: &Windlass) -> Doctor {
     for name in engines(windlass) {
         runtimes.push(engine(windlass, &name).await);
     }
-    Doctor { version: 1, windlass: env!("CARGO_PKG_VERSION").to_owned(), runtimes }
+    let state = state(windlass).await;
+    Doctor { version: 1, windlass: env!("CARGO_PKG_VERSION").to_owned(), state, runtimes }
+}
+
+/// Opens the store of the project if there is one.
+async fn state(windlass: &Windlass) -> StateView {
+    let settings = windlass.store_settings();
+    let kind = stores::of(settings.address.as_deref()).ok();
+    let opened = windlass.store(false).await;
+    StateView {
+        kind: kind.map(StoreKind::name),
+        place: kind.map(|kind| kind.place(&settings)),
+        exists: matches!(opened, Ok(Some(_))),
+        problem: opened.err().map(|error| chain(&error)),
+    }
 }
 
 /// Returns the engines to inspect: the two common ones, and those that locations name.
@@ -151,7 +183,7 @@ fn sandbox() -> RuntimeView {
 
 async fn engine(windlass: &Windlass, name: &str) -> RuntimeView {
     let found = async {
-        let choice: EngineChoice = name.parse().map_err(|error| crate::error::chain(&error))?;
+        let choice: EngineChoice = name.parse().map_err(|error| chain(&error))?;
         let engine =
             Engine::connect(&choice, windlass.environment()).await.map_err(|error| error.to_string())?;
         engine.describe().await.map_err(|error| error.to_string())

@@ -28,6 +28,7 @@
 //! The parts that it combines are re-exported under their own names: [`descriptor`], [`plan`], [`engine`],
 //! [`store`], [`executor`], [`driver`], [`model`], [`source`], [`project`], [`secret`].
 
+mod blocking;
 pub mod check;
 pub mod codes;
 pub mod daemon;
@@ -54,6 +55,7 @@ mod runtimes;
 pub mod saved;
 pub mod schema;
 pub mod started;
+mod stores;
 mod system;
 pub mod transfer;
 pub mod view;

@@ -1,9 +1,9 @@
 //! [`Windlass`]: a project with its store, drivers and runtimes.
 
-use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tokio::sync::OnceCell;
 use windlass_driver::noop::Noop;
 use windlass_driver::{Location, Registry};
 use windlass_engine::{Engine, EngineEnv, Options};
@@ -16,11 +16,12 @@ use windlass_model::id::Entropy;
 use windlass_project::{Overlay, Project};
 use windlass_script::Script;
 use windlass_source::files::MAX_SIZE;
-use windlass_store::{Holder, KeySource, SqliteStore, Store, StoreError};
+use windlass_store::{Holder, KeySource, Store};
 
 use crate::error::Error;
 use crate::places::{ProjectPlaces, Variables};
 use crate::runtimes::Runtimes;
+use crate::stores::{self, StoreKind, StoreSettings};
 use crate::system::SystemEntropy;
 
 /// Settings for opening a project.
@@ -172,7 +173,7 @@ pub struct Windlass {
     settings: Settings,
     places: Arc<ProjectPlaces>,
     drivers: Registry,
-    store: tokio::sync::Mutex<Option<Arc<dyn Store>>>,
+    store: OnceCell<Arc<dyn Store>>,
 }
 
 impl Windlass {
@@ -191,7 +192,7 @@ impl Windlass {
             Runtimes::new(state, images, settings.supervisor.clone(), settings.environment.clone());
         settings.runtimes.iter().for_each(|runtime| runtimes.give(runtime.clone()));
         let places = Arc::new(ProjectPlaces::new(project.clone(), settings.variables.clone(), runtimes));
-        Ok(Self { project, settings, places, drivers: drivers(), store: tokio::sync::Mutex::new(None) })
+        Ok(Self { project, settings, places, drivers: drivers(), store: OnceCell::new() })
     }
 
     /// Returns the project.
@@ -241,20 +242,35 @@ impl Windlass {
     }
 
     /// Returns the store; `None` if there is no store and `create` is not set.
+    ///
+    /// The store is opened once. A caller that finds it being opened waits for it.
     pub(crate) async fn store(&self, create: bool) -> Result<Option<Arc<dyn Store>>, Error> {
-        // The lock is held while the store is opened, so that it is opened only once.
-        let mut opened = self.store.lock().await;
-        if opened.is_none() {
-            *opened = match &self.settings.state {
-                // Boxed because it is large and rarely used.
-                Some(address) => Box::pin(self.open_server(address, create)).await?,
-                None => self.open_file(create)?,
-            };
-            if let Some(store) = &*opened {
-                Box::pin(self.settle_exports(store)).await?;
-            }
+        // Boxed because opening is large and done once.
+        let opened = self.store.get_or_try_init(|| Box::pin(self.open_store(create))).await;
+        match opened {
+            Ok(store) => Ok(Some(store.clone())),
+            Err(Unopened::NoStore) => Ok(None),
+            Err(Unopened::Failed(error)) => Err(error),
         }
-        Ok(opened.clone())
+    }
+
+    /// Opens the store, and settles interrupted exports.
+    async fn open_store(&self, create: bool) -> Result<Arc<dyn Store>, Unopened> {
+        let settings = self.store_settings();
+        let kind = stores::of(settings.address.as_deref())?;
+        let store = kind.open(&settings, create).await?.ok_or(Unopened::NoStore)?;
+        self.settle_exports(&store).await?;
+        Ok(store)
+    }
+
+    pub(crate) fn store_settings(&self) -> StoreSettings {
+        StoreSettings {
+            address: self.settings.state.clone(),
+            folder: self.project.state_dir(),
+            key: self.key(),
+            clock: self.settings.clock.clone(),
+            entropy: self.settings.entropy.clone(),
+        }
     }
 
     /// Reports a notice to the user that does not belong to the result.
@@ -262,59 +278,14 @@ impl Windlass {
         (self.settings.tell)(what);
     }
 
-    fn open_file(&self, create: bool) -> Result<Option<Arc<dyn Store>>, Error> {
-        let path = self.store_path();
-        let there = is_there(&path)?;
-        let folder = self.project.state_dir();
-        // The state folder is not a folder, so there is no store in it, and no other state was requested.
-        if !there && is_there(&folder)? && !folder.is_dir() {
-            return Err(StoreError::NotAStore { path: folder }.into());
-        }
-        if !create && !there {
-            return Ok(None);
-        }
-        let (clock, entropy) = (self.settings.clock.clone(), self.settings.entropy.clone());
-        let options = windlass_store::sqlite::Options::new(self.key(), clock, entropy);
-        match SqliteStore::open(&path, options.create(create)) {
-            Ok(store) => Ok(Some(Arc::new(store))),
-            // The file is empty: the process that created it ran out of disk space or was killed.
-            Err(StoreError::Missing { .. }) if !create => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    #[cfg(feature = "postgres")]
-    async fn open_server(&self, address: &str, create: bool) -> Result<Option<Arc<dyn Store>>, Error> {
-        use windlass_store::{PostgresStore, postgres};
-        if let (true, KeySource::File(key)) = (create, self.key()) {
-            make_folder_of(&key)?;
-        }
-        let (clock, entropy) = (self.settings.clock.clone(), self.settings.entropy.clone());
-        let options = postgres::Options::new(self.key(), clock, entropy).create(create);
-        match PostgresStore::open(address, options).await {
-            Ok(store) => Ok(Some(Arc::new(store))),
-            Err(StoreError::Missing { .. }) if !create => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    #[cfg(not(feature = "postgres"))]
-    async fn open_server(&self, address: &str, _: bool) -> Result<Option<Arc<dyn Store>>, Error> {
-        Err(Error::NoSuchState(address.to_owned()))
-    }
-
     pub(crate) fn key(&self) -> KeySource {
         let file = self.settings.key_file.clone();
         KeySource::File(file.unwrap_or_else(|| self.project.state_dir().join("key")))
     }
 
-    fn store_path(&self) -> PathBuf {
-        self.project.state_dir().join("state.db")
-    }
-
-    /// Returns the kind of the state's storage, for messages.
-    pub fn state_kind(&self) -> &'static str {
-        if self.settings.state.is_some() { "PostgreSQL" } else { "the store" }
+    /// Returns the name of the kind of the store, for messages.
+    pub(crate) fn store_kind(&self) -> &'static str {
+        stores::of(self.settings.state.as_deref()).map_or("the store", StoreKind::name)
     }
 
     pub(crate) fn engine(&self, store: Arc<dyn Store>) -> Engine {
@@ -344,25 +315,17 @@ impl Windlass {
     }
 }
 
-/// Tells whether a path exists, including dangling links. An inaccessible folder counts as an error.
-fn is_there(path: &std::path::Path) -> Result<bool, StoreError> {
-    match path.symlink_metadata() {
-        Ok(_) => Ok(true),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(false),
-        Err(error) => {
-            let (action, source) = ("look for the store", Arc::new(error));
-            Err(StoreError::Io { action, path: path.to_owned(), source })
-        }
-    }
+/// The reasons for which there is no open store. None of them is remembered.
+enum Unopened {
+    /// There is no store, and none was to be created.
+    NoStore,
+    Failed(Error),
 }
 
-/// Creates the folder of the key, accessible to its owner only.
-#[cfg(feature = "postgres")]
-fn make_folder_of(key: &std::path::Path) -> Result<(), Error> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    let Some(folder) = key.parent() else { return Ok(()) };
-    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(|source| Error::Write { path: folder.to_owned(), source })
+impl<E: Into<Error>> From<E> for Unopened {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
 }
 
 /// Returns the drivers of this version.
@@ -373,5 +336,63 @@ pub(crate) fn drivers() -> Registry {
 impl std::fmt::Debug for Windlass {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Windlass").field("root", &self.project.root()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Opens an empty project.
+    fn project(folder: &std::path::Path, state: Option<String>) -> Windlass {
+        std::fs::write(folder.join("windlass.yaml"), "version: 1\n").unwrap();
+        Windlass::open(Settings::new(folder).state(state)).unwrap()
+    }
+
+    #[tokio::test]
+    async fn concurrent_callers_open_one_store() {
+        let folder = tempfile::tempdir().unwrap();
+        let windlass = project(folder.path(), None);
+        let (one, other) = tokio::join!(windlass.store(true), windlass.store(true));
+        assert!(Arc::ptr_eq(&one.unwrap().unwrap(), &other.unwrap().unwrap()));
+    }
+
+    #[tokio::test]
+    async fn a_missing_store_is_not_remembered() {
+        let folder = tempfile::tempdir().unwrap();
+        let windlass = project(folder.path(), None);
+        let (none, made) = tokio::join!(windlass.store(false), windlass.store(true));
+        assert!(none.unwrap().is_none());
+        let found = windlass.store(false).await.unwrap().expect("it was made");
+        assert!(Arc::ptr_eq(&found, &made.unwrap().unwrap()));
+    }
+
+    /// The only thread of tokio unlocks the file on which the open waits.
+    #[tokio::test]
+    async fn opening_a_store_blocks_no_other_task() {
+        let folder = tempfile::tempdir().unwrap();
+        let windlass = project(folder.path(), None);
+        std::fs::create_dir(folder.path().join(".windlass")).unwrap();
+        let other = rusqlite::Connection::open(folder.path().join(".windlass/state.db")).unwrap();
+        other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+        let (opened, ()) =
+            tokio::join!(windlass.store(true), async { other.execute_batch("ROLLBACK").unwrap() });
+        assert!(opened.unwrap().is_some());
+    }
+
+    /// The server accepts connections and never answers.
+    #[cfg(feature = "postgres")]
+    #[tokio::test]
+    async fn a_stop_ends_a_slow_open() {
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("postgres://me@{}/shop", silent.local_addr().unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        let windlass = project(folder.path(), Some(address));
+        let (stop, watching) = (windlass_engine::Stop::default(), crate::daemon::Watching::default());
+        let (_samples, received) = tokio::sync::mpsc::channel(1);
+        let watched = windlass.watch(&watching, received, &|_| {}, &stop);
+        let (watched, ()) = tokio::join!(watched, async { stop.soon.cancel() });
+        // Without the stop it would be the error of a server that gave no answer.
+        watched.unwrap();
     }
 }

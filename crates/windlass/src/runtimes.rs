@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::OnceCell;
-use tokio::task::spawn_blocking;
 use windlass_driver::Location;
 use windlass_executor::docker::{
     DockerOptions, DockerRuntime, Engine, EngineChoice, Environment, WarmContainers,
@@ -17,6 +16,7 @@ use windlass_executor::process::{ProcessOptions, ProcessRuntime, SupervisorComma
 use windlass_executor::sandbox::{SandboxOptions, SandboxRuntime};
 use windlass_executor::{Owner, Runtime, RuntimeError};
 
+use crate::blocking::blocking;
 use crate::engines::{Note, Noted, Notes};
 use crate::error::chain;
 
@@ -48,10 +48,13 @@ struct Opened {
 struct OpenEngine {
     engine: Engine,
     fresh: Arc<DockerRuntime>,
-    pools: Mutex<BTreeMap<u16, Arc<PoolRuntime>>>,
+    pools: Mutex<BTreeMap<u16, Pool>>,
     /// The note that marks the engine as in use, until it is closed.
     note: Mutex<Option<Note>>,
 }
+
+/// A pool, whether it is open or not.
+type Pool = Arc<OnceCell<Arc<PoolRuntime>>>;
 
 impl Runtimes {
     pub(crate) fn new(
@@ -101,7 +104,7 @@ impl Runtimes {
                 let engine = self.engine(&cell, name).await?;
                 let Some(size) = location.pool else { return Ok(engine.fresh.clone()) };
                 let folder = self.state.join("pool").join(folder_name(name));
-                Ok(engine.pool(size, &folder).map_err(|error| chain(&error))?)
+                Ok(engine.pool(size, folder).await.map_err(|error| chain(&error))?)
             }
         }
     }
@@ -145,7 +148,7 @@ impl Runtimes {
         };
         let open = async || {
             let options = options();
-            aside(move || ProcessRuntime::open_with(options)).await.map(Arc::new)
+            blocking(move || ProcessRuntime::open_with(options)).await.map(Arc::new)
         };
         cell.get_or_try_init(open).await.cloned()
     }
@@ -160,7 +163,7 @@ impl Runtimes {
         let open = async || {
             let options = SandboxOptions::new(self.rooms(), &self.images, self.supervisor.clone())
                 .volumes_dir(self.state.join("volumes"));
-            aside(move || SandboxRuntime::open(options)).await.map(Arc::new)
+            blocking(move || SandboxRuntime::open(options)).await.map(Arc::new)
         };
         cell.get_or_try_init(open).await.cloned()
     }
@@ -220,11 +223,14 @@ impl Runtimes {
                 self.forget(engine, noted).await;
             }
         }
-        // A pool removes its folder when it is dropped.
-        drop(engines);
-        let _in_use = fs::remove_dir(self.state.join("pool"));
-        let folder = self.notes.clone();
-        let _left_for_the_next = blocking(move || folder.tidy()).await;
+        let (pools, notes) = (self.state.join("pool"), self.notes.clone());
+        blocking(move || {
+            // A pool removes its folder when it is dropped.
+            drop(engines);
+            let _in_use = fs::remove_dir(pools);
+            let _left_for_the_next = notes.tidy();
+        })
+        .await;
         if let Some(sandbox) = sandbox.get() {
             remove_jobs_by_hand(&**sandbox).await;
             sandbox.close().await?;
@@ -233,10 +239,14 @@ impl Runtimes {
             remove_jobs_by_hand(&**process).await;
             process.close().await?;
         }
-        // Dropping a runtime removes its working folder.
-        drop((process, sandbox));
-        // If there is no store either, this process has only read.
-        let _in_use = fs::remove_dir(&self.state);
+        let state = self.state.clone();
+        blocking(move || {
+            // Dropping a runtime removes its working folder.
+            drop((process, sandbox));
+            // If there is no store either, this process has only read.
+            let _in_use = fs::remove_dir(state);
+        })
+        .await;
         Ok(())
     }
 
@@ -274,41 +284,27 @@ async fn remove_jobs_by_hand(runtime: &dyn Runtime) {
     }
 }
 
-/// Runs work that may block on the disk.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
-    spawn_blocking(work).await.unwrap_or_else(|error| Err(io::Error::other(error)))
-}
-
-/// Opens a runtime on a thread that may block.
-async fn aside<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, RuntimeError> + Send + 'static,
-) -> Result<T, RuntimeError> {
-    spawn_blocking(work).await.unwrap_or_else(|_| {
-        let problem = "the tokio runtime is shutting down".to_owned();
-        Err(RuntimeError::Unavailable { runtime: "process".to_owned(), problem })
-    })
-}
-
 impl OpenEngine {
-    fn pools(&self) -> MutexGuard<'_, BTreeMap<u16, Arc<PoolRuntime>>> {
+    fn pools(&self) -> MutexGuard<'_, BTreeMap<u16, Pool>> {
         self.pools.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn pool(&self, size: u16, folder: &Path) -> Result<Arc<PoolRuntime>, RuntimeError> {
-        let mut pools = self.pools();
-        if let Some(pool) = pools.get(&size) {
-            return Ok(pool.clone());
-        }
-        let warm = Arc::new(WarmContainers::open(self.engine.clone(), folder)?);
-        let pool =
-            PoolRuntime::new(self.fresh.clone(), warm, size.into(), folder.join(format!("output-{size}")));
-        let pool = Arc::new(pool);
-        pools.insert(size, pool.clone());
-        Ok(pool)
+    async fn pool(&self, size: u16, folder: PathBuf) -> Result<Arc<PoolRuntime>, RuntimeError> {
+        let cell = self.pools().entry(size).or_default().clone();
+        let open = async || {
+            let (engine, fresh) = (self.engine.clone(), self.fresh.clone());
+            blocking(move || {
+                let warm = Arc::new(WarmContainers::open(engine, &folder)?);
+                let output = folder.join(format!("output-{size}"));
+                Ok(Arc::new(PoolRuntime::new(fresh, warm, size.into(), output)))
+            })
+            .await
+        };
+        cell.get_or_try_init(open).await.cloned()
     }
 
     async fn close(&self) {
-        let pools: Vec<_> = self.pools().values().cloned().collect();
+        let pools: Vec<_> = self.pools().values().filter_map(|pool| pool.get().cloned()).collect();
         for pool in pools {
             pool.close().await;
         }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use windlass::doctor::{Doctor, RuntimeView, look};
+use windlass::doctor::{Doctor, RuntimeView, StateView, look};
 
 use super::{fail, open, print_json};
 use crate::args::{DoctorArgs, Format};
@@ -26,7 +26,19 @@ pub(crate) async fn run(args: DoctorArgs) -> ExitCode {
 
 fn print(found: &Doctor) {
     say!("windlass {}", found.windlass);
+    print_state(&found.state);
     found.runtimes.iter().for_each(print_runtime);
+}
+
+fn print_state(state: &StateView) {
+    if let (Some(kind), Some(place)) = (state.kind, &state.place) {
+        let there = if state.exists || state.problem.is_some() { "" } else { ", not created yet" };
+        say!("{} {kind}{there}", styled(STRONG, "state:"));
+        say!("  {place}");
+    }
+    if let Some(problem) = &state.problem {
+        say!("  {} {problem}", styled(ODD, "but:"));
+    }
 }
 
 fn print_runtime(runtime: &RuntimeView) {

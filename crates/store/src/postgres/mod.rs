@@ -43,6 +43,7 @@ use windlass_model::request::RequestRecord;
 use windlass_model::{AssemblyName, Clock, ProcessId, RequestId, Seq};
 use windlass_secret::{SecretRef, Sensitive};
 
+pub use self::connect::{FORM, is_address};
 pub use self::options::{CONNECT_TIMEOUT, OnServer, Options, SCHEMA};
 
 use self::connect::Address;

@@ -177,7 +177,7 @@ async fn a_file_that_is_no_store_is_an_error() {
     );
     let refused = place.refusal(&format!("{} user=nobody", place.url()), place.options()).await;
     assert!(refused.ends_with("; give the user and the password in the address"), "{refused}");
-    assert_snapshot!(place.refusal("/tmp/foo", place.options()).await, @"can't use `/tmp/foo` as the address of the state: it is a path, and files keep the state in `.windlass` of the project's folder only; omit the address, or for a server, write it as `postgres://USER@HOST/DATABASE`");
+    assert_snapshot!(place.refusal("/tmp/foo", place.options()).await, @"can't use `/tmp/foo` as the address of the state: write it as `postgres://USER@HOST/DATABASE`");
     assert_snapshot!(place.refusal("postgres://me:hunter2@db/x?sslmode=maybe", place.options()).await, @"can't use `postgres://me@db/x?sslmode=maybe` as the address of the state: `sslmode` is disable, prefer, require, verify-ca or verify-full, not `maybe`");
     assert_snapshot!(place.refusal("host=db sslmode=verify-ca sslrootcert=/none.pem", place.options()).await, @"can't use `host=db sslmode=verify-ca sslrootcert=/none.pem` as the address of the state: `sslrootcert` /none.pem: I/O error: No such file or directory (os error 2)");
     assert_snapshot!(place.refusal("host=db prot=1", place.options()).await, @"can't use `host=db prot=1` as the address of the state: unknown option `prot`");

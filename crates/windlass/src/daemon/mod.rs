@@ -31,6 +31,7 @@ use windlass_store::{Store, StoreError};
 use self::roster::{Counted, Roster};
 use self::samples::Looked;
 use self::work::{Message as Said, Work};
+use crate::blocking::blocking;
 use crate::error::Error;
 use crate::open::Windlass;
 use crate::view::plan::DriftView;
@@ -114,7 +115,9 @@ impl Windlass {
     pub async fn make_state(&self) -> Result<(), Error> {
         self.store_or_new().await?;
         let folder = self.project.state_dir();
-        std::fs::create_dir_all(&folder).map_err(|source| Error::Write { path: folder, source })
+        let made = folder.clone();
+        let made = blocking(move || std::fs::create_dir_all(made)).await;
+        made.map_err(|source| Error::Write { path: folder, source })
     }
 
     /// Monitors all assemblies until `stop` is triggered: applies their policies to incoming samples, and
@@ -130,8 +133,15 @@ impl Windlass {
         tell: &(dyn Fn(Notice) + Send + Sync),
         stop: &Stop,
     ) -> Result<(), Error> {
-        let store = self.store_or_new().await?;
-        let heard = store.last_event().await?;
+        let opened = async {
+            let store = self.store_or_new().await?;
+            let heard = store.last_event().await?;
+            Ok::<_, Error>((store, heard))
+        };
+        let (store, heard) = tokio::select! {
+            opened = opened => opened?,
+            () = stop.soon.cancelled() => return Ok(()),
+        };
         let mut feed = store.watch(heard);
         let (work, mut said) = Work::new(self.engine(store.clone()), self.holder(), stop.clone());
         let mut daemon = Daemon {
@@ -215,7 +225,7 @@ impl Daemon<'_> {
         match answer {
             Ok(answer) => {
                 if self.trouble.take().is_some() {
-                    (self.tell)(Notice::Back { store: self.windlass.state_kind() });
+                    (self.tell)(Notice::Back { store: self.windlass.store_kind() });
                 }
                 Some(answer)
             }

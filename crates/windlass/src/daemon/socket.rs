@@ -20,6 +20,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Incoming, Message, Taken};
+use crate::blocking::blocking;
 use crate::error::Error;
 
 /// Maximum size of a body in bytes: some thousands of messages.
@@ -44,15 +45,11 @@ impl MetricSocket {
         if connect(&path).await.is_ok() {
             return Err(Error::SocketTaken(path));
         }
-        let failed = |source| Error::Write { path: path.clone(), source };
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
-            _ => {}
+        let bound = path.clone();
+        match blocking(move || listen(&bound)).await {
+            Ok(listener) => Ok(Self { path, listener: Some(listener) }),
+            Err(source) => Err(Error::Write { path, source }),
         }
-        let near = Near::to(&path).map_err(failed)?;
-        let listener = UnixListener::bind(&near.path).map_err(failed)?;
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
-        Ok(Self { path, listener: Some(listener) })
     }
 
     /// Returns the path of the socket.
@@ -106,8 +103,21 @@ impl Near {
     }
 }
 
-async fn connect(path: &Path) -> std::io::Result<UnixStream> {
+/// Creates a socket that only its owner may reach, in place of one of a dead process.
+fn listen(path: &Path) -> std::io::Result<UnixListener> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
     let near = Near::to(path)?;
+    let listener = UnixListener::bind(&near.path)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+    Ok(listener)
+}
+
+async fn connect(path: &Path) -> std::io::Result<UnixStream> {
+    let path = path.to_owned();
+    let near = blocking(move || Near::to(&path)).await?;
     UnixStream::connect(&near.path).await
 }
 

@@ -1,0 +1,18 @@
+//! Blocking work, away from the threads that run tasks.
+
+use tokio::task::spawn_blocking;
+
+/// Runs work that may block, for example on a disk, on a thread for such work. If the returned future is
+/// dropped, work that has begun still finishes.
+///
+/// A panic of the work continues in the caller. When tokio shuts down before the work begins, the future
+/// stays pending, because its task is about to be dropped.
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => std::future::pending().await,
+        },
+    }
+}

@@ -1,0 +1,73 @@
+//! The store in a file of the state folder.
+
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use windlass_store::sqlite::Options;
+use windlass_store::{SqliteStore, Store, StoreError};
+
+use super::{StoreKind, StoreSettings};
+use crate::blocking::blocking;
+use crate::error::Error;
+
+/// The name of the file.
+const FILE: &str = "state.db";
+
+pub(super) struct Sqlite;
+
+#[async_trait]
+impl StoreKind for Sqlite {
+    fn name(&self) -> &'static str {
+        "SQLite"
+    }
+
+    fn form(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn owns(&self, _: &str) -> bool {
+        false
+    }
+
+    fn place(&self, settings: &StoreSettings) -> String {
+        settings.folder.join(FILE).display().to_string()
+    }
+
+    async fn open(&self, settings: &StoreSettings, create: bool) -> Result<Option<Arc<dyn Store>>, Error> {
+        let settings = settings.clone();
+        Ok(blocking(move || open(settings, create)).await?)
+    }
+}
+
+fn open(settings: StoreSettings, create: bool) -> Result<Option<Arc<dyn Store>>, StoreError> {
+    let StoreSettings { folder, key, clock, entropy, .. } = settings;
+    let path = folder.join(FILE);
+    let there = is_there(&path)?;
+    // The state folder is not a folder, so there is no store in it, and no other state was requested.
+    if !there && is_there(&folder)? && !folder.is_dir() {
+        return Err(StoreError::NotAStore { path: folder });
+    }
+    if !create && !there {
+        return Ok(None);
+    }
+    match SqliteStore::open(&path, Options::new(key, clock, entropy).create(create)) {
+        Ok(store) => Ok(Some(Arc::new(store))),
+        // The file is empty: the process that created it ran out of disk space or was killed.
+        Err(StoreError::Missing { .. }) if !create => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Tells whether a path exists, including dangling links. An inaccessible folder counts as an error.
+fn is_there(path: &Path) -> Result<bool, StoreError> {
+    match path.symlink_metadata() {
+        Ok(_) => Ok(true),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(false),
+        Err(error) => {
+            let (action, source) = ("look for the store", Arc::new(error));
+            Err(StoreError::Io { action, path: path.to_owned(), source })
+        }
+    }
+}
