@@ -91,6 +91,12 @@ impl Rig {
         Self::with(Strings::new(Effect::Once), Registry::new().with(driver), Some(world))
     }
 
+    /// Adds a driver.
+    pub(crate) fn and(mut self, driver: impl Driver + 'static) -> Self {
+        self.drivers = self.drivers.with(driver);
+        self
+    }
+
     fn with(strings: Strings, drivers: Registry, world: Option<Arc<dyn World>>) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(TokioClock(tokio::time::Instant::now()));
         let graveyard = Arc::new(Graveyard::default());
@@ -283,6 +289,12 @@ impl Sketch {
 
     fn resource(&mut self, resource: &str) -> &mut Element {
         self.elements.iter_mut().find(|e| e.name.local() == resource).expect("it is there")
+    }
+
+    /// Sets the type of a resource.
+    pub(crate) fn of_type(mut self, resource: &str, descriptor: &str) -> Self {
+        self.resource(resource).descriptor = descriptor.parse().expect("valid");
+        self
     }
 
     /// Adds Reconfigure to a resource.

@@ -60,8 +60,6 @@ struct State {
     observable: bool,
     names: bool,
     idle: bool,
-    /// The message of the panic of each health check and search.
-    panics: Option<&'static str>,
 }
 
 impl Strings {
@@ -86,20 +84,6 @@ impl Strings {
     /// Makes Install choose ids that nothing else can derive.
     pub(crate) fn name_themselves(&self) {
         self.lock().names = true;
-    }
-
-    /// Makes health checks and searches panic from now on.
-    pub(crate) fn panic_when_looking(&self, message: &'static str) {
-        let mut state = self.lock();
-        (state.panics, state.observable) = (Some(message), true);
-    }
-
-    /// Panics if it was told to.
-    fn looks(&self) {
-        let panics = self.lock().panics;
-        if let Some(message) = panics {
-            panic!("{message}");
-        }
     }
 
     /// Makes all actions no-ops from now on.
@@ -231,7 +215,6 @@ impl Driver for Puppet {
     }
 
     async fn observe(&self, _: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>> {
-        self.0.looks();
         let sight = |call: &Call| {
             let seen = self.0.lock().sights.get_mut(&title(call)).and_then(VecDeque::pop_front);
             Ok(Observed { observation: seen.unwrap_or(Observation::Reached), report: Report::settled() })
@@ -240,7 +223,6 @@ impl Driver for Puppet {
     }
 
     async fn discover(&self, _: &dyn Context, _: &Query) -> Result<Vec<Found>, Failure> {
-        self.0.looks();
         Ok(Vec::new())
     }
 }
