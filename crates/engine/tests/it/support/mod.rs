@@ -16,7 +16,7 @@ use windlass_executor::Runtime;
 use windlass_model::assembly::{
     Cluster, Element, ElementKind, Endpoint, Operation, OperationCall, Property, Relationship, Topology,
 };
-use windlass_model::record::{Assumption, Effect, Intent, PairRecord};
+use windlass_model::record::{Assumption, Effect, Intent, PackageFile, PairRecord};
 use windlass_model::template::End;
 use windlass_model::{
     AssemblyName, Clock, ElementName, Modifier, OperationName, Part, State, Template, Timestamp, Transition,
@@ -438,6 +438,14 @@ impl Sketch {
         let last = self.relationships.last_mut().expect("there is one");
         last.properties.insert("peer".parse().expect("valid"), Property { value, ..Property::default() });
         self
+    }
+
+    /// Returns the desired assembly with another version of a file in its package.
+    pub(crate) fn repackaged(&self, content: &str) -> Desired {
+        let package = package();
+        let file = PackageFile { path: "script".to_owned(), executable: true, content: content.into() };
+        let package = Package::new(package.name().clone(), package.bindings().clone(), vec![file]);
+        Desired { packages: vec![package], ..self.desired() }
     }
 
     pub(crate) fn desired(&self) -> Desired {

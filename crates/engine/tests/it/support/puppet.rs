@@ -55,11 +55,13 @@ struct State {
     sights: BTreeMap<String, VecDeque<Observation>>,
     calls: Vec<String>,
     told: Vec<String>,
+    packages: Vec<String>,
     at_once: usize,
     most_at_once: usize,
     observable: bool,
     names: bool,
     idle: bool,
+    keeps: bool,
 }
 
 impl Strings {
@@ -86,6 +88,11 @@ impl Strings {
         self.lock().names = true;
     }
 
+    /// Makes the driver keep its instances after changes of their packages.
+    pub(crate) fn keep_packages(&self) {
+        self.lock().keeps = true;
+    }
+
     /// Makes all actions no-ops from now on.
     pub(crate) fn idle(&self) {
         self.lock().idle = true;
@@ -99,6 +106,11 @@ impl Strings {
     /// Returns the arguments of all operations so far in order, such as `b Join` with the value.
     pub(crate) fn told(&self) -> Vec<String> {
         self.lock().told.clone()
+    }
+
+    /// Returns all calls so far in order with the digests of their packages, such as `a Start by sha256:…`.
+    pub(crate) fn packages(&self) -> Vec<String> {
+        self.lock().packages.clone()
     }
 
     /// Returns the maximum number of concurrent calls so far.
@@ -133,6 +145,7 @@ impl Puppet {
             let attempt =
                 if call.attempt > 1 { format!(" (attempt {})", call.attempt) } else { String::new() };
             state.calls.push(format!("{title}{attempt}"));
+            state.packages.push(format!("{title} by {}", call.package.digest().0));
             for input in call.arguments.values() {
                 state.told.push(format!("{title} {}", text_of(&input.value)));
             }
@@ -204,6 +217,10 @@ impl Driver for Puppet {
         let names = names && *action == Action::Transition(Transition::Install);
         let timeout = Duration::from_secs(60);
         Some(Nature { effect: self.0.effect, observable, batch: None, timeout, names })
+    }
+
+    fn keeps(&self, _: &Package, _: &Package) -> bool {
+        self.0.lock().keeps
     }
 
     async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>> {
