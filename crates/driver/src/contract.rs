@@ -49,6 +49,16 @@ pub trait Driver: Send + Sync {
     /// Returns the characteristics of an action; `None` if the action needs no call.
     fn nature(&self, package: &Package, action: &Action) -> Option<Nature>;
 
+    /// Tells whether the driver can manage instances that were created from a package by another package of the
+    /// same name, which differs in its files or bindings.
+    ///
+    /// If so, the engine uses the new package from then on: it reconfigures the instance where the resource
+    /// declares that, and calls nothing otherwise. If not, the instance stays with the old package until it is
+    /// replaced on demand.
+    fn keeps(&self, _old: &Package, _new: &Package) -> bool {
+        false
+    }
+
     /// Performs the calls, and returns one result for each. Batched calls share action, package and location.
     async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>>;
 

@@ -25,6 +25,7 @@
 //! | [`contract`] | the traits [`Driver`] and [`Context`] |
 //! | [`noop`] | a driver without jobs |
 //! | [`codes`] | the diagnostic codes for the properties of that driver |
+//! | `testing` | the conformance suite, with the feature of that name |
 //!
 //! The README contains a complete driver. The following asks a driver for the characteristics of an action:
 //!
@@ -45,6 +46,8 @@ pub mod location;
 mod masking;
 pub mod noop;
 pub mod package;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use call::{Call, Input, Observation, Observed, Report, Settled};
 pub use contract::{Context, Driver, Found, JobFailure, Nature, Query, Registry};

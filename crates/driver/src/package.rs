@@ -1,6 +1,6 @@
 //! The files of a resource, and its driver bindings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -59,6 +59,13 @@ impl Bindings {
         let named = self.named(action)?;
         let candidates = if named.is_empty() { &self.default } else { named };
         candidates.iter().find(|binding| binding.driver.as_str() == kind)
+    }
+
+    /// Returns the drivers that serve the resource.
+    pub fn drivers(&self) -> BTreeSet<&DriverKind> {
+        let actions = self.transitions.values().chain(self.operations.values()).chain(self.commands.values());
+        let all = actions.chain([&self.default, &self.queries]).flatten();
+        all.map(|binding| &binding.driver).collect()
     }
 
     /// Tells whether the resource declares the action.

@@ -4,10 +4,11 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use serde_json::Value;
-use windlass_driver::{Input, Package, Placement};
+use windlass_driver::{Input, Package, Placement, Registry};
 use windlass_lifecycle::{Current, ElementNow, HalfMade};
 use windlass_model::assembly::{ElementKind, OperationCall, PackageDigest};
 use windlass_model::id::Entropy;
@@ -69,6 +70,8 @@ pub(crate) struct World {
     /// The pairs that were dropped because an endpoint is gone, and whose drop is not recorded yet.
     parted: Vec<PairKey>,
     pub(crate) packages: HashMap<DescriptorName, Arc<Package>>,
+    /// The changes of packages, from an installed to a desired one, after which drivers keep the instances.
+    pub(crate) kept: BTreeSet<(PackageDigest, PackageDigest)>,
     /// Whether the plan is limited to some elements.
     pub(crate) limited: bool,
     /// Other assemblies on whose elements operations are called, each under its own lease.
@@ -91,6 +94,7 @@ impl World {
             tied: HashMap::new(),
             parted: Vec::new(),
             packages: HashMap::new(),
+            kept: BTreeSet::new(),
             limited: false,
             foreign_assemblies: BTreeMap::new(),
             readers: None,
@@ -521,15 +525,12 @@ impl World {
         known.collect()
     }
 
-    /// Returns the package of an element.
+    /// Returns the package of an element. An instance that its driver does not keep after a change of its package
+    /// uses the old one, also for the desired version.
     pub(crate) fn package(&self, element: &Element, side: Side) -> Result<Arc<Package>, Failure> {
-        let previous = match side {
-            Side::Installed => {
-                let made = self.elements.get(&element.name).and_then(|record| record.made.as_ref());
-                made.and_then(|made| self.previous.get(&made.package))
-            }
-            Side::Desired => None,
-        };
+        let made = self.elements.get(&element.name).and_then(|record| record.made.as_ref());
+        let previous = made.and_then(|made| self.previous.get(&made.package));
+        let previous = previous.filter(|_| side == Side::Installed || self.has_outdated_package(element));
         // A reference that is no longer desired has no record of its package, so a former one of that name is
         // used.
         let parted = || {
@@ -546,11 +547,52 @@ impl World {
         )
     }
 
+    /// Tells whether an element exists and can't use the desired package of its type.
+    fn has_outdated_package(&self, element: &Element) -> bool {
+        let there = |record: &&ElementRecord| !matches!(record.state, State::Absent | State::Failed);
+        let made = self.elements.get(&element.name).filter(there).and_then(|record| record.made.as_ref());
+        let known = made.and_then(|made| self.previous.get(&made.package));
+        // An element of another type is re-created.
+        let (Some(old), Some(new)) = (known, self.packages.get(&element.descriptor)) else { return false };
+        let change = (old.digest().clone(), new.digest().clone());
+        old.name() == new.name() && change.0 != change.1 && !self.kept.contains(&change)
+    }
+
+    /// Returns the desired package of an element, if its instance can use it and does not yet.
+    pub(crate) fn new_package(&self, element: &ElementName) -> Option<PackageDigest> {
+        let made = self.elements.get(element)?.made.as_ref()?;
+        let described = self.element(element, Side::Desired)?;
+        let desired = self.assembly.packages.get(&described.descriptor)?;
+        self.kept.contains(&(made.package.clone(), desired.clone())).then(|| desired.clone())
+    }
+
+    /// Asks the drivers for the changes of packages after which they keep the instances.
+    pub(crate) fn ask_what_is_kept(&mut self, drivers: &Registry) {
+        let made = self.elements.values().filter_map(|record| Some(&record.made.as_ref()?.package));
+        let made: BTreeSet<&PackageDigest> = made.collect();
+        let old = made.into_iter().filter_map(|digest| self.previous.get(digest));
+        let changes = old.filter_map(|old| Some((old, self.packages.get(old.name())?)));
+        let kept = changes.filter(|(old, new)| old.digest() != new.digest() && keeps(drivers, old, new));
+        self.kept = kept.map(|(old, new)| (old.digest().clone(), new.digest().clone())).collect();
+    }
+
     /// Returns the pinned packages.
     pub(crate) fn pinned(&self) -> HashMap<DescriptorName, Arc<Package>> {
         let pins = self.assembly.packages.iter();
         pins.filter_map(|(name, digest)| Some((name.clone(), self.previous.get(digest)?.clone()))).collect()
     }
+}
+
+/// Tells whether the drivers of a package keep its instances for another package: the same drivers, and each
+/// of them agrees.
+fn keeps(drivers: &Registry, old: &Package, new: &Package) -> bool {
+    let named = old.bindings().drivers();
+    let agrees = |kind| {
+        let driver = drivers.get(kind);
+        driver
+            .is_some_and(|driver| catch_unwind(AssertUnwindSafe(|| driver.keeps(old, new))).unwrap_or(false))
+    };
+    named == new.bindings().drivers() && named.into_iter().all(agrees)
 }
 
 /// Returns the names of an element's sensitive properties.

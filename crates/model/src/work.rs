@@ -30,6 +30,11 @@ pub enum Work {
     },
     /// Creates or ceases a relationship.
     Relate(Box<Relate>),
+    /// Makes one resource use the desired package of its type from now on. Calls nothing.
+    Package {
+        /// The resource.
+        element: ElementName,
+    },
     /// Calls a command of one resource. Its state stays as it is.
     Command {
         /// The resource.
@@ -70,13 +75,16 @@ impl Work {
             Self::Transition { calls, .. } => !calls.is_empty(),
             Self::Relate(relate) => !relate.operations.is_empty() && relate.pairs > 0,
             Self::Command { .. } => true,
+            Self::Package { .. } => false,
         }
     }
 
     /// Returns the element that it changes. For a relationship, this is the target.
     pub fn element(&self) -> &ElementName {
         match self {
-            Self::Transition { element, .. } | Self::Command { element, .. } => element,
+            Self::Transition { element, .. } | Self::Command { element, .. } | Self::Package { element } => {
+                element
+            }
             Self::Relate(relate) => &relate.target,
         }
     }
@@ -87,6 +95,7 @@ impl Work {
             Self::Transition { calls, to, .. } if calls.is_empty() => format!("({to})"),
             Self::Transition { calls, .. } => join(calls.iter()),
             Self::Command { command, .. } => command.to_string(),
+            Self::Package { .. } => "(new package)".to_owned(),
             Self::Relate(relate) => {
                 let Relate { direction, relationship, operations, pairs, .. } = &**relate;
                 let many = if *pairs > 1 { format!(" × {pairs}") } else { String::new() };

@@ -46,6 +46,11 @@ impl Driver for Script {
         Some(Nature { effect: settings.effect, observable, batch: None, timeout: settings.timeout, names })
     }
 
+    /// Returns `true`: scripts of any package know an instance by its natural id.
+    fn keeps(&self, _: &Package, _: &Package) -> bool {
+        true
+    }
+
     async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>> {
         let mut reports = Vec::with_capacity(calls.len());
         for (at, call) in calls.iter().enumerate() {

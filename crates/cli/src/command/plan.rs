@@ -100,13 +100,22 @@ pub(crate) fn print_first_changes(plan: &PlanView) {
     if listed < lines.len() {
         say!("  … and {} more", lines.len() - listed);
     }
+    print_notes(&plan.changes);
     print_counts(plan);
 }
 
 /// Prints all changes and their counts.
 fn print_changes(plan: &PlanView) {
     print_all_changes(&plan.changes);
+    print_notes(&plan.changes);
     print_counts(plan);
+}
+
+/// Prints the parts that keep an outdated package.
+fn print_notes(changes: &Diff) {
+    for note in changes.notes() {
+        say!("  {}", styled(ODD, note));
+    }
 }
 
 fn print_counts(plan: &PlanView) {

@@ -4,6 +4,7 @@
 use insta::assert_snapshot;
 
 use crate::env::{TestEnv, until};
+use crate::small;
 
 /// Returns a project in which `h_bta` is up.
 fn up() -> TestEnv {
@@ -312,6 +313,73 @@ fn a_state_is_gone_back_from() {
     ");
 }
 
+const SCRIPTS: [(&str, &str); 4] = [("Install", "answer"), ("Start", ""), ("Stop", ""), ("Uninstall", "")];
+
+/// Returns a project in which `small` is up, and then the comment of a script has changed.
+fn repackaged(scripts: &[(&str, &str)]) -> TestEnv {
+    let env = TestEnv::small("effect: repeatable", scripts);
+    env.ok(&["up", "small"]);
+    env.clear_trace();
+    env.edit(&format!("{}/Stop.sh", small::SCRIPTS), "set -eu", "set -eu # another");
+    env
+}
+
+#[test]
+fn a_changed_package_is_reconfigured() {
+    let env = repackaged(&[&SCRIPTS[..], &[("Reconfigure", "")]].concat());
+    assert_snapshot!(env.ok(&["plan", "small"]).out(), @"
+      ~ box changed, its package has changed
+    1 to change
+    small: 1 step, up to 1 at once
+      s1 box Reconfigure
+    longest chain: s1
+    ");
+    let plan = env.json(&["plan", "small"]);
+    assert_eq!(plan["changes"]["elements"][0]["kind"], "reconfigured");
+    assert_eq!(plan["changes"]["elements"][0]["repackaged"], true);
+    env.ok(&["up", "small"]);
+    assert_eq!(env.trace(), ["Reconfigure"]);
+    assert_snapshot!(env.ok(&["plan", "small"]).out(), @"small: nothing to do");
+}
+
+#[test]
+fn a_changed_package_without_reconfigure_is_used_from_then_on() {
+    let env = repackaged(&SCRIPTS);
+    env.edit(&format!("{}/Uninstall.sh", small::SCRIPTS), "name=${0##*/}", "name=Another");
+    assert_snapshot!(env.ok(&["plan", "small"]).out(), @"
+    small: nothing to call
+      ~ box changed, its package has changed
+    1 to change
+    ");
+    let plan = env.json(&["plan", "small"]);
+    assert_eq!(plan["changes"]["elements"][0]["kind"], "repackaged");
+    assert_eq!(plan["steps"][0]["action"], "(new package)");
+    env.ok(&["up", "small"]);
+    assert_eq!(env.trace(), [""; 0]);
+    assert_snapshot!(env.ok(&["plan", "small"]).out(), @"small: nothing to do");
+    env.ok(&["down", "small"]);
+    assert_eq!(env.trace(), ["Stop", "Another"]);
+}
+
+/// No driver keeps the instances of another driver.
+#[test]
+fn a_package_for_another_driver_is_used_after_a_replacement() {
+    let env = repackaged(&SCRIPTS);
+    env.edit(small::RESOURCE, "  script:", "  noop:");
+    env.edit(small::RESOURCE, "effect: repeatable", "effect: once");
+    assert_snapshot!(env.ok(&["plan", "small"]).out(), @"
+    small: nothing to do
+      = box keeps its old package; `up --replace box` re-creates it with the new one
+    ");
+    assert_eq!(env.json(&["plan", "small"])["changes"]["outdated"][0], "small__box");
+    env.ok(&["up", "small"]);
+    env.ok(&["heal", "small", "box"]);
+    assert_eq!(env.trace(), ["Stop", "Start"], "its scripts are used");
+    env.ok(&["up", "small", "--replace", "box"]);
+    assert_eq!(env.trace(), ["Stop", "Start", "Stop", "Uninstall"]);
+    assert_snapshot!(env.ok(&["plan", "small"]).out(), @"small: nothing to do");
+}
+
 /// The packages of a version are dropped with the assembly. A later assembly does not need them, even if its
 /// parts have two versions.
 #[test]
@@ -323,7 +391,8 @@ fn a_new_up_needs_no_version_from_before_a_down() {
     env.ok(&["down", "h_bta"]);
     env.ok(&["up", "h_bta"]);
     env.edit(script, "set -eu", "set -eu; exit 1");
-    assert_eq!(env.run(&["up", "h_bta"]).code(), Some(1), "A stays what it was, and B__1 is lost");
+    let replace = env.run(&["up", "h_bta", "--replace", "B__1"]);
+    assert_eq!(replace.code(), Some(1), "A stays what it was, and B__1 is lost");
     env.edit(script, "set -eu; exit 1", "set -eu");
     env.ok(&["up", "h_bta"]);
     env.ok(&["down", "h_bta"]);

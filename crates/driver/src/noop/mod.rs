@@ -66,6 +66,11 @@ impl Driver for Noop {
         Some(Nature { effect, observable: true, batch: None, timeout: Duration::from_secs(60), names: false })
     }
 
+    /// Tells whether both packages publish the same outputs. Others are published only when the part is re-created.
+    fn keeps(&self, old: &Package, new: &Package) -> bool {
+        outputs(old) == outputs(new)
+    }
+
     async fn perform(&self, _: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>> {
         calls.iter().map(report).collect()
     }
@@ -103,6 +108,12 @@ fn publish(call: &Call, output: &PropertyName, input: &PropertyName) -> Result<(
     })?;
     let key = output.as_str().replace('\\', r"\\").replace('.', r"\.");
     Ok((format!("interfaces.{OUTPUTS}.signals.{key}"), value.value.clone()))
+}
+
+/// Returns the outputs that a package publishes, each with the input that provides its value.
+fn outputs(package: &Package) -> Vec<(PropertyName, PropertyName)> {
+    let publishing = publishing(package).and_then(|action| binding(package, &action));
+    publishing.map(|binding| Settings::read(binding).0.outputs).unwrap_or_default()
 }
 
 /// Returns the action that publishes the outputs.

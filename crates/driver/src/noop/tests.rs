@@ -95,6 +95,17 @@ fn outputs_are_published_where_the_part_is_made() {
 }
 
 #[test]
+fn a_package_with_other_outputs_is_not_kept() {
+    let of = |outputs: Value, effect: &str| {
+        package(&[Transition::Install], json!({"outputs": outputs, "effect": effect}))
+    };
+    let old = of(json!({"out": "in"}), "once");
+    assert!(Noop.keeps(&old, &of(json!({"out": "in"}), "repeatable")));
+    assert!(!Noop.keeps(&old, &of(json!({"out": "other"}), "once")));
+    assert!(!Noop.keeps(&old, &package(&[Transition::Install], json!({}))));
+}
+
+#[test]
 fn an_input_without_a_value_is_refused() {
     let package = package(&[Transition::Install], json!({"outputs": {"out": "in"}}));
     let failure = report(&call(package, INSTALL, &[])).unwrap_err();

@@ -135,6 +135,8 @@ impl EngineEnv {
         world.limited = !target.options.target.is_empty() || called.is_some();
         let is_heal = !target.options.heal.is_empty();
         world.packages = packages_of(&world, &target.packages)?;
+        world.ask_what_is_kept(&self.drivers);
+        target.options.kept.clone_from(&world.kept);
         world.add_secrets(&target.secrets);
         let mut enrolled = Vec::new();
         let goes = world.assembly.goal == State::Absent;

@@ -106,9 +106,10 @@ impl Engine {
             longest: LONGEST,
             stop: stop.clone(),
         };
-        // A check whose driver panics could not run, so it says nothing about the element.
         let answers = caught(driver.observe(&context, std::slice::from_ref(call))).await;
-        only(answers.map_err(|panic| Failure { kind: FailureKind::Infrastructure, ..panic })?)?
+        // A check whose driver is faulty could not run, so it says nothing about the element.
+        let answer = answers.and_then(only);
+        answer.map_err(|fault| Failure { kind: FailureKind::Infrastructure, ..fault })?
     }
 }
 

@@ -152,6 +152,7 @@ impl Engine {
         world.installed = Some(draft::installed(&world.assembly, &previous.versions, &world));
         world.previous = previous.packages;
         world.packages = world.pinned();
+        world.ask_what_is_kept(&self.env.drivers);
         Ok(world)
     }
 

@@ -38,6 +38,7 @@ impl Machine {
             (Advance::State(state), _) => {
                 if *action == Action::Transition(Transition::Reconfigure) {
                     self.note_values(element, process);
+                    self.note_package(element);
                 }
                 self.reach(element, state, Some(process));
             }
@@ -221,6 +222,16 @@ impl Machine {
         self.update_element(element, |record| {
             if let Some(made) = &mut record.made {
                 made.configured_by = process;
+            }
+        });
+    }
+
+    /// Records that an element uses its desired package from now on, if its driver keeps it.
+    pub(super) fn note_package(&mut self, element: &ElementName) {
+        let Some(package) = self.world.new_package(element) else { return };
+        self.update_element(element, |record| {
+            if let Some(made) = &mut record.made {
+                made.package = package;
             }
         });
     }

@@ -8,7 +8,7 @@ use windlass_model::record::{
     StepState,
 };
 use windlass_model::work::{Direction, Relate, Work};
-use windlass_model::{Action, CallId, ElementName, ProcessId, Side, State, StepId, Timestamp};
+use windlass_model::{Action, CallId, ElementName, ProcessId, Side, State, StepId, Timestamp, Transition};
 use windlass_store::Change;
 
 use super::effects::Failed;
@@ -47,6 +47,7 @@ impl Machine {
                 }
                 self.reach(element, *to, Some(process));
             }
+            Work::Package { element } => self.note_package(element),
             Work::Relate(relate) if relate.operations.is_empty() => {
                 let Relate { direction, assembly, relationship, target, sources, side, .. } = &**relate;
                 let made = *direction == Direction::Create;
@@ -240,6 +241,10 @@ impl Machine {
     fn before_making(&mut self, element: &ElementName, action: &Action, side: Side, process: ProcessId) {
         if side == Side::Desired && matches!(action, Action::Transition(_)) {
             self.note_making(element, process);
+            // Until a Reconfigure has succeeded, the next plan must repeat it.
+            if *action != Action::Transition(Transition::Reconfigure) {
+                self.note_package(element);
+            }
         }
     }
 

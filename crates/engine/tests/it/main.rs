@@ -8,6 +8,7 @@ mod heals;
 mod intents;
 mod lost;
 mod model;
+mod packages;
 mod steps;
 mod stopping;
 mod support;

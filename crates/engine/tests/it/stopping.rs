@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
 use windlass_driver::Placement;
+use windlass_driver::testing::{Fault, Faulty};
 use windlass_engine::{DiscoveryQuery, Ended, EngineError, Request, Stop};
 use windlass_executor::{Job, Runtime as _};
-use windlass_model::record::{Assumption, CallState, Effect, Intent, ProcessStatus};
+use windlass_model::record::{Assumption, CallState, Effect, FailureKind, Intent, ProcessStatus};
 use windlass_model::{Seq, State};
 use windlass_store::{Store as _, StoreError};
 
 use crate::support::puppet::Act;
 use crate::support::runtime::TAKES;
-use crate::support::{Rig, Sketch, assembly_name, element, finder};
+use crate::support::{Rig, Sketch, assembly_name, element, finder, package_of};
 
 /// A duration that no process of these tests exceeds.
 const LONG: Duration = Duration::from_secs(3600);
@@ -205,26 +206,44 @@ async fn a_panic_is_a_failure_of_its_call() {
     assert_eq!(rig.states("t").await, "a Active, b Active");
 }
 
-/// A panic during a health check or a search says nothing about an element, and ends nothing else.
+/// A driver that panics, or gives another number of answers than one, fails its own call only.
 #[tokio::test(start_paused = true)]
-async fn a_panic_of_a_check_is_no_breach() {
-    let rig = Rig::new(Effect::Once);
-    rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
-    rig.strings.panic_when_looking("it was told to panic");
-    let (engine, _) = rig.engine();
-    let seen = engine.look(&assembly_name("t")).await.unwrap();
-    let failure = seen[0].sight.as_ref().unwrap_err();
-    assert!(failure.message.contains("it was told to panic"), "{failure:?}");
-    assert!(seen[0].is_unseen());
+async fn a_faulty_driver_ends_its_own_call_only() {
+    for fault in Fault::ALL {
+        let rig = Rig::new(Effect::Once).and(Faulty::performing(fault));
+        let sketch = Sketch::new(&["a", "b"]).of_type("a", "resource::f::1.0");
+        let mut desired = sketch.desired();
+        desired.packages.push(package_of("resource::f::1.0", "faulty", &[]));
+        let ended = rig.up(desired).await.unwrap();
+        assert_eq!(ended.process.status, ProcessStatus::Failed);
+        assert_eq!(rig.states("t").await, "a Failed, b Active", "{fault:?}");
+        let failure = rig.look("t").await.elements[&element("t__a")].failure.clone().unwrap();
+        assert_eq!(failure.kind, FailureKind::Protocol, "{failure}");
+        assert_eq!((rig.jobs.effects()[0].as_str(), rig.jobs.left()), ("true", 0));
+    }
+}
 
-    let quest = DiscoveryQuery {
-        package: Arc::new(finder("puppet")),
-        placement: Placement { location: None, manager: None },
-        properties: BTreeMap::new(),
-        store: Some(rig.store.id().clone()),
-    };
-    let failure = engine.env.discover(&quest).await.unwrap_err();
-    assert!(failure.message.contains("it was told to panic"), "{failure:?}");
+/// A faulty health check could not run, so it says nothing about an element. A faulty search ends nothing else.
+#[tokio::test(start_paused = true)]
+async fn a_faulty_check_is_no_breach() {
+    for fault in Fault::ALL {
+        let rig = Rig::new(Effect::Once).and(Faulty::looking(fault));
+        let mut desired = Sketch::new(&["a"]).of_type("a", "resource::f::1.0").desired();
+        desired.packages.push(package_of("resource::f::1.0", "faulty", &[]));
+        rig.up(desired).await.unwrap();
+        let (engine, _) = rig.engine();
+        let seen = engine.look(&assembly_name("t")).await.unwrap();
+        assert!(seen[0].is_unseen(), "{fault:?}: {:?}", seen[0]);
+
+        let quest = DiscoveryQuery {
+            package: Arc::new(finder("faulty")),
+            placement: Placement { location: None, manager: None },
+            properties: BTreeMap::new(),
+            store: Some(rig.store.id().clone()),
+        };
+        let found = engine.env.discover(&quest).await;
+        assert_eq!(found.is_err(), fault == Fault::Panics, "{found:?}");
+    }
 }
 
 /// A driver that panics while it describes an action, or while it observes a converging instance, fails that

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use windlass_model::{ElementName, State, Topology, Transition};
 
-use super::part::{ChangeKind, Part};
+use super::part::{ChangeKind, PackageChange, Part};
 use crate::rank;
 use crate::situation::{Options, Situation};
 
@@ -32,6 +32,7 @@ impl<'a> ChangeRules<'a> {
         if part.after.is_some() {
             part.end = part.end.max(self.goal());
         }
+        part.package = package_change(part, self.options);
         part.change_kind = self.change_kind(part);
         settle(part);
     }
@@ -47,7 +48,7 @@ impl<'a> ChangeRules<'a> {
             _ => {}
         }
         let other_type = part.before.is_some_and(|before| before.descriptor != after.descriptor);
-        if other_type || is_repackaged(part, self.options) || self.replace.contains(&part.name) {
+        if other_type || self.replace.contains(&part.name) {
             ChangeKind::Reinstall
         } else if part.now.state == State::Broken
             || self.heal.contains(&part.name) && start > Some(rank::INACTIVE)
@@ -55,6 +56,8 @@ impl<'a> ChangeRules<'a> {
             ChangeKind::Heal
         } else if start > Some(part.end) || part.now.may_run() && part.end <= rank::INACTIVE {
             ChangeKind::Lower
+        } else if part.package == PackageChange::Kept && can_be_reconfigured(part) {
+            ChangeKind::Reconfigure
         } else {
             ChangeKind::Keep
         }
@@ -64,15 +67,16 @@ impl<'a> ChangeRules<'a> {
 /// Updates the change of a part whose values change.
 pub(crate) fn judge(part: &mut Part<'_>) {
     if part.changes.is_empty()
-        || !matches!(part.change_kind, ChangeKind::Keep | ChangeKind::Heal | ChangeKind::Lower)
+        || !matches!(
+            part.change_kind,
+            ChangeKind::Keep | ChangeKind::Heal | ChangeKind::Lower | ChangeKind::Reconfigure
+        )
     {
         return;
     }
     let volatile = part.changes.iter().all(|change| change.volatile);
-    let reconfigures = part.declared.contains(Transition::Reconfigure);
-    let stays_active =
-        part.change_kind == ChangeKind::Keep && part.now.state == State::Active && part.end == rank::ACTIVE;
-    part.change_kind = if volatile && reconfigures && stays_active {
+    let stays = matches!(part.change_kind, ChangeKind::Keep | ChangeKind::Reconfigure);
+    part.change_kind = if volatile && stays && can_be_reconfigured(part) {
         ChangeKind::Reconfigure
     } else {
         ChangeKind::Reinstall
@@ -92,10 +96,22 @@ fn leaves_of<'a>(
     leaves.map(|leaf| &leaf.name).collect()
 }
 
-/// Tells whether a part was installed from another package than the desired one.
-pub(crate) fn is_repackaged(part: &Part<'_>, options: &Options) -> bool {
+/// Tells whether a part is Active, stays so, and declares Reconfigure.
+fn can_be_reconfigured(part: &Part<'_>) -> bool {
+    let stays_active = part.now.state == State::Active && part.end == rank::ACTIVE;
+    stays_active && part.declared.contains(Transition::Reconfigure)
+}
+
+/// Compares the package that a part was installed from with the desired one.
+fn package_change(part: &Part<'_>, options: &Options) -> PackageChange {
     let desired = part.after.and_then(|after| options.packages.get(&after.descriptor));
-    matches!((&part.now.package, desired), (Some(now), Some(desired)) if now != desired)
+    match (&part.now.package, desired) {
+        (Some(now), Some(desired)) if now != desired => {
+            let change = (now.clone(), desired.clone());
+            if options.kept.contains(&change) { PackageChange::Kept } else { PackageChange::Outdated }
+        }
+        _ => PackageChange::None,
+    }
 }
 
 /// Sets the lowest rank on a part's path.

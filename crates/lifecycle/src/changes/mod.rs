@@ -9,7 +9,7 @@ mod path;
 mod readers;
 mod scope;
 
-pub(crate) use decision::{ChangeRules, is_repackaged};
+pub(crate) use decision::ChangeRules;
 pub(crate) use later::Later;
 pub(crate) use node::{Disposition, NodePath};
 pub(crate) use part::{ChangeKind, Part};

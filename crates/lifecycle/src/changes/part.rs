@@ -34,6 +34,18 @@ pub(crate) enum ChangeKind {
     Remove,
 }
 
+/// The change of the package of a resource whose type stays the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum PackageChange {
+    /// There is none, or it is unknown.
+    #[default]
+    None,
+    /// The driver keeps the instance, which uses the new package from then on.
+    Kept,
+    /// The instance needs its old package until it is re-created.
+    Outdated,
+}
+
 /// A resource and its path: from its state down to `low`, and from there up to `end`.
 ///
 /// The names and the transitions are copies. The planner reads them often, and copies avoid a cache miss on
@@ -54,6 +66,7 @@ pub(crate) struct Part<'a> {
     pub(crate) after_at: u32,
     pub(crate) now: &'a ElementNow,
     pub(crate) change_kind: ChangeKind,
+    pub(crate) package: PackageChange,
     /// Whether a limited plan leaves the part as it is.
     pub(crate) untouched: bool,
     /// The lowest rank on its path.
@@ -85,6 +98,7 @@ impl<'a> Part<'a> {
             after_at,
             now,
             change_kind: ChangeKind::Keep,
+            package: PackageChange::None,
             untouched: false,
             low: 0,
             end: 0,
@@ -116,6 +130,26 @@ impl<'a> Part<'a> {
     /// Tells whether the plan installs the part, so that its driver publishes the outputs again.
     pub(crate) fn publishes_anew(&self) -> bool {
         !self.untouched && self.low < rank::INSTALLED
+    }
+
+    /// Tells whether the part gets its new package in a step without calls, because no other step uses it.
+    pub(crate) fn only_changes_package(&self) -> bool {
+        let stays = matches!(self.change_kind, ChangeKind::Keep | ChangeKind::Heal | ChangeKind::Lower);
+        stays && self.package == PackageChange::Kept && !self.untouched && self.low >= self.end
+    }
+
+    /// Tells whether the part uses another package after the plan.
+    pub(crate) fn is_repackaged(&self) -> bool {
+        match self.package {
+            PackageChange::None => false,
+            PackageChange::Kept => !self.untouched,
+            PackageChange::Outdated => self.publishes_anew(),
+        }
+    }
+
+    /// Tells whether the part has an outdated package, and keeps it.
+    pub(crate) fn is_outdated(&self) -> bool {
+        self.package == PackageChange::Outdated && self.is_there() && !self.is_repackaged()
     }
 
     /// Returns the step in which the part leaves a rank, or the next lower rank that its path leaves.

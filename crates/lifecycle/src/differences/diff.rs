@@ -19,12 +19,22 @@ pub struct Diff {
     pub elements: Vec<ElementChange>,
     /// The relationships that change independently of their ends.
     pub relationships: Vec<RelationshipChange>,
+    /// The resources that keep a package which differs from the desired one, because their driver can manage
+    /// them only by the package that they were installed from. They are no change.
+    pub outdated: Vec<ElementName>,
 }
 
 impl Diff {
     /// Tells whether nothing changes.
     pub fn is_empty(&self) -> bool {
         self.elements.is_empty() && self.relationships.is_empty()
+    }
+
+    /// Returns a line for each resource that keeps an outdated package, with the command that replaces it.
+    pub fn notes(&self) -> impl Iterator<Item = String> {
+        self.outdated.iter().map(ElementName::local).map(|name| {
+            format!("= {name} keeps its old package; `up --replace {name}` re-creates it with the new one")
+        })
     }
 }
 
@@ -43,7 +53,7 @@ pub struct ElementChange {
     pub replaces: Option<Box<DescriptorName>>,
     /// Its desired descriptor; `None` if it is removed.
     pub descriptor: Option<DescriptorName>,
-    /// Whether the content of its package has changed.
+    /// Whether the content of its package has changed, and it uses the new one afterwards.
     pub repackaged: bool,
     /// The properties that change.
     pub properties: Vec<PropertyChange>,
@@ -62,6 +72,8 @@ pub enum ElementChangeKind {
     Removed,
     /// It gets new values while it is Active.
     Reconfigured,
+    /// It uses the new content of its package from then on. Nothing is called.
+    Repackaged,
     /// It is uninstalled and installed again.
     Reinstalled,
     /// It is Broken or to be healed, and is stopped and started.
@@ -142,6 +154,9 @@ impl fmt::Display for Diff {
         for change in &self.relationships {
             writeln!(f, "{change}")?;
         }
+        for note in self.notes() {
+            writeln!(f, "{note}")?;
+        }
         Ok(())
     }
 }
@@ -201,9 +216,10 @@ impl ElementChange {
             ElementChangeKind::Reinstalled | ElementChangeKind::Repaired => Effect::Replaced,
             // No transition leads back there: the part is uninstalled and installed again.
             ElementChangeKind::Lowered if self.to.rank() <= Some(rank::INSTALLED) => Effect::Replaced,
-            ElementChangeKind::Reconfigured | ElementChangeKind::Raised | ElementChangeKind::Lowered => {
-                Effect::Changed
-            }
+            ElementChangeKind::Reconfigured
+            | ElementChangeKind::Repackaged
+            | ElementChangeKind::Raised
+            | ElementChangeKind::Lowered => Effect::Changed,
             ElementChangeKind::Healed => Effect::Restarted,
         }
     }

@@ -73,7 +73,7 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
         changes.retain(|change| ties.contains(&(&change.assembly, &change.relationship)));
         undone.relationships = unrelated;
     }
-    let diff = summary::diff(parts, options, changes);
+    let diff = summary::diff(parts, changes);
     Ok(Planned { plan: phases::build(graph).map_err(OrderError)?, diff, undone })
 }
 
@@ -89,7 +89,7 @@ fn decided<'a>(situation: &Situation<'a>, options: &Options) -> Parts<'a> {
 fn left_undone(situation: &Situation<'_>, options: &Options, scope: &Scope) -> Diff {
     let mut parts = decided(situation, options);
     follow_values(&mut parts, situation);
-    let mut undone = summary::diff(parts, options, Vec::new());
+    let mut undone = summary::diff(parts, Vec::new());
     undone.elements.retain(|change| !scope.is_acting(&change.element));
     undone
 }

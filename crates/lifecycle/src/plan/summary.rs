@@ -2,21 +2,23 @@
 
 use windlass_model::State;
 
-use crate::changes::{ChangeKind, Part, Parts, is_repackaged};
+use crate::changes::{ChangeKind, Part, Parts};
 use crate::differences::{Diff, ElementChange, ElementChangeKind, RelationshipChange};
 use crate::rank;
-use crate::situation::Options;
 
 /// Returns the changes of a plan's parts and relationships.
-pub(crate) fn diff(parts: Parts<'_>, options: &Options, relationships: Vec<RelationshipChange>) -> Diff {
+pub(crate) fn diff(parts: Parts<'_>, relationships: Vec<RelationshipChange>) -> Diff {
+    let outdated = parts.list.iter().filter(|part| part.is_outdated() && !part.untouched);
+    let outdated = outdated.map(|part| part.name.clone()).collect();
     // Collecting in place reuses the memory of the parts.
-    let elements = parts.list.into_iter().filter_map(|part| change(part, options)).collect();
-    Diff { elements, relationships }
+    let elements = parts.list.into_iter().filter_map(change).collect();
+    Diff { elements, relationships, outdated }
 }
 
-fn change(part: Part<'_>, options: &Options) -> Option<ElementChange> {
+fn change(part: Part<'_>) -> Option<ElementChange> {
     let to = rank::state(part.end);
     let kind = match part.change_kind {
+        ChangeKind::Keep if part.only_changes_package() => ElementChangeKind::Repackaged,
         ChangeKind::Keep if part.untouched || part.now.state == to => return None,
         ChangeKind::Remove if part.now.state == State::Absent => return None,
         ChangeKind::Keep => ElementChangeKind::Raised,
@@ -36,7 +38,7 @@ fn change(part: Part<'_>, options: &Options) -> Option<ElementChange> {
         }
         _ => None,
     };
-    let repackaged = is_repackaged(&part, options);
+    let repackaged = part.is_repackaged();
     Some(ElementChange {
         element: part.name,
         kind,

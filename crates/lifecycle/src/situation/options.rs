@@ -15,8 +15,14 @@ pub struct Options {
     /// Whether missing parts are adopted instead of created. Adopted parts are Active, and `goal` counts as
     /// Active.
     pub adopt: bool,
-    /// The packages of the desired version. A part that was installed from another package is re-installed.
+    /// The packages of the desired version. A part that was installed from another package is never
+    /// re-installed for that reason alone: see `kept`.
     pub packages: BTreeMap<DescriptorName, PackageDigest>,
+    /// The changes of packages, from an installed to a desired one, after which drivers keep the instances.
+    ///
+    /// Such a part is reconfigured if it is Active and declares that, and uses its new package without a call
+    /// otherwise. After any other change a part stays with its old package.
+    pub kept: BTreeSet<(PackageDigest, PackageDigest)>,
     /// The elements that are re-installed even if they have not changed.
     pub replace: BTreeSet<ElementName>,
     /// The elements that count as Broken, regardless of their recorded state.
@@ -34,6 +40,7 @@ impl Default for Options {
             goal: State::Active,
             adopt: false,
             packages: BTreeMap::new(),
+            kept: BTreeSet::new(),
             replace: BTreeSet::new(),
             heal: BTreeSet::new(),
             target: BTreeSet::new(),

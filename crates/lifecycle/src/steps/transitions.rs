@@ -19,6 +19,9 @@ pub(crate) fn add(graph: &mut Graph, part: &mut Part<'_>) {
     } else if part.after.is_some() {
         ascend(graph, part);
     }
+    if part.only_changes_package() {
+        repackage(graph, part);
+    }
 }
 
 /// Returns the base number of the phases of a part's path down.
@@ -109,6 +112,15 @@ fn reconfigure(graph: &mut Graph, part: &mut Part<'_>) {
     };
     let step = graph.step(phase::AGAIN + rank::ACTIVE, work);
     part.steps.set_reconfigure(step);
+}
+
+/// Adds the step after which a part uses its new package.
+fn repackage(graph: &mut Graph, part: &Part<'_>) {
+    let (work, phase) = (Work::Package { element: part.name.clone() }, phase::AGAIN + rank::ACTIVE);
+    match part.steps.lowest() {
+        Some(above) => graph.next_step(phase, work, rank::state(part.low), above),
+        None => graph.step(phase, work),
+    };
 }
 
 /// A step of the path down.

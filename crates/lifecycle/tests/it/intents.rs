@@ -1,7 +1,5 @@
 //! Plans of upgrades, scaling, heals, goals, adoption and targets.
 
-use std::collections::BTreeMap;
-
 use insta::assert_snapshot;
 use windlass_lifecycle::{
     Current, ElementNow, LifecycleError, Options, Planned, Scale, Shown, Situation, ValueChange, Version,
@@ -14,7 +12,7 @@ use windlass_secret::{SecretRef, Sensitive};
 
 use crate::support::{USUAL, all_up, assembly, waves};
 
-fn name(name: &str) -> ElementName {
+pub(crate) fn name(name: &str) -> ElementName {
     name.parse().expect("valid")
 }
 
@@ -39,7 +37,7 @@ fn change(before: &Topology, after: &Topology, options: &Options) -> Planned {
     change_from(&all_up(before), before, after, options).expect("there is a plan")
 }
 
-fn change_from(
+pub(crate) fn change_from(
     current: &Current,
     before: &Topology,
     after: &Topology,
@@ -49,14 +47,14 @@ fn change_from(
     plan(&Situation { current, installed: version(before), desired: version(after) }, options)
 }
 
-fn show(planned: &Planned) -> String {
+pub(crate) fn show(planned: &Planned) -> String {
     format!("{}\n{}", planned.diff, waves(&planned.plan))
 }
 
 const RESOURCES: [(&str, &str); 2] =
     [("r", USUAL), ("live", "[Install, Configure, Start, Reconfigure, Stop, Uninstall]")];
 
-fn web(sections: &str) -> Topology {
+pub(crate) fn web(sections: &str) -> Topology {
     assembly(&RESOURCES, sections)
 }
 
@@ -510,19 +508,4 @@ relationships:
     ~ relationship rel re-created (a to b)
         peer: old → new
     ");
-}
-
-#[test]
-fn another_package_is_installed_anew() {
-    let topology = pair("r", "r");
-    let digest = |text: &str| windlass_model::assembly::PackageDigest(text.to_owned());
-    let mut current = all_up(&topology);
-    current.element(
-        name("t__b"),
-        ElementNow { package: Some(digest("sha256:old")), ..ElementNow::new(State::Active, true) },
-    );
-    let packages = BTreeMap::from([("resource::r::1.0".parse().unwrap(), digest("sha256:new"))]);
-    let options = Options { packages, ..Options::default() };
-    let planned = change_from(&current, &topology, &topology, &options).unwrap();
-    assert_snapshot!(planned.diff.to_string(), @"-/+ b replaced, its package has changed");
 }

@@ -3,6 +3,7 @@
 mod golden;
 mod intents;
 mod model;
+mod packages;
 mod rules;
 mod services;
 mod support;

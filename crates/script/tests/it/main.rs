@@ -4,6 +4,7 @@
 
 mod answers;
 mod check;
+mod conformance;
 mod corpus;
 mod documents;
 mod ends;

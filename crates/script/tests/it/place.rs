@@ -1,8 +1,8 @@
 //! A context over the process runtime, in a folder of its own.
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use tempfile::TempDir;
@@ -14,7 +14,7 @@ use windlass_model::Timestamp;
 /// A context that records the jobs and checkpoints of a driver.
 pub(crate) struct Place {
     folder: TempDir,
-    runtime: ProcessRuntime,
+    runtime: Arc<ProcessRuntime>,
     count: AtomicU32,
     jobs: Mutex<Vec<(String, Job)>>,
     checkpoints: Mutex<Vec<Report>>,
@@ -25,9 +25,13 @@ impl Place {
         let folder = tempfile::tempdir().unwrap();
         let options =
             ProcessOptions::new(folder.path().join("jobs"), SupervisorCommand::new(supervisor(), [""; 0]));
-        let runtime = ProcessRuntime::open_with(options).unwrap();
+        let runtime = Arc::new(ProcessRuntime::open_with(options).unwrap());
         let (jobs, checkpoints) = (Mutex::default(), Mutex::default());
         Self { folder, runtime, count: AtomicU32::new(0), jobs, checkpoints }
+    }
+
+    pub(crate) fn runtime(&self) -> Arc<ProcessRuntime> {
+        self.runtime.clone()
     }
 
     /// Returns a path in the context's folder.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 use windlass_lifecycle::{Current, Diff, ElementNow, Options, Situation, Version, plan};
-use windlass_model::assembly::ElementKind;
+use windlass_model::assembly::{ElementKind, PackageDigest};
 use windlass_model::record::{ProcessRecord, ProcessStatus, VersionRecord};
 use windlass_model::request::{RequestRecord, RequestStatus};
 use windlass_model::resolve::{Lookup, NothingYet, Output};
@@ -340,7 +340,11 @@ fn difference(before: Option<&VersionRecord>, after: &VersionRecord) -> Result<D
     }
     let situation = Situation { current: &current, installed: before.map(side), desired: Some(side(after)) };
     let (packages, goal) = (after.assembly.packages.clone(), after.assembly.goal);
-    let options = Options { packages, goal, ..Options::default() };
+    // The drivers of that time are unknown. Most keep their instances.
+    let of_descriptor = |(name, old): (_, &PackageDigest)| Some((old.clone(), packages.get(name)?.clone()));
+    let kept =
+        before.iter().flat_map(|before| before.assembly.packages.iter().filter_map(of_descriptor)).collect();
+    let options = Options { packages: packages.clone(), kept, goal, ..Options::default() };
     let planned = plan(&situation, &options).map_err(windlass_engine::EngineError::from)?;
     Ok(planned.diff)
 }

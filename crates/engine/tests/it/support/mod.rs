@@ -16,7 +16,7 @@ use windlass_executor::Runtime;
 use windlass_model::assembly::{
     Cluster, Element, ElementKind, Endpoint, Operation, OperationCall, Property, Relationship, Topology,
 };
-use windlass_model::record::{Assumption, Effect, Intent, PairRecord};
+use windlass_model::record::{Assumption, Effect, Intent, PackageFile, PairRecord};
 use windlass_model::template::End;
 use windlass_model::{
     AssemblyName, Clock, ElementName, Modifier, OperationName, Part, State, Template, Timestamp, Transition,
@@ -89,6 +89,12 @@ impl Rig {
     /// Creates a rig with a given driver, whose jobs change a world.
     pub(crate) fn in_world(driver: impl Driver + 'static, world: Arc<dyn World>) -> Self {
         Self::with(Strings::new(Effect::Once), Registry::new().with(driver), Some(world))
+    }
+
+    /// Adds a driver.
+    pub(crate) fn and(mut self, driver: impl Driver + 'static) -> Self {
+        self.drivers = self.drivers.with(driver);
+        self
     }
 
     fn with(strings: Strings, drivers: Registry, world: Option<Arc<dyn World>>) -> Self {
@@ -285,6 +291,12 @@ impl Sketch {
         self.elements.iter_mut().find(|e| e.name.local() == resource).expect("it is there")
     }
 
+    /// Sets the type of a resource.
+    pub(crate) fn of_type(mut self, resource: &str, descriptor: &str) -> Self {
+        self.resource(resource).descriptor = descriptor.parse().expect("valid");
+        self
+    }
+
     /// Adds Reconfigure to a resource.
     pub(crate) fn reconfigurable(mut self, resource: &str) -> Self {
         self.resource(resource).transitions.insert(Transition::Reconfigure);
@@ -426,6 +438,14 @@ impl Sketch {
         let last = self.relationships.last_mut().expect("there is one");
         last.properties.insert("peer".parse().expect("valid"), Property { value, ..Property::default() });
         self
+    }
+
+    /// Returns the desired assembly with another version of a file in its package.
+    pub(crate) fn repackaged(&self, content: &str) -> Desired {
+        let package = package();
+        let file = PackageFile { path: "script".to_owned(), executable: true, content: content.into() };
+        let package = Package::new(package.name().clone(), package.bindings().clone(), vec![file]);
+        Desired { packages: vec![package], ..self.desired() }
     }
 
     pub(crate) fn desired(&self) -> Desired {

@@ -55,15 +55,17 @@ struct State {
     sights: BTreeMap<String, VecDeque<Observation>>,
     calls: Vec<String>,
     told: Vec<String>,
+    packages: Vec<String>,
     at_once: usize,
     most_at_once: usize,
     observable: bool,
     names: bool,
     idle: bool,
-    /// The message of the panic of each health check and search.
+    /// The message of the panic of each health check.
     panics: Option<&'static str>,
     /// The message of the panic of each question about an action.
     panics_when_asked: Option<&'static str>,
+    keeps: bool,
 }
 
 impl Strings {
@@ -90,7 +92,7 @@ impl Strings {
         self.lock().names = true;
     }
 
-    /// Makes health checks and searches panic from now on.
+    /// Makes health checks panic from now on.
     pub(crate) fn panic_when_looking(&self, message: &'static str) {
         let mut state = self.lock();
         (state.panics, state.observable) = (Some(message), true);
@@ -109,6 +111,11 @@ impl Strings {
         }
     }
 
+    /// Makes the driver keep its instances after changes of their packages.
+    pub(crate) fn keep_packages(&self) {
+        self.lock().keeps = true;
+    }
+
     /// Makes all actions no-ops from now on.
     pub(crate) fn idle(&self) {
         self.lock().idle = true;
@@ -122,6 +129,11 @@ impl Strings {
     /// Returns the arguments of all operations so far in order, such as `b Join` with the value.
     pub(crate) fn told(&self) -> Vec<String> {
         self.lock().told.clone()
+    }
+
+    /// Returns all calls so far in order with the digests of their packages, such as `a Start by sha256:…`.
+    pub(crate) fn packages(&self) -> Vec<String> {
+        self.lock().packages.clone()
     }
 
     /// Returns the maximum number of concurrent calls so far.
@@ -156,6 +168,7 @@ impl Puppet {
             let attempt =
                 if call.attempt > 1 { format!(" (attempt {})", call.attempt) } else { String::new() };
             state.calls.push(format!("{title}{attempt}"));
+            state.packages.push(format!("{title} by {}", call.package.digest().0));
             for input in call.arguments.values() {
                 state.told.push(format!("{title} {}", text_of(&input.value)));
             }
@@ -232,6 +245,10 @@ impl Driver for Puppet {
         Some(Nature { effect: self.0.effect, observable, batch: None, timeout, names })
     }
 
+    fn keeps(&self, _: &Package, _: &Package) -> bool {
+        self.0.lock().keeps
+    }
+
     async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>> {
         let mut answers = Vec::new();
         for call in calls {
@@ -250,7 +267,6 @@ impl Driver for Puppet {
     }
 
     async fn discover(&self, _: &dyn Context, _: &Query) -> Result<Vec<Found>, Failure> {
-        self.0.looks();
         Ok(Vec::new())
     }
 }

@@ -1,0 +1,70 @@
+//! Answers to calls, and the declarations about them.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use windlass_model::instance::shape;
+use windlass_update_ops::Update;
+
+use super::{Subject, titles};
+use crate::{Call, Report};
+
+/// The package of each call has no errors, and its driver declares the action, each time in the same way.
+#[expect(clippy::unused_async, reason = "all cases have one form")]
+pub async fn checked_and_declared(subject: &Subject) {
+    let driver = &subject.driver;
+    for call in &subject.calls {
+        let title = titles(std::slice::from_ref(call));
+        let problems = driver.check(&call.package);
+        let errors: Vec<String> =
+            problems.iter().filter(|problem| problem.is_error()).map(ToString::to_string).collect();
+        assert!(errors.is_empty(), "the package of {title} has errors: {errors:?}");
+        let nature = driver.nature(&call.package, &call.action);
+        assert!(nature.is_some(), "the driver declares no call for {title}");
+        assert_eq!(nature, driver.nature(&call.package, &call.action), "the declaration of {title}");
+        assert!(nature.is_some_and(|nature| nature.timeout > Duration::ZERO), "{title} has no time");
+    }
+}
+
+/// Each call, performed or observed, has one answer.
+pub async fn one_answer_each(subject: &Subject) {
+    for call in &subject.calls {
+        let call = std::slice::from_ref(call);
+        subject.perform(call, &subject.trial()).await;
+        subject.observe(call, &subject.trial()).await;
+    }
+}
+
+/// The updates of a report, and of each checkpoint, can be applied to the instance document.
+pub async fn updates_can_be_applied(subject: &Subject) {
+    for call in &subject.calls {
+        let trial = subject.trial();
+        let answer = subject.perform_one(call, &trial).await;
+        let mut call = call.clone();
+        for (at, checkpoint) in &trial.log().checkpoints {
+            assert_eq!(*at, 0, "a checkpoint of {} belongs to another call", titles(&[call.clone()]));
+            apply(&mut call, checkpoint);
+        }
+        if let Ok(report) = answer {
+            apply(&mut call, &report);
+        }
+    }
+}
+
+/// Changes a call as the engine does after a report.
+pub(super) fn apply(call: &mut Call, report: &Report) {
+    let title = titles(std::slice::from_ref(call));
+    if let Some(natural) = &report.natural {
+        call.natural = Some(natural.clone());
+    }
+    if let Some(private) = &report.private {
+        call.private = private.clone();
+    }
+    if report.updates == Value::Null {
+        return;
+    }
+    let parsed = Update::parse(&report.updates, shape())
+        .unwrap_or_else(|error| panic!("the updates of {title} can't be read: {error:?}"));
+    let applied = parsed.update.apply(&mut call.document);
+    assert!(applied.is_ok(), "the updates of {title} can't be applied: {applied:?}");
+}

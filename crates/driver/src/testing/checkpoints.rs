@@ -1,0 +1,66 @@
+//! Intermediate results.
+
+use super::calls::apply;
+use super::trial::{Incident, not_recorded};
+use super::{Subject, titles};
+use crate::{Failure, Report, Settled};
+
+/// A call whose process died after a checkpoint resumes from it, and ends in the same way.
+pub async fn resumed_after_a_checkpoint(subject: &Subject) {
+    for call in &subject.calls {
+        let title = titles(std::slice::from_ref(call));
+        let whole = subject.trial();
+        let answer = subject.perform_one(call, &whole).await;
+        let (requested, _) = whole.ended();
+        let mut ended = call.clone();
+        let checkpoints = std::mem::take(&mut whole.log().checkpoints);
+        for (_, report) in &checkpoints {
+            apply(&mut ended, report);
+        }
+        for number in 0..checkpoints.len() {
+            let trial = subject.trial().with(Incident::DieAfterCheckpoint(number));
+            tokio::select! {
+                biased;
+                () = trial.death.notified() => {}
+                _ = subject.perform_one(call, &trial) => panic!("{title} made other checkpoints the second time"),
+            }
+            let mut resumed = call.clone();
+            for (_, report) in &trial.log().checkpoints {
+                apply(&mut resumed, report);
+            }
+            let again = subject.trial().with_records(trial.ended().1);
+            let second = subject.perform_one(&resumed, &again).await;
+            assert_eq!(end(&second), end(&answer), "the end of {title}, resumed after checkpoint {number}");
+            let (known, repeated) = (trial.ended().0, again.ended().0);
+            let new = repeated.iter().filter(|(name, _)| known.iter().all(|(other, _)| other != name));
+            for (name, _) in new {
+                let is_due = requested.iter().any(|(other, _)| other == name);
+                assert!(is_due, "{title}, resumed after checkpoint {number}, ran another job: `{name}`");
+            }
+            let natural = |report: &Result<Report, Failure>| report.as_ref().ok()?.natural.clone();
+            let (first, second) =
+                (natural(&answer).or(ended.natural.clone()), natural(&second).or(resumed.natural));
+            assert_eq!(second, first, "the natural id of {title}, resumed after checkpoint {number}");
+        }
+    }
+}
+
+/// A call whose checkpoint can't be recorded fails for that reason.
+pub async fn a_lost_checkpoint_is_passed_on(subject: &Subject) {
+    for call in &subject.calls {
+        let whole = subject.trial();
+        subject.perform_one(call, &whole).await.ok();
+        let checkpoints = whole.log().checkpoints.len();
+        for number in 0..checkpoints {
+            let trial = subject.trial().with(Incident::LoseCheckpoint(number));
+            let answer = subject.perform_one(call, &trial).await;
+            let title = titles(std::slice::from_ref(call));
+            assert_eq!(answer.err(), Some(not_recorded()), "checkpoint {number} of {title} was not recorded");
+        }
+    }
+}
+
+/// Returns how a call has ended, without the details that its document decides.
+fn end(answer: &Result<Report, Failure>) -> Result<Settled, &Failure> {
+    answer.as_ref().map(|report| report.settled)
+}

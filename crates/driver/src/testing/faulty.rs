@@ -1,0 +1,94 @@
+//! A driver that violates the contract.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use windlass_executor::Job;
+use windlass_model::Action;
+use windlass_model::name::DriverKind;
+use windlass_model::record::Effect;
+use windlass_source::Diagnostic;
+
+use crate::{Call, Context, Driver, Failure, Found, Nature, Observation, Observed, Package, Query, Report};
+
+/// A fault of a driver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// It panics.
+    Panics,
+    /// It gives no answer to its call.
+    NoAnswer,
+    /// It gives two answers to its call.
+    TwoAnswers,
+}
+
+impl Fault {
+    /// All faults.
+    pub const ALL: [Self; 3] = [Self::Panics, Self::NoAnswer, Self::TwoAnswers];
+}
+
+/// A driver of kind `faulty` that shows a fault, either when it performs a call or when it looks: in observations
+/// and searches. It runs a job for each call. All actions have the effect `once` and are observable.
+#[derive(Debug, Clone, Copy)]
+pub struct Faulty {
+    performing: Option<Fault>,
+    looking: Option<Fault>,
+}
+
+impl Faulty {
+    /// Creates a driver that shows the fault after the job of each call.
+    pub fn performing(fault: Fault) -> Self {
+        Self { performing: Some(fault), looking: None }
+    }
+
+    /// Creates a driver that shows the fault in observations and searches.
+    pub fn looking(fault: Fault) -> Self {
+        Self { performing: None, looking: Some(fault) }
+    }
+}
+
+/// Returns the answers to one call.
+fn answers<T: Clone>(fault: Option<Fault>, answer: T) -> Vec<T> {
+    match fault {
+        None => vec![answer],
+        Some(Fault::Panics) => panic!("this driver is faulty"),
+        Some(Fault::NoAnswer) => Vec::new(),
+        Some(Fault::TwoAnswers) => vec![answer.clone(), answer],
+    }
+}
+
+#[async_trait]
+impl Driver for Faulty {
+    fn kind(&self) -> DriverKind {
+        "faulty".parse().expect("a driver's kind is a word")
+    }
+
+    fn family(&self) -> &'static str {
+        "faulty"
+    }
+
+    fn check(&self, _: &Package) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
+    fn nature(&self, _: &Package, _: &Action) -> Option<Nature> {
+        let timeout = Duration::from_secs(60);
+        Some(Nature { effect: Effect::Once, observable: true, batch: None, timeout, names: false })
+    }
+
+    async fn perform(&self, context: &dyn Context, _: &[Call]) -> Vec<Result<Report, Failure>> {
+        let ran = context.job("run", Job::command("true")).await;
+        answers(self.performing, ran.map(|_| Report::settled()).map_err(Failure::from))
+    }
+
+    async fn observe(&self, _: &dyn Context, _: &[Call]) -> Vec<Result<Observed, Failure>> {
+        let reached = Observed { observation: Observation::Reached, report: Report::settled() };
+        answers(self.looking, Ok(reached))
+    }
+
+    async fn discover(&self, _: &dyn Context, _: &Query) -> Result<Vec<Found>, Failure> {
+        let found = Found { natural: "one".to_owned(), properties: [].into() };
+        Ok(answers(self.looking, found))
+    }
+}

@@ -1,0 +1,117 @@
+//! Secret values.
+
+use serde_json::json;
+use windlass_executor::Job;
+use windlass_model::instance::{InstanceView, LogEntry};
+use windlass_model::resolve::Resolved;
+
+use super::calls::apply;
+use super::{Subject, titles};
+use crate::masking::texts;
+use crate::{Call, Failure, Report};
+
+/// Shorter texts are not masked, as everywhere in windlass.
+const SHORTEST: usize = 4;
+
+/// The value of the secret property that each call gets in addition to its own.
+const SECRET: &str = "conf0rmance-s3cret";
+
+/// No secret of a call is in its jobs, except in their input: stdin and files.
+pub async fn not_in_jobs(subject: &Subject) {
+    for call in calls(subject) {
+        let trial = subject.trial();
+        subject.perform_one(&call, &trial).await.ok();
+        let observing = subject.trial();
+        subject.observe(std::slice::from_ref(&call), &observing).await;
+        for (name, job) in trial.ended().0.iter().chain(&observing.ended().0) {
+            let record = public_parts(job);
+            assert_clean(&record, &call.secrets(), &format!("the job `{name}` of {}", title(&call)));
+        }
+    }
+}
+
+/// No secret of a call, and none that it publishes, is in a log entry or a failure.
+pub async fn not_in_reports(subject: &Subject) {
+    for call in calls(subject) {
+        let trial = subject.trial();
+        let answer = subject.perform_one(&call, &trial).await;
+        let secrets = [call.secrets(), trial.log().hidden.clone()].concat();
+        let place = format!("the answer of {}", title(&call));
+        match &answer {
+            Ok(report) => assert_clean(&logged(&report.log), &secrets, &place),
+            Err(failure) => assert_clean(&failed(failure), &secrets, &place),
+        }
+        for (_, checkpoint) in &trial.log().checkpoints {
+            assert_clean(&logged(&checkpoint.log), &secrets, &format!("a checkpoint of {}", title(&call)));
+        }
+        let observing = subject.trial();
+        for seen in subject.observe(std::slice::from_ref(&call), &observing).await {
+            let secrets = [call.secrets(), observing.log().hidden.clone()].concat();
+            let text = seen.map_or_else(
+                |failure| failed(&failure),
+                |seen| format!("{} {:?}", logged(&seen.report.log), seen.observation),
+            );
+            assert_clean(&text, &secrets, &format!("the observation of {}", title(&call)));
+        }
+    }
+}
+
+/// A value that a call publishes as a sensitive property was hidden before: [`hide`](crate::Context::hide).
+pub async fn published_ones_are_hidden(subject: &Subject) {
+    for call in &subject.calls {
+        let trial = subject.trial();
+        let answer = subject.perform_one(call, &trial).await;
+        let log = trial.log();
+        for ((_, checkpoint), hidden) in log.checkpoints.iter().zip(&log.hidden_before) {
+            assert_hidden(call, checkpoint, &log.hidden[..*hidden]);
+        }
+        if let Ok(report) = &answer {
+            assert_hidden(call, report, &log.hidden);
+        }
+    }
+}
+
+/// Returns the calls of the subject, each with one more secret.
+fn calls(subject: &Subject) -> impl Iterator<Item = Call> {
+    let secret = Resolved { value: json!(SECRET), sensitive: true };
+    subject.calls.iter().map(move |call| {
+        let mut call = call.clone();
+        call.properties.insert("conformance-secret".parse().expect("a name"), secret.clone());
+        call
+    })
+}
+
+fn assert_hidden(call: &Call, report: &Report, hidden: &[String]) {
+    let mut after = call.clone();
+    apply(&mut after, report);
+    for property in &call.sensitive {
+        let published = InstanceView::new(&after.document).output(property.as_str()).map(texts);
+        for text in published.into_iter().flatten().filter(|text| text.len() >= SHORTEST) {
+            let known = hidden.contains(&text) || call.secrets().contains(&text);
+            assert!(known, "{} publishes the sensitive property `{property}` without hiding it", title(call));
+        }
+    }
+}
+
+/// Returns everything of a job that people and other programs can see.
+fn public_parts(job: &Job) -> String {
+    // The record of a job has each input as its length.
+    serde_json::to_string(job).expect("a job can be written as a record")
+}
+
+fn logged(log: &[LogEntry]) -> String {
+    log.iter().map(|entry| entry.message.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+fn failed(failure: &Failure) -> String {
+    format!("{}\n{}", failure.message, failure.detail.as_deref().unwrap_or_default())
+}
+
+fn assert_clean(text: &str, secrets: &[String], place: &str) {
+    let found = secrets.iter().any(|secret| secret.len() >= SHORTEST && text.contains(secret.as_str()));
+    assert!(!found, "a secret is in {place}: {text}");
+}
+
+fn title(call: &Call) -> String {
+    titles(std::slice::from_ref(call))
+}

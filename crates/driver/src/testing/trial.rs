@@ -1,0 +1,194 @@
+//! The context of a trial: runs the jobs of a driver, keeps their outcomes, and can let one fail.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::Notify;
+use windlass_executor::{Job, JobId, Outcome, Runtime};
+use windlass_model::Timestamp;
+
+use crate::{Context, Failure, FailureKind, JobFailure, Report};
+
+/// An event that a trial causes. Jobs and checkpoints are counted from 0; recorded jobs don't count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Incident {
+    /// The result of a job is unknown.
+    LoseJob(usize),
+    /// A job can't be run.
+    RefuseJob(usize),
+    /// The user requests a stop while a job runs.
+    CancelIn(usize),
+    /// A checkpoint can't be recorded.
+    LoseCheckpoint(usize),
+    /// The process dies after a checkpoint was recorded.
+    DieAfterCheckpoint(usize),
+}
+
+/// A [`Context`] for one trial.
+pub(super) struct Trial<'s> {
+    runtime: Option<&'s dyn Runtime>,
+    incident: Option<Incident>,
+    now: Timestamp,
+    log: Mutex<Log>,
+    /// Notified when the process of the trial dies.
+    pub(super) death: Notify,
+}
+
+/// The requests of a driver during a trial.
+#[derive(Default)]
+pub(super) struct Log {
+    /// All requested jobs in order, with their names.
+    pub(super) jobs: Vec<(String, Job)>,
+    /// The outcomes of ended jobs, by name.
+    pub(super) records: BTreeMap<String, Outcome>,
+    /// All checkpoints in order, with the position of their call.
+    pub(super) checkpoints: Vec<(usize, Report)>,
+    /// The number of hidden secrets at the time of each checkpoint.
+    pub(super) hidden_before: Vec<usize>,
+    /// The secrets that the driver hid.
+    pub(super) hidden: Vec<String>,
+    /// The names of the jobs that were requested after the stop.
+    pub(super) late: Vec<String>,
+    cancelled: bool,
+    /// The number of jobs that had no record.
+    new_jobs: usize,
+}
+
+impl<'s> Trial<'s> {
+    pub(super) fn new(runtime: Option<&'s dyn Runtime>) -> Self {
+        // Repeated calls come later. An answer that depends on the time would differ.
+        static TRIALS: AtomicU64 = AtomicU64::new(1);
+        let hours = i64::try_from(TRIALS.fetch_add(1, Ordering::Relaxed)).unwrap_or_default();
+        let now = Timestamp::from_millis(1_700_000_000_000 + hours * 3_600_000);
+        Self { runtime, incident: None, now, log: Mutex::default(), death: Notify::new() }
+    }
+
+    /// Sets the event that the trial causes.
+    pub(super) fn with(mut self, incident: Incident) -> Self {
+        self.incident = Some(incident);
+        self
+    }
+
+    /// Sets the records of jobs that have ended in an earlier process.
+    pub(super) fn with_records(self, records: BTreeMap<String, Outcome>) -> Self {
+        self.log().records = records;
+        self
+    }
+
+    pub(super) fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the requested jobs, and the outcomes of those that have ended.
+    pub(super) fn ended(&self) -> (Vec<(String, Job)>, BTreeMap<String, Outcome>) {
+        let log = self.log();
+        (log.jobs.clone(), log.records.clone())
+    }
+
+    /// Records a request. Returns the recorded outcome, or the number of the new job.
+    fn request(&self, name: &str, job: &Job) -> Result<Outcome, usize> {
+        let mut log = self.log();
+        assert!(log.jobs.iter().all(|(other, _)| other != name), "the job `{name}` is requested twice");
+        log.jobs.push((name.to_owned(), job.clone()));
+        if log.cancelled {
+            log.late.push(name.to_owned());
+        }
+        if let Some(outcome) = log.records.get(name) {
+            return Ok(outcome.clone());
+        }
+        log.new_jobs += 1;
+        Err(log.new_jobs - 1)
+    }
+
+    async fn run(&self, name: &str, job: &Job, cancel: bool) -> Outcome {
+        let runtime = self.runtime.expect("a subject whose driver requests jobs has a runtime");
+        let id = job_id(name);
+        runtime.submit(&id, job).await.expect("the runtime takes the job");
+        if cancel {
+            self.log().cancelled = true;
+            runtime.cancel(&id, Duration::ZERO).await.expect("the job can be cancelled");
+        }
+        let outcome = runtime.wait(&id).await.expect("the job ends");
+        runtime.remove(&id).await.expect("an ended job can be removed");
+        outcome
+    }
+}
+
+/// Returns an id that no other job of this process has.
+fn job_id(name: &str) -> JobId {
+    static JOBS: AtomicU64 = AtomicU64::new(0);
+    let number = JOBS.fetch_add(1, Ordering::Relaxed);
+    let id = format!("trial-{}-{number}-{name}", std::process::id());
+    id.parse().unwrap_or_else(|error| panic!("the job name `{name}` makes no job id: {error}"))
+}
+
+/// The failure of a lost job.
+pub(super) fn lost() -> Failure {
+    Failure::new(FailureKind::Lost, "the trial lost this job")
+}
+
+/// The failure of a job that could not be run.
+pub(super) fn not_run() -> Failure {
+    Failure::new(FailureKind::Infrastructure, "the trial did not run this job")
+}
+
+/// The failure of a checkpoint that could not be recorded.
+pub(super) fn not_recorded() -> Failure {
+    Failure::new(FailureKind::Infrastructure, "the trial did not record this checkpoint")
+}
+
+#[async_trait]
+impl Context for Trial<'_> {
+    async fn job(&self, name: &str, job: Job) -> Result<Outcome, JobFailure> {
+        let number = match self.request(name, &job) {
+            Ok(recorded) => return Ok(recorded),
+            Err(number) => number,
+        };
+        if self.cancelled() || self.incident == Some(Incident::LoseJob(number)) {
+            return Err(JobFailure::Lost(lost()));
+        }
+        if self.incident == Some(Incident::RefuseJob(number)) {
+            return Err(JobFailure::NotRun(not_run()));
+        }
+        let cancel = self.incident == Some(Incident::CancelIn(number));
+        let outcome = self.run(name, &job, cancel).await;
+        if cancel {
+            return Err(JobFailure::Lost(lost()));
+        }
+        self.log().records.insert(name.to_owned(), outcome.clone());
+        Ok(outcome)
+    }
+
+    async fn checkpoint(&self, call: usize, report: Report) -> Result<(), Failure> {
+        let number = {
+            let mut log = self.log();
+            let hidden = log.hidden.len();
+            log.hidden_before.push(hidden);
+            log.checkpoints.push((call, report));
+            log.checkpoints.len() - 1
+        };
+        if self.incident == Some(Incident::LoseCheckpoint(number)) {
+            return Err(not_recorded());
+        }
+        if self.incident == Some(Incident::DieAfterCheckpoint(number)) {
+            self.death.notify_one();
+            std::future::pending::<()>().await;
+        }
+        Ok(())
+    }
+
+    fn hide(&self, secrets: &[String]) {
+        self.log().hidden.extend_from_slice(secrets);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.log().cancelled
+    }
+
+    fn now(&self) -> Timestamp {
+        self.now
+    }
+}
