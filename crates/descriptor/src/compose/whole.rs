@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use windlass_model::assembly::{Element, ElementKind, Origin};
+use windlass_model::resolve::MAX_VALUE;
 use windlass_model::{ElementName, Part, PropertyName, Template};
 use windlass_source::{Diagnostic, Diagnostics, Place, Severity, Source, Span};
 
@@ -11,10 +12,6 @@ use super::composer::Composer;
 use crate::codes;
 use crate::cycle::{self, Graph};
 use crate::suggest::{did_you_mean, quoted};
-
-/// Maximum bytes of a value with all references replaced: properties that double each other grow
-/// exponentially.
-const MAX_VALUE: u64 = 4 << 20;
 
 /// Maximum bytes that the replaced references of all values add together.
 const MAX_VALUES: u64 = 64 << 20;
@@ -229,7 +226,7 @@ impl Flow {
                 }
                 let lengths_read = reads.iter().map(|(read, ())| lengths[*read]);
                 let length = lengths_read.fold(self.own[property], u64::saturating_add);
-                if length > MAX_VALUE {
+                if length > MAX_VALUE as u64 {
                     return Some(TooLong::Value(property));
                 }
                 read_in = read_in.saturating_add(length - self.own[property]);
