@@ -8,7 +8,7 @@ use windlass_model::state::WordError;
 use windlass_model::template::End;
 use windlass_model::version::VersionError;
 use windlass_model::{DescriptorName, Modifier, State};
-use windlass_source::{Diagnostic, Mapping, Node, Severity, suggest};
+use windlass_source::{Diagnostic, Mapping, Node, Severity, listed, suggest};
 
 use crate::codes;
 use crate::document::{
@@ -20,7 +20,7 @@ use crate::metric::{Owner, read_metrics, read_policies};
 use crate::property::{Dots, read_properties};
 use crate::property_types::read_data_types;
 use crate::reader::{Body, Reader, Spanned, dotted, get, names, section};
-use crate::suggest::{did_you_mean, quoted};
+use crate::suggest::did_you_mean;
 use crate::surroundings::PLACEHOLDER;
 use crate::template::Value;
 
@@ -189,7 +189,7 @@ fn placeholder(reader: &mut Reader<'_>, text: &Spanned<String>) -> Placeholder {
             format!("`{}` names nothing that the project contains", text.value),
         )
         .at(reader.place(text.span))
-        .help(format!("the project contains {}", quoted(&names)));
+        .help(format!("the project contains {}", listed(&names)));
         let near = suggest(inner(&text.value), names.iter().map(|name| inner(name)));
         let near = near.and_then(|near| names.iter().find(|name| inner(name) == near));
         reader.diagnostics.push(match near {

@@ -59,7 +59,7 @@
 //! | data, typed documents | [`Node::to_value`], [`Node::parse`], [`Reading`] |
 //! | data with infinities and bytes, as spiff has it | [`SpiffScalar`] |
 //! | find the place of an error from outside | [`Node::locate`] (a JSON pointer), [`Node::inside`] (within a text) |
-//! | report | [`Diagnostic`], [`codes!`], [`suggest()`] |
+//! | report | [`Diagnostic`], [`codes!`], [`suggest()`], [`listed`] |
 //! | fix | [`Fix`], [`apply_fixes`] |
 //! | write YAML for any reader, with comments | [`emit()`], [`Tree`] |
 //!
@@ -110,5 +110,5 @@ pub use reading::Reading;
 pub use scalar::{Scalar, Style};
 pub use severity::Severity;
 pub use spiff::SpiffScalar;
-pub use suggest::{nearest, suggest, suggest_unique, suggest_within};
+pub use suggest::{listed, nearest, suggest, suggest_unique, suggest_within};
 pub use text::{Place, Position, Source, Span};
