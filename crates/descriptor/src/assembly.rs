@@ -8,7 +8,7 @@ use windlass_model::state::WordError;
 use windlass_model::template::End;
 use windlass_model::version::VersionError;
 use windlass_model::{DescriptorName, Modifier, State};
-use windlass_source::{Diagnostic, Mapping, Node, Severity, suggest};
+use windlass_source::{Diagnostic, Mapping, Node, Severity, listed, suggest};
 
 use crate::codes;
 use crate::document::{
@@ -20,7 +20,7 @@ use crate::metric::{Owner, read_metrics, read_policies};
 use crate::property::{Dots, read_properties};
 use crate::property_types::read_data_types;
 use crate::reader::{Body, Reader, Spanned, dotted, get, names, section};
-use crate::suggest::{did_you_mean, quoted};
+use crate::suggest::did_you_mean;
 use crate::surroundings::PLACEHOLDER;
 use crate::template::Value;
 
@@ -29,7 +29,7 @@ pub(crate) fn read(
     root: &Mapping,
     name: Option<Spanned<DescriptorName>>,
 ) -> AssemblyDescriptor {
-    reader.unknown_keys(root, &keys::ASSEMBLY, "an assembly descriptor");
+    reader.unknown_keys(root, keys::ASSEMBLY.names, "an assembly descriptor");
     if let Some(entry) = root.entry("private-properties") {
         let message = "an assembly has no private properties; they are ignored";
         let diagnostic = Diagnostic::warning(codes::MISPLACED_KEY, message)
@@ -63,7 +63,7 @@ pub(crate) fn read(
 fn promotion(reader: &mut Reader<'_>, body: &Body<'_>) -> Promotion {
     let mapping = reader.mapping(body.node, &format!("the operation `{}`", body.name));
     let node = mapping.and_then(|mapping| {
-        reader.unknown_keys(mapping, &keys::PROMOTION, "a promoted operation");
+        reader.unknown_keys(mapping, keys::PROMOTION.names, "a promoted operation");
         mapping.get("source-operation")
     });
     let source = node.and_then(|node| {
@@ -86,7 +86,7 @@ fn component(reader: &mut Reader<'_>, body: &Body<'_>) -> Component {
     let what = format!("the component `{}`", body.name);
     let mapping = reader.mapping(body.node, &what);
     if let Some(mapping) = mapping {
-        reader.entry_keys(mapping, &keys::COMPONENT, "a component", &what);
+        reader.entry_keys(mapping, keys::COMPONENT.names, "a component", &what);
     }
     let field = |key: &str| mapping.and_then(|mapping| mapping.get(key));
     let kind = component_type(reader, field("type"), body, &what);
@@ -189,7 +189,7 @@ fn placeholder(reader: &mut Reader<'_>, text: &Spanned<String>) -> Placeholder {
             format!("`{}` names nothing that the project contains", text.value),
         )
         .at(reader.place(text.span))
-        .help(format!("the project contains {}", quoted(&names)));
+        .help(format!("the project contains {}", listed(&names)));
         let near = suggest(inner(&text.value), names.iter().map(|name| inner(name)));
         let near = near.and_then(|near| names.iter().find(|name| inner(name) == near));
         reader.diagnostics.push(match near {
@@ -209,7 +209,7 @@ fn inner(placeholder: &str) -> &str {
 
 fn cluster(reader: &mut Reader<'_>, node: &Node) -> Option<ClusterDecl> {
     let mapping = reader.mapping(node, "`cluster`")?;
-    reader.unknown_keys(mapping, &keys::CLUSTER, "a cluster");
+    reader.unknown_keys(mapping, keys::CLUSTER.names, "a cluster");
     let mut value = |key: &str| {
         let node = get(mapping, key).filter(|node| !node.is_null())?;
         Some(Value::read(reader.source, node, reader.diagnostics))
@@ -227,7 +227,7 @@ fn reference(reader: &mut Reader<'_>, body: &Body<'_>) -> ReferenceDecl {
     let what = format!("the reference `{}`", body.name);
     let mapping = reader.mapping(body.node, &what);
     if let Some(mapping) = mapping {
-        reader.entry_keys(mapping, &keys::REFERENCE, "a reference", &what);
+        reader.entry_keys(mapping, keys::REFERENCE.names, "a reference", &what);
     }
     let field = |key: &str| mapping.and_then(|mapping| mapping.get(key));
     if field("type").is_none_or(Node::is_null) {
@@ -278,7 +278,7 @@ fn relationship(reader: &mut Reader<'_>, body: &Body<'_>) -> RelationshipDecl {
     let what = format!("the relationship `{}`", body.name);
     let mapping = reader.mapping(body.node, &what);
     if let Some(mapping) = mapping {
-        reader.entry_keys(mapping, &keys::RELATIONSHIP, "a relationship", &what);
+        reader.entry_keys(mapping, keys::RELATIONSHIP.names, "a relationship", &what);
     }
     if body.node.is_null() {
         reader.error(codes::EMPTY_ENTRY, body.name_span, format!("{what} is empty"));
@@ -289,7 +289,7 @@ fn relationship(reader: &mut Reader<'_>, body: &Body<'_>) -> RelationshipDecl {
     let ends = Ends::new(&sources, &targets);
     let lifecycle = field("lifecycle").and_then(|node| reader.mapping(node, "`lifecycle`"));
     if let Some(lifecycle) = lifecycle {
-        reader.wrong_keys(lifecycle, &keys::RELATIONSHIP_LIFECYCLE, "the lifecycle of a relationship");
+        reader.wrong_keys(lifecycle, keys::RELATIONSHIP_LIFECYCLE.names, "the lifecycle of a relationship");
     }
     let calls = |key: &str| lifecycle.and_then(|lifecycle| lifecycle.get(key));
     RelationshipDecl {

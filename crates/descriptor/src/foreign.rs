@@ -69,7 +69,7 @@ fn names_itself(root: &Mapping) -> bool {
 /// Tells whether a key belongs to the language and is rare elsewhere; a near miss counts.
 fn is_own(key: &str) -> bool {
     let own = || {
-        let known = keys::ASSEMBLY.iter().chain(&keys::RESOURCE);
+        let known = keys::ASSEMBLY.names.iter().chain(keys::RESOURCE.names);
         known.copied().filter(|known| !COMMON.contains(known))
     };
     own().any(|known| known == canonical(key)) || (key.len() > 4 && suggest(key, own()).is_some())

@@ -20,7 +20,7 @@
 //! | [`compose`](mod@compose) | one flat, bound topology |
 //! | [`emit`](mod@emit) | descriptors as text in one canonical form |
 //! | [`resolve`](mod@resolve) | a descriptor with all known values filled in |
-//! | `schema` | JSON Schemas, with the feature of that name |
+//! | `schema` | JSON Schemas |
 //! | [`codes`] | the codes of all messages |
 
 mod assembly;
@@ -41,7 +41,6 @@ mod read;
 mod reader;
 pub mod resolve;
 pub mod resource;
-#[cfg(feature = "schema")]
 pub mod schema;
 mod scope;
 mod suggest;

@@ -146,7 +146,7 @@ fn read_property(reader: &mut Reader<'_>, entry: &Entry) -> PropertyDecl {
 }
 
 fn read_body(reader: &mut Reader<'_>, body: &Mapping, decl: &mut PropertyDecl) {
-    reader.unknown_keys(body, &keys::PROPERTY, "a property");
+    reader.unknown_keys(body, keys::PROPERTY.names, "a property");
     let read_only_type = read_type(reader, body, decl);
     decl.entry_schema = get(body, "entry-schema").and_then(|node| entry_schema(reader, node)).map(Box::new);
     decl.description = get(body, "description").and_then(|n| n.as_str()).map(Box::from);

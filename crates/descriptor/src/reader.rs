@@ -9,12 +9,12 @@ use windlass_model::name::NameError;
 use windlass_model::version::VersionError;
 use windlass_model::{ComponentName, Origin};
 use windlass_source::{
-    Code, Diagnostic, Diagnostics, Entry, Fix, Key, Mapping, Node, Place, Severity, Source, Span, suggest,
-    suggest_within,
+    Code, Diagnostic, Diagnostics, Entry, Fix, Key, Mapping, Node, Place, Severity, Source, Span, listed,
+    suggest, suggest_within,
 };
 
 use crate::codes;
-use crate::suggest::{did_you_mean, quoted};
+use crate::suggest::did_you_mean;
 use crate::surroundings::Surroundings;
 
 /// A value with its span.
@@ -288,7 +288,7 @@ impl Reader<'_> {
             match home(word) {
                 _ if diagnostic.help.is_some() => diagnostic,
                 Some(home) => diagnostic.help(format!("it belongs {home}")),
-                None if severity == Severity::Error => diagnostic.help(format!("it has {}", quoted(known))),
+                None if severity == Severity::Error => diagnostic.help(format!("it has {}", listed(known))),
                 None => diagnostic,
             }
         });

@@ -88,7 +88,7 @@ pub(crate) fn read(
     root: &Mapping,
     name: Option<Spanned<DescriptorName>>,
 ) -> ResourceDescriptor {
-    reader.unknown_keys(root, &keys::RESOURCE, "a resource descriptor");
+    reader.unknown_keys(root, keys::RESOURCE.names, "a resource descriptor");
     let properties = read_properties(reader, get(root, "properties"), Dots::Tolerated);
     let private_properties = read_properties(reader, get(root, "private-properties"), Dots::Tolerated);
     let queries = get(root, "queries").and_then(|node| reader.mapping(node, "`queries`"));
@@ -131,7 +131,7 @@ fn transitions(reader: &mut Reader<'_>, node: Option<&Node>) -> IndexMap<Transit
         reader.wrong_sort(node, "`lifecycle`", "a list or a mapping");
     } else if let Some(mapping) = reader.mapping(node, "`lifecycle`") {
         for entry in mapping.entries() {
-            let decl = action(reader, entry, &["drivers", "properties", "description"], "a transition");
+            let decl = action(reader, entry, keys::TRANSITION.names, "a transition");
             add_transition(reader, &mut found, entry.key.text(), decl);
         }
     }
@@ -177,8 +177,7 @@ where
     let mapping = node.and_then(|node| reader.mapping(node, &format!("`{section}`")));
     let mut found = IndexMap::new();
     for entry in mapping.map(Mapping::entries).unwrap_or_default() {
-        let known = ["drivers", "properties", "description", "available-state"];
-        let decl = action(reader, entry, &known, OPERATION);
+        let decl = action(reader, entry, keys::OPERATION.names, OPERATION);
         if let Some(name) = reader.key::<N>(&entry.key, codes::NAME) {
             found.insert(name.value, decl);
         }
@@ -213,7 +212,7 @@ fn drivers(reader: &mut Reader<'_>, node: &Node) -> Vec<DriverDecl> {
         let body = reader.mapping(&entry.value, "a driver");
         let field = |key: &str| body.and_then(|body| get(body, key));
         if let Some(body) = body {
-            reader.unknown_keys(body, &["selector", "properties", "infrastructure-type"], "a driver");
+            reader.unknown_keys(body, keys::DRIVER.names, "a driver");
             old_selector(reader, body);
         }
         let selector = field("selector").and_then(|node| reader.mapping(node, "`selector`"));

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use windlass_model::name::RESERVED;
 use windlass_model::template::{End, InstanceField};
 use windlass_model::{ComponentName, PropertyName};
-use windlass_source::{Code, Diagnostic, Source};
+use windlass_source::{Code, Diagnostic, Source, listed};
 
 use crate::catalog::Catalog;
 use crate::codes;
 use crate::document::{AssemblyDescriptor, Component, Descriptor};
 use crate::property::Properties;
 use crate::resource::ResourceDescriptor;
-use crate::suggest::{did_you_mean, quoted};
+use crate::suggest::did_you_mean;
 use crate::template::Reference;
 
 /// The meaning of a reference.
@@ -214,7 +214,7 @@ pub(crate) fn unknown_component(
     let diagnostic = if parts.is_empty() {
         diagnostic.help("the assembly has no components and no references")
     } else {
-        diagnostic.help(format!("there are {}", quoted(parts)))
+        diagnostic.help(format!("there are {}", listed(parts)))
     };
     did_you_mean(diagnostic, name, names.iter().copied())
 }

@@ -1,4 +1,4 @@
-//! Suggestions in diagnostics: the nearest valid name, and lists of names.
+//! Suggestions in diagnostics: the nearest valid name.
 
 use windlass_source::{Diagnostic, Fix, Place, Span, nearest};
 
@@ -32,18 +32,4 @@ fn word_in(place: &Place, word: &str) -> Option<Span> {
     }
     let start = place.span().start + u32::try_from(at).ok()?;
     Some(Span::new(start, start + u32::try_from(word.len()).ok()?))
-}
-
-/// Lists names; of many only the first few.
-pub(crate) fn quoted(names: &[&str]) -> String {
-    const SHOWN: usize = 8;
-    let mut shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
-    if names.len() > SHOWN {
-        shown.push(format!("{} more", names.len() - SHOWN));
-    }
-    match shown.split_last() {
-        Some((last, [])) => last.clone(),
-        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
-        None => String::new(),
-    }
 }

@@ -7,6 +7,7 @@
 
 mod answer;
 mod error;
+mod evaluate;
 mod known;
 mod lookup;
 
@@ -14,8 +15,9 @@ use std::cell::Cell;
 
 use serde_json::Value;
 
-pub use self::answer::{Answer, Awaited, Missing, Resolved};
+pub use self::answer::{Answer, Awaited, Missing, Resolved, text_of};
 pub use self::error::{MAX_AWAITED, MAX_VALUE, ResolveError};
+pub use self::evaluate::{Entered, Joined, ValueGraph, Visits, evaluate};
 use self::known::{Found, Known};
 pub use self::lookup::{Lookup, NothingYet, Output};
 use crate::assembly::{Element, ElementKind, Property, Topology};
@@ -28,7 +30,7 @@ pub struct Resolver<'a> {
     topology: &'a Topology,
     lookup: &'a dyn Lookup,
     known: Known,
-    visits: Vec<Visit>,
+    visits: Visits<Key>,
     /// The number of outputs that joined values await; see [`MAX_AWAITED`].
     awaited: Cell<usize>,
 }
@@ -36,19 +38,10 @@ pub struct Resolver<'a> {
 /// The properties that a template reads, in its order; none for an undeclared property.
 type Read<'r> = std::slice::Iter<'r, Option<Key>>;
 
-/// A pending visit of a property.
-#[derive(Debug, Clone, Copy)]
-enum Visit {
-    /// Visits the properties that it reads.
-    Enter(Key),
-    /// Computes its value from those that it reads.
-    Leave(Key),
-}
-
 impl<'a> Resolver<'a> {
     /// Creates a resolver for a few properties.
     pub fn new(topology: &'a Topology, lookup: &'a dyn Lookup) -> Self {
-        Self { topology, lookup, known: Known::few(), visits: Vec::new(), awaited: Cell::new(0) }
+        Self { topology, lookup, known: Known::few(), visits: Visits::default(), awaited: Cell::new(0) }
     }
 
     /// Creates a resolver for most properties. It allocates a cache for all of them.
@@ -155,57 +148,16 @@ impl<'a> Resolver<'a> {
         self.known.set(self.topology.references().number(key), found);
     }
 
-    /// Evaluates a property depth first. The stack is explicit, so chains of references can have any length.
     fn evaluate(&mut self, root: Key) -> Result<Found, ResolveError> {
-        self.visits.push(Visit::Enter(root));
-        while let Some(visit) = self.visits.pop() {
-            match visit {
-                Visit::Enter(key) => match self.found(key) {
-                    Found::Awaits(_) | Found::Answer(_) => {}
-                    Found::Open => return Err(self.circle(key)),
-                    Found::Nothing => self.enter(key),
-                },
-                Visit::Leave(key) => self.leave(key),
-            }
-        }
+        let mut visits = std::mem::take(&mut self.visits);
+        let evaluated = evaluate(&mut Properties(self), &mut visits, root);
+        self.visits = visits;
+        evaluated?;
         let found = self.found(root);
         match found {
             Found::Answer(at) => self.known.answer(at).as_ref().map(|_| found).map_err(Clone::clone),
             _ => Ok(found),
         }
-    }
-
-    /// Begins to evaluate a property. The properties that it reads are pushed in reverse order, so that the
-    /// first is visited first.
-    fn enter(&mut self, key: Key) {
-        if self.template_of(key).is_some() {
-            self.set(key, Found::Open);
-            self.visits.push(Visit::Leave(key));
-            let read = self.topology.references().read_by(key).iter().rev().flatten();
-            self.visits.extend(read.map(|key| Visit::Enter(*key)));
-            return;
-        }
-        let (_, name, property) = self.at(key);
-        match self.published(key.element as usize, name, Some(property)) {
-            Some(answer) => self.answered(key, answer),
-            None => self.set(key, Found::Awaits(key)),
-        }
-    }
-
-    /// Computes a property from the properties that it reads.
-    fn leave(&mut self, key: Key) {
-        let (_, _, property) = self.at(key);
-        let template = property.value.as_ref().expect("it has one, or it would read nothing");
-        let read = self.topology.references().read_by(key);
-        // A value that consists of one reference awaits the same output.
-        if let (Template::Text(parts), [Some(only)]) = (template, read)
-            && parts.len() == 1
-            && let Found::Awaits(awaited) = self.found(*only)
-        {
-            return self.set(key, Found::Awaits(awaited));
-        }
-        let answer = self.fill(template, &mut read.iter());
-        self.answered(key, answer);
     }
 
     fn answered(&mut self, key: Key, answer: Result<Answer, ResolveError>) {
@@ -231,22 +183,6 @@ impl<'a> Resolver<'a> {
         let output = || self.lookup.output_at(key.element as usize, &element.name, name);
         let published = || matches!(output(), Output::Published(_));
         (!property.read_only || !published()).then_some(template)
-    }
-
-    /// Aborts the evaluation at a property that depends on itself.
-    fn circle(&mut self, again: Key) -> ResolveError {
-        let visits = std::mem::take(&mut self.visits);
-        let way = visits.iter().filter_map(|visit| match visit {
-            Visit::Leave(key) => Some(*key),
-            Visit::Enter(_) => None,
-        });
-        way.clone().for_each(|key| self.set(key, Found::Nothing));
-        let round = way.skip_while(|key| *key != again).chain([again]);
-        let told = |key| {
-            let (element, name, _) = self.at(key);
-            format!("{}.{name}", element.name)
-        };
-        ResolveError::Cycle(round.map(told).collect())
     }
 
     /// Answers for a property without a template; none if its driver has yet to publish it.
@@ -305,36 +241,60 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Joins answers. Limits the number of awaited outputs.
+    /// Collects the answers of a list or map. The result lists everything that is missing, or is the
+    /// collection, sensitive if one of the values is.
     fn gather(
         &self,
         answers: Vec<Answer>,
-        join: impl FnOnce(Vec<Value>) -> Value,
+        collect: impl FnOnce(Vec<Value>) -> Value,
     ) -> Result<Answer, ResolveError> {
-        let awaited = answers.iter().map(|answer| match answer {
-            Answer::Waiting(missing) => missing.len(),
-            Answer::Known(_) => 0,
-        });
-        let awaited = self.awaited.get().saturating_add(awaited.sum());
+        let mut missing: Vec<Missing> = Vec::new();
+        let mut values = Vec::with_capacity(answers.len());
+        let mut sensitive = false;
+        for answer in answers {
+            match answer {
+                Answer::Known(resolved) => {
+                    sensitive |= resolved.sensitive;
+                    values.push(resolved.value);
+                }
+                Answer::Waiting(more) => {
+                    self.count_awaited(more.len())?;
+                    missing.extend(more.iter().cloned());
+                }
+            }
+        }
+        Ok(match Awaited::of(missing) {
+            Some(missing) => Answer::Waiting(missing),
+            None => Answer::Known(Resolved { value: collect(values), sensitive }),
+        })
+    }
+
+    /// Counts outputs that a joined value awaits; see [`MAX_AWAITED`].
+    fn count_awaited(&self, more: usize) -> Result<(), ResolveError> {
+        let awaited = self.awaited.get().saturating_add(more);
         self.awaited.set(awaited);
-        if awaited > MAX_AWAITED { Err(ResolveError::TooManyAwaited) } else { Ok(gather(answers, join)) }
+        if awaited > MAX_AWAITED { Err(ResolveError::TooManyAwaited) } else { Ok(()) }
     }
 
     fn fill_text(&self, parts: &[Part], read: &mut Read<'_>) -> Result<Answer, ResolveError> {
         if let [part] = parts {
             return self.fill_part(part, read);
         }
-        let mut answers = Vec::with_capacity(parts.len());
-        let mut bytes = 0;
+        let mut text = Joined::default();
+        let mut missing = Vec::new();
         for part in parts {
-            let answer = self.fill_part(part, read)?;
-            bytes += length(&answer);
-            if bytes > MAX_VALUE {
-                return Err(ResolveError::TooLong);
+            match self.fill_part(part, read)? {
+                Answer::Known(value) => text.push_value(&value)?,
+                Answer::Waiting(more) => {
+                    self.count_awaited(more.len())?;
+                    missing.extend(more.iter().cloned());
+                }
             }
-            answers.push(answer);
         }
-        self.gather(answers, |values| Value::from(values.iter().map(text_of).collect::<String>()))
+        Ok(match Awaited::of(missing) {
+            Some(missing) => Answer::Waiting(missing),
+            None => Answer::Known(text.into()),
+        })
     }
 
     fn fill_part(&self, part: &Part, read: &mut Read<'_>) -> Result<Answer, ResolveError> {
@@ -370,6 +330,60 @@ impl<'a> Resolver<'a> {
     }
 }
 
+/// The properties of a resolver as a graph. The type keeps their keys out of the public interface.
+struct Properties<'r, 'a>(&'r mut Resolver<'a>);
+
+impl ValueGraph for Properties<'_, '_> {
+    type Key = Key;
+    type Error = ResolveError;
+
+    fn enter(&mut self, key: &Key, read: impl FnMut(Key)) -> Entered {
+        match self.0.found(*key) {
+            Found::Awaits(_) | Found::Answer(_) => return Entered::Answered,
+            Found::Open => return Entered::Cycle,
+            Found::Nothing => {}
+        }
+        if self.0.template_of(*key).is_some() {
+            self.0.set(*key, Found::Open);
+            self.0.topology.references().read_by(*key).iter().flatten().copied().for_each(read);
+            return Entered::Opened;
+        }
+        let (_, name, property) = self.0.at(*key);
+        match self.0.published(key.element as usize, name, Some(property)) {
+            Some(answer) => self.0.answered(*key, answer),
+            None => self.0.set(*key, Found::Awaits(*key)),
+        }
+        Entered::Answered
+    }
+
+    fn leave(&mut self, key: &Key) {
+        let (_, _, property) = self.0.at(*key);
+        let template = property.value.as_ref().expect("it has one, or it would read nothing");
+        let read = self.0.topology.references().read_by(*key);
+        // A value that consists of one reference awaits the same output.
+        if let (Template::Text(parts), [Some(only)]) = (template, read)
+            && parts.len() == 1
+            && let Found::Awaits(awaited) = self.0.found(*only)
+        {
+            return self.0.set(*key, Found::Awaits(awaited));
+        }
+        let answer = self.0.fill(template, &mut read.iter());
+        self.0.answered(*key, answer);
+    }
+
+    fn cycle(&mut self, cycle: &[Key]) -> Result<(), ResolveError> {
+        let full_name = |key: &Key| {
+            let (element, name, _) = self.0.at(*key);
+            format!("{}.{name}", element.name)
+        };
+        Err(ResolveError::Cycle(cycle.iter().map(full_name).collect()))
+    }
+
+    fn abandon(&mut self, key: &Key) {
+        self.0.set(*key, Found::Nothing);
+    }
+}
+
 fn taint(answer: Answer, property: &Property) -> Answer {
     match answer {
         Answer::Known(mut resolved) => {
@@ -377,44 +391,5 @@ fn taint(answer: Answer, property: &Property) -> Answer {
             Answer::Known(resolved)
         }
         waiting @ Answer::Waiting(_) => waiting,
-    }
-}
-
-/// Joins answers. The result lists everything that is missing, or is the joined value, sensitive if one of
-/// them is.
-fn gather(answers: Vec<Answer>, join: impl FnOnce(Vec<Value>) -> Value) -> Answer {
-    let mut missing: Vec<Missing> = Vec::new();
-    let mut values = Vec::with_capacity(answers.len());
-    let mut sensitive = false;
-    for answer in answers {
-        match answer {
-            Answer::Known(resolved) => {
-                sensitive |= resolved.sensitive;
-                values.push(resolved.value);
-            }
-            Answer::Waiting(more) => missing.extend(more.iter().cloned()),
-        }
-    }
-    match Awaited::of(missing) {
-        Some(missing) => Answer::Waiting(missing),
-        None => Answer::Known(Resolved { value: join(values), sensitive }),
-    }
-}
-
-/// Returns the size of a known value as text, in bytes.
-fn length(answer: &Answer) -> usize {
-    match answer {
-        Answer::Known(Resolved { value: Value::String(text), .. }) => text.len(),
-        Answer::Known(resolved) => text_of(&resolved.value).len(),
-        Answer::Waiting(_) => 0,
-    }
-}
-
-/// Returns a value as part of a text: empty for null, JSON for numbers, booleans, lists and maps.
-pub fn text_of(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
     }
 }

@@ -15,12 +15,12 @@ use windlass_executor::{Bounds, VolumeName};
 use windlass_model::DescriptorName;
 use windlass_model::retention::Retention;
 use windlass_source::{
-    Diagnostic, Diagnostics, Entry, Limits, LoadOptions, Mapping, Node, Place, Reading, Source, Span,
+    Diagnostic, Diagnostics, Entry, Limits, LoadOptions, Mapping, Node, Place, Reading, Source, Span, listed,
     load_one, suggest,
 };
 
 use crate::codes;
-use crate::reader::{Reader, listed};
+use crate::reader::Reader;
 use crate::secret::{SecretSource, names_a_secret};
 
 /// The name of the file.

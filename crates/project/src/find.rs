@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use windlass_source::Diagnostic;
+use windlass_source::{Diagnostic, listed};
 
 use crate::codes;
 use crate::disk::{shown, unreadable};
@@ -50,7 +50,7 @@ fn none(folder: &Path) -> Diagnostic {
     let near: Vec<String> =
         assemblies.take(SHOWN).map(|file| format!("`{}`", shown(&package_of(file)))).collect();
     if near.is_empty() {
-        return diagnostic.help(format!("an assembly has one of {}", crate::reader::listed(ASSEMBLY)));
+        return diagnostic.help(format!("an assembly has one of {}", listed(ASSEMBLY)));
     }
     diagnostic.help(format!("did you mean {}?", near.join(" or ")))
 }

@@ -8,14 +8,13 @@ use windlass_descriptor::{Descriptor, Existing};
 use windlass_driver::{Location, Placement};
 use windlass_model::DescriptorName;
 use windlass_model::retention::Retention;
-use windlass_source::{Diagnostic, Diagnostics, Place, suggest};
+use windlass_source::{Diagnostic, Diagnostics, Place, listed, suggest};
 
 use crate::codes;
 use crate::disk::{shown, unreadable};
 use crate::file::{Declared, FILE_NAME, PackageOf, ProjectFile, read};
 use crate::layout::{RESOURCE, descriptors_in, old_descriptor_in};
 use crate::overlay::Overlay;
-use crate::reader::listed;
 use crate::secret::SecretError;
 
 /// The folder of the state, relative to the root.

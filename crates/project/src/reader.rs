@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use windlass_source::{
-    Code, Diagnostic, Diagnostics, Fix, Mapping, Node, Place, Severity, Source, Span, suggest, suggest_unique,
+    Code, Diagnostic, Diagnostics, Fix, Mapping, Node, Place, Severity, Source, Span, listed, suggest,
+    suggest_unique,
 };
 
 use crate::codes;
@@ -80,20 +81,5 @@ impl Reader<'_> {
             _ => node.describe(),
         };
         self.error(codes::WRONG_SORT, node.span(), format!("{what} must be {expected}, and this is {found}"));
-    }
-}
-
-/// Lists names in backticks. If there are many, lists the first ones and the number of the rest.
-pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    const SHOWN: usize = 8;
-    let names: Vec<&str> = names.into_iter().collect();
-    let mut shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
-    if names.len() > SHOWN {
-        shown.push(format!("{} more", names.len() - SHOWN));
-    }
-    match shown.split_last() {
-        Some((last, [])) => last.clone(),
-        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
-        None => "nothing".to_owned(),
     }
 }

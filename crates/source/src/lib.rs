@@ -59,9 +59,9 @@
 //! | data, typed documents | [`Node::to_value`], [`Node::parse`], [`Reading`] |
 //! | data with infinities and bytes, as spiff has it | [`SpiffScalar`] |
 //! | find the place of an error from outside | [`Node::locate`] (a JSON pointer), [`Node::inside`] (within a text) |
-//! | report | [`Diagnostic`], [`codes!`], [`suggest()`] |
+//! | report | [`Diagnostic`], [`codes!`], [`suggest()`], [`listed`] |
 //! | fix | [`Fix`], [`apply_fixes`] |
-//! | write YAML for any reader | [`emit()`] |
+//! | write YAML for any reader, with comments | [`emit()`], [`Tree`] |
 //!
 //! # Deviations
 //!
@@ -100,7 +100,7 @@ mod readme {}
 pub use code::{Code, CodeInfo, code_problems};
 pub use diagnostic::{Diagnostic, Label};
 pub use diagnostics::Diagnostics;
-pub use emit::{EmitStyle, emit, quote};
+pub use emit::{Content, EmitStyle, Tree, emit, quote};
 pub use fix::{Edit, Fix, apply_fixes};
 pub use inside::Inside;
 pub use load::{Dialect, DuplicateKeys, Limits, LoadOptions, Loaded, LoadedOne, MergeKeys, load, load_one};
@@ -110,5 +110,5 @@ pub use reading::Reading;
 pub use scalar::{Scalar, Style};
 pub use severity::Severity;
 pub use spiff::SpiffScalar;
-pub use suggest::{nearest, suggest, suggest_unique, suggest_within};
+pub use suggest::{listed, nearest, suggest, suggest_unique, suggest_within};
 pub use text::{Place, Position, Source, Span};

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use crate::misfit::{Misfit, Unknown};
 use crate::reader::Reader;
-use crate::{Diagnostic, Fix, Key, Kind, Node, Reading, Source, codes, suggest, suggest_unique};
+use crate::{Diagnostic, Fix, Key, Kind, Node, Reading, Source, codes, listed, suggest, suggest_unique};
 
 /// The target of a path.
 #[derive(Clone, Copy, Debug)]
@@ -97,16 +97,6 @@ fn unknown_name(source: &Arc<Source>, found: Located<'_>, unknown: &Unknown, mes
         )),
         (None, Some(near)) => diagnostic.help(format!("did you mean `{near}`?")),
         (None, None) => diagnostic.help(format!("known are {}", listed(unknown.known))),
-    }
-}
-
-/// Lists names: `` `a`, `b` and `c` ``.
-fn listed(names: &[&str]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    match quoted.as_slice() {
-        [] => "no names".to_owned(),
-        [one] => one.clone(),
-        [most @ .., last] => format!("{} and {last}", most.join(", ")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! "did you mean": finds the valid name nearest to a wrong one.
+//! "did you mean": finds the valid name nearest to a wrong one, and lists the valid names.
 
 /// Returns the candidate nearest to `name` by edit distance, if one is near enough. A swap of adjacent
 /// characters counts as one edit.
@@ -105,6 +105,32 @@ fn nearest_within<'a>(
         }
     }
     best.map(|(_, candidate, unique)| (candidate, unique))
+}
+
+/// Lists names for a message, in backticks; of many only the first 8 and the number of the others. No names
+/// are `nothing`.
+///
+/// ```
+/// use windlass_source::listed;
+///
+/// assert_eq!(listed(["a", "b", "c"]), "`a`, `b` and `c`");
+/// assert_eq!(listed((1..=10).map(|n| n.to_string())), "`1`, `2`, `3`, `4`, `5`, `6`, `7`, `8` and 2 more");
+/// assert_eq!(listed([""; 0]), "nothing");
+/// ```
+pub fn listed(names: impl IntoIterator<Item: AsRef<str>>) -> String {
+    const SHOWN: usize = 8;
+    let mut names = names.into_iter();
+    let mut shown: Vec<String> =
+        names.by_ref().take(SHOWN).map(|name| format!("`{}`", name.as_ref())).collect();
+    match names.count() {
+        0 => {}
+        others => shown.push(format!("{others} more")),
+    }
+    match shown.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => "nothing".to_owned(),
+    }
 }
 
 /// The wrong name, prepared for many comparisons.

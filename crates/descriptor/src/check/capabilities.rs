@@ -1,13 +1,13 @@
 //! Capabilities and requirements: names without a fixed meaning, compared where both sides declare them.
 
 use windlass_model::template::End;
-use windlass_source::Severity;
+use windlass_source::{Severity, listed};
 
 use super::context::Check;
 use crate::codes;
 use crate::document::{EndpointDecl, RelationshipDecl};
 use crate::reader::Spanned;
-use crate::suggest::{did_you_mean, quoted};
+use crate::suggest::did_you_mean;
 
 impl Check<'_, '_> {
     /// Reports the ends whose name their descriptor doesn't declare, although it declares others.
@@ -35,7 +35,7 @@ impl Check<'_, '_> {
         let diagnostic = self
             .said
             .at(Severity::Note, codes::UNKNOWN_CAPABILITY, endpoint.span, message)
-            .help(format!("it declares {}", quoted(&names)));
+            .help(format!("it declares {}", listed(&names)));
         self.said.push(did_you_mean(diagnostic, word, names));
     }
 }

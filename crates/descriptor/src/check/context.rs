@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use windlass_model::{ComponentName, DescriptorName, OperationName, PropertyName};
-use windlass_source::{Code, Diagnostic, Diagnostics, Severity, Source, Span};
+use windlass_source::{Code, Diagnostic, Diagnostics, Severity, Source, Span, listed};
 
 use crate::catalog::Catalog;
 use crate::codes;
 use crate::document::{AssemblyDescriptor, Descriptor};
 use crate::property::Properties;
 use crate::scope::{Has, has, part_has, part_names, unknown_component};
-use crate::suggest::{did_you_mean, quoted};
+use crate::suggest::did_you_mean;
 use crate::template::Reference;
 
 /// The severity of a component's missing descriptor.
@@ -145,7 +145,7 @@ impl<'a> Check<'a, '_> {
         diagnostic = if names.is_empty() {
             diagnostic.help("it declares none; add it to `operations` there")
         } else {
-            diagnostic.help(format!("it declares {}", quoted(&names)))
+            diagnostic.help(format!("it declares {}", listed(&names)))
         };
         self.said.push(did_you_mean(diagnostic, operation.as_str(), names));
     }

@@ -13,7 +13,7 @@ mod resource;
 mod values;
 
 use windlass_model::{ComponentName, DescriptorName};
-use windlass_source::{Diagnostics, Severity, suggest};
+use windlass_source::{Diagnostics, Severity, listed, suggest};
 
 use crate::catalog::{Catalog, newest};
 use crate::codes;
@@ -21,7 +21,6 @@ use crate::cycle;
 use crate::document::{Component, Descriptor, ReferenceDecl};
 use crate::reader::Spanned;
 use crate::scope::Scope;
-use crate::suggest::quoted;
 pub use context::Missing;
 use context::{Check, Said};
 pub(crate) use nodes::Bounds;
@@ -142,7 +141,7 @@ impl<'a> Check<'a, '_> {
             PLACE.into_iter().filter(|property| !reference.properties.contains_key(*property)).collect();
         if !lacks.is_empty() {
             let message =
-                format!("the reference `{name}` doesn't say where to look: it has no {}", quoted(&lacks));
+                format!("the reference `{name}` doesn't say where to look: it has no {}", listed(&lacks));
             let diagnostic = self.said.at(Severity::Note, codes::UNPLACED, kind.span, message);
             self.said.push(diagnostic.help("what exists at any place fits"));
         }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use windlass_model::ComponentName;
 use windlass_model::name::MetricName;
 use windlass_model::policy::{MetricKind, PolicyKind};
-use windlass_source::{Severity, Span, suggest, suggest_within};
+use windlass_source::{Severity, Span, listed, suggest, suggest_within};
 
 use super::context::{Check, Said};
 use crate::codes;
@@ -13,7 +13,7 @@ use crate::metric::{MetricDecl, PolicyDecl, SETTINGS};
 use crate::reader::{EDITS, Spanned};
 use crate::resource::ResourceDescriptor;
 use crate::scope::Scope;
-use crate::suggest::{did_you_mean, quoted};
+use crate::suggest::did_you_mean;
 use crate::template::Value;
 
 impl Check<'_, '_> {
@@ -177,7 +177,7 @@ fn declares(names: &[&str]) -> String {
     if names.is_empty() {
         "it declares none; add it to `metrics` there".to_owned()
     } else {
-        format!("it declares {}", quoted(names))
+        format!("it declares {}", listed(names))
     }
 }
 
@@ -187,7 +187,7 @@ fn kind(metric: &MetricDecl, said: &mut Said<'_>) {
         let message = format!("there is no kind of metric `{word}`; no policy can read it");
         let diagnostic = said
             .at(Severity::Warning, codes::BAD_METRIC, kind.span, message)
-            .help(format!("there are {}", quoted(&MetricKind::WORDS)));
+            .help(format!("there are {}", listed(&MetricKind::WORDS)));
         said.push(did_you_mean(diagnostic, word, MetricKind::WORDS));
     }
 }
@@ -213,7 +213,7 @@ fn policy_kind(name: &str, policy: &PolicyDecl, here: &PolicyKind, said: &mut Sa
             let message = format!("there is no kind of policy `{word}`, so `{name}` does nothing");
             let diagnostic = said
                 .at(Severity::Warning, codes::BAD_POLICY, kind.span, message)
-                .help(format!("there are {}", quoted(&PolicyKind::WORDS)));
+                .help(format!("there are {}", listed(&PolicyKind::WORDS)));
             said.push(did_you_mean(diagnostic, word, PolicyKind::WORDS));
         }
         found => {

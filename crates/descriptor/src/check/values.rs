@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use windlass_model::name::RESERVED;
 use windlass_model::template::InstanceField;
 use windlass_model::{ComponentName, PropertyName};
-use windlass_source::{Diagnostic, Severity, suggest_unique};
+use windlass_source::{Diagnostic, Severity, listed, suggest_unique};
 
 use super::context::{Check, Said};
 use crate::codes;
@@ -13,7 +13,7 @@ use crate::document::{Component, Descriptor};
 use crate::property::{Properties, PropertyDecl};
 use crate::property_types::{DataTypes, TYPES, is_known, misfits};
 use crate::scope::{Has, Meaning, Scope};
-use crate::suggest::{did_you_mean, quoted};
+use crate::suggest::did_you_mean;
 use crate::template::{Reference, Value};
 
 /// Maximum number of added properties whose names are compared with the declared ones.
@@ -109,7 +109,7 @@ impl<'a> Check<'a, '_> {
         let diagnostic = if names.is_empty() {
             diagnostic.help("it declares none; declare it in its descriptor")
         } else {
-            diagnostic.help(format!("it has {}", quoted(&names)))
+            diagnostic.help(format!("it has {}", listed(&names)))
         };
         self.said.push(did_you_mean(diagnostic, property.as_str(), names));
     }
@@ -237,7 +237,7 @@ fn unknown_type(kind: &str, span: windlass_source::Span, data_types: &DataTypes,
     }
     let names: Vec<&str> = data_types.keys().map(String::as_str).chain(TYPES).collect();
     let diagnostic =
-        diagnostic.help(format!("there are {}; others are declared in `data-types`", quoted(&TYPES)));
+        diagnostic.help(format!("there are {}; others are declared in `data-types`", listed(&TYPES)));
     said.push(did_you_mean(diagnostic, kind, names));
 }
 

@@ -1,14 +1,16 @@
 //! Evaluates text that must be known before anything is created: numbers of nodes, and the properties of
 //! references.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::convert::Infallible;
 
+use windlass_model::resolve::{Entered, Joined, ResolveError, ValueGraph, Visits, evaluate};
 use windlass_model::template::InstanceField;
 use windlass_model::{ElementName, Part, PropertyName, Template};
 
 use super::composer::Composer;
 
-/// Maximum bytes of such a text: properties that double each other grow exponentially.
+/// Maximum bytes of such a text. It is evaluated again for each value that reads it.
 const LONGEST: usize = 64 << 10;
 
 /// A text, and whether it is secret or contains a secret.
@@ -26,7 +28,7 @@ impl Known {
 }
 
 /// The reason why a text is unknown.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Unknown {
     /// A property that it reads has no value, or none yet.
     Property(ElementName, PropertyName),
@@ -34,68 +36,117 @@ pub(super) enum Unknown {
     Other,
 }
 
-type Key<'c> = (usize, &'c PropertyName);
-
-/// A template that is being evaluated, with the text so far.
-struct Open<'c> {
-    parts: std::slice::Iter<'c, Part>,
-    known: Known,
-    /// Property whose value it is; `None` for the outermost template.
-    key: Option<Key<'c>>,
+impl From<ResolveError> for Unknown {
+    fn from(_: ResolveError) -> Self {
+        Self::Other
+    }
 }
 
 impl Composer<'_> {
-    /// Evaluates text from the elements created so far. References are followed without recursion.
+    /// Evaluates text from the elements created so far.
     pub(super) fn known(&self, template: &Template) -> Result<Known, Unknown> {
-        let mut stack = vec![Open { parts: texts(template)?.iter(), known: Known::default(), key: None }];
-        let mut open = HashSet::new();
-        loop {
-            let Some(top) = stack.last_mut() else { return Err(Unknown::Other) };
-            match top.parts.next() {
-                Some(Part::Literal(text)) => top.known.text.push_str(text),
-                Some(Part::Instance { element, field: InstanceField::Name }) => {
-                    top.known.text.push_str(element.as_str());
-                }
-                Some(Part::Secret(secret)) => {
-                    let value = self.secrets.get(secret).ok_or(Unknown::Other)?;
-                    top.known.text.push_str(value.expose());
-                    top.known.sensitive = true;
-                }
-                Some(Part::Property { element, property }) => {
-                    let next = self.open(element, property)?;
-                    if next.key.is_some_and(|key| !open.insert(key)) {
-                        return Err(Unknown::Other);
-                    }
-                    stack.push(next);
-                }
-                Some(_) => return Err(Unknown::Other),
-                None => {
-                    let Some(done) = stack.pop() else { return Err(Unknown::Other) };
-                    if let Some(key) = done.key {
-                        open.remove(&key);
-                    }
-                    let Some(reader) = stack.last_mut() else { return Ok(done.known) };
-                    reader.known.text.push_str(&done.known.text);
-                    reader.known.sensitive |= done.known.sensitive;
-                }
-            }
-            if stack.last().is_some_and(|top| top.known.text.len() > LONGEST) {
-                return Err(Unknown::Other);
+        let mut texts = Texts { composer: self, found: HashMap::new() };
+        let mut visits = Visits::default();
+        let parts = parts(template)?;
+        for part in parts {
+            if let Some(key) = texts.read(part) {
+                let Ok(()) = evaluate(&mut texts, &mut visits, key);
             }
         }
-    }
-
-    fn open<'c>(&'c self, element: &ElementName, name: &PropertyName) -> Result<Open<'c>, Unknown> {
-        let unknown = || Unknown::Property(element.clone(), name.clone());
-        let at = *self.places.get(element).ok_or_else(unknown)?;
-        let (name, property) = self.elements[at].properties.get_key_value(name).ok_or_else(unknown)?;
-        let parts = texts(property.value.as_ref().ok_or_else(unknown)?)?;
-        let known = Known { text: String::new(), sensitive: property.sensitive };
-        Ok(Open { parts: parts.iter(), known, key: Some((at, name)) })
+        texts.join(parts)
     }
 }
 
-fn texts(template: &Template) -> Result<&[Part], Unknown> {
+/// A property of an element, by their positions.
+type Key = (usize, usize);
+
+/// The texts of properties of the elements created so far.
+struct Texts<'c> {
+    composer: &'c Composer<'c>,
+    /// `None` while a property is evaluated.
+    found: HashMap<Key, Option<Result<Known, Unknown>>>,
+}
+
+impl Texts<'_> {
+    /// Returns the property that a part reads, if it exists.
+    fn read(&self, part: &Part) -> Option<Key> {
+        let Part::Property { element, property } = part else { return None };
+        let at = *self.composer.places.get(element)?;
+        Some((at, self.composer.elements[at].properties.get_index_of(property)?))
+    }
+
+    fn join(&self, parts: &[Part]) -> Result<Known, Unknown> {
+        let mut joined = Joined::with_limit(LONGEST);
+        for part in parts {
+            match part {
+                Part::Literal(text) => joined.push(text, false)?,
+                Part::Instance { element, field: InstanceField::Name } => {
+                    joined.push(element.as_str(), false)?;
+                }
+                Part::Secret(secret) => {
+                    let value = self.composer.secrets.get(secret).ok_or(Unknown::Other)?;
+                    joined.push(value.expose(), true)?;
+                }
+                Part::Property { element, property } => {
+                    let unknown = || Unknown::Property(element.clone(), property.clone());
+                    let found = self.found.get(&self.read(part).ok_or_else(unknown)?);
+                    // A property without an answer reads itself.
+                    let known = found.and_then(Option::as_ref).ok_or(Unknown::Other)?;
+                    let known = known.as_ref().map_err(Clone::clone)?;
+                    joined.push(&known.text, known.sensitive)?;
+                }
+                _ => return Err(Unknown::Other),
+            }
+        }
+        let sensitive = joined.is_sensitive();
+        Ok(Known { text: joined.into_text(), sensitive })
+    }
+
+    /// Returns the parts of a property's text.
+    fn parts(&self, (element, property): Key) -> Result<&[Part], Unknown> {
+        let element = &self.composer.elements[element];
+        let (name, property) = element.properties.get_index(property).expect("a key is of a property");
+        let unknown = || Unknown::Property(element.name.clone(), name.clone());
+        parts(property.value.as_ref().ok_or_else(unknown)?)
+    }
+}
+
+impl ValueGraph for Texts<'_> {
+    type Key = Key;
+    type Error = Infallible;
+
+    fn enter(&mut self, key: &Key, read: impl FnMut(Key)) -> Entered {
+        match self.found.get(key) {
+            Some(Some(_)) => return Entered::Answered,
+            Some(None) => return Entered::Cycle,
+            None => {}
+        }
+        let opened =
+            self.parts(*key).map(|parts| parts.iter().filter_map(|part| self.read(part)).for_each(read));
+        let answer = opened.err().map(Err);
+        let entered = if answer.is_some() { Entered::Answered } else { Entered::Opened };
+        self.found.insert(*key, answer);
+        entered
+    }
+
+    fn leave(&mut self, key: &Key) {
+        let mut text = self.parts(*key).and_then(|parts| self.join(parts));
+        if let Ok(text) = &mut text {
+            text.sensitive |= self.composer.elements[key.0].properties[key.1].sensitive;
+        }
+        self.found.insert(*key, Some(text));
+    }
+
+    fn cycle(&mut self, _: &[Key]) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn abandon(&mut self, key: &Key) {
+        self.found.remove(key);
+    }
+}
+
+fn parts(template: &Template) -> Result<&[Part], Unknown> {
     match template {
         Template::Text(parts) => Ok(parts),
         _ => Err(Unknown::Other),

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 use windlass_model::PropertyName;
-use windlass_source::{Diagnostic, Place, Severity, nearest};
+use windlass_source::{Diagnostic, Place, Severity, listed, nearest};
 
 use super::composer::Composer;
 use crate::codes;
 use crate::document::AssemblyDescriptor;
 use crate::property::PropertyDecl;
-use crate::suggest::{did_you_mean, quoted};
+use crate::suggest::did_you_mean;
 
 impl Composer<'_> {
     /// Checks the given parameters, and that none is missing.
@@ -109,7 +109,7 @@ fn unknown(assembly: &AssemblyDescriptor, name: &str, place: Option<&Place>) -> 
     let diagnostic = if names.is_empty() {
         diagnostic.help("it has none that can be set")
     } else {
-        diagnostic.help(format!("these can be set: {}", quoted(&names)))
+        diagnostic.help(format!("these can be set: {}", listed(&names)))
     };
     did_you_mean(diagnostic, name, names)
 }

@@ -9,7 +9,7 @@ use windlass_model::resolve::text_of;
 use windlass_model::template::End;
 use windlass_model::{ComponentName, DescriptorName, ElementName, OperationName, PropertyName};
 use windlass_secret::Sensitive;
-use windlass_source::{Diagnostic, Place, Severity};
+use windlass_source::{Diagnostic, Place, Severity, listed};
 
 use super::composer::Composer;
 use super::frame::{Frame, Seat, own_operations};
@@ -20,7 +20,7 @@ use crate::catalog::newest;
 use crate::codes;
 use crate::document::{Descriptor, ReferenceDecl, ReferenceType, RelationshipDecl};
 use crate::reader::origin;
-use crate::suggest::{did_you_mean, quoted};
+use crate::suggest::did_you_mean;
 
 /// The required properties of an instance.
 type Wanted = BTreeMap<PropertyName, Known>;
@@ -210,7 +210,7 @@ impl<'r> Composer<'r> {
                 let help = if known.is_empty() {
                     "it has none; call an operation of the target".to_owned()
                 } else {
-                    format!("it has {}", quoted(&known))
+                    format!("it has {}", listed(&known))
                 };
                 let diagnostic = Diagnostic::error(codes::BAD_OPERATION, message)
                     .at(frame.assembly.source.place(call.span))
@@ -297,7 +297,7 @@ impl Nothing<'_> {
             }
             None => diagnostic,
         };
-        let listed = listed(candidates, kind, wanted);
+        let listed = described_candidates(candidates, kind, wanted);
         let help = match &near.help {
             Some(near) => format!("{near} {listed}"),
             None => listed,
@@ -310,7 +310,7 @@ impl Nothing<'_> {
 const NAMED: usize = 8;
 
 /// Lists the candidates that don't match, each with its reasons.
-fn listed(candidates: &[&Existing], kind: &ReferenceType, wanted: &Wanted) -> String {
+fn described_candidates(candidates: &[&Existing], kind: &ReferenceType, wanted: &Wanted) -> String {
     let one = |thing: &&Existing| {
         let unfit = unfit(thing, kind, wanted).join(", ");
         format!("`{}` {} ({unfit})", thing.name, thing.descriptor.version)
@@ -326,7 +326,7 @@ fn several(name: &ComponentName, wanted: &Wanted, fitting: &[&Existing]) -> Diag
     let names: Vec<String> = fitting.iter().map(|thing| of_whom(thing)).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let with = described(wanted);
-    let message = format!("the reference `{name}` fits {} things{with}: {}", names.len(), quoted(&names));
+    let message = format!("the reference `{name}` fits {} things{with}: {}", names.len(), listed(&names));
     Diagnostic::error(codes::MANY_INSTANCES, message).help("give more of its properties, until one is left")
 }
 

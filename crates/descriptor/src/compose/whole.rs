@@ -4,17 +4,14 @@
 use std::sync::Arc;
 
 use windlass_model::assembly::{Element, ElementKind, Origin};
+use windlass_model::resolve::MAX_VALUE;
 use windlass_model::{ElementName, Part, PropertyName, Template};
-use windlass_source::{Diagnostic, Diagnostics, Place, Severity, Source, Span};
+use windlass_source::{Diagnostic, Diagnostics, Place, Severity, Source, Span, listed};
 
 use super::composer::Composer;
 use crate::codes;
 use crate::cycle::{self, Graph};
-use crate::suggest::{did_you_mean, quoted};
-
-/// Maximum bytes of a value with all references replaced: properties that double each other grow
-/// exponentially.
-const MAX_VALUE: u64 = 4 << 20;
+use crate::suggest::did_you_mean;
 
 /// Maximum bytes that the replaced references of all values add together.
 const MAX_VALUES: u64 = 64 << 20;
@@ -229,7 +226,7 @@ impl Flow {
                 }
                 let lengths_read = reads.iter().map(|(read, ())| lengths[*read]);
                 let length = lengths_read.fold(self.own[property], u64::saturating_add);
-                if length > MAX_VALUE {
+                if length > MAX_VALUE as u64 {
                     return Some(TooLong::Value(property));
                 }
                 read_in = read_in.saturating_add(length - self.own[property]);
@@ -266,7 +263,7 @@ fn no_property(reference: &Element, name: &PropertyName) -> Diagnostic {
     let message = format!("what the reference `{component}` resolves to has no property `{name}`");
     let names: Vec<&str> = reference.properties.keys().map(PropertyName::as_str).collect();
     let diagnostic =
-        Diagnostic::error(codes::UNKNOWN_PROPERTY, message).help(format!("it has {}", quoted(&names)));
+        Diagnostic::error(codes::UNKNOWN_PROPERTY, message).help(format!("it has {}", listed(&names)));
     did_you_mean(diagnostic, name.as_str(), names)
 }
 

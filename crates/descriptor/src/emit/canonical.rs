@@ -55,8 +55,8 @@ pub(crate) fn canonical(descriptor: &Descriptor, root: Option<&Node>, fill: &mut
         return root.map_or(Item::new(Body::Map(Vec::new())), Item::of);
     };
     let order: &[&str] = match descriptor {
-        Descriptor::Assembly(_) => &keys::ASSEMBLY,
-        Descriptor::Resource(_) => &keys::RESOURCE,
+        Descriptor::Assembly(_) => keys::ASSEMBLY.names,
+        Descriptor::Resource(_) => keys::RESOURCE.names,
     };
     let mut canonical = Canonical { values: fill };
     let mut document = canonical.entries(mapping, order, |writer, key, node| match key {
@@ -131,10 +131,12 @@ impl Canonical<'_> {
         self.section(node, |writer, name, node| {
             writer.values.enter(name, &position);
             let body = match node.as_mapping() {
-                Some(mapping) => writer.entries(mapping, &keys::PROPERTY, |writer, key, node| match key {
-                    "default" | "value" => writer.values.fill(node, &position),
-                    _ => Item::of(node),
-                }),
+                Some(mapping) => {
+                    writer.entries(mapping, keys::PROPERTY.names, |writer, key, node| match key {
+                        "default" | "value" => writer.values.fill(node, &position),
+                        _ => Item::of(node),
+                    })
+                }
                 None if node.is_null() => Item::of(node),
                 // A body that is no mapping is the value.
                 None => Item::new(Body::Map(vec![("value".into(), writer.values.fill(node, &position))])),
@@ -144,18 +146,19 @@ impl Canonical<'_> {
     }
 
     fn part(&mut self, node: &Node, position: Position<'_>) -> Item {
-        self.body(node, &keys::COMPONENT, |writer, key, node| match key {
+        self.body(node, keys::COMPONENT.names, |writer, key, node| match key {
             "type" => writer.values.kind(node, &position),
             "quantity" => writer.values.fill(node, &Position::Number),
-            "cluster" => writer
-                .body(node, &keys::CLUSTER, |writer, _, node| writer.values.fill(node, &Position::Number)),
+            "cluster" => writer.body(node, keys::CLUSTER.names, |writer, _, node| {
+                writer.values.fill(node, &Position::Number)
+            }),
             "properties" => writer.properties(node, position),
             _ => Item::of(node),
         })
     }
 
     fn relationship(&mut self, name: &str, node: &Node) -> Item {
-        self.body(node, &keys::RELATIONSHIP, |writer, key, node| match key {
+        self.body(node, keys::RELATIONSHIP.names, |writer, key, node| match key {
             "properties" => writer.properties(node, Position::Relationship(name)),
             "source-capabilities" | "target-requirements"
                 if node.as_scalar().is_some() && !node.is_null() =>

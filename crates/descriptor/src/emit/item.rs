@@ -1,7 +1,7 @@
 //! The tree of a document to be written.
 
 use smol_str::SmolStr;
-use windlass_source::{Kind, Node};
+use windlass_source::{Content, Kind, Node, Tree};
 
 /// A part of a document to be written, with its comment.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +19,23 @@ pub(crate) enum Body {
     List(Vec<Item>),
     /// Entries in output order.
     Map(Vec<(SmolStr, Item)>),
+}
+
+impl Tree for Item {
+    fn content(&self) -> Content<'_, Self> {
+        match &self.body {
+            Body::Null => Content::Null,
+            Body::Text(text) => Content::Text(text),
+            Body::List(items) => Content::List(items),
+            Body::Map(entries) => {
+                Content::Map(entries.iter().map(|(key, value)| (key.as_str(), value)).collect())
+            }
+        }
+    }
+
+    fn comment(&self) -> Option<&str> {
+        self.comment.as_deref()
+    }
 }
 
 impl Item {

@@ -9,13 +9,11 @@
 
 mod canonical;
 mod item;
-mod write;
 
-use windlass_source::{LoadOptions, Node, load_one};
+use windlass_source::{EmitStyle, LoadOptions, Node, load_one};
 
 pub(crate) use canonical::{Fill, Position, canonical};
 pub(crate) use item::{Body, Item};
-pub(crate) use write::write;
 
 use crate::document::Descriptor;
 
@@ -36,8 +34,12 @@ use crate::document::Descriptor;
 /// "#);
 /// ```
 pub fn emit(descriptor: &Descriptor) -> String {
-    let length = descriptor.source().text().len();
-    write(&canonical(descriptor, root(descriptor).as_ref(), &mut AsWritten), length)
+    write(&canonical(descriptor, root(descriptor).as_ref(), &mut AsWritten))
+}
+
+/// Writes a canonical form as text.
+pub(crate) fn write(document: &Item) -> String {
+    windlass_source::emit(document, EmitStyle::Text)
 }
 
 /// Reads the tree of a descriptor's text.

@@ -93,7 +93,7 @@ fn filled(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resolved 
     let document = canonical(&descriptor, root(&descriptor).as_ref(), &mut known);
     let left = known.left;
     drop(known.values);
-    Resolved { text: write(&document, assembly.source.text().len()), left }
+    Resolved { text: write(&document), left }
 }
 
 /// The `Fill` that inserts known values.

@@ -1,13 +1,14 @@
 //! Evaluates property values, as far as they are known before anything is created.
 //!
-//! Components are inspected when a value reads them. References are followed depth first with an explicit
-//! stack, each property once. So neither the length of a chain nor the number of readers matters.
+//! Components are inspected when a value reads them. Each property is evaluated once, by the evaluation of
+//! `windlass_model::resolve`. So neither the length of a chain nor the number of readers matters.
 
 use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
-use windlass_model::resolve::text_of;
+use windlass_model::resolve::{Entered, Joined, ValueGraph, Visits, evaluate, text_of};
 use windlass_model::template::{End, InstanceField};
 use windlass_model::{ComponentName, PropertyName};
 
@@ -20,9 +21,6 @@ use crate::property::{Properties, PropertyDecl};
 use crate::reader::Spanned;
 use crate::scope::{Meaning, Scope};
 use crate::template::{Reference, Segment, Value, ValueKind};
-
-/// Maximum bytes of one value: properties that double each other grow exponentially.
-const LONGEST: usize = 1 << 20;
 
 /// Maximum bytes of all values that are cached while others are computed from them.
 const KEPT: usize = 32 << 20;
@@ -46,6 +44,14 @@ impl Found {
 
     fn plain(text: impl Into<Arc<str>>) -> Self {
         Self::Text { text: text.into(), secret: false }
+    }
+
+    /// Marks a text as secret if `also` is set.
+    fn with_secret(self, also: bool) -> Self {
+        match self {
+            Self::Text { text, secret } => Self::Text { text, secret: secret || also },
+            unknown @ Self::Unknown { .. } => unknown,
+        }
     }
 }
 
@@ -91,6 +97,8 @@ pub(super) struct Values<'a> {
     parts: Vec<Part<'a>>,
     places: HashMap<(usize, ComponentName), usize>,
     found: HashMap<Key, Found>,
+    /// Properties that are being evaluated.
+    open: HashSet<Key>,
     /// Bytes of the values in `found`.
     kept: usize,
     /// Depth of the present search for references, each on behalf of the one before.
@@ -111,6 +119,7 @@ impl<'a> Values<'a> {
             parts: vec![root],
             places: HashMap::new(),
             found: HashMap::new(),
+            open: HashSet::new(),
             kept: 0,
             looking: 0,
         }
@@ -179,39 +188,21 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns the value of a property, following references without recursion.
+    /// Returns the value of a property.
     fn find(&mut self, key: &Key) -> Found {
-        if let Some(found) = self.found.get(key) {
-            return found.clone();
+        if !self.found.contains_key(key) {
+            let Ok(()) = evaluate(self, &mut Visits::default(), key.clone());
         }
-        // Most properties read no others. Only the assembly's own, which many values read, are cached.
-        match self.step(key) {
-            Ok(found) if key.0 != 0 => return found,
-            Ok(found) => return self.keep(key.clone(), found),
-            Err(_) => {}
-        }
-        let mut stack = vec![key.clone()];
-        let mut open = HashSet::from([key.clone()]);
-        while let Some(top) = stack.last().cloned() {
-            if !self.found.contains_key(&top) {
-                let found = match self.step(&top) {
-                    Ok(found) => found,
-                    Err(needed) if open.insert(needed.clone()) => {
-                        stack.push(needed);
-                        continue;
-                    }
-                    Err(_) => Found::unknown("it reads itself"),
-                };
-                self.keep(top.clone(), found);
-            }
-            open.remove(&top);
-            stack.pop();
-        }
-        self.found.get(key).cloned().unwrap_or_else(|| Found::unknown("it is not known"))
+        self.answer(key)
     }
 
-    /// Caches a result, within the size limit.
-    fn keep(&mut self, key: Key, found: Found) -> Found {
+    /// Returns the answer of an evaluated property. A property without one reads itself.
+    fn answer(&self, key: &Key) -> Found {
+        self.found.get(key).cloned().unwrap_or_else(|| Found::unknown("it reads itself"))
+    }
+
+    /// Stores an answer, within the size limit.
+    fn keep(&mut self, key: Key, found: Found) {
         let found = match found {
             Found::Text { text, .. } if self.kept + text.len() > KEPT => {
                 Found::unknown("it is too long to be written out")
@@ -221,57 +212,37 @@ impl<'a> Values<'a> {
         if let Found::Text { text, .. } = &found {
             self.kept += text.len();
         }
-        self.found.insert(key, found.clone());
-        found
+        self.found.insert(key, found);
     }
 
-    /// Computes the value of a property, or returns the property that is needed first.
-    fn step(&mut self, (at, name): &Key) -> Result<Found, Key> {
-        let what = self.parts[*at].what.clone();
-        let inside = self.parts[*at].inside.clone();
-        let outer = inside.as_ref().map(|(outer, _)| self.parts[*outer].what.clone());
-        let (origin, secret) = self.origin(*at, name, &what, outer.as_ref());
-        let found = match origin {
-            Origin::Found(found) => found,
-            Origin::Value { value, scope, instance } => {
-                let spot = Spot { scope, instance, ends: None };
-                match &value.kind {
-                    ValueKind::Text(segments) => self.join(segments, &spot)?,
-                    ValueKind::Null => Found::unknown(format!("`{name}` is null")),
-                    _ => Found::unknown(format!("`{name}` is a list or a mapping")),
-                }
-            }
-        };
-        Ok(match found {
-            Found::Text { text, secret: made } => Found::Text { text, secret: made || secret },
-            unknown @ Found::Unknown { .. } => unknown,
-        })
-    }
-
-    fn join(&mut self, segments: &[Segment], spot: &Spot<'_>) -> Result<Found, Key> {
-        let (mut text, mut secret) = (String::new(), false);
+    /// Joins a text from its references, which are evaluated.
+    fn join(&mut self, segments: &[Segment], spot: &Spot<'_>) -> Found {
+        let mut joined = Joined::default();
         for segment in segments {
-            match segment {
-                Segment::Literal(literal) => text.push_str(literal),
+            let pushed = match segment {
+                Segment::Literal(literal) => joined.push(literal, false),
                 Segment::Reference(reference) => {
-                    let found = match self.target(reference, spot) {
-                        Ok(found) => found,
-                        Err(key) => self.found.get(&key).cloned().ok_or(key)?,
-                    };
+                    let found = self.target(reference, spot).unwrap_or_else(|key| self.answer(&key));
                     match found {
-                        Found::Text { text: known, secret: made } => {
-                            text.push_str(&known);
-                            secret |= made;
-                        }
-                        unknown @ Found::Unknown { .. } => return Ok(unknown),
+                        Found::Text { text, secret } => joined.push(&text, secret),
+                        Found::Unknown { .. } => return found,
                     }
                 }
-            }
-            if text.len() > LONGEST {
-                return Ok(Found::unknown("it is too long to be written out"));
+            };
+            if let Err(too_long) = pushed {
+                return Found::unknown(too_long.to_string());
             }
         }
-        Ok(Found::Text { text: text.into(), secret })
+        let secret = joined.is_sensitive();
+        Found::Text { text: joined.into_text().into(), secret }
+    }
+
+    /// Passes the origin of a property's value to `act`, with whether the property is secret.
+    fn with_origin<T>(&mut self, (at, name): &Key, act: impl FnOnce(&mut Self, Origin<'_>, bool) -> T) -> T {
+        let what = self.parts[*at].what.clone();
+        let outer = self.parts[*at].inside.as_ref().map(|(outer, _)| self.parts[*outer].what.clone());
+        let (origin, secret) = self.origin(*at, name, &what, outer.as_ref());
+        act(self, origin, secret)
     }
 
     /// Returns the origin of a property's value, and whether it is secret.
@@ -463,14 +434,77 @@ impl<'a> Values<'a> {
     fn wanted(&mut self, outer: usize, value: &Value) -> Option<Arc<str>> {
         let ValueKind::Text(segments) = &value.kind else { return None };
         let spot = Spot { scope: outer, instance: outer, ends: None };
-        loop {
-            match self.join(segments, &spot) {
-                Ok(Found::Text { text, .. }) => return Some(text),
-                Ok(Found::Unknown { .. }) => return None,
-                Err(key) => drop(self.find(&key)),
+        for reference in references(segments) {
+            if let Err(key) = self.target(reference, &spot) {
+                self.find(&key);
             }
         }
+        match self.join(segments, &spot) {
+            Found::Text { text, .. } => Some(text),
+            Found::Unknown { .. } => None,
+        }
     }
+}
+
+impl ValueGraph for Values<'_> {
+    type Key = Key;
+    type Error = Infallible;
+
+    fn enter(&mut self, key: &Key, mut read: impl FnMut(Key)) -> Entered {
+        if self.found.contains_key(key) {
+            return Entered::Answered;
+        }
+        if !self.open.insert(key.clone()) {
+            return Entered::Cycle;
+        }
+        let known = self.with_origin(key, |values, origin, secret| {
+            let unknown = match origin {
+                Origin::Found(found) => return Some(found.with_secret(secret)),
+                Origin::Value { value, scope, instance } => match &value.kind {
+                    ValueKind::Text(segments) => {
+                        let spot = Spot { scope, instance, ends: None };
+                        let targets = references(segments).map(|reference| values.target(reference, &spot));
+                        targets.filter_map(Result::err).for_each(&mut read);
+                        return None;
+                    }
+                    ValueKind::Null => "is null",
+                    ValueKind::List(_) | ValueKind::Map(_) => "is a list or a mapping",
+                },
+            };
+            Some(Found::unknown(format!("`{}` {unknown}", key.1)))
+        });
+        let Some(known) = known else { return Entered::Opened };
+        self.open.remove(key);
+        self.keep(key.clone(), known);
+        Entered::Answered
+    }
+
+    fn leave(&mut self, key: &Key) {
+        let found = self.with_origin(key, |values, origin, secret| match origin {
+            Origin::Value { value: Value { kind: ValueKind::Text(segments), .. }, scope, instance } => {
+                values.join(segments, &Spot { scope, instance, ends: None }).with_secret(secret)
+            }
+            Origin::Value { .. } | Origin::Found(_) => unreachable!("only a property with text is opened"),
+        });
+        self.open.remove(key);
+        self.keep(key.clone(), found);
+    }
+
+    fn cycle(&mut self, _: &[Key]) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn abandon(&mut self, key: &Key) {
+        self.open.remove(key);
+    }
+}
+
+/// Returns the references in a text.
+fn references(segments: &[Segment]) -> impl Iterator<Item = &Reference> {
+    segments.iter().filter_map(|segment| match segment {
+        Segment::Reference(reference) => Some(reference),
+        Segment::Literal(_) => None,
+    })
 }
 
 fn of_thing(component: &ComponentName, name: &PropertyName, thing: Option<&Existing>) -> Found {

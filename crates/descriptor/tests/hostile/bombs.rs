@@ -67,7 +67,7 @@ fn ends(sources: usize, targets: usize) -> String {
     lines!(begin, targets, |n| "    - c{}.x", sources + n)
 }
 
-pub(crate) const BOMBS: [Bomb; 59] = [
+pub(crate) const BOMBS: [Bomb; 60] = [
     // Wide.
     bomb("unknown keys of a resource", |s| lines!(RESOURCE, 100_000 / s, |n| "key{n}: 1"), check_all),
     bomb(
@@ -399,6 +399,15 @@ pub(crate) const BOMBS: [Bomb; 59] = [
             lines!(text, 50_000 / s, |n| "      p{n}: {{value: '${{source.out}}${{target.nothing}}'}}")
         },
         check_all,
+    ),
+    bomb(
+        "a number read through empty values that double each other",
+        |_| {
+            let text = format!("{ASSEMBLY}properties:\n  p0: {{default: ''}}\n");
+            let text = lines!(text, 40, |n| "  p{}: {{value: '${{p{n}}}${{p{n}}}'}}", n + 1);
+            text + "composition:\n  c: {type: resource::part::1.0, quantity: '1${p40}'}\n"
+        },
+        compose_all,
     ),
     bomb(
         "values of values",

@@ -328,8 +328,28 @@ fn values_that_double_are_left() {
         writeln!(text, "  p{number}: {{value: '{read}{read}'}}").unwrap();
     }
     let resolved = World::default().resolve(&text).unwrap();
-    assert_eq!(resolved.left.first().unwrap().reason, "it is too long to be written out");
-    assert!(resolved.text.len() < 16 << 20, "{}", resolved.text.len());
+    assert_eq!(
+        resolved.left.first().unwrap().reason,
+        "the value would have more than 4 MiB, with all that it reads"
+    );
+    // At most 16 MiB are inserted into the text of the descriptor.
+    assert!(resolved.text.len() < (16 << 20) + 2 * text.len(), "{}", resolved.text.len());
+}
+
+/// `resolve` and a run have the same limit of a value.
+#[test]
+fn a_value_that_a_run_accepts_is_filled_in() {
+    let text = "name: assembly::long::1.0
+properties: {half: {}, whole: {value: '${half}${half}'}, copy: {value: '${whole}'}}
+";
+    let half = "x".repeat(2 << 20);
+    let resolved = World::default().given("half", half.as_str()).resolve(text).unwrap();
+    assert_eq!(resolved.left.len(), 0);
+    assert_eq!(resolved.document()["properties"]["copy"]["value"], json!(half.repeat(2)));
+    let resolved = World::default().given("half", format!("{half}x")).resolve(text).unwrap();
+    let left: Vec<(&str, &str)> =
+        resolved.left.iter().map(|left| (left.reference.as_str(), left.reason.as_str())).collect();
+    assert_eq!(left, [("whole", "the value would have more than 4 MiB, with all that it reads")]);
 }
 
 #[test]

@@ -113,3 +113,12 @@ impl Awaited {
         }
     }
 }
+
+/// Returns a value as part of a text: empty for null, JSON for numbers, booleans, lists and maps.
+pub fn text_of(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

@@ -22,10 +22,12 @@ pub enum ResolveError {
     /// The topology has no such element.
     #[error("there is no element `{0}`")]
     UnknownElement(ElementName),
-    /// A text is longer than [`MAX_VALUE`]. Without this limit, values that double each other grow without
-    /// end.
-    #[error("the value would have more than {} MiB, with all that it reads", MAX_VALUE >> 20)]
-    TooLong,
+    /// A text is longer than its limit, which is [`MAX_VALUE`] for the values of a topology.
+    #[error("the value would have more than {}, with all that it reads", size(*.limit))]
+    TooLong {
+        /// The limit in bytes.
+        limit: usize,
+    },
     /// Values await more outputs than [`MAX_AWAITED`]. Without this limit, lists that grow along a chain of
     /// values take memory without end.
     #[error("the values wait for more than {MAX_AWAITED} outputs, with all that they read")]
@@ -37,3 +39,11 @@ pub const MAX_AWAITED: usize = 1 << 21;
 
 /// The maximum size of a text in bytes, including all values that it reads.
 pub const MAX_VALUE: usize = 4 << 20;
+
+/// Formats a number of bytes that is a multiple of 1024.
+fn size(bytes: usize) -> String {
+    match bytes >> 20 {
+        0 => format!("{} KiB", bytes >> 10),
+        mebibytes => format!("{mebibytes} MiB"),
+    }
+}

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde_json::{Map, Number, Value, json};
-use windlass_source::{EmitStyle, LoadOptions, Reading, Source, emit, load_one};
+use windlass_source::{Content, EmitStyle, LoadOptions, Reading, Source, Tree, emit, load_one};
 
 /// Any data: strings that look like another type, numbers of all kinds, nested and empty collections.
 pub(crate) fn data() -> impl Strategy<Value = Value> {
@@ -35,10 +35,50 @@ pub(crate) fn data() -> impl Strategy<Value = Value> {
     })
 }
 
+/// Any data whose scalars are text or null, some of the texts with several lines.
+fn spelled() -> impl Strategy<Value = Value> {
+    (data(), "[ -~\\n\\t]{0,20}").prop_map(|(data, lines)| Value::Array(vec![spell(data), lines.into()]))
+}
+
+fn spell(data: Value) -> Value {
+    match data {
+        Value::Array(items) => items.into_iter().map(spell).collect(),
+        Value::Object(map) => map.into_iter().map(|(key, value)| (key, spell(value))).collect(),
+        Value::Null | Value::String(_) => data,
+        other => other.to_string().into(),
+    }
+}
+
+/// A list of texts with a comment at each one.
+enum Commented {
+    List(Vec<Commented>),
+    Text(String, String),
+}
+
+impl Tree for Commented {
+    fn content(&self) -> Content<'_, Self> {
+        match self {
+            Self::List(items) => Content::List(items),
+            Self::Text(text, _) => Content::Text(text),
+        }
+    }
+
+    fn comment(&self) -> Option<&str> {
+        match self {
+            Self::List(_) => None,
+            Self::Text(_, comment) => Some(comment),
+        }
+    }
+}
+
 fn read_back(text: &str) -> Value {
+    read_back_as(text, Reading::Script)
+}
+
+fn read_back_as(text: &str, reading: Reading) -> Value {
     let loaded = load_one(&Source::new("emitted", text), &LoadOptions::default());
     assert!(loaded.diagnostics.is_empty(), "{}\n{text}", loaded.diagnostics);
-    loaded.root.expect("a document").to_value(Reading::Script)
+    loaded.root.expect("a document").to_value(reading)
 }
 
 #[test]
@@ -82,7 +122,7 @@ fn keys_longer_than_yaml_s_limit_are_written_out() {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(data in data()) {
+    fn emitted_data_reads_back_as_the_same_data(data in data()) {
         prop_assert_eq!(read_back(&emit(&data, EmitStyle::Block)), data);
     }
 
@@ -93,5 +133,28 @@ proptest! {
         #[expect(clippy::disallowed_methods, reason = "another reader, to compare with")]
         let read: Value = serde_yaml::from_str(&text).map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
         prop_assert_eq!(read, data);
+    }
+
+    #[test]
+    fn text_emitted_for_people_reads_back_as_the_same_text(data in spelled()) {
+        let text = emit(&data, EmitStyle::Text);
+        prop_assert_eq!(read_back_as(&text, Reading::Text), data, "{}", text);
+    }
+
+    /// Another reader takes plain text at most for the integer or boolean that is spelled so.
+    #[test]
+    fn another_reader_agrees_on_text_emitted_for_people(data in spelled()) {
+        let text = emit(&data, EmitStyle::Text);
+        #[expect(clippy::disallowed_methods, reason = "another reader, to compare with")]
+        let read: Value = serde_yaml::from_str(&text).map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
+        prop_assert_eq!(spell(read), data, "{}", text);
+    }
+
+    #[test]
+    fn comments_change_no_data(texts in prop::collection::vec(("(?s).{0,12}", any::<String>()), 1..5)) {
+        let expected: Value = texts.iter().map(|(text, _)| Value::from(text.as_str())).collect();
+        let items = texts.into_iter().map(|(text, comment)| Commented::Text(text, comment));
+        let text = emit(&Commented::List(items.collect()), EmitStyle::Text);
+        prop_assert_eq!(read_back_as(&text, Reading::Text), expected, "{}", text);
     }
 }

@@ -2,6 +2,7 @@
 
 mod corpus;
 mod corpus_yaml;
+mod emitting;
 mod examples;
 mod families;
 mod function_table;

@@ -1,0 +1,200 @@
+//! Evaluation of values that read each other, and of text that is joined from them.
+//!
+//! The [`Resolver`](super::Resolver) evaluates the properties of a topology. Other crates evaluate values
+//! before there is a topology. All of them use the traversal and the limits of this module.
+
+use super::answer::{Resolved, text_of};
+use super::error::{MAX_VALUE, ResolveError};
+
+/// Values that read each other. The implementation stores which values are open and which are answered.
+pub trait ValueGraph {
+    /// Identifies a value.
+    type Key: Clone + PartialEq;
+    /// An error that ends the evaluation.
+    type Error;
+
+    /// Begins a value. For a new one, either stores its answer, or marks it as open and calls `read` for each
+    /// value that it reads, in the order of evaluation.
+    fn enter(&mut self, key: &Self::Key, read: impl FnMut(Self::Key)) -> Entered;
+
+    /// Computes an open value. The values that it reads have answers, except those of a cycle.
+    fn leave(&mut self, key: &Self::Key);
+
+    /// Handles a cycle: its values in the order in which they read each other, the first one again at the
+    /// end. The evaluation continues without the read that closes the cycle.
+    ///
+    /// # Errors
+    ///
+    /// An error ends the evaluation.
+    fn cycle(&mut self, cycle: &[Self::Key]) -> Result<(), Self::Error>;
+
+    /// Marks an open value as new, because the evaluation ends with an error.
+    fn abandon(&mut self, key: &Self::Key);
+}
+
+/// The state of a value when a traversal reaches it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entered {
+    /// It has an answer.
+    Answered,
+    /// It was new, and is open now.
+    Opened,
+    /// It was open already, so it reads itself.
+    Cycle,
+}
+
+/// The stack of an evaluation, reusable by the next one.
+#[derive(Debug)]
+pub struct Visits<K>(Vec<Visit<K>>);
+
+/// A pending visit of a value.
+#[derive(Debug)]
+enum Visit<K> {
+    /// Visits the values that it reads.
+    Enter(K),
+    /// Computes it from the values that it reads.
+    Leave(K),
+}
+
+impl<K> Default for Visits<K> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+/// Evaluates a value after those that it reads, depth first. The stack is on the heap, so chains of
+/// references can have any length.
+///
+/// # Errors
+///
+/// The error of [`ValueGraph::cycle`].
+pub fn evaluate<G: ValueGraph>(
+    graph: &mut G,
+    Visits(visits): &mut Visits<G::Key>,
+    root: G::Key,
+) -> Result<(), G::Error> {
+    visits.push(Visit::Enter(root));
+    while let Some(visit) = visits.pop() {
+        let key = match visit {
+            Visit::Enter(key) => key,
+            Visit::Leave(key) => {
+                graph.leave(&key);
+                continue;
+            }
+        };
+        let first = visits.len() + 1;
+        visits.push(Visit::Leave(key.clone()));
+        match graph.enter(&key, |read| visits.push(Visit::Enter(read))) {
+            Entered::Opened => visits[first..].reverse(),
+            Entered::Answered => visits.truncate(first - 1),
+            Entered::Cycle => {
+                visits.truncate(first - 1);
+                close(graph, visits, key)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reports the cycle that `again` closes.
+fn close<G: ValueGraph>(
+    graph: &mut G,
+    visits: &mut Vec<Visit<G::Key>>,
+    again: G::Key,
+) -> Result<(), G::Error> {
+    let open = visits.iter().filter_map(|visit| match visit {
+        Visit::Leave(key) => Some(key),
+        Visit::Enter(_) => None,
+    });
+    let mut cycle: Vec<G::Key> = open.clone().skip_while(|key| **key != again).cloned().collect();
+    cycle.push(again);
+    let result = graph.cycle(&cycle);
+    if result.is_err() {
+        open.for_each(|key| graph.abandon(key));
+        visits.clear();
+    }
+    result
+}
+
+/// Text that is joined from values: sensitive if one of them is, and limited in size. Without a limit, values
+/// that double each other grow without end.
+#[derive(Debug)]
+pub struct Joined {
+    text: String,
+    sensitive: bool,
+    limit: usize,
+}
+
+impl Default for Joined {
+    /// Creates an empty text of at most [`MAX_VALUE`] bytes.
+    fn default() -> Self {
+        Self::with_limit(MAX_VALUE)
+    }
+}
+
+impl Joined {
+    /// Creates an empty text of at most `limit` bytes.
+    pub fn with_limit(limit: usize) -> Self {
+        Self { text: String::new(), sensitive: false, limit }
+    }
+
+    /// Appends a text.
+    ///
+    /// # Errors
+    ///
+    /// [`ResolveError::TooLong`] if the joined text would exceed the limit.
+    pub fn push(&mut self, text: &str, sensitive: bool) -> Result<(), ResolveError> {
+        if self.text.len() + text.len() > self.limit {
+            return Err(ResolveError::TooLong { limit: self.limit });
+        }
+        self.text.push_str(text);
+        self.sensitive |= sensitive;
+        Ok(())
+    }
+
+    /// Appends a value, in the form of [`text_of`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`push`](Self::push).
+    pub fn push_value(&mut self, value: &Resolved) -> Result<(), ResolveError> {
+        match value.value.as_str() {
+            Some(text) => self.push(text, value.sensitive),
+            None => self.push(&text_of(&value.value), value.sensitive),
+        }
+    }
+
+    /// Tells whether one of the joined values is sensitive.
+    pub fn is_sensitive(&self) -> bool {
+        self.sensitive
+    }
+
+    /// Returns the text.
+    pub fn into_text(self) -> String {
+        self.text
+    }
+}
+
+impl From<Joined> for Resolved {
+    fn from(joined: Joined) -> Self {
+        Self { value: joined.text.into(), sensitive: joined.sensitive }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_takes_no_more_than_its_limit_and_the_error_names_it() {
+        let mut text = Joined::with_limit(1024);
+        text.push(&"x".repeat(1000), false).unwrap();
+        text.push(&"x".repeat(24), true).unwrap();
+        let error = text.push("x", false).unwrap_err();
+        assert_eq!(error.to_string(), "the value would have more than 1 KiB, with all that it reads");
+        assert!(text.is_sensitive());
+        assert_eq!(text.into_text().len(), 1024);
+        let error = Joined::default().push(&"x".repeat(MAX_VALUE + 1), false).unwrap_err();
+        assert_eq!(error.to_string(), "the value would have more than 4 MiB, with all that it reads");
+    }
+}

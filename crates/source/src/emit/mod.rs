@@ -1,0 +1,227 @@
+//! Emits data as YAML that all readers interpret in the same way.
+//!
+//! A library's emitter quotes for its own parser. It writes `yes`, `22:22`, `010` and dates without quotes,
+//! and PyYAML reads them as booleans, sexagesimal numbers and dates. This emitter quotes such text with double
+//! quotes, which YAML 1.1 and 1.2 both read unambiguously.
+
+mod notation;
+
+use serde_json::{Number, Value};
+
+pub use notation::quote;
+
+/// The format of [`emit`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EmitStyle {
+    /// For readers that give scalars a type. Every text is double-quoted, except keys that are plain words.
+    #[default]
+    Block,
+    /// As `Block`, with a leading `---` line.
+    Document,
+    /// For people, and for readers that keep the spelling of scalars ([`Reading::Text`](crate::Reading::Text)).
+    /// Text is plain where every reader takes it as this text, or as the integer or boolean that is spelled
+    /// so. Text of several lines is a literal block.
+    Text,
+}
+
+/// A tree that [`emit`] writes: JSON data, or data with an order of its own and comments.
+pub trait Tree: Sized {
+    /// Returns the content of this node.
+    fn content(&self) -> Content<'_, Self>;
+
+    /// Returns the comment for people on the first line of this node.
+    fn comment(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// The content of a [`Tree`] node.
+#[derive(Clone, Debug)]
+pub enum Content<'t, T> {
+    /// Null.
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// A number.
+    Number(&'t Number),
+    /// A text.
+    Text(&'t str),
+    /// A list.
+    List(&'t [T]),
+    /// A mapping, in the order of output.
+    Map(Vec<(&'t str, &'t T)>),
+}
+
+impl Tree for Value {
+    /// Returns the content; keys are sorted by byte.
+    fn content(&self) -> Content<'_, Self> {
+        match self {
+            Self::Null => Content::Null,
+            Self::Bool(value) => Content::Bool(*value),
+            Self::Number(number) => Content::Number(number),
+            Self::String(text) => Content::Text(text),
+            Self::Array(items) => Content::List(items),
+            Self::Object(map) => {
+                let mut entries: Vec<_> = map.iter().map(|(key, value)| (key.as_str(), value)).collect();
+                entries.sort_by_key(|&(key, _)| key);
+                Content::Map(entries)
+            }
+        }
+    }
+}
+
+/// Writes data as YAML that reads the same under YAML 1.1 (PyYAML) and 1.2.
+///
+/// One entry on each line, nested by two spaces, empty collections as `{}` and `[]`, a line break at the end.
+/// [`EmitStyle`] decides the notation of text. The keys of JSON data are sorted, so equal data gives equal
+/// bytes.
+///
+/// ```
+/// use serde_json::json;
+/// use windlass_source::{EmitStyle, emit};
+///
+/// let data = json!({"ports": [8080, 1e10], "on": "yes", "image": {"tag": "1.10"}, "run": "a\nb\n"});
+/// let expected = r#"image:
+///   tag: "1.10"
+/// "on": "yes"
+/// ports:
+///   - 8080
+///   - 10000000000.0
+/// run: "a\nb\n"
+/// "#;
+/// assert_eq!(emit(&data, EmitStyle::Block), expected);
+///
+/// let data = json!({"type": "resource::web::1.0", "labels": {}, "run": "a\nb\n", "version": "1.10"});
+/// let expected = r#"labels: {}
+/// run: |
+///   a
+///   b
+/// type: resource::web::1.0
+/// version: "1.10"
+/// "#;
+/// assert_eq!(emit(&data, EmitStyle::Text), expected);
+/// ```
+pub fn emit<T: Tree>(tree: &T, style: EmitStyle) -> String {
+    let mut out = Out { text: String::new(), style };
+    if style == EmitStyle::Document {
+        out.text.push_str("---\n");
+    }
+    match tree.content() {
+        Content::List(items) if !items.is_empty() => out.list(items, 0, false),
+        Content::Map(entries) if !entries.is_empty() => out.map(&entries, 0, false),
+        // The lines of a block are indented, even in a document of nothing else.
+        leaf => out.leaf(tree, &leaf, 1),
+    }
+    out.text
+}
+
+struct Out {
+    text: String,
+    style: EmitStyle,
+}
+
+/// Maximum length of a key without the `?` notation, in bytes as written. YAML allows 1024 characters.
+const LONGEST_SIMPLE_KEY: usize = 1000;
+
+impl Out {
+    /// Writes items. With `inline` the first one continues the line of a written `- `.
+    fn list<T: Tree>(&mut self, items: &[T], depth: usize, mut inline: bool) {
+        for item in items {
+            self.indent(depth, &mut inline);
+            self.text.push_str("- ");
+            match item.content() {
+                Content::List(items) if !items.is_empty() => self.list(items, depth + 1, true),
+                Content::Map(entries) if !entries.is_empty() => self.map(&entries, depth + 1, true),
+                leaf => self.leaf(item, &leaf, depth + 1),
+            }
+        }
+    }
+
+    /// Writes entries. With `inline` the first one continues the line of a written `- `.
+    fn map<T: Tree>(&mut self, entries: &[(&str, &T)], depth: usize, mut inline: bool) {
+        for (key, value) in entries {
+            self.indent(depth, &mut inline);
+            self.key(key, depth);
+            self.text.push(':');
+            match value.content() {
+                Content::List(items) if !items.is_empty() => {
+                    self.end_line(*value);
+                    self.list(items, depth + 1, false);
+                }
+                Content::Map(entries) if !entries.is_empty() => {
+                    self.end_line(*value);
+                    self.map(&entries, depth + 1, false);
+                }
+                leaf => {
+                    self.text.push(' ');
+                    self.leaf(*value, &leaf, depth + 1);
+                }
+            }
+        }
+    }
+
+    fn key(&mut self, key: &str, depth: usize) {
+        let start = self.text.len();
+        let is_plain = match self.style {
+            EmitStyle::Text => notation::is_plain(key),
+            EmitStyle::Block | EmitStyle::Document => notation::is_safe(key),
+        };
+        if is_plain {
+            self.text.push_str(key);
+        } else {
+            notation::string(&mut self.text, key);
+        }
+        if self.text.len() - start > LONGEST_SIMPLE_KEY {
+            self.text.insert_str(start, "? ");
+            self.text.push('\n');
+            self.indent(depth, &mut false);
+        }
+    }
+
+    /// Writes a scalar or an empty collection. `depth` is that of the lines of a block.
+    fn leaf<T: Tree>(&mut self, node: &T, content: &Content<'_, T>, depth: usize) {
+        let for_people = self.style == EmitStyle::Text;
+        match content {
+            Content::Null => self.text.push_str("null"),
+            Content::Bool(value) => self.text.push_str(if *value { "true" } else { "false" }),
+            Content::Number(number) => notation::number(&mut self.text, number),
+            Content::List(_) => self.text.push_str("[]"),
+            Content::Map(_) => self.text.push_str("{}"),
+            Content::Text(text) if for_people && notation::is_plain(text) => self.text.push_str(text),
+            Content::Text(text) if for_people && notation::is_block(text) => {
+                return self.block(node, text, depth);
+            }
+            Content::Text(text) => notation::string(&mut self.text, text),
+        }
+        self.end_line(node);
+    }
+
+    fn block<T: Tree>(&mut self, node: &T, text: &str, depth: usize) {
+        self.text.push_str(if text.ends_with('\n') { "|" } else { "|-" });
+        self.end_line(node);
+        for line in text.lines() {
+            if !line.is_empty() {
+                self.indent(depth, &mut false);
+                self.text.push_str(line);
+            }
+            self.text.push('\n');
+        }
+    }
+
+    /// Ends the line, after the comment of the node that is on it.
+    fn end_line<T: Tree>(&mut self, node: &T) {
+        if let Some(comment) = node.comment() {
+            self.text.push_str("  # ");
+            // The comment must stay on its line, so line breaks and control characters are replaced.
+            self.text.extend(comment.chars().map(|c| if notation::needs_escape(c) { ' ' } else { c }));
+        }
+        self.text.push('\n');
+    }
+
+    fn indent(&mut self, depth: usize, inline: &mut bool) {
+        if !std::mem::replace(inline, false) {
+            self.text.extend(std::iter::repeat_n("  ", depth));
+        }
+    }
+}
