@@ -283,9 +283,12 @@ impl Windlass {
         KeySource::File(file.unwrap_or_else(|| self.project.state_dir().join("key")))
     }
 
-    /// Returns the name of the kind of the store, for messages.
-    pub(crate) fn store_kind(&self) -> &'static str {
-        stores::of(self.settings.state.as_deref()).map_or("the store", StoreKind::name)
+    /// Returns the name of the store for messages.
+    pub fn store_kind(&self) -> &'static str {
+        match &self.settings.state {
+            Some(address) => stores::of(Some(address)).map_or("the store", StoreKind::name),
+            None => "the store",
+        }
     }
 
     pub(crate) fn engine(&self, store: Arc<dyn Store>) -> Engine {
