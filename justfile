@@ -18,13 +18,14 @@ slow:
     cargo build -p windlass-cli
     scripts/chaos --seconds 3600 --runtime process,sandbox,docker --store sqlite,postgres
 
-# Format, layers, prose, clippy
+# Format, layers, prose, clippy, features
 lint:
     cargo fmt --all --check
     scripts/ci-layers
     scripts/import-circles
     scripts/ci-prose
     cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
+    scripts/ci-features
 
 # The documentation of all crates, without their dependencies
 docs:

@@ -1,5 +1,5 @@
 //! Compiles the programs that run inside containers: the runner of warm containers (`src/runner/program`),
-//! and the first process of a container with one job (`src/docker/init`).
+//! and the first process of a container with one job (`src/docker/init`). Both belong to the feature `docker`.
 //!
 //! The programs must run in any image, so they are linked statically. They use the standard library only, so
 //! `rustc` alone compiles them in a few seconds. Where that fails (no static libc, no standard library for
@@ -33,6 +33,9 @@ const PROGRAMS: [(&str, &str, &[&str], &str); 2] = [
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    if env::var_os("CARGO_FEATURE_DOCKER").is_none() {
+        return;
+    }
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     for (name, source, parts, missing) in PROGRAMS {
         for part in parts {

@@ -29,6 +29,7 @@ impl Timestamp {
 
     /// Reads the host's clock. It is not injected: the supervisor that reads it is a separate process, and
     /// the kernel's clock defines when a process ran.
+    #[cfg(any(feature = "process", feature = "docker"))]
     pub(crate) fn now() -> Self {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
         let seconds = u64::try_from(now.tv_sec).unwrap_or(0);

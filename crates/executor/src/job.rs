@@ -74,7 +74,7 @@ pub struct Job {
     /// Action when the process that submitted the job dies.
     pub on_owner_death: OnOwnerDeath,
     /// Whether the job must not share its environment with any earlier or later job: for secrets, and for
-    /// untrusted code. A [pool](crate::pool) gives such a job a fresh container. Other runtimes start each
+    /// untrusted code. A pool gives such a job a fresh container. Other runtimes start each
     /// job in a fresh environment anyway, or isolate nothing.
     pub alone: bool,
 }

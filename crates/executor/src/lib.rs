@@ -67,44 +67,61 @@
 //! - [`Outcome`]: how it [`End`]ed, its captured streams ([`Captured`]), its output files ([`Output`]).
 //! - [`Found`]: the state of a job that this process or an earlier one submitted.
 //!
-//! # Modules
+//! # Modules and features
+//! Each runtime is a feature; all but `testing` are on by default. Without features the crate has the types above
+//! and the trait, for crates that describe jobs and read their outcomes. It then depends on no engine's client, no
+//! archive format, and only the channels of tokio.
 //!
-//! | module | content |
-//! |---|---|
-//! | [`process`] | the runtime of this host: jobs are processes |
-//! | [`sandbox`] | the runtime of this host for images: namespaces and a read-only root, without a daemon |
-//! | `docker` | the runtime of an engine, Docker or Podman: a container for each job (feature `docker`) |
-//! | [`pool`] | warm containers in front of a runtime of fresh ones, for short jobs |
-//! | [`image`] | images without an engine: a store, and a builder of small ones |
-//! | [`runner`] | the runner program inside warm containers |
-//! | `testing` | the conformance suite that every runtime passes (feature `testing`) |
+//! | module | feature | content |
+//! |---|---|---|
+//! | `process` | `process` | the runtime of this host: jobs are processes |
+//! | `sandbox` | `sandbox` | the runtime of this host for images: namespaces and a read-only root, without a daemon |
+//! | `docker` | `docker` | the runtime of an engine, Docker or Podman: a container for each job |
+//! | `pool` | `docker` | warm containers in front of a runtime of fresh ones, for short jobs |
+//! | `runner` | `docker` | the runner program inside warm containers |
+//! | `image` | `image` | images without an engine: a store, and a builder of small ones |
+//! | `testing` | `testing` | the conformance suite that every runtime passes |
+//!
+//! `sandbox` includes `process` and `image`. `docker` includes `image`.
 
+#[cfg(feature = "process")]
 mod bwrap;
 mod bytes;
 mod capabilities;
 mod capability;
 mod captured;
+#[cfg(feature = "process")]
 mod cgroup;
 mod clock;
+#[cfg(feature = "process")]
 mod confine;
 mod content;
+mod digest;
 #[cfg(feature = "docker")]
 pub mod docker;
 mod error;
 mod event;
+#[cfg(any(feature = "process", feature = "image"))]
 mod file_tree;
 mod id;
+#[cfg(feature = "image")]
 pub mod image;
 mod isolation;
 mod job;
+#[cfg(any(feature = "process", feature = "docker"))]
 mod left_behind;
 mod limits;
 mod outcome;
+#[cfg(feature = "docker")]
 pub mod pool;
+#[cfg(feature = "process")]
 pub mod process;
+#[cfg(feature = "process")]
 mod refusal;
+#[cfg(feature = "docker")]
 pub mod runner;
 mod runtime;
+#[cfg(feature = "sandbox")]
 pub mod sandbox;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -116,6 +133,7 @@ pub use crate::{
     captured::Captured,
     clock::Timestamp,
     content::Content,
+    digest::{Digest, DigestError},
     error::RuntimeError,
     event::{EventSender, Events, JobEvent, Stream},
     id::{JobId, NameError, Owner, VolumeName},

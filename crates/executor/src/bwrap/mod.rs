@@ -1,9 +1,10 @@
 //! The program `bwrap` ([bubblewrap](https://github.com/containers/bubblewrap)), which creates sandboxes: its
 //! arguments, its features on this host, and advice where it fails.
 //!
-//! The supervisor of the [process runtime](crate::process) executes the program. The [sandbox
-//! runtime](crate::sandbox) plans the sandboxes.
+//! The supervisor of the [process runtime](crate::process) executes the program. The sandbox runtime plans the
+//! sandboxes.
 
 pub(crate) mod advice;
 pub(crate) mod plan;
+#[cfg(feature = "sandbox")]
 pub(crate) mod probe;

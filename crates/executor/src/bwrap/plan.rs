@@ -4,7 +4,7 @@ use std::{ffi::CStr, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::image::Digest;
+use crate::Digest;
 
 /// Path of a job's working folder in its sandbox.
 pub(crate) const WORK_FOLDER: &CStr = c"/work";

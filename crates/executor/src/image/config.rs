@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::image::Digest;
+use crate::Digest;
 
 /// The run configuration of an image.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

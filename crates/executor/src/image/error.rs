@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use crate::image::Digest;
+use crate::Digest;
 
 /// An error of reading, storing or finding an image.
 #[derive(Debug, thiserror::Error)]

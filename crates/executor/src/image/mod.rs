@@ -26,7 +26,6 @@
 pub mod archive;
 pub mod build;
 mod config;
-mod digest;
 mod error;
 mod layer;
 mod limits;
@@ -35,9 +34,10 @@ mod root;
 mod store;
 mod stream;
 
+pub use crate::{Digest, DigestError};
+
 pub use self::{
     config::ImageConfig,
-    digest::{Digest, DigestError},
     error::ImageError,
     limits::ImageLimits,
     reference::{ImageName, Reference, ReferenceError},

@@ -4,7 +4,7 @@ use std::{fmt, path::PathBuf, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::image::Digest;
+use crate::Digest;
 
 /// The name of an image in a store: `name:tag`, with the tag `latest` if none is given.
 ///

@@ -135,7 +135,7 @@ impl Image {
     }
 
     /// Returns the folder that users of the image lock (`flock`, shared), so that it isn't pruned.
-    pub(crate) fn folder(&self) -> &Path {
+    pub fn folder(&self) -> &Path {
         &self.folder
     }
 
@@ -144,7 +144,7 @@ impl Image {
     ///
     /// # Errors
     /// [`ImageError::MountPoint`] when the path is not absolute, leads upwards, or goes through a link or a file.
-    pub(crate) fn mount_point(&self, path: &str) -> Result<(), ImageError> {
+    pub fn mount_point(&self, path: &str) -> Result<(), ImageError> {
         let wrong = |problem: String| ImageError::MountPoint { path: path.to_owned(), problem };
         let parts = parts(path).map_err(|why| wrong(why.to_owned()))?;
         if !path.starts_with('/') || parts.is_empty() {

@@ -11,7 +11,7 @@ use std::{
 use rustix::{fs::OFlags, io::Errno};
 
 use crate::{
-    End, Found, Job, JobId, Outcome, Owner, RuntimeError, StartFailure, Volume,
+    Found, Job, JobId, Outcome, Owner, RuntimeError, Volume,
     bwrap::plan::SandboxVolume,
     process::{
         groups,
@@ -85,10 +85,16 @@ impl Disk {
     }
 
     /// Puts a job that can't be started into place with that end, so that it can be found.
-    pub(crate) fn put_unstarted(&self, id: &JobId, job: &Job, why: StartFailure) -> Result<(), RuntimeError> {
+    #[cfg(feature = "sandbox")]
+    pub(crate) fn put_unstarted(
+        &self,
+        id: &JobId,
+        job: &Job,
+        why: crate::StartFailure,
+    ) -> Result<(), RuntimeError> {
         let Some(staged) = self.stage(id, job, JobEnvironment::default())? else { return Ok(()) };
         let place = self.folder(id);
-        match staged.end_unstarted(End::NotStarted(why), &place) {
+        match staged.end_unstarted(crate::End::NotStarted(why), &place) {
             // Another submission of the same id was faster.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
             put => put.map_err(storage("make", place.path())),

@@ -46,4 +46,5 @@ pub use self::{
     supervisor_command::SupervisorCommand,
 };
 
+#[cfg(feature = "sandbox")]
 pub(crate) use self::staging::JobEnvironment;

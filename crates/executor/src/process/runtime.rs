@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use crate::{
-    Capabilities, Capability, Events, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError, StartFailure,
+    Capabilities, Capability, Events, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError,
     cgroup::ControlGroups,
     confine::Confinement,
     file_tree::remove_tree,
@@ -141,11 +141,12 @@ impl ProcessRuntime {
     }
 
     /// Accepts a job that can't be started.
+    #[cfg(feature = "sandbox")]
     pub(crate) async fn submit_unstarted(
         &self,
         id: &JobId,
         job: &Job,
-        why: StartFailure,
+        why: crate::StartFailure,
     ) -> Result<(), RuntimeError> {
         let (id, job) = (id.clone(), job.clone());
         self.on_disk(move |disk| disk.put_unstarted(&id, &job, why)).await

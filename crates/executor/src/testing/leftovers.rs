@@ -85,8 +85,9 @@ pub fn files(folder: &std::path::Path) -> BTreeSet<String> {
     found
 }
 
-/// Lists the control groups for the jobs of a [process](crate::process) or [sandbox](crate::sandbox) runtime
-/// with this state folder, in all mounted hierarchies.
+/// Lists the control groups for the jobs of a process or sandbox runtime with this state folder, in all
+/// mounted hierarchies.
+#[cfg(feature = "process")]
 pub fn groups(state: &std::path::Path) -> BTreeSet<String> {
     let name = crate::process::groups::name_of(state);
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
@@ -99,6 +100,7 @@ pub fn groups(state: &std::path::Path) -> BTreeSet<String> {
     found
 }
 
+#[cfg(feature = "process")]
 fn below(folder: &std::path::Path, name: &str, found: &mut BTreeSet<String>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
