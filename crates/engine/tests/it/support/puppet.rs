@@ -42,6 +42,17 @@ pub(crate) enum Act {
     Hang,
 }
 
+/// The failure of an observation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spoil {
+    /// The check fails for all elements.
+    Fails,
+    /// The driver panics.
+    Panics,
+    /// The check could not run.
+    NotRun,
+}
+
 /// The control of the puppet: the behaviour of calls, the results of observations, and the calls so far.
 #[derive(Clone)]
 pub(crate) struct Strings {
@@ -62,6 +73,11 @@ struct State {
     names: bool,
     idle: bool,
     keeps: bool,
+    batch: Option<String>,
+    /// The elements of each observation of a batch.
+    observed: Vec<Vec<String>>,
+    /// The elements whose presence spoils a whole batch.
+    spoilers: Vec<(String, Spoil)>,
 }
 
 impl Strings {
@@ -86,6 +102,22 @@ impl Strings {
     /// Makes Install choose ids that nothing else can derive.
     pub(crate) fn name_themselves(&self) {
         self.lock().names = true;
+    }
+
+    /// Makes health checks observe batches.
+    pub(crate) fn observe_in_batches(&self) {
+        let mut state = self.lock();
+        (state.batch, state.observable) = (Some("all".to_owned()), true);
+    }
+
+    /// Makes the observation of an element fail, and with it that of each batch with the element.
+    pub(crate) fn spoil(&self, element: &str, spoil: Spoil) {
+        self.lock().spoilers.push((element.to_owned(), spoil));
+    }
+
+    /// Returns the elements of each observation so far, and forgets them.
+    pub(crate) fn take_observed(&self) -> Vec<Vec<String>> {
+        std::mem::take(&mut self.lock().observed)
     }
 
     /// Makes the driver keep its instances after changes of their packages.
@@ -210,13 +242,16 @@ impl Driver for Puppet {
     }
 
     fn nature(&self, _: &Package, action: &Action) -> Option<Nature> {
-        let State { observable, names, idle, .. } = *self.0.lock();
+        let (observable, names, idle, batch) = {
+            let state = self.0.lock();
+            (state.observable, state.names, state.idle, state.batch.clone())
+        };
         if idle {
             return None;
         }
         let names = names && *action == Action::Transition(Transition::Install);
         let timeout = Duration::from_secs(60);
-        Some(Nature { effect: self.0.effect, observable, batch: None, timeout, names })
+        Some(Nature { effect: self.0.effect, observable, batch, timeout, names })
     }
 
     fn keeps(&self, _: &Package, _: &Package) -> bool {
@@ -232,6 +267,21 @@ impl Driver for Puppet {
     }
 
     async fn observe(&self, _: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>> {
+        let elements: Vec<String> = calls.iter().map(|call| call.element.local().to_owned()).collect();
+        let spoil = {
+            let mut state = self.0.lock();
+            state.observed.push(elements.clone());
+            state.spoilers.iter().find(|(spoiler, _)| elements.contains(spoiler)).map(|(_, spoil)| *spoil)
+        };
+        let failure = match spoil {
+            Some(Spoil::Panics) => panic!("it was told to panic"),
+            Some(Spoil::Fails) => Some(Failure::new(FailureKind::Failed, "it was told to fail")),
+            Some(Spoil::NotRun) => Some(Failure::new(FailureKind::Infrastructure, "there is no runtime")),
+            None => None,
+        };
+        if let Some(failure) = failure {
+            return calls.iter().map(|_| Err(failure.clone())).collect();
+        }
         let sight = |call: &Call| {
             let seen = self.0.lock().sights.get_mut(&title(call)).and_then(VecDeque::pop_front);
             Ok(Observed { observation: seen.unwrap_or(Observation::Reached), report: Report::settled() })
