@@ -2,9 +2,9 @@
 
 windlass_source::codes! {
     NOOP_UNKNOWN = "WL0450", "driver property that `noop` doesn't have",
-        "The driver `noop` knows two driver properties, and ignores all others:\n\n```yaml\ndefault-driver:\n  noop:\n    properties:\n      effect: repeatable       # or `once`: make a call for every declared action\n      outputs:                 # publish properties when the part is created\n        address: given-address # <output property>: <input property>\n```\n\nWithout them no call is made, and only the states change.";
+        "The driver `noop` knows the driver properties `effect`, `timeout` and `outputs`, and ignores all others:\n\n```yaml\ndefault-driver:\n  noop:\n    properties:\n      effect: repeatable       # or `once`: make a call for every declared action\n      outputs:                 # publish properties when the part is created\n        address: given-address # <output property>: <input property>\n```\n\nWithout them no call is made, and only the states change.";
     NOOP_VALUE = "WL0451", "driver property of `noop` that can't be read",
-        "`effect` is `repeatable` or `once`. `outputs` is a mapping whose keys are the properties to publish, and whose values are the names of the properties that they are taken from:\n\n```yaml\nproperties:\n  effect: once\n  outputs:\n    address: given-address\n```\n\nLike other properties, each may also be declared as `{value: …}` or `{default: …}`.";
+        "`effect` is `repeatable` or `once`. `timeout` is a time such as `30s` or `10m`. `outputs` is a mapping whose keys are the properties to publish, and whose values are the names of the properties that they are taken from:\n\n```yaml\nproperties:\n  effect: once\n  outputs:\n    address: given-address\n```\n\nLike other properties, each may also be declared as `{value: …}` or `{default: …}`.";
     NOOP_UNPUBLISHED = "WL0452", "outputs that are never published",
         "The driver `noop` publishes `outputs` when the part is created: at Create, or at Install where it has no Create. The resource declares neither of them for this driver with these `outputs`, so these outputs never get a value.\n\nDeclare Install (or Create) for the driver `noop`, and give `outputs` there or to the default driver.";
 }

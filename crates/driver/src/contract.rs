@@ -22,7 +22,9 @@ pub struct Nature {
     pub effect: Effect,
     /// Whether [`Driver::observe`] can tell if the action was done.
     pub observable: bool,
-    /// Calls with the same key may be batched.
+    /// The key of a batch. Calls with the same key, action, package and location are observed together.
+    ///
+    /// [`perform`](Driver::perform) gets one call at a time from the engine.
     pub batch: Option<String>,
     /// Maximum time until the instance has settled.
     pub timeout: Duration,
@@ -62,7 +64,8 @@ pub trait Driver: Send + Sync {
     /// Performs the calls, and returns one result for each. Batched calls share action, package and location.
     async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>>;
 
-    /// Observes whether the requested states have been reached. Has no effect on the outside world.
+    /// Observes whether the requested states have been reached. Has no effect on the outside world. An element
+    /// of a [batch](Nature::batch) without a clear answer is observed again alone.
     async fn observe(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>>;
 
     /// Finds existing instances at a location that are not managed yet, for example for references.

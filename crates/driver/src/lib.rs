@@ -21,6 +21,7 @@
 //! | `masking` | the [`texts`] of a value, which must be masked if it is secret |
 //! | [`location`] | the placement of a part, and its runtime |
 //! | [`package`] | the files of a resource, and its driver bindings |
+//! | `settings` | [`CallSettings`]: the driver properties that all drivers have |
 //! | [`call`] | calls to drivers, and their reports |
 //! | [`contract`] | the traits [`Driver`] and [`Context`] |
 //! | [`noop`] | a driver without jobs |
@@ -46,6 +47,7 @@ pub mod location;
 mod masking;
 pub mod noop;
 pub mod package;
+mod settings;
 #[cfg(feature = "testing")]
 pub mod testing;
 
@@ -54,6 +56,7 @@ pub use contract::{Context, Driver, Found, JobFailure, Nature, Query, Registry};
 pub use location::{Location, Placement, PoolSecrets};
 pub use masking::texts;
 pub use package::{Binding, Bindings, Package};
+pub use settings::{CallSettingError, CallSettings, setting, text_of_setting};
 pub use windlass_model::record::{Effect, Failure, FailureKind};
 
 #[cfg(doctest)]

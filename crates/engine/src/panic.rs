@@ -27,11 +27,19 @@ pub(crate) async fn caught<T>(work: impl Future<Output = T>) -> Result<T, Failur
 ///
 /// # Errors
 /// There is another number of answers.
-pub(crate) fn only<T>(mut answers: Vec<T>) -> Result<T, Failure> {
-    match answers.len() {
-        1 => Ok(answers.remove(0)),
-        count => {
-            Err(Failure::new(FailureKind::Protocol, format!("the driver answered {count} times to one call")))
-        }
+pub(crate) fn only<T>(answers: Vec<T>) -> Result<T, Failure> {
+    Ok(as_many(answers, 1)?.remove(0))
+}
+
+/// Returns the answers of a driver to some calls.
+///
+/// # Errors
+/// There is another number of answers.
+pub(crate) fn as_many<T>(answers: Vec<T>, calls: usize) -> Result<Vec<T>, Failure> {
+    let count = answers.len();
+    if count == calls {
+        return Ok(answers);
     }
+    let to = if calls == 1 { "one call".to_owned() } else { format!("{calls} calls") };
+    Err(Failure::new(FailureKind::Protocol, format!("the driver answered {count} times to {to}")))
 }

@@ -1,7 +1,8 @@
 //! Interpretation of a script's output for the instance of a call.
 
+use std::collections::BTreeSet;
+
 use windlass_driver::{Call, Report};
-use windlass_executor::Captured;
 use windlass_model::instance::{InstanceView, LogEntry, OUTPUTS, take_log};
 use windlass_model::record::Severity;
 use windlass_source::{Diagnostic, Place};
@@ -30,25 +31,24 @@ pub(crate) struct Printed<'a> {
     pub(crate) role: &'a Role,
     /// The call.
     pub(crate) call: &'a Call,
-    /// The script's name.
-    pub(crate) script: &'a str,
+    /// The natural ids of all instances of the document, except for a launch.
+    pub(crate) asked: &'a BTreeSet<&'a str>,
 }
 
 /// The instance of a call, if the output names it, and all other instances in the output.
 type Sorted<'o> = (Option<&'o Said>, Vec<&'o Said>);
 
 impl Printed<'_> {
-    /// Reads the answer.
+    /// Reads the answer for the instance of the call.
     ///
     /// # Errors
-    /// All violations of the protocol; then the whole output is discarded.
-    pub(crate) fn read(self, stdout: &Captured) -> Result<Answer, Vec<Diagnostic>> {
-        let output = Output::read(&format!("stdout of {}", self.script), stdout)?;
+    /// All violations of the protocol; then all data of the instance are discarded.
+    pub(crate) fn read(self, output: &Output) -> Result<Answer, Vec<Diagnostic>> {
         let (wanted, others) = match self.role {
-            Role::Launch => self.launched(&output)?,
-            _ => self.named(&output),
+            Role::Launch => self.launched(output)?,
+            _ => self.named(output),
         };
-        let mut notes: Vec<_> = others.iter().map(|said| not_asked(&output, said)).collect();
+        let mut notes: Vec<_> = others.iter().map(|said| not_asked(output, said)).collect();
         let Some(said) = wanted else { return Ok(answer(None, Update::new(), &notes, self.call)) };
         notes.extend(said.notices.iter().cloned());
         let place = output.source.place(said.span);
@@ -68,8 +68,9 @@ impl Printed<'_> {
     /// Finds the instance of any script other than a launch: the one with the natural id of the call.
     fn named<'o>(&self, output: &'o Output) -> Sorted<'o> {
         let natural = input::natural(self.call);
-        let (wanted, others): (Vec<_>, Vec<_>) = output.instances.iter().partition(|said| said.id == natural);
-        (wanted.into_iter().next(), others)
+        let wanted = output.instances.iter().find(|said| said.id == natural);
+        let others = output.instances.iter().filter(|said| !self.asked.contains(said.id.as_str()));
+        (wanted, others.collect())
     }
 
     /// Finds the instance of a launch: the one whose `instanceId` is that of the request.

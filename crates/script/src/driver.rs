@@ -1,9 +1,12 @@
 //! The driver: chooses the script, builds its input, and interprets its answer.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
+use serde_json::Value;
 use windlass_driver::contract::{Found, Nature, Query};
 use windlass_driver::{Call, Context, Driver, Failure, FailureKind, Observation, Observed, Package, Report};
-use windlass_executor::Job;
+use windlass_executor::{Job, Outcome};
 use windlass_model::name::DriverKind;
 use windlass_model::{Action, Transition};
 use windlass_source::Diagnostic;
@@ -12,6 +15,7 @@ use crate::answer::{Answer, Printed};
 use crate::binding::{KIND, binding};
 use crate::failure::Reporter;
 use crate::job::{self, JobRefusal};
+use crate::output::Output;
 use crate::role::Role;
 use crate::scripts::{self, ScriptFile};
 use crate::settings::Settings;
@@ -35,15 +39,16 @@ impl Driver for Script {
         check::check(package)
     }
 
-    /// Returns the characteristics of an action. Calls are never batched: each script runs for one instance,
-    /// so that a failure affects only that instance.
+    /// Returns the characteristics of an action. Each script that changes something runs for one instance, so that
+    /// a failure affects only that instance. A health check observes a batch of instances.
     fn nature(&self, package: &Package, action: &Action) -> Option<Nature> {
         let binding = binding(package, action)?;
         let role = Role::of(package, action)?;
         let (settings, _) = Settings::read(&role, binding);
         let observable = scripts::health_check(package).is_some();
+        let batch = observable.then(|| Role::HealthCheck.job_name().to_owned());
         let names = role == Role::Launch;
-        Some(Nature { effect: settings.effect, observable, batch: None, timeout: settings.timeout, names })
+        Some(Nature { effect: settings.effect, observable, batch, timeout: settings.timeout, names })
     }
 
     /// Returns `true`: scripts of any package know an instance by its natural id.
@@ -54,17 +59,24 @@ impl Driver for Script {
     async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>> {
         let mut reports = Vec::with_capacity(calls.len());
         for (at, call) in calls.iter().enumerate() {
-            reports.push(perform(context, at, call).await);
+            let stopped = || Failure::new(FailureKind::Refused, "it was stopped on request before it began");
+            let begins = at == 0 || !context.cancelled();
+            reports.push(if begins { perform(context, at, call).await } else { Err(stopped()) });
         }
         reports
     }
 
     async fn observe(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>> {
-        let mut seen = Vec::with_capacity(calls.len());
-        for (at, call) in calls.iter().enumerate() {
-            seen.push(observe(context, at, call).await);
-        }
-        seen
+        let unseen: Vec<Option<Observation>> = calls.iter().map(why_unseen).collect();
+        let asked: Vec<&Call> =
+            calls.iter().zip(&unseen).filter(|(_, unseen)| unseen.is_none()).map(|(call, _)| call).collect();
+        let mut seen = check_health(context, &asked).await.into_iter();
+        let report = Report::settled;
+        let answer = |unseen: Option<Observation>| match unseen {
+            Some(observation) => Some(Ok(Observed { observation, report: report() })),
+            None => seen.next(),
+        };
+        unseen.into_iter().filter_map(answer).collect()
     }
 
     async fn discover(&self, context: &dyn Context, query: &Query) -> Result<Vec<Found>, Failure> {
@@ -86,7 +98,7 @@ impl Driver for Script {
 async fn perform(context: &dyn Context, at: usize, call: &Call) -> Result<Report, Failure> {
     let (role, script) = script_for(call)?;
     let (settings, _) = Settings::read(&role, &call.binding);
-    let mut run = Run { role, script, settings, reporter: Reporter::of(script.name(), call, &[]) };
+    let mut run = Run { role, script, settings, reporter: Reporter::of(script.name(), &[call], &[]) };
     let answer = run.answer(context, at, call).await?;
     if let Some(failure) = verdict::shortfall(&run.role, &answer, &run.reporter) {
         // Keep the script's report: a failed launch may have created something, and reported its id.
@@ -97,22 +109,43 @@ async fn perform(context: &dyn Context, at: usize, call: &Call) -> Result<Report
     Ok(Report { settled, ..answer.report })
 }
 
-async fn observe(context: &dyn Context, at: usize, call: &Call) -> Result<Observed, Failure> {
-    let Some(script) = scripts::health_check(&call.package) else {
-        return Ok(unseen(observe::unchanged(call, "the package has no health check script")));
-    };
+/// Returns the observation of a call for which no script can run.
+fn why_unseen(call: &Call) -> Option<Observation> {
+    if scripts::health_check(&call.package).is_none() {
+        return Some(observe::unchanged(call, "the package has no health check script"));
+    }
     let asked = Role::of(&call.package, &call.action);
     let is_named = call.natural.is_some();
     if !is_named && (asked == Some(Role::Launch) || asked == Some(Role::Destroy) && launches(&call.package)) {
-        return Ok(unseen(Observation::CannotTell(
-            "the id that the launch script chose is unknown".to_owned(),
-        )));
+        return Some(Observation::CannotTell("the id that the launch script chose is unknown".to_owned()));
     }
-    let reporter = Reporter::of(script.name(), call, &[]);
-    let mut run = Run { role: Role::HealthCheck, script, settings: health_settings(call), reporter };
-    let answer = run.answer(context, at, call).await?;
-    let observation = observe::observation(asked.as_ref(), call, &answer);
-    Ok(Observed { observation, report: answer.report })
+    None
+}
+
+/// Runs one health check for all calls. They share package and location. A failure of the script is the answer to
+/// each of them.
+async fn check_health(context: &dyn Context, calls: &[&Call]) -> Vec<Result<Observed, Failure>> {
+    let Some(first) = calls.first() else { return Vec::new() };
+    let Some(script) = scripts::health_check(&first.package) else { return Vec::new() };
+    let role = Role::HealthCheck;
+    let document = input::health_check(calls, &first.location);
+    let mut run = Run {
+        role,
+        script,
+        settings: health_settings(first),
+        reporter: Reporter::of(script.name(), calls, &[]),
+    };
+    let answers = match run.output(context, 0, calls, &document).await {
+        Ok(outcome) => run.answers(calls, &outcome),
+        Err(failure) => calls.iter().map(|_| Err(failure.clone())).collect(),
+    };
+    let observed = |(call, answer): (&&Call, Result<Answer, Failure>)| {
+        let answer = answer?;
+        let asked = Role::of(&call.package, &call.action);
+        let observation = observe::observation(asked.as_ref(), call, &answer);
+        Ok(Observed { observation, report: answer.report })
+    };
+    calls.iter().zip(answers).map(observed).collect()
 }
 
 /// Tells whether a script launches the instances of a package. An instance without a natural id is then one whose
@@ -120,11 +153,6 @@ async fn observe(context: &dyn Context, at: usize, call: &Call) -> Result<Observ
 fn launches(package: &Package) -> bool {
     let launch = [Transition::Create, Transition::Install].map(Action::Transition);
     launch.iter().any(|action| binding(package, action).is_some())
-}
-
-/// Returns an observation for which no script ran.
-fn unseen(observation: Observation) -> Observed {
-    Observed { observation, report: Report::settled() }
 }
 
 /// Returns the settings of the health check. It has its own timeout, even when it observes another action.
@@ -145,30 +173,60 @@ struct Run<'a> {
 impl Run<'_> {
     /// Runs the script for a call, and reads its answer.
     async fn answer(&mut self, context: &dyn Context, at: usize, call: &Call) -> Result<Answer, Failure> {
-        let job = self.job(call)?;
-        let limits = job.limits.clone();
-        let outcome = context.job(&self.job_name(at), job).await?;
-        let published = published::secrets(&outcome.stdout, &call.sensitive);
-        context.hide(&published);
-        self.reporter = Reporter::of(self.script.name(), call, &published);
-        self.reporter.check(&outcome, &limits)?;
-        let printed = Printed { role: &self.role, call, script: self.script.name() };
-        match printed.read(&outcome.stdout) {
-            Ok(answer) => {
-                Ok(answer.with_left_behind(self.script.name(), &outcome.left_behind).masked(&self.reporter))
-            }
-            Err(problems) => Err(self.reporter.protocol(&problems, &outcome.stderr)),
-        }
+        let document = input::document(&self.role, call);
+        let outcome = self.output(context, at, &[call], &document).await?;
+        self.answers(&[call], &outcome).remove(0)
     }
 
-    fn job(&self, call: &Call) -> Result<Job, Failure> {
+    /// Runs the script for calls. Hides the secrets that it publishes.
+    ///
+    /// # Errors
+    /// The failure of the job, or of the script.
+    async fn output(
+        &mut self,
+        context: &dyn Context,
+        at: usize,
+        calls: &[&Call],
+        document: &Value,
+    ) -> Result<Outcome, Failure> {
+        let job = self.job(calls, document)?;
+        let limits = job.limits.clone();
+        let outcome = context.job(&self.job_name(at), job).await?;
+        let sensitive = calls.iter().flat_map(|call| call.sensitive.iter().cloned()).collect();
+        let published = published::secrets(&outcome.stdout, &sensitive);
+        context.hide(&published);
+        self.reporter = Reporter::of(self.script.name(), calls, &published);
+        self.reporter.check(&outcome, &limits)?;
+        Ok(outcome)
+    }
+
+    /// Reads the answers to calls.
+    fn answers(&self, calls: &[&Call], outcome: &Outcome) -> Vec<Result<Answer, Failure>> {
+        let name = self.script.name();
+        let failed = |problems: &[Diagnostic]| self.reporter.protocol(problems, &outcome.stderr);
+        let output = match Output::read(&format!("stdout of {name}"), &outcome.stdout) {
+            Ok(output) => output,
+            Err(problems) => return calls.iter().map(|_| Err(failed(&problems))).collect(),
+        };
+        let asked: BTreeSet<&str> = calls.iter().map(|call| input::natural(call)).collect();
+        let answer = |call: &&Call| {
+            let printed = Printed { role: &self.role, call, asked: &asked };
+            let answer = printed.read(&output).map_err(|problems| failed(&problems))?;
+            Ok(answer.with_left_behind(name, &outcome.left_behind).masked(&self.reporter))
+        };
+        calls.iter().map(answer).collect()
+    }
+
+    fn job(&self, calls: &[&Call], document: &Value) -> Result<Job, Failure> {
+        let call = calls[0];
         let job = job::job(self.script, &call.package, &call.location, self.settings)
             .map_err(|refusal| refused(&self.reporter, &refusal))?;
-        Ok(job::with_secrets_of(call, job)
-            .stdin(input::text(&input::document(&self.role, call)))
-            .on_owner_death(job::fate(&self.role))
-            .label("element", call.element.as_str())
-            .label("action", call.action.as_str()))
+        let job = calls.iter().fold(job, |job, call| job::with_secrets_of(call, job));
+        let job = job.stdin(input::text(document)).on_owner_death(job::fate(&self.role));
+        Ok(match calls {
+            [call] => job.label("element", call.element.as_str()).label("action", call.action.as_str()),
+            _ => job.label("action", self.role.job_name()),
+        })
     }
 
     fn job_name(&self, at: usize) -> String {

@@ -24,10 +24,11 @@ impl Reporter {
         Self { script: script.to_owned(), redactor: Redactor::new(secrets) }
     }
 
-    /// Creates a reporter for a script of a call. It masks the secrets of the call and those that the script
+    /// Creates a reporter for a script of calls. It masks the secrets of the calls and those that the script
     /// published.
-    pub(crate) fn of(script: &str, call: &Call, published: &[String]) -> Self {
-        Self::new(script, &[&call.secrets(), published].concat())
+    pub(crate) fn of(script: &str, calls: &[&Call], published: &[String]) -> Self {
+        let given = calls.iter().flat_map(|call| call.secrets());
+        Self::new(script, &given.chain(published.iter().cloned()).collect::<Vec<_>>())
     }
 
     /// Masks a text.

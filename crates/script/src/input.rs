@@ -38,6 +38,13 @@ pub(crate) fn document(role: &Role, call: &Call) -> Value {
     document.into()
 }
 
+/// Returns the document for the health check of several instances at one location.
+pub(crate) fn health_check(calls: &[&Call], place: &Location) -> Value {
+    let instances: Map<String, Value> =
+        calls.iter().map(|call| (natural(call).to_owned(), Value::Null)).collect();
+    json!({ "configuration": location(place), "instances": instances })
+}
+
 /// Returns the document for discovery, which names no instance.
 pub(crate) fn discovery(place: &Location) -> Value {
     json!({ "configuration": location(place) })

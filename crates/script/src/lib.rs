@@ -29,7 +29,7 @@
 //! | launch | `launch: {<instance id>: {configuration: {properties.<name>: …}}}` | `instances: {<natural id>: {instanceId: <instance id>}}` |
 //! | step | `instances: {<natural id>: {configuration: …}}`, `transition: <name>` | updates |
 //! | reconfigure | `instances: {<natural id>: {configuration: …}}` | updates |
-//! | health check | `instances: {<natural id>: null}` | its status |
+//! | health check | `instances: {<natural id>: null, …}` | the status of each |
 //! | destroy | `instances: {<natural id>: null}` | a status with all flags false |
 //! | command | `instances: {<natural id>: {commands: {<command id>: {operations: {<operation>: {<argument>: …}}}}}}` | updates, results at `$pushAll: {commands.<command id>: […]}` |
 //! | discover | | `instances: {<natural id>: …}` |

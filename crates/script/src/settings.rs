@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use thiserror::Error;
-use windlass_driver::{Binding, Effect};
+use windlass_driver::{Binding, CallSettingError, CallSettings, Effect, setting, text_of_setting};
 use windlass_executor::{BoundError, Bounds};
 
 use crate::role::Role;
@@ -21,7 +21,7 @@ pub(crate) struct Settings {
 }
 
 /// The names of the properties.
-pub(crate) const PROPERTIES: [&str; 3] = ["effect", "timeout", "limits"];
+pub(crate) const PROPERTIES: [&str; 3] = [CallSettings::PROPERTIES[0], CallSettings::PROPERTIES[1], "limits"];
 
 /// A driver property that can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -33,18 +33,9 @@ pub(crate) enum SettingError {
         /// The name as given.
         name: String,
     },
-    /// The effect is not a valid word.
-    #[error("the driver property `effect` is `repeatable` or `once`, not `{found}`")]
-    Effect {
-        /// The word as given.
-        found: String,
-    },
-    /// The timeout is not a duration.
-    #[error("the driver property `timeout` is a time such as `30s`, `10m` or `1h30m`, not `{found}`")]
-    Timeout {
-        /// The text as given.
-        found: String,
-    },
+    /// A property that all drivers have can't be read.
+    #[error(transparent)]
+    Common(#[from] CallSettingError),
     /// The limits are not a mapping.
     #[error(
         "the driver property `limits` is a mapping such as `{{memory: 512M, processes: 64}}`, not `{found}`"
@@ -75,73 +66,34 @@ impl Settings {
 
     /// Returns the settings of a descriptor, and all problems. An invalid setting counts as not set.
     pub(crate) fn read(role: &Role, binding: &Binding) -> (Self, Vec<SettingError>) {
+        let (common, errors) = CallSettings::read(binding);
         let mut settings = Self::of(role);
-        let mut errors = Vec::new();
-        for (name, value) in &binding.properties {
-            if let Err(error) = settings.set(role, name, scalar(value)) {
+        settings.timeout = common.timeout.unwrap_or(settings.timeout);
+        // A read-only script is always repeatable, whatever the descriptor sets for its package.
+        if let Some(effect) = common.effect.filter(|_| !role.reads_only()) {
+            settings.effect = effect;
+        }
+        let mut errors: Vec<_> = errors.into_iter().map(SettingError::Common).collect();
+        let own =
+            binding.properties.iter().filter(|(name, _)| !CallSettings::PROPERTIES.contains(&name.as_str()));
+        for (name, value) in own {
+            if let Err(error) = settings.set(name, setting(value)) {
                 errors.push(error);
             }
         }
         (settings, errors)
     }
 
-    fn set(&mut self, role: &Role, name: &str, value: &Value) -> Result<(), SettingError> {
-        let text = text(value);
-        match name {
-            "effect" => match text.as_str() {
-                "repeatable" => self.effect = Effect::Repeatable,
-                // A read-only script is always repeatable, whatever the descriptor sets for its package.
-                "once" if role.reads_only() => {}
-                "once" => self.effect = Effect::Once,
-                _ => return Err(SettingError::Effect { found: text }),
-            },
-            "timeout" => match duration(&text) {
-                Some(timeout) => self.timeout = timeout,
-                None => return Err(SettingError::Timeout { found: text }),
-            },
-            "limits" => {
-                let limits = value.as_object().ok_or(SettingError::Limits { found: text })?;
-                for (key, value) in limits {
-                    self.bounds.set(key, &self::text(scalar(value)))?;
-                }
-            }
-            _ => return Err(SettingError::Unknown { name: name.to_owned() }),
+    fn set(&mut self, name: &str, value: &Value) -> Result<(), SettingError> {
+        if name != "limits" {
+            return Err(SettingError::Unknown { name: name.to_owned() });
+        }
+        let limits =
+            value.as_object().ok_or_else(|| SettingError::Limits { found: text_of_setting(value) })?;
+        for (key, value) in limits {
+            self.bounds.set(key, &text_of_setting(setting(value)))?;
         }
         Ok(())
-    }
-}
-
-/// Returns the value of a property, which is a scalar or declared in the form `{value: …}` or `{default: …}`.
-fn scalar(value: &Value) -> &Value {
-    value.get("value").or_else(|| value.get("default")).unwrap_or(value)
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-/// Parses a duration such as `30s`, `10m`, `1h30m` or `500ms`. The sum must be positive.
-fn duration(text: &str) -> Option<Duration> {
-    let mut rest = text.trim();
-    let mut total = Duration::ZERO;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
-        let (number, tail) = rest.split_at(digits);
-        let end = tail.find(|c: char| c.is_ascii_digit()).unwrap_or(tail.len());
-        let (unit, tail) = tail.split_at(end);
-        total = total.checked_add(of_unit(number.parse().ok()?, unit.trim())?)?;
-        rest = tail;
-    }
-    (!total.is_zero()).then_some(total)
-}
-
-fn of_unit(number: u64, unit: &str) -> Option<Duration> {
-    match unit {
-        "ms" => Some(Duration::from_millis(number)),
-        "s" => Some(Duration::from_secs(number)),
-        "m" | "min" => Some(Duration::from_secs(number.checked_mul(60)?)),
-        "h" => Some(Duration::from_secs(number.checked_mul(3600)?)),
-        _ => None,
     }
 }
 
@@ -158,16 +110,6 @@ mod tests {
         let binding = Binding { driver: "script".parse().unwrap(), infrastructure: Vec::new(), properties };
         let (settings, errors) = Settings::read(role, &binding);
         (settings, errors.iter().map(ToString::to_string).collect())
-    }
-
-    #[test]
-    fn durations_have_units() {
-        for (text, seconds) in [("30s", 30), ("10m", 600), ("1h30m", 5400), (" 2 h 1 s ", 7201)] {
-            assert_eq!(duration(text), Some(Duration::from_secs(seconds)), "{text}");
-        }
-        for text in ["", "10", "m", "-1s", "1.5h", "0s", "1d", "99999999999999999999h", "5124095576030432h"] {
-            assert_eq!(duration(text), None, "{text}");
-        }
     }
 
     #[test]
@@ -194,8 +136,8 @@ mod tests {
             errors,
             [
                 "the driver property `effect` is `repeatable` or `once`, not `twice`",
-                "the driver `script` has no property `retries`",
                 "the driver property `timeout` is a time such as `30s`, `10m` or `1h30m`, not `10`",
+                "the driver `script` has no property `retries`",
             ]
         );
     }

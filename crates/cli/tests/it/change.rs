@@ -575,6 +575,33 @@ printf 'instances:\n  "%s":\n    status:\n      flags:\n        active: %s\n    
     env.ok(&["down", "small"]);
 }
 
+/// One health check serves all instances of a type. One that makes it fail is found by a check of each.
+#[test]
+fn one_health_check_serves_many_instances() {
+    let health = r#"if [ "${input#*"$(cat "$WINDLASS_VOLUME_STATE/bad" 2>/dev/null || echo none)"}" != "$input" ]; then exit 1; fi
+echo instances:
+printf '%s\n' "$input" | sed -n 's/^  \([a-z0-9]*\): null$/  "\1": {$set: {status.flags.active: true}}/p'"#;
+    let scripts = [("Install", "answer"), ("Integrity", health), ("Uninstall", "")];
+    let env = TestEnv::small("effect: repeatable", &scripts);
+    env.edit("small/assembly.yaml", "quantity: 1", "quantity: 3");
+    env.ok(&["up", "small"]);
+    env.clear_trace();
+    assert_snapshot!(env.ok(&["plan", "small", "--refresh"]).out(), @"
+    3 parts observed, 3 as recorded
+    small: nothing to do
+    ");
+    assert_eq!(env.trace(), ["Integrity"]);
+
+    let status = env.json(&["status", "small"]);
+    let bad = status["assemblies"][0]["components"][0]["components"][1]["id"].as_str().unwrap().to_owned();
+    env.write(".windlass/volumes/state/bad", bad);
+    env.clear_trace();
+    let drift = env.json(&["plan", "small", "--refresh"])["drift"].clone();
+    let well: Vec<_> = drift.as_array().unwrap().iter().map(|part| part["well"].as_bool()).collect();
+    assert_eq!(well, [Some(true), None, Some(true)], "{drift}");
+    assert_eq!(env.trace(), ["Integrity"; 4], "all together, and each alone");
+}
+
 /// Repeating a failed scaling resumes it. The cluster does not grow a second time.
 #[test]
 fn a_scaling_that_failed_is_gone_on_with() {

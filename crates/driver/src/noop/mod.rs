@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Calls with an effect are recorded and recovered like those of any driver, so they measure the overhead of
-//! the engine and the store.
+//! the engine and the store. They take no time, so `timeout` changes nothing.
 //!
 //! With `outputs` a part passes data on: it receives values, and publishes them once it is created. The first
 //! of Create and Install that the resource declares for this driver publishes them. `outputs` without
@@ -62,8 +62,9 @@ impl Driver for Noop {
     fn nature(&self, package: &Package, action: &Action) -> Option<Nature> {
         let (settings, _) = Settings::read(binding(package, action)?);
         let publishes = !settings.outputs.is_empty() && publishing(package).as_ref() == Some(action);
-        let effect = settings.effect.or_else(|| publishes.then_some(Effect::Repeatable))?;
-        Some(Nature { effect, observable: true, batch: None, timeout: Duration::from_secs(60), names: false })
+        let effect = settings.common.effect.or_else(|| publishes.then_some(Effect::Repeatable))?;
+        let timeout = settings.common.timeout.unwrap_or(Duration::from_secs(60));
+        Some(Nature { effect, observable: true, batch: None, timeout, names: false })
     }
 
     /// Tells whether both packages publish the same outputs. Others are published only when the part is re-created.
@@ -154,7 +155,7 @@ fn problem(package: &Package, error: &SettingError) -> Diagnostic {
             let problem = Diagnostic::warning(codes::NOOP_UNKNOWN, message);
             match suggest(name, PROPERTIES) {
                 Some(near) => problem.help(format!("did you mean `{near}`?")),
-                None => problem.help("it is ignored; the properties are `effect` and `outputs`"),
+                None => problem.help("it is ignored; the properties are `effect`, `timeout` and `outputs`"),
             }
         }
         _ => Diagnostic::error(codes::NOOP_VALUE, message),

@@ -1,22 +1,24 @@
-//! The driver properties `effect` and `outputs`.
+//! The driver properties `effect`, `timeout` and `outputs`.
 
 use serde_json::Value;
 use thiserror::Error;
 use windlass_model::PropertyName;
 
-use crate::{Binding, Effect};
+use crate::Binding;
+use crate::settings::{CallSettingError, CallSettings, setting, text_of_setting};
 
 /// The settings of a resource descriptor.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Settings {
-    /// Whether repeating a call does harm; `None` if no calls are requested.
-    pub(super) effect: Option<Effect>,
+    /// The common settings. Without an effect no calls are requested.
+    pub(super) common: CallSettings,
     /// The published output properties, each with the input property that provides its value.
     pub(super) outputs: Vec<(PropertyName, PropertyName)>,
 }
 
 /// The names of the properties.
-pub(super) const PROPERTIES: [&str; 2] = ["effect", "outputs"];
+pub(super) const PROPERTIES: [&str; 3] =
+    [CallSettings::PROPERTIES[0], CallSettings::PROPERTIES[1], "outputs"];
 
 /// A driver property that can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -28,12 +30,9 @@ pub(super) enum SettingError {
         /// The name as given.
         name: String,
     },
-    /// The effect is not a valid word.
-    #[error("the driver property `effect` is `repeatable` or `once`, not `{found}`")]
-    Effect {
-        /// The value as given.
-        found: String,
-    },
+    /// A property that all drivers have can't be read.
+    #[error(transparent)]
+    Common(#[from] CallSettingError),
     /// The outputs are not a mapping.
     #[error("the driver property `outputs` maps output properties to input properties, and is not `{found}`")]
     Outputs {
@@ -53,15 +52,12 @@ pub(super) enum SettingError {
 impl Settings {
     /// Returns the settings of a descriptor, and all problems. An invalid setting counts as not set.
     pub(super) fn read(binding: &Binding) -> (Self, Vec<SettingError>) {
-        let mut settings = Self::default();
-        let mut errors = Vec::new();
+        let (common, errors) = CallSettings::read(binding);
+        let mut settings = Self { common, outputs: Vec::new() };
+        let mut errors: Vec<_> = errors.into_iter().map(SettingError::Common).collect();
         for (name, value) in &binding.properties {
             match name.as_str() {
-                "effect" => match scalar(value).as_str() {
-                    Some("repeatable") => settings.effect = Some(Effect::Repeatable),
-                    Some("once") => settings.effect = Some(Effect::Once),
-                    _ => errors.push(SettingError::Effect { found: text(scalar(value)) }),
-                },
+                name if CallSettings::PROPERTIES.contains(&name) => {}
                 "outputs" => settings.read_outputs(mapping(value), &mut errors),
                 _ => errors.push(SettingError::Unknown { name: name.clone() }),
             }
@@ -71,35 +67,23 @@ impl Settings {
 
     fn read_outputs(&mut self, value: &Value, errors: &mut Vec<SettingError>) {
         let Some(entries) = value.as_object() else {
-            return errors.push(SettingError::Outputs { found: text(value) });
+            return errors.push(SettingError::Outputs { found: text_of_setting(value) });
         };
         for (output, input) in entries {
-            let input = scalar(input);
+            let input = setting(input);
             match (output.parse(), input.as_str().map(str::parse)) {
                 (Ok(output), Some(Ok(input))) => self.outputs.push((output, input)),
-                _ => errors.push(SettingError::Output { output: output.clone(), found: text(input) }),
+                _ => errors
+                    .push(SettingError::Output { output: output.clone(), found: text_of_setting(input) }),
             }
         }
     }
 }
 
-/// Returns the value of a property, which is a scalar or declared in the form `{value: …}` or `{default: …}`.
-fn scalar(value: &Value) -> &Value {
-    declared(value).unwrap_or(value)
-}
-
 /// Returns a mapping, which may be declared in the same form. A mapping with an entry `value` is
 /// distinguished by the type of that entry.
 fn mapping(value: &Value) -> &Value {
-    declared(value).filter(|inner| inner.is_object()).unwrap_or(value)
-}
-
-fn declared(value: &Value) -> Option<&Value> {
-    value.get("value").or_else(|| value.get("default"))
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    Some(setting(value)).filter(|inner| inner.is_object()).unwrap_or(value)
 }
 
 #[cfg(test)]
@@ -107,6 +91,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::Effect;
 
     fn read(properties: Value) -> (Settings, Vec<String>) {
         let properties = serde_json::from_value(properties).unwrap();
@@ -118,7 +103,7 @@ mod tests {
     #[test]
     fn a_property_is_plain_or_declared_like_others() {
         let set = Settings {
-            effect: Some(Effect::Once),
+            common: CallSettings { effect: Some(Effect::Once), timeout: None },
             outputs: vec![("a".parse().unwrap(), "in-a".parse().unwrap())],
         };
         for properties in [
@@ -144,7 +129,7 @@ mod tests {
         let (settings, errors) = read(json!({
             "effect": "none", "outputs": {"a": ["b"], "b c": "d", "e": "f"}, "outptus": {},
         }));
-        assert_eq!(settings.effect, None);
+        assert_eq!(settings.common, CallSettings::default());
         assert_eq!(settings.outputs.len(), 1);
         assert_eq!(
             errors,

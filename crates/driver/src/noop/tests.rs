@@ -117,7 +117,7 @@ fn an_input_without_a_value_is_refused() {
 fn what_is_wrong_is_said_once() {
     let wrong = package(&[Transition::Install, Transition::Start], json!({"efect": "once", "effect": "x"}));
     let said: Vec<_> = Noop.check(&wrong).into_iter().map(|d| (d.code, d.is_error())).collect();
-    assert_eq!(said, [(codes::NOOP_UNKNOWN, false), (codes::NOOP_VALUE, true)]);
+    assert_eq!(said, [(codes::NOOP_VALUE, true), (codes::NOOP_UNKNOWN, false)]);
 }
 
 #[test]

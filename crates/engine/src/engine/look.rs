@@ -1,6 +1,6 @@
 //! Health checks: observe the actual state of elements. A check changes nothing, so it needs no lease.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,8 +9,10 @@ use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use windlass_driver::{Call, Context, Driver, JobFailure, Observation, Observed, Report};
 use windlass_executor::{End, Job, JobId, Outcome, Owner, Runtime};
+use windlass_model::assembly::PackageDigest;
 use windlass_model::id::{Entropy, StoreId};
 use windlass_model::instance::{InstanceView, shape};
+use windlass_model::name::DriverKind;
 use windlass_model::record::{Failure, FailureKind};
 use windlass_model::{AssemblyName, Clock, ElementName, InstanceId, State, Timestamp};
 use windlass_update_ops::Update;
@@ -18,7 +20,7 @@ use windlass_update_ops::Update;
 use super::core::Engine;
 use crate::error::EngineError;
 use crate::machine::Machine;
-use crate::panic::{caught, only};
+use crate::panic::{as_many, caught};
 use crate::stop::Stop;
 
 /// The result of a health check.
@@ -35,6 +37,12 @@ pub struct Seen {
 }
 
 impl Seen {
+    fn new(element: LookElement, answer: Result<Observed, Failure>) -> Self {
+        let metrics = answer.as_ref().map(|seen| measured(&seen.report)).unwrap_or_default();
+        let LookElement { name, state } = element;
+        Self { element: name, state, sight: answer.map(|seen| seen.observation), metrics }
+    }
+
     /// Tells whether the check could not run. Such a check says nothing about the element.
     pub fn is_unseen(&self) -> bool {
         use FailureKind::{Capacity, Infrastructure, Lost, Refused};
@@ -72,31 +80,65 @@ impl Engine {
         };
         let world = self.loaded(snapshot).await?;
         let mut machine = Machine::settle(self.tools(), world, Vec::new(), self.env.clock.now());
-        let looks = machine.looks();
-        let seen = stream::iter(looks)
-            .map(|look| self.look_at(look, stop))
-            .buffered(self.options.parallelism.max(1));
-        let seen = seen.collect().await;
-        if stop.soon.is_cancelled() { Err(EngineError::Stopped) } else { Ok(seen) }
+        let (batches, mut seen) = batches(machine.looks());
+        let parallelism = self.options.parallelism.max(1);
+        let together = stream::iter(batches).map(|batch| self.look_together(batch, stop));
+        let together: Vec<Vec<Asked>> = together.buffer_unordered(parallelism).collect().await;
+        let each = stream::iter(together.into_iter().flatten()).map(|asked| self.look_alone(asked, stop));
+        seen.extend(each.buffer_unordered(parallelism).collect::<Vec<_>>().await);
+        if stop.soon.is_cancelled() {
+            return Err(EngineError::Stopped);
+        }
+        seen.sort_by_key(|(position, _)| *position);
+        Ok(seen.into_iter().map(|(_, seen)| seen).collect())
     }
 
-    async fn look_at(&self, look: Look, stop: &Stop) -> Seen {
-        let Look { element, state, ready } = look;
-        let seen = match ready {
-            Ok((call, driver)) => self.ask(&call, &*driver, stop).await,
-            Err(failure) => Err(failure),
+    /// Observes the elements of a batch by one call of the driver.
+    async fn look_together(&self, batch: LookBatch, stop: &Stop) -> Vec<Asked> {
+        let LookBatch { driver, elements, calls } = batch;
+        let (answers, is_faulty) = match self.ask(&calls, &*driver, stop).await {
+            Ok(answers) => (answers, false),
+            Err(fault) => (calls.iter().map(|_| Err(fault.clone())).collect(), true),
         };
-        let metrics = seen.as_ref().map(|seen| measured(&seen.report)).unwrap_or_default();
-        Seen { element, state, sight: seen.map(|seen| seen.observation), metrics }
+        let is_batch = calls.len() > 1;
+        let asked = elements.into_iter().zip(calls).zip(answers).map(|((element, call), answer)| Asked {
+            again: is_batch && (is_faulty || is_unclear(&answer)),
+            element,
+            call,
+            driver: driver.clone(),
+            answer,
+        });
+        asked.collect()
     }
 
-    async fn ask(&self, call: &Call, driver: &dyn Driver, stop: &Stop) -> Result<Observed, Failure> {
-        let runtime = self
-            .env
-            .places
-            .runtime(&call.location)
-            .await
-            .map_err(|why| Failure::new(FailureKind::Infrastructure, why))?;
+    /// Observes an element alone if its batch gave no clear answer, so that an element that fails affects no other.
+    async fn look_alone(&self, asked: Asked, stop: &Stop) -> (usize, Seen) {
+        let Asked { element: (position, element), call, driver, mut answer, again } = asked;
+        if again {
+            let alone = self.ask(std::slice::from_ref(&call), &*driver, stop).await;
+            answer = alone.and_then(|mut answers| answers.remove(0));
+        }
+        (position, Seen::new(element, answer))
+    }
+
+    /// Asks a driver about calls of one batch. Returns as many answers.
+    ///
+    /// # Errors
+    /// The driver is faulty. Such a check could not run, so it says nothing about the elements.
+    async fn ask(
+        &self,
+        calls: &[Call],
+        driver: &dyn Driver,
+        stop: &Stop,
+    ) -> Result<Vec<Result<Observed, Failure>>, Failure> {
+        let Some(first) = calls.first() else { return Ok(Vec::new()) };
+        let runtime = match self.env.places.runtime(&first.location).await {
+            Ok(runtime) => runtime,
+            Err(why) => {
+                let closed = Failure::new(FailureKind::Infrastructure, why);
+                return Ok(calls.iter().map(|_| Err(closed.clone())).collect());
+            }
+        };
         let now = self.env.clock.now();
         let context = Looking {
             runtime,
@@ -106,11 +148,84 @@ impl Engine {
             longest: LONGEST,
             stop: stop.clone(),
         };
-        let answers = caught(driver.observe(&context, std::slice::from_ref(call))).await;
-        // A check whose driver is faulty could not run, so it says nothing about the element.
-        let answer = answers.and_then(only);
-        answer.map_err(|fault| Failure { kind: FailureKind::Infrastructure, ..fault })?
+        let answers = caught(driver.observe(&context, calls)).await;
+        let answers = answers.and_then(|answers| as_many(answers, calls.len()));
+        answers.map_err(|fault| Failure { kind: FailureKind::Infrastructure, ..fault })
     }
+}
+
+/// Tells whether an observation of a batch leaves open how an element is, while one of the element alone may tell.
+fn is_unclear(answer: &Result<Observed, Failure>) -> bool {
+    use FailureKind::{Infrastructure, Lost, Refused};
+    match answer {
+        Ok(seen) => matches!(seen.observation, Observation::CannotTell(_)),
+        Err(failure) => !matches!(failure.kind, Infrastructure | Lost | Refused),
+    }
+}
+
+/// Groups checks into batches, and returns the results of those that can't run, with their positions.
+fn batches(looks: Vec<Look>) -> (Vec<LookBatch>, Vec<(usize, Seen)>) {
+    let mut batches: Vec<LookBatch> = Vec::new();
+    let mut last: HashMap<BatchKey, usize> = HashMap::new();
+    let mut unseen = Vec::new();
+    for (position, Look { element, state, ready }) in looks.into_iter().enumerate() {
+        let element = LookElement { name: element, state };
+        let (call, driver, batch) = match ready {
+            Ok(ready) => ready,
+            Err(failure) => {
+                unseen.push((position, Seen::new(element, Err(failure))));
+                continue;
+            }
+        };
+        let key = batch.map(|batch| {
+            let package = call.package.digest().clone();
+            (batch, call.binding.driver.clone(), package, call.action.to_string(), call.location.name.clone())
+        });
+        let open = key.as_ref().and_then(|key| last.get(key)).copied();
+        let fits = |at: &usize| {
+            let first = &batches[*at].calls[0];
+            batches[*at].calls.len() < LARGEST_BATCH && first.location == call.location
+        };
+        let at = open.filter(fits).unwrap_or_else(|| {
+            batches.push(LookBatch { driver, elements: Vec::new(), calls: Vec::new() });
+            batches.len() - 1
+        });
+        batches[at].elements.push((position, element));
+        batches[at].calls.push(*call);
+        last.extend(key.map(|key| (key, at)));
+    }
+    (batches, unseen)
+}
+
+/// The key of a batch: that of the driver, the driver, and the shared package, action and location.
+type BatchKey = (String, DriverKind, PackageDigest, String, String);
+
+/// Maximum number of elements in a batch. A script that checks one after the other has enough time for them, and
+/// several batches run at once.
+const LARGEST_BATCH: usize = 100;
+
+/// Checks that one call of a driver makes.
+struct LookBatch {
+    driver: Arc<dyn Driver>,
+    /// The elements, with their positions among all checks.
+    elements: Vec<(usize, LookElement)>,
+    calls: Vec<Call>,
+}
+
+/// An element of a check, with its recorded state.
+struct LookElement {
+    name: ElementName,
+    state: State,
+}
+
+/// The answer of a driver about an element of a batch.
+struct Asked {
+    element: (usize, LookElement),
+    call: Call,
+    driver: Arc<dyn Driver>,
+    answer: Result<Observed, Failure>,
+    /// Whether the element must be observed again, alone.
+    again: bool,
 }
 
 /// Returns a unique prefix for the ids of a check's jobs. It contains the time, in seconds, after which no
@@ -147,8 +262,8 @@ fn measured(report: &Report) -> BTreeMap<String, Value> {
 pub(crate) struct Look {
     pub(crate) element: ElementName,
     pub(crate) state: State,
-    /// The call with its driver, or the reason why the check can't run.
-    pub(crate) ready: Result<(Box<Call>, Arc<dyn Driver>), Failure>,
+    /// The call with its driver and the key of its batch, or the reason why the check can't run.
+    pub(crate) ready: Result<(Box<Call>, Arc<dyn Driver>, Option<String>), Failure>,
 }
 
 /// The [`Context`] of a check: jobs run, and nothing is recorded.

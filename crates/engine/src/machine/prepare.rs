@@ -153,7 +153,7 @@ impl Machine {
             again: false,
         });
         let ready = match prepared {
-            Ok(Some(run)) if run.nature.observable => Ok((Box::new(run.call), run.driver)),
+            Ok(Some(run)) if run.nature.observable => Ok((Box::new(run.call), run.driver, run.nature.batch)),
             Ok(_) => return None,
             Err(failure) => Err(failure),
         };

@@ -6,6 +6,7 @@ mod changing;
 mod crash;
 mod heals;
 mod intents;
+mod looking;
 mod lost;
 mod model;
 mod packages;

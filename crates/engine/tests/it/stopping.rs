@@ -13,7 +13,7 @@ use windlass_model::record::{Assumption, CallState, Effect, FailureKind, Intent,
 use windlass_model::{Seq, State};
 use windlass_store::{Store as _, StoreError};
 
-use crate::support::puppet::Act;
+use crate::support::puppet::{Act, Spoil};
 use crate::support::runtime::TAKES;
 use crate::support::{Rig, Sketch, assembly_name, element, finder, package_of};
 
@@ -265,12 +265,12 @@ async fn a_panic_beside_a_job_is_a_failure_of_its_call() {
 
     let rig = Rig::new(Effect::Repeatable);
     rig.strings.act("a Configure", Act::Converge(3));
-    rig.strings.panic_when_looking("it can't look");
+    rig.strings.spoil("a", Spoil::Panics);
     let ended = rig.up(Sketch::new(&["a", "b"]).desired()).await.unwrap();
     assert_eq!(ended.process.status, ProcessStatus::Failed);
     assert_eq!(rig.states("t").await, "a Installed, b Active");
     let events = rig.store.events(Seq::START, 1000).await.unwrap();
-    assert!(format!("{events:?}").contains("its driver panicked: it can't look"), "{events:#?}");
+    assert!(format!("{events:?}").contains("its driver panicked: it was told to panic"), "{events:#?}");
 }
 
 /// A driver that panics while its job runs ends the job too, even one that an earlier process has begun. Otherwise

@@ -43,10 +43,8 @@ printf 'instances: {{"%s": {{$set: {{status.flags.converging: true}}}}}}' "$id""
         )
         .script(
             "health-check.sh",
-            &format!(
-                r#"{READ}
-printf 'instances: {{"%s": {{$set: {{status.flags.active: true}}}}}}' "$id""#
-            ),
+            r#"echo instances:
+sed -n 's/^  \(vm-[0-9]\): null$/  \1: {$set: {status.flags.active: true, status.message: "\1 of a-given-secret"}}/p'"#,
         )
         .script("reconfigure.sh", &format!("{READ}\nexit 3"))
         .script(
@@ -69,7 +67,10 @@ fn call(action: &str) -> Call {
 async fn check(case: impl AsyncFnOnce(&Subject)) {
     let place = Place::new();
     let actions = ["Install", "Configure", "Start", "Integrity", "Reconfigure", "Uninstall", "Join"];
-    Subject::new(Script, actions.map(call).into()).on(place.runtime()).check(case).await;
+    let mut calls = Vec::from(actions.map(call));
+    let other = call("Integrity").natural("vm-2");
+    calls.push(Call { instance: "another".parse().unwrap(), ..other });
+    Subject::new(Script, calls).on(place.runtime()).check(case).await;
 }
 
 windlass_driver::conformance_tests!(check);

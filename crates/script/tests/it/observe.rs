@@ -4,9 +4,10 @@ use serde_json::json;
 use windlass_driver::contract::Query;
 use windlass_driver::{Call, Driver, Observation};
 use windlass_executor::{Captured, End, Outcome, Timestamp};
+use windlass_model::{Action, Transition};
 use windlass_script::Script;
 
-use crate::place::Canned;
+use crate::place::{Canned, Place};
 use crate::world::{With, World};
 
 const ACTIONS: [&str; 7] = ["Install", "Configure", "Start", "Integrity", "Stop", "Uninstall", "Join"];
@@ -196,4 +197,73 @@ async fn what_was_converging_still_is_when_nobody_says_otherwise() {
         let observed = Script.observe(&exited(""), &[call]).await.remove(0).unwrap();
         assert_eq!(observed.observation, Observation::Converging);
     }
+}
+
+/// Returns calls of Integrity for the instances `i-1` to `i-3`, on a health check that is a shell script.
+fn three(script: &str) -> Vec<Call> {
+    let world = World::new().declares(&ACTIONS).script("health-check.sh", script);
+    let call = |number| Call {
+        instance: format!("instance-{number}").parse().unwrap(),
+        ..world.call("Integrity").natural(&format!("i-{number}"))
+    };
+    (1..=3).map(call).collect()
+}
+
+/// Observes calls together. Returns the observations, and the inputs of the jobs.
+async fn together(calls: &[Call]) -> (Vec<String>, Vec<(String, String)>) {
+    let place = Place::new();
+    let seen = Script.observe(&place, calls).await;
+    let seen = seen.into_iter().map(|seen| match seen {
+        Ok(seen) => format!("{:?}", seen.observation),
+        Err(failure) => failure.message,
+    });
+    (seen.collect(), place.jobs())
+}
+
+#[tokio::test]
+async fn one_job_checks_many_instances() {
+    let script = r#"sed -n 's/^  \(i-[13]\): null$/  \1: {$set: {status.flags.active: true}}/p' | sed '1i instances:'"#;
+    let (seen, jobs) = together(&three(script)).await;
+    assert_eq!(seen, ["Reached", r#"CannotTell("the health check reports no status")"#, "Reached"]);
+    assert_eq!(jobs.len(), 1);
+    assert_eq!(
+        (jobs[0].0.as_str(), jobs[0].1.as_str()),
+        ("health-check", "configuration: {}\ninstances:\n  i-1: null\n  i-2: null\n  i-3: null\n")
+    );
+}
+
+#[tokio::test]
+async fn a_wrong_update_of_one_instance_spoils_no_other() {
+    let script = r#"echo 'instances:
+  i-1: {status: {flags: {active: true}}}
+  i-2: {status: {flags: {actve: true}}}
+  i-3: {status: {flags: {active: false}}}
+  i-4: {}'"#;
+    let calls = three(script);
+    let (seen, _) = together(&calls).await;
+    assert_eq!((seen[0].as_str(), seen[2].as_str()), ("Reached", "Absent"));
+    assert!(seen[1].contains("status.flags.actve"), "{seen:?}");
+    let seen = Script.observe(&Place::new(), &calls).await;
+    let log = &seen[0].as_ref().unwrap().report.log;
+    assert_eq!(log.len(), 1, "only `i-4` was not requested: {log:?}");
+    assert!(log[0].message.contains("`i-4` was not requested"), "{log:?}");
+}
+
+#[tokio::test]
+async fn a_failed_script_answers_each_instance() {
+    let (seen, jobs) = together(&three("exit 3")).await;
+    assert_eq!(seen, ["`health-check.sh` exited with code 3"; 3]);
+    assert_eq!(jobs.len(), 1);
+}
+
+/// An instance that can't be found needs no script, and the others are checked.
+#[tokio::test]
+async fn an_instance_without_an_id_is_left_out_of_a_batch() {
+    let mut calls = three("echo 'instances: {i-1: {status: {flags: {active: true}}}}'");
+    calls.iter_mut().for_each(|call| call.action = Action::Transition(Transition::Install));
+    calls[1].natural = None;
+    let (seen, jobs) = together(&calls).await;
+    assert_eq!(seen[0], "Reached");
+    assert!(seen[1].contains("the id that the launch script chose is unknown"), "{seen:?}");
+    assert!(!jobs[0].1.contains("instance-2"), "{jobs:?}");
 }

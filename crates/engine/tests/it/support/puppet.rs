@@ -42,6 +42,17 @@ pub(crate) enum Act {
     Hang,
 }
 
+/// The failure of an observation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spoil {
+    /// The check fails for all elements.
+    Fails,
+    /// The driver panics.
+    Panics,
+    /// The check could not run.
+    NotRun,
+}
+
 /// The control of the puppet: the behaviour of calls, the results of observations, and the calls so far.
 #[derive(Clone)]
 pub(crate) struct Strings {
@@ -61,11 +72,14 @@ struct State {
     observable: bool,
     names: bool,
     idle: bool,
-    /// The message of the panic of each health check.
-    panics: Option<&'static str>,
     /// The message of the panic of each question about an action.
     panics_when_asked: Option<&'static str>,
     keeps: bool,
+    batch: Option<String>,
+    /// The elements of each observation of a batch.
+    observed: Vec<Vec<String>>,
+    /// The elements whose presence spoils a whole batch.
+    spoilers: Vec<(String, Spoil)>,
 }
 
 impl Strings {
@@ -92,23 +106,25 @@ impl Strings {
         self.lock().names = true;
     }
 
-    /// Makes health checks panic from now on.
-    pub(crate) fn panic_when_looking(&self, message: &'static str) {
-        let mut state = self.lock();
-        (state.panics, state.observable) = (Some(message), true);
-    }
-
     /// Makes questions about an action panic from now on, or answers them again.
     pub(crate) fn panic_when_asked(&self, message: Option<&'static str>) {
         self.lock().panics_when_asked = message;
     }
 
-    /// Panics if it was told to.
-    fn looks(&self) {
-        let panics = self.lock().panics;
-        if let Some(message) = panics {
-            panic!("{message}");
-        }
+    /// Makes health checks observe batches.
+    pub(crate) fn observe_in_batches(&self) {
+        let mut state = self.lock();
+        (state.batch, state.observable) = (Some("all".to_owned()), true);
+    }
+
+    /// Makes the observation of an element fail, and with it that of each batch with the element.
+    pub(crate) fn spoil(&self, element: &str, spoil: Spoil) {
+        self.lock().spoilers.push((element.to_owned(), spoil));
+    }
+
+    /// Returns the elements of each observation so far, and forgets them.
+    pub(crate) fn take_observed(&self) -> Vec<Vec<String>> {
+        std::mem::take(&mut self.lock().observed)
     }
 
     /// Makes the driver keep its instances after changes of their packages.
@@ -233,8 +249,11 @@ impl Driver for Puppet {
     }
 
     fn nature(&self, _: &Package, action: &Action) -> Option<Nature> {
-        let State { observable, names, idle, panics_when_asked, .. } = *self.0.lock();
-        if let Some(message) = panics_when_asked {
+        let (observable, names, idle, batch, panics) = {
+            let state = self.0.lock();
+            (state.observable, state.names, state.idle, state.batch.clone(), state.panics_when_asked)
+        };
+        if let Some(message) = panics {
             panic!("{message}");
         }
         if idle {
@@ -242,7 +261,7 @@ impl Driver for Puppet {
         }
         let names = names && *action == Action::Transition(Transition::Install);
         let timeout = Duration::from_secs(60);
-        Some(Nature { effect: self.0.effect, observable, batch: None, timeout, names })
+        Some(Nature { effect: self.0.effect, observable, batch, timeout, names })
     }
 
     fn keeps(&self, _: &Package, _: &Package) -> bool {
@@ -258,7 +277,21 @@ impl Driver for Puppet {
     }
 
     async fn observe(&self, _: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>> {
-        self.0.looks();
+        let elements: Vec<String> = calls.iter().map(|call| call.element.local().to_owned()).collect();
+        let spoil = {
+            let mut state = self.0.lock();
+            state.observed.push(elements.clone());
+            state.spoilers.iter().find(|(spoiler, _)| elements.contains(spoiler)).map(|(_, spoil)| *spoil)
+        };
+        let failure = match spoil {
+            Some(Spoil::Panics) => panic!("it was told to panic"),
+            Some(Spoil::Fails) => Some(Failure::new(FailureKind::Failed, "it was told to fail")),
+            Some(Spoil::NotRun) => Some(Failure::new(FailureKind::Infrastructure, "there is no runtime")),
+            None => None,
+        };
+        if let Some(failure) = failure {
+            return calls.iter().map(|_| Err(failure.clone())).collect();
+        }
         let sight = |call: &Call| {
             let seen = self.0.lock().sights.get_mut(&title(call)).and_then(VecDeque::pop_front);
             Ok(Observed { observation: seen.unwrap_or(Observation::Reached), report: Report::settled() })

@@ -1,0 +1,159 @@
+//! The driver properties that all drivers have: `effect` and `timeout`.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::{Binding, Effect};
+
+/// The driver properties that all drivers have, as a resource descriptor declares them.
+///
+/// ```
+/// use std::time::Duration;
+/// use windlass_driver::{Binding, CallSettings, Effect};
+///
+/// let binding = Binding {
+///     driver: "script".parse()?,
+///     infrastructure: vec!["*".to_owned()],
+///     properties: [("effect".to_owned(), "repeatable".into()), ("timeout".to_owned(), "1h30m".into())].into(),
+/// };
+/// let (settings, errors) = CallSettings::read(&binding);
+/// assert_eq!(settings.effect, Some(Effect::Repeatable));
+/// assert_eq!(settings.timeout, Some(Duration::from_secs(5400)));
+/// assert!(errors.is_empty());
+/// # Ok::<(), windlass_model::name::NameError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CallSettings {
+    /// Whether repeating a call does harm; `None` if the driver decides.
+    pub effect: Option<Effect>,
+    /// Maximum run time of a call, and maximum time for the instance to settle; `None` if the driver decides.
+    pub timeout: Option<Duration>,
+}
+
+/// A driver property that can't be read.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum CallSettingError {
+    /// The effect is not a valid word.
+    #[error("the driver property `effect` is `repeatable` or `once`, not `{found}`")]
+    Effect {
+        /// The value as given.
+        found: String,
+    },
+    /// The timeout is not a duration.
+    #[error("the driver property `timeout` is a time such as `30s`, `10m` or `1h30m`, not `{found}`")]
+    Timeout {
+        /// The value as given.
+        found: String,
+    },
+}
+
+impl CallSettings {
+    /// The names of the properties.
+    pub const PROPERTIES: [&str; 2] = ["effect", "timeout"];
+
+    /// Returns the settings of a descriptor, and all problems. An invalid setting counts as not set.
+    pub fn read(binding: &Binding) -> (Self, Vec<CallSettingError>) {
+        let mut settings = Self::default();
+        let mut errors = Vec::new();
+        let given = |name: &str| binding.properties.get(name).map(|value| text_of_setting(setting(value)));
+        match given("effect").as_deref() {
+            None => {}
+            Some("repeatable") => settings.effect = Some(Effect::Repeatable),
+            Some("once") => settings.effect = Some(Effect::Once),
+            Some(found) => errors.push(CallSettingError::Effect { found: found.to_owned() }),
+        }
+        if let Some(found) = given("timeout") {
+            settings.timeout = duration(&found);
+            if settings.timeout.is_none() {
+                errors.push(CallSettingError::Timeout { found });
+            }
+        }
+        (settings, errors)
+    }
+}
+
+/// Returns the value of a driver property, which is plain or declared in the form `{value: …}` or `{default: …}`.
+pub fn setting(value: &Value) -> &Value {
+    value.get("value").or_else(|| value.get("default")).unwrap_or(value)
+}
+
+/// Returns the value of a driver property as text.
+pub fn text_of_setting(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Parses a duration such as `30s`, `10m`, `1h30m` or `500ms`. The sum must be positive.
+fn duration(text: &str) -> Option<Duration> {
+    let mut rest = text.trim();
+    let mut total = Duration::ZERO;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+        let (number, tail) = rest.split_at(digits);
+        let end = tail.find(|c: char| c.is_ascii_digit()).unwrap_or(tail.len());
+        let (unit, tail) = tail.split_at(end);
+        total = total.checked_add(of_unit(number.parse().ok()?, unit.trim())?)?;
+        rest = tail;
+    }
+    (!total.is_zero()).then_some(total)
+}
+
+fn of_unit(number: u64, unit: &str) -> Option<Duration> {
+    match unit {
+        "ms" => Some(Duration::from_millis(number)),
+        "s" => Some(Duration::from_secs(number)),
+        "m" | "min" => Some(Duration::from_secs(number.checked_mul(60)?)),
+        "h" => Some(Duration::from_secs(number.checked_mul(3600)?)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(properties: Value) -> (CallSettings, Vec<String>) {
+        let properties = serde_json::from_value(properties).unwrap();
+        let binding = Binding { driver: "any".parse().unwrap(), infrastructure: Vec::new(), properties };
+        let (settings, errors) = CallSettings::read(&binding);
+        (settings, errors.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn durations_have_units() {
+        for (text, seconds) in [("30s", 30), ("10m", 600), ("1h30m", 5400), (" 2 h 1 s ", 7201)] {
+            assert_eq!(duration(text), Some(Duration::from_secs(seconds)), "{text}");
+        }
+        for text in ["", "10", "m", "-1s", "1.5h", "0s", "1d", "99999999999999999999h", "5124095576030432h"] {
+            assert_eq!(duration(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_property_is_plain_or_declared_like_others() {
+        let set = CallSettings { effect: Some(Effect::Once), timeout: Some(Duration::from_secs(600)) };
+        for properties in [
+            json!({"effect": "once", "timeout": "10m"}),
+            json!({"effect": {"value": "once"}, "timeout": {"type": "string", "default": "10m"}}),
+        ] {
+            assert_eq!(read(properties), (set, Vec::new()));
+        }
+    }
+
+    #[test]
+    fn an_invalid_property_counts_as_not_set() {
+        let (settings, errors) = read(json!({"effect": ["once"], "timeout": 10}));
+        assert_eq!(settings, CallSettings::default());
+        assert_eq!(
+            errors,
+            [
+                r#"the driver property `effect` is `repeatable` or `once`, not `["once"]`"#,
+                "the driver property `timeout` is a time such as `30s`, `10m` or `1h30m`, not `10`",
+            ]
+        );
+    }
+}

@@ -1,0 +1,94 @@
+//! Health checks in batches.
+
+use windlass_driver::Observation;
+use windlass_engine::Seen;
+use windlass_model::record::{Effect, FailureKind};
+
+use crate::support::puppet::Spoil;
+use crate::support::{Rig, Sketch, assembly_name};
+
+/// Returns a rig with a number of active parts whose driver observes batches.
+async fn up(parts: usize) -> Rig {
+    let names: Vec<String> = (1..=parts).map(|number| format!("part{number}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let rig = Rig::new(Effect::Repeatable);
+    rig.strings.observe_in_batches();
+    rig.up(Sketch::new(&names).desired()).await.unwrap();
+    rig.strings.take_observed();
+    rig
+}
+
+async fn look(rig: &Rig) -> Vec<Seen> {
+    rig.engine().0.look(&assembly_name("t")).await.unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn elements_of_one_batch_are_one_observation() {
+    let rig = up(3).await;
+    let seen = look(&rig).await;
+    assert_eq!(rig.strings.take_observed(), [["part1", "part2", "part3"]]);
+    let names: Vec<&str> = seen.iter().map(|seen| seen.element.local()).collect();
+    assert_eq!(names, ["part1", "part2", "part3"], "the order is that of the assembly");
+    assert!(seen.iter().all(|seen| seen.sight == Ok(Observation::Reached)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_large_assembly_is_several_batches() {
+    let rig = up(250).await;
+    assert_eq!(look(&rig).await.len(), 250);
+    let mut sizes: Vec<usize> = rig.strings.take_observed().iter().map(Vec::len).collect();
+    sizes.sort_unstable();
+    assert_eq!(sizes, [50, 100, 100]);
+}
+
+/// Elements of another package are another batch.
+#[tokio::test(start_paused = true)]
+async fn a_batch_has_one_package() {
+    let rig = Rig::new(Effect::Repeatable);
+    rig.strings.observe_in_batches();
+    let sketch = Sketch::new(&["a", "b", "c"]).of_type("b", "resource::other::1.0");
+    let mut desired = sketch.desired();
+    desired.packages.push(crate::support::package_of("resource::other::1.0", "puppet", &[]));
+    rig.up(desired).await.unwrap();
+    rig.strings.take_observed();
+    assert_eq!(look(&rig).await.len(), 3);
+    let mut observed = rig.strings.take_observed();
+    observed.sort();
+    assert_eq!(observed, [vec!["a", "c"], vec!["b"]]);
+}
+
+/// An element whose check fails, or panics, is found by checks of each element alone.
+#[tokio::test(start_paused = true)]
+async fn an_element_that_fails_affects_no_other() {
+    for spoil in [Spoil::Fails, Spoil::Panics] {
+        let rig = up(3).await;
+        rig.strings.spoil("part2", spoil);
+        let seen = look(&rig).await;
+        assert_eq!(rig.strings.take_observed().len(), 4, "{spoil:?}: the batch, and each alone");
+        let well: Vec<Option<bool>> = seen.iter().map(Seen::is_well).collect();
+        assert_eq!(well, [Some(true), None, Some(true)], "{spoil:?}");
+        assert_eq!(seen[1].is_unseen(), spoil == Spoil::Panics);
+    }
+}
+
+/// Nor is an element that the driver can't tell about.
+#[tokio::test(start_paused = true)]
+async fn an_element_without_an_answer_is_observed_alone() {
+    let rig = up(2).await;
+    rig.strings.see("part1 Start", Observation::CannotTell("it is not in the answer".to_owned()));
+    let seen = look(&rig).await;
+    assert_eq!(rig.strings.take_observed(), [vec!["part1", "part2"], vec!["part1"]]);
+    assert!(seen.iter().all(|seen| seen.is_well() == Some(true)), "{seen:?}");
+}
+
+/// A batch that could not run is not repeated for each element.
+#[tokio::test(start_paused = true)]
+async fn a_batch_that_could_not_run_is_not_repeated() {
+    let rig = up(3).await;
+    rig.strings.spoil("part2", Spoil::NotRun);
+    let seen = look(&rig).await;
+    assert_eq!(rig.strings.take_observed().len(), 1);
+    assert!(seen.iter().all(|seen| {
+        seen.is_unseen() && seen.sight.as_ref().err().map(|why| why.kind) == Some(FailureKind::Infrastructure)
+    }));
+}
