@@ -260,7 +260,7 @@ fn without(template: &mut Template, is_absent: &dyn Fn(&Part) -> bool, absent: &
 
 fn no_property(reference: &Element, name: &PropertyName) -> Diagnostic {
     let component = reference.component.as_ref().map_or("", |component| component.as_str());
-    let message = format!("what the reference `{component}` resolves to has no property `{name}`");
+    let message = format!("the instance of the reference `{component}` has no property `{name}`");
     let names: Vec<&str> = reference.properties.keys().map(PropertyName::as_str).collect();
     let diagnostic =
         Diagnostic::error(codes::UNKNOWN_PROPERTY, message).help(format!("it has {}", listed(&names)));

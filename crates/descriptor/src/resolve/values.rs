@@ -65,7 +65,7 @@ pub(super) struct Spot<'s> {
 
 /// A component or reference that a value reads; the assembly itself is the first.
 struct Part<'a> {
-    what: What<'a>,
+    subject: Subject<'a>,
     /// Enclosing assembly, and the name there.
     inside: Option<(usize, ComponentName)>,
     /// Name of its instance; `None` unless there is exactly one.
@@ -74,7 +74,7 @@ struct Part<'a> {
 }
 
 #[derive(Clone)]
-enum What<'a> {
+enum Subject<'a> {
     Described(Descriptor),
     /// An existing instance; `None` when it is unknown which.
     Existing(Option<&'a Existing>),
@@ -108,7 +108,7 @@ pub(super) struct Values<'a> {
 impl<'a> Values<'a> {
     pub(super) fn new(assembly: &'a Arc<AssemblyDescriptor>, request: Request<'a>) -> Self {
         let root = Part {
-            what: What::Described(Descriptor::Assembly(assembly.clone())),
+            subject: Subject::Described(Descriptor::Assembly(assembly.clone())),
             inside: None,
             instance: Some(request.name.to_string()),
             depth: 0,
@@ -162,7 +162,7 @@ impl<'a> Values<'a> {
                 };
                 let part = self.part(0, component);
                 declares(&decl.properties)
-                    || matches!(&self.parts[part].what, What::Described(found) if declares(found.properties()))
+                    || matches!(&self.parts[part].subject, Subject::Described(found) if declares(found.properties()))
             }
         }
     }
@@ -239,9 +239,9 @@ impl<'a> Values<'a> {
 
     /// Passes the origin of a property's value to `act`, with whether the property is secret.
     fn with_origin<T>(&mut self, (at, name): &Key, act: impl FnOnce(&mut Self, Origin<'_>, bool) -> T) -> T {
-        let what = self.parts[*at].what.clone();
-        let outer = self.parts[*at].inside.as_ref().map(|(outer, _)| self.parts[*outer].what.clone());
-        let (origin, secret) = self.origin(*at, name, &what, outer.as_ref());
+        let subject = self.parts[*at].subject.clone();
+        let outer = self.parts[*at].inside.as_ref().map(|(outer, _)| self.parts[*outer].subject.clone());
+        let (origin, secret) = self.origin(*at, name, &subject, outer.as_ref());
         act(self, origin, secret)
     }
 
@@ -250,20 +250,20 @@ impl<'a> Values<'a> {
         &self,
         at: usize,
         name: &PropertyName,
-        what: &'v What<'_>,
-        outer: Option<&'v What<'_>>,
+        subject: &'v Subject<'_>,
+        outer: Option<&'v Subject<'_>>,
     ) -> (Origin<'v>, bool) {
-        let Some((outside, component)) = &self.parts[at].inside else { return self.own(name, what) };
+        let Some((outside, component)) = &self.parts[at].inside else { return self.own(name, subject) };
         let given = match outer {
-            Some(What::Described(Descriptor::Assembly(assembly))) => {
+            Some(Subject::Described(Descriptor::Assembly(assembly))) => {
                 assembly.composition.get(component).and_then(|part| part.properties.get(name))
             }
             _ => None,
         };
-        let declared = match what {
-            What::Existing(thing) => return (Origin::Found(of_thing(component, name, *thing)), false),
-            What::Undescribed => None,
-            What::Described(descriptor) => descriptor.properties().get(name),
+        let declared = match subject {
+            Subject::Existing(thing) => return (Origin::Found(of_thing(component, name, *thing)), false),
+            Subject::Undescribed => None,
+            Subject::Described(descriptor) => descriptor.properties().get(name),
         };
         let secret = [given, declared].into_iter().flatten().any(|decl| decl.sensitive);
         let own = |value| Origin::Value { value, scope: at, instance: at };
@@ -272,7 +272,7 @@ impl<'a> Values<'a> {
             match (given.and_then(PropertyDecl::effective), declared.and_then(PropertyDecl::effective)) {
                 (Some(value), _) if !decides => Origin::Value { value, scope: *outside, instance: at },
                 (_, Some(value)) => own(value),
-                _ => Origin::Found(without_value(&self.path(at), name, what, [given, declared])),
+                _ => Origin::Found(without_value(&self.path(at), name, subject, [given, declared])),
             };
         (origin, secret)
     }
@@ -289,9 +289,9 @@ impl<'a> Values<'a> {
     }
 
     /// Returns the origin of the value of a property of the assembly itself.
-    fn own<'v>(&self, name: &PropertyName, what: &'v What<'_>) -> (Origin<'v>, bool) {
-        let declared = match what {
-            What::Described(descriptor) => descriptor.properties().get(name),
+    fn own<'v>(&self, name: &PropertyName, subject: &'v Subject<'_>) -> (Origin<'v>, bool) {
+        let declared = match subject {
+            Subject::Described(descriptor) => descriptor.properties().get(name),
             _ => None,
         };
         let secret = declared.is_some_and(|decl| decl.sensitive);
@@ -312,13 +312,13 @@ impl<'a> Values<'a> {
 
     /// Returns the value of a reference, or the property that it names.
     fn target(&mut self, reference: &Reference, spot: &Spot<'_>) -> Result<Found, Key> {
-        let what = self.parts[spot.scope].what.clone();
-        let meaning = match &what {
-            What::Described(Descriptor::Assembly(assembly)) if spot.ends.is_some() => {
+        let subject = self.parts[spot.scope].subject.clone();
+        let meaning = match &subject {
+            Subject::Described(Descriptor::Assembly(assembly)) if spot.ends.is_some() => {
                 Scope::relationship(assembly).find(reference)
             }
-            What::Described(Descriptor::Assembly(assembly)) => Scope::assembly(assembly).find(reference),
-            What::Described(Descriptor::Resource(resource)) => Scope::resource(resource).find(reference),
+            Subject::Described(Descriptor::Assembly(assembly)) => Scope::assembly(assembly).find(reference),
+            Subject::Described(Descriptor::Resource(resource)) => Scope::resource(resource).find(reference),
             _ => return Ok(Found::unknown("it means nothing here")),
         };
         match meaning {
@@ -348,18 +348,18 @@ impl<'a> Values<'a> {
         };
         let [one] = ends else { return Ok(Found::unknown("differs from pair to pair")) };
         let part = self.part(spot.scope, &one.value.component);
-        let Part { what, instance, .. } = &self.parts[part];
-        let declared = matches!(what, What::Described(found) if found.properties().contains_key(&property))
+        let Part { subject, instance, .. } = &self.parts[part];
+        let declared = matches!(subject, Subject::Described(found) if found.properties().contains_key(&property))
             || self
                 .assembly
                 .composition
                 .get(&one.value.component)
                 .is_some_and(|part| part.properties.contains_key(&property));
-        match (InstanceField::from_word(property.as_str()), what) {
-            (Some(field), What::Described(_) | What::Undescribed) if !declared => {
+        match (InstanceField::from_word(property.as_str()), subject) {
+            (Some(field), Subject::Described(_) | Subject::Undescribed) if !declared => {
                 Ok(self.instance(part, field))
             }
-            (_, What::Described(_) | What::Undescribed) if instance.is_none() => {
+            (_, Subject::Described(_) | Subject::Undescribed) if instance.is_none() => {
                 Ok(Found::unknown("differs from pair to pair"))
             }
             _ => Err((part, property)),
@@ -372,15 +372,17 @@ impl<'a> Values<'a> {
         if let Some(at) = self.places.get(&key) {
             return *at;
         }
-        let Part { what, instance, depth, .. } = &self.parts[outer];
-        let (outside, outer_name, depth) = (what.clone(), instance.clone(), depth + 1);
-        let (what, plural) = match &outside {
-            What::Described(Descriptor::Assembly(assembly)) => self.described(outer, assembly, name, depth),
-            _ => (What::Undescribed, false),
+        let Part { subject, instance, depth, .. } = &self.parts[outer];
+        let (outside, outer_name, depth) = (subject.clone(), instance.clone(), depth + 1);
+        let (subject, plural) = match &outside {
+            Subject::Described(Descriptor::Assembly(assembly)) => {
+                self.described(outer, assembly, name, depth)
+            }
+            _ => (Subject::Undescribed, false),
         };
         let instance = outer_name.filter(|_| !plural).map(|outer| format!("{outer}__{name}"));
         let at = self.parts.len();
-        self.parts.push(Part { what, inside: Some(key.clone()), instance, depth });
+        self.parts.push(Part { subject, inside: Some(key.clone()), instance, depth });
         self.places.insert(key, at);
         at
     }
@@ -393,14 +395,14 @@ impl<'a> Values<'a> {
         assembly: &AssemblyDescriptor,
         name: &ComponentName,
         depth: usize,
-    ) -> (What<'a>, bool) {
+    ) -> (Subject<'a>, bool) {
         if let Some(component) = assembly.composition.get(name) {
             let found = component.kind.as_ref().filter(|_| depth <= MAX_NESTING);
             let found = found.and_then(|kind| self.request.catalog.find(&kind.value));
-            return (found.map_or(What::Undescribed, What::Described), Component::is_plural(component));
+            return (found.map_or(Subject::Undescribed, Subject::Described), Component::is_plural(component));
         }
         let thing = assembly.references.get(name).and_then(|decl| self.existing(outer, decl));
-        (What::Existing(thing), false)
+        (Subject::Existing(thing), false)
     }
 
     /// Returns the instance that matches a reference, if there is exactly one.
@@ -519,7 +521,7 @@ fn of_thing(component: &ComponentName, name: &PropertyName, thing: Option<&Exist
                 Found::unknown(format!("`{name}` of `{component}` is a secret"))
             }
             Some(value) => Found::plain(text_of(value)),
-            None => Found::unknown(format!("what `{component}` resolves to has no `{name}`")),
+            None => Found::unknown(format!("the instance of the reference `{component}` has no `{name}`")),
         },
     }
 }
@@ -528,14 +530,14 @@ fn of_thing(component: &ComponentName, name: &PropertyName, thing: Option<&Exist
 fn without_value(
     component: &str,
     name: &PropertyName,
-    what: &What<'_>,
+    subject: &Subject<'_>,
     decls: [Option<&PropertyDecl>; 2],
 ) -> Found {
     let published = decls.iter().flatten().any(|decl| decl.read_only);
-    Found::unknown(match what {
+    Found::unknown(match subject {
         _ if published => format!("known once `{component}` is Installed"),
-        What::Undescribed => format!("the descriptor of `{component}` is not at hand"),
-        What::Described(Descriptor::Resource(_)) => format!("known once `{component}` is Installed"),
+        Subject::Undescribed => format!("the descriptor of `{component}` is not at hand"),
+        Subject::Described(Descriptor::Resource(_)) => format!("known once `{component}` is Installed"),
         _ => format!("`{component}.{name}` has no value"),
     })
 }

@@ -73,7 +73,7 @@ fn quantity_beside_cluster() {
 }
 
 #[test]
-fn numbers_that_are_none() {
+fn numbers_of_nodes_that_are_no_numbers() {
     assert_snapshot!(messages("quantity: many"), @"a.yaml:10:15: error[WL0120]: `quantity` is a whole number from 0, and `many` is none");
     assert_snapshot!(messages("quantity: -1"), @"a.yaml:10:15: error[WL0120]: `quantity` is a whole number from 0, and `-1` is none");
     assert_snapshot!(messages("quantity: 1.5"), @"a.yaml:10:15: error[WL0120]: `quantity` is a whole number from 0, and `1.5` is none");
@@ -100,7 +100,7 @@ fn numbers_that_are_not_known_in_time() {
 }
 
 #[test]
-fn a_secret_number_is_not_told() {
+fn a_secret_number_is_masked_in_messages() {
     assert_snapshot!(messages("quantity: ${secret}"), @"a.yaml:10:15: error[WL0120]: a whole number from 0 is needed, and this is `***`");
 }
 
@@ -125,7 +125,7 @@ fn a_cluster_of_the_wrong_sort() {
 }
 
 #[test]
-fn there_is_a_limit() {
+fn the_number_of_elements_is_limited() {
     assert_snapshot!(messages("quantity: 4000000000"), @"a.yaml:10:15: error[WL0126]: the assembly would have more than 200000 elements");
     let nested = World::of(&[
         "name: resource::web::1.0\nlifecycle: [Install]\n",
@@ -148,7 +148,7 @@ fn elements(world: &World, text: &str, nodes: usize) -> Result<usize, String> {
 }
 
 #[test]
-fn what_the_text_spells_out_is_no_copy() {
+fn elements_that_the_text_declares_do_not_count_as_copies() {
     let world = World::of(&[
         "name: resource::web::1.0\n",
         "name: assembly::pair::1.0\ncomposition: {a: {type: resource::web::1.0}, b: {type: resource::web::1.0}}\n",
@@ -168,7 +168,7 @@ fn what_the_text_spells_out_is_no_copy() {
 }
 
 #[test]
-fn what_copies_carry_is_bounded() {
+fn properties_of_copies_are_limited() {
     let large =
         format!("name: resource::web::1.0\nproperties: {{text: {{default: {}}}}}\n", "x".repeat(100_000));
     let world = World::of(&[&large]);

@@ -90,7 +90,7 @@ composition:
 }
 
 #[test]
-fn every_circle_is_told_once() {
+fn each_cycle_is_reported_once() {
     assert_snapshot!(messages(
         "name: assembly::a::1.0
 properties:

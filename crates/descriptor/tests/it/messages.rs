@@ -37,7 +37,7 @@ fn not_a_descriptor() {
 
 /// A document of another kind gets one error, instead of the dozens that it has as a descriptor.
 #[test]
-fn what_is_of_another_sort() {
+fn other_documents_are_refused_with_their_kind() {
     assert_snapshot!(messages("# A shop\n\nSells: books\n* one\n```yaml\nname: assembly::shop::1.0\n```\n`more` {\n"), @"
     a.yaml:5:1: error[WL0100]: this is not a descriptor: it looks like a page of Markdown
         help: put the descriptor that stands between its fences, if one does, into a file of its own
@@ -79,7 +79,7 @@ fn what_is_of_another_sort() {
 
 /// One key of the language is enough to read a document as a descriptor.
 #[test]
-fn what_is_merely_broken_keeps_its_errors() {
+fn a_broken_descriptor_keeps_its_errors() {
     for text in [
         "compositon: {web: {type: resource::web::1.0}}\nfoo: 1\nbar: 2\n",
         "nmae: x\nrelationships: []\na: 1\nb: 2\n",
@@ -288,7 +288,7 @@ references:
 }
 
 #[test]
-fn one_name_for_two_things() {
+fn a_component_and_a_reference_with_the_same_name() {
     assert_snapshot!(messages(
         "name: assembly::shop::1.0
 composition: {web: {type: resource::web::1.0}}
@@ -330,7 +330,7 @@ properties:
 }
 
 #[test]
-fn names_that_mean_nothing() {
+fn references_to_unknown_names() {
     assert_snapshot!(world().messages(
         "name: assembly::shop::1.0
 properties:
@@ -543,7 +543,7 @@ policies:
 }
 
 #[test]
-fn descriptors_that_are_not_at_hand() {
+fn descriptors_missing_from_the_catalog() {
     let text = "name: assembly::shop::1.0\ncomposition: {w: {type: resource::wbe::1.0}}\n";
     assert_snapshot!(world().check(text, Missing::Tolerated), @"
     a.yaml:2:25: warning[WL0140]: the descriptor of `w`, `resource::wbe::1.0`, is not in the catalog; what depends on it is not checked
@@ -556,7 +556,7 @@ fn descriptors_that_are_not_at_hand() {
 }
 
 #[test]
-fn ends_that_name_nothing() {
+fn invalid_endpoints() {
     let ends = |source: &str, target: &str| {
         format!(
             "    source-capabilities: {source}\n    target-requirements: {target}\n    source-state: Active\n    target-state: Active\n"
@@ -607,7 +607,7 @@ policies:
 }
 
 #[test]
-fn numbers_of_nodes_that_come_too_late() {
+fn numbers_of_nodes_that_read_unknown_values() {
     assert_snapshot!(messages(
         "name: assembly::shop::1.0
 properties:
@@ -656,7 +656,7 @@ properties:
 }
 
 #[test]
-fn what_was_meant_is_seen_by_the_name() {
+fn a_suggestion_compares_the_middle_part_of_a_descriptor_name() {
     let text = |kind: &str| format!("name: assembly::shop::1.0\ncomposition: {{a: {{type: '{kind}'}}}}\n");
     let world = World::of(&[
         "name: resource::web::1.0\nlifecycle: [Install]\n",

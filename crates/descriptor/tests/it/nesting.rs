@@ -147,7 +147,7 @@ composition: {part: {type: assembly::broken::1.0, quantity: 3}}
 }
 
 #[test]
-fn what_is_said_of_many_nodes_is_said_once() {
+fn a_warning_about_a_component_is_not_repeated_for_its_nodes() {
     let fixed = "name: resource::fixed::1.0\nproperties: {size: {value: 1}}\nlifecycle: [Install]\n";
     let text = "name: assembly::shop::1.0
 composition:

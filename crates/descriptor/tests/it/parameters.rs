@@ -53,7 +53,7 @@ fn a_missing_secret() {
 }
 
 #[test]
-fn parameters_that_nobody_may_set() {
+fn parameters_that_cannot_be_set() {
     let world =
         World::default().given("region", "eu").given("fixed", 8).given("output", "x").given("mapped", "x");
     assert_snapshot!(world.messages(SHOP), @"
@@ -64,7 +64,7 @@ fn parameters_that_nobody_may_set() {
 }
 
 #[test]
-fn all_is_said_at_once() {
+fn all_errors_of_parameters_are_reported_at_once() {
     let world = World::default().given("siez", 3).given("fixed", 8);
     assert_snapshot!(world.messages(SHOP), @"
     error[WL0150]: the assembly has no property `siez`

@@ -84,7 +84,7 @@ fn empty_sections_are_fine() {
 }
 
 #[test]
-fn what_vendors_write_is_tolerated() {
+fn deviations_of_vendors_are_warnings() {
     let read = read(&Source::new(
         "vendor.yaml",
         "name: resource::web::1.0
@@ -160,7 +160,7 @@ properties:
 }
 
 #[test]
-fn what_a_syntax_error_left_empty_is_not_called_empty() {
+fn a_section_lost_to_a_syntax_error_is_not_reported_as_empty() {
     let read = read_text(
         "name: assembly::shop::1.0\nproperties:\n  x:\n    value: '${y}\n  y:\n  z: {default: 1}\n",
     );
@@ -183,7 +183,7 @@ fn quotes_of_a_word_processor() {
 }
 
 #[test]
-fn typographic_quotes_are_told_where_they_stand() {
+fn typographic_quotes_are_reported_at_their_place() {
     let text = "name: assembly::shop::1.0
 description: “a shop”
 properties:

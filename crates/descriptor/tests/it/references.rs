@@ -33,7 +33,7 @@ fn world() -> World {
 }
 
 #[test]
-fn one_thing_fits() {
+fn a_reference_with_one_match() {
     assert_snapshot!(world().tree(&shop("{name: {value: '${network}'}, deploymentLocation: {value: here}}")), @"
     test (assembly of assembly::shop::1.0)
       network: VIDEO
@@ -50,7 +50,7 @@ fn one_thing_fits() {
 }
 
 #[test]
-fn nothing_fits() {
+fn a_reference_without_a_match() {
     assert_snapshot!(world().messages(&shop("{name: {value: VIDOE}}")), @"
     a.yaml:8:11: error[WL0160]: the reference `net` fits nothing: there is no `resource::net::^1.0` with name `VIDOE`
         help: did you mean `VIDEO`? of that name there are: `VIDEO` 1.2 (it is called otherwise); `AUDIO` 1.2 (it is called otherwise); `OLD` 1.0 (it is called otherwise); `VIDEO` 2.0 (its version is not in `^1.0`, it is called otherwise)
@@ -74,7 +74,7 @@ fn nothing_fits() {
 }
 
 #[test]
-fn several_things_fit() {
+fn a_reference_with_several_matches() {
     assert_snapshot!(world().messages(&shop("{deploymentLocation: {value: here}}")), @"
     a.yaml:8:11: error[WL0161]: the reference `net` fits 2 things with deploymentLocation `here`: `VIDEO` and `AUDIO`
         help: give more of its properties, until one is left
@@ -84,7 +84,7 @@ fn several_things_fit() {
 }
 
 #[test]
-fn secrets_are_not_told() {
+fn secrets_are_masked_in_messages() {
     assert_snapshot!(world().messages(&shop("{name: {value: '${password}'}}")), @"
     a.yaml:8:11: error[WL0160]: the reference `net` fits nothing: there is no `resource::net::^1.0` with name `***`
         help: of that name there are: `VIDEO` 1.2 (it is called otherwise); `AUDIO` 1.2 (it is called otherwise); `OLD` 1.0 (it is called otherwise); `VIDEO` 2.0 (its version is not in `^1.0`, it is called otherwise)
@@ -94,7 +94,7 @@ fn secrets_are_not_told() {
 }
 
 #[test]
-fn what_must_be_known_before_anything_is_made() {
+fn criteria_of_references_must_be_known_at_composition() {
     assert_snapshot!(world().messages(&shop("{name: {value: '${output}'}}")), @"
     a.yaml:8:11: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
         help: what exists at any place fits
@@ -118,7 +118,7 @@ references:
 }
 
 #[test]
-fn a_property_that_the_thing_does_not_have() {
+fn a_property_that_the_resolved_instance_lacks() {
     let text = "name: assembly::shop::1.0
 properties:
   a: {value: '${net.idd}'}
@@ -126,7 +126,7 @@ references:
   net: {type: resource::net::^1.0, properties: {name: {value: VIDEO}}}
 ";
     assert_snapshot!(world().messages(text), @"
-    a.yaml:3:14: error[WL0111]: what the reference `net` resolves to has no property `idd`
+    a.yaml:3:14: error[WL0111]: the instance of the reference `net` has no property `idd`
         help: did you mean `id`?
     a.yaml:5:15: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
         help: what exists at any place fits

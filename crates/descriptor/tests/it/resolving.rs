@@ -41,7 +41,7 @@ fn text(resolved: Result<Resolved, String>) -> String {
 }
 
 #[test]
-fn everything_known_is_filled_in_and_the_rest_has_a_reason() {
+fn known_values_are_filled_in_and_others_have_a_reason() {
     let world = world().given("nodes", "3").given("region", "eu-1").existing(
         "resource::net::1.0",
         "VIDEO",
@@ -243,7 +243,7 @@ composition:
 }
 
 #[test]
-fn what_would_not_be_valid_is_refused() {
+fn resolve_refuses_values_that_are_invalid_in_their_place() {
     let number = "name: assembly::shop::1.0
 properties: {n: {default: 1}, fixed: {value: x}}
 composition:

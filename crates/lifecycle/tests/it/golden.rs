@@ -64,7 +64,7 @@ fn h_bta_with_four_nodes_goes_down_in_the_mirror_image() {
 }
 
 #[test]
-fn nothing_is_left_to_do_when_all_is_up() {
+fn a_plan_is_empty_when_all_elements_are_active() {
     let topology = h_bta("2");
     assert!(up(&all_up(&topology), &topology, &NothingYet).unwrap().is_empty());
     assert!(down(&Current::default(), &topology).unwrap().is_empty());

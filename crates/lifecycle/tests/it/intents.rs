@@ -76,7 +76,7 @@ relationships:
 }
 
 #[test]
-fn nothing_changes_when_nothing_has_changed() {
+fn the_same_descriptor_again_gives_an_empty_plan() {
     let topology = pair("r", "live");
     let planned = change(&topology, &topology, &Options::default());
     assert!(planned.plan.is_empty());
@@ -84,7 +84,7 @@ fn nothing_changes_when_nothing_has_changed() {
 }
 
 #[test]
-fn what_is_replaced_takes_its_readers_along() {
+fn replacing_an_element_reconfigures_its_readers() {
     let topology = pair("r", "live");
     let options = Options { replace: [name("t__a")].into(), ..Options::default() };
     assert_snapshot!(show(&change(&topology, &topology, &options)), @"
@@ -271,7 +271,7 @@ fn an_assembly_goes_to_a_state_and_back() {
 }
 
 #[test]
-fn what_exists_is_adopted_without_being_made() {
+fn an_existing_instance_is_adopted_without_create() {
     let topology = pair("r", "r");
     let options = Options { adopt: true, ..Options::default() };
     let situation = Situation {
@@ -399,7 +399,7 @@ fn outdated(current: &mut Current, source: &str, target: &str, before: &str) {
 }
 
 #[test]
-fn pairs_that_were_made_with_other_values_are_made_anew_where_they_are() {
+fn pairs_with_outdated_values_are_re_created_in_place() {
     let topology = crossed("Active", "r");
     let mut current = all_up(&topology);
     outdated(&mut current, "t__a__2", "t__b__1", "old");
@@ -470,7 +470,7 @@ fn pairs_that_were_made_with_other_values_are_made_anew_where_they_are() {
 /// The target stays in its state while a pair is re-created, even if the pair was created in an earlier
 /// state.
 #[test]
-fn a_target_stays_where_it_is_while_it_is_related_anew() {
+fn a_target_keeps_its_state_while_its_relationship_is_re_created() {
     let topology = crossed("Inactive", "r");
     let mut current = all_up(&topology);
     outdated(&mut current, "t__a__1", "t__b__1", "old");
@@ -486,7 +486,7 @@ fn a_target_stays_where_it_is_while_it_is_related_anew() {
 
 /// A relationship whose definition has changed is not listed a second time for its outdated values.
 #[test]
-fn a_relationship_that_changes_by_itself_is_told_of_as_that() {
+fn a_change_of_a_relationship_alone_is_shown_as_such() {
     let (before, after) = (crossed("Active", "r"), crossed("Active", "r"));
     let other = web("composition:
   a: {type: resource::r::1.0, quantity: 2}

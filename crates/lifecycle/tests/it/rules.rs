@@ -102,7 +102,7 @@ fn a_literal_value_orders_nothing_and_a_published_one_does() {
 }
 
 #[test]
-fn who_reads_goes_down_first() {
+fn readers_are_taken_down_before_the_outputs_they_read() {
     let sections = "composition:
   a: {type: resource::r::1.0}
   b: {type: resource::r::1.0, properties: {in: {value: '${a.out}'}}}

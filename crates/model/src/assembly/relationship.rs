@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_undoes_an_operation_is_of_its_end_and_at_its_place() {
+    fn undo_operations_keep_their_end_and_their_index() {
         assert_eq!(
             undo(&["target.Add", "source.Add"], &["target.Remove", "source.Remove"]),
             ["target.Remove", "source.Remove"]

@@ -115,7 +115,7 @@ fn text_is_joined_and_a_single_reference_keeps_its_value() {
 }
 
 #[test]
-fn what_is_missing_is_named_exactly() {
+fn an_answer_lists_each_missing_output() {
     let out = || Property { read_only: true, ..Property::default() };
     let id = Part::Instance { element: name("t__b"), field: InstanceField::Id };
     let topology = topology(&[
@@ -155,7 +155,7 @@ fn a_read_only_property_is_its_own_and_an_optional_one_may_stay_empty() {
 }
 
 #[test]
-fn what_is_made_of_a_secret_is_secret() {
+fn a_value_that_reads_a_secret_is_sensitive() {
     let secret = Part::Secret("t:given/1".parse().expect("valid"));
     let topology = topology(&[
         ("t", vec![("password", Property { sensitive: true, ..given(vec![secret]) })]),
@@ -183,7 +183,7 @@ fn what_is_made_of_a_secret_is_secret() {
 }
 
 #[test]
-fn what_is_made_of_something_published_and_sealed_is_secret() {
+fn a_value_that_reads_a_sealed_output_is_sensitive() {
     let topology = topology(&[
         ("t", Vec::new()),
         ("t__a", vec![("token", Property { read_only: true, ..Property::default() })]),

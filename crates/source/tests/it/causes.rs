@@ -302,7 +302,7 @@ fn text_that_must_be_quoted() {
 }
 
 #[test]
-fn something_left_out() {
+fn dots_in_place_of_omitted_lines() {
     assert_snapshot!(report("a:\n  b: 1\n  ...\n  c: 2\n"), @r#"
     f.yaml:3:3: error[WL0001]: `...` is neither a key nor a comment
       ^ 3:3 `...` 
@@ -336,7 +336,7 @@ fn several_mistakes_are_reported_at_once() {
 }
 
 #[test]
-fn what_no_cause_explains_is_said_in_the_parser_s_words() {
+fn an_error_without_a_known_cause_has_the_parser_s_message() {
     assert_snapshot!(report("a: !<x y\nb: 1\n"), @r#"
     f.yaml:1:4: error[WL0001]: while scanning a verbatim tag, did not find the expected '>'
       ^ 1:4 `!` 

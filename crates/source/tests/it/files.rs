@@ -32,7 +32,7 @@ fn a_file_is_read_up_to_a_size() {
 }
 
 #[test]
-fn what_is_no_file_is_not_opened() {
+fn folders_pipes_and_devices_are_not_opened() {
     let folder = folder();
     let why = |path: &Path| read(path, MAX_SIZE).unwrap_err().to_string();
     assert_eq!(why(folder.path()), "it is a folder, and a file is needed");
@@ -46,7 +46,7 @@ fn what_is_no_file_is_not_opened() {
 }
 
 #[test]
-fn links_are_followed_and_those_that_lead_nowhere_are_told() {
+fn links_are_followed_and_dangling_ones_are_reported() {
     let folder = folder();
     let (file, link) = (folder.path().join("file"), folder.path().join("link"));
     symlink("file", &link).unwrap();

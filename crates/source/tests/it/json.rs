@@ -45,7 +45,7 @@ fn json_has_places() {
 #[case::no_colon("{\"a\" 1}")]
 #[case::closing("]")]
 #[case::yaml("a: 1")]
-fn what_json_is_not(#[case] text: &str) {
+fn text_that_is_no_json_is_refused(#[case] text: &str) {
     assert!(errors(text).contains("error[WL0030]"), "{text}");
     assert!(serde_json::from_str::<Value>(text).is_err());
 }

@@ -35,7 +35,7 @@ fn bombs_are_refused_at_once(#[case] text: String) {
 }
 
 #[test]
-fn each_limit_says_what_it_is() {
+fn the_error_of_a_limit_names_the_limit() {
     let refuse = |limits: Limits, text: &str| {
         let loaded = load(&Source::new("f", text), &LoadOptions { limits, ..LoadOptions::default() });
         loaded.diagnostics.to_string()
@@ -84,7 +84,7 @@ fn a_hundred_problems_of_a_kind_are_enough() {
 }
 
 #[test]
-fn a_source_may_be_longer_where_somebody_says_so() {
+fn the_size_limit_of_a_source_can_be_raised() {
     let text = "a: b\n".to_owned() + &"#".repeat(windlass_source::files::MAX_SIZE);
     let refused = load(&Source::new("f", text.as_str()), &LoadOptions::default()).diagnostics;
     assert_snapshot!(refused.to_string(), @"f:1:1: error[WL0003]: the text has 16777221 bytes, 16777216 are allowed");

@@ -144,7 +144,7 @@ fn the_last_of_duplicate_keys_can_win() {
 }
 
 #[test]
-fn merge_keys_take_over_what_is_not_given() {
+fn merge_keys_add_only_missing_keys() {
     let text = "base: &base {a: 1, b: 1}\nmore: &more {b: 2, c: 2}\nx:\n  <<: *base\n  b: 3\ny:\n  <<: [*more, *base]\n";
     let (_, root) = document(text);
     assert_eq!(root.get("x").unwrap().to_value(Reading::Script), json!({"a": 1, "b": 3}));

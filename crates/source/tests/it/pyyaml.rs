@@ -89,10 +89,10 @@ fn samples<T>(count: usize, strategy: &impl Strategy<Value = T>) -> Vec<T> {
 }
 
 #[test]
-fn what_we_write_pyyaml_reads() {
+fn pyyaml_reads_emitted_data_as_the_same_data() {
     let data = samples(2000, &data());
     let documents: Vec<String> = data.iter().map(|data| emit(data, EmitStyle::Block)).collect();
-    let Some(answers) = ask("what_we_write_pyyaml_reads", &documents) else { return };
+    let Some(answers) = ask("pyyaml_reads_emitted_data_as_the_same_data", &documents) else { return };
     for ((data, document), answer) in data.iter().zip(&documents).zip(&answers) {
         assert!(same(&tell(data), answer), "{document}\n{answer}");
     }

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_encrypted_is_decrypted_with_the_key_alone() {
+    fn only_the_key_decrypts() {
         for plain in ["5\n", "a: 1\nb: [x]\n", "1234567\n"] {
             let sealed = encrypt(plain.as_bytes(), "secret", [7; 8]);
             assert_eq!(decrypt(&sealed, "secret").unwrap(), plain);

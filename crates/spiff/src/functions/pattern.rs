@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_in_the_words_of_go() {
+    fn errors_have_the_messages_of_go() {
         let cases = [
             ("(", "missing closing ): `(`"),
             ("a[b", "missing closing ]: `[b`"),

@@ -31,8 +31,8 @@ pub(crate) fn confined(name: &str) -> bool {
 
 /// Templates that would grow without end are refused by a limit.
 #[test]
-fn what_grows_is_refused_before_it_is_there() {
-    if !confined("memory::what_grows_is_refused_before_it_is_there") {
+fn growing_results_are_refused_before_they_are_allocated() {
+    if !confined("memory::growing_results_are_refused_before_they_are_allocated") {
         return;
     }
     // Each row repeats the one before ten times: a few hundred bytes would become 10^20 values.
@@ -88,8 +88,8 @@ fn what_grows_is_refused_before_it_is_there() {
 
 /// The largest document that the default limits permit is created, processed and written in that memory.
 #[test]
-fn what_is_allowed_fits() {
-    if !confined("memory::what_is_allowed_fits") {
+fn results_within_the_limits_are_accepted() {
+    if !confined("memory::results_within_the_limits_are_accepted") {
         return;
     }
     for text in [

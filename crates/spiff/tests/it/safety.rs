@@ -62,7 +62,7 @@ fn combinations_of_control_variables_are_counted_first() {
 }
 
 #[test]
-fn what_crashes_the_original_is_answered() {
+fn input_that_crashes_the_original_gets_a_result_or_an_error() {
     let engine = engine();
     assert_eq!(run(&engine, "l:\n  <<for:\n    x: []\n  <<do: (( x ))\n").as_deref(), Ok("l: []\n"));
     fails_with(&engine, "l: [1]\nv: (( l.[-5] ))\n", "'l.[-5]' not found");
@@ -156,7 +156,7 @@ fn results_are_the_same_each_time() {
 }
 
 #[test]
-fn a_trace_tells_how_a_value_came_to_be() {
+fn a_trace_lists_the_steps_to_a_value() {
     let template = Source::new("t.yml", "a: (( b \"!\" ))\nb: (( c ))\nc: (( merge ))\n");
     let stub = Source::new("s.yml", "c: x\n");
     let result = engine().with_trace("a").process_texts(&template, &[stub]).unwrap();

@@ -74,7 +74,7 @@ fn composes(#[case] first: Value, #[case] later: Value, #[case] both: Value) {
 #[case(json!({"b": {"c": 1}}), json!({"$set": {"b.c.d": 1}}), "`b.c.d` can't be written: `b.c` is a number, not a map")]
 #[case(json!({"$pushAll": {"b": [1]}}), json!({"$set": {"b.a": 1}}), "`b.a` can't be written: `b` is a list, not a map")]
 #[case(json!({"b": "x"}), json!({"$pushAll": {"b": [1]}}), "`b` can't be written: `b` is a string, not a list")]
-fn refuses_to_compose_what_disagrees(#[case] first: Value, #[case] later: Value, #[case] message: &str) {
+fn contradicting_updates_do_not_compose(#[case] first: Value, #[case] later: Value, #[case] message: &str) {
     let error = untyped(&first).then(&untyped(&later)).unwrap_err();
     assert_eq!(error.to_string(), message);
 }
@@ -100,7 +100,7 @@ fn applies(#[case] mut document: Value, #[case] wire: Value, #[case] expected: V
 #[case(json!({"a": [1]}), json!({"$set": {"a.0": 1, "Z": 1}}))]
 #[case(json!({"a": {"b": "s"}}), json!({"$pushAll": {"a.b": [1]}, "$unset": {"Z": null}, "$set": {"A": 1}}))]
 #[case(json!([]), json!({"a": 1}))]
-fn refuses_whole(#[case] document: Value, #[case] wire: Value) {
+fn an_update_is_refused_as_a_whole(#[case] document: Value, #[case] wire: Value) {
     let mut after = document.clone();
     assert!(untyped(&wire).apply(&mut after).is_err());
     assert_eq!(after, document);
@@ -137,7 +137,7 @@ fn differences_are_as_deep_as_they_can_be() {
 }
 
 #[test]
-fn what_was_appended_stays() {
+fn an_append_has_no_inverse() {
     let update = trusted(&json!({"$pushAll": {"activityLog": [1]}, "name": "web"}));
     assert!(update.has_appends());
     let error = update.inverse(&json!({})).unwrap_err();

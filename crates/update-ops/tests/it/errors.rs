@@ -152,7 +152,7 @@ fn warnings() {
 }
 
 #[test]
-fn lenient_reading_leaves_out_what_it_does_not_know() {
+fn lenient_reading_omits_unknown_keys() {
     let wire = json!({
         "color": "red",
         "interfaces": {"info": {"signals": {"a": 1}, "pins": {"b": 2}}},
@@ -173,7 +173,7 @@ fn lenient_reading_leaves_out_what_it_does_not_know() {
 }
 
 #[test]
-fn key_rules_and_tests_say_what_they_want() {
+fn errors_of_key_rules_and_tests_name_the_expected_form() {
     let keys = Keys::matching("a name of small letters", |key| key.bytes().all(|b| b.is_ascii_lowercase()));
     let port = Node::number().matching("a port number", |v| v.as_u64().is_some_and(|port| port < 65536));
     let shape = Shape::new([("ports", Node::map(keys, port))]);
@@ -186,7 +186,7 @@ fn key_rules_and_tests_say_what_they_want() {
 }
 
 #[test]
-fn a_place_leads_back_to_what_was_written() {
+fn a_place_leads_back_to_the_written_key() {
     let wire = json!({"$pushAll": {"activityLog": [{"message": "fine"}, {"message": 1}]}});
     let errors = Update::parse(&wire, &instance(&[])).unwrap_err();
     let steps: Vec<_> = errors[0].place.steps().iter().collect();

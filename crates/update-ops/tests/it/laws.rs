@@ -32,7 +32,7 @@ proptest! {
     }
 
     #[test]
-    fn order_free((u, order) in update().prop_flat_map(|u| (Just(u.clone()), Just(singles(&u)).prop_shuffle())), d in document()) {
+    fn an_update_equals_its_operations_in_any_order((u, order) in update().prop_flat_map(|u| (Just(u.clone()), Just(singles(&u)).prop_shuffle())), d in document()) {
         let one_by_one = order.iter().fold(d.clone(), |d, single| applied(single, &d));
         prop_assert_eq!(one_by_one, applied(&u, &d));
     }

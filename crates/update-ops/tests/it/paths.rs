@@ -32,7 +32,7 @@ fn refuses(#[case] text: &str, #[case] error: PathError) {
 }
 
 #[test]
-fn has_a_limit() {
+fn the_depth_of_paths_is_limited() {
     let text = |keys: usize| vec!["a"; keys].join(".");
     assert!(text(Path::MAX_KEYS).parse::<Path>().is_ok());
     assert_eq!(text(Path::MAX_KEYS + 1).parse::<Path>(), Err(PathError::TooDeep(Path::MAX_KEYS + 1)));
@@ -51,7 +51,7 @@ fn compares(#[case] one: Path, #[case] other: Path, #[case] comparable: bool) {
 
 proptest! {
     #[test]
-    fn what_is_shown_reads_back(keys in prop::collection::vec(r"[a.\\\$é ]{1,4}", 1..5)) {
+    fn a_displayed_path_parses_to_the_same_path(keys in prop::collection::vec(r"[a.\\\$é ]{1,4}", 1..5)) {
         let path = Path::from_keys(keys.clone()).unwrap();
         let back: Path = path.to_string().parse().unwrap();
         prop_assert_eq!(back.keys().map(str::to_owned).collect::<Vec<_>>(), keys);
@@ -66,7 +66,7 @@ proptest! {
 
     /// The search for conflicts and ancestors relies on this order.
     #[test]
-    fn what_lies_between_an_ancestor_and_a_path_lies_below_the_ancestor(
+    fn paths_between_an_ancestor_and_a_descendant_descend_from_the_ancestor(
         a in "[ab.]{1,6}", b in "[ab.]{1,6}", c in "[ab.]{1,6}"
     ) {
         if let (Ok(a), Ok(b), Ok(c)) = (a.parse::<Path>(), b.parse::<Path>(), c.parse::<Path>())

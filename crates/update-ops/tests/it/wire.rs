@@ -19,7 +19,7 @@ fn path(text: &str) -> Path {
 #[case(json!({}))]
 #[case(json!({"$set": null, "$unset": {}, "$pushAll": null}))]
 #[case(json!({"$pushAll": {"activityLog": []}}))]
-fn changes_nothing(#[case] wire: Value) {
+fn updates_without_operations_are_empty(#[case] wire: Value) {
     assert_eq!(read(&wire), Update::new());
 }
 

@@ -61,7 +61,7 @@ fn joins(source: u8, target: u8, states: (u8, u8), modifiers: (bool, bool), oper
 
 /// A case that random tests found; the commit that added it contains the fix.
 #[test]
-fn found_turned_round_twice() {
+fn regression_a_relationship_turned_round_twice() {
     let tie =
         |source, target, modifiers, operations| Some(joins(source, target, (2, 2), modifiers, operations));
     let a = Spec {
@@ -95,7 +95,7 @@ fn found_turned_round_twice() {
 ///
 /// The next version ends the relationship with that assembly. Its existing pair must still be ceased.
 #[test]
-fn found_a_relationship_with_an_assembly_that_is_not_whole() {
+fn regression_a_relationship_with_an_incomplete_assembly() {
     let tie = Some(joins(0, 0, (4, 4), (false, false), 1));
     let spec = |parts, ties| {
         let components = vec![Some(plain(0, 1, 0, 0)), Some(plain(4, parts, 0, 0))];
@@ -113,7 +113,7 @@ fn found_a_relationship_with_an_assembly_that_is_not_whole() {
 ///
 /// By then all its ends have the values of the new version.
 #[test]
-fn found_a_relationship_that_calls_nothing_any_more() {
+fn regression_a_relationship_whose_operations_were_removed() {
     let nested = |kind, operations, value| {
         let inner = joins(0, 0, (2, 2), (false, false), operations);
         let components = vec![Some(Component { volatile: true, inner, ..plain(6, 1, value, kind) })];
@@ -133,7 +133,7 @@ proptest! {
 
     /// A second `up` has no steps, and `down` leaves nothing.
     #[test]
-    fn down_after_up_leaves_nothing((a, _) in versions(), seed in any::<u64>()) {
+    fn down_after_up_leaves_no_element((a, _) in versions(), seed in any::<u64>()) {
         let topology = a.topology();
         prop_assume!(has_order(&topology));
         let mut world = brought_up(&topology, seed);

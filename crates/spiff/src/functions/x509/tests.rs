@@ -33,7 +33,7 @@ fn keys_of_all_curves() {
 }
 
 #[test]
-fn a_certificate_says_what_it_was_told() {
+fn a_certificate_has_the_requested_fields() {
     let key = text("x509genkey", &[string("P256")]);
     let spec = yaml(
         "{commonName: test, organization: org, country: [DE], validity: 100, isCA: true, hosts: [localhost, 127.0.0.1, '::1'], usage: [ServerAuth, clientauth, CertSign]}",
@@ -84,7 +84,7 @@ fn a_key_of_openssl_is_read() {
 }
 
 #[test]
-fn what_is_no_key_is_refused() {
+fn invalid_keys_are_refused() {
     let cases = [
         (
             "x509publickey",
