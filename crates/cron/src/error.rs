@@ -1,0 +1,122 @@
+//! Errors of expressions.
+
+use std::fmt;
+use std::ops::Range;
+
+use crate::field::Field;
+
+/// One error of an expression, with its place.
+///
+/// Displayed without the place and the help, which [`span`](CronError::span) and [`help`](CronError::help)
+/// return.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CronError {
+    pub(crate) span: Range<usize>,
+    pub(crate) problem: CronProblem,
+    pub(crate) help: Option<String>,
+}
+
+impl CronError {
+    pub(crate) fn new(span: Range<usize>, problem: CronProblem) -> Self {
+        Self { span, problem, help: None }
+    }
+
+    pub(crate) fn help_with(mut self, help: impl Into<Option<String>>) -> Self {
+        self.help = help.into();
+        self
+    }
+
+    /// Returns the place in the expression, in bytes. It is empty where something is missing, and lies on
+    /// character boundaries.
+    pub fn span(&self) -> Range<usize> {
+        self.span.clone()
+    }
+
+    /// Returns the kind of the error.
+    pub fn problem(&self) -> &CronProblem {
+        &self.problem
+    }
+
+    /// Returns the remedy as a lower-case fragment, if it is known.
+    pub fn help(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+}
+
+impl fmt::Display for CronError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.problem.fmt(f)
+    }
+}
+
+impl std::error::Error for CronError {}
+
+/// The kind of a [`CronError`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CronProblem {
+    /// The expression has fewer than six fields, or more than seven.
+    #[error("expected 6 or 7 fields, found {found}")]
+    FieldCount {
+        /// The number of fields.
+        found: usize,
+    },
+    /// A nickname of other crons, such as `@daily`.
+    #[error("`{0}` is no Quartz expression")]
+    Nickname(String),
+    /// An element of a list is empty.
+    #[error("an element of the list is empty")]
+    EmptyElement,
+    /// A text is no value of its field.
+    #[error("`{text}` is no {field}")]
+    NoValue {
+        /// The field.
+        field: Field,
+        /// The text.
+        text: String,
+    },
+    /// A number is outside of the range of its field.
+    #[error("{value} is no {field}: expected {} to {}", .field.range().start(), .field.range().end())]
+    OutOfRange {
+        /// The field.
+        field: Field,
+        /// The number as written.
+        value: String,
+    },
+    /// `/` is not followed by a whole number.
+    #[error("expected a whole number after `/`, found `{0}`")]
+    NoStep(String),
+    /// The step is 0, or exceeds the field.
+    #[error("the step {step} is outside of 1 to {largest}, the steps of a {field}")]
+    StepRange {
+        /// The field.
+        field: Field,
+        /// The step as written.
+        step: String,
+        /// The largest step.
+        largest: u16,
+    },
+    /// The years of a range count down. Other ranges wrap.
+    #[error("the years from {first} to {last} count down, and years do not wrap")]
+    YearsDown {
+        /// The first year.
+        first: u16,
+        /// The last year.
+        last: u16,
+    },
+    /// `?` in a field other than those of days.
+    #[error("`?` is permitted for the day of the month and the day of the week only, not for the {0}")]
+    QuestionMark(Field),
+    /// Both fields of days are given, or neither is.
+    #[error("exactly one of day of the month and day of the week must be `?`")]
+    DayFields,
+    /// A form that selects one day stands in a list.
+    #[error("`{0}` can't be combined with other days")]
+    NotAlone(String),
+    /// The offset from the last day of the month is not 0 to 30.
+    #[error("the offset {0} from the last day is outside of 0 to 30")]
+    LastOffset(String),
+    /// The number after `#` is not 1 to 5.
+    #[error("expected a number from 1 to 5 after `#`, found `{0}`")]
+    Nth(String),
+}

@@ -1,0 +1,213 @@
+//! An expression: its fields, as text and as sets of values.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{CronError, CronProblem};
+use crate::field::Field;
+use crate::parse::{Piece, days_of_month, days_of_week, parts, pieces};
+use crate::part::{Days, Listed, Part};
+
+/// A Quartz cron expression: `0 0/5 * * * ? *` is each fifth minute.
+///
+/// It has six or seven fields, separated by white space: second, minute, hour, day of the month, month, day
+/// of the week, and year. A field is `*`, a value, a range `a-b`, or a list of these with commas. `a/s` takes
+/// each `s`th value from `a` on, `*/s` and `/s` from the least value on, `a-b/s` those of a range. Ranges wrap
+/// (`22-2`, `FRI-MON`), except those of years. Names of months and days have three letters, in any case.
+///
+/// Exactly one of the two fields for days is `?`. The day of the month may also be `L` (the last day), `L-3`
+/// (three days before it), `LW` and `L-3W` (the weekday nearest to these), or `15W` (the weekday nearest to
+/// day 15). A weekday here is Monday to Friday, and the nearest one is always in the same month. The day of
+/// the week may also be `6L` or `FRIL` (the last Friday), `6#3` or `FRI#3` (the third Friday), and `L`
+/// (Saturday).
+///
+/// Displayed in a canonical form that parses to an equal expression: names in place of the numbers of months
+/// and days of the week, and no `*` for the year.
+///
+/// ```
+/// use windlass_cron::CronExpression;
+///
+/// let expression: CronExpression = "0 15 10 ? * 2-6 *".parse()?;
+/// assert_eq!(expression.to_string(), "0 15 10 ? * MON-FRI");
+/// assert_eq!(expression.explain(), "at 10:15, Monday to Friday");
+/// # Ok::<(), windlass_cron::CronError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CronExpression {
+    pub(crate) seconds: Vec<Part>,
+    pub(crate) minutes: Vec<Part>,
+    pub(crate) hours: Vec<Part>,
+    pub(crate) days: Days,
+    pub(crate) months: Vec<Part>,
+    pub(crate) years: Vec<Part>,
+    pub(crate) values: Values,
+}
+
+/// The values of the fields, as sets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Values {
+    /// Bit `n` stands for second `n`, and likewise below.
+    pub(crate) seconds: u64,
+    pub(crate) minutes: u64,
+    pub(crate) hours: u64,
+    /// The days of the month or of the week, by the kind of the rule; otherwise 0.
+    pub(crate) days: u64,
+    pub(crate) months: u64,
+    /// Sorted.
+    pub(crate) years: Vec<u16>,
+}
+
+impl CronExpression {
+    /// Parses an expression, and reports all errors at once.
+    ///
+    /// # Errors
+    /// At least one error, in the order of their places. If the number of fields is wrong, that is the only
+    /// one.
+    pub fn parse(text: &str) -> Result<Self, Vec<CronError>> {
+        let pieces = pieces(text);
+        let Some((&[second, minute, hour, day, month, weekday], year @ ([] | [_]))) =
+            pieces.split_first_chunk()
+        else {
+            return Err(vec![wrong_count(text, &pieces)]);
+        };
+        let mut errors = vec![];
+        let mut list = |field, piece| {
+            parts(field, piece).unwrap_or_else(|error| {
+                errors.push(error);
+                vec![]
+            })
+        };
+        let seconds = list(Field::Second, second);
+        let minutes = list(Field::Minute, minute);
+        let hours = list(Field::Hour, hour);
+        let months = list(Field::Month, month);
+        let years = year.first().map_or_else(|| vec![Part::EVERY], |year| list(Field::Year, *year));
+        let days = match (days_of_month(day), days_of_week(weekday)) {
+            (Ok(Some(days)), Ok(None)) | (Ok(None), Ok(Some(days))) => Some(days),
+            (Ok(_), Ok(_)) => {
+                errors.push(wrong_days(&pieces, day, weekday));
+                None
+            }
+            (month, week) => {
+                errors.extend([month.err(), week.err()].into_iter().flatten());
+                None
+            }
+        };
+        errors.sort_by_key(|error| error.span.start);
+        match days {
+            Some(days) if errors.is_empty() => {
+                let values = Values::default();
+                Ok(Self { seconds, minutes, hours, days, months, years, values }.with_values())
+            }
+            _ => Err(errors),
+        }
+    }
+
+    /// Computes the sets of values.
+    fn with_values(mut self) -> Self {
+        let mut years: Vec<u16> = self.years.iter().flat_map(|part| part.values(Field::Year)).collect();
+        years.sort_unstable();
+        years.dedup();
+        self.values = Values {
+            seconds: bits(Field::Second, &self.seconds),
+            minutes: bits(Field::Minute, &self.minutes),
+            hours: bits(Field::Hour, &self.hours),
+            days: match &self.days {
+                Days::OfMonth(parts) => bits(Field::DayOfMonth, parts),
+                Days::OfWeek(parts) => bits(Field::DayOfWeek, parts),
+                _ => 0,
+            },
+            months: bits(Field::Month, &self.months),
+            years,
+        };
+        self
+    }
+}
+
+fn bits(field: Field, parts: &[Part]) -> u64 {
+    parts.iter().flat_map(|part| part.values(field)).fold(0, |bits, value| bits | 1 << value)
+}
+
+fn wrong_count(text: &str, pieces: &[Piece<'_>]) -> CronError {
+    let nickname = pieces.first().filter(|first| first.text.starts_with('@'));
+    if let Some(nickname) = nickname {
+        let help = match nickname.text.to_ascii_lowercase().as_str() {
+            "@yearly" | "@annually" => "write `0 0 0 1 1 ?`",
+            "@monthly" => "write `0 0 0 1 * ?`",
+            "@weekly" => "write `0 0 0 ? * SUN`",
+            "@daily" | "@midnight" => "write `0 0 0 * * ?`",
+            "@hourly" => "write `0 0 * * * ?`",
+            _ => "each fifth minute is `0 0/5 * * * ?`",
+        };
+        let problem = CronProblem::Nickname(nickname.text.to_owned());
+        return CronError::new(nickname.span(), problem).help_with(help.to_owned());
+    }
+    let found = pieces.len();
+    let span = match pieces.get(7..) {
+        Some([first, ..]) => first.start..text.trim_ascii_end().len(),
+        _ => text.len()..text.len(),
+    };
+    let fields =
+        "the fields are second, minute, hour, day of the month, month, day of the week, and optionally year";
+    let help = match unix(pieces) {
+        Some(expression) => format!("other crons begin with the minute: write `{expression}`"),
+        None => fields.to_owned(),
+    };
+    CronError::new(span, CronProblem::FieldCount { found }).help_with(help)
+}
+
+/// Returns the expression that five fields of other crons mean, where the days mean the same.
+fn unix(pieces: &[Piece<'_>]) -> Option<String> {
+    let &[minute, hour, day, month, weekday] = pieces else { return None };
+    let (day, weekday) = match (day.text, weekday.text) {
+        (day, "*") => (day, "?"),
+        ("*", weekday) if !weekday.contains(|c: char| c.is_ascii_digit()) => ("?", weekday),
+        _ => return None,
+    };
+    let text = format!("0 {} {} {day} {} {weekday}", minute.text, hour.text, month.text);
+    CronExpression::parse(&text).is_ok().then_some(text)
+}
+
+/// Returns the error for days that both fields select, or neither.
+fn wrong_days(pieces: &[Piece<'_>], day: Piece<'_>, weekday: Piece<'_>) -> CronError {
+    let rewritten = |at: usize, with: &str| {
+        let mut words: Vec<&str> = pieces.iter().map(|piece| piece.text).collect();
+        words[at] = with;
+        format!("write `{}`", words.join(" "))
+    };
+    let help = match (day.text, weekday.text) {
+        ("?", _) => rewritten(3, "*"),
+        (_, "*") => rewritten(5, "?"),
+        ("*", _) => rewritten(3, "?"),
+        _ => "no expression selects by both: write one for each, and schedule both".to_owned(),
+    };
+    CronError::new(day.start..weekday.span().end, CronProblem::DayFields).help_with(help)
+}
+
+impl FromStr for CronExpression {
+    type Err = CronError;
+
+    /// Parses an expression. [`CronExpression::parse`] reports all errors.
+    ///
+    /// # Errors
+    /// The first error.
+    fn from_str(text: &str) -> Result<Self, CronError> {
+        Self::parse(text).map_err(|mut errors| errors.swap_remove(0))
+    }
+}
+
+impl fmt::Display for CronExpression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} {} {} {} {} {}",
+            Listed(Field::Second, &self.seconds),
+            Listed(Field::Minute, &self.minutes),
+            Listed(Field::Hour, &self.hours),
+            self.days.of_month(),
+            Listed(Field::Month, &self.months),
+            self.days.of_week(),
+        )?;
+        if self.years == [Part::EVERY] { Ok(()) } else { write!(f, " {}", Listed(Field::Year, &self.years)) }
+    }
+}

@@ -1,0 +1,100 @@
+//! The fields of an expression.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+/// A field of an expression, in the order in which they are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Field {
+    /// 0 to 59.
+    Second,
+    /// 0 to 59.
+    Minute,
+    /// 0 to 23.
+    Hour,
+    /// 1 to 31.
+    DayOfMonth,
+    /// 1 to 12, or JAN to DEC.
+    Month,
+    /// 1 to 7, or SUN to SAT: 1 is Sunday.
+    DayOfWeek,
+    /// 1970 to 2199; the one field that may be left out. As in Quartz, other years up to 9999 may be written,
+    /// and nothing fires in them.
+    Year,
+}
+
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+const WEEKDAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+
+impl Field {
+    /// All fields, in the order in which they are written.
+    pub const ALL: [Self; 7] =
+        [Self::Second, Self::Minute, Self::Hour, Self::DayOfMonth, Self::Month, Self::DayOfWeek, Self::Year];
+
+    /// Returns the numbers in which something can fire.
+    pub fn range(self) -> RangeInclusive<u16> {
+        match self {
+            Self::Second | Self::Minute => 0..=59,
+            Self::Hour => 0..=23,
+            Self::DayOfMonth => 1..=31,
+            Self::Month => 1..=12,
+            Self::DayOfWeek => 1..=7,
+            Self::Year => 1970..=2199,
+        }
+    }
+
+    /// Tells whether the field takes a number.
+    pub(crate) fn takes(self, value: u16) -> bool {
+        self.range().contains(&value) || (self == Self::Year && value <= 9999)
+    }
+
+    /// Returns the largest step. It is that of Quartz, which permits the size of a field that counts from 1.
+    pub(crate) fn largest_step(self) -> u16 {
+        match self {
+            Self::Year => self.range().end() - self.range().start(),
+            _ => *self.range().end(),
+        }
+    }
+
+    /// Returns the English names of the values, in order, if the values have names. The first three letters
+    /// are the name in an expression.
+    pub(crate) fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Month => &MONTHS,
+            Self::DayOfWeek => &WEEKDAYS,
+            _ => &[],
+        }
+    }
+
+    /// Returns the English name of a value, if it has one.
+    pub(crate) fn name_of(self, value: u16) -> Option<&'static str> {
+        self.names().get(usize::from(value.checked_sub(*self.range().start())?)).copied()
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Second => "second",
+            Self::Minute => "minute",
+            Self::Hour => "hour",
+            Self::DayOfMonth => "day of the month",
+            Self::Month => "month",
+            Self::DayOfWeek => "day of the week",
+            Self::Year => "year",
+        })
+    }
+}

@@ -1,0 +1,131 @@
+//! The parts of a field: values, ranges and steps, and the rules for days.
+
+use std::fmt;
+
+use crate::field::Field;
+
+/// One element of a field's list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) extent: Extent,
+    /// At least 1. `None` takes each value of a range, and only the value itself of a single one.
+    pub(crate) step: Option<u16>,
+}
+
+/// The values that a part covers before its step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// All values: `*`.
+    Every,
+    /// One value; with a step, all from there to the end of the field.
+    Single(u16),
+    /// From a value to another. It wraps if the second one is smaller.
+    Range(u16, u16),
+}
+
+impl Part {
+    /// Covers all values.
+    pub(crate) const EVERY: Self = Self { extent: Extent::Every, step: None };
+
+    pub(crate) fn single(value: u16) -> Self {
+        Self { extent: Extent::Single(value), step: None }
+    }
+
+    /// Returns the values, in the order of counting; none is repeated. Years without fire times are left out.
+    pub(crate) fn values(self, field: Field) -> impl Iterator<Item = u16> {
+        let (min, max) = field.range().into_inner();
+        let size = max - min + 1;
+        let (first, last) = match (self.extent, self.step) {
+            (Extent::Every, _) => (min, max),
+            (Extent::Single(value), None) => (value, value),
+            (Extent::Single(value), Some(_)) => (value, max),
+            (Extent::Range(first, last), _) if last < first => (first, last + size),
+            (Extent::Range(first, last), _) => (first, last),
+        };
+        let values = (first..=last).step_by(usize::from(self.step.unwrap_or(1).max(1)));
+        let wrapped = move |value| if field == Field::Year { value } else { (value - min) % size + min };
+        values.map(wrapped).filter(move |value| field.range().contains(value))
+    }
+}
+
+/// The rule that selects the days: the fields for days of the month and of the week together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Days {
+    /// Each day.
+    Every,
+    /// These days of the month.
+    OfMonth(Vec<Part>),
+    /// The day that lies so many days before the last one of the month, or the weekday nearest to it.
+    Last { before: u16, weekday: bool },
+    /// The weekday nearest to this day of the month.
+    NearestWeekday(u16),
+    /// These days of the week.
+    OfWeek(Vec<Part>),
+    /// The last such day of the week in the month.
+    LastOfWeek(u16),
+    /// The nth such day of the week in the month.
+    NthOfWeek { day: u16, nth: u16 },
+}
+
+/// Displays the parts of a field: `MON-FRI`, `0/30`, `1,15`.
+pub(crate) struct Listed<'p>(pub(crate) Field, pub(crate) &'p [Part]);
+
+impl fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, part) in self.1.iter().enumerate() {
+            if at > 0 {
+                f.write_str(",")?;
+            }
+            match part.extent {
+                Extent::Every => f.write_str("*")?,
+                Extent::Single(value) => Spelled(self.0, value).fmt(f)?,
+                Extent::Range(first, last) => {
+                    write!(f, "{}-{}", Spelled(self.0, first), Spelled(self.0, last))?;
+                }
+            }
+            if let Some(step) = part.step {
+                write!(f, "/{step}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Displays a value as an expression spells it: a name of three capital letters, or a number.
+pub(crate) struct Spelled(pub(crate) Field, pub(crate) u16);
+
+impl fmt::Display for Spelled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.name_of(self.1) {
+            Some(name) => f.write_str(&name[..3].to_uppercase()),
+            None => write!(f, "{}", self.1),
+        }
+    }
+}
+
+impl Days {
+    /// Displays the field of the days of the month.
+    pub(crate) fn of_month(&self) -> String {
+        match self {
+            Self::Every => "*".to_owned(),
+            Self::OfMonth(parts) => Listed(Field::DayOfMonth, parts).to_string(),
+            Self::Last { before, weekday } => {
+                let before = if *before == 0 { String::new() } else { format!("-{before}") };
+                format!("L{before}{}", if *weekday { "W" } else { "" })
+            }
+            Self::NearestWeekday(day) => format!("{day}W"),
+            Self::OfWeek(_) | Self::LastOfWeek(_) | Self::NthOfWeek { .. } => "?".to_owned(),
+        }
+    }
+
+    /// Displays the field of the days of the week.
+    pub(crate) fn of_week(&self) -> String {
+        let field = Field::DayOfWeek;
+        match self {
+            Self::OfWeek(parts) => Listed(field, parts).to_string(),
+            Self::LastOfWeek(day) => format!("{}L", Spelled(field, *day)),
+            Self::NthOfWeek { day, nth } => format!("{}#{nth}", Spelled(field, *day)),
+            _ => "?".to_owned(),
+        }
+    }
+}
