@@ -371,16 +371,18 @@ impl ValueGraph for Properties<'_, '_> {
         self.0.answered(*key, answer);
     }
 
-    fn cycle(&mut self, cycle: &[Key]) -> Result<(), ResolveError> {
+    fn cycle<'k>(
+        &mut self,
+        open: impl Iterator<Item = &'k Key> + Clone,
+        again: &'k Key,
+    ) -> Result<(), ResolveError> {
+        open.clone().for_each(|key| self.0.set(*key, Found::Nothing));
         let full_name = |key: &Key| {
             let (element, name, _) = self.0.at(*key);
             format!("{}.{name}", element.name)
         };
-        Err(ResolveError::Cycle(cycle.iter().map(full_name).collect()))
-    }
-
-    fn abandon(&mut self, key: &Key) {
-        self.0.set(*key, Found::Nothing);
+        let cycle = open.skip_while(|key| *key != again).chain([again]);
+        Err(ResolveError::Cycle(cycle.map(full_name).collect()))
     }
 }
 

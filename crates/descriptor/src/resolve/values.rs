@@ -492,12 +492,9 @@ impl ValueGraph for Values<'_> {
         self.keep(key.clone(), found);
     }
 
-    fn cycle(&mut self, _: &[Key]) -> Result<(), Infallible> {
+    /// Leaves the cycle to `join`, which finds no answer for the value that is read again.
+    fn cycle<'k>(&mut self, _: impl Iterator<Item = &'k Key> + Clone, _: &'k Key) -> Result<(), Infallible> {
         Ok(())
-    }
-
-    fn abandon(&mut self, key: &Key) {
-        self.open.remove(key);
     }
 }
 

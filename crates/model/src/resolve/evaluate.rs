@@ -9,7 +9,7 @@ use super::error::{MAX_VALUE, ResolveError};
 /// Values that read each other. The implementation stores which values are open and which are answered.
 pub trait ValueGraph {
     /// Identifies a value.
-    type Key: Clone + PartialEq;
+    type Key: Clone;
     /// An error that ends the evaluation.
     type Error;
 
@@ -20,16 +20,19 @@ pub trait ValueGraph {
     /// Computes an open value. The values that it reads have answers, except those of a cycle.
     fn leave(&mut self, key: &Self::Key);
 
-    /// Handles a cycle: its values in the order in which they read each other, the first one again at the
-    /// end. The evaluation continues without the read that closes the cycle.
+    /// Handles a cycle. Each of the `open` values reads the next one, and the last one reads `again`, which is
+    /// open too. The evaluation continues without this read.
     ///
     /// # Errors
     ///
-    /// An error ends the evaluation.
-    fn cycle(&mut self, cycle: &[Self::Key]) -> Result<(), Self::Error>;
-
-    /// Marks an open value as new, because the evaluation ends with an error.
-    fn abandon(&mut self, key: &Self::Key);
+    /// An error ends the evaluation. The open values are not computed then.
+    fn cycle<'k>(
+        &mut self,
+        open: impl Iterator<Item = &'k Self::Key> + Clone,
+        again: &'k Self::Key,
+    ) -> Result<(), Self::Error>
+    where
+        Self::Key: 'k;
 }
 
 /// The state of a value when a traversal reaches it.
@@ -54,6 +57,16 @@ enum Visit<K> {
     Enter(K),
     /// Computes it from the values that it reads.
     Leave(K),
+}
+
+impl<K> Visit<K> {
+    /// Returns the value, if it is open.
+    fn open(&self) -> Option<&K> {
+        match self {
+            Self::Leave(key) => Some(key),
+            Self::Enter(_) => None,
+        }
+    }
 }
 
 impl<K> Default for Visits<K> {
@@ -89,31 +102,14 @@ pub fn evaluate<G: ValueGraph>(
             Entered::Answered => visits.truncate(first - 1),
             Entered::Cycle => {
                 visits.truncate(first - 1);
-                close(graph, visits, key)?;
+                if let Err(error) = graph.cycle(visits.iter().filter_map(Visit::open), &key) {
+                    visits.clear();
+                    return Err(error);
+                }
             }
         }
     }
     Ok(())
-}
-
-/// Reports the cycle that `again` closes.
-fn close<G: ValueGraph>(
-    graph: &mut G,
-    visits: &mut Vec<Visit<G::Key>>,
-    again: G::Key,
-) -> Result<(), G::Error> {
-    let open = visits.iter().filter_map(|visit| match visit {
-        Visit::Leave(key) => Some(key),
-        Visit::Enter(_) => None,
-    });
-    let mut cycle: Vec<G::Key> = open.clone().skip_while(|key| **key != again).cloned().collect();
-    cycle.push(again);
-    let result = graph.cycle(&cycle);
-    if result.is_err() {
-        open.for_each(|key| graph.abandon(key));
-        visits.clear();
-    }
-    result
 }
 
 /// Text that is joined from values: sensitive if one of them is, and limited in size. Without a limit, values
