@@ -20,6 +20,7 @@
 //! | [`graph`] | drawings of assemblies and plans |
 //! | [`view`] | output data: status, log, plan; typed, versioned, ready for JSON |
 //! | [`doctor`] | the runtimes of this machine, their isolation, and missing requirements |
+//! | [`runtimes`] | the kinds of runtimes, and their registry |
 //! | [`images`](mod@images) | images for sandboxes, built and stored without an engine |
 //! | [`explain`](mod@explain) | the codes of all crates: those of diagnostics and of errors |
 //! | [`error`], [`codes`] | the errors of this crate, and their codes |
@@ -34,7 +35,6 @@ pub mod daemon;
 mod desired;
 pub mod doctor;
 pub mod document;
-mod engines;
 pub mod error;
 pub mod explain;
 pub mod graph;
@@ -49,7 +49,7 @@ mod references;
 pub mod repair;
 pub mod request;
 pub mod resolve;
-mod runtimes;
+pub mod runtimes;
 pub mod saved;
 pub mod schema;
 pub mod started;
@@ -74,5 +74,6 @@ pub use error::Error;
 pub use input::AssemblyInput;
 pub use open::{Settings, Windlass};
 pub use request::Pending;
+pub use runtimes::{RuntimeFactory, RuntimeRegistry};
 pub use saved::SavedPlan;
 pub use started::{Following, Started};

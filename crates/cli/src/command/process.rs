@@ -178,7 +178,7 @@ async fn run_one(
         plan.steps.iter().filter(|step| step.calls).map(|step| step.id).collect();
     let progress = human.then(|| Progress::of(plan.steps.len() - silent.len()));
     let mut running = Box::pin(started.run(stop));
-    let mut trouble = Trouble { store: windlass.state_kind(), is_told: false };
+    let mut trouble = Trouble { store: windlass.store_kind(), is_told: false };
     let ended = loop {
         tokio::select! {
             biased;
