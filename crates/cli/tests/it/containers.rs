@@ -291,6 +291,18 @@ fn one_job_by_hand() {
     assert!(env.refuses(&["exec", "--env", "A", "--", "true"]).contains("`--env A` is not of the form"));
     assert!(env.refuses(&["exec", "--timeout", "5", "--", "true"]).contains("a number with a unit"));
     assert!(env.refuses(&["exec"]).contains("required"));
+    for (arguments, why) in [
+        (&["--runtime", "sandbox"][..], "the runtime `sandbox` needs an image: pass `--image`"),
+        (&["--runtime", "process", "--image", "x"], "has no `image`: omit it, or use `--runtime sandbox`"),
+        (&["--image", "x", "--engine", "dcoker"], "is not a container engine; did you mean `docker`?"),
+        (&["--image", "x", "--setting", "pool=0"], "`pool` is a number from 1 to 256"),
+        (&["--setting", "pol=1"], "no runtime has a setting `pol`"),
+        (&["--setting", "pool"], "`--setting pool` is not of the form KEY=VALUE"),
+        (&["--runtime", "vm"], "process"),
+    ] {
+        let refused = env.refuses(&[&["exec"], arguments, &["--", "true"]].concat());
+        assert!(refused.contains(why), "{arguments:?}: {refused}");
+    }
     assert!(!env.path(".windlass").exists() || env.files() == [".windlass"], "{:?}", env.files());
 }
 

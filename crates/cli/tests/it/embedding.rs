@@ -24,11 +24,11 @@ use crate::env::TestEnv;
 struct Marked;
 
 impl RuntimeKind for Marked {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "marked"
     }
 
-    fn summary(&self) -> &str {
+    fn summary(&self) -> &'static str {
         "processes with a mark"
     }
 
@@ -85,7 +85,7 @@ struct WithMark {
 
 #[async_trait]
 impl Runtime for WithMark {
-    fn kind(&self) -> &str {
+    fn kind(&self) -> &'static str {
         "marked"
     }
 

@@ -13,11 +13,11 @@ use crate::folder::Folder;
 struct Plain;
 
 impl RuntimeKind for Plain {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "process"
     }
 
-    fn summary(&self) -> &str {
+    fn summary(&self) -> &'static str {
         "processes"
     }
 
@@ -30,11 +30,11 @@ impl RuntimeKind for Plain {
 struct Boxed;
 
 impl RuntimeKind for Boxed {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "boxed"
     }
 
-    fn summary(&self) -> &str {
+    fn summary(&self) -> &'static str {
         "boxes"
     }
 

@@ -20,11 +20,11 @@ const SUMMARY: &str = "processes of this host";
 pub(super) struct Process;
 
 impl RuntimeKind for Process {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         NAME
     }
 
-    fn summary(&self) -> &str {
+    fn summary(&self) -> &'static str {
         SUMMARY
     }
 

@@ -20,11 +20,11 @@ const NAME: &str = "sandbox";
 pub(super) struct Sandbox;
 
 impl RuntimeKind for Sandbox {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         NAME
     }
 
-    fn summary(&self) -> &str {
+    fn summary(&self) -> &'static str {
         "sandboxes with an image, without an engine"
     }
 

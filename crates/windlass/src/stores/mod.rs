@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     fn refusal(address: &str) -> String {
-        of(Some(address)).map(|kind| kind.name()).unwrap_err().to_string()
+        of(Some(address)).map(StoreKind::name).unwrap_err().to_string()
     }
 
     #[test]

@@ -29,11 +29,11 @@ const POOLS: &str = "pool";
 pub(super) struct Docker;
 
 impl RuntimeKind for Docker {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         NAME
     }
 
-    fn summary(&self) -> &str {
+    fn summary(&self) -> &'static str {
         "containers of an engine"
     }
 
@@ -161,12 +161,12 @@ impl ProjectRuntimes for Engines {
                 self.forget(engine, noted).await;
             }
         }
-        let (pools, notes) = (self.context.state.join(POOLS), self.notes.clone());
+        let (pools, folder) = (self.context.state.join(POOLS), self.notes.clone());
         blocking(move || {
             // A pool removes its folder when it is dropped.
             drop(cells);
             let _in_use = std::fs::remove_dir(pools);
-            let _left_for_the_next = notes.tidy();
+            let _left_for_the_next = folder.tidy();
         })
         .await;
         Ok(())
