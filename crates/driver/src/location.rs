@@ -34,12 +34,9 @@ pub struct Location {
     pub infrastructure: String,
     /// The kind of the runtime that runs its jobs.
     pub runtime: String,
-    /// The container engine, for the runtime `docker`: `docker`, `podman`, `context:NAME` or an address.
+    /// The keys that only its kind of runtime has, such as `engine` of `docker`. The kind has checked them.
     #[serde(default)]
-    pub engine: Option<String>,
-    /// Number of prewarmed containers for short jobs, for the runtime `docker`; `None` for no pool.
-    #[serde(default)]
-    pub pool: Option<u16>,
+    pub settings: BTreeMap<String, String>,
     /// Whether jobs with secrets may run in prewarmed containers.
     #[serde(default)]
     pub pool_secrets: PoolSecrets,
@@ -79,8 +76,7 @@ impl Location {
             manager: None,
             infrastructure: "Local".to_owned(),
             runtime: "process".to_owned(),
-            engine: None,
-            pool: None,
+            settings: BTreeMap::new(),
             pool_secrets: PoolSecrets::default(),
             image: None,
             network: None,

@@ -61,8 +61,8 @@ existing:
 ```";
     UNKNOWN_RUNTIME = "WL0315", "unknown runtime",
         r"`runtime` selects the runtime of a location's scripts: `process` (on this host, without isolation), `sandbox` (in an image,
-without an engine) or `docker` (in containers of an engine; `engine: podman` too). `kubernetes` is reserved for a
-later version.
+without an engine) or `docker` (in containers of an engine; `engine: podman` too). A program that embeds windlass may
+have others.
 
 ```yaml
 version: 1
@@ -140,6 +140,8 @@ value when a script needs it.";
         "A descriptor is found by its `name`. This one has no valid name, so no assembly can use it.";
     TOO_MANY = "WL0332", "too many folders",
         "The search for descriptors stops after 20 000 folders, and 12 levels down. Name the folders of the packages with `--catalog`.";
+    BAD_SETTING = "WL0333", "bad setting of a runtime",
+        "A location has keys that only its runtime has, and the runtime refuses the value of one of them. The message gives the reason.";
     NOT_IN_CATALOG = "WL0340", "package not found",
         "No folder of the catalog has a resource descriptor of this name, so there are no scripts to run.";
     LINK = "WL0341", "link in a package",

@@ -9,8 +9,8 @@ use indexmap::IndexMap;
 use serde_json::Value;
 use windlass_descriptor::compose::MAX_ELEMENTS;
 use windlass_descriptor::{Existing, Offered};
+use windlass_driver::Location;
 use windlass_driver::location::{DEPLOYMENT_LOCATION, RESOURCE_MANAGER};
-use windlass_driver::{Location, PoolSecrets};
 use windlass_executor::{Bounds, VolumeName};
 use windlass_model::DescriptorName;
 use windlass_model::retention::Retention;
@@ -20,20 +20,12 @@ use windlass_source::{
 };
 
 use crate::codes;
+use crate::kinds::{IMAGE, Misfit, RuntimeKinds};
 use crate::reader::Reader;
 use crate::secret::{SecretSource, names_a_secret};
 
 /// The name of the file.
 pub const FILE_NAME: &str = "windlass.yaml";
-
-/// The runtimes that a location may name.
-pub const RUNTIMES: [&str; 3] = ["process", "sandbox", "docker"];
-
-/// A runtime whose name is reserved for a later version.
-const LATER: &str = "kubernetes";
-
-/// Maximum number of prewarmed containers of a location.
-pub(crate) const POOL_LIMIT: u16 = 256;
 
 /// Maximum number of nodes in the document. The converted properties of locations and instances take more
 /// memory than the text.
@@ -90,12 +82,12 @@ pub(crate) struct Declared {
 }
 
 /// Reads a `windlass.yaml`, and reports all its problems.
-pub(crate) fn read(source: &Arc<Source>) -> (ProjectFile, Diagnostics) {
+pub(crate) fn read(source: &Arc<Source>, kinds: &RuntimeKinds) -> (ProjectFile, Diagnostics) {
     let limits = Limits { nodes: MOST_NODES, ..Limits::default() };
     let loaded = load_one(source, &LoadOptions { limits, ..LoadOptions::default() });
     let mut diagnostics = loaded.diagnostics;
     let mut reader = Reader { source, diagnostics: &mut diagnostics };
-    let file = loaded.root.as_ref().map(|root| read_root(&mut reader, root));
+    let file = loaded.root.as_ref().map(|root| read_root(&mut reader, root, kinds));
     if file.is_none() && !reader.diagnostics.has_errors() {
         missing_version(&mut reader, Span::empty(0));
     }
@@ -103,14 +95,14 @@ pub(crate) fn read(source: &Arc<Source>) -> (ProjectFile, Diagnostics) {
     (file.unwrap_or_default(), diagnostics)
 }
 
-fn read_root(reader: &mut Reader<'_>, root: &Node) -> ProjectFile {
+fn read_root(reader: &mut Reader<'_>, root: &Node, kinds: &RuntimeKinds) -> ProjectFile {
     let Some(root) = reader.mapping(root, "`windlass.yaml`", &ROOT_KEYS) else {
         return ProjectFile::default();
     };
     version(reader, root);
     let locations = root.get("locations").and_then(|node| reader.any_mapping(node, "`locations`"));
     let locations = locations.map(Mapping::entries).unwrap_or_default();
-    let locations = locations.iter().filter_map(|entry| location(reader, entry)).collect();
+    let locations = locations.iter().filter_map(|entry| location(reader, entry, kinds)).collect();
     let (existing, packages) = root.get("existing").map(|node| existing(reader, node)).unwrap_or_default();
     let retention = root.get("retention").map(|node| retention(reader, node)).unwrap_or_default();
     let nodes = root.get("limits").and_then(|node| limits(reader, node));
@@ -173,127 +165,84 @@ fn missing_version(reader: &mut Reader<'_>, span: Span) {
     reader.diagnostics.push(diagnostic);
 }
 
-pub(crate) const LOCATION_KEYS: [&str; 11] = [
+/// The keys of a location of any kind of runtime.
+pub(crate) const LOCATION_KEYS: [&str; 8] = [
     "resource-manager",
     "infrastructure-type",
     "runtime",
-    "engine",
-    "pool",
-    "pool-secrets",
     "volumes",
-    "image",
+    IMAGE,
     "network",
     "limits",
     "properties",
 ];
 
-fn location(reader: &mut Reader<'_>, entry: &Entry) -> Option<(String, Declared)> {
+fn location(reader: &mut Reader<'_>, entry: &Entry, kinds: &RuntimeKinds) -> Option<(String, Declared)> {
     let name = entry.key.text().to_owned();
     if name.trim().is_empty() {
         reader.error(codes::BAD_NAME, entry.key.span(), "the name of a location is empty");
         return None;
     }
     let what = format!("the location `{name}`");
-    let body = reader.mapping(&entry.value, &what, &LOCATION_KEYS);
+    let settings = kinds.settings();
+    let known: Vec<&str> =
+        LOCATION_KEYS.into_iter().chain(settings.iter().map(|setting| setting.key)).collect();
+    let body = reader.mapping(&entry.value, &what, &known);
     let field = |key: &str| body.and_then(|body| body.get(key)).filter(|node| !node.is_null());
     let mut text =
         |key: &str| field(key).and_then(|node| reader.text(node, &format!("`{key}`"))).map(str::to_owned);
     let mut location = Location::local(&name);
     location.manager = text("resource-manager");
     location.infrastructure = text("infrastructure-type").unwrap_or(location.infrastructure);
-    location.image = text("image");
-    let asked = field("runtime").map(|node| runtime(reader, node));
-    let known = !matches!(asked, Some(None));
-    location.runtime = asked.flatten().unwrap_or_else(|| usual_runtime(&field).to_owned());
-    location.engine = field("engine").and_then(|node| engine(reader, node));
-    location.pool = field("pool").and_then(|node| pool(reader, node));
-    location.pool_secrets =
-        field("pool-secrets").and_then(|node| pool_secrets(reader, node)).unwrap_or_default();
+    location.image = text(IMAGE);
+    let runtime = text("runtime");
+    let values = settings.iter().filter_map(|setting| Some((setting.key.to_owned(), text(setting.key)?)));
+    let values: BTreeMap<String, String> = values.collect();
     location.network = field("network").and_then(|node| network(reader, node));
-    if known {
-        of_runtime(reader, &location.runtime, field);
-        has_image(reader, entry, &location);
-    }
     location.volumes = field("volumes").map(|node| volumes(reader, node)).unwrap_or_default();
     location.limits = field("limits").map(|node| job_limits(reader, node)).unwrap_or_default();
+    for misfit in kinds.fit(&mut location, runtime.as_deref(), values) {
+        let (key, diagnostic) = told(misfit, kinds);
+        let span = key.as_deref().and_then(field).map_or(entry.key.span(), Node::span);
+        reader.diagnostics.push(diagnostic.at(reader.place(span)));
+    }
     let sources = field("properties").map(|node| configure(reader, node, &mut location)).unwrap_or_default();
     Some((name, Declared { location, sources, place: reader.place(entry.key.span()) }))
 }
 
-/// Returns the default runtime of a location, according to its other keys. An image without an engine needs
-/// no engine, so it runs in a sandbox.
-fn usual_runtime<'n>(field: &impl Fn(&str) -> Option<&'n Node>) -> &'static str {
-    match (field("image"), field("engine").or_else(|| field("pool"))) {
-        (None, _) => "process",
-        (Some(_), None) => "sandbox",
-        (Some(_), Some(_)) => "docker",
-    }
-}
-
-fn runtime(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
-    let text = reader.text(node, "`runtime`")?;
-    if RUNTIMES.contains(&text) {
-        return Some(text.to_owned());
-    }
-    let message = match text {
-        LATER => format!("this version does not support the runtime `{LATER}`"),
-        _ => format!("there is no runtime `{text}`"),
-    };
-    let help = match suggest(text, RUNTIMES) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("there are {}", listed(RUNTIMES)),
-    };
-    let diagnostic =
-        Diagnostic::error(codes::UNKNOWN_RUNTIME, message).at(reader.place(node.span())).help(help);
-    reader.diagnostics.push(diagnostic);
-    None
-}
-
-/// Reads `engine`: a name, a context, or an address. The engine itself is contacted only when it is needed.
-fn engine(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
-    let text = reader.text(node, "`engine`")?;
-    let named = |rest: &str| !rest.trim_matches('/').is_empty() && !rest.contains(char::is_whitespace);
-    let is_address = ["unix://", "tcp://", "http://", "https://", "ssh://", "context:"]
-        .iter()
-        .any(|start| text.strip_prefix(start).is_some_and(named));
-    if ["docker", "podman"].contains(&text) || is_address {
-        return Some(text.to_owned());
-    }
-    let message = format!("`{text}` is not a container engine");
-    let help = match suggest(text, ["docker", "podman"]) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "write `docker`, `podman`, or an address such as `unix:///run/user/1000/docker.sock`, \
-             `tcp://machine:2376` or `ssh://user@machine`"
-            .to_owned(),
-    };
-    reader
-        .diagnostics
-        .push(Diagnostic::error(codes::BAD_ENGINE, message).at(reader.place(node.span())).help(help));
-    None
-}
-
-/// Reads `pool`: a number of containers.
-fn pool(reader: &mut Reader<'_>, node: &Node) -> Option<u16> {
-    let text = reader.text(node, "`pool`")?;
-    let size = text.parse().ok().filter(|size| (1..=POOL_LIMIT).contains(size));
-    if size.is_none() {
-        let message = format!("`pool` is a number from 1 to {POOL_LIMIT}, and this is `{text}`");
-        reader.error(codes::BAD_POOL, node.span(), message);
-    }
-    size
-}
-
-/// Reads `pool-secrets`: one of two words.
-fn pool_secrets(reader: &mut Reader<'_>, node: &Node) -> Option<PoolSecrets> {
-    match reader.text(node, "`pool-secrets`")? {
-        "fresh" => Some(PoolSecrets::Fresh),
-        "shared" => Some(PoolSecrets::Shared),
-        text => {
-            let message = format!("`pool-secrets` is `fresh` or `shared`, and this is `{text}`");
-            reader.error(codes::BAD_POOL, node.span(), message);
-            None
+/// Returns the diagnostic of a location that does not match its runtime, and the key with the problem.
+fn told(misfit: Misfit, kinds: &RuntimeKinds) -> (Option<String>, Diagnostic) {
+    let message = misfit.to_string();
+    match misfit {
+        Misfit::Unknown(name) => {
+            let help = match suggest(&name, kinds.names()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None if kinds.names().next().is_none() => "this program has no runtimes".to_owned(),
+                None => format!("there are {}", kinds.listed()),
+            };
+            let diagnostic = Diagnostic::error(codes::UNKNOWN_RUNTIME, message).help(help);
+            (Some("runtime".to_owned()), diagnostic)
         }
+        Misfit::Key { key, others, .. } => {
+            let help = format!("set {}, or remove it", runtimes(&others));
+            (Some(key), Diagnostic::error(codes::OTHER_RUNTIME, message).help(help))
+        }
+        // Not an error, because a driver may provide an image.
+        Misfit::NoImage { others, .. } => {
+            let help = match others.as_slice() {
+                [] => "set `image: NAME:TAG`".to_owned(),
+                others => format!("set `image: NAME:TAG`, or set {}", runtimes(others)),
+            };
+            (None, Diagnostic::warning(codes::NO_IMAGE, message).help(help))
+        }
+        Misfit::Setting(problem) => (problem.key.map(str::to_owned), problem.diagnostic),
     }
+}
+
+/// Lists entries `runtime: NAME` as alternatives.
+fn runtimes(names: &[String]) -> String {
+    let entries: Vec<String> = names.iter().map(|name| format!("`runtime: {name}`")).collect();
+    entries.join(" or ")
 }
 
 /// Reads `network`: a keyword, or the name of a network of the engine.
@@ -310,62 +259,6 @@ fn network(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
         .help("write `none`, `bridge`, `host`, or the name of a network of the engine");
     reader.diagnostics.push(diagnostic);
     None
-}
-
-/// Refuses keys that the location's runtime does not support.
-fn of_runtime<'n>(reader: &mut Reader<'_>, runtime: &str, field: impl Fn(&str) -> Option<&'n Node>) {
-    let isolates = runtime != "process";
-    let network = |text: &str| isolates || text == "host";
-    let fits = [
-        ("engine", runtime == "docker"),
-        ("pool", runtime == "docker"),
-        ("pool-secrets", field("pool").is_some()),
-        ("image", isolates),
-        ("network", field("network").and_then(Node::as_str).is_none_or(network)),
-    ];
-    if let (Some(node), Some(_)) = (field("pool"), field("volumes")) {
-        let message =
-            "`pool` keeps warm containers for jobs without volumes, so nothing would run in one here";
-        let diagnostic = Diagnostic::warning(codes::BAD_POOL, message)
-            .at(reader.place(node.span()))
-            .help("remove `pool`, or declare the parts that need `volumes` in a location of their own");
-        reader.diagnostics.push(diagnostic);
-    }
-    for (key, _) in fits.into_iter().filter(|(_, fits)| !fits) {
-        let Some(node) = field(key) else { continue };
-        let (message, help) = match key {
-            "engine" | "pool" => (
-                format!("`{key}` has no meaning for the runtime `{runtime}`"),
-                "set `runtime: docker`, or remove it",
-            ),
-            "pool-secrets" => (
-                format!("`{key}` has no meaning without `pool`"),
-                "set `pool` to the number of warm containers, or remove it",
-            ),
-            _ => (
-                format!("the runtime `{runtime}` can't give `{key}`: scripts run on this host as they are"),
-                "set `runtime: docker` or `runtime: sandbox`, or remove it",
-            ),
-        };
-        let diagnostic =
-            Diagnostic::error(codes::OTHER_RUNTIME, message).at(reader.place(node.span())).help(help);
-        reader.diagnostics.push(diagnostic);
-    }
-}
-
-/// Warns of a location whose runtime has no image for scripts. It is not an error, because a driver may
-/// provide an image.
-fn has_image(reader: &mut Reader<'_>, entry: &Entry, location: &Location) {
-    if location.runtime == "process" || location.image.is_some() {
-        return;
-    }
-    let Location { name, runtime, .. } = location;
-    let message =
-        format!("the location `{name}` has the runtime `{runtime}` and no `image` to run scripts in");
-    let diagnostic = Diagnostic::warning(codes::NO_IMAGE, message)
-        .at(reader.place(entry.key.span()))
-        .help("set `image: NAME:TAG`, or set `runtime: process`");
-    reader.diagnostics.push(diagnostic);
 }
 
 /// Reads `limits` of a location: the resource limits of each job.

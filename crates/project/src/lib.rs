@@ -16,6 +16,7 @@
 //! | [`load()`] | reading a descriptor from a file |
 //! | [`overlay`] | texts that replace those of files |
 //! | [`output`] | writing files that the user names |
+//! | [`kinds`] | the kinds of runtimes that locations may name, described by the caller |
 //! | [`file`](mod@file) | the format of `windlass.yaml` |
 //! | [`project`] | the project of a file, and the placement of its parts |
 //! | [`catalog`] | descriptors on disk, and the search path |
@@ -29,6 +30,7 @@ pub mod codes;
 pub mod disk;
 pub mod file;
 pub mod find;
+pub mod kinds;
 mod layout;
 mod lmproject;
 mod load;
@@ -45,6 +47,7 @@ mod walk;
 pub use catalog::DiskCatalog;
 pub use file::FILE_NAME;
 pub use find::find_descriptor;
+pub use kinds::{ImageUse, Misfit, RuntimeKind, RuntimeKinds, Setting, SettingProblem};
 pub use load::load;
 pub use overlay::Overlay;
 pub use project::{PlacementError, Project};

@@ -13,6 +13,7 @@ use windlass_source::{Diagnostic, Diagnostics, Place, listed, suggest};
 use crate::codes;
 use crate::disk::{shown, unreadable};
 use crate::file::{Declared, FILE_NAME, PackageOf, ProjectFile, read};
+use crate::kinds::RuntimeKinds;
 use crate::layout::{RESOURCE, descriptors_in, old_descriptor_in};
 use crate::overlay::Overlay;
 use crate::secret::SecretError;
@@ -39,30 +40,38 @@ pub struct Project {
 
 impl Project {
     /// Opens the project of `start`, a file or a folder: that of the nearest `windlass.yaml` at or above it.
-    /// Without such a file the root of the project is `fallback`.
+    /// Without such a file the root of the project is `fallback`. The file may declare locations of no
+    /// runtime; [`open_with`](Self::open_with) knows runtimes.
     ///
     /// # Errors
     /// If `start` or `fallback` does not exist, or the file can't be read or has errors; all of them are
     /// reported.
     pub fn open(start: &Path, fallback: &Path) -> Result<Self, Diagnostics> {
-        Self::open_with(start, fallback, Overlay::default())
+        Self::open_with(start, fallback, Overlay::default(), &RuntimeKinds::default())
     }
 
-    /// Opens a project as [`open`](Self::open) does, with texts that replace those of files.
+    /// Opens a project as [`open`](Self::open) does, with texts that replace those of files, and the kinds of
+    /// runtimes that locations may have.
     ///
     /// # Errors
     /// Those of [`open`](Self::open).
-    pub fn open_with(start: &Path, fallback: &Path, overlay: Overlay) -> Result<Self, Diagnostics> {
+    pub fn open_with(
+        start: &Path,
+        fallback: &Path,
+        overlay: Overlay,
+        kinds: &RuntimeKinds,
+    ) -> Result<Self, Diagnostics> {
         let start = real(start)?;
         match find_file(&start)? {
-            Some(file) => Self::read(file, overlay),
+            Some(file) => Self::read(file, overlay, kinds),
             None => Ok(Self { overlay, ..Self::without_file(real(fallback)?) }),
         }
     }
 
-    fn read(file: PathBuf, overlay: Overlay) -> Result<Self, Diagnostics> {
+    fn read(file: PathBuf, overlay: Overlay, kinds: &RuntimeKinds) -> Result<Self, Diagnostics> {
         let source = overlay.source(&file).map_err(|diagnostic| Diagnostics::from(vec![*diagnostic]))?;
-        let (ProjectFile { locations, existing, packages, retention, nodes }, mut warnings) = read(&source);
+        let (ProjectFile { locations, existing, packages, retention, nodes }, mut warnings) =
+            read(&source, kinds);
         let root = file.parent().unwrap_or(&file).to_path_buf();
         let mut folders = Vec::new();
         for package in packages {

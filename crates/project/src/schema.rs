@@ -13,13 +13,20 @@ use serde_json::Value;
 
 use windlass_descriptor::compose::MAX_ELEMENTS;
 
-use crate::file::{POOL_LIMIT, RUNTIMES};
+use crate::kinds::RuntimeKinds;
 
-/// Returns the schema of `windlass.yaml`, in draft 2020-12.
-pub fn project() -> Value {
+/// Returns the schema of `windlass.yaml` with these kinds of runtimes, in draft 2020-12.
+pub fn project(kinds: &RuntimeKinds) -> Value {
     let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<ProjectFile>();
     schema.insert("title".to_owned(), "windlass.yaml".into());
-    schema.to_value()
+    let mut schema = schema.to_value();
+    let location = &mut schema["$defs"]["Location"]["properties"];
+    let names: Vec<Value> = kinds.names().map(Value::from).chain([Value::Null]).collect();
+    location["runtime"]["enum"] = names.into();
+    for setting in kinds.settings() {
+        location[setting.key] = setting.schema;
+    }
+    schema
 }
 
 /// A project: its locations, and the existing instances that references may use.
@@ -80,7 +87,7 @@ fn version(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"enum": [1, "1"]})
 }
 
-/// A deployment place of components.
+/// A deployment place of components. Some runtimes have more keys.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case", deny_unknown_fields)]
 struct Location {
@@ -88,14 +95,8 @@ struct Location {
     resource_manager: Option<Text>,
     /// The infrastructure type by which descriptors select drivers; the default is `Local`.
     infrastructure_type: Option<Text>,
-    /// The runtime of the scripts. The default is `process`, with an image `sandbox`, with an image and an engine `docker`.
+    /// The runtime of the scripts. The default is the first one that has the most keys of the location.
     runtime: Option<Runtime>,
-    /// The container engine: `docker`, `podman`, `context:<name>`, or an address such as `unix:///run/x.sock`.
-    engine: Option<Engine>,
-    /// The number of warm containers for short jobs.
-    pool: Option<Pool>,
-    /// Where jobs with secrets run: `fresh`, in a container of their own (the default), or `shared`, in warm ones.
-    pool_secrets: Option<PoolSecrets>,
     /// Named volumes, and where container runtimes mount them.
     volumes: Option<Volumes>,
     /// The image that container runtimes start from.
@@ -108,31 +109,20 @@ struct Location {
     properties: Option<BTreeMap<String, Value>>,
 }
 
+/// The name of a registered kind, which [`project`] lists.
 struct Runtime;
 
 impl JsonSchema for Runtime {
+    fn inline_schema() -> bool {
+        true
+    }
+
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Runtime".into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let words: Vec<Value> = RUNTIMES.iter().map(|word| (*word).into()).chain([Value::Null]).collect();
-        json_schema!({"enum": words})
-    }
-}
-
-struct Engine;
-
-impl JsonSchema for Engine {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Engine".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": ["string", "null"],
-            "pattern": r"^(docker|podman|((unix|tcp|https?|ssh)://|context:)\S+)$",
-        })
+        json_schema!({"enum": []})
     }
 }
 
@@ -145,30 +135,6 @@ impl JsonSchema for Nodes {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({"type": ["integer", "string", "null"], "minimum": 1, "maximum": MAX_ELEMENTS, "pattern": "^[1-9][0-9]*$"})
-    }
-}
-
-struct Pool;
-
-impl JsonSchema for Pool {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Pool".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": ["integer", "string", "null"], "minimum": 1, "maximum": POOL_LIMIT, "pattern": "^[1-9][0-9]*$"})
-    }
-}
-
-struct PoolSecrets;
-
-impl JsonSchema for PoolSecrets {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "PoolSecrets".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"enum": ["fresh", "shared", null]})
     }
 }
 
@@ -292,7 +258,7 @@ mod tests {
 
     #[test]
     fn the_keys_are_those_of_the_reader() {
-        let schema = project();
+        let schema = project(&RuntimeKinds::default());
         is_listed(&schema, &ROOT_KEYS);
         is_listed(&schema["$defs"]["Location"], &LOCATION_KEYS);
         is_listed(&schema["$defs"]["Existing"], &EXISTING_KEYS);

@@ -16,6 +16,7 @@ use crate::desired::{empty, open, packages};
 use crate::error::Error;
 use crate::nesting;
 use crate::open::drivers;
+use crate::runtimes::RuntimeRegistry;
 
 /// The result of a check.
 #[derive(Debug, Clone, Serialize)]
@@ -89,20 +90,35 @@ fn line_and_column<S: Serializer>(place: &Place, serializer: S) -> Result<S::Ok,
 ///
 /// Only if the working folder can't be determined. All other problems are part of the result.
 pub fn check_paths(paths: &[PathBuf], folders: &[PathBuf]) -> Result<CheckView, Error> {
-    check_over(paths, folders, &Overlay::default())
+    let (overlay, runtimes) = (Overlay::default(), RuntimeRegistry::default());
+    check_over(CheckInput { paths, folders, overlay: &overlay, runtimes: &runtimes })
 }
 
-/// Checks as [`check_paths`] does, with texts that replace those of files, for example the buffers of an
-/// editor.
+/// The input of a check.
+#[derive(Debug, Clone, Copy)]
+pub struct CheckInput<'a> {
+    /// The files and folders to check.
+    pub paths: &'a [PathBuf],
+    /// The folders with further descriptors.
+    pub folders: &'a [PathBuf],
+    /// Texts that replace those of files, for example the buffers of an editor.
+    pub overlay: &'a Overlay,
+    /// The kinds of runtimes that locations may have.
+    pub runtimes: &'a RuntimeRegistry,
+}
+
+/// Checks as [`check_paths`] does, with texts that replace those of files, and other kinds of runtimes.
 ///
 /// # Errors
 ///
 /// Those of [`check_paths`].
-pub fn check_over(paths: &[PathBuf], folders: &[PathBuf], overlay: &Overlay) -> Result<CheckView, Error> {
+pub fn check_over(input: CheckInput<'_>) -> Result<CheckView, Error> {
+    let CheckInput { paths, folders, overlay, runtimes } = input;
+    let kinds = runtimes.kinds();
     let here = std::env::current_dir().map_err(Error::WorkingFolder)?;
     let mut diagnostics = Diagnostics::default();
     for path in paths {
-        match Project::open_with(path, &here, overlay.clone()) {
+        match Project::open_with(path, &here, overlay.clone(), &kinds) {
             Ok(project) => {
                 diagnostics.extend(project.warnings().clone());
                 check_path(&project, path, folders, &mut diagnostics);

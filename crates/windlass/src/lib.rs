@@ -21,6 +21,7 @@
 //! | [`view`] | output data: status, log, plan; typed, versioned, ready for JSON |
 //! | [`doctor`] | the runtimes of this machine, their isolation, and missing requirements |
 //! | [`init`](mod@init) | a new assembly of one component, as a start for the user's own |
+//! | [`runtimes`] | the kinds of runtimes, and their registry |
 //! | [`images`](mod@images) | images for sandboxes, built and stored without an engine |
 //! | [`explain`](mod@explain) | the codes of all crates: those of diagnostics and of errors |
 //! | [`error`], [`codes`] | the errors of this crate, and their codes |
@@ -35,7 +36,6 @@ pub mod daemon;
 mod desired;
 pub mod doctor;
 pub mod document;
-mod engines;
 pub mod error;
 pub mod explain;
 pub mod graph;
@@ -51,7 +51,7 @@ mod references;
 pub mod repair;
 pub mod request;
 pub mod resolve;
-mod runtimes;
+pub mod runtimes;
 pub mod saved;
 pub mod schema;
 pub mod started;
@@ -76,5 +76,6 @@ pub use error::Error;
 pub use input::AssemblyInput;
 pub use open::{Settings, Windlass};
 pub use request::Pending;
+pub use runtimes::{RuntimeFactory, RuntimeRegistry};
 pub use saved::SavedPlan;
 pub use started::{Following, Started};

@@ -8,7 +8,6 @@ use windlass_driver::noop::Noop;
 use windlass_driver::{Location, Registry};
 use windlass_engine::{Engine, EngineEnv, Options};
 use windlass_executor::Runtime;
-use windlass_executor::docker::Environment;
 use windlass_executor::process::SupervisorCommand;
 use windlass_model::Clock;
 use windlass_model::clock::SystemClock;
@@ -19,8 +18,8 @@ use windlass_source::files::MAX_SIZE;
 use windlass_store::{Holder, KeySource, Store};
 
 use crate::error::Error;
-use crate::places::{ProjectPlaces, Variables};
-use crate::runtimes::Runtimes;
+use crate::places::ProjectPlaces;
+use crate::runtimes::{RuntimeContext, RuntimeFactory, RuntimeRegistry, Runtimes, Variables};
 use crate::stores::{self, StoreKind, StoreSettings};
 use crate::system::SystemEntropy;
 
@@ -29,9 +28,8 @@ use crate::system::SystemEntropy;
 pub struct Settings {
     start: PathBuf,
     supervisor: SupervisorCommand,
-    environment: Environment,
     images: Option<PathBuf>,
-    runtimes: Vec<Arc<dyn Runtime>>,
+    runtimes: RuntimeRegistry,
     key_file: Option<PathBuf>,
     state: Option<String>,
     options: Options,
@@ -50,9 +48,8 @@ impl Settings {
         Self {
             start: start.into(),
             supervisor: SupervisorCommand::this_program(["supervise"]),
-            environment: Environment::default(),
             images: None,
-            runtimes: Vec::new(),
+            runtimes: RuntimeRegistry::default(),
             key_file: None,
             state: None,
             options: Options::default(),
@@ -66,7 +63,8 @@ impl Settings {
         }
     }
 
-    /// Sets the variables from which secrets of locations may be read. The default has none.
+    /// Sets the environment: secrets of locations are read from it, and runtimes find their engines by it, with
+    /// the meaning that the Docker client gives its variables. The default has no variables.
     #[must_use]
     pub fn variables(mut self, variables: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         self.variables = Arc::new(variables);
@@ -89,14 +87,6 @@ impl Settings {
         self
     }
 
-    /// Sets the variables that locate container engines, with the meaning that the Docker client gives them.
-    /// Without them the default socket is used.
-    #[must_use]
-    pub fn environment(mut self, environment: Environment) -> Self {
-        self.environment = environment;
-        self
-    }
-
     /// Sets the folder of the images for sandboxes. Default: `.windlass/images`.
     #[must_use]
     pub fn images(mut self, folder: Option<PathBuf>) -> Self {
@@ -108,7 +98,15 @@ impl Settings {
     /// this crate has a runtime of that kind.
     #[must_use]
     pub fn runtime(mut self, runtime: Arc<dyn Runtime>) -> Self {
-        self.runtimes.push(runtime);
+        self.runtimes = self.runtimes.with_runtime(runtime);
+        self
+    }
+
+    /// Adds a kind of runtime of the embedding program, with its own settings in `windlass.yaml`. It replaces
+    /// a kind of the same name.
+    #[must_use]
+    pub fn runtime_kind(mut self, factory: Arc<dyn RuntimeFactory>) -> Self {
+        self.runtimes = self.runtimes.with(factory);
         self
     }
 
@@ -171,6 +169,7 @@ impl Settings {
 pub struct Windlass {
     pub(crate) project: Project,
     settings: Settings,
+    context: RuntimeContext,
     places: Arc<ProjectPlaces>,
     drivers: Registry,
     store: OnceCell<Arc<dyn Store>>,
@@ -185,14 +184,18 @@ impl Windlass {
     pub fn open(settings: Settings) -> Result<Self, Error> {
         let folder = std::env::current_dir().map_err(Error::WorkingFolder)?;
         let files = Overlay::default().with_limit(settings.max_size);
-        let project = Project::open_with(&settings.start, &folder, files).map_err(Error::Input)?;
+        let kinds = settings.runtimes.kinds();
+        let project = Project::open_with(&settings.start, &folder, files, &kinds).map_err(Error::Input)?;
         let state = project.state_dir();
-        let images = settings.images.clone().unwrap_or_else(|| state.join("images"));
-        let mut runtimes =
-            Runtimes::new(state, images, settings.supervisor.clone(), settings.environment.clone());
-        settings.runtimes.iter().for_each(|runtime| runtimes.give(runtime.clone()));
+        let context = RuntimeContext {
+            images: settings.images.clone().unwrap_or_else(|| state.join("images")),
+            supervisor: settings.supervisor.clone(),
+            variables: settings.variables.clone(),
+            state,
+        };
+        let runtimes = Runtimes::new(settings.runtimes.factories(), &context);
         let places = Arc::new(ProjectPlaces::new(project.clone(), settings.variables.clone(), runtimes));
-        Ok(Self { project, settings, places, drivers: drivers(), store: OnceCell::new() })
+        Ok(Self { project, settings, context, places, drivers: drivers(), store: OnceCell::new() })
     }
 
     /// Returns the project.
@@ -227,9 +230,13 @@ impl Windlass {
         self.places.runtimes.of(location).await.map_err(Error::NoRuntime)
     }
 
-    /// Returns the variables that locate container engines.
-    pub(crate) fn environment(&self) -> &Environment {
-        &self.settings.environment
+    /// Returns the registered kinds of runtimes.
+    pub fn registry(&self) -> &RuntimeRegistry {
+        &self.settings.runtimes
+    }
+
+    pub(crate) fn runtime_context(&self) -> &RuntimeContext {
+        &self.context
     }
 
     /// Closes the runtimes, and removes their empty folders. Jobs that must not be interrupted keep running.

@@ -8,7 +8,7 @@ use windlass_engine::Places;
 use windlass_executor::Runtime;
 use windlass_project::Project;
 
-use crate::runtimes::Runtimes;
+use crate::runtimes::{Runtimes, Variables};
 
 /// The locations of a project, each with its runtime.
 pub(crate) struct ProjectPlaces {
@@ -16,9 +16,6 @@ pub(crate) struct ProjectPlaces {
     variables: Variables,
     pub(crate) runtimes: Runtimes,
 }
-
-/// The environment from which secrets of locations are read.
-pub(crate) type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 impl ProjectPlaces {
     pub(crate) fn new(project: Project, variables: Variables, runtimes: Runtimes) -> Self {

@@ -11,7 +11,7 @@ use windlass_project::Overlay;
 use windlass_project::disk::{replace, shown};
 use windlass_source::{Diagnostic, Diagnostics, Fix, apply_fixes};
 
-use crate::check::{AppliedFix, CheckView, RepairedFile, check_over};
+use crate::check::{AppliedFix, CheckInput, CheckView, RepairedFile, check_over};
 use crate::error::Error;
 
 /// Maximum number of check rounds. Each round fixes something, and problems that hide each other are not
@@ -34,33 +34,29 @@ pub enum Repair {
 /// Repairs files and folders, and checks them again. The result describes the repaired texts, even for a dry
 /// run.
 ///
-/// A fix that would break the syntax of a file is not applied. `disk` provides the files.
+/// A fix that would break the syntax of a file is not applied.
 ///
 /// # Errors
 ///
 /// If the working folder can't be determined. Files that can't be written are reported in the result.
-pub fn repair_paths(
-    paths: &[PathBuf],
-    folders: &[PathBuf],
-    repair: Repair,
-    disk: &Overlay,
-) -> Result<CheckView, Error> {
+pub fn repair_paths(input: CheckInput<'_>, repair: Repair) -> Result<CheckView, Error> {
+    let disk = input.overlay;
     let mut files: BTreeMap<PathBuf, RepairedFile> = BTreeMap::new();
     let mut overlay = disk.clone();
-    let mut view = check_over(paths, folders, &overlay)?;
+    let mut view = check_over(input)?;
     for _ in 0..ROUNDS {
         let round = certain(&view.diagnostics);
         if round.is_empty() {
             break;
         }
         let all = overlaid(&overlay, round.iter().map(|(path, found)| (path, texts_of(found))));
-        let next = check_over(paths, folders, &all)?;
+        let next = check_over(CheckInput { overlay: &all, ..input })?;
         let (round, next) = if broken(&next) <= broken(&view) {
             (round, next)
         } else {
-            let round = harmless(&Asked { paths, folders, overlay: &overlay }, &view, round)?;
+            let round = harmless(CheckInput { overlay: &overlay, ..input }, &view, round)?;
             let all = overlaid(&overlay, round.iter().map(|(path, found)| (path, texts_of(found))));
-            let next = check_over(paths, folders, &all)?;
+            let next = check_over(CheckInput { overlay: &all, ..input })?;
             (round, next)
         };
         if round.is_empty() {
@@ -86,7 +82,7 @@ pub fn repair_paths(
     }
     // A file that could not be written still has its problems.
     let repaired = std::mem::take(&mut view.repaired);
-    problems.extend(check_over(paths, folders, disk)?.diagnostics);
+    problems.extend(check_over(input)?.diagnostics);
     Ok(CheckView { repaired, ..CheckView::new(problems) })
 }
 
@@ -132,23 +128,16 @@ fn broken(view: &CheckView) -> usize {
     view.diagnostics.iter().filter(of_syntax).count()
 }
 
-/// The input of a repair.
-struct Asked<'a> {
-    paths: &'a [PathBuf],
-    folders: &'a [PathBuf],
-    overlay: &'a Overlay,
-}
-
 /// Returns the fixes of a round that break nothing, each tried on its own. For example, renaming a key can
 /// create a duplicate.
-fn harmless(asked: &Asked<'_>, view: &CheckView, round: Round) -> Result<Round, Error> {
+fn harmless(input: CheckInput<'_>, view: &CheckView, round: Round) -> Result<Round, Error> {
     let mut kept = Round::new();
     let all =
         round.into_iter().flat_map(|(path, found)| found.into_iter().map(move |one| (path.clone(), one)));
     for (path, diagnostic) in all.take(MOST_TRIED) {
         let found = vec![diagnostic];
-        let tried = overlaid(asked.overlay, [(&path, texts_of(&found))]);
-        if broken(&check_over(asked.paths, asked.folders, &tried)?) <= broken(view) {
+        let tried = overlaid(input.overlay, [(&path, texts_of(&found))]);
+        if broken(&check_over(CheckInput { overlay: &tried, ..input })?) <= broken(view) {
             kept.entry(path).or_default().extend(found);
         }
     }

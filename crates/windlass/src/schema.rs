@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::runtimes::RuntimeRegistry;
+
 /// A kind of document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -28,11 +30,12 @@ impl Document {
     }
 }
 
-/// Returns the JSON Schema of a kind of document, in draft 2020-12.
-pub fn schema(document: Document) -> Value {
+/// Returns the JSON Schema of a kind of document, in draft 2020-12. Locations may have the registered kinds of
+/// runtimes.
+pub fn schema(document: Document, runtimes: &RuntimeRegistry) -> Value {
     match document {
         Document::Assembly => windlass_descriptor::schema::assembly(),
         Document::Resource => windlass_descriptor::schema::resource(),
-        Document::Project => windlass_project::schema::project(),
+        Document::Project => windlass_project::schema::project(&runtimes.kinds()),
     }
 }

@@ -1,6 +1,9 @@
 //! Commands that run jobs by hand, and list the available runtimes.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use windlass::RuntimeRegistry;
+use windlass::project::RuntimeKind;
 
 use super::flags::PrintArgs;
 
@@ -21,12 +24,16 @@ pub(crate) struct ExecArgs {
     pub(crate) image: Option<String>,
 
     /// Run the job on this runtime [default: docker with --engine, sandbox with --image, else process]
-    #[arg(long, value_enum, value_name = "RUNTIME")]
-    pub(crate) runtime: Option<RuntimeName>,
+    #[arg(long, value_name = "RUNTIME", value_parser = runtimes())]
+    pub(crate) runtime: Option<String>,
 
     /// Use this container engine: docker, podman, or an address such as unix:///run/docker.sock
     #[arg(long, value_name = "ENGINE")]
     pub(crate) engine: Option<String>,
+
+    /// Set a key that only this runtime has, as in a location of windlass.yaml
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) setting: Vec<String>,
 
     /// Connect the job to this network: none, bridge, host, or a network of the engine
     #[arg(long, value_name = "NETWORK")]
@@ -45,26 +52,18 @@ pub(crate) struct ExecArgs {
     pub(crate) command: Vec<String>,
 }
 
-/// A runtime for jobs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RuntimeName {
-    /// Processes of this host.
-    Process,
-    /// Sandboxes with an image, without an engine.
-    Sandbox,
-    /// Containers of an engine.
-    Docker,
+/// Returns the values of `--runtime`: the registered kinds.
+fn runtimes() -> PossibleValuesParser {
+    let kinds = RuntimeRegistry::default().kinds();
+    let value =
+        |kind: &dyn RuntimeKind| PossibleValue::new(kind.name().to_owned()).help(sentence(kind.summary()));
+    kinds.iter().map(value).collect::<Vec<_>>().into()
 }
 
-impl RuntimeName {
-    /// Returns its name, as in a location.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Process => "process",
-            Self::Sandbox => "sandbox",
-            Self::Docker => "docker",
-        }
-    }
+/// Capitalizes a description.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// Parses a duration: a number with a unit.

@@ -24,7 +24,7 @@ pub(crate) use describe::{
 pub(crate) use flags::{AssemblyArgs, DryRunArgs, Format, HowArgs, PrintArgs, RunArgs};
 pub(crate) use image::{ImageArgs, ImageBuildArgs, ImageCommand};
 pub(crate) use itself::{CompletionsArgs, ManArgs};
-pub(crate) use job::{DoctorArgs, ExecArgs, RuntimeName};
+pub(crate) use job::{DoctorArgs, ExecArgs};
 pub(crate) use show::{DiffArgs, HistoryArgs, LogArgs, OutputArgs, PruneArgs, PsArgs, PsCommand, StatusArgs};
 pub(crate) use watch::{MetricArgs, MetricCommand, WatchArgs};
 

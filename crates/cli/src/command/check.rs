@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use similar::{ChangeTag, TextDiff};
+use windlass::RuntimeRegistry;
 use windlass::check::RepairedFile;
-use windlass::check::{CheckView, check_over, check_text};
+use windlass::check::{CheckInput, CheckView, check_over, check_text};
 use windlass::repair::{Repair, repair_paths};
 use windlass::source::{Source, files};
 use windlass::view::sarif::sarif;
@@ -25,10 +26,16 @@ pub(crate) fn run(args: &CheckArgs) -> ExitCode {
     if args.paths.iter().any(|path| path.as_os_str() == "-") {
         return from_stdin(args);
     }
+    let input = CheckInput {
+        paths: &args.paths,
+        folders: &args.catalog,
+        overlay: &disk(),
+        runtimes: &RuntimeRegistry::default(),
+    };
     let checked = match (args.fix, args.dry_run) {
-        (true, true) => repair_paths(&args.paths, &args.catalog, Repair::DryRun, &disk()),
-        (true, false) => repair_paths(&args.paths, &args.catalog, Repair::Write, &disk()),
-        _ => check_over(&args.paths, &args.catalog, &disk()),
+        (true, true) => repair_paths(input, Repair::DryRun),
+        (true, false) => repair_paths(input, Repair::Write),
+        _ => check_over(input),
     };
     let view = match checked {
         Ok(view) => view,

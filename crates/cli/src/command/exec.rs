@@ -1,5 +1,6 @@
 //! `windlass exec`.
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _, Read as _};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -10,10 +11,11 @@ use windlass::driver::Location;
 use windlass::executor::{
     End, Events, Job, JobEvent, JobId, Network, Outcome, Runtime, RuntimeError, Stream,
 };
-use windlass::{Error, Windlass};
+use windlass::project::Misfit;
+use windlass::{Error, RuntimeRegistry, Windlass};
 
 use super::{complain, fail, open};
-use crate::args::{ExecArgs, RuntimeName};
+use crate::args::ExecArgs;
 use crate::exit;
 use crate::failure::fault;
 use crate::output::{VisibleStream, tell};
@@ -25,13 +27,8 @@ const INPUT_LIMIT: u64 = 256 << 20;
 const GRACE: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run(args: ExecArgs) -> ExitCode {
-    let location = location(&args);
-    if let Some(why) = misfit(&location) {
-        fault!("{why}");
-        return exit::wrong_input();
-    }
-    let job = match job(&args) {
-        Ok(job) => job,
+    let (location, job) = match location(&args).and_then(|location| Ok((location, job(&args)?))) {
+        Ok(read) => read,
         Err(why) => {
             fault!("{why}");
             return exit::wrong_input();
@@ -52,32 +49,43 @@ pub(crate) async fn run(args: ExecArgs) -> ExitCode {
     code
 }
 
-/// Returns the mismatch between a runtime and an image, if any.
-fn misfit(location: &Location) -> Option<String> {
-    let runtime = &location.runtime;
-    match (runtime.as_str(), &location.image) {
-        ("process", Some(_)) => Some(format!(
-            "the runtime `{runtime}` does not use images: omit `--image`, or use `--runtime sandbox` or `docker`"
-        )),
-        ("sandbox" | "docker", None) => {
-            Some(format!("the runtime `{runtime}` needs an image: pass `--image`"))
-        }
-        _ => None,
+/// Returns the location that the arguments describe.
+fn location(args: &ExecArgs) -> Result<Location, String> {
+    let mut location = Location::local("exec");
+    location.image.clone_from(&args.image);
+    let mut settings: BTreeMap<String, String> = BTreeMap::new();
+    for setting in &args.setting {
+        let (key, value) = setting
+            .split_once('=')
+            .ok_or_else(|| format!("`--setting {setting}` is not of the form KEY=VALUE"))?;
+        settings.insert(key.to_owned(), value.to_owned());
+    }
+    settings.extend(args.engine.clone().map(|engine| ("engine".to_owned(), engine)));
+    let kinds = RuntimeRegistry::default().kinds();
+    let misfits = kinds.fit(&mut location, args.runtime.as_deref(), settings);
+    match misfits.into_iter().next() {
+        Some(misfit) => Err(words(misfit)),
+        None => Ok(location),
     }
 }
 
-/// Returns the location that the arguments describe. An image requires containers.
-fn location(args: &ExecArgs) -> Location {
-    let mut location = Location::local("exec");
-    let usual = match (&args.engine, &args.image) {
-        (Some(_), _) => "docker",
-        (None, Some(_)) => "sandbox",
-        (None, None) => "process",
-    };
-    args.runtime.map_or(usual, RuntimeName::name).clone_into(&mut location.runtime);
-    location.engine.clone_from(&args.engine);
-    location.image.clone_from(&args.image);
-    location
+/// Describes a mismatch by arguments.
+fn words(misfit: Misfit) -> String {
+    match misfit {
+        Misfit::Key { key, runtime, others } if others.is_empty() => {
+            format!("no runtime has a setting `{key}`; the chosen one is `{runtime}`")
+        }
+        Misfit::Key { key, runtime, others } => {
+            let others: Vec<String> = others.iter().map(|name| format!("`--runtime {name}`")).collect();
+            format!("the runtime `{runtime}` has no `{key}`: omit it, or use {}", others.join(" or "))
+        }
+        Misfit::NoImage { runtime, .. } => format!("the runtime `{runtime}` needs an image: pass `--image`"),
+        Misfit::Setting(problem) => match problem.diagnostic.help {
+            Some(help) => format!("{}; {help}", problem.diagnostic.message),
+            None => problem.diagnostic.message,
+        },
+        Misfit::Unknown(_) => misfit.to_string(),
+    }
 }
 
 fn job(args: &ExecArgs) -> Result<Job, String> {

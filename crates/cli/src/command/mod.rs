@@ -33,7 +33,6 @@ use std::time::Duration;
 
 use serde::Serialize;
 use windlass::engine::{EngineError, Options};
-use windlass::executor::docker::Environment;
 use windlass::model::{AssemblyName, ProcessId};
 use windlass::project::Overlay;
 use windlass::source::files::MAX_SIZE;
@@ -243,7 +242,6 @@ fn open_against(
     let settings = Settings::new(start.unwrap_or(Path::new(".")))
         .options(options)
         .key_file(environment("WINDLASS_KEY_FILE").map(PathBuf::from))
-        .environment(engine_environment())
         .images(images())
         .state(STATE.get().cloned().flatten())
         .max_size(max_size())
@@ -259,14 +257,6 @@ fn images() -> Option<PathBuf> {
     let cache = environment("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = cache.or_else(|| environment("HOME").map(|home| PathBuf::from(home).join(".cache")));
     cache.map(|cache| cache.join("windlass/images"))
-}
-
-/// Returns the variables that locate container engines.
-fn engine_environment() -> Environment {
-    Environment::READ
-        .into_iter()
-        .filter_map(|name| Some((name, environment(name)?.into_string().ok()?)))
-        .collect()
 }
 
 fn cores() -> usize {

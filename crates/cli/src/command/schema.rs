@@ -2,15 +2,17 @@
 
 use std::process::ExitCode;
 
+use windlass::RuntimeRegistry;
 use windlass::schema::{Document, schema};
 
 use super::print_json;
 use crate::args::{SchemaArgs, SchemaOf};
 
 pub(crate) fn run(args: &SchemaArgs) -> ExitCode {
-    print_json(&schema(match args.document {
+    let document = match args.document {
         SchemaOf::Assembly => Document::Assembly,
         SchemaOf::Resource => Document::Resource,
         SchemaOf::Project => Document::Project,
-    }))
+    };
+    print_json(&schema(document, &RuntimeRegistry::default()))
 }

@@ -9,6 +9,7 @@ use std::process::Command;
 use std::sync::Once;
 
 use rstest::rstest;
+use serde_json::json;
 use windlass::executor::image::build::ImageBuilder;
 
 use crate::env::{TestEnv, say, until};
@@ -333,6 +334,18 @@ fn one_job_by_hand() {
     assert!(env.refuses(&["exec", "--env", "A", "--", "true"]).contains("`--env A` is not of the form"));
     assert!(env.refuses(&["exec", "--timeout", "5", "--", "true"]).contains("a number with a unit"));
     assert!(env.refuses(&["exec"]).contains("required"));
+    for (arguments, why) in [
+        (&["--runtime", "sandbox"][..], "the runtime `sandbox` needs an image: pass `--image`"),
+        (&["--runtime", "process", "--image", "x"], "has no `image`: omit it, or use `--runtime sandbox`"),
+        (&["--image", "x", "--engine", "dcoker"], "is not a container engine; did you mean `docker`?"),
+        (&["--image", "x", "--setting", "pool=0"], "`pool` is a number from 1 to 256"),
+        (&["--setting", "pol=1"], "no runtime has a setting `pol`"),
+        (&["--setting", "pool"], "`--setting pool` is not of the form KEY=VALUE"),
+        (&["--runtime", "vm"], "process"),
+    ] {
+        let refused = env.refuses(&[&["exec"], arguments, &["--", "true"]].concat());
+        assert!(refused.contains(why), "{arguments:?}: {refused}");
+    }
     assert!(!env.path(".windlass").exists() || env.files() == [".windlass"], "{:?}", env.files());
 }
 
@@ -372,15 +385,24 @@ fn doctor_says_what_is_here() {
     assert_eq!(runtimes[4]["ready"], false);
     assert!(runtimes[4]["what"].as_str().unwrap().contains("/no/such.sock"), "{}", runtimes[4]);
     let state = &found["state"];
-    assert_eq!((&state["kind"], &state["exists"], &state["problem"]), (&json!("SQLite"), &json!(false), &json!(null)));
+    assert_eq!(
+        (&state["kind"], &state["exists"], &state["problem"]),
+        (&json!("SQLite"), &json!(false), &json!(null))
+    );
     assert!(state["place"].as_str().unwrap().ends_with("/.windlass/state.db"), "{state}");
     let other = env.json(&["doctor", "--state", "postgres://me:hunter2@localhost:1/none"]);
     let state = &other["state"];
-    assert_eq!((&state["kind"], &state["place"]), (&json!("PostgreSQL"), &json!("postgres://me@localhost:1/none")));
+    assert_eq!(
+        (&state["kind"], &state["place"]),
+        (&json!("PostgreSQL"), &json!("postgres://me@localhost:1/none"))
+    );
     assert!(state["problem"].as_str().unwrap().contains("Connection refused"), "{state}");
     let none = env.json(&["doctor", "--state", "mysql://me:hunter2@db/x"]);
     let problem = none["state"]["problem"].as_str().unwrap();
-    assert!(problem.contains("`mysql` is not a supported scheme") && !problem.contains("hunter2"), "{problem}");
+    assert!(
+        problem.contains("`mysql` is not a supported scheme") && !problem.contains("hunter2"),
+        "{problem}"
+    );
     let text = env.ok(&["doctor"]).stdout;
     assert!(text.contains("state: SQLite, not created yet"), "{text}");
     assert!(text.contains("process ready") && text.contains("not available"), "{text}");

@@ -15,6 +15,7 @@ mod change;
 mod containers;
 mod details;
 mod down;
+mod embedding;
 mod existing;
 mod failing;
 mod fix;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use jsonschema::Validator;
 use rstest::rstest;
 use serde_json::Value;
+use windlass::RuntimeRegistry;
 use windlass::descriptor::{Descriptor, MemoryCatalog, Missing, check, read};
 use windlass::schema::{Document, schema};
 use windlass::source::{LoadOptions, Reading, Source, load_one};
@@ -32,7 +33,10 @@ fn the_published_schemas_are_those_of_the_program(#[case] name: &str, #[case] do
         "schemas/{} is stale: `windlass schema {name}` prints something else",
         document.file()
     );
-    assert_eq!(serde_json::from_str::<Value>(&printed).unwrap(), schema(document));
+    assert_eq!(
+        serde_json::from_str::<Value>(&printed).unwrap(),
+        schema(document, &RuntimeRegistry::default())
+    );
 }
 
 /// Validators by kind of document.
@@ -41,7 +45,7 @@ struct Schemas(Vec<(Document, Validator)>);
 impl Schemas {
     fn new() -> Self {
         let make = |document: Document| {
-            let schema = schema(document);
+            let schema = schema(document, &RuntimeRegistry::default());
             assert!(jsonschema::meta::is_valid(&schema), "{document:?}");
             (document, jsonschema::validator_for(&schema).unwrap())
         };

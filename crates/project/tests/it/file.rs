@@ -1,17 +1,18 @@
 //! The content of `windlass.yaml`, and every message about invalid content.
 
 use insta::assert_snapshot;
-use rstest::rstest;
 use serde_json::json;
 use windlass_driver::Placement;
 use windlass_executor::Bounds;
-use windlass_project::Project;
+use windlass_project::{Overlay, Project};
 
 use crate::folder::Folder;
+use crate::kinds::kinds;
 
 fn open(text: &str) -> (Folder, Result<Project, windlass_source::Diagnostics>) {
     let folder = Folder::with(&[("windlass.yaml", text)]);
-    let project = Project::open(&folder.path(""), &folder.path(""));
+    let start = folder.path("");
+    let project = Project::open_with(&start, &start, Overlay::default(), &kinds());
     (folder, project)
 }
 
@@ -40,7 +41,8 @@ locations:
   admin@local:
     resource-manager: test-rm
     infrastructure-type: Edge
-    runtime: docker
+    runtime: boxed
+    port: 0080
     volumes: {state: /var/lib/demo}
     image: windlass/python:1
     network: bridge
@@ -60,9 +62,10 @@ existing:
             "test-rm",
         ),
         infrastructure: "Edge",
-        runtime: "docker",
-        engine: None,
-        pool: None,
+        runtime: "boxed",
+        settings: {
+            "port": "0080",
+        },
         pool_secrets: Fresh,
         image: Some(
             "windlass/python:1",
@@ -152,11 +155,11 @@ fn unknown_keys_are_errors() {
     windlass.yaml:3:1: error[WL0311]: `windlass.yaml` has no key `plugins`
         help: it may have `version`, `locations`, `existing`, `retention` and `limits`
     ");
-    assert_snapshot!(messages("version: 1\nlocations:\n  a: {resource_manager: x, engine: podman}\n"), @"
+    assert_snapshot!(messages("version: 1\nlocations:\n  a: {resource_manager: x, runtime: process, port: 80}\n"), @"
     windlass.yaml:3:7: error[WL0311]: the location `a` has no key `resource_manager`
         help: did you mean `resource-manager`?
-    windlass.yaml:3:36: error[WL0324]: `engine` has no meaning for the runtime `process`
-        help: set `runtime: docker`, or remove it
+    windlass.yaml:3:52: error[WL0324]: `port` has no meaning for the runtime `process`
+        help: set `runtime: boxed`, or remove it
     ");
     assert_snapshot!(messages("version: 1\nexisting:\n  - {type: resource::a::1, name: a, property: {}}\n"), @"
     windlass.yaml:3:37: error[WL0311]: an entry of `existing` has no key `property`
@@ -183,8 +186,6 @@ fn values_of_the_wrong_sort() {
         messages("version: 1\nlocations:\n  a: here\n  b: {image: [x], network: '', properties: none}\n"),
         @"
     windlass.yaml:3:6: error[WL0312]: the location `a` must be a mapping, and this is text
-    windlass.yaml:4:3: warning[WL0327]: the location `b` has the runtime `sandbox` and no `image` to run scripts in
-        help: set `image: NAME:TAG`, or set `runtime: process`
     windlass.yaml:4:14: error[WL0312]: `image` must be text, and this is a list
     windlass.yaml:4:28: error[WL0312]: `network` must be text, and this is empty
     windlass.yaml:4:44: error[WL0312]: `properties` must be a mapping, and this is text
@@ -199,26 +200,6 @@ fn values_of_the_wrong_sort() {
 #[test]
 fn a_location_needs_a_name() {
     assert_snapshot!(messages("version: 1\nlocations:\n  '': {}\n"), @"windlass.yaml:3:3: error[WL0314]: the name of a location is empty");
-}
-
-#[test]
-fn unknown_runtimes() {
-    let text = "version: 1\nlocations:\n  a: {runtime: Docker}\n  b: {runtime: vmware}\n";
-    assert_snapshot!(messages(text), @"
-    windlass.yaml:3:16: error[WL0315]: there is no runtime `Docker`
-        help: did you mean `docker`?
-    windlass.yaml:4:16: error[WL0315]: there is no runtime `vmware`
-        help: there are `process`, `sandbox` and `docker`
-    ");
-}
-
-#[rstest]
-#[case::process("process")]
-#[case::sandbox("sandbox")]
-#[case::docker("docker")]
-fn known_runtimes(#[case] runtime: &str) {
-    let (_folder, project) = open(&format!("version: 1\nlocations:\n  a: {{runtime: {runtime}}}\n"));
-    assert_eq!(project.unwrap().locations().next().unwrap().runtime, runtime);
 }
 
 #[test]
@@ -270,131 +251,6 @@ fn retention_has_two_limits() {
 }
 
 #[test]
-fn engines_pools_and_networks() {
-    let text = "version: 1
-locations:
-  a: {runtime: docker, engine: dcoker, pool: 0, network: -x, image: i}
-  b: {runtime: docker, engine: 'tcp://', pool: many, network: 'a b', image: i}
-  c: {runtime: docker, engine: '/run/docker.sock', pool: [1], network: '*', image: i}
-  d: {runtime: docker, engine: podman, pool: 256, network: my_net.1, image: i}
-";
-    assert_snapshot!(messages(text), @"
-    windlass.yaml:3:32: error[WL0322]: `dcoker` is not a container engine
-        help: did you mean `docker`?
-    windlass.yaml:3:46: error[WL0323]: `pool` is a number from 1 to 256, and this is `0`
-    windlass.yaml:3:58: error[WL0325]: `-x` can't be a network
-        help: write `none`, `bridge`, `host`, or the name of a network of the engine
-    windlass.yaml:4:32: error[WL0322]: `tcp://` is not a container engine
-        help: write `docker`, `podman`, or an address such as `unix:///run/user/1000/docker.sock`, `tcp://machine:2376` or `ssh://user@machine`
-    windlass.yaml:4:48: error[WL0323]: `pool` is a number from 1 to 256, and this is `many`
-    windlass.yaml:4:63: error[WL0325]: `a b` can't be a network
-        help: write `none`, `bridge`, `host`, or the name of a network of the engine
-    windlass.yaml:5:32: error[WL0322]: `/run/docker.sock` is not a container engine
-        help: write `docker`, `podman`, or an address such as `unix:///run/user/1000/docker.sock`, `tcp://machine:2376` or `ssh://user@machine`
-    windlass.yaml:5:58: error[WL0312]: `pool` must be text, and this is a list
-    windlass.yaml:5:72: error[WL0325]: `*` can't be a network
-        help: write `none`, `bridge`, `host`, or the name of a network of the engine
-    ");
-    for engine in
-        ["docker", "podman", "unix:///run/x.sock", "tcp://host:2375", "ssh://me@host", "context:build"]
-    {
-        let text = format!("version: 1\nlocations:\n  a: {{runtime: docker, engine: '{engine}', pool: 4}}\n");
-        let (_folder, project) = open(&text);
-        let project = project.unwrap();
-        let location = project.locations().next().unwrap();
-        assert_eq!((location.engine.as_deref(), location.pool), (Some(engine), Some(4)));
-    }
-}
-
-#[test]
-fn keys_of_other_runtimes() {
-    let text = "version: 1
-locations:
-  a: {runtime: process, engine: docker, pool: 2, image: 'demo:1', network: none}
-  b: {runtime: sandbox, engine: docker, pool: 2, image: 'demo:1', network: none}
-  c: {runtime: vm, engine: docker, pool: 2}
-  d: {network: host}
-";
-    assert_snapshot!(messages(text), @"
-    windlass.yaml:3:33: error[WL0324]: `engine` has no meaning for the runtime `process`
-        help: set `runtime: docker`, or remove it
-    windlass.yaml:3:47: error[WL0324]: `pool` has no meaning for the runtime `process`
-        help: set `runtime: docker`, or remove it
-    windlass.yaml:3:57: error[WL0324]: the runtime `process` can't give `image`: scripts run on this host as they are
-        help: set `runtime: docker` or `runtime: sandbox`, or remove it
-    windlass.yaml:3:76: error[WL0324]: the runtime `process` can't give `network`: scripts run on this host as they are
-        help: set `runtime: docker` or `runtime: sandbox`, or remove it
-    windlass.yaml:4:33: error[WL0324]: `engine` has no meaning for the runtime `sandbox`
-        help: set `runtime: docker`, or remove it
-    windlass.yaml:4:47: error[WL0324]: `pool` has no meaning for the runtime `sandbox`
-        help: set `runtime: docker`, or remove it
-    windlass.yaml:5:16: error[WL0315]: there is no runtime `vm`
-        help: there are `process`, `sandbox` and `docker`
-    ");
-}
-
-#[test]
-fn an_image_needs_no_engine() {
-    for (keys, runtime) in [
-        ("{}", "process"),
-        ("{image: 'demo:1'}", "sandbox"),
-        ("{image: 'demo:1', network: none, volumes: {state: /var/state}}", "sandbox"),
-        ("{image: 'demo:1', runtime: docker}", "docker"),
-        ("{image: 'demo:1', engine: podman}", "docker"),
-        ("{image: 'demo:1', pool: 2}", "docker"),
-        ("{image: 'demo:1', pool: 2, pool-secrets: shared}", "docker"),
-    ] {
-        let (_folder, project) = open(&format!("version: 1\nlocations:\n  a: {keys}\n"));
-        let project = project.unwrap();
-        assert_eq!(project.locations().next().unwrap().runtime, runtime, "{keys}");
-    }
-}
-
-#[test]
-fn secrets_in_pools() {
-    let text = "version: 1
-locations:
-  a: {image: 'demo:1', pool-secrets: fresh}
-  b: {image: 'demo:1', pool: 2, pool-secrets: some}
-";
-    assert_snapshot!(messages(text), @"
-    windlass.yaml:3:38: error[WL0324]: `pool-secrets` has no meaning without `pool`
-        help: set `pool` to the number of warm containers, or remove it
-    windlass.yaml:4:47: error[WL0323]: `pool-secrets` is `fresh` or `shared`, and this is `some`
-    ");
-}
-
-#[test]
-fn a_pool_is_not_for_jobs_with_volumes() {
-    let text = "version: 1
-locations:
-  a: {image: 'demo:1', pool: 2, volumes: {state: /var/state}}
-";
-    let shown = messages(text);
-    assert!(
-        shown.contains("warning[WL0323]: `pool` keeps warm containers for jobs without volumes"),
-        "{shown}"
-    );
-}
-
-#[test]
-fn scripts_need_an_image() {
-    let text = "version: 1
-locations:
-  a: {runtime: docker}
-  b: {runtime: sandbox}
-  c: {engine: podman, image: 'demo:1'}
-";
-    let shown = messages(text);
-    for (name, runtime) in [("a", "docker"), ("b", "sandbox")] {
-        let warning =
-            format!("warning[WL0327]: the location `{name}` has the runtime `{runtime}` and no `image`");
-        assert!(shown.contains(&warning), "{shown}");
-    }
-    assert!(!shown.contains("location `c`"), "{shown}");
-}
-
-#[test]
 fn limits_of_jobs() {
     let text = "version: 1
 locations:
@@ -425,14 +281,6 @@ locations:
     ] {
         assert!(shown.contains(said), "{said}: {shown}");
     }
-}
-
-#[test]
-fn a_runtime_of_later() {
-    assert_snapshot!(messages("version: 1\nlocations: {a: {runtime: kubernetes}}\n"), @"
-    windlass.yaml:2:26: error[WL0315]: this version does not support the runtime `kubernetes`
-        help: there are `process`, `sandbox` and `docker`
-    ");
 }
 
 #[test]
@@ -482,7 +330,7 @@ fn errors_of_syntax_come_with_all_others() {
         windlass.yaml:4:1: this was read as part of it
         help: close it with `}`, or quote the text
     windlass.yaml:3:16: error[WL0315]: there is no runtime `vm`
-        help: there are `process`, `sandbox` and `docker`
+        help: there are `process` and `boxed`
     windlass.yaml:4:11: error[WL0312]: `existing` must be a list, and this is text
     ");
     assert_snapshot!(messages("version: 1\nlocations: {}\nlocations: {}\n"), @"

@@ -6,7 +6,9 @@ use std::path::Path;
 use insta::assert_snapshot;
 use rstest::rstest;
 use windlass_descriptor::{Descriptor, Request, compose};
-use windlass_project::{DiskCatalog, Project, find_descriptor, load};
+use windlass_project::{DiskCatalog, Overlay, Project, find_descriptor, load};
+
+use crate::kinds::kinds;
 
 #[rstest]
 #[case::h_bta("h_bta", &[])]
@@ -17,7 +19,7 @@ use windlass_project::{DiskCatalog, Project, find_descriptor, load};
 )]
 fn examples_are_found_and_composed(#[case] name: &str, #[case] parameters: &[&str]) {
     let file = find_descriptor(&Path::new("../../fixtures/assemblies").join(name)).unwrap();
-    let project = Project::open(&file, Path::new(".")).unwrap();
+    let project = Project::open_with(&file, Path::new("."), Overlay::default(), &kinds()).unwrap();
     assert_eq!(project.root(), Path::new("../..").canonicalize().unwrap());
     let Some(Descriptor::Assembly(assembly)) = load(&file).descriptor else { panic!("it is an assembly") };
     let (catalog, diagnostics) = DiskCatalog::around(&file, &assembly, &project, &[]);

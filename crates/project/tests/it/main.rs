@@ -7,7 +7,7 @@ mod file;
 mod find;
 mod fixtures;
 mod folder;
+mod kinds;
 mod lmproject;
 mod package;
-mod pages;
 mod project;

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
 use windlass_driver::{Location, Placement};
-use windlass_project::Project;
+use windlass_project::{Overlay, Project};
 
 use crate::folder::Folder;
+use crate::kinds::kinds;
 
 fn placed(location: &str, manager: &str) -> Placement {
     let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
@@ -88,7 +89,7 @@ fn links_are_followed_before_looking_up() {
 #[test]
 fn an_empty_path_is_the_working_folder() {
     // As `Path::parent` gives it for a bare file name. The file found is that of this repository.
-    let project = Project::open(Path::new(""), Path::new("")).unwrap();
+    let project = Project::open_with(Path::new(""), Path::new(""), Overlay::default(), &kinds()).unwrap();
     assert_eq!(project.root(), PathBuf::from("../..").canonicalize().unwrap());
 }
 

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use windlass_store::postgres::{self, Options};
 use windlass_store::{KeySource, PostgresStore, Store, StoreError, without_password};
 
-use super::{StoreKind, StoreSettings};
+use super::kind::{StoreKind, StoreSettings};
 use crate::blocking::blocking;
 use crate::error::Error;
 

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use windlass_store::sqlite::Options;
 use windlass_store::{SqliteStore, Store, StoreError};
 
-use super::{StoreKind, StoreSettings};
+use super::kind::{StoreKind, StoreSettings};
 use crate::blocking::blocking;
 use crate::error::Error;
 

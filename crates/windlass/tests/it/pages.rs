@@ -1,8 +1,8 @@
 //! The explanation pages for errors in `windlass.yaml`: each example causes exactly its code.
 
-use windlass_project::{Project, codes};
+use windlass::project::codes;
 
-use crate::folder::Folder;
+use crate::project::{messages, problems};
 
 /// The codes of the project file. The codes of folders and other files have their own tests.
 const OF_THE_FILE: std::ops::RangeInclusive<&str> = "WL0310"..="WL0317";
@@ -19,13 +19,9 @@ fn every_page_of_the_project_file_has_an_example_that_gets_its_code() {
             continue;
         };
         pages += 1;
-        let folder = Folder::with(&[("windlass.yaml", example)]);
-        let found = match Project::open(&folder.path("windlass.yaml"), &folder.path("")) {
-            Ok(project) => project.warnings().clone(),
-            Err(problems) => problems,
-        };
+        let (_folder, found) = problems(example);
         if found.is_empty() || found.iter().any(|found| found.code != info.code) {
-            wrong.push(format!("{code}: the example gets {}", folder.show(&found)));
+            wrong.push(format!("{code}: the example gets {}", messages(example)));
         }
     }
     assert_eq!(wrong, Vec::<String>::new());

@@ -1,0 +1,218 @@
+//! The kinds of runtimes that locations may name, as the caller describes them.
+//!
+//! This crate knows no kind by name. A caller registers kinds in [`RuntimeKinds`]; the reader of
+//! `windlass.yaml`, its JSON Schema and its messages follow that list.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+use thiserror::Error;
+use windlass_driver::Location;
+use windlass_source::Diagnostic;
+
+use crate::codes;
+use crate::reader::listed;
+
+/// The key of a location's image.
+pub(crate) const IMAGE: &str = "image";
+
+/// A kind of runtime, as far as the settings of a location are concerned.
+pub trait RuntimeKind: Send + Sync {
+    /// Returns its name: the value of `runtime` in a location.
+    fn name(&self) -> &str;
+
+    /// Returns a description of a few words, for help and completions.
+    fn summary(&self) -> &str;
+
+    /// Returns whether its jobs run in an image.
+    fn image(&self) -> ImageUse;
+
+    /// Returns the keys of a location that only some kinds have. The default has none.
+    fn settings(&self) -> Vec<Setting> {
+        Vec::new()
+    }
+
+    /// Checks a location of this kind, and takes over settings that are fields of the location. Its
+    /// [`settings`](Location::settings) has keys of [`settings`](Self::settings) only. The default accepts
+    /// every location.
+    fn check(&self, location: &mut Location) -> Vec<SettingProblem> {
+        let _ = location;
+        Vec::new()
+    }
+}
+
+/// The use of a location's image by a kind of runtime.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImageUse {
+    /// Jobs have no image. The key `image` is refused.
+    None,
+    /// Jobs may have an image.
+    Optional,
+    /// Jobs of scripts need an image.
+    Required,
+}
+
+/// A key of a location that only some kinds of runtimes have. Its value is text: a scalar keeps its spelling.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setting {
+    /// The key, in lower case with hyphens.
+    pub key: &'static str,
+    /// The JSON Schema of its value, with a `description`.
+    pub schema: Value,
+}
+
+/// A problem of a location that its kind of runtime reports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingProblem {
+    /// The key with the problem; `None` for the location as a whole.
+    pub key: Option<&'static str>,
+    /// The problem. The reader adds its place.
+    pub diagnostic: Diagnostic,
+}
+
+impl SettingProblem {
+    /// Creates an error about the value of a key, with the code of such errors.
+    pub fn error(key: &'static str, message: impl Into<String>) -> Self {
+        Self { key: Some(key), diagnostic: Diagnostic::error(codes::BAD_SETTING, message) }
+    }
+}
+
+/// The reason why a location and its runtime do not match.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Misfit {
+    /// There is no such kind of runtime.
+    #[error("there is no runtime `{0}`")]
+    Unknown(String),
+    /// The kind does not have the key.
+    #[error("`{key}` has no meaning for the runtime `{runtime}`")]
+    Key {
+        /// The key.
+        key: String,
+        /// The kind of the location.
+        runtime: String,
+        /// The kinds that have the key, in the order of registration.
+        others: Vec<String>,
+    },
+    /// The kind needs an image, and the location has none.
+    #[error("the location `{location}` has the runtime `{runtime}` and no `image` to run scripts in")]
+    NoImage {
+        /// The location.
+        location: String,
+        /// The kind of the location.
+        runtime: String,
+        /// The kinds that need no image, in the order of registration.
+        others: Vec<String>,
+    },
+    /// The kind refuses the settings.
+    #[error("{}", .0.diagnostic.message)]
+    Setting(SettingProblem),
+}
+
+/// The known kinds of runtimes, in the order of registration. The default has none.
+#[derive(Clone, Default)]
+pub struct RuntimeKinds(Vec<Arc<dyn RuntimeKind>>);
+
+impl FromIterator<Arc<dyn RuntimeKind>> for RuntimeKinds {
+    fn from_iter<T: IntoIterator<Item = Arc<dyn RuntimeKind>>>(kinds: T) -> Self {
+        Self(kinds.into_iter().collect())
+    }
+}
+
+impl std::fmt::Debug for RuntimeKinds {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
+impl RuntimeKinds {
+    /// Returns the kind of a name.
+    pub fn get(&self, name: &str) -> Option<&dyn RuntimeKind> {
+        self.iter().find(|kind| kind.name() == name)
+    }
+
+    /// Returns the kinds, in the order of registration.
+    pub fn iter(&self) -> impl Iterator<Item = &dyn RuntimeKind> {
+        self.0.iter().map(|kind| &**kind)
+    }
+
+    /// Returns the names of the kinds.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.iter().map(RuntimeKind::name)
+    }
+
+    /// Returns the settings of all kinds, each key once.
+    pub fn settings(&self) -> Vec<Setting> {
+        let mut all: Vec<Setting> = Vec::new();
+        for setting in self.iter().flat_map(RuntimeKind::settings) {
+            if all.iter().all(|known| known.key != setting.key) {
+                all.push(setting);
+            }
+        }
+        all
+    }
+
+    /// Gives a location its kind and settings, and returns all reasons why they do not match.
+    ///
+    /// Without `wanted` the location gets the first kind that has the most of its keys. Settings of other
+    /// kinds are left out.
+    pub fn fit(
+        &self,
+        location: &mut Location,
+        wanted: Option<&str>,
+        settings: BTreeMap<String, String>,
+    ) -> Vec<Misfit> {
+        let image = location.image.as_ref().map(|_| IMAGE);
+        let keys: Vec<&str> = settings.keys().map(String::as_str).chain(image).collect();
+        let kind = match wanted {
+            Some(name) => self.get(name),
+            None => self.usual(&keys),
+        };
+        if let Some(name) = kind.map(RuntimeKind::name).or(wanted) {
+            name.clone_into(&mut location.runtime);
+        }
+        let Some(kind) = kind else {
+            return wanted.map(|name| Misfit::Unknown(name.to_owned())).into_iter().collect();
+        };
+        let mut misfits = Vec::new();
+        for key in keys.iter().filter(|key| !has(kind, key)) {
+            misfits.push(Misfit::Key {
+                key: (*key).to_owned(),
+                runtime: kind.name().to_owned(),
+                others: self.named(|kind| has(kind, key)),
+            });
+        }
+        if kind.image() == ImageUse::Required && location.image.is_none() {
+            misfits.push(Misfit::NoImage {
+                location: location.name.clone(),
+                runtime: kind.name().to_owned(),
+                others: self.named(|kind| kind.image() != ImageUse::Required),
+            });
+        }
+        location.settings = settings.into_iter().filter(|(key, _)| has(kind, key)).collect();
+        misfits.extend(kind.check(location).into_iter().map(Misfit::Setting));
+        misfits
+    }
+
+    /// Returns the first kind that has the most of some keys.
+    fn usual(&self, keys: &[&str]) -> Option<&dyn RuntimeKind> {
+        self.iter().min_by_key(|kind| keys.iter().filter(|key| !has(*kind, key)).count())
+    }
+
+    fn named(&self, is_meant: impl Fn(&dyn RuntimeKind) -> bool) -> Vec<String> {
+        self.iter().filter(|kind| is_meant(*kind)).map(|kind| kind.name().to_owned()).collect()
+    }
+
+    /// Lists the names of the kinds for a message.
+    pub(crate) fn listed(&self) -> String {
+        listed(self.names())
+    }
+}
+
+/// Tells whether a kind has a key that not all kinds have.
+fn has(kind: &dyn RuntimeKind, key: &str) -> bool {
+    if key == IMAGE {
+        return kind.image() != ImageUse::None;
+    }
+    kind.settings().iter().any(|setting| setting.key == key)
+}

@@ -1,0 +1,98 @@
+//! An engine of a project, and the runtimes on it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::OnceCell;
+use windlass_executor::docker::{
+    DockerOptions, DockerRuntime, Engine, EngineChoice, Environment, WarmContainers,
+};
+use windlass_executor::pool::PoolRuntime;
+use windlass_executor::{Owner, Runtime, RuntimeError};
+
+use super::notes::Note;
+use crate::blocking::blocking;
+use crate::error::chain;
+use crate::runtimes::factory::RuntimeContext;
+
+/// An engine with its runtimes: one for fresh containers, and a pool for each pool size that a location
+/// requests.
+pub(super) struct OpenEngine {
+    engine: Engine,
+    fresh: Arc<DockerRuntime>,
+    pools: Mutex<BTreeMap<u16, Pool>>,
+    /// The note that marks the engine as in use, until it is closed.
+    note: Mutex<Option<Note>>,
+}
+
+/// A pool, whether it is open or not.
+type Pool = Arc<OnceCell<Arc<PoolRuntime>>>;
+
+/// Returns the variables that locate engines.
+pub(super) fn environment(context: &RuntimeContext) -> Environment {
+    Environment::READ.into_iter().filter_map(|name| Some((name, (context.variables)(name)?))).collect()
+}
+
+/// Connects to an engine.
+pub(super) async fn connect(name: &str, context: &RuntimeContext) -> Result<(Engine, DockerRuntime), String> {
+    let environment = environment(context);
+    let choice: EngineChoice = name.parse().map_err(|error| chain(&error))?;
+    let engine = Engine::connect(&choice, &environment).await.map_err(|error| chain(&error))?;
+    let options = DockerOptions::new().environment(environment);
+    let fresh = DockerRuntime::open(engine.clone(), options).await.map_err(|error| chain(&error))?;
+    Ok((engine, fresh))
+}
+
+impl OpenEngine {
+    /// Takes over a connected engine with its note, and removes leftovers of dead clients other than jobs.
+    /// Jobs are adopted by their ids.
+    pub(super) async fn new(engine: Engine, fresh: DockerRuntime, note: Note) -> Result<Self, String> {
+        fresh.reap(&Owner::default(), |_| true).await.map_err(|error| chain(&error))?;
+        let (fresh, note) = (Arc::new(fresh), Mutex::new(Some(note)));
+        Ok(Self { engine, fresh, pools: Mutex::default(), note })
+    }
+
+    /// Returns the runtime of fresh containers.
+    pub(super) fn fresh(&self) -> Arc<dyn Runtime> {
+        self.fresh.clone()
+    }
+
+    /// Tells whether a client has surely left nothing on the engine.
+    pub(super) async fn is_left_by(&self, client: Option<&str>) -> bool {
+        matches!(self.fresh.has_left(client).await, Ok(false))
+    }
+
+    /// Takes the note of this process if it is the one of a client.
+    pub(super) fn take_note(&self, client: Option<&str>) -> Option<Note> {
+        let mut note = self.note.lock().unwrap_or_else(PoisonError::into_inner);
+        note.take_if(|_| client == Some(self.fresh.client()))
+    }
+
+    fn pools(&self) -> MutexGuard<'_, BTreeMap<u16, Pool>> {
+        self.pools.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the pool of a size, opened on first use.
+    pub(super) async fn pool(&self, size: u16, folder: PathBuf) -> Result<Arc<PoolRuntime>, RuntimeError> {
+        let cell = self.pools().entry(size).or_default().clone();
+        let open = async || {
+            let (engine, fresh) = (self.engine.clone(), self.fresh.clone());
+            blocking(move || {
+                let warm = Arc::new(WarmContainers::open(engine, &folder)?);
+                let output = folder.join(format!("output-{size}"));
+                Ok(Arc::new(PoolRuntime::new(fresh, warm, size.into(), output)))
+            })
+            .await
+        };
+        cell.get_or_try_init(open).await.cloned()
+    }
+
+    pub(super) async fn close(&self) {
+        let pools: Vec<_> = self.pools().values().filter_map(|pool| pool.get().cloned()).collect();
+        for pool in pools {
+            pool.close().await;
+        }
+        self.fresh.close().await;
+    }
+}

@@ -1,0 +1,179 @@
+//! Containers of an engine: Docker or Podman.
+
+mod doctor;
+mod engine;
+mod notes;
+mod settings;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use tokio::sync::OnceCell;
+use windlass_driver::Location;
+use windlass_executor::{Runtime, RuntimeError};
+use windlass_project::{ImageUse, RuntimeKind, Setting, SettingProblem};
+
+use self::engine::OpenEngine;
+use self::notes::{Noted, Notes};
+use super::factory::{ProjectRuntimes, RuntimeContext, RuntimeFactory, RuntimeView};
+use crate::blocking::blocking;
+use crate::error::chain;
+
+const NAME: &str = "docker";
+
+/// The folder of the pools, below the state folder.
+const POOLS: &str = "pool";
+
+pub(super) struct Docker;
+
+impl RuntimeKind for Docker {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn summary(&self) -> &'static str {
+        "containers of an engine"
+    }
+
+    fn image(&self) -> ImageUse {
+        ImageUse::Required
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        settings::settings()
+    }
+
+    fn check(&self, location: &mut Location) -> Vec<SettingProblem> {
+        settings::check(location)
+    }
+}
+
+#[async_trait]
+impl RuntimeFactory for Docker {
+    fn project(&self, context: &RuntimeContext) -> Arc<dyn ProjectRuntimes> {
+        let notes = Notes::new(&context.state);
+        Arc::new(Engines { context: context.clone(), notes, cells: Mutex::default() })
+    }
+
+    async fn doctor(&self, context: &RuntimeContext, locations: &[Location]) -> Vec<RuntimeView> {
+        let mut views = Vec::new();
+        for name in doctor::engines(locations) {
+            views.push(doctor::inspect(context, &name).await);
+        }
+        views
+    }
+}
+
+/// The engines of a project.
+struct Engines {
+    context: RuntimeContext,
+    notes: Notes,
+    cells: Mutex<BTreeMap<String, Cell>>,
+}
+
+/// An engine, whether it is open or not.
+type Cell = Arc<OnceCell<OpenEngine>>;
+
+impl Engines {
+    fn cells(&self) -> MutexGuard<'_, BTreeMap<String, Cell>> {
+        self.cells.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn cell(&self, name: &str) -> Cell {
+        self.cells().entry(name.to_owned()).or_default().clone()
+    }
+
+    async fn open<'c>(&self, cell: &'c Cell, name: &str) -> Result<&'c OpenEngine, String> {
+        cell.get_or_try_init(async || {
+            let (engine, fresh) = engine::connect(name, &self.context).await?;
+            // Written before the first job exists, so that a command after a crash knows where to look.
+            let (notes, engine_name, client) =
+                (self.notes.clone(), name.to_owned(), fresh.client().to_owned());
+            let note = blocking(move || notes.add(&engine_name, &client)).await;
+            let note = note.map_err(|error| self.unnoted(&error))?;
+            OpenEngine::new(engine, fresh, note).await
+        })
+        .await
+    }
+
+    async fn noted(&self) -> io::Result<Vec<Noted>> {
+        let notes = self.notes.clone();
+        blocking(move || notes.all()).await
+    }
+
+    fn unnoted(&self, error: &io::Error) -> String {
+        format!("the list of used engines can't be written to `{}`: {error}", self.notes.folder().display())
+    }
+
+    /// Removes the note of a client that has left nothing on an engine. If that is unknown, the next command
+    /// queries the engine again.
+    async fn forget(&self, engine: &OpenEngine, noted: &Noted) {
+        if !engine.is_left_by(noted.client.as_deref()).await {
+            return;
+        }
+        let own = engine.take_note(noted.client.as_deref());
+        let (folder, noted) = (self.notes.clone(), noted.clone());
+        let forgotten = blocking(move || match own {
+            Some(note) => note.remove(),
+            None => folder.remove(&noted),
+        });
+        let _asked_for_again = forgotten.await;
+    }
+}
+
+#[async_trait]
+impl ProjectRuntimes for Engines {
+    async fn at(&self, location: &Location) -> Result<Arc<dyn Runtime>, String> {
+        let name = settings::engine(location);
+        let cell = self.cell(name);
+        let engine = self.open(&cell, name).await?;
+        let Some(size) = settings::pool(location) else { return Ok(engine.fresh()) };
+        let folder = self.context.state.join(POOLS).join(folder_name(name));
+        Ok(engine.pool(size, folder).await.map_err(|error| chain(&error))?)
+    }
+
+    async fn with_jobs(&self) -> Result<Vec<Arc<dyn Runtime>>, String> {
+        let noted = self.noted().await.map_err(|error| self.unnoted(&error))?;
+        let mut all: Vec<Arc<dyn Runtime>> = Vec::new();
+        for name in noted.into_iter().map(|noted| noted.engine).collect::<BTreeSet<_>>() {
+            let cell = self.cell(&name);
+            let engine = self.open(&cell, &name).await.map_err(|why| {
+                format!(
+                    "{why}; it may still run jobs of this project. If `{name}` is gone for good, remove the file that names it \
+                     from `{}`",
+                    self.notes.folder().display()
+                )
+            })?;
+            all.push(engine.fresh());
+        }
+        Ok(all)
+    }
+
+    async fn close(&self) -> Result<(), RuntimeError> {
+        let cells = std::mem::take(&mut *self.cells());
+        let noted = self.noted().await.unwrap_or_default();
+        for (name, cell) in &cells {
+            let Some(engine) = cell.get() else { continue };
+            engine.close().await;
+            for noted in noted.iter().filter(|noted| noted.engine == *name) {
+                self.forget(engine, noted).await;
+            }
+        }
+        let (pools, folder) = (self.context.state.join(POOLS), self.notes.clone());
+        blocking(move || {
+            // A pool removes its folder when it is dropped.
+            drop(cells);
+            let _in_use = std::fs::remove_dir(pools);
+            let _left_for_the_next = folder.tidy();
+        })
+        .await;
+        Ok(())
+    }
+}
+
+/// Converts an engine's name to a folder name.
+fn folder_name(engine: &str) -> String {
+    engine.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+}

@@ -1,0 +1,78 @@
+//! The kinds of runtimes: their settings in `windlass.yaml`, how they are opened, and how they are inspected.
+//!
+//! Each kind is one module with a [`RuntimeFactory`], and one line of [`RuntimeRegistry::default`].
+//!
+//! ```
+//! use windlass::runtimes::RuntimeRegistry;
+//!
+//! let names: Vec<_> = RuntimeRegistry::default().kinds().names().map(str::to_owned).collect();
+//! assert_eq!(names, ["process", "sandbox", "docker"]);
+//! ```
+
+mod docker;
+mod factory;
+mod fixed;
+mod host;
+mod local;
+mod opened;
+mod process;
+mod sandbox;
+
+use std::sync::Arc;
+
+pub use factory::{ProjectRuntimes, RuntimeContext, RuntimeFactory, RuntimeView, Variables};
+pub(crate) use opened::Runtimes;
+use windlass_executor::Runtime;
+use windlass_project::{RuntimeKind, RuntimeKinds};
+
+use self::docker::Docker;
+use self::fixed::Fixed;
+use self::process::Process;
+use self::sandbox::Sandbox;
+
+/// The registered kinds of runtimes, in the order in which a location without `runtime` chooses among them.
+#[derive(Clone)]
+pub struct RuntimeRegistry(Vec<Arc<dyn RuntimeFactory>>);
+
+impl Default for RuntimeRegistry {
+    /// Registers the kinds of this crate.
+    fn default() -> Self {
+        Self(vec![Arc::new(Process), Arc::new(Sandbox), Arc::new(Docker)])
+    }
+}
+
+impl std::fmt::Debug for RuntimeRegistry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.kinds().fmt(f)
+    }
+}
+
+impl RuntimeRegistry {
+    /// Adds a kind. It replaces a kind of the same name, and keeps its place.
+    #[must_use]
+    pub fn with(mut self, factory: Arc<dyn RuntimeFactory>) -> Self {
+        match self.0.iter_mut().find(|known| known.name() == factory.name()) {
+            Some(known) => *known = factory,
+            None => self.0.push(factory),
+        }
+        self
+    }
+
+    /// Adds a runtime that serves all locations of its [kind](Runtime::kind). Their settings are those of the
+    /// kind that it replaces, if there is one.
+    #[must_use]
+    pub(crate) fn with_runtime(self, runtime: Arc<dyn Runtime>) -> Self {
+        let replaced = self.0.iter().find(|known| known.name() == runtime.kind()).cloned();
+        self.with(Arc::new(Fixed::new(runtime, replaced)))
+    }
+
+    /// Returns the kinds as `windlass.yaml` knows them.
+    pub fn kinds(&self) -> RuntimeKinds {
+        self.0.iter().map(|factory| Arc::clone(factory) as Arc<dyn RuntimeKind>).collect()
+    }
+
+    /// Returns the factories, in the order of registration.
+    pub(crate) fn factories(&self) -> &[Arc<dyn RuntimeFactory>] {
+        &self.0
+    }
+}

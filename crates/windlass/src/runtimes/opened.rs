@@ -1,0 +1,72 @@
+//! The runtimes of a project, by kind.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use windlass_driver::Location;
+use windlass_executor::{Runtime, RuntimeError};
+use windlass_project::ImageUse;
+
+use super::factory::{ProjectRuntimes, RuntimeContext, RuntimeFactory};
+use crate::blocking::blocking;
+
+/// The runtimes of a project. Each is opened once, and opening one does not block another, because connecting
+/// may take long.
+pub(crate) struct Runtimes {
+    /// The kinds with their runtimes, in the order of registration.
+    kinds: Vec<(Arc<dyn RuntimeFactory>, Arc<dyn ProjectRuntimes>)>,
+    state: PathBuf,
+}
+
+impl Runtimes {
+    pub(crate) fn new(factories: &[Arc<dyn RuntimeFactory>], context: &RuntimeContext) -> Self {
+        let kinds = factories.iter().map(|factory| (factory.clone(), factory.project(context)));
+        Self { kinds: kinds.collect(), state: context.state.clone() }
+    }
+
+    /// Checks that a location has a runtime, without opening it.
+    pub(crate) fn check(&self, location: &Location) -> Result<(), String> {
+        self.project(location).map(drop)
+    }
+
+    /// Returns the runtimes of the kind of a location that jobs can use.
+    fn project(&self, location: &Location) -> Result<&dyn ProjectRuntimes, String> {
+        let Location { name, runtime, image, .. } = location;
+        match self.kinds.iter().find(|(kind, _)| kind.name() == runtime) {
+            None => {
+                Err(format!("this program does not support the runtime `{runtime}` of the location `{name}`"))
+            }
+            Some((kind, _)) if kind.image() == ImageUse::Required && image.is_none() => Err(format!(
+                "the location `{name}` has the runtime `{runtime}` and no `image`, which scripts need; set `image` of the location"
+            )),
+            Some((_, project)) => Ok(&**project),
+        }
+    }
+
+    /// Returns the runtime of a location, and opens it on first use.
+    pub(crate) async fn of(&self, location: &Location) -> Result<Arc<dyn Runtime>, String> {
+        self.project(location)?.at(location).await
+    }
+
+    /// Returns all runtimes that may hold jobs of earlier processes.
+    pub(crate) async fn all(&self) -> Result<Vec<Arc<dyn Runtime>>, String> {
+        let mut all = Vec::new();
+        for (_, project) in &self.kinds {
+            all.extend(project.with_jobs().await?);
+        }
+        Ok(all)
+    }
+
+    /// Closes the runtimes, and removes their empty folders. Also removes the folders of owners that were
+    /// killed. Returns the first error after all runtimes were closed.
+    pub(crate) async fn close(&self) -> Result<(), RuntimeError> {
+        let mut closed = Ok(());
+        for (_, project) in self.kinds.iter().rev() {
+            closed = closed.and(project.close().await);
+        }
+        let state = self.state.clone();
+        // If there is no store either, this process has only read.
+        let _in_use = blocking(move || std::fs::remove_dir(state)).await;
+        closed
+    }
+}

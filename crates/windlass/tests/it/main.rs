@@ -1,0 +1,7 @@
+//! Tests of the crate against projects on disk.
+
+#![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
+mod locations;
+mod pages;
+mod project;
