@@ -15,7 +15,7 @@ use windlass_executor::{Bounds, VolumeName};
 use windlass_model::DescriptorName;
 use windlass_model::retention::Retention;
 use windlass_source::{
-    Diagnostic, Diagnostics, Entry, Limits, LoadOptions, Mapping, Node, Place, Reading, Source, Span, listed,
+    Diagnostic, Diagnostics, Entry, Limits, LoadOptions, Mapping, Node, Place, Reading, Source, Span,
     load_one, suggest,
 };
 

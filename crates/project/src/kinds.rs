@@ -9,10 +9,9 @@ use std::sync::Arc;
 use serde_json::Value;
 use thiserror::Error;
 use windlass_driver::Location;
-use windlass_source::Diagnostic;
+use windlass_source::{Diagnostic, listed};
 
 use crate::codes;
-use crate::reader::listed;
 
 /// The key of a location's image.
 pub(crate) const IMAGE: &str = "image";

@@ -331,7 +331,7 @@ fn a_changed_package_is_reconfigured() {
       ~ box changed, its package has changed
     1 to change
     small: 1 step, up to 1 at once
-      s1 box Reconfigure
+       s1 box Reconfigure
     longest chain: s1
     ");
     let plan = env.json(&["plan", "small"]);

@@ -86,7 +86,8 @@ fn plan() {
             "properties": []
           }
         ],
-        "relationships": []
+        "relationships": [],
+        "outdated": []
       },
       "parts": [
         {
@@ -105,7 +106,8 @@ fn plan() {
       },
       "undone": {
         "elements": [],
-        "relationships": []
+        "relationships": [],
+        "outdated": []
       },
       "drift": null
     }
@@ -130,7 +132,8 @@ fn up_status_log_and_down() {
       "outputs": {},
       "undone": {
         "elements": [],
-        "relationships": []
+        "relationships": [],
+        "outdated": []
       }
     }
     "#);
@@ -271,7 +274,8 @@ fn up_status_log_and_down() {
       "outputs": {},
       "undone": {
         "elements": [],
-        "relationships": []
+        "relationships": [],
+        "outdated": []
       }
     }
     "#);

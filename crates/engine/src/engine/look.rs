@@ -170,7 +170,7 @@ fn batches(looks: Vec<Look>) -> (Vec<LookBatch>, Vec<(usize, Seen)>) {
     let mut unseen = Vec::new();
     for (position, Look { element, state, ready }) in looks.into_iter().enumerate() {
         let element = LookElement { name: element, state };
-        let (call, driver, batch) = match ready {
+        let ReadyLook { call, driver, batch } = match ready {
             Ok(ready) => ready,
             Err(failure) => {
                 unseen.push((position, Seen::new(element, Err(failure))));
@@ -262,8 +262,16 @@ fn measured(report: &Report) -> BTreeMap<String, Value> {
 pub(crate) struct Look {
     pub(crate) element: ElementName,
     pub(crate) state: State,
-    /// The call with its driver and the key of its batch, or the reason why the check can't run.
-    pub(crate) ready: Result<(Box<Call>, Arc<dyn Driver>, Option<String>), Failure>,
+    /// The prepared call, or the reason why the check can't run.
+    pub(crate) ready: Result<ReadyLook, Failure>,
+}
+
+/// The prepared call of a check.
+pub(crate) struct ReadyLook {
+    pub(crate) call: Box<Call>,
+    pub(crate) driver: Arc<dyn Driver>,
+    /// The key of its batch.
+    pub(crate) batch: Option<String>,
 }
 
 /// The [`Context`] of a check: jobs run, and nothing is recorded.

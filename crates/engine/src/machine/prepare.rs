@@ -15,7 +15,7 @@ use windlass_model::{
 
 use super::queues::StepKey;
 use super::{CallRun, Machine};
-use crate::engine::{ByQueries, Look};
+use crate::engine::{ByQueries, Look, ReadyLook};
 use crate::panic::panicked;
 use crate::report::without_complaint;
 use crate::world::{Unknown, sensitive};
@@ -153,7 +153,9 @@ impl Machine {
             again: false,
         });
         let ready = match prepared {
-            Ok(Some(run)) if run.nature.observable => Ok((Box::new(run.call), run.driver, run.nature.batch)),
+            Ok(Some(run)) if run.nature.observable => {
+                Ok(ReadyLook { call: Box::new(run.call), driver: run.driver, batch: run.nature.batch })
+            }
             Ok(_) => return None,
             Err(failure) => Err(failure),
         };

@@ -13,13 +13,13 @@ async fn up(parts: usize) -> Rig {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let rig = Rig::new(Effect::Repeatable);
     rig.strings.observe_in_batches();
-    rig.up(Sketch::new(&names).desired()).await.unwrap();
+    rig.up(Sketch::new(&names).desired()).await.expect("they come up");
     rig.strings.take_observed();
     rig
 }
 
 async fn look(rig: &Rig) -> Vec<Seen> {
-    rig.engine().0.look(&assembly_name("t")).await.unwrap()
+    rig.engine().0.look(&assembly_name("t")).await.expect("the assembly is there")
 }
 
 #[tokio::test(start_paused = true)]

@@ -14,13 +14,13 @@ async fn up(sketch: &Sketch, keeps: bool) -> Rig {
     if keeps {
         rig.strings.keep_packages();
     }
-    rig.up(sketch.repackaged("old")).await.unwrap();
+    rig.up(sketch.repackaged("old")).await.expect("they come up");
     rig
 }
 
 /// Returns the digest of the package that a part uses.
 async fn used(rig: &Rig, part: &str) -> PackageDigest {
-    rig.look("t").await.elements[&element(part)].made.clone().unwrap().package
+    rig.look("t").await.elements[&element(part)].made.clone().expect("it exists").package
 }
 
 fn digest(desired: &Desired) -> PackageDigest {
@@ -30,7 +30,7 @@ fn digest(desired: &Desired) -> PackageDigest {
 /// Repeats a request, which must change nothing then.
 async fn nothing_more(rig: &Rig, desired: Desired) {
     let before = rig.strings.calls().len();
-    let ended = rig.up(desired).await.unwrap();
+    let ended = rig.up(desired).await.expect("there is a plan");
     assert_eq!(ended.process.status, ProcessStatus::Completed);
     assert_eq!(rig.strings.calls().len(), before);
     assert!(ended.tally.succeeded == 0, "{:?}", ended.tally);

@@ -17,9 +17,10 @@ fn planned(kind: &str, state: State, kept: bool, options: Options) -> Planned {
     let mut current = Current::default();
     let now = ElementNow { package: Some(digest("old")), ..ElementNow::new(state, true) };
     current.element(name("t__a"), now);
-    let packages = [(format!("resource::{kind}::1.0").parse().unwrap(), digest("new"))].into();
+    let packages = [(format!("resource::{kind}::1.0").parse().expect("valid"), digest("new"))].into();
     let kept = kept.then(|| (digest("old"), digest("new"))).into_iter().collect();
-    change_from(&current, &topology, &topology, &Options { packages, kept, ..options }).unwrap()
+    change_from(&current, &topology, &topology, &Options { packages, kept, ..options })
+        .expect("there is a plan")
 }
 
 fn shown(kind: &str, state: State, kept: bool, options: Options) -> String {

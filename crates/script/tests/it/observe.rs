@@ -222,7 +222,8 @@ async fn together(calls: &[Call]) -> (Vec<String>, Vec<(String, String)>) {
 
 #[tokio::test]
 async fn one_job_checks_many_instances() {
-    let script = r#"sed -n 's/^  \(i-[13]\): null$/  \1: {$set: {status.flags.active: true}}/p' | sed '1i instances:'"#;
+    let script =
+        r"sed -n 's/^  \(i-[13]\): null$/  \1: {$set: {status.flags.active: true}}/p' | sed '1i instances:'";
     let (seen, jobs) = together(&three(script)).await;
     assert_eq!(seen, ["Reached", r#"CannotTell("the health check reports no status")"#, "Reached"]);
     assert_eq!(jobs.len(), 1);
@@ -234,11 +235,11 @@ async fn one_job_checks_many_instances() {
 
 #[tokio::test]
 async fn a_wrong_update_of_one_instance_spoils_no_other() {
-    let script = r#"echo 'instances:
+    let script = r"echo 'instances:
   i-1: {status: {flags: {active: true}}}
   i-2: {status: {flags: {actve: true}}}
   i-3: {status: {flags: {active: false}}}
-  i-4: {}'"#;
+  i-4: {}'";
     let calls = three(script);
     let (seen, _) = together(&calls).await;
     assert_eq!((seen[0].as_str(), seen[2].as_str()), ("Reached", "Absent"));
@@ -260,7 +261,9 @@ async fn a_failed_script_answers_each_instance() {
 #[tokio::test]
 async fn an_instance_without_an_id_is_left_out_of_a_batch() {
     let mut calls = three("echo 'instances: {i-1: {status: {flags: {active: true}}}}'");
-    calls.iter_mut().for_each(|call| call.action = Action::Transition(Transition::Install));
+    for call in &mut calls {
+        call.action = Action::Transition(Transition::Install);
+    }
     calls[1].natural = None;
     let (seen, jobs) = together(&calls).await;
     assert_eq!(seen[0], "Reached");

@@ -42,6 +42,14 @@ pub(crate) enum Act {
     Hang,
 }
 
+/// The instances that the driver keeps after changes of their packages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Keeps {
+    #[default]
+    None,
+    All,
+}
+
 /// The failure of an observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spoil {
@@ -74,7 +82,7 @@ struct State {
     idle: bool,
     /// The message of the panic of each question about an action.
     panics_when_asked: Option<&'static str>,
-    keeps: bool,
+    keeps: Keeps,
     batch: Option<String>,
     /// The elements of each observation of a batch.
     observed: Vec<Vec<String>>,
@@ -129,7 +137,7 @@ impl Strings {
 
     /// Makes the driver keep its instances after changes of their packages.
     pub(crate) fn keep_packages(&self) {
-        self.lock().keeps = true;
+        self.lock().keeps = Keeps::All;
     }
 
     /// Makes all actions no-ops from now on.
@@ -265,7 +273,7 @@ impl Driver for Puppet {
     }
 
     fn keeps(&self, _: &Package, _: &Package) -> bool {
-        self.0.lock().keeps
+        self.0.lock().keeps == Keeps::All
     }
 
     async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>> {
