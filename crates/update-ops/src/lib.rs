@@ -111,14 +111,18 @@
 //! `path`, `place` and `operator` are the vocabulary. `keys`, `node` and `shape` form the path table. `wire`
 //! parses an update, with `check` for its values and `problem` for its errors. `update` is the normal form,
 //! with `apply`, `compose` and `diff` on top.
+//! `json_patch` and `merge_patch` translate from and to other notations, with the errors of `patch`.
 
 mod apply;
 mod check;
 mod compose;
 mod diff;
+mod json_patch;
 mod keys;
+mod merge_patch;
 mod node;
 mod operator;
+mod patch;
 mod path;
 mod place;
 mod problem;
@@ -130,11 +134,12 @@ mod wire;
 pub use keys::Keys;
 pub use node::Node;
 pub use operator::Operator;
+pub use patch::{NoMergePatch, PatchError, PatchProblem};
 pub use path::{Path, PathError};
 pub use place::{Place, Step};
 pub use problem::{Irreversible, NotViable, Notice, Problem, UpdateError, Warning};
 pub use shape::Shape;
-pub use update::{Iter, Op, Update};
+pub use update::{Conflict, Iter, Op, Update};
 pub use wire::Parsed;
 
 /// The README's example, as a doc test.

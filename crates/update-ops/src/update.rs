@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map;
+use std::fmt;
 
 use serde_json::{Map, Value};
 
@@ -98,6 +99,24 @@ impl Update {
         !few.paths().any(|path| many.touches(path))
     }
 
+    /// Returns the paths that keep two updates from [commuting](Update::commutes_with): each pair in which a
+    /// path of one is a path of the other, above it, or below it. Sorted by the paths of `self`.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use windlass_update_ops::{Shape, Update};
+    ///
+    /// let update = |wire| Update::parse(&wire, &Shape::untyped()).expect("a valid update").update;
+    /// let first = update(json!({"$set": {"status.active": true, "signals.flow": 8}}));
+    /// let second = update(json!({"status": {"active": false}}));
+    /// let conflicts: Vec<_> = first.conflicts(&second).map(|conflict| conflict.to_string()).collect();
+    /// assert_eq!(conflicts, ["`status.active` is below `status`"]);
+    /// ```
+    pub fn conflicts<'u>(&'u self, other: &'u Update) -> impl Iterator<Item = Conflict<'u>> {
+        let pairs = move |path| other.around(path).map(move |(other, _)| Conflict { path, other });
+        self.paths().flat_map(pairs)
+    }
+
     /// Splits it by path: into the operations whose path `choose` selects, and the rest.
     pub fn partition(self, mut choose: impl FnMut(&Path) -> bool) -> (Update, Update) {
         let (chosen, rest) = self.0.into_iter().partition(|(path, _)| choose(path));
@@ -163,6 +182,26 @@ impl Update {
 
     pub(crate) fn into_ops(self) -> BTreeMap<Path, Op> {
         self.0
+    }
+}
+
+/// A path of an update, and a path of another one that is equal to it, above it, or below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conflict<'u> {
+    /// The path of the update.
+    pub path: &'u Path,
+    /// The path of the other update.
+    pub other: &'u Path,
+}
+
+impl fmt::Display for Conflict<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, other } = self;
+        match (path.starts_with(other), other.starts_with(path)) {
+            (true, true) => write!(f, "both touch `{path}`"),
+            (true, false) => write!(f, "`{path}` is below `{other}`"),
+            _ => write!(f, "`{path}` is above `{other}`"),
+        }
     }
 }
 

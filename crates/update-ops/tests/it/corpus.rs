@@ -9,8 +9,9 @@ use std::io::Write as _;
 use std::path::{Path as FilePath, PathBuf};
 
 use serde_json::{Map, Value, json};
-use windlass_update_ops::{Keys, NotViable, Path, Problem, Shape, Update};
+use windlass_update_ops::{Keys, NotViable, PatchProblem, Path, Problem, Shape, Update};
 
+use crate::patches::patched;
 use crate::table::instance;
 
 /// Result of a case.
@@ -132,6 +133,71 @@ fn mongo_result(case: &Value, update: &Update) -> Outcome {
             ),
         },
     }
+}
+
+/// JSON Patches and their results. Those that have an equal update give the same, in both directions.
+#[test]
+fn corpus_json_patch_tests() {
+    let Some(folder) = folder("tonomi/suites") else { return };
+    let mut tally = Tally::default();
+    for file in files(&folder, ".json") {
+        let cases: Vec<Value> = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        for (index, case) in cases.iter().enumerate() {
+            let id = format!("{}[{index}]", file.file_name().unwrap().to_string_lossy());
+            tally.count(&id, json_patch(case));
+        }
+    }
+    tally.report("json-patch-tests");
+}
+
+fn json_patch(case: &Value) -> Outcome {
+    if case["disabled"] == true {
+        return Outcome::Excluded("disabled in the suite");
+    }
+    let shape = Shape::untyped();
+    let (before, patch) = (&case["doc"], &case["patch"]);
+    let update = match Update::from_json_patch(patch, &shape) {
+        Ok(update) => update,
+        Err(errors) => {
+            let is_malformed =
+                errors.iter().any(|error| matches!(error.problem, PatchProblem::Malformed { .. }));
+            return match (is_malformed, case.get("error")) {
+                (true, Some(_)) => Outcome::Passed,
+                (true, None) => Outcome::Failed(format!("{errors:?}: {case}")),
+                (false, _) if names_no_field(patch) => Outcome::Excluded("without an equal update"),
+                (false, _) => Outcome::Failed(format!("{errors:?}: {case}")),
+            };
+        }
+    };
+    let mut after = before.clone();
+    match (update.apply(&mut after), case.get("expected")) {
+        _ if !before.is_object() => Outcome::Excluded("of documents that are no maps"),
+        (_, None) => Outcome::Excluded("that fail in a document without the parent or the field"),
+        (Err(error), Some(_)) => Outcome::Failed(format!("{error}: {case}")),
+        (Ok(()), Some(expected)) => {
+            let back = update.to_json_patch(before).ok().and_then(|patch| patched(&patch, before));
+            let equal = shape.canonical(after.clone()) == shape.canonical(expected.clone());
+            if equal && back.as_ref() == Some(&after) {
+                Outcome::Passed
+            } else {
+                Outcome::Failed(format!("{after} {back:?}: {case}"))
+            }
+        }
+    }
+}
+
+/// Tells whether a patch has an operation that updates lack: one that reads the document, or that names the
+/// whole of it, an entry of a list or an empty key.
+fn names_no_field(patch: &Value) -> bool {
+    patch.as_array().into_iter().flatten().any(|operation| {
+        let pointer = operation["path"].as_str().unwrap_or_default();
+        let keys: Vec<_> = pointer.split('/').skip(1).collect();
+        let is_entry = |key: &&str| *key == "-" || key.parse::<u32>().is_ok();
+        matches!(operation["op"].as_str(), Some("test" | "move" | "copy"))
+            || keys.is_empty()
+            || keys.iter().any(|key| key.is_empty())
+            || keys.iter().skip(1).any(is_entry)
+    })
 }
 
 /// Replaces `$push` of MongoDB with the equivalent `$pushAll`.

@@ -8,6 +8,7 @@ mod documents;
 mod errors;
 mod generate;
 mod laws;
+mod patches;
 mod paths;
 mod table;
 mod wire;

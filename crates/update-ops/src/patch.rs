@@ -1,0 +1,97 @@
+//! Errors of the bridges to JSON Patch and JSON Merge Patch.
+
+use std::fmt;
+
+use crate::path::Path;
+use crate::place::Place;
+use crate::problem::{NotViable, UpdateError};
+
+/// One reason why a patch has no equal update, with its place in the patch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PatchError {
+    /// Place in the patch that was read.
+    pub place: Place,
+    /// Kind of the error.
+    pub problem: PatchProblem,
+}
+
+/// The kind of a [`PatchError`].
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PatchProblem {
+    /// The patch violates its specification.
+    #[error("expected {expected}")]
+    Malformed {
+        /// The expected value: "a list of operations".
+        expected: &'static str,
+    },
+    /// The result of the operation depends on the document: `test`, `move`, `copy`.
+    #[error("`{op}` depends on the document, and an update does not")]
+    DependsOnDocument {
+        /// The operation.
+        op: String,
+    },
+    /// The pointer leads to an entry of a list, or can't be told from one.
+    #[error("`{pointer}` names an entry of a list, and an update appends to lists or replaces them")]
+    Entry {
+        /// The JSON Pointer.
+        pointer: String,
+    },
+    /// The patch replaces or removes the whole document.
+    #[error("it replaces the whole document, and an update changes fields")]
+    WholeDocument,
+    /// The patch merges a map into a value that updates replace as a whole.
+    #[error("`{path}` is a value without parts, and a map can't be merged into it")]
+    MergesIntoValue {
+        /// The path of the value.
+        path: Path,
+    },
+    /// The shape does not know the path, or has another sort of value there.
+    #[error(transparent)]
+    Refused(Box<UpdateError>),
+    /// The operations of the patch disagree on the sort of a path.
+    #[error(transparent)]
+    NotViable(Box<NotViable>),
+}
+
+impl PatchError {
+    pub(crate) fn new(place: Place, problem: PatchProblem) -> Self {
+        Self { place, problem }
+    }
+
+    /// Returns the remedy as a lower-case fragment, if it is known.
+    pub fn help(&self) -> Option<String> {
+        match &self.problem {
+            PatchProblem::Refused(error) => error.help(),
+            PatchProblem::DependsOnDocument { .. }
+            | PatchProblem::Entry { .. }
+            | PatchProblem::WholeDocument => {
+                Some("apply the patch to a document, and take the difference to the result".to_owned())
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for PatchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.problem.fmt(f)
+    }
+}
+
+impl std::error::Error for PatchError {}
+
+/// The reason why an update has no equal JSON Merge Patch.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoMergePatch {
+    /// The update writes a `null`, which a merge patch takes as a removal.
+    #[error("`{path}` would be `null`, which a merge patch can't write")]
+    Null {
+        /// The path of the `null`.
+        path: Path,
+    },
+    /// The update can't be applied to the document.
+    #[error(transparent)]
+    NotViable(#[from] NotViable),
+}
