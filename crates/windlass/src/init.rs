@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use windlass_model::DescriptorName;
-use windlass_project::Project;
 
 use crate::error::Error;
+use crate::open::{Settings, Windlass};
 
 /// The language of the scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,8 +90,7 @@ pub fn init(folder: &Path, name: Option<&str>, language: Language) -> Result<Ini
         Language::Python => &PYTHON,
     };
     fs::create_dir_all(&absolute).map_err(failed)?;
-    let project = Project::open(&absolute, &absolute).map_err(Error::Input)?;
-    let needs_project = project.file().is_none();
+    let needs_project = Windlass::open(Settings::new(&absolute))?.project().file().is_none();
     let files: Vec<&NewFile> =
         needs_project.then_some(&PROJECT).into_iter().chain(&DESCRIPTORS).chain(scripts).collect();
     if let Some(existing) = files.iter().map(|file| folder.join(file.path)).find(|path| path.exists()) {

@@ -204,7 +204,7 @@ fn init_changes_no_file_that_exists() {
     env.write("shop/Contains/greeter/resource.yaml", "mine");
     assert_snapshot!(env.refuses(&["init", "shop"]), @"error: can't write `shop/Contains/greeter/resource.yaml`: it exists already; name another folder");
     assert_snapshot!(env.refuses(&["init", "shop", "--name", "my shop"]), @"error: the assembly name `my shop` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`");
-    env.write("windlass.yaml", "version: 1\n");
+    env.write("windlass.yaml", "version: 1\nlocations: {here: {runtime: process}}\n");
     let files = env.json(&["init", "inside", "--name", "other"])["files"].clone();
     assert_eq!(files[0], "assembly.yaml", "the project has a windlass.yaml: {files}");
     assert!(env.read("inside/assembly.yaml").starts_with("name: assembly::other::1.0\n"));
