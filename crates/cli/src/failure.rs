@@ -7,6 +7,7 @@ use serde::Serialize;
 use windlass::source::{Code, Diagnostic, Diagnostics};
 
 use crate::conceal::Seen;
+use crate::diagnostics::Fault;
 use crate::output::{BAD, say, styled, tell};
 
 /// Prints an error of a command that has no code.
@@ -74,6 +75,20 @@ pub(crate) fn report_all(message: &str, diagnostics: &Diagnostics) {
     } else {
         crate::diagnostics::print(diagnostics.iter());
         tell!("{message}");
+    }
+}
+
+/// Prints errors about places of a text, which have no codes.
+pub(crate) fn report_faults(faults: &[Fault]) {
+    if is_json() {
+        let line = |fault: &Fault| {
+            let help = fault.help.as_ref().map(|help| format!(" ({help})")).unwrap_or_default();
+            format!("{}: {}{help}", fault.place, fault.message)
+        };
+        let lines: Vec<String> = faults.iter().map(line).collect();
+        report(&lines.join("; "), None);
+    } else {
+        crate::diagnostics::print_faults(faults);
     }
 }
 

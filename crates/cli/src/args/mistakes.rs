@@ -15,7 +15,7 @@ use super::{Cli, Command, TemplateCommand, Templates};
 
 /// Commands, with the names that other tools use for them.
 const COMMANDS: [(&[&str], &str); 17] = [
-    (&["start", "create", "install", "deploy", "launch", "upgrade", "update", "converge"], "up"),
+    (&["start", "create", "install", "deploy", "launch", "upgrade", "converge"], "up"),
     (&["delete", "destroy", "remove", "rm", "uninstall", "teardown"], "down"),
     (&["list", "ls", "get", "show", "describe", "inspect", "state", "info"], "status"),
     (&["outputs"], "output"),
@@ -72,11 +72,16 @@ fn short(arguments: impl Iterator<Item = OsString>) -> Option<Cli> {
 }
 
 /// Adds a suggestion to an error.
-fn complete(error: &mut Error, mut given: impl Iterator<Item = String>) {
+fn complete(error: &mut Error, given: impl Iterator<Item = String>) {
+    let mut given = given.peekable();
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
-            if word == "stop" {
+            if given.peek().is_some_and(|first| first == "update") && word != "update" {
+                // Other tools update what `up` updates here.
+                let tip = "to update an assembly, use windlass up FILE".into();
+                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+            } else if word == "stop" {
                 // `stop` sounds like a pause, so `down`, which removes the assembly, must not be suggested.
                 let tip = "windlass set-state NAME Inactive stops the parts of an assembly and keeps them; windlass cancel NAME PROCESS stops a process";
                 error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
@@ -205,6 +210,14 @@ mod tests {
     fn stop_is_not_suggested_as_down() {
         let said = said("stop shop");
         assert!(said.contains("windlass set-state NAME Inactive") && !said.contains("'down'"), "{said}");
+    }
+
+    #[test]
+    fn to_update_an_assembly_is_up() {
+        let said = said("update shop");
+        assert!(said.contains("tip: to update an assembly, use windlass up FILE"), "{said}");
+        let said = self::said("update aply shop");
+        assert!(said.contains("'apply'") && said.contains("windlass up FILE"), "{said}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The command line arguments.
 
 mod change;
+mod cron;
 mod describe;
 mod flags;
 mod image;
@@ -9,6 +10,7 @@ mod job;
 pub(crate) mod mistakes;
 mod numbers;
 mod show;
+mod update;
 mod watch;
 
 use clap::{Parser, Subcommand};
@@ -17,6 +19,7 @@ pub(crate) use change::{
     AdoptArgs, ApplyArgs, AskedFor, CallArgs, CancelArgs, ChangeCommand, DownArgs, ExportArgs, HealArgs,
     ImportArgs, RetryArgs, RollbackArgs, ScaleArgs, SetStateArgs, UpArgs, Way,
 };
+pub(crate) use cron::{CronArgs, CronCommand, CronExplainArgs, CronNextArgs};
 pub(crate) use describe::{
     CheckArgs, CheckFormat, Deny, ExplainArgs, GraphArgs, GraphFormat, GraphKind, InitArgs, Language,
     PlanArgs, ResolveArgs, SchemaArgs, SchemaOf,
@@ -26,6 +29,10 @@ pub(crate) use image::{ImageArgs, ImageBuildArgs, ImageCommand};
 pub(crate) use itself::{CompletionsArgs, ManArgs};
 pub(crate) use job::{DoctorArgs, ExecArgs};
 pub(crate) use show::{DiffArgs, HistoryArgs, LogArgs, OutputArgs, PruneArgs, PsArgs, PsCommand, StatusArgs};
+pub(crate) use update::{
+    RulesArgs, UpdateApplyArgs, UpdateArgs, UpdateCommand, UpdateComposeArgs, UpdateConflictsArgs,
+    UpdateDiffArgs, UpdateInvertArgs,
+};
 pub(crate) use watch::{MetricArgs, MetricCommand, WatchArgs};
 
 use crate::command::spiff::SpiffArgs;
@@ -117,6 +124,8 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     Explain(ExplainArgs),
     Spiff(SpiffArgs),
+    Cron(CronArgs),
+    Update(UpdateArgs),
     Image(ImageArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),

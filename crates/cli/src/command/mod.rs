@@ -2,6 +2,7 @@
 
 mod change;
 mod check;
+mod cron;
 mod doctor;
 mod exec;
 mod explain;
@@ -23,6 +24,7 @@ pub(crate) mod spiff;
 mod status;
 mod transfer;
 mod up;
+mod update;
 mod watch;
 
 use std::ffi::OsString;
@@ -77,6 +79,8 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Schema(args) => schema::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Spiff(args) => spiff::run(&args),
+        Command::Cron(args) => cron::run(&args),
+        Command::Update(args) => update::run(&args),
         Command::Image(args) => wait_for(image::run(args)),
         Command::Completions(args) => itself::completions(&args),
         Command::Man(args) => itself::man(&args),

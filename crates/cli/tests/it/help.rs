@@ -46,6 +46,8 @@ fn the_main_help_lists_commands_and_exit_codes() {
       doctor       List the available runtimes, their isolation, and missing requirements
       explain      Explain the code of an error, warning or note
       spiff        Process spiff templates, the YAML template language of OCM's packages
+      cron         Explain Quartz cron expressions, and list their fire times
+      update       Apply, combine and compare updates, as the scripts of components print them
       image        Build and manage images for sandboxes, without an engine or a registry
       completions  Print a script that completes commands and options in a shell
       man          Write the manual pages, one for each command
@@ -115,6 +117,8 @@ fn each_command_has_examples(
         "doctor",
         "explain",
         "spiff",
+        "cron",
+        "update",
         "image",
         "completions",
         "man"
@@ -171,6 +175,8 @@ fn every_command_has_a_help_that_was_tested() {
             "doctor",
             "explain",
             "spiff",
+            "cron",
+            "update",
             "image",
             "completions",
             "man",
