@@ -44,7 +44,6 @@ pub mod resource;
 #[cfg(feature = "schema")]
 pub mod schema;
 mod scope;
-mod suggest;
 mod surroundings;
 pub mod template;
 

@@ -13,7 +13,7 @@ mod resource;
 mod values;
 
 use windlass_model::{ComponentName, DescriptorName};
-use windlass_source::{Diagnostics, Severity, suggest};
+use windlass_source::{Diagnostics, Severity, quoted, suggest};
 
 use crate::catalog::{Catalog, newest};
 use crate::codes;
@@ -21,7 +21,6 @@ use crate::cycle;
 use crate::document::{Component, Descriptor, ReferenceDecl};
 use crate::reader::Spanned;
 use crate::scope::Scope;
-use crate::suggest::quoted;
 pub use context::Missing;
 use context::{Check, Said};
 pub(crate) use nodes::Bounds;

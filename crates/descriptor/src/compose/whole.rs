@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use windlass_model::assembly::{Element, ElementKind, Origin};
 use windlass_model::{ElementName, Part, PropertyName, Template};
-use windlass_source::{Diagnostic, Diagnostics, Place, Severity, Source, Span};
+use windlass_source::{Diagnostic, Diagnostics, Place, Severity, Source, Span, did_you_mean, quoted};
 
 use super::composer::Composer;
 use crate::codes;
 use crate::cycle::{self, Graph};
-use crate::suggest::{did_you_mean, quoted};
 
 /// Maximum bytes of a value with all references replaced: properties that double each other grow
 /// exponentially.

@@ -1,10 +1,10 @@
 //! Suggestions in diagnostics: the nearest valid name, and lists of names.
 
-use windlass_source::{Diagnostic, Fix, Place, Span, nearest};
+use crate::{Diagnostic, Fix, Place, Span, nearest};
 
 /// Adds the nearest valid name to a diagnostic, if one is near. If it is the only one, and the wrong name
 /// occurs at the diagnostic's place, it also adds a fix. So set the place first.
-pub(crate) fn did_you_mean<'a>(
+pub fn did_you_mean<'a>(
     diagnostic: Diagnostic,
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -34,8 +34,8 @@ fn word_in(place: &Place, word: &str) -> Option<Span> {
     Some(Span::new(start, start + u32::try_from(word.len()).ok()?))
 }
 
-/// Lists names; of many only the first few.
-pub(crate) fn quoted(names: &[&str]) -> String {
+/// Lists names in backticks; of many only the first eight.
+pub fn quoted(names: &[&str]) -> String {
     const SHOWN: usize = 8;
     let mut shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
     if names.len() > SHOWN {
