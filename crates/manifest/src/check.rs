@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use indexmap::IndexMap;
+use windlass_secret::names_a_secret;
 use windlass_source::{Diagnostics, Kind, Severity, Span, Spanned};
 
 use crate::builtin;
@@ -164,10 +165,7 @@ impl Checker<'_, '_> {
                 said.help(format!("it has {kinds}"))
             });
         }
-        if pin.kind.value.as_configuration().is_some()
-            && !pin.sensitive
-            && is_named_like_a_secret(name.as_str())
-        {
+        if pin.kind.value.as_configuration().is_some() && !pin.sensitive && names_a_secret(name.as_str()) {
             let message = format!("`{name}` is named like a secret, and is stored and shown as plain text");
             self.report.say(Severity::Warning, codes::SECRET_NAME, pin.span, message, |said| {
                 said.help(format!("write `{{type: {}, sensitive: true}}`", pin.kind.value))
@@ -249,15 +247,11 @@ impl Checker<'_, '_> {
             };
             let path =
                 entry.value.as_str().map(str::trim).filter(|path| !path.is_empty() && !entry.value.is_null());
-            match path {
-                Some(path) => {
-                    let path = Spanned { value: path.to_owned(), span: entry.value.span() };
-                    commands.insert(id, path);
-                }
-                None => {
-                    let message = format!("command `{id}` has no path of a script");
-                    self.report.error(codes::MISSING_VALUE, span, message);
-                }
+            if let Some(path) = path {
+                commands.insert(id, Spanned { value: path.to_owned(), span: entry.value.span() });
+            } else {
+                let message = format!("command `{id}` has no path of a script");
+                self.report.error(codes::MISSING_VALUE, span, message);
             }
         }
         let named: HashSet<&str> = given.iter().map(|entry| entry.key.text()).collect();
@@ -367,48 +361,4 @@ impl Checker<'_, '_> {
 /// Tells whether a pin is declared in a way that could not be read.
 fn is_unread(leaf: &Leaf, id: &PinId) -> bool {
     leaf.interfaces.get(&id.interface).is_some_and(|interface| interface.unread.contains(&id.pin))
-}
-
-/// Words of names that stand for a secret.
-const SECRET_WORDS: [&str; 8] =
-    ["password", "passwd", "passphrase", "pwd", "secret", "token", "credential", "credentials"];
-
-/// Pairs of words of names that stand for a secret.
-const SECRET_PAIRS: [(&str, &str); 3] = [("private", "key"), ("api", "key"), ("secret", "key")];
-
-/// Tells whether a word of the name, or two in a row, stand for a secret: `dbPassword`, `private-key`.
-fn is_named_like_a_secret(name: &str) -> bool {
-    let mut words: Vec<String> = Vec::new();
-    let mut last = '-';
-    for c in name.chars() {
-        let is_start = !matches!(c, '-' | '_')
-            && (matches!(last, '-' | '_') || (c.is_ascii_uppercase() && !last.is_ascii_uppercase()));
-        if is_start {
-            words.push(String::new());
-        }
-        if let Some(word) = words.last_mut().filter(|_| !matches!(c, '-' | '_')) {
-            word.push(c.to_ascii_lowercase());
-        }
-        last = c;
-    }
-    let is_pair =
-        |pair: &[String]| SECRET_PAIRS.iter().any(|(one, other)| pair[0] == *one && pair[1] == *other);
-    words.iter().any(|word| SECRET_WORDS.contains(&word.as_str())) || words.windows(2).any(is_pair)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn secrets_are_known_by_the_words_of_a_name() {
-        for name in
-            ["password", "db-password", "dbPassword", "awsSecretKey", "private_key", "API-Key", "authToken"]
-        {
-            assert!(is_named_like_a_secret(name), "{name}");
-        }
-        for name in ["awsAccessKey", "key", "tokenizer", "passwordless", "secretary", "public-key", "-", ""] {
-            assert!(!is_named_like_a_secret(name), "{name}");
-        }
-    }
 }

@@ -217,13 +217,13 @@ impl Compiler<'_> {
             value,
             volatile,
             sensitive: pin.sensitive,
-            origin: self.origin(pin.span),
+            origin: Some(self.origin(pin.span)),
             ..Property::default()
         }
     }
 
     fn signal(&self, pin: &VisiblePin) -> Property {
-        Property { read_only: true, origin: self.origin(pin.span), ..Property::default() }
+        Property { read_only: true, origin: Some(self.origin(pin.span)), ..Property::default() }
     }
 
     /// Converts a value to a template. The texts of a sensitive one become secrets.
@@ -253,15 +253,11 @@ impl Compiler<'_> {
         Template::Text(vec![Part::Secret(secret)])
     }
 
-    fn origin(&self, span: Span) -> Option<Origin> {
+    fn origin(&self, span: Span) -> Origin {
         let source = &self.checked.manifest.source;
         let position = source.position(span.start);
         let number = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-        Some(Origin {
-            file: source.shared_name(),
-            line: number(position.line),
-            column: number(position.column),
-        })
+        Origin { file: source.shared_name(), line: number(position.line), column: number(position.column) }
     }
 
     fn element(
@@ -284,7 +280,7 @@ impl Compiler<'_> {
             metrics: IndexMap::new(),
             cluster: None,
             referent: None,
-            origin: self.origin(self.checked.manifest.span),
+            origin: Some(self.origin(self.checked.manifest.span)),
         }
     }
 }

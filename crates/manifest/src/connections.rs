@@ -56,7 +56,7 @@ impl Joiner<'_, '_> {
         match (&one.value.interface, &other.value.interface) {
             (Some(name), Some(others)) => self.interfaces((first, name), (second, others), binding),
             (Some(name), None) | (None, Some(name)) => {
-                self.interfaces((first, name), (second, name), binding)
+                self.interfaces((first, name), (second, name), binding);
             }
             (None, None) => {
                 first

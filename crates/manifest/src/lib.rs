@@ -46,6 +46,6 @@ pub use check::{Checked, check};
 pub use compile::{Compiled, Launch, compile};
 pub use document::Manifest;
 pub use pair::{Published, check_pairs};
-pub use read::{Read, read};
+pub use read::{Read, is_manifest, read};
 pub use role::Role;
 pub use settings::Settings;

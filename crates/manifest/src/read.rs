@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use windlass_source::{
-    Diagnostic, Diagnostics, Entry, LoadOptions, Mapping, Node, Severity, Source, Spanned, load_one,
+    Diagnostic, Diagnostics, Entry, LoadOptions, Mapping, Node, Severity, Source, Span, Spanned, load_one,
 };
 
 use crate::codes;
@@ -40,6 +40,18 @@ pub struct Read {
     pub diagnostics: Diagnostics,
 }
 
+/// Tells whether a text is meant as a manifest: it begins with the key `application`, or has a line that does.
+///
+/// The text can have mistakes. No descriptor has this key.
+pub fn is_manifest(text: &str) -> bool {
+    let is_key = |text: &str| {
+        let key = text.trim_start_matches(['"', '\'']).strip_prefix("application");
+        key.is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
+    };
+    let begin = text.trim_start().trim_start_matches('{').trim_start();
+    is_key(begin) || text.lines().any(is_key)
+}
+
 /// Reads a manifest. An invalid document still yields its readable parts.
 pub fn read(source: &Arc<Source>) -> Read {
     let loaded = load_one(source, &LoadOptions::default());
@@ -53,8 +65,7 @@ pub fn read(source: &Arc<Source>) -> Read {
     diagnostics.extend(found.into_iter().filter(|said| start(said).is_none_or(|at| !broken.contains(&at))));
     if loaded.root.is_none() && !diagnostics.has_errors() {
         let message = "the document is empty, and a manifest is a mapping with `application`";
-        diagnostics
-            .push(Diagnostic::error(codes::NOT_A_MANIFEST, message).at(source.place(Default::default())));
+        diagnostics.push(Diagnostic::error(codes::NOT_A_MANIFEST, message).at(source.place(Span::default())));
     }
     diagnostics.sort();
     Read { manifest, diagnostics }
@@ -97,7 +108,10 @@ fn composite(report: &mut Report<'_>, body: &Mapping, what: &str) -> Composite {
     Composite {
         kind: component_type(report, body),
         configuration: configuration(report, body.get("configuration")),
-        interfaces: section(report, body, "interfaces", exposed_interface).0,
+        interfaces: section(report, body, "interfaces", |report, entry| {
+            Some(exposed_interface(report, entry))
+        })
+        .0,
         components,
         unread,
         bindings: bindings(report, body.get("bindings")),
@@ -163,7 +177,7 @@ fn component(report: &mut Report<'_>, entry: &Entry) -> Option<Component> {
         span: entry.key.span(),
         kind,
         configuration: configuration(report, body.get("configuration")),
-        interfaces: section(report, body, "interfaces", interface).0,
+        interfaces: section(report, body, "interfaces", |report, entry| Some(interface(report, entry))).0,
         required,
     }))
 }
@@ -189,7 +203,7 @@ fn configuration(report: &mut Report<'_>, node: Option<&Node>) -> Configuration 
     found
 }
 
-fn exposed_interface(report: &mut Report<'_>, entry: &Entry) -> Option<ExposedInterface> {
+fn exposed_interface(report: &mut Report<'_>, entry: &Entry) -> ExposedInterface {
     let mapping = report.mapping(&entry.value, &format!("interface `{}`", entry.key.text()));
     let mut found = ExposedInterface { span: entry.key.span(), ..ExposedInterface::default() };
     for entry in mapping.map(Mapping::entries).unwrap_or_default() {
@@ -202,7 +216,7 @@ fn exposed_interface(report: &mut Report<'_>, entry: &Entry) -> Option<ExposedIn
             (_, None) => {}
         }
     }
-    Some(found)
+    found
 }
 
 /// Splits a pin into its text and its long form, if it has one.
@@ -213,13 +227,11 @@ fn pin_parts<'n>(report: &mut Report<'_>, entry: &'n Entry) -> Option<(&'n Node,
         report.unknown_keys(body, &PIN, &format!("pin `{name}`"));
     }
     let text = body.map_or(Some(&entry.value), |body| body.get("type"));
-    match text.filter(|node| !node.is_null()) {
-        Some(text) => Some((text, body)),
-        None => {
-            report.error(codes::BAD_PIN, entry.key.span(), format!("pin `{name}` has no type"));
-            None
-        }
+    let text = text.filter(|node| !node.is_null());
+    if text.is_none() {
+        report.error(codes::BAD_PIN, entry.key.span(), format!("pin `{name}` has no type"));
     }
+    Some((text?, body))
 }
 
 fn exposed_pin(report: &mut Report<'_>, entry: &Entry) -> Option<ExposedPin> {
@@ -251,7 +263,7 @@ fn exposed_pin(report: &mut Report<'_>, entry: &Entry) -> Option<ExposedPin> {
     Some(ExposedPin { span: entry.key.span(), targets, presentation: presentation(report, body) })
 }
 
-fn interface(report: &mut Report<'_>, entry: &Entry) -> Option<Interface> {
+fn interface(report: &mut Report<'_>, entry: &Entry) -> Interface {
     let mapping = report.mapping(&entry.value, &format!("interface `{}`", entry.key.text()));
     let mut found = Interface { span: entry.key.span(), ..Interface::default() };
     for entry in mapping.map(Mapping::entries).unwrap_or_default() {
@@ -262,7 +274,7 @@ fn interface(report: &mut Report<'_>, entry: &Entry) -> Option<Interface> {
             (_, None) => {}
         }
     }
-    Some(found)
+    found
 }
 
 fn pin(report: &mut Report<'_>, entry: &Entry) -> Option<Pin> {
@@ -274,10 +286,10 @@ fn pin(report: &mut Report<'_>, entry: &Entry) -> Option<Pin> {
         report.error(codes::MISPLACED_PIN, found.span, message);
         return None;
     };
-    let none = Signature::default();
+    let no_signature = Signature::default();
     let (is_command, signature) = match &kind {
         PinType::ReceiveCommand(signature) | PinType::SendCommand(signature) => (true, signature),
-        _ => (false, &none),
+        _ => (false, &no_signature),
     };
     let field = |key: &str| body.and_then(|body| body.entry(key));
     for key in ["arguments", "results"] {
@@ -370,4 +382,26 @@ fn bindings(report: &mut Report<'_>, node: Option<&Node>) -> Vec<Binding> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn manifests_are_known_by_their_key() {
+        let manifests = [
+            "application:",
+            "# a\napplication: {",
+            "{application: {}}",
+            " { \"application\": {}}",
+            "'application' : a",
+        ];
+        for text in manifests {
+            assert!(is_manifest(text), "{text}");
+        }
+        for text in ["name: assembly::a::1.0", "applications:", "a:\n  application: b", "application", ""] {
+            assert!(!is_manifest(text), "{text}");
+        }
+    }
 }

@@ -39,7 +39,7 @@ fn composite<'m>(
         let path = path.child(name);
         match component {
             Component::Leaf(leaf) => {
-                configuration(report, &leaf.configuration, Some(leaf), (of, &path), settings)
+                configuration(report, &leaf.configuration, Some(leaf), (of, &path), settings);
             }
             Component::Composite(inner) => self::composite(report, inner, of, &path, settings),
         }

@@ -43,7 +43,7 @@ fn shown(compiled: &Compiled) -> String {
     let Some(topology) = &compiled.topology else { return show(&compiled.diagnostics) };
     let mut out = String::new();
     for element in topology.elements() {
-        let transitions: String = element.transitions.iter().map(|one| format!(" {one}")).collect();
+        let transitions = element.transitions.iter().flat_map(|one| [" ", one.as_str()]).collect::<String>();
         writeln!(out, "{} {} {:?}{}", element.name, element.descriptor, element.kind, transitions).unwrap();
         for (name, property) in &element.properties {
             let flags = [
@@ -63,7 +63,7 @@ fn shown(compiled: &Compiled) -> String {
 #[test]
 fn an_application_is_an_assembly_of_one_resource() {
     let compiled = compiled(&fixture("vm.yaml"), &[]);
-    assert_snapshot!(shown(&compiled), @r"
+    assert_snapshot!(shown(&compiled), @"
     m assembly::vm::3 Assembly
       configuration.instance-type volatile = m1.small
       configuration.disks volatile
@@ -90,7 +90,7 @@ fn parameters_replace_values_and_secrets_leave() {
         ("configuration.login-password", json!("hunter2")),
     ];
     let compiled = compiled(&fixture("vm.yaml"), &given);
-    assert_snapshot!(shown(&compiled), @r"
+    assert_snapshot!(shown(&compiled), @"
     m assembly::vm::3 Assembly
       configuration.instance-type volatile = m3.large
       configuration.disks volatile = [10, 20]
@@ -117,7 +117,7 @@ fn wrong_parameters_are_refused() {
         ("configuration.login-password", json!(["hunter2"])),
         ("size", json!(1)),
     ];
-    assert_snapshot!(shown(&compiled(&fixture("vm.yaml"), &given)), @r"
+    assert_snapshot!(shown(&compiled(&fixture("vm.yaml"), &given)), @"
     error[WL0615]: the value of the parameter `configuration.disks` does not fit: `int` is expected, and this is text
     error[WL0615]: the value of the parameter `configuration.login-password` does not fit: `string` is expected, and this is a list
     error[WL0640]: the application has no parameter `compute.ip`
@@ -131,7 +131,7 @@ fn wrong_parameters_are_refused() {
 
 #[test]
 fn a_factory_has_no_transitions() {
-    assert_snapshot!(shown(&compiled(&fixture("petclinic-factory.yaml"), &[])), @r"
+    assert_snapshot!(shown(&compiled(&fixture("petclinic-factory.yaml"), &[])), @"
     m assembly::vm::3 Assembly
       component.application = PetClinic
       component.discoveryScript = /petclinic/discover.py
@@ -166,7 +166,7 @@ application:
           interfaces:
             input: {one: configuration(string), two: configuration(string), three: configuration(string)}
 "#;
-    assert_snapshot!(shown(&compiled(text, &[])), @r"
+    assert_snapshot!(shown(&compiled(text, &[])), @"
     m assembly::vm::3 Assembly
       input.one = outermost
     m__vm resource::vm::3 Resource Install Uninstall

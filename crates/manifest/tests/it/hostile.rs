@@ -55,7 +55,7 @@ fn case(name: &str) -> (String, Option<&'static str>) {
         "fan-out" => {
             let mut text = "type: a, interfaces: {i: {p: configuration(string)}}".to_owned();
             for _ in 0..20 {
-                let bind = vec!["c#i.p"; 10].join(", ");
+                let bind = ["c#i.p"; 10].join(", ");
                 text = format!("interfaces: {{i: {{p: 'bind({bind})'}}}}, components: {{c: {{{text}}}}}");
             }
             (format!("application: {{{text}}}\n"), Some("WL0618"))
