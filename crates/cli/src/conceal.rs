@@ -3,13 +3,13 @@
 //! A descriptor should not contain the value of a sensitive property, but often does: as a default, or for a
 //! test. A message that quotes its line must not copy it into a build log.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use windlass::check::CheckView;
-use windlass::project::secret::names_a_secret;
-use windlass::secret::Redactor;
+use windlass::secret::{Redactor, names_a_secret};
 use windlass::source::{
     Diagnostic, Diagnostics, Fix, Kind, Label, LoadOptions, Mapping, Node, Source, load_one,
 };
@@ -41,7 +41,11 @@ impl Concealed {
         let loaded = (text.len() <= LARGEST).then(|| load_one(source, &LoadOptions::default()));
         let root = loaded.filter(|loaded| !loaded.diagnostics.has_errors()).and_then(|loaded| loaded.root);
         match &root {
-            Some(root) => below(root, false, &mut ranges),
+            Some(root) => {
+                let mut pins = HashSet::new();
+                secret_names(root, &mut pins);
+                below(root, false, &pins, &mut ranges);
+            }
             None => ranges = after_colons(text),
         }
         ranges.retain(|range| !range.is_empty());
@@ -153,21 +157,39 @@ fn mentions_a_secret(text: &str) -> bool {
     text.contains("sensitive") || text.lines().any(names_a_secret)
 }
 
-/// Collects the values below a node. `is_secret` tells whether the property's name marks it as secret.
-fn below(node: &Node, is_secret: bool, ranges: &mut Vec<Range<usize>>) {
+/// Collects the names of properties and pins that are declared as secret.
+fn secret_names<'n>(node: &'n Node, names: &mut HashSet<&'n str>) {
     match node.kind() {
         Kind::Scalar(_) => {}
-        Kind::Sequence(items) => items.iter().for_each(|item| below(item, false, ranges)),
+        Kind::Sequence(items) => items.iter().for_each(|item| secret_names(item, names)),
+        Kind::Mapping(mapping) => {
+            for entry in mapping {
+                names.extend(
+                    entry.value.as_mapping().is_some_and(declares_a_secret).then(|| entry.key.text()),
+                );
+                secret_names(&entry.value, names);
+            }
+        }
+    }
+}
+
+/// Collects the values below a node. `is_secret` tells whether the property's name marks it as secret. `pins`
+/// has the names of secret pins: a manifest gives their values elsewhere, as `interface.pin`.
+fn below(node: &Node, is_secret: bool, pins: &HashSet<&str>, ranges: &mut Vec<Range<usize>>) {
+    match node.kind() {
+        Kind::Scalar(_) => {}
+        Kind::Sequence(items) => items.iter().for_each(|item| below(item, false, pins, ranges)),
         Kind::Mapping(mapping) => {
             let is_secret = is_secret || declares_a_secret(mapping);
             for entry in mapping {
                 let key = entry.key.text();
                 let named = names_a_secret(key);
                 let is_plain = matches!(entry.value.kind(), Kind::Scalar(_));
-                if (is_secret && !NO_VALUES.contains(&key)) || (named && is_plain) {
+                let is_pin = key.rsplit_once('.').is_some_and(|(_, pin)| pins.contains(pin));
+                if (is_secret && !NO_VALUES.contains(&key)) || (named && is_plain) || is_pin {
                     ranges.push(entry.value.span().range());
                 } else {
-                    below(&entry.value, named, ranges);
+                    below(&entry.value, named, pins, ranges);
                 }
             }
         }
@@ -222,6 +244,10 @@ mod tests {
                 "db: {password: {value: *********, required: true}}\n",
             ),
             ("password: {type: string}\n", "password: {type: string}\n"),
+            (
+                "configuration: {db.pin: [hunter2]}\ndb: {pin: {type: a, sensitive: true}}\n",
+                "configuration: {db.pin: *********}\ndb: {pin: {type: a, sensitive: true}}\n",
+            ),
             ("password: @hunter2\n  x\nport: 80\n", "password: ********\n  *\nport: **\n"),
         ] {
             let found = masked(text);

@@ -8,7 +8,7 @@ use windlass_model::state::WordError;
 use windlass_model::template::End;
 use windlass_model::version::VersionError;
 use windlass_model::{DescriptorName, Modifier, State};
-use windlass_source::{Diagnostic, Mapping, Node, Severity, listed, suggest};
+use windlass_source::{Diagnostic, Mapping, Node, Severity, did_you_mean, listed, suggest};
 
 use crate::codes;
 use crate::document::{
@@ -20,7 +20,6 @@ use crate::metric::{Owner, read_metrics, read_policies};
 use crate::property::{Dots, read_properties};
 use crate::property_types::read_data_types;
 use crate::reader::{Body, Reader, Spanned, dotted, get, names, section};
-use crate::suggest::did_you_mean;
 use crate::surroundings::PLACEHOLDER;
 use crate::template::Value;
 

@@ -145,6 +145,12 @@ fn by_keys(source: &Source, root: &Mapping) -> Option<Foreign> {
                 .help("a resource whose scripts run `docker compose` with it can be part of an assembly"),
         );
     }
+    if root.get("application").is_some_and(|application| application.as_mapping().is_some()) {
+        return Some(
+            Foreign::new("an application manifest", key("application")?)
+                .help("`windlass check` checks it; an assembly is needed here"),
+        );
+    }
     let signs = [
         ("tosca_definitions_version", "a TOSCA template"),
         ("AWSTemplateFormatVersion", "a CloudFormation template"),

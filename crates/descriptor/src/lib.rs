@@ -43,7 +43,6 @@ pub mod resolve;
 pub mod resource;
 pub mod schema;
 mod scope;
-mod suggest;
 mod surroundings;
 pub mod template;
 

@@ -9,22 +9,14 @@ use windlass_model::name::NameError;
 use windlass_model::version::VersionError;
 use windlass_model::{ComponentName, Origin};
 use windlass_source::{
-    Code, Diagnostic, Diagnostics, Entry, Fix, Key, Mapping, Node, Place, Severity, Source, Span, listed,
-    suggest, suggest_within,
+    Code, Diagnostic, Diagnostics, Entry, Fix, Key, Mapping, Node, Place, Severity, Source, Span,
+    did_you_mean, listed, suggest, suggest_within,
 };
 
 use crate::codes;
-use crate::suggest::did_you_mean;
 use crate::surroundings::Surroundings;
 
-/// A value with its span.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Spanned<T> {
-    /// The value.
-    pub value: T,
-    /// Span of the value.
-    pub span: Span,
-}
+pub use windlass_source::Spanned;
 
 /// Misspellings of keys in real descriptors, with the correct keys.
 const KEY_SPELLINGS: &[(&str, &str)] = &[

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use windlass_model::name::{DriverKind, NameError};
 use windlass_model::{CommandName, DescriptorName, OperationName, Transition};
-use windlass_source::{Diagnostic, Entry, Mapping, Node, Reading, Severity, Source, Span};
+use windlass_source::{Diagnostic, Entry, Mapping, Node, Reading, Severity, Source, Span, did_you_mean};
 
 use crate::codes;
 use crate::keys;
@@ -15,7 +15,6 @@ use crate::metric::{Metrics, Owner, Policies, read_metrics, read_policies};
 use crate::property::{Dots, Properties, read_properties};
 use crate::property_types::{DataTypes, read_data_types};
 use crate::reader::{Reader, Spanned, get, names};
-use crate::suggest::did_you_mean;
 
 const OPERATION: &str = "an operation";
 

@@ -7,14 +7,13 @@ use std::sync::Arc;
 use windlass_model::name::RESERVED;
 use windlass_model::template::{End, InstanceField};
 use windlass_model::{ComponentName, PropertyName};
-use windlass_source::{Code, Diagnostic, Source, listed};
+use windlass_source::{Code, Diagnostic, Source, did_you_mean, listed};
 
 use crate::catalog::Catalog;
 use crate::codes;
 use crate::document::{AssemblyDescriptor, Component, Descriptor};
 use crate::property::Properties;
 use crate::resource::ResourceDescriptor;
-use crate::suggest::did_you_mean;
 use crate::template::Reference;
 
 /// The meaning of a reference.

@@ -14,6 +14,7 @@ use windlass_driver::location::{DEPLOYMENT_LOCATION, RESOURCE_MANAGER};
 use windlass_executor::{Bounds, VolumeName};
 use windlass_model::DescriptorName;
 use windlass_model::retention::Retention;
+use windlass_secret::names_a_secret;
 use windlass_source::{
     Diagnostic, Diagnostics, Entry, Limits, LoadOptions, Mapping, Node, Place, Reading, Source, Span,
     load_one, suggest,
@@ -22,7 +23,7 @@ use windlass_source::{
 use crate::codes;
 use crate::kinds::{IMAGE, Misfit, RuntimeKinds};
 use crate::reader::Reader;
-use crate::secret::{SecretSource, names_a_secret};
+use crate::secret::SecretSource;
 
 /// The name of the file.
 pub const FILE_NAME: &str = "windlass.yaml";

@@ -9,10 +9,6 @@ use thiserror::Error;
 /// Maximum length of a value in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// Words in a property name that mark its value as secret. Compared without case, `-`, `_` and `.`.
-const SECRET_WORDS: [&str; 8] =
-    ["password", "passwd", "passphrase", "secret", "token", "credential", "privatekey", "apikey"];
-
 /// The source of a location's property value.
 ///
 /// ```yaml
@@ -90,13 +86,6 @@ fn read_file(path: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// Tells whether the name of a property marks its value as secret.
-pub fn names_a_secret(property: &str) -> bool {
-    let plain: String = property.chars().filter(char::is_ascii_alphanumeric).collect();
-    let plain = plain.to_lowercase();
-    SECRET_WORDS.iter().any(|word| plain.contains(word))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,16 +109,6 @@ mod tests {
         ] {
             let error = read(source.clone()).unwrap_err();
             assert!(error.contains(why), "{source:?}: {error}");
-        }
-    }
-
-    #[test]
-    fn a_name_says_that_a_value_is_secret() {
-        for name in ["password", "db_Password", "access-token", "clientSecret", "private_key", "API-KEY"] {
-            assert!(names_a_secret(name), "{name}");
-        }
-        for name in ["trace", "region", "key", "image", "pass"] {
-            assert!(!names_a_secret(name), "{name}");
         }
     }
 }

@@ -25,12 +25,14 @@
 //! ```
 
 mod automaton;
+mod naming;
 mod redact;
 mod reference;
 mod seal;
 mod sensitive;
 mod spelling;
 
+pub use naming::names_a_secret;
 pub use redact::{RedactedStream, Redactor};
 pub use reference::{SecretRef, SecretRefError};
 pub use seal::{Nonce, SealError, Sealed, SealingKey, SealingKeyError};

@@ -11,6 +11,7 @@
 //! | `WL0400`–`WL0499` | the drivers |
 //! | `WL0500`–`WL0549` | `engine`: errors of intents, and of planning in `lifecycle` |
 //! | `WL0550`–`WL0599` | `windlass`: errors of the facade |
+//! | `WL0600`–`WL0699` | `manifest`: application manifests |
 //!
 //! A code never gets a second meaning and is never renumbered. A retired code keeps its page.
 

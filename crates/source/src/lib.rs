@@ -59,7 +59,7 @@
 //! | data, typed documents | [`Node::to_value`], [`Node::parse`], [`Reading`] |
 //! | data with infinities and bytes, as spiff has it | [`SpiffScalar`] |
 //! | find the place of an error from outside | [`Node::locate`] (a JSON pointer), [`Node::inside`] (within a text) |
-//! | report | [`Diagnostic`], [`codes!`], [`suggest()`], [`listed`] |
+//! | report | [`Diagnostic`], [`codes!`], [`suggest()`], [`listed`], [`did_you_mean`] |
 //! | fix | [`Fix`], [`apply_fixes`] |
 //! | write YAML for any reader, with comments | [`emit()`], [`Tree`] |
 //!
@@ -78,6 +78,7 @@ mod diagnostics;
 mod emit;
 pub mod files;
 mod fix;
+mod hint;
 mod inside;
 mod invisible;
 mod load;
@@ -102,6 +103,7 @@ pub use diagnostic::{Diagnostic, Label};
 pub use diagnostics::Diagnostics;
 pub use emit::{Content, EmitStyle, Tree, emit, quote};
 pub use fix::{Edit, Fix, apply_fixes};
+pub use hint::did_you_mean;
 pub use inside::Inside;
 pub use load::{Dialect, DuplicateKeys, Limits, LoadOptions, Loaded, LoadedOne, MergeKeys, load, load_one};
 pub use node::{Entry, Key, Kind, Mapping, Node};
@@ -111,4 +113,4 @@ pub use scalar::{Scalar, Style};
 pub use severity::Severity;
 pub use spiff::SpiffScalar;
 pub use suggest::{listed, nearest, suggest, suggest_unique, suggest_within};
-pub use text::{Place, Position, Source, Span};
+pub use text::{Place, Position, Source, Span, Spanned};

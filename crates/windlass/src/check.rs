@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 use windlass_descriptor::document::ReferenceDecl;
 use windlass_descriptor::{Catalog as _, Descriptor, MemoryCatalog, Missing, check, read};
+use windlass_manifest::is_manifest;
 use windlass_model::DescriptorName;
 use windlass_model::name::DescriptorKind;
 use windlass_project::{DiskCatalog, Overlay, Project, find_descriptor};
@@ -137,6 +139,9 @@ pub fn check_text(name: &str, text: Vec<u8>, folders: &[PathBuf]) -> CheckView {
         Ok(source) => source,
         Err(diagnostic) => return CheckView::new(vec![*diagnostic].into()),
     };
+    if is_manifest(source.text()) {
+        return CheckView::new(check_manifest(&source));
+    }
     let (catalog, mut diagnostics) = DiskCatalog::scan_with(folders, &Overlay::default().with_limit(limit));
     let read = read(&source);
     if read.descriptor.is_none() && read.diagnostics.is_empty() {
@@ -152,6 +157,12 @@ pub fn check_text(name: &str, text: Vec<u8>, folders: &[PathBuf]) -> CheckView {
 fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: &mut Diagnostics) {
     if path.is_dir() && find_descriptor(path).is_err() {
         return check_folder(path, project.overlay(), diagnostics);
+    }
+    if path.is_file()
+        && let Ok(source) = project.overlay().source(path)
+        && is_manifest(source.text())
+    {
+        return diagnostics.extend(check_manifest(&source));
     }
     match open(project, path, folders) {
         Ok(opened) => {
@@ -175,6 +186,15 @@ fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: 
         },
         Err(_) => {}
     }
+}
+
+/// Reads and checks an application manifest.
+fn check_manifest(source: &Arc<Source>) -> Diagnostics {
+    let windlass_manifest::Read { manifest, mut diagnostics } = windlass_manifest::read(source);
+    if let Some(manifest) = &manifest {
+        diagnostics.extend(windlass_manifest::check(manifest).diagnostics);
+    }
+    diagnostics
 }
 
 /// Reads a file as a resource, if it is one. A document of a kind that this program does not use is not an

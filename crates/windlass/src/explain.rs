@@ -4,9 +4,10 @@ use windlass_source::CodeInfo;
 
 /// Returns all codes, sorted.
 pub fn codes() -> Vec<&'static CodeInfo> {
-    let tables: [&'static [CodeInfo]; 8] = [
+    let tables: [&'static [CodeInfo]; 9] = [
         windlass_source::codes::CODES,
         windlass_descriptor::codes::CODES,
+        windlass_manifest::codes::CODES,
         windlass_store::codes::CODES,
         windlass_project::codes::CODES,
         windlass_driver::codes::CODES,

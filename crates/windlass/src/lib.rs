@@ -65,6 +65,7 @@ pub use windlass_driver as driver;
 pub use windlass_engine as engine;
 pub use windlass_executor as executor;
 pub use windlass_lifecycle as lifecycle;
+pub use windlass_manifest as manifest;
 pub use windlass_model as model;
 pub use windlass_plan as plan;
 pub use windlass_project as project;

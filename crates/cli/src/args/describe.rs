@@ -191,6 +191,7 @@ Examples:
   windlass check fixtures/assemblies/h_bta
   windlass check . --deny warnings --format github
   windlass check shop.yaml --fix --dry-run
+  windlass check fixtures/applications/vm.yaml
   windlass check --explain WL0112")]
 pub(crate) struct CheckArgs {
     /// Descriptors, or folders with descriptors; `-` is standard input

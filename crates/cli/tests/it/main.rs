@@ -30,6 +30,7 @@ mod itself;
 mod json;
 mod kill;
 mod leaks;
+mod manifests;
 mod many;
 mod outdated;
 mod progress;

@@ -1,13 +1,12 @@
 //! Capabilities and requirements: names without a fixed meaning, compared where both sides declare them.
 
 use windlass_model::template::End;
-use windlass_source::{Severity, listed};
+use windlass_source::{Severity, did_you_mean, listed};
 
 use super::context::Check;
 use crate::codes;
 use crate::document::{EndpointDecl, RelationshipDecl};
 use crate::reader::Spanned;
-use crate::suggest::did_you_mean;
 
 impl Check<'_, '_> {
     /// Reports the ends whose name their descriptor doesn't declare, although it declares others.

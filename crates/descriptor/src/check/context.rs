@@ -4,14 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use windlass_model::{ComponentName, DescriptorName, OperationName, PropertyName};
-use windlass_source::{Code, Diagnostic, Diagnostics, Severity, Source, Span, listed};
+use windlass_source::{Code, Diagnostic, Diagnostics, Severity, Source, Span, did_you_mean, listed};
 
 use crate::catalog::Catalog;
 use crate::codes;
 use crate::document::{AssemblyDescriptor, Descriptor};
 use crate::property::Properties;
 use crate::scope::{Has, has, part_has, part_names, unknown_component};
-use crate::suggest::did_you_mean;
 use crate::template::Reference;
 
 /// The severity of a component's missing descriptor.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use windlass_model::ComponentName;
 use windlass_model::name::MetricName;
 use windlass_model::policy::{MetricKind, PolicyKind};
-use windlass_source::{Severity, Span, listed, suggest, suggest_within};
+use windlass_source::{Severity, Span, did_you_mean, listed, suggest, suggest_within};
 
 use super::context::{Check, Said};
 use crate::codes;
@@ -13,7 +13,6 @@ use crate::metric::{MetricDecl, PolicyDecl, SETTINGS};
 use crate::reader::{EDITS, Spanned};
 use crate::resource::ResourceDescriptor;
 use crate::scope::Scope;
-use crate::suggest::did_you_mean;
 use crate::template::Value;
 
 impl Check<'_, '_> {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use windlass_model::name::RESERVED;
 use windlass_model::template::InstanceField;
 use windlass_model::{ComponentName, PropertyName};
-use windlass_source::{Diagnostic, Severity, listed, suggest_unique};
+use windlass_source::{Diagnostic, Severity, did_you_mean, listed, suggest_unique};
 
 use super::context::{Check, Said};
 use crate::codes;
@@ -13,7 +13,6 @@ use crate::document::{Component, Descriptor};
 use crate::property::{Properties, PropertyDecl};
 use crate::property_types::{DataTypes, TYPES, is_known, misfits};
 use crate::scope::{Has, Meaning, Scope};
-use crate::suggest::did_you_mean;
 use crate::template::{Reference, Value};
 
 /// Maximum number of added properties whose names are compared with the declared ones.

@@ -2,13 +2,12 @@
 
 use serde_json::Value;
 use windlass_model::PropertyName;
-use windlass_source::{Diagnostic, Place, Severity, listed, nearest};
+use windlass_source::{Diagnostic, Place, Severity, did_you_mean, listed, nearest};
 
 use super::composer::Composer;
 use crate::codes;
 use crate::document::AssemblyDescriptor;
 use crate::property::PropertyDecl;
-use crate::suggest::did_you_mean;
 
 impl Composer<'_> {
     /// Checks the given parameters, and that none is missing.

@@ -9,7 +9,7 @@ use windlass_model::resolve::text_of;
 use windlass_model::template::End;
 use windlass_model::{ComponentName, DescriptorName, ElementName, OperationName, PropertyName};
 use windlass_secret::Sensitive;
-use windlass_source::{Diagnostic, Place, Severity, listed};
+use windlass_source::{Diagnostic, Place, Severity, did_you_mean, listed};
 
 use super::composer::Composer;
 use super::frame::{Frame, Seat, own_operations};
@@ -20,7 +20,6 @@ use crate::catalog::newest;
 use crate::codes;
 use crate::document::{Descriptor, ReferenceDecl, ReferenceType, RelationshipDecl};
 use crate::reader::origin;
-use crate::suggest::did_you_mean;
 
 /// The required properties of an instance.
 type Wanted = BTreeMap<PropertyName, Known>;

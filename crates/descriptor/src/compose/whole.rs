@@ -6,12 +6,11 @@ use std::sync::Arc;
 use windlass_model::assembly::{Element, ElementKind, Origin};
 use windlass_model::resolve::MAX_VALUE;
 use windlass_model::{ElementName, Part, PropertyName, Template};
-use windlass_source::{Diagnostic, Diagnostics, Place, Severity, Source, Span, listed};
+use windlass_source::{Diagnostic, Diagnostics, Place, Severity, Source, Span, did_you_mean, listed};
 
 use super::composer::Composer;
 use crate::codes;
 use crate::cycle::{self, Graph};
-use crate::suggest::did_you_mean;
 
 /// Maximum bytes that the replaced references of all values add together.
 const MAX_VALUES: u64 = 64 << 20;

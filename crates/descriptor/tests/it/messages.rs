@@ -75,6 +75,10 @@ fn other_documents_are_refused_with_their_kind() {
     a.yaml:1:14: error[WL0100]: this is not a descriptor: it looks like a saved plan
         help: `windlass apply FILE` carries it out
     ");
+    assert_snapshot!(messages("application:\n  components: {vm: {type: scripted.Component}}\n"), @"
+    a.yaml:1:1: error[WL0100]: this is not a descriptor: it looks like an application manifest
+        help: `windlass check` checks it; an assembly is needed here
+    ");
 }
 
 /// One key of the language is enough to read a document as a descriptor.

@@ -1,10 +1,10 @@
 //! Suggestions in diagnostics: the nearest valid name.
 
-use windlass_source::{Diagnostic, Fix, Place, Span, nearest};
+use crate::{Diagnostic, Fix, Place, Span, nearest};
 
 /// Adds the nearest valid name to a diagnostic, if one is near. If it is the only one, and the wrong name
 /// occurs at the diagnostic's place, it also adds a fix. So set the place first.
-pub(crate) fn did_you_mean<'a>(
+pub fn did_you_mean<'a>(
     diagnostic: Diagnostic,
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,

@@ -1,0 +1,33 @@
+//! The pins that components of the scripted types have without declaring them.
+
+use crate::document::ComponentType;
+use crate::pin_type::{PinType, ValueType};
+
+/// The interface with the scripts of a component, and with the instances of a factory.
+pub(crate) const FACTORY: &str = "factory";
+
+/// The interface with the discovery of a factory.
+pub(crate) const COMPONENT: &str = "component";
+
+/// The pins of discovery: the application, the script and the schedule.
+pub(crate) const DISCOVERY: [&str; 3] = ["application", "discoveryScript", "discoverySchedule"];
+
+/// Returns the built-in pins of a component type, each with its interface, name and type.
+pub(crate) fn pins(kind: &ComponentType) -> Vec<(&'static str, &'static str, PinType)> {
+    let text = |interface, pin| (interface, pin, PinType::Configuration(ValueType::String));
+    match kind {
+        ComponentType::Scripted => {
+            let texts =
+                ["name", "launchScript", "destroyScript", "healthCheckScript", "reconfigurationScript"];
+            let commands = PinType::Configuration(ValueType::map_of_strings());
+            let commands = (FACTORY, "commandScripts", commands);
+            texts.into_iter().map(|pin| text(FACTORY, pin)).chain([commands]).collect()
+        }
+        ComponentType::Factory => {
+            let instances = PinType::PublishSignal(ValueType::map_of_strings());
+            let instances = (FACTORY, "instances", instances);
+            DISCOVERY.into_iter().map(|pin| text(COMPONENT, pin)).chain([instances]).collect()
+        }
+        ComponentType::Service | ComponentType::Other(_) => Vec::new(),
+    }
+}

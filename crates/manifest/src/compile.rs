@@ -1,0 +1,310 @@
+//! Compiles a manifest to a topology: an assembly of one resource.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use serde_json::Value;
+use windlass_model::assembly::{Element, ElementKind, Origin, Property, Topology};
+use windlass_model::template::{Part, Template};
+use windlass_model::{
+    AssemblyName, ComponentName, DescriptorName, ElementName, PropertyName, Transition, Transitions,
+};
+use windlass_secret::{SecretRef, Sensitive};
+use windlass_source::{Diagnostic, Diagnostics, Span};
+
+use crate::builtin;
+use crate::check::Checked;
+use crate::codes;
+use crate::document::ComponentType;
+use crate::name::{ComponentPath, PinId};
+use crate::pin_type::{PinType, ValueType};
+use crate::report::{Report, choose};
+use crate::role::{ApplicationRole, Role};
+use crate::visible::{LeafPin, Visible, VisiblePin};
+
+type Properties = IndexMap<PropertyName, Property>;
+
+/// The names and values of a launch.
+#[derive(Debug, Clone, Copy)]
+pub struct Launch<'l> {
+    /// The name of the assembly.
+    pub name: &'l AssemblyName,
+    /// The name of the descriptor of the assembly: `assembly::vm::3`, with the revision as version.
+    pub assembly: &'l DescriptorName,
+    /// The name of the descriptor of its resource: `resource::vm::3`.
+    pub resource: &'l DescriptorName,
+    /// Values of exposed configuration pins, by their ids. They replace those of the manifest.
+    pub parameters: &'l BTreeMap<String, Value>,
+}
+
+/// The result of compiling a manifest.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Compiled {
+    /// The topology; `None` when there are errors.
+    pub topology: Option<Topology>,
+    /// Values of sensitive pins that the topology refers to.
+    pub secrets: BTreeMap<SecretRef, Sensitive<String>>,
+    /// Problems of the parameters.
+    pub diagnostics: Diagnostics,
+}
+
+/// Compiles a manifest that has a role.
+///
+/// The root element has the exposed configuration pins and signals as properties, named by the ids of the pins.
+/// Its only part is the scripted component with its declared pins. An exposed pin of the component reads the
+/// root, and an exposed signal of the root reads the component. Scripts, commands, mappings and
+/// `factory.instances` are no properties: [`Role`] has them, and the last is a view of records.
+pub fn compile(checked: &Checked<'_>, launch: Launch<'_>) -> Compiled {
+    let mut diagnostics = Diagnostics::new();
+    let mut report = Report { source: &checked.manifest.source, diagnostics: &mut diagnostics };
+    let mut compiler = Compiler { checked, launch, secrets: BTreeMap::new() };
+    let elements = compiler.elements(&mut report);
+    let secrets = compiler.secrets;
+    diagnostics.sort();
+    let elements = elements.filter(|_| !diagnostics.has_errors());
+    let topology = elements.map(|elements| Topology::new(launch.name.clone(), elements, Vec::new()));
+    Compiled { topology, secrets, diagnostics }
+}
+
+struct Compiler<'c> {
+    checked: &'c Checked<'c>,
+    launch: Launch<'c>,
+    secrets: BTreeMap<SecretRef, Sensitive<String>>,
+}
+
+impl Compiler<'_> {
+    fn elements(&mut self, report: &mut Report<'_>) -> Option<Vec<Element>> {
+        self.refuse_foreign(report);
+        let parameters = self.parameters(report);
+        let Some(role) = self.checked.role.as_ref() else {
+            let message = "the manifest has no scripted component that can be launched";
+            report.error(codes::NOTHING_TO_LAUNCH, self.checked.manifest.span, message);
+            return None;
+        };
+        let component = role.component();
+        let leaf = self.checked.visible.find(component).ok()?;
+        let root = ElementName::from(self.launch.name);
+        // Names of manifests have a wider form than those of components.
+        let part = component.0.last().and_then(|name| name.as_str().parse().ok());
+        let part: ComponentName = part.unwrap_or_else(|| "component".parse().expect("it is a valid name"));
+        let resource = root.child(&part);
+        let (outer, exposed) = self.outer(component, &resource, &parameters);
+        let inner = self.inner(leaf, component, &root, &exposed);
+        Some(vec![
+            self.element(&root, ElementKind::Assembly, self.launch.assembly, outer),
+            Element {
+                parent: Some(root),
+                component: Some(part),
+                transitions: transitions(role),
+                ..self.element(&resource, ElementKind::Resource, self.launch.resource, inner)
+            },
+        ])
+    }
+
+    /// Reports components of types that nothing here runs.
+    fn refuse_foreign(&self, report: &mut Report<'_>) {
+        self.checked.manifest.for_each_leaf(&mut |path, leaf| {
+            if let ComponentType::Other(kind) = &leaf.kind.value {
+                let message =
+                    format!("component `{path}` is of type `{kind}`, which windlass does not launch");
+                report.error(codes::FOREIGN_COMPONENT, leaf.kind.span, message);
+            }
+        });
+    }
+
+    /// Converts the parameters to the types of their pins. Reports those that fit no pin.
+    fn parameters(&self, report: &mut Report<'_>) -> BTreeMap<PinId, Value> {
+        let visible = &self.checked.visible;
+        let mut found = BTreeMap::new();
+        for (word, value) in self.launch.parameters {
+            let id = word.parse::<PinId>().ok();
+            let pin = id.as_ref().and_then(|id| visible.pin(id));
+            let kind = pin.and_then(|pin| pin.kind.as_ref()?.as_configuration());
+            let (Some(id), Some(kind)) = (id, kind) else {
+                let settable = visible.pins().filter(|(_, pin)| is_configuration(pin));
+                let settable: Vec<String> = settable.map(|(id, _)| id.to_string()).collect();
+                let message = format!("the application has no parameter `{word}`");
+                let said = Diagnostic::error(codes::UNKNOWN_PARAMETER, message);
+                report.diagnostics.push(choose(said, word, settable.iter().map(String::as_str)));
+                continue;
+            };
+            match kind.fit(value) {
+                Ok(value) => drop(found.insert(id, value)),
+                Err(misfit) => {
+                    let message = format!("the value of the parameter `{id}` does not fit: {misfit}");
+                    report.diagnostics.push(Diagnostic::error(codes::MISFIT, message));
+                }
+            }
+        }
+        found
+    }
+
+    /// Returns the properties of the root, and the root's property for each pin of the component that it sets.
+    fn outer(
+        &mut self,
+        component: &ComponentPath,
+        resource: &ElementName,
+        parameters: &BTreeMap<PinId, Value>,
+    ) -> (Properties, BTreeMap<PinId, PropertyName>) {
+        let (mut properties, mut exposed) = (Properties::new(), BTreeMap::new());
+        let checked = self.checked;
+        for (id, pin) in checked.visible.pins() {
+            let targets: Vec<&LeafPin> =
+                pin.targets.iter().filter(|target| *target.component == *component).collect();
+            let (Some(kind), Some(first)) = (&pin.kind, targets.first()) else { continue };
+            let name = property_name(&id);
+            let property = match kind {
+                PinType::Configuration(kind) => {
+                    let of_parameter = targets.iter().map(|target| (target.pin.clone(), name.clone()));
+                    exposed.extend(of_parameter);
+                    let value = parameters.get(&id).cloned().or_else(|| self.setting(kind, first));
+                    self.configuration(pin, value)
+                }
+                PinType::PublishSignal(_) if is_declared(&first.pin) => {
+                    let value = Template::property(resource.clone(), property_name(&first.pin));
+                    Property { value: Some(value), ..self.signal(pin) }
+                }
+                _ => continue,
+            };
+            properties.insert(name, property);
+        }
+        (properties, exposed)
+    }
+
+    /// Returns the properties of the scripted component.
+    fn inner(
+        &mut self,
+        leaf: &Visible,
+        component: &ComponentPath,
+        root: &ElementName,
+        exposed: &BTreeMap<PinId, PropertyName>,
+    ) -> Properties {
+        let component = Arc::new(component.clone());
+        let mut properties = Properties::new();
+        for (id, pin) in leaf.pins().filter(|(id, _)| is_declared(id)) {
+            let property = match (&pin.kind, exposed.get(&id)) {
+                (Some(PinType::Configuration(_)), Some(name)) => {
+                    let value = Template::property(root.clone(), name.clone());
+                    Property { value: Some(value), ..self.configuration(pin, None) }
+                }
+                (Some(PinType::Configuration(kind)), None) => {
+                    let value =
+                        self.setting(kind, &LeafPin { component: component.clone(), pin: id.clone() });
+                    self.configuration(pin, value)
+                }
+                (Some(PinType::PublishSignal(_)), _) => self.signal(pin),
+                _ => continue,
+            };
+            properties.insert(property_name(&id), property);
+        }
+        properties
+    }
+
+    /// Returns the value that the manifest gives to a pin. One that does not fit is a problem of the check.
+    fn setting(&self, kind: &ValueType, pin: &LeafPin) -> Option<Value> {
+        kind.read(&self.checked.settings.get(pin)?.value).ok()
+    }
+
+    fn configuration(&mut self, pin: &VisiblePin, value: Option<Value>) -> Property {
+        let volatile = matches!(
+            &self.checked.role,
+            Some(Role::Application(ApplicationRole { reconfiguration: Some(_), .. }))
+        );
+        let value = value.filter(|value| !value.is_null()).map(|value| self.template(&value, pin.sensitive));
+        Property {
+            value,
+            volatile,
+            sensitive: pin.sensitive,
+            origin: Some(self.origin(pin.span)),
+            ..Property::default()
+        }
+    }
+
+    fn signal(&self, pin: &VisiblePin) -> Property {
+        Property { read_only: true, origin: Some(self.origin(pin.span)), ..Property::default() }
+    }
+
+    /// Converts a value to a template. The texts of a sensitive one become secrets.
+    fn template(&mut self, value: &Value, sensitive: bool) -> Template {
+        match value {
+            Value::Null => Template::Null,
+            Value::Array(items) => {
+                Template::List(items.iter().map(|item| self.template(item, sensitive)).collect())
+            }
+            Value::Object(entries) => {
+                let entries =
+                    entries.iter().map(|(key, value)| (key.clone(), self.template(value, sensitive)));
+                Template::Map(entries.collect())
+            }
+            Value::String(text) => self.text(text.clone(), sensitive),
+            other => self.text(other.to_string(), sensitive),
+        }
+    }
+
+    fn text(&mut self, text: String, sensitive: bool) -> Template {
+        if !sensitive {
+            return Template::literal(text);
+        }
+        let id = format!("{}:given/{}", self.launch.name, self.secrets.len() + 1);
+        let secret: SecretRef = id.parse().expect("an assembly's name and a number make an id");
+        self.secrets.insert(secret.clone(), Sensitive::new(text));
+        Template::Text(vec![Part::Secret(secret)])
+    }
+
+    fn origin(&self, span: Span) -> Origin {
+        let source = &self.checked.manifest.source;
+        let position = source.position(span.start);
+        let number = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        Origin { file: source.shared_name(), line: number(position.line), column: number(position.column) }
+    }
+
+    fn element(
+        &self,
+        name: &ElementName,
+        kind: ElementKind,
+        descriptor: &DescriptorName,
+        properties: Properties,
+    ) -> Element {
+        Element {
+            name: name.clone(),
+            kind,
+            parent: None,
+            component: None,
+            index: None,
+            descriptor: descriptor.clone(),
+            properties,
+            transitions: Transitions::default(),
+            operations: IndexMap::new(),
+            metrics: IndexMap::new(),
+            cluster: None,
+            referent: None,
+            origin: Some(self.origin(self.checked.manifest.span)),
+        }
+    }
+}
+
+/// Returns the transitions that the scripts serve. A factory has none: its script finds instances.
+fn transitions(role: &Role) -> Transitions {
+    let mut transitions = Transitions::default();
+    if let Role::Application(application) = role {
+        transitions.extend([Transition::Install, Transition::Uninstall]);
+        transitions.extend(application.health_check.is_some().then_some(Transition::Integrity));
+        transitions.extend(application.reconfiguration.is_some().then_some(Transition::Reconfigure));
+    }
+    transitions
+}
+
+fn property_name(id: &PinId) -> PropertyName {
+    id.to_string().parse().expect("the id of a pin has no blanks")
+}
+
+fn is_configuration(pin: &VisiblePin) -> bool {
+    pin.kind.as_ref().is_some_and(|kind| kind.as_configuration().is_some())
+}
+
+/// Tells whether a pin of a scripted component is declared by its manifest. Scripts get declared pins only.
+fn is_declared(id: &PinId) -> bool {
+    ![builtin::FACTORY, builtin::COMPONENT].contains(&id.interface.as_str())
+}

@@ -1,0 +1,135 @@
+//! The pins that bindings join.
+
+use windlass_source::{Severity, Spanned};
+
+use crate::codes;
+use crate::document::{Binding, Component, Composite};
+use crate::grammar::Target;
+use crate::name::{ComponentPath, Name};
+use crate::pin_type::PinType;
+use crate::report::Report;
+use crate::visible::{LeafPin, MAX_PINS, Visible, component, unknown_pin};
+
+/// Two pins that a binding joins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Connection {
+    /// The pin that publishes a signal or receives a command.
+    pub from: LeafPin,
+    /// The pin that consumes the signal or sends the command.
+    pub to: LeafPin,
+}
+
+/// Returns the connections of an application, and reports bindings of components or interfaces that are not
+/// there.
+pub(crate) fn collect(
+    report: &mut Report<'_>,
+    application: &Composite,
+    visible: &Visible,
+) -> Vec<Connection> {
+    let mut joiner = Joiner { report, found: Vec::new(), left: MAX_PINS };
+    joiner.composite(application, visible);
+    joiner.found
+}
+
+struct Joiner<'r, 'a> {
+    report: &'r mut Report<'a>,
+    found: Vec<Connection>,
+    /// Number of interfaces and pins that may still be compared: many bindings of components with many pins are few lines.
+    left: usize,
+}
+
+impl Joiner<'_, '_> {
+    fn composite(&mut self, composite: &Composite, visible: &Visible) {
+        for (name, component) in &composite.components {
+            if let (Component::Composite(inner), Some(of)) = (component, visible.children.get(name)) {
+                self.composite(inner, of);
+            }
+        }
+        for binding in &composite.bindings {
+            self.binding(binding, visible);
+        }
+    }
+
+    fn binding(&mut self, binding: &Binding, inside: &Visible) {
+        let [one, other] = &binding.sides;
+        let (Some(first), Some(second)) = (self.side(one, inside), self.side(other, inside)) else { return };
+        match (&one.value.interface, &other.value.interface) {
+            (Some(name), Some(others)) => self.interfaces((first, name), (second, others), binding),
+            (Some(name), None) | (None, Some(name)) => {
+                self.interfaces((first, name), (second, name), binding);
+            }
+            (None, None) => {
+                first
+                    .interfaces
+                    .keys()
+                    .for_each(|name| self.interfaces((first, name), (second, name), binding));
+            }
+        }
+    }
+
+    fn side<'v>(&mut self, side: &Spanned<Target>, inside: &'v Visible) -> Option<&'v Visible> {
+        let Target { component: path, interface } = &side.value;
+        let found = component(self.report, inside, path, side.span)?;
+        if let Some(interface) = interface.as_ref().filter(|name| !found.interfaces.contains_key(*name)) {
+            unknown_pin(self.report, found, path, (interface, None), side.span);
+        }
+        Some(found)
+    }
+
+    /// Counts a comparison, and reports the first that is too much.
+    fn compares(&mut self, at: &Binding) -> bool {
+        match self.left {
+            0 => return false,
+            1 => {
+                let message = format!("the bindings compare more than {MAX_PINS} interfaces and pins");
+                self.report.error(codes::TOO_MANY, at.span, message);
+            }
+            _ => {}
+        }
+        self.left -= 1;
+        self.left > 0
+    }
+
+    /// Joins the pins of the same name of two interfaces.
+    fn interfaces(
+        &mut self,
+        (one, name): (&Visible, &Name),
+        (other, others): (&Visible, &Name),
+        at: &Binding,
+    ) {
+        if !self.compares(at) {
+            return;
+        }
+        let (Some(one), Some(other)) = (one.interfaces.get(name), other.interfaces.get(others)) else {
+            return;
+        };
+        for (pin, first) in &one.pins {
+            if !self.compares(at) {
+                return;
+            }
+            let Some(second) = other.pins.get(pin) else { continue };
+            let (Some(kind), Some(second_kind)) = (&first.kind, &second.kind) else { continue };
+            let (Some(from), Some(to)) = (first.targets.first(), second.targets.first()) else { continue };
+            match kind.joins(second_kind) {
+                None => {}
+                Some(true) => {
+                    let is_turned = matches!(kind, PinType::ConsumeSignal(_) | PinType::SendCommand(_));
+                    let (from, to) = if is_turned { (to, from) } else { (from, to) };
+                    self.found.push(Connection { from: from.clone(), to: to.clone() });
+                }
+                Some(false) => {
+                    let shown = |leaf: &LeafPin| {
+                        let ComponentPath(path) = &*leaf.component;
+                        path.last().map_or_else(String::new, Name::to_string)
+                    };
+                    let message = format!(
+                        "`{pin}` is `{kind}` in `{}` and `{second_kind}` in `{}`; they are not joined",
+                        shown(from),
+                        shown(to)
+                    );
+                    self.report.say(Severity::Warning, codes::TYPE_MISMATCH, at.span, message, |said| said);
+                }
+            }
+        }
+    }
+}

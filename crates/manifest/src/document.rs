@@ -1,0 +1,221 @@
+//! Manifests as typed documents: the content of a file, with the place of every part.
+
+use std::fmt;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use windlass_source::{Node, Source, Span, Spanned};
+
+use crate::grammar::{PinRef, Target};
+use crate::name::{ComponentPath, Name, PinId};
+use crate::pin_type::PinType;
+
+/// An application manifest.
+#[derive(Debug, Clone)]
+pub struct Manifest {
+    /// Text that it was read from.
+    pub source: Arc<Source>,
+    /// Place of the key `application`.
+    pub span: Span,
+    /// The outermost composite.
+    pub application: Composite,
+}
+
+impl Manifest {
+    /// Calls `visit` for each component with a type, with its path, in the order of the text.
+    pub fn for_each_leaf<'m>(&'m self, visit: &mut dyn FnMut(&ComponentPath, &'m Leaf)) {
+        self.application.for_each_leaf(&ComponentPath::default(), visit);
+    }
+}
+
+/// The type of a component.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum ComponentType {
+    /// `scripted.Component`: something outside that scripts manage.
+    Scripted,
+    /// `scripted.ComponentFactory`: calls the scripts, and finds what exists outside.
+    Factory,
+    /// `reference.Service`: a service of the environment.
+    Service,
+    /// Any other type, which windlass reads and does not launch.
+    Other(String),
+}
+
+impl ComponentType {
+    /// Returns the type of a word.
+    pub fn from_word(word: &str) -> Self {
+        match word {
+            "scripted.Component" => Self::Scripted,
+            "scripted.ComponentFactory" => Self::Factory,
+            "reference.Service" => Self::Service,
+            other => Self::Other(other.to_owned()),
+        }
+    }
+
+    /// Returns the word of the type.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Scripted => "scripted.Component",
+            Self::Factory => "scripted.ComponentFactory",
+            Self::Service => "reference.Service",
+            Self::Other(word) => word,
+        }
+    }
+
+    /// Tells whether scripts serve the component, so that all of its pins are known.
+    pub fn is_scripted(&self) -> bool {
+        matches!(self, Self::Scripted | Self::Factory)
+    }
+}
+
+impl fmt::Display for ComponentType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A component of a composite.
+#[derive(Debug, Clone)]
+pub enum Component {
+    /// A component with pins of its own.
+    Leaf(Leaf),
+    /// A composition of components.
+    Composite(Composite),
+}
+
+/// A composition of components, which exposes some of their pins.
+#[derive(Debug, Clone, Default)]
+pub struct Composite {
+    /// Its type, such as `composite.Scaler`. The outermost one has none.
+    pub kind: Option<Spanned<ComponentType>>,
+    /// Values for its own pins.
+    pub configuration: Configuration,
+    /// Interfaces, made of pins of its components.
+    pub interfaces: IndexMap<Name, ExposedInterface>,
+    /// Components.
+    pub components: IndexMap<Name, Component>,
+    /// Names of components that could not be read.
+    pub unread: Vec<Name>,
+    /// Pairs of components that are connected.
+    pub bindings: Vec<Binding>,
+}
+
+impl Composite {
+    fn for_each_leaf<'m>(&'m self, path: &ComponentPath, visit: &mut dyn FnMut(&ComponentPath, &'m Leaf)) {
+        for (name, component) in &self.components {
+            let path = path.child(name);
+            match component {
+                Component::Leaf(leaf) => visit(&path, leaf),
+                Component::Composite(composite) => composite.for_each_leaf(&path, visit),
+            }
+        }
+    }
+}
+
+/// Values for pins, by their ids.
+pub type Configuration = IndexMap<PinId, Setting>;
+
+/// A value for a pin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setting {
+    /// Place of the pin's id.
+    pub span: Span,
+    /// The value as written.
+    pub value: Node,
+}
+
+/// An interface of a composite.
+#[derive(Debug, Clone, Default)]
+pub struct ExposedInterface {
+    /// Place of the name.
+    pub span: Span,
+    /// Its pins by name.
+    pub pins: IndexMap<Name, ExposedPin>,
+    /// The pin `"*"`: all pins of other interfaces.
+    pub wildcard: Option<ExposedPin>,
+    /// Names of pins that could not be read.
+    pub unread: Vec<Name>,
+}
+
+/// A pin of a composite.
+#[derive(Debug, Clone)]
+pub struct ExposedPin {
+    /// Place of the name.
+    pub span: Span,
+    /// The pins that it exposes, at least one.
+    pub targets: Vec<Spanned<PinRef>>,
+    /// Its label and suggested values.
+    pub presentation: Presentation,
+}
+
+/// A component with a type and pins of its own.
+#[derive(Debug, Clone)]
+pub struct Leaf {
+    /// Place of the name.
+    pub span: Span,
+    /// Its type.
+    pub kind: Spanned<ComponentType>,
+    /// Values for its own pins.
+    pub configuration: Configuration,
+    /// Its interfaces.
+    pub interfaces: IndexMap<Name, Interface>,
+    /// Interfaces that must be connected, with all their signals present, before it starts.
+    pub required: Vec<Spanned<Name>>,
+}
+
+/// An interface of a component.
+#[derive(Debug, Clone, Default)]
+pub struct Interface {
+    /// Place of the name.
+    pub span: Span,
+    /// Its pins by name.
+    pub pins: IndexMap<Name, Pin>,
+    /// Names of pins that could not be read.
+    pub unread: Vec<Name>,
+}
+
+/// A pin of a component.
+#[derive(Debug, Clone)]
+pub struct Pin {
+    /// Place of the name.
+    pub span: Span,
+    /// Its type.
+    pub kind: Spanned<PinType>,
+    /// Its label and suggested values.
+    pub presentation: Presentation,
+    /// Descriptions of the arguments of a command.
+    pub arguments: IndexMap<Name, Parameter>,
+    /// Descriptions of the results of a command.
+    pub results: IndexMap<Name, Parameter>,
+    /// Whether the value of a configuration pin is a secret.
+    pub sensitive: bool,
+}
+
+/// The description of an argument or a result.
+#[derive(Debug, Clone)]
+pub struct Parameter {
+    /// Place of the name.
+    pub span: Span,
+    /// The value that counts if none is given.
+    pub default: Option<Node>,
+    /// Its label and suggested values.
+    pub presentation: Presentation,
+}
+
+/// Texts for people beside a pin or an argument.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Presentation {
+    /// `name`: a label.
+    pub label: Option<String>,
+    /// Suggested values by their labels.
+    pub suggestions: IndexMap<String, Node>,
+}
+
+/// A pair of components, or of their interfaces, that are connected.
+#[derive(Debug, Clone)]
+pub struct Binding {
+    /// Place of the pair.
+    pub span: Span,
+    /// The two sides, in the order of the text.
+    pub sides: [Spanned<Target>; 2],
+}

@@ -1,0 +1,51 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # Data flow
+//!
+//! ```text
+//! text ──read──▶ Manifest ──check──▶ Checked ──compile(launch)──▶ model::Topology
+//!                                       │
+//!                                       └── role: scripts, discovery, mappings
+//! ```
+//!
+//! | module | content |
+//! |---|---|
+//! | [`name`] | names of components, interfaces and pins |
+//! | [`pin_type`], [`grammar`] | types of pins, and their texts |
+//! | [`document`] | manifests as typed documents |
+//! | `read` | reading of a manifest from its text: [`read()`] |
+//! | [`visible`] | the pins of each component as seen from outside |
+//! | [`value`] | values by the types of their pins |
+//! | `settings`, [`connections`] | the values that count; the pins that bindings join |
+//! | [`role`] | applications and factories |
+//! | [`check`](mod@check) | checks of a manifest |
+//! | [`pair`] | checks of several manifests |
+//! | [`compile`](mod@compile) | one flat topology |
+//! | [`codes`] | the codes of all messages |
+
+mod builtin;
+pub mod check;
+pub mod codes;
+pub mod compile;
+pub mod connections;
+pub mod document;
+pub mod grammar;
+pub mod name;
+pub mod pair;
+pub mod pin_type;
+mod read;
+mod reader;
+mod report;
+pub mod role;
+mod schedule;
+mod settings;
+pub mod value;
+pub mod visible;
+
+pub use check::{Checked, check};
+pub use compile::{Compiled, Launch, compile};
+pub use document::Manifest;
+pub use pair::{Published, check_pairs};
+pub use read::{Read, is_manifest, read};
+pub use role::Role;
+pub use settings::Settings;

@@ -1,0 +1,182 @@
+//! Types of pins and of values.
+
+use std::fmt;
+
+use indexmap::IndexMap;
+
+use crate::name::Name;
+
+/// The type of a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ValueType {
+    /// `string`
+    String,
+    /// `int`: a whole number of 64 bits.
+    Int,
+    /// `double`
+    Double,
+    /// `bool`
+    Bool,
+    /// `object`: any value.
+    Object,
+    /// `bytes`: text in base64.
+    Bytes,
+    /// `unit`: present or absent, without a value.
+    Unit,
+    /// `list<T>`
+    List(Box<ValueType>),
+    /// `map<K, V>`; `map<V>` has texts as keys.
+    Map(Box<ValueType>, Box<ValueType>),
+    /// `record<T name, …>`
+    Record(Record),
+}
+
+/// Named values. Their order has no meaning, so records with the same fields in another order are equal.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Record(pub IndexMap<Name, ValueType>);
+
+/// The values that a command takes and returns.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Signature {
+    /// The arguments.
+    pub arguments: Record,
+    /// The values of an intermediate result; none if the command declares no intermediate results.
+    pub progress: Option<Record>,
+    /// The values of the final result.
+    pub results: Record,
+}
+
+/// The type of a pin: its direction and its values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PinType {
+    /// A value that is given at launch or by the manifest.
+    Configuration(ValueType),
+    /// A value that the component publishes.
+    PublishSignal(ValueType),
+    /// A value that the component reads from another one.
+    ConsumeSignal(ValueType),
+    /// A command that the component executes.
+    ReceiveCommand(Signature),
+    /// A command that the component calls on another one.
+    SendCommand(Signature),
+}
+
+impl PinType {
+    /// The words of the five kinds of pins.
+    pub const KINDS: [&str; 5] =
+        ["configuration", "publish-signal", "consume-signal", "receive-command", "send-command"];
+
+    /// Returns the word of the kind.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Configuration(_) => "configuration",
+            Self::PublishSignal(_) => "publish-signal",
+            Self::ConsumeSignal(_) => "consume-signal",
+            Self::ReceiveCommand(_) => "receive-command",
+            Self::SendCommand(_) => "send-command",
+        }
+    }
+
+    /// Returns the type of the value of a configuration pin.
+    pub fn as_configuration(&self) -> Option<&ValueType> {
+        match self {
+            Self::Configuration(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Tells how a binding joins this pin with another of the same name: `None` if their kinds do not
+    /// complement each other, else whether their types are equal.
+    pub fn joins(&self, other: &Self) -> Option<bool> {
+        match (self, other) {
+            (Self::PublishSignal(one), Self::ConsumeSignal(other))
+            | (Self::ConsumeSignal(one), Self::PublishSignal(other)) => Some(one == other),
+            (Self::ReceiveCommand(one), Self::SendCommand(other))
+            | (Self::SendCommand(one), Self::ReceiveCommand(other)) => Some(one == other),
+            _ => None,
+        }
+    }
+}
+
+impl ValueType {
+    /// The words of the types without parameters.
+    pub const WORDS: [&str; 7] = ["string", "int", "double", "bool", "object", "bytes", "unit"];
+
+    /// Returns the type `map<string, string>`, that of all mappings from natural ids to instances.
+    pub fn map_of_strings() -> Self {
+        Self::Map(Box::new(Self::String), Box::new(Self::String))
+    }
+
+    /// Returns a type without parameters by its word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Some(match word {
+            "string" => Self::String,
+            "int" => Self::Int,
+            "double" => Self::Double,
+            "bool" => Self::Bool,
+            "object" => Self::Object,
+            "bytes" => Self::Bytes,
+            "unit" => Self::Unit,
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for ValueType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::String => f.write_str("string"),
+            Self::Int => f.write_str("int"),
+            Self::Double => f.write_str("double"),
+            Self::Bool => f.write_str("bool"),
+            Self::Object => f.write_str("object"),
+            Self::Bytes => f.write_str("bytes"),
+            Self::Unit => f.write_str("unit"),
+            Self::List(item) => write!(f, "list<{item}>"),
+            Self::Map(key, value) => write!(f, "map<{key}, {value}>"),
+            Self::Record(record) => write!(f, "record<{record}>"),
+        }
+    }
+}
+
+impl fmt::Display for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, (name, kind)) in self.0.iter().enumerate() {
+            write!(f, "{}{kind} {name}", if at > 0 { ", " } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let arguments = self.arguments.to_string();
+        f.write_str(&arguments)?;
+        let sections = self
+            .progress
+            .iter()
+            .chain((self.progress.is_some() || !self.results.0.is_empty()).then_some(&self.results));
+        for (at, section) in sections.enumerate() {
+            let space = if at == 0 && arguments.is_empty() { "" } else { " " };
+            write!(f, "{space}=>")?;
+            if !section.0.is_empty() {
+                write!(f, " {section}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for PinType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Configuration(value) | Self::PublishSignal(value) | Self::ConsumeSignal(value) => {
+                write!(f, "{}({value})", self.kind())
+            }
+            Self::ReceiveCommand(signature) | Self::SendCommand(signature) => {
+                write!(f, "{}({signature})", self.kind())
+            }
+        }
+    }
+}

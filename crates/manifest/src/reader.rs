@@ -1,0 +1,132 @@
+//! Reads nodes as typed parts: reports every problem, and keeps the readable parts.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use windlass_source::{
+    Code, Diagnostic, Key, Mapping, Node, Severity, Spanned, did_you_mean, listed, suggest_within,
+};
+
+use crate::codes;
+use crate::grammar::{GrammarError, GrammarProblem};
+use crate::pin_type::{PinType, ValueType};
+use crate::report::{Report, choose};
+
+/// Maximum edit distance of a misspelling; beyond it another word may be meant.
+const EDITS: usize = 2;
+
+impl Report<'_> {
+    pub(crate) fn wrong_sort(&mut self, node: &Node, what: &str, expected: &str) {
+        let message = format!("{what} must be {expected}, and this is {}", node.describe());
+        self.error(codes::WRONG_SORT, node.span(), message);
+    }
+
+    /// Reads a mapping; `None` for null, and for other nodes, which are reported.
+    pub(crate) fn mapping<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n Mapping> {
+        let mapping = node.as_mapping();
+        if mapping.is_none() && !node.is_null() {
+            self.wrong_sort(node, what, "a mapping");
+        }
+        mapping
+    }
+
+    /// Reads a list; empty for null, and for other nodes, which are reported.
+    pub(crate) fn list<'n>(&mut self, node: Option<&'n Node>, what: &str) -> &'n [Node] {
+        let Some(node) = node.filter(|node| !node.is_null()) else { return &[] };
+        node.as_sequence().unwrap_or_else(|| {
+            self.wrong_sort(node, what, "a list");
+            &[]
+        })
+    }
+
+    /// Reads the text of a scalar; `None` for null, and for other nodes, which are reported.
+    pub(crate) fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
+        match node.as_str() {
+            Some(_) if node.is_null() => None,
+            Some(text) => Some(text),
+            None => {
+                self.wrong_sort(node, what, "text");
+                None
+            }
+        }
+    }
+
+    /// Reads a flag; `yes` and `no` are accepted too.
+    pub(crate) fn flag(&mut self, node: &Node, what: &str) -> bool {
+        match node.as_str().map(str::to_ascii_lowercase).as_deref() {
+            Some("true" | "yes" | "on") => true,
+            Some("false" | "no" | "off") => false,
+            _ => {
+                self.wrong_sort(node, what, "`true` or `false`");
+                false
+            }
+        }
+    }
+
+    /// Parses a key as a name.
+    pub(crate) fn key<T>(&mut self, key: &Key) -> Option<T>
+    where
+        T: FromStr,
+        T::Err: Display,
+    {
+        let parsed = key
+            .text()
+            .parse()
+            .map_err(|error: T::Err| self.error(codes::NAME, key.span(), error.to_string()));
+        parsed.ok()
+    }
+
+    /// Parses a text of the grammar. A mistake is reported at its place inside the text.
+    pub(crate) fn grammar<T>(&mut self, node: &Node, what: &str, code: Code) -> Option<Spanned<T>>
+    where
+        T: FromStr<Err = GrammarError>,
+    {
+        let text = self.text(node, what)?;
+        match text.parse() {
+            Ok(value) => Some(Spanned { value, span: node.span() }),
+            Err(error) => {
+                let span = node.inside(self.source).span(error.range.clone());
+                self.say(Severity::Error, code, span, error.to_string(), |said| {
+                    with_words(said, &error.problem)
+                });
+                None
+            }
+        }
+    }
+
+    /// Reports every key that is not in `known`: a misspelling is an error, another word a warning.
+    pub(crate) fn unknown_keys(&mut self, mapping: &Mapping, known: &[&str], what: &str) {
+        for entry in mapping.entries().iter().filter(|entry| !known.contains(&entry.key.text())) {
+            if self.diagnostics.is_full(Severity::Error) && self.diagnostics.is_full(Severity::Warning) {
+                self.diagnostics.leaves_out(Severity::Warning);
+                continue;
+            }
+            let (key, span) = (entry.key.text(), entry.key.span());
+            let is_misspelt = suggest_within(key, known.iter().copied(), EDITS).is_some();
+            let severity = if is_misspelt { Severity::Error } else { Severity::Warning };
+            let tail = if is_misspelt { "" } else { "; it is ignored" };
+            let message = format!("{what} has no `{key}`{tail}");
+            self.say(severity, codes::UNKNOWN_KEY, span, message, |said| {
+                if is_misspelt {
+                    did_you_mean(said, key, known.iter().copied())
+                } else {
+                    said.help(format!("it has {}", listed(known)))
+                }
+            });
+        }
+    }
+}
+
+/// Adds the nearest word, or all words, of the set that a mistake is about.
+fn with_words(diagnostic: Diagnostic, problem: &GrammarProblem) -> Diagnostic {
+    match problem {
+        GrammarProblem::Kind(word) if ValueType::from_word(word).is_some() => {
+            diagnostic.help(format!("a pin has a kind around its type: `configuration({word})`"))
+        }
+        GrammarProblem::Kind(word) => choose(diagnostic, word, PinType::KINDS),
+        GrammarProblem::Type(word) => {
+            choose(diagnostic, word, ValueType::WORDS.into_iter().chain(["list", "map", "record"]))
+        }
+        _ => diagnostic,
+    }
+}

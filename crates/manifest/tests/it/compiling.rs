@@ -1,0 +1,183 @@
+//! Tests the topology of a manifest.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use windlass_manifest::{Compiled, Launch, check, compile};
+use windlass_model::Topology;
+use windlass_model::template::Template;
+
+use crate::support::{fixture, manifest, show};
+
+/// Compiles a text as `m` with parameters.
+fn compiled(text: &str, parameters: &[(&str, Value)]) -> Compiled {
+    let manifest = manifest(text);
+    let checked = check(&manifest);
+    assert!(!checked.diagnostics.has_errors(), "{}", checked.diagnostics);
+    let parameters: BTreeMap<String, Value> =
+        parameters.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+    let (name, assembly, resource) =
+        ("m".parse().unwrap(), "assembly::vm::3".parse().unwrap(), "resource::vm::3".parse().unwrap());
+    let launch = Launch { name: &name, assembly: &assembly, resource: &resource, parameters: &parameters };
+    compile(&checked, launch)
+}
+
+fn template(template: &Template) -> String {
+    match template {
+        Template::Null => "null".to_owned(),
+        Template::Text(parts) => parts.iter().map(ToString::to_string).collect(),
+        Template::List(items) => {
+            format!("[{}]", items.iter().map(self::template).collect::<Vec<_>>().join(", "))
+        }
+        Template::Map(entries) => {
+            let entries = entries.iter().map(|(key, value)| format!("{key}: {}", self::template(value)));
+            format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// Shows a topology, or the problems.
+fn shown(compiled: &Compiled) -> String {
+    let Some(topology) = &compiled.topology else { return show(&compiled.diagnostics) };
+    let mut out = String::new();
+    for element in topology.elements() {
+        let transitions = element.transitions.iter().flat_map(|one| [" ", one.as_str()]).collect::<String>();
+        writeln!(out, "{} {} {:?}{}", element.name, element.descriptor, element.kind, transitions).unwrap();
+        for (name, property) in &element.properties {
+            let flags = [
+                (property.read_only, " read-only"),
+                (property.volatile, " volatile"),
+                (property.sensitive, " sensitive"),
+            ];
+            let flags: String = flags.iter().filter(|(is, _)| *is).map(|(_, word)| *word).collect();
+            let value =
+                property.value.as_ref().map(|value| format!(" = {}", template(value))).unwrap_or_default();
+            writeln!(out, "  {name}{flags}{value}").unwrap();
+        }
+    }
+    out
+}
+
+#[test]
+fn an_application_is_an_assembly_of_one_resource() {
+    let compiled = compiled(&fixture("vm.yaml"), &[]);
+    assert_snapshot!(shown(&compiled), @"
+    m assembly::vm::3 Assembly
+      configuration.instance-type volatile = m1.small
+      configuration.disks volatile
+      configuration.login-password volatile sensitive
+      compute.ip read-only = ${m__vm.compute.ip}
+    m__vm resource::vm::3 Resource Install Integrity Reconfigure Uninstall
+      configuration.instance-type volatile = ${m.configuration.instance-type}
+      configuration.disks volatile = ${m.configuration.disks}
+      configuration.login-password volatile sensitive = ${m.configuration.login-password}
+      compute.ip read-only
+    ");
+    let topology = compiled.topology.unwrap();
+    let stored: Topology = serde_json::from_str(&serde_json::to_string(&topology).unwrap()).unwrap();
+    assert_eq!(stored, topology);
+    let origin = stored.root().unwrap().properties["compute.ip"].origin.clone().unwrap();
+    assert_eq!(origin.to_string(), "m.yaml:7:7");
+}
+
+#[test]
+fn parameters_replace_values_and_secrets_leave() {
+    let given = [
+        ("configuration.instance-type", json!("m3.large")),
+        ("configuration.disks", json!(["10", 20])),
+        ("configuration.login-password", json!("hunter2")),
+    ];
+    let compiled = compiled(&fixture("vm.yaml"), &given);
+    assert_snapshot!(shown(&compiled), @"
+    m assembly::vm::3 Assembly
+      configuration.instance-type volatile = m3.large
+      configuration.disks volatile = [10, 20]
+      configuration.login-password volatile sensitive = ***
+      compute.ip read-only = ${m__vm.compute.ip}
+    m__vm resource::vm::3 Resource Install Integrity Reconfigure Uninstall
+      configuration.instance-type volatile = ${m.configuration.instance-type}
+      configuration.disks volatile = ${m.configuration.disks}
+      configuration.login-password volatile sensitive = ${m.configuration.login-password}
+      compute.ip read-only
+    ");
+    let secrets: Vec<(String, &str)> =
+        compiled.secrets.iter().map(|(name, value)| (name.to_string(), value.expose().as_str())).collect();
+    assert_eq!(secrets, [("secret:m:given/1".to_owned(), "hunter2")]);
+    assert!(!format!("{compiled:?}").contains("hunter2"));
+}
+
+#[test]
+fn wrong_parameters_are_refused() {
+    let given = [
+        ("configuration.instance-tpye", json!("m3.large")),
+        ("compute.ip", json!("203.0.113.1")),
+        ("configuration.disks", json!(["many"])),
+        ("configuration.login-password", json!(["hunter2"])),
+        ("size", json!(1)),
+    ];
+    assert_snapshot!(shown(&compiled(&fixture("vm.yaml"), &given)), @"
+    error[WL0615]: the value of the parameter `configuration.disks` does not fit: `int` is expected, and this is text
+    error[WL0615]: the value of the parameter `configuration.login-password` does not fit: `string` is expected, and this is a list
+    error[WL0640]: the application has no parameter `compute.ip`
+        help: there are `configuration.instance-type`, `configuration.disks` and `configuration.login-password`
+    error[WL0640]: the application has no parameter `configuration.instance-tpye`
+        help: did you mean `configuration.instance-type`?
+    error[WL0640]: the application has no parameter `size`
+        help: there are `configuration.instance-type`, `configuration.disks` and `configuration.login-password`
+    ");
+}
+
+#[test]
+fn a_factory_has_no_transitions() {
+    assert_snapshot!(shown(&compiled(&fixture("petclinic-factory.yaml"), &[])), @"
+    m assembly::vm::3 Assembly
+      component.application = PetClinic
+      component.discoveryScript = /petclinic/discover.py
+      component.discoverySchedule = 0 0/5 * * * ? *
+      configuration.registry
+    m__factory resource::vm::3 Resource
+      configuration.registry = ${m.configuration.registry}
+    ");
+}
+
+/// The outermost value counts, and a pin that no composition exposes keeps that of its component.
+#[test]
+fn outer_values_replace_inner_ones() {
+    let text = r#"
+application:
+  interfaces: {input: {one: bind(main#input.one)}}
+  configuration: {input.one: outermost}
+  components:
+    main:
+      interfaces: {input: {one: "bind(vm#input.one)", two: "bind(vm#input.two)"}}
+      configuration: {input.one: middle, input.two: middle}
+      components:
+        vm:
+          type: scripted.Component
+          configuration:
+            factory.name: VM Factory
+            factory.launchScript: /vm/launch.py
+            factory.destroyScript: /vm/destroy.py
+            input.one: inner
+            input.two: inner
+            input.three: inner
+          interfaces:
+            input: {one: configuration(string), two: configuration(string), three: configuration(string)}
+"#;
+    assert_snapshot!(shown(&compiled(text, &[])), @"
+    m assembly::vm::3 Assembly
+      input.one = outermost
+    m__vm resource::vm::3 Resource Install Uninstall
+      input.one = ${m.input.one}
+      input.two = middle
+      input.three = inner
+    ");
+}
+
+#[test]
+fn components_of_other_types_are_not_launched() {
+    let text = fixture("petclinic.yaml") + "    web:\n      type: workflow.Instance\n";
+    assert_snapshot!(shown(&compiled(&text, &[])), @"m.yaml:18:13: error[WL0620]: component `web` is of type `workflow.Instance`, which windlass does not launch");
+}

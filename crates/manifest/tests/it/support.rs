@@ -1,0 +1,49 @@
+//! Reads and checks texts, and shows the result.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use windlass_manifest::{Manifest, Read, check, read};
+use windlass_source::{Diagnostics, Source};
+
+/// Returns the folder of example manifests.
+pub(crate) fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/applications")
+}
+
+/// Returns the text of an example manifest.
+pub(crate) fn fixture(name: &str) -> String {
+    std::fs::read_to_string(fixtures().join(name)).unwrap()
+}
+
+/// Reads a valid text.
+pub(crate) fn manifest(text: &str) -> Manifest {
+    let Read { manifest, diagnostics } = read(&Source::new("m.yaml", text));
+    assert!(!diagnostics.has_errors(), "{diagnostics}");
+    manifest.unwrap()
+}
+
+/// Returns the diagnostics of reading and checking a text.
+pub(crate) fn said(source: &Arc<Source>) -> Diagnostics {
+    let Read { manifest, mut diagnostics } = read(source);
+    if let Some(manifest) = &manifest {
+        diagnostics.extend(check(manifest).diagnostics);
+    }
+    diagnostics.sort();
+    diagnostics
+}
+
+/// Shows each diagnostic on a line, followed by related places and help.
+pub(crate) fn show(diagnostics: &Diagnostics) -> String {
+    let one = |said: &windlass_source::Diagnostic| {
+        let related = said.related.iter().map(|label| format!("    {}: {}\n", label.place, label.text));
+        let help = said.help.iter().map(|help| format!("    help: {help}\n"));
+        std::iter::once(format!("{said}\n")).chain(related).chain(help).collect::<String>()
+    };
+    diagnostics.iter().map(one).collect()
+}
+
+/// Returns the diagnostics of a text as [`show`] has them.
+pub(crate) fn messages(text: &str) -> String {
+    show(&said(&Source::new("m.yaml", text)))
+}
