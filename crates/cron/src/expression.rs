@@ -103,6 +103,11 @@ impl CronExpression {
         }
     }
 
+    /// Tells whether it may fire more than once within a minute.
+    pub fn is_under_a_minute(&self) -> bool {
+        self.values.seconds.count_ones() > 1
+    }
+
     /// Computes the sets of values.
     fn with_values(mut self) -> Self {
         let mut years: Vec<u16> = self.years.iter().flat_map(|part| part.values(Field::Year)).collect();

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use indexmap::IndexMap;
+use windlass_cron::{CronError, CronExpression};
 use windlass_secret::names_a_secret;
 use windlass_source::{Diagnostics, Kind, Severity, Span, Spanned};
 
@@ -14,7 +15,6 @@ use crate::name::{ComponentPath, Name, PinId};
 use crate::pin_type::{PinType, ValueType};
 use crate::report::{Report, choose};
 use crate::role::{ApplicationRole, Discovery, FactoryRole, Role};
-use crate::schedule::Schedule;
 use crate::settings::{self, Settings};
 use crate::visible::{self, LeafPin, Visible};
 
@@ -291,21 +291,24 @@ impl Checker<'_, '_> {
     }
 
     fn schedule(&mut self, schedule: &Spanned<String>) {
-        match Schedule::of(&schedule.value) {
-            Schedule::Fine => {}
-            Schedule::UnderMinute => {
+        match CronExpression::parse(&schedule.value) {
+            Ok(expression) if expression.is_under_a_minute() => {
                 let message = "discovery runs more than once a minute";
                 self.report.say(Severity::Warning, codes::SHORT_SCHEDULE, schedule.span, message, |said| {
                     said.help("each run starts a script; `0 0/5 * * * ? *` is every five minutes")
                 });
             }
-            Schedule::Malformed(fields) => {
-                let message = format!("a schedule has 6 or 7 fields, and this has {fields}");
-                self.report.say(Severity::Error, codes::BAD_SCHEDULE, schedule.span, message, |said| {
-                    said.help("write seconds, minutes, hours, day of the month, month, day of the week, and perhaps the year: `0 0/5 * * * ? *`")
-                });
-            }
+            Ok(_) => {}
+            Err(errors) => errors.iter().for_each(|error| self.bad_schedule(schedule, error)),
         }
+    }
+
+    fn bad_schedule(&mut self, schedule: &Spanned<String>, error: &CronError) {
+        let usual = "write seconds, minutes, hours, day of the month, month, day of the week, and perhaps the year: `0 0/5 * * * ? *`";
+        let help = error.help().unwrap_or(usual);
+        let message = format!("the schedule is no Quartz expression: {error}");
+        let (severity, code) = (Severity::Error, codes::BAD_SCHEDULE);
+        self.report.say(severity, code, schedule.span, message, |said| said.help(help));
     }
 
     /// Reports a factory that does not expose its interface `component` at the top.

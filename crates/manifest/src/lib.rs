@@ -37,7 +37,6 @@ mod read;
 mod reader;
 mod report;
 pub mod role;
-mod schedule;
 mod settings;
 pub mod value;
 pub mod visible;

@@ -5,7 +5,7 @@
 //! - **In memory** it is a [`Sensitive`]: shown as `***`, never serialised, wiped when dropped. Only
 //!   [`expose`](Sensitive::expose) returns the value, which is easy to search for.
 //! - **In records** there is only a [`SecretRef`], a name. The value is stored separately as [`Sealed`]
-//!   bytes, which a [`SealingKey`] opens under that name only.
+//!   bytes, which a [`SealingKey`] opens under that name only (feature `seal`, on by default).
 //! - **In the output of programs** a [`Redactor`] masks it, in any escape or encoding and across any chunk
 //!   boundaries.
 //!
@@ -28,6 +28,7 @@ mod automaton;
 mod naming;
 mod redact;
 mod reference;
+#[cfg(feature = "seal")]
 mod seal;
 mod sensitive;
 mod spelling;
@@ -35,6 +36,7 @@ mod spelling;
 pub use naming::names_a_secret;
 pub use redact::{RedactedStream, Redactor};
 pub use reference::{SecretRef, SecretRefError};
+#[cfg(feature = "seal")]
 pub use seal::{Nonce, SealError, Sealed, SealingKey, SealingKeyError};
 pub use sensitive::{Sensitive, SensitiveString};
 

@@ -171,8 +171,8 @@ fn factories() {
         help: each run starts a script; `0 0/5 * * * ? *` is every five minutes
     ");
     assert_snapshot!(factory("0 0/5 * * * ? *", "*/5 * * * *"), @"
-    m.yaml:16:38: error[WL0631]: a schedule has 6 or 7 fields, and this has 5
-        help: write seconds, minutes, hours, day of the month, month, day of the week, and perhaps the year: `0 0/5 * * * ? *`
+    m.yaml:16:38: error[WL0631]: the schedule is no Quartz expression: expected 6 or 7 fields, found 5
+        help: other crons begin with the minute: write `0 */5 * * * ?`
     ");
     assert_snapshot!(factory("        component.application: PetClinic\n", ""), @"
     m.yaml:14:36: error[WL0627]: discovery needs three values, and `component.application` is missing
