@@ -21,11 +21,10 @@ use output::tell;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args_os().skip(1).peekable();
-    // The program starts itself again to supervise jobs; see `windlass::executor::process`.
-    if arguments.peek().is_some_and(|first| first == args::SUPERVISE) {
-        return windlass::executor::process::supervise();
+    if let Some(code) = windlass::supervise() {
+        return code;
     }
+    let mut arguments = std::env::args_os().skip(1).peekable();
     // Jobs may run as the same user, and must not read this process's environment or memory. If the kernel
     // refuses, the program continues.
     let _refused = set_dumpable_behavior(DumpableBehavior::NotDumpable);

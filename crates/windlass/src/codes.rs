@@ -142,6 +142,11 @@ windlass_source::codes! {
         "No key here opens the secrets of the exported assembly. They were sealed with the key of the \
          exporting project, or with that of `windlass export --key`. Nothing was imported.\n\n\
          Pass the file with that key: `windlass import FILE --key KEY`.";
+    IS_SUPERVISOR = "WL0580", "supervisor that opens a project",
+        "A program that embeds windlass starts itself again as the supervisor of its jobs. The new process ran \
+         the usual `main` instead, and stopped before it opened the project.\n\n\
+         Let `main` begin with `if let Some(code) = windlass::supervise() { return code; }`, before it starts \
+         a thread or a runtime. Or name another program with `Settings::supervisor`.";
 }
 
 #[cfg(test)]

@@ -135,6 +135,9 @@ pub enum Error {
     /// A saved plan can't be applied.
     #[error(transparent)]
     Saved(#[from] SavedPlanError),
+    /// This process was started to supervise jobs, and its `main` did something else.
+    #[error("this process was started to supervise jobs; let `main` begin with `windlass::supervise()`")]
+    IsSupervisor,
     /// The working folder can't be determined.
     #[error("the working folder can't be found")]
     WorkingFolder(#[source] std::io::Error),
@@ -221,6 +224,7 @@ impl Error {
             Self::Deserted { .. } => codes::DESERTED,
             Self::Transfer(error) => error.code(),
             Self::Saved(error) => error.code(),
+            Self::IsSupervisor => codes::IS_SUPERVISOR,
             Self::WorkingFolder(_) => codes::WORKING_FOLDER,
             Self::NoSuchState(_) => codes::NO_SUCH_STATE,
             Self::SocketTaken(_) => codes::SOCKET_TAKEN,
@@ -256,6 +260,7 @@ impl Error {
             Self::Store(error) => matches!(error, StoreError::NoProcess { .. } | StoreError::Address { .. }),
             Self::Runtime(_)
             | Self::NoRuntime(_)
+            | Self::IsSupervisor
             | Self::WorkingFolder(_)
             | Self::SocketTaken(_)
             | Self::Deserted { .. }

@@ -21,6 +21,7 @@ use crate::error::Error;
 use crate::places::ProjectPlaces;
 use crate::runtimes::{RuntimeContext, RuntimeFactory, RuntimeRegistry, Runtimes, Variables};
 use crate::stores::{self, StoreKind, StoreSettings};
+use crate::supervise;
 use crate::system::SystemEntropy;
 
 /// Settings for opening a project.
@@ -47,7 +48,7 @@ impl Settings {
     pub fn new(start: impl Into<PathBuf>) -> Self {
         Self {
             start: start.into(),
-            supervisor: SupervisorCommand::this_program(["supervise"]),
+            supervisor: supervise::command(),
             images: None,
             runtimes: RuntimeRegistry::default(),
             key_file: None,
@@ -79,8 +80,8 @@ impl Settings {
         self
     }
 
-    /// Sets the command that supervises jobs. The default starts the running program again with the argument
-    /// `supervise`. The program must then call [`windlass_executor::process::supervise`].
+    /// Sets the command that supervises jobs. The default starts the running program again, which then calls
+    /// [`supervise`](crate::supervise()).
     #[must_use]
     pub fn supervisor(mut self, supervisor: SupervisorCommand) -> Self {
         self.supervisor = supervisor;
@@ -180,8 +181,13 @@ impl Windlass {
     ///
     /// # Errors
     ///
-    /// If the start path does not exist, or its `windlass.yaml` has errors; all of them are reported.
+    /// If the start path does not exist, or its `windlass.yaml` has errors; all of them are reported. If this
+    /// process was started to [supervise](crate::supervise()) jobs.
     pub fn open(settings: Settings) -> Result<Self, Error> {
+        // It would start supervisors without end.
+        if supervise::is_supervisor() {
+            return Err(Error::IsSupervisor);
+        }
         let folder = std::env::current_dir().map_err(Error::WorkingFolder)?;
         let files = Overlay::default().with_limit(settings.max_size);
         let kinds = settings.runtimes.kinds();

@@ -37,9 +37,6 @@ pub(crate) use watch::{MetricArgs, MetricCommand, WatchArgs};
 
 use crate::command::spiff::SpiffArgs;
 
-/// The hidden command by which the program starts itself as the supervisor of jobs.
-pub(crate) const SUPERVISE: &str = "supervise";
-
 /// The hidden command by which the scripts of `windlass completions` request names.
 pub(crate) const COMPLETE_NAMES: &str = "complete-names";
 

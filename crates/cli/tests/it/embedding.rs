@@ -155,7 +155,7 @@ async fn a_runtime_kind_of_an_embedding_program_serves_a_location() {
     let schema = schema(Document::Project, &with_kind);
     assert_eq!(schema["$defs"]["Location"]["properties"]["mark"]["pattern"], "^[a-z]+$");
 
-    let supervisor = SupervisorCommand::new(env!("CARGO_BIN_EXE_windlass"), ["supervise"]);
+    let supervisor = SupervisorCommand::new(env!("CARGO_BIN_EXE_windlass"), ["windlass-supervise"]);
     let settings = Settings::new(env.path("")).supervisor(supervisor).runtime_kind(Arc::new(Marked));
     let windlass = Windlass::open(settings).unwrap();
     let doctor = look(&windlass).await;

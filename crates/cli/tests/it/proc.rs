@@ -30,7 +30,7 @@ impl Process {
 
     /// Tells whether it supervises jobs.
     pub(crate) fn is_supervisor(&self) -> bool {
-        self.command.split(' ').nth(1) == Some("supervise")
+        self.command.split(' ').nth(1) == Some("windlass-supervise")
     }
 }
 

@@ -188,12 +188,16 @@ fn a_new_assembly_works(#[case] language: &str) {
         assert_eq!(run.code(), Some(0), "{args:?}: {run}");
         run.stdout
     };
-    run(&["up", "-p", "greeting=ahoy \"there\""]);
+    run(&["up", "-p", "greeting=ahoy"]);
     let file = run(&["output", "hello", "file", "--raw"]);
     assert!(std::fs::read_to_string(&file).unwrap().contains("ahoy"), "{file}");
     assert!(run(&["plan", "--refresh"]).contains("1 part observed, 1 as recorded"));
+    let more = "  other:\n    type: resource::greeter::1.0\n    quantity: 3\n    properties: {greeting: {value: hi}}\n";
+    env.write("hello/assembly.yaml", env.read("hello/assembly.yaml") + more);
+    run(&["up", "-p", "greeting=ahoy"]);
+    assert!(run(&["plan", "--refresh"]).contains("4 parts observed, 4 as recorded"));
     std::fs::remove_file(&file).unwrap();
-    assert!(run(&["plan", "--refresh"]).contains("1 part observed, 0 as recorded"));
+    assert!(run(&["plan", "--refresh"]).contains("4 parts observed, 3 as recorded"));
     run(&["down", "hello"]);
     assert!(!std::path::Path::new(&file).exists());
 }

@@ -3,8 +3,10 @@
 import sys
 
 sys.path.insert(0, "lib")
-from protocol import answer, file, instance, properties
+from protocol import answer, file_of, instances, properties
 
+(instance,) = instances
+file = file_of(instance)
 with open(file, "w") as out:
     print(properties["greeting"], file=out)
 
@@ -12,4 +14,5 @@ with open(file, "w") as out:
 print(f"wrote {file}", file=sys.stderr)
 
 # Names the instance (here by its id), and publishes the output `file`.
-answer(instanceId=instance, interfaces={"properties": {"signals": {"file": file}}})
+published = {"properties": {"signals": {"file": file}}}
+answer({instance: {"instanceId": instance, "interfaces": published}})

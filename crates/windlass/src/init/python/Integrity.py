@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks the health."""
+"""Checks the health of one or more components."""
 import os
 import sys
 
 sys.path.insert(0, "lib")
-from protocol import answer, file
+from protocol import answer, file_of, instances
 
-answer(**{"$set": {"status.flags.active": os.path.exists(file)}})
+answer({one: {"$set": {"status.flags.active": os.path.exists(file_of(one))}} for one in instances})

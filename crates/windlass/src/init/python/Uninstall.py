@@ -4,7 +4,8 @@ import os
 import sys
 
 sys.path.insert(0, "lib")
-from protocol import file
+from protocol import file_of, instances
 
-if os.path.exists(file):
-    os.remove(file)
+for instance in instances:
+    if os.path.exists(file_of(instance)):
+        os.remove(file_of(instance))

@@ -6,17 +6,20 @@ import re
 import sys
 
 _text = sys.stdin.read()
+_section = re.search(r"^(?:launch|instances):\n((?:  .*\n?)*)", _text, re.M).group(1)
 
-# The instance: the id of a launch, or the name that Install gave.
-instance = re.search(r'^(?:launch|instances):\n  "?([^\s":]+)', _text, re.M).group(1)
+# The instances: the id of a launch, or the names that Install gave. Only a health check has more than one.
+instances = re.findall(r'^  "?([^\s":]+)"?:', _section, re.M)
 
 # The properties of the component, as texts.
 properties = dict(re.findall(r'^ *properties\.([\w.-]+): "(.*)"$', _text, re.M))
 
-# The file of this component.
-file = os.path.join(os.environ.get("WINDLASS_VOLUME_STATE", "/tmp"), f"greeting-{instance}")
+
+def file_of(instance):
+    """Returns the file of a component."""
+    return os.path.join(os.environ.get("WINDLASS_VOLUME_STATE", "/tmp"), f"greeting-{instance}")
 
 
-def answer(**changes):
-    """Prints changes of the instance."""
-    print(json.dumps({"instances": {instance: changes}}))
+def answer(changes):
+    """Prints changes of instances."""
+    print(json.dumps({"instances": changes}))

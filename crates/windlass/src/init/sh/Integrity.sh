@@ -1,10 +1,8 @@
 #!/bin/sh
-# Checks the health. Reads `instances: {<the name that Install gave>: null}`.
+# Checks the health of one or more components. Reads `instances: {<the name that Install gave>: null, …}`.
 set -eu
-id=$(sed -nE '/^instances:$/{n;s/^  "?([a-z0-9]+)"?:.*/\1/p;}')
-if [ -e "${WINDLASS_VOLUME_STATE:-/tmp}/greeting-$id" ]; then active=true; else active=false; fi
-cat <<ANSWER
-instances:
-  "$id":
-    \$set: {status.flags.active: $active}
-ANSWER
+echo "instances:"
+sed -nE '/^instances:$/,/^[^ ]/s/^  "?([a-z0-9]+)"?:.*/\1/p' | while read -r id; do
+    if [ -e "${WINDLASS_VOLUME_STATE:-/tmp}/greeting-$id" ]; then active=true; else active=false; fi
+    printf '  "%s":\n    $set: {status.flags.active: %s}\n' "$id" "$active"
+done

@@ -1,0 +1,37 @@
+//! A program that embeds windlass: brings up the assembly in the folder of its first argument.
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use windlass::engine::Stop;
+use windlass::{AssemblyInput, Settings, Windlass};
+
+fn main() -> ExitCode {
+    // The program also supervises its jobs: it starts itself again for that.
+    if let Some(code) = windlass::supervise() {
+        return code;
+    }
+    let folder = std::env::args().nth(1).unwrap_or_else(|| "fixtures/assemblies/h_bta".to_owned());
+    match up(&folder) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[tokio::main]
+async fn up(folder: &str) -> Result<(), Box<dyn Error>> {
+    let windlass = Windlass::open(Settings::new(folder))?;
+    let started = windlass.up(AssemblyInput::new(folder), &Stop::default()).await?;
+    for (number, work) in started.plan().work() {
+        println!("{number} {work}");
+    }
+    let ended = started.run(&Stop::default()).await?;
+    println!("{}: {:?}", ended.process.status, ended.outputs);
+
+    let status = windlass.status(None).await?;
+    println!("{} is {}", status.assemblies[0].name, status.assemblies[0].state);
+    Ok(windlass.close().await?)
+}

@@ -1,0 +1,41 @@
+//! The program as the supervisor of its own jobs.
+
+use std::process::ExitCode;
+
+use windlass_executor::process::SupervisorCommand;
+
+/// The first argument of a process that is started to supervise jobs.
+const SUPERVISE: &str = "windlass-supervise";
+
+/// Supervises jobs if this process was started for that, until the last job has ended. Otherwise returns
+/// `None` at once.
+///
+/// The process runtime starts the running program again as the supervisor of its jobs. So `main` of a program
+/// that embeds windlass begins with this, before it starts any thread:
+///
+/// ```
+/// use std::process::ExitCode;
+///
+/// fn main() -> ExitCode {
+///     if let Some(code) = windlass::supervise() {
+///         return code;
+///     }
+///     // …
+///     ExitCode::SUCCESS
+/// }
+/// ```
+///
+/// [`Settings::supervisor`](crate::Settings::supervisor) names another program instead.
+pub fn supervise() -> Option<ExitCode> {
+    is_supervisor().then(windlass_executor::process::supervise)
+}
+
+/// Tells whether this process was started to supervise jobs.
+pub(crate) fn is_supervisor() -> bool {
+    std::env::args_os().nth(1).is_some_and(|first| first == SUPERVISE)
+}
+
+/// Returns the command that starts the running program again as a supervisor.
+pub(crate) fn command() -> SupervisorCommand {
+    SupervisorCommand::this_program([SUPERVISE])
+}

@@ -1,0 +1,43 @@
+//! Programs that embed windlass, run as a user runs them.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use windlass::init::{Language, init};
+
+/// Returns the path of an example program, which cargo builds beside the tests.
+fn example(name: &str) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let profile = test.parent().and_then(Path::parent).unwrap();
+    profile.join("examples").join(name)
+}
+
+/// Runs an example program on a new assembly in the folder.
+fn run(name: &str, folder: &Path) -> Output {
+    init(folder, Some("hello"), Language::Shell).unwrap();
+    let program = example(name);
+    assert!(program.exists(), "`cargo build --examples` makes {}", program.display());
+    Command::new(program).arg(folder).output().unwrap()
+}
+
+#[test]
+fn a_program_of_its_own_brings_up_an_assembly() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run("embed", folder.path());
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{stdout}{stderr}");
+    assert!(stdout.ends_with("hello is Active\n"), "{stdout}{stderr}");
+    let made = std::fs::read_dir(folder.path().join(".windlass/volumes/state")).unwrap().count();
+    assert_eq!(made, 1, "{stdout}{stderr}");
+}
+
+/// Without its supervisor no job starts, and the failure tells the remedy.
+#[test]
+fn a_program_that_forgets_to_supervise_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run("forgets_to_supervise", folder.path());
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let remedy = "let `main` begin with `windlass::supervise()`";
+    assert!(stdout.contains(remedy), "{stdout}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!folder.path().join(".windlass/volumes/state").exists());
+}
