@@ -1,5 +1,7 @@
 //! A program that embeds windlass: brings up the assembly in the folder of its first argument.
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program prints its results")]
+
 use std::error::Error;
 use std::process::ExitCode;
 

@@ -1,6 +1,8 @@
 //! A program whose `main` does not begin with `windlass::supervise()`, so that its jobs have no supervisor. A test
 //! shows that it is told so.
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program prints its results")]
+
 use std::error::Error;
 
 use windlass::engine::Stop;
