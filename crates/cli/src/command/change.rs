@@ -106,9 +106,12 @@ async fn down(args: DownArgs) -> ExitCode {
 
 /// Reports that an assembly has been removed before, if it has.
 async fn already_removed(name: &AssemblyName, format: Format) -> Result<Option<ExitCode>, windlass::Error> {
-    if !open(None, None, "down")?.is_removed(name).await? {
+    let windlass = open(None, None, "down")?;
+    if !windlass.is_removed(name).await? {
         return Ok(None);
     }
+    // Removes what a killed `down` has left.
+    windlass.close().await?;
     Ok(Some(match format {
         Format::Json => print_json(&RemovedView { version: 1, assembly: name.clone(), done: true }),
         Format::Human => {

@@ -116,5 +116,9 @@ fn a_second_down_has_nothing_to_do() {
     ");
     assert_eq!(env.json(&["down", "small"])["done"], true);
     assert_eq!(env.trace(), [""; 0]);
+    // A `down` that is killed at its end leaves empty folders.
+    std::fs::create_dir_all(env.path(".windlass/jobs/.staging/1-1-0/18/tmp")).unwrap();
+    env.ok(&["down", "small"]);
+    assert!(!env.path(".windlass/jobs").exists(), "{:?}", env.files());
     assert_snapshot!(env.refuses(&["down", "smal"]), @"error: there is no assembly `smal`; the store has no assemblies");
 }

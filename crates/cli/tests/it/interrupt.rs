@@ -26,7 +26,19 @@ fn is_told(up: &Running) {
 fn a_stop_lets_running_scripts_end_and_starts_no_other() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let env = TestEnv::small("effect: once", &[("Install", GATE), ("Start", "")]);
-        let up = begun(&env, &["--grace", "60"]);
+        let mut command = std::process::Command::new("env");
+        env.settle(&mut command);
+        // The tests may run under `nohup`.
+        command.args([
+            "--default-signal=HUP",
+            env!("CARGO_BIN_EXE_windlass"),
+            "up",
+            "small",
+            "--grace",
+            "60",
+        ]);
+        let up = env.start(command);
+        until("the script has begun", || env.trace() == ["Install"]);
         up.signal(signal);
         is_told(&up);
         env.write(".windlass/volumes/state/go", "");
