@@ -497,7 +497,7 @@ echo "argv: $(tr '\0' ' ' </proc/$PPID/cmdline)"
     assert!(run.stdout.contains("exec -- sh"), "{run}");
     assert!(!run.stdout.contains(SECRET), "{run}");
     assert_eq!(run.stdout.matches("ermission denied").count(), 2, "{run}");
-    assert!(run.stdout.ends_with("argv: windlass-supervisor supervise \n"), "{run}");
+    assert!(run.stdout.ends_with("argv: windlass-supervisor windlass-supervise \n"), "{run}");
 }
 
 #[test]
