@@ -45,6 +45,7 @@ pub mod input;
 pub mod intent;
 mod nesting;
 pub mod open;
+mod pages;
 mod places;
 pub mod prune;
 mod references;
