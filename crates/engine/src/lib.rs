@@ -45,6 +45,7 @@ mod panic;
 pub mod places;
 mod report;
 mod runner;
+mod slots;
 mod stop;
 mod world;
 
@@ -57,4 +58,5 @@ pub use error::{EngineError, Lack, Unplaced};
 pub use machine::Tally;
 pub use outdated_inputs::OutdatedInputs;
 pub use places::Places;
+pub use slots::JobSlots;
 pub use stop::Stop;

@@ -10,6 +10,7 @@ use windlass_model::{Action, Clock, DescriptorName, Element, Side, Topology, Tra
 
 use crate::error::{EngineError, Lack, Unplaced};
 use crate::places::Places;
+use crate::slots::JobSlots;
 use crate::world::World;
 
 /// The environment of an engine, without its store.
@@ -19,6 +20,8 @@ pub struct EngineEnv {
     pub drivers: Registry,
     /// The locations and runtimes.
     pub places: Arc<dyn Places>,
+    /// The slots of locations with a limit. Engines that share them keep the limits together.
+    pub slots: JobSlots,
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The source of random ids.

@@ -10,6 +10,7 @@ use windlass_model::{Action, CallId, ElementName, ProcessId, Side, State, Transi
 use windlass_store::Change;
 
 use super::effects::Failed;
+use super::queues::StepKey;
 use super::{Ack, CallRun, Command, Machine};
 use crate::engine::PublishedOutputs;
 use crate::report::without_complaint;
@@ -385,6 +386,11 @@ impl Machine {
         let Some(run) = self.calls.remove(id) else { return };
         let key = (run.record.process, run.record.step);
         self.queues.leave(&run.record.element);
+        self.leave_step_open(key);
+    }
+
+    /// Leaves a step of an earlier process open.
+    pub(super) fn leave_step_open(&mut self, key: StepKey) {
         if self.steps.remove(&key).is_some() {
             self.unfinished -= 1;
         }
