@@ -11,6 +11,7 @@ use windlass_model::{Action, Clock, DescriptorName, Element, Side, Topology, Tra
 use crate::error::{EngineError, Lack, Unplaced};
 use crate::places::Places;
 use crate::slots::JobSlots;
+use crate::values;
 use crate::world::World;
 
 /// The environment of an engine, without its store.
@@ -37,7 +38,7 @@ impl EngineEnv {
         let mut looked: HashMap<(Placement, DescriptorName), Result<(), (Lack, String)>> = HashMap::new();
         let mut problems: BTreeMap<(Lack, String), Unplaced> = BTreeMap::new();
         for element in resources(world.topology()) {
-            let key = (world.placement(element, Side::Desired), element.descriptor.clone());
+            let key = (values::placement(world, element, Side::Desired), element.descriptor.clone());
             let result = looked.entry(key).or_insert_with_key(|(placement, _)| {
                 let place = |why| (Lack::Place, why);
                 let location = self.places.location(placement).map_err(place)?;

@@ -39,6 +39,7 @@ use windlass_store::{Batch, Change};
 
 use self::failed::FailedParts;
 use self::queues::{Queues, StepKey};
+use crate::command_arguments;
 use crate::engine::PublishedOutputs;
 use crate::journal::CallArtifacts;
 use crate::places::Places;
@@ -473,7 +474,7 @@ impl Machine {
         let id = process.id;
         self.change(Change::PutProcess(Box::new(process)));
         self.happened(Some(id), Happening::ProcessEnded { status, reason });
-        self.world.drop_arguments(id, &mut self.out.batch);
+        command_arguments::forget(&mut self.world, id, &mut self.out.batch);
         self.forget_leftovers();
         self.note_reached();
         self.forget_assembly();

@@ -151,6 +151,7 @@ impl Queues {
 
 #[cfg(test)]
 mod tests {
+    use windlass_driver::Location;
     use windlass_model::{ProcessId, StepId};
 
     use super::*;
@@ -223,6 +224,40 @@ mod tests {
         assert_eq!(queues.wake(), Some(step(1)));
     }
 
+    fn location(name: &str) -> LimitedLocation {
+        let max_jobs = 1.try_into().ok();
+        LimitedLocation::of(&Location { max_jobs, ..Location::local(name) }).unwrap()
+    }
+
+    #[test]
+    fn a_slot_admits_the_first_step_of_its_location() {
+        let mut queues = Queues::new(8);
+        let (lab, office) = (location("lab"), location("office"));
+        (1..=2).for_each(|number| queues.park_at(lab.clone(), step(number)));
+        queues.park_at(office.clone(), step(3));
+        assert_eq!(queues.take_requests(), [lab.clone(), office.clone()]);
+        assert_eq!(queues.take_requests(), [], "one slot at a time is requested");
+        assert_eq!(queues.admit(&lab), Some(step(1)));
+        queues.park_at(lab.clone(), step(4));
+        assert_eq!(queues.take_requests(), [lab.clone()]);
+        assert_eq!([queues.admit(&office), queues.admit(&lab)], [Some(step(3)), Some(step(2))]);
+        assert_eq!((queues.take_requests(), queues.admit(&lab)), (vec![lab.clone()], Some(step(4))));
+        assert_eq!((queues.take_requests(), queues.admit(&lab)), (vec![], None));
+    }
+
+    #[test]
+    fn no_slot_is_requested_or_used_while_no_more_call_may_run() {
+        let mut queues = Queues::new(1);
+        let (lab, hub) = (location("lab"), element("t__hub"));
+        queues.park_at(lab.clone(), step(1));
+        assert_eq!(queues.take_requests(), [lab.clone()]);
+        queues.enter(&hub);
+        assert_eq!((queues.admit(&lab), queues.take_requests()), (None, vec![]));
+        queues.leave(&hub);
+        assert_eq!(queues.take_requests(), [lab.clone()]);
+        assert_eq!(queues.admit(&lab), Some(step(1)));
+    }
+
     #[test]
     fn all_that_are_parked_are_taken_out_in_order() {
         let mut queues = Queues::new(8);
@@ -231,7 +266,9 @@ mod tests {
             queues.enter(element);
             queues.park(element, step(number));
         }
-        assert_eq!(queues.drain(), [step(1), step(2), step(3)]);
+        queues.park_at(location("lab"), step(0));
+        assert_eq!(queues.drain(), [step(0), step(1), step(2), step(3)]);
+        assert_eq!(queues.take_requests(), []);
         assert_eq!(queues.drain(), []);
         assert!(queues.is_in_use(&hub));
         queues.leave(&other);

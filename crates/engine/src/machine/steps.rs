@@ -16,9 +16,10 @@ use super::effects::Failed;
 use super::prepare::CallSeed;
 use super::queues::StepKey;
 use super::{Ack, CallRun, Command, Machine, Planned, PlannedAction, StepRun, count};
+use crate::applied_inputs::give;
 use crate::runner::Skipped;
 use crate::slots::LimitedLocation;
-use crate::world::Unknown;
+use crate::values::{Unknown, arguments};
 
 impl Machine {
     pub(super) fn start(&mut self, step: StepId) {
@@ -315,7 +316,7 @@ impl Machine {
         let is_first =
             known.is_none_or(|known| !known.created && (!known.is_half_made() || known.given.is_none()));
         if is_first {
-            self.world.give(pair, &run.call.arguments, self.now, &mut self.out.batch);
+            give(&mut self.world, pair, &run.call.arguments, self.now, &mut self.out.batch);
         }
     }
 
@@ -325,8 +326,8 @@ impl Machine {
         if found.is_none_or(|found| found.create.is_empty()) {
             return;
         }
-        if let Ok(values) = self.world.arguments(pair, Side::Desired, Unknown::Refused) {
-            self.world.give(pair, &values, self.now, &mut self.out.batch);
+        if let Ok(values) = arguments(&self.world, pair, Side::Desired, Unknown::Refused) {
+            give(&mut self.world, pair, &values, self.now, &mut self.out.batch);
         }
     }
 
