@@ -194,7 +194,8 @@ proptest! {
             for (one, other) in pairs {
                 sketch = sketch.relate(PARTS[one], PARTS[other]);
             }
-            let mut rig = rig(max_jobs);
+            let mut rig = Rig::new(effect);
+            rig.max_jobs = max_jobs.try_into().ok();
             rig.options.parallelism = parallelism;
             for (part, millis) in PARTS.iter().zip(&durations) {
                 for action in ["Install", "Configure", "Start", "Join"] {
