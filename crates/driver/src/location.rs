@@ -1,6 +1,7 @@
 //! The placement of a part, and the runtime of its location.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -49,6 +50,9 @@ pub struct Location {
     /// Resource limits of each job.
     #[serde(default)]
     pub limits: Bounds,
+    /// Maximum number of concurrent jobs of one windlass process; `None` for no limit.
+    #[serde(default)]
+    pub max_jobs: Option<NonZeroU32>,
     /// Configuration for the driver.
     pub properties: BTreeMap<String, Value>,
     /// The names of the properties whose values are secret.
@@ -82,6 +86,7 @@ impl Location {
             network: None,
             volumes: BTreeMap::new(),
             limits: Bounds::default(),
+            max_jobs: None,
             properties: BTreeMap::new(),
             secret: BTreeSet::new(),
         }

@@ -18,6 +18,7 @@ use crate::keeper;
 use crate::machine::{Command, Event, Machine};
 use crate::panic::{caught, only};
 use crate::places::Places;
+use crate::slots::JobSlots;
 use crate::stop::Stop;
 
 /// The environment in which a machine runs.
@@ -28,6 +29,7 @@ pub(crate) struct Host {
     pub(crate) beside: Vec<Lease>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) places: Arc<dyn Places>,
+    pub(crate) slots: JobSlots,
     pub(crate) stop: Stop,
 }
 
@@ -165,6 +167,16 @@ impl Running<'_> {
                             () = soon.cancelled() => {}
                         }
                         Ok(Some(Event::Due(call)))
+                    }));
+                }
+                Command::TakeSlot(location) => {
+                    let (slots, soon) = (self.host.slots.clone(), self.host.stop.soon.clone());
+                    self.work.push(Box::pin(async move {
+                        tokio::select! {
+                            biased;
+                            () = soon.cancelled() => Ok(None),
+                            slot = slots.take(location) => Ok(Some(Event::Slot(slot))),
+                        }
                     }));
                 }
                 Command::Reply { reply, result } => {

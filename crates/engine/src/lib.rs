@@ -1,38 +1,151 @@
-//! Executes intents durably.
+//! Executes intents on assemblies, so that a crash loses nothing.
 //!
-//! An intent takes the lease of its assembly, settles the open calls of earlier processes, has a plan made, and
-//! executes it. Every change is a durable batch in the store before it is reported. So a crash loses nothing:
-//! the same intent looks up each open call and resumes.
+//! An [`Intent`](windlass_model::record::Intent) asks for a change of one assembly: bring it up, scale it, take it
+//! down. The [`Engine`] takes the lease of the assembly, settles the open calls of earlier processes, has a plan
+//! made, and executes it. Every change is durable in the store before it is reported. After a crash, the same
+//! intent finds the jobs of each open call and resumes.
 //!
 //! ```text
-//! intent ─▶ Engine::prepare_… ─▶ Prepared { plan } ─▶ run ─▶ Ended
-//!              │ lease, settle, plan                    │
-//!              ▼                                        ▼
-//!            store ◀── commit ── Host ◀─ commands ─ Machine   (pure: on(now, event) → commands)
+//! Request ─▶ Engine::prepare ─▶ Prepared { plan } ─▶ run ─▶ Ended
+//!              │ lease, settle, plan                   │
+//!              ▼                                       ▼
+//!            store ◀── commit ── host ◀─ commands ─ machine   (pure: on(now, event) → commands)
 //!                                 │                     ▲
 //!                                 └─ perform, observe ──┘ events
 //! ```
 //!
+//! The engine knows the traits `Driver`, `Store` and [`Places`]. It knows no driver, no SQL and no rule of the
+//! lifecycle. The crate `windlass` connects it with all of these, and most programs use that one.
+//!
+//! # Example
+//!
+//! An assembly with one component, whose driver does nothing, comes up:
+//!
+//! ```
+//! # use std::collections::BTreeMap;
+//! # use std::sync::Arc;
+//! # use windlass_driver::noop::Noop;
+//! # use windlass_driver::{Binding, Bindings, Location, Package, Placement, Registry};
+//! # use windlass_engine::{Desired, Engine, EngineEnv, JobSlots, Options, Places, Request, Stop, UpOptions};
+//! # use windlass_executor::Runtime;
+//! # use windlass_model::assembly::{Element, ElementKind, Topology};
+//! # use windlass_model::clock::SystemClock;
+//! # use windlass_model::{State, Transition};
+//! # use windlass_store::Holder;
+//! # use windlass_store::testing::{CountingEntropy, MemoryStore};
+//! /// Every name is a location of this machine. The driver runs no job, so there is no runtime.
+//! struct ThisMachine;
+//!
+//! #[async_trait::async_trait]
+//! impl Places for ThisMachine {
+//!     fn location(&self, placement: &Placement) -> Result<Location, String> {
+//!         Ok(Location::local(placement.location.as_deref().unwrap_or("here")))
+//!     }
+//!
+//!     fn check(&self, _: &Location) -> Result<(), String> {
+//!         Ok(())
+//!     }
+//!
+//!     async fn runtime(&self, _: &Location) -> Result<Arc<dyn Runtime>, String> {
+//!         Err("there is no runtime".to_owned())
+//!     }
+//!
+//!     async fn runtimes(&self) -> Result<Vec<Arc<dyn Runtime>>, String> {
+//!         Ok(Vec::new())
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let element = |name: &str, kind, descriptor: &str| -> Result<Element, Box<dyn std::error::Error>> {
+//! #     Ok(Element {
+//! #         name: name.parse()?,
+//! #         kind,
+//! #         parent: None,
+//! #         component: None,
+//! #         index: None,
+//! #         descriptor: descriptor.parse()?,
+//! #         properties: Default::default(),
+//! #         transitions: Default::default(),
+//! #         operations: Default::default(),
+//! #         metrics: Default::default(),
+//! #         cluster: None,
+//! #         referent: None,
+//! #         origin: None,
+//! #     })
+//! # };
+//! # let root = element("shop", ElementKind::Assembly, "assembly::shop::1.0")?;
+//! # let mut part = element("shop__db", ElementKind::Resource, "resource::db::1.0")?;
+//! # part.parent = Some("shop".parse()?);
+//! # part.component = Some("db".parse()?);
+//! # part.transitions = [Transition::Install, Transition::Start].into();
+//! # let binding = Binding {
+//! #     driver: "noop".parse()?,
+//! #     infrastructure: vec!["*".to_owned()],
+//! #     properties: BTreeMap::new(),
+//! # };
+//! # let bindings = Bindings {
+//! #     transitions: [Transition::Install, Transition::Start].map(|transition| (transition, Vec::new())).into(),
+//! #     default: vec![binding],
+//! #     ..Bindings::default()
+//! # };
+//! # let package = Package::new("resource::db::1.0".parse()?, bindings, Vec::new());
+//! # let desired = Desired {
+//! #     topology: Topology::new("shop".parse()?, vec![root, part], Vec::new()),
+//! #     descriptor: "assembly::shop::1.0".parse()?,
+//! #     parameters: BTreeMap::new(),
+//! #     secrets: BTreeMap::new(),
+//! #     packages: vec![package],
+//! #     options: UpOptions::default(),
+//! # };
+//! # let (clock, entropy) = (Arc::new(SystemClock), Arc::new(CountingEntropy::seeded(1)));
+//! let env = EngineEnv {
+//!     drivers: Registry::new().with(Noop),
+//!     places: Arc::new(ThisMachine),
+//!     slots: JobSlots::default(),
+//!     clock: clock.clone(),
+//!     entropy: entropy.clone(),
+//!     home: "this machine".to_owned(),
+//! };
+//! let store = Arc::new(MemoryStore::new(clock, &*entropy));
+//! let engine = Engine { store, env, options: Options::default() };
+//!
+//! let stop = Stop::default();
+//! let holder = Holder::current("example");
+//! let prepared = engine.prepare(&"shop".parse()?, Request::up(desired), &holder, &stop).await?;
+//! let steps: Vec<String> = prepared.plan().work().map(|(_, work)| work.to_string()).collect();
+//! assert_eq!(steps, ["db Install", "db Start"]);
+//! let ended = prepared.run(&stop).await?;
+//! assert_eq!(ended.reached, State::Active);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Modules
+//!
+//! In the order in which they are best read:
+//!
 //! | module | content |
 //! |---|---|
-//! | [`engine`] | intents: prepare, run |
-//! | `machine` | the pure machine that executes a plan |
-//! | `runner` | the steps that may start |
-//! | `world` | the assembly in memory: its records and values |
-//! | `report` | reports of drivers: applied, with secrets sealed |
-//! | `outdated`, `given` | outdated inputs of elements; applied inputs of relationships |
-//! | [`host`] | all waiting: commits, drivers, timers |
-//! | `keeper`, `stop` | renewal of leases; stop requests |
-//! | `journal` | records of jobs, before and after they run |
-//! | [`monitor`] | policies: samples and time in, demands out |
-//! | [`places`] | the trait for the locations and runtimes of a project |
 //! | [`error`], [`codes`] | errors of intents, and their codes |
-//!
-//! The engine knows the traits `Driver` and `Store`, but no driver and no SQL. It executes plans, but knows no
-//! rule of TNC-O.
+//! | [`places`], `slots` | the locations of a project, and their limits of concurrent jobs |
+//! | `world` | an assembly in memory: its topologies and states, and its secrets, instances, pairs and packages |
+//! | `values` | properties, inputs and outputs, resolved from a world |
+//! | `applied_inputs`, `outdated_inputs` | the values that parts and relationships were made with, and whether they are still current |
+//! | `current` | the present state for the planner |
+//! | `report` | reports of drivers: applied to a world, with secrets sealed |
+//! | `command_arguments` | the sealed arguments of a command |
+//! | `runner` | the steps of a plan that may start |
+//! | `journal` | the records of jobs, before and after they run |
+//! | `machine` | the pure machine that executes a plan |
+//! | [`host`], `keeper`, `stop` | all waiting: commits, drivers, timers, leases and stop requests |
+//! | [`monitor`] | policies: samples and time in, demands out |
+//! | [`engine`] | intents: prepare, run, preview, and everything else that a program asks for |
 
 mod applied_inputs;
 pub mod codes;
+mod command_arguments;
+mod current;
 pub mod engine;
 pub mod error;
 pub mod host;
@@ -45,7 +158,9 @@ mod panic;
 pub mod places;
 mod report;
 mod runner;
+mod slots;
 mod stop;
+mod values;
 mod world;
 
 pub use engine::{
@@ -57,4 +172,5 @@ pub use error::{EngineError, Lack, Unplaced};
 pub use machine::Tally;
 pub use outdated_inputs::OutdatedInputs;
 pub use places::Places;
+pub use slots::JobSlots;
 pub use stop::Stop;

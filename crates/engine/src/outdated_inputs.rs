@@ -7,14 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use windlass_driver::Call;
-use windlass_model::instance::InstanceView;
 use windlass_model::record::PairKey;
-use windlass_model::resolve::{Answer, Lookup, NothingYet, Output, ResolveError, Resolver};
-use windlass_model::{Action, ElementName, InstanceId, PropertyName, Side, Topology, Transition};
+use windlass_model::resolve::{Answer, Lookup, Output, ResolveError, Resolver};
+use windlass_model::{Action, ElementName, InstanceId, PropertyName, Side, Transition};
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Change};
 
-use crate::world::{Readers, Unknown, World};
+use crate::applied_inputs::outdated_pairs;
+use crate::values::{self, Unknown};
+use crate::world::{Reader, World};
 
 /// Elements and relationships with outdated inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -38,148 +39,111 @@ pub(crate) struct Published {
     pub(crate) outputs: BTreeMap<PropertyName, Output>,
 }
 
-impl World {
+impl Published {
     /// Returns the present outputs of an element.
-    pub(crate) fn published(&self, element: &ElementName) -> Published {
-        let document = self.instances.get(element).map(|instance| InstanceView::new(&instance.document));
-        let names = document.and_then(InstanceView::outputs).into_iter().flat_map(|outputs| outputs.keys());
-        let names = names.filter_map(|name| name.parse::<PropertyName>().ok());
-        let outputs = names.map(|name| (name.clone(), self.output(element, &name))).collect();
-        Published { element: element.clone(), outputs }
-    }
-
-    /// Records outdated inputs at the readers, after a call has changed the outputs of its element.
-    pub(crate) fn note_readers(&mut self, action: &Action, before: &Published, batch: &mut Batch) {
-        // The plan itself gives the outputs of a created or re-created element to its readers.
-        let makes = [Transition::Create, Transition::Install, Transition::Adopt].map(Action::Transition);
-        if before.outputs.is_empty() && makes.contains(action) {
-            return;
-        }
-        let now = self.published(&before.element);
-        let names: BTreeSet<&PropertyName> = before.outputs.keys().chain(now.outputs.keys()).collect();
-        let changed: Vec<PropertyName> = names
-            .into_iter()
-            .filter(|name| before.outputs.get(*name) != now.outputs.get(*name))
-            .cloned()
-            .collect();
-        if changed.is_empty() {
-            return;
-        }
-        for (reader, property, was, is) in self.reread(before, &changed) {
-            let Some(record) = self.elements.get_mut(&reader) else { continue };
-            match record.outdated.get(&property) {
-                Some(first) if first.is_some() && *first == is => drop(record.outdated.remove(&property)),
-                Some(_) => continue,
-                None => drop(record.outdated.insert(property, was)),
-            }
-            batch.push(Change::PutElement(Box::new(record.clone())));
-        }
-    }
-
-    /// Returns the properties of existing elements whose values have changed, with the old and the new value.
-    /// An unknown or secret value is `None`.
-    fn reread(
-        &mut self,
-        before: &Published,
-        changed: &[PropertyName],
-    ) -> Vec<(ElementName, PropertyName, Option<Value>, Option<Value>)> {
-        let readers = self.readers.take().unwrap_or_else(|| self.find_readers());
-        let of_output = |output: &PropertyName| readers.get(&(before.element.clone(), output.clone()));
-        let mut found: Vec<&(ElementName, PropertyName, Side)> =
-            changed.iter().filter_map(of_output).flatten().collect();
-        found.sort_by_key(|(reader, property, _)| (reader, property));
-        found.dedup();
-        let there = |name: &ElementName| self.elements.get(name).is_some_and(|record| record.made.is_some());
-        let previous = PreviousState { world: self, before };
-        let mut reread = Vec::new();
-        for side in [Side::Desired, Side::Installed] {
-            let mut old = Resolver::new(self.version(side), &previous);
-            let mut new = Resolver::new(self.version(side), self);
-            for (reader, property, _) in found.iter().filter(|(reader, _, of)| *of == side && there(reader)) {
-                let (was, is) = (old.property(reader, property), new.property(reader, property));
-                if was != is {
-                    reread.push((reader.clone(), property.clone(), open(&was), open(&is)));
-                }
-            }
-        }
-        self.readers = Some(readers);
-        reread
-    }
-
-    fn find_readers(&self) -> Readers {
-        let mut readers = Readers::new();
-        add_readers(&mut readers, self.topology(), Side::Desired);
-        if let Some(installed) = &self.installed {
-            add_readers(&mut readers, installed, Side::Installed);
-        }
-        // A reader in both versions counts once, as the desired one, since the sort is stable.
-        for found in readers.values_mut() {
-            found.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
-            found.dedup_by(|later, first| (&later.0, &later.1) == (&first.0, &first.1));
-        }
-        readers
-    }
-
-    /// Drops the notes of outdated inputs that a transition has made current, and tells whether there were any.
-    /// If no driver was called (`call` is `None`), all present values count as applied.
-    pub(crate) fn record_inputs(
-        &mut self,
-        element: &ElementName,
-        action: &Action,
-        side: Side,
-        call: Option<&Call>,
-    ) -> bool {
-        // Configure is not in this list. An element that was installed with old values keeps their effects,
-        // even after Configure.
-        use Transition::{Adopt, Create, Install, Reconfigure};
-        let gives = [Create, Install, Reconfigure, Adopt].map(Action::Transition);
-        let is_stale = self.elements.get(element).is_some_and(|record| !record.outdated.is_empty());
-        if side != Side::Desired || !is_stale || !gives.contains(action) {
-            return false;
-        }
-        let described = self.element(element, side);
-        let now = described.and_then(|found| self.properties(found, side, Unknown::LeftOut).ok());
-        let is_given = |name: &PropertyName| match (call, &now) {
-            (Some(call), Some(now)) => call.properties.get(name) == now.get(name),
-            _ => true,
-        };
-        let taken: Vec<PropertyName> =
-            self.elements[element].outdated.keys().filter(|name| is_given(name)).cloned().collect();
-        if let Some(record) = self.elements.get_mut(element) {
-            record.outdated.retain(|name, _| !taken.contains(name));
-        }
-        !taken.is_empty()
-    }
-
-    /// Returns the elements and relationships with outdated inputs.
-    pub(crate) fn outdated_inputs(&self) -> OutdatedInputs {
-        let reads = |name: &ElementName, property: &PropertyName| {
-            let property = self.topology().get(name).and_then(|element| element.properties.get(property));
-            property.is_some_and(|property| property.value.is_some())
-        };
-        let records = self.elements.values();
-        let outdated = records.filter(|record| record.outdated.keys().any(|name| reads(&record.name, name)));
-        OutdatedInputs {
-            parts: outdated.map(|record| record.name.clone()).collect(),
-            pairs: self.outdated_pairs().into_iter().map(|(pair, _)| pair).collect(),
-        }
+    pub(crate) fn of(world: &World, element: &ElementName) -> Self {
+        let names = world.instances.outputs(element);
+        let outputs = names.map(|name| (name.clone(), world.output(element, &name))).collect();
+        Self { element: element.clone(), outputs }
     }
 }
 
-/// Adds the readers of each output in a version.
-fn add_readers(readers: &mut Readers, topology: &Topology, side: Side) {
-    let mut resolver = Resolver::of_all(topology, &NothingYet);
-    for (place, element) in topology.elements().iter().enumerate() {
-        for (at, name) in element.properties.keys().enumerate() {
-            // A value that can never be known waits for no output.
-            let _ = resolver.awaited_at(place, at, |producer, output| {
-                if producer != place {
-                    let producer = topology.elements()[producer].name.clone();
-                    let reader = (element.name.clone(), name.clone(), side);
-                    readers.entry((producer, output.clone())).or_default().push(reader);
-                }
-            });
+/// Records outdated inputs at the readers, after a call has changed the outputs of its element.
+pub(crate) fn note_readers(world: &mut World, action: &Action, before: &Published, batch: &mut Batch) {
+    // The plan itself gives the outputs of a created or re-created element to its readers.
+    let makes = [Transition::Create, Transition::Install, Transition::Adopt].map(Action::Transition);
+    if before.outputs.is_empty() && makes.contains(action) {
+        return;
+    }
+    let now = Published::of(world, &before.element);
+    let names: BTreeSet<&PropertyName> = before.outputs.keys().chain(now.outputs.keys()).collect();
+    let changed: Vec<PropertyName> = names
+        .into_iter()
+        .filter(|name| before.outputs.get(*name) != now.outputs.get(*name))
+        .cloned()
+        .collect();
+    if changed.is_empty() {
+        return;
+    }
+    for (reader, property, was, is) in reread(world, before, &changed) {
+        let Some(record) = world.elements.get_mut(&reader) else { continue };
+        match record.outdated.get(&property) {
+            Some(first) if first.is_some() && *first == is => drop(record.outdated.remove(&property)),
+            Some(_) => continue,
+            None => drop(record.outdated.insert(property, was)),
         }
+        batch.push(Change::PutElement(Box::new(record.clone())));
+    }
+}
+
+/// Returns the properties of existing elements whose values have changed, with the old and the new value.
+/// An unknown or secret value is `None`.
+fn reread(
+    world: &mut World,
+    before: &Published,
+    changed: &[PropertyName],
+) -> Vec<(ElementName, PropertyName, Option<Value>, Option<Value>)> {
+    let World { readers, assembly, installed, .. } = &mut *world;
+    let found: Vec<Reader> = readers.of(&assembly.topology, installed.as_ref(), &before.element, changed);
+    let world = &*world;
+    let there = |name: &ElementName| world.elements.get(name).is_some_and(|record| record.made.is_some());
+    let previous = PreviousState { world, before };
+    let mut reread = Vec::new();
+    for side in [Side::Desired, Side::Installed] {
+        let mut old = Resolver::new(world.version(side), &previous);
+        let mut new = Resolver::new(world.version(side), world);
+        for (reader, property, _) in found.iter().filter(|(reader, _, of)| *of == side && there(reader)) {
+            let (was, is) = (old.property(reader, property), new.property(reader, property));
+            if was != is {
+                reread.push((reader.clone(), property.clone(), open(&was), open(&is)));
+            }
+        }
+    }
+    reread
+}
+
+/// Drops the notes of outdated inputs that a transition has made current, and tells whether there were any.
+/// If no driver was called (`call` is `None`), all present values count as applied.
+pub(crate) fn record_inputs(
+    world: &mut World,
+    element: &ElementName,
+    action: &Action,
+    side: Side,
+    call: Option<&Call>,
+) -> bool {
+    // Configure is not in this list. An element that was installed with old values keeps their effects,
+    // even after Configure.
+    use Transition::{Adopt, Create, Install, Reconfigure};
+    let gives = [Create, Install, Reconfigure, Adopt].map(Action::Transition);
+    let is_stale = world.elements.get(element).is_some_and(|record| !record.outdated.is_empty());
+    if side != Side::Desired || !is_stale || !gives.contains(action) {
+        return false;
+    }
+    let described = world.element(element, side);
+    let now = described.and_then(|found| values::properties(world, found, side, Unknown::LeftOut).ok());
+    let is_given = |name: &PropertyName| match (call, &now) {
+        (Some(call), Some(now)) => call.properties.get(name) == now.get(name),
+        _ => true,
+    };
+    let taken: Vec<PropertyName> =
+        world.elements[element].outdated.keys().filter(|name| is_given(name)).cloned().collect();
+    if let Some(record) = world.elements.get_mut(element) {
+        record.outdated.retain(|name, _| !taken.contains(name));
+    }
+    !taken.is_empty()
+}
+
+/// Returns the elements and relationships with outdated inputs.
+pub(crate) fn outdated_inputs(world: &World) -> OutdatedInputs {
+    let reads = |name: &ElementName, property: &PropertyName| {
+        let property = world.topology().get(name).and_then(|element| element.properties.get(property));
+        property.is_some_and(|property| property.value.is_some())
+    };
+    let records = world.elements.values();
+    let outdated = records.filter(|record| record.outdated.keys().any(|name| reads(&record.name, name)));
+    OutdatedInputs {
+        parts: outdated.map(|record| record.name.clone()).collect(),
+        pairs: outdated_pairs(world).into_iter().map(|(pair, _)| pair).collect(),
     }
 }
 

@@ -3,20 +3,21 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use windlass_driver::{Call, Report, texts};
 use windlass_model::instance::{InstanceView, LogEntry, OUTPUTS, shape, take_log};
 use windlass_model::record::{Failure, FailureKind, InstanceRecord, Severity};
 use windlass_model::resolve::{Lookup, MAX_VALUE};
 use windlass_model::{Action, ElementName, InstanceId, PropertyName, Side, Transition};
-use windlass_secret::{Redactor, SecretRef, Sensitive};
+use windlass_secret::{Redactor, SecretRef};
 use windlass_source::suggest;
 use windlass_store::Batch;
 use windlass_update_ops::Update;
 
 use crate::engine::PublishedOutputs;
-use crate::outdated_inputs::Published;
-use crate::world::{World, sensitive};
+use crate::outdated_inputs::{Published, note_readers};
+use crate::values::sensitive;
+use crate::world::World;
 
 impl World {
     /// Applies a report to the instance document, and returns the entries for the activity log.
@@ -35,13 +36,12 @@ impl World {
         })?;
         let (update, mut log) = take_log(parsed.update);
         log.extend(report.log);
-        let mut record = self.instance_of(&call.element);
+        let mut record = self.instances.of(&call.element);
         update.apply(&mut record.document).map_err(|error| {
             Failure::new(FailureKind::Protocol, format!("its updates can't be applied: {error}"))
         })?;
         too_much(&record.document)?;
-        record.revision += 1;
-        let before = self.published(&call.element);
+        let before = Published::of(self, &call.element);
         let name = record.document["name"].as_str().map(str::to_owned);
         let secrets = self.seal(&call.element, &call.instance, call.secrets(), &mut record, batch);
         let redactor = Redactor::new(&secrets);
@@ -59,9 +59,8 @@ impl World {
         for entry in &mut log {
             entry.message = redactor.mask_str(&entry.message);
         }
-        batch.push(windlass_store::Change::PutInstance(Box::new(record.clone())));
-        self.instances.insert(call.element.clone(), record);
-        self.note_readers(&call.action, &before, batch);
+        self.instances.put(record, batch);
+        note_readers(self, &call.action, &before, batch);
         if let Some(private) = report.private {
             self.note(call, family, private, batch);
         }
@@ -113,12 +112,9 @@ impl World {
         record: &mut InstanceRecord,
         batch: &mut Batch,
     ) {
-        let assembly = self.assembly.name.clone();
         let id = format!("{}:natural/{instance}", record.element.assembly());
         let secret: SecretRef = id.parse().expect("names of assemblies and instances are parts of ids");
-        let value = Sensitive::new(natural.as_bytes().to_vec());
-        batch.push(windlass_store::Change::PutSecret { secret: secret.clone(), assembly, value });
-        self.keep_secret(secret.clone(), Some(natural.into()));
+        self.secrets.seal(secret.clone(), &self.assembly.name, natural.to_owned(), batch);
         (record.natural, record.sealed_natural) = (None, Some(secret));
     }
 
@@ -131,7 +127,7 @@ impl World {
         published: &PublishedOutputs,
         batch: &mut Batch,
     ) {
-        let mut record = self.instance_of(element);
+        let mut record = self.instances.of(element);
         let mut known = record.document.pointer_mut(&format!("/interfaces/{OUTPUTS}/signals"));
         let previous = known.as_mut().and_then(|outputs| outputs.as_object_mut());
         let previous = previous.filter(|_| *action == Action::Transition(Transition::Install));
@@ -141,33 +137,17 @@ impl World {
         for (name, value) in &published.0 {
             record.document["interfaces"][OUTPUTS]["signals"][name.as_str()] = value.clone();
         }
-        record.revision += 1;
-        let before = self.published(element);
+        let before = Published::of(self, element);
         // An output may repeat a secret that the element was given.
-        self.seal(element, &instance, self.all_opened(), &mut record, batch);
-        batch.push(windlass_store::Change::PutInstance(Box::new(record.clone())));
-        self.instances.insert(element.clone(), record);
-        self.note_readers(action, &before, batch);
+        self.seal(element, &instance, self.secrets.all_texts(), &mut record, batch);
+        self.instances.put(record, batch);
+        note_readers(self, action, &before, batch);
     }
 
     /// Records the natural id of an element, as stated by an operator.
     pub(crate) fn call_it(&mut self, element: &ElementName, natural: String, batch: &mut Batch) {
-        let mut record = self.instance_of(element);
-        record.natural = Some(natural);
-        record.revision += 1;
-        batch.push(windlass_store::Change::PutInstance(Box::new(record.clone())));
-        self.instances.insert(element.clone(), record);
-    }
-
-    /// Returns the instance record of an element, or an empty record.
-    fn instance_of(&self, element: &ElementName) -> InstanceRecord {
-        self.instances.get(element).cloned().unwrap_or_else(|| InstanceRecord {
-            element: element.clone(),
-            natural: None,
-            sealed_natural: None,
-            document: json!({}),
-            revision: 0,
-        })
+        let record = InstanceRecord { natural: Some(natural), ..self.instances.of(element) };
+        self.instances.put(record, batch);
     }
 
     fn note(&mut self, call: &Call, family: &str, private: Value, batch: &mut Batch) {
@@ -218,38 +198,10 @@ impl World {
             }
         }
         for (secret, text) in sealed {
-            let bytes = Sensitive::new(text.clone().into_bytes());
-            let assembly = self.assembly.name.clone();
-            batch.push(windlass_store::Change::PutSecret { secret: secret.clone(), assembly, value: bytes });
-            self.keep_secret(secret, Some(Sensitive::new(text)));
+            self.secrets.seal(secret, &self.assembly.name, text, batch);
         }
         mask_texts(&mut record.document, &Redactor::new(&secrets));
         secrets
-    }
-
-    /// Clears the reported flags `failed` and `converging` of an element. A transition begins, and will report
-    /// its own result.
-    pub(crate) fn forget_complaint(&mut self, element: &ElementName) {
-        if let Some(record) = self.instances.get_mut(element) {
-            without_complaint(&mut record.document);
-        }
-    }
-
-    /// Returns the reported status of an element.
-    pub(crate) fn status(&self, element: &ElementName) -> windlass_model::instance::Status {
-        self.instances.get(element).map(|i| InstanceView::new(&i.document).status()).unwrap_or_default()
-    }
-}
-
-/// Clears the flags `failed` and `converging` in a document, with their message.
-pub(crate) fn without_complaint(document: &mut Value) {
-    let Some(status) = document.get_mut("status").and_then(Value::as_object_mut) else { return };
-    let flags = status.get_mut("flags").and_then(Value::as_object_mut);
-    let taken = flags.into_iter().flatten().filter(|(name, value)| {
-        matches!(name.as_str(), "failed" | "converging") && **value == Value::Bool(true)
-    });
-    if taken.map(|(_, value)| *value = Value::Bool(false)).count() > 0 {
-        status.remove("message");
     }
 }
 
@@ -322,6 +274,8 @@ fn mask_texts(value: &mut Value, redactor: &Redactor) {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

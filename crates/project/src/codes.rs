@@ -120,7 +120,7 @@ limits:
     NO_IMAGE = "WL0327", "location without an image",
         "Scripts of a location with the runtime `sandbox` or `docker` run in an image, which the location names. Without one `up` refuses every component that has a script there.\n\n```yaml\nlocations:\n  here: {runtime: docker, image: 'demo:1'}\n```";
     BAD_JOB_LIMIT = "WL0328", "bad limit of jobs",
-        "`limits` of a location, or of the driver properties of a resource, limits each job: `memory` (bytes, such as `512M`), `processes` (a number), `cpu` (processors, such as `1.5`) and `open-files` (a number). The stricter of both applies. A job fails if its location can't enforce a limit.\n\n```yaml\nlocations:\n  here:\n    limits: {memory: 512M, processes: 64, cpu: 1.5, open-files: 1024}\n```";
+        "`limits` of a location, or of the driver properties of a resource, limits each job: `memory` (bytes, such as `512M`), `processes` (a number), `cpu` (processors, such as `1.5`) and `open-files` (a number). The stricter of both applies. A job fails if its location can't enforce a limit. `max-jobs` of a location limits the number of concurrent jobs there: a whole number from 1 on.\n\n```yaml\nlocations:\n  here:\n    limits: {memory: 512M, processes: 64, cpu: 1.5, open-files: 1024}\n    max-jobs: 4\n```";
     CLEAR_SECRET = "WL0329", "secret in clear",
         r"The property has the name of a secret, but its value is written in the file. Many people can read the file, and a
 repository keeps it for ever. Logs mask the value nevertheless.

@@ -2,6 +2,7 @@
 //! resolve to.
 
 use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -167,7 +168,7 @@ fn missing_version(reader: &mut Reader<'_>, span: Span) {
 }
 
 /// The keys of a location of any kind of runtime.
-pub(crate) const LOCATION_KEYS: [&str; 8] = [
+pub(crate) const LOCATION_KEYS: [&str; 9] = [
     "resource-manager",
     "infrastructure-type",
     "runtime",
@@ -175,8 +176,12 @@ pub(crate) const LOCATION_KEYS: [&str; 8] = [
     IMAGE,
     "network",
     "limits",
+    MAX_JOBS,
     "properties",
 ];
+
+/// The key of the maximum number of concurrent jobs at a location.
+const MAX_JOBS: &str = "max-jobs";
 
 fn location(reader: &mut Reader<'_>, entry: &Entry, kinds: &RuntimeKinds) -> Option<(String, Declared)> {
     let name = entry.key.text().to_owned();
@@ -202,6 +207,7 @@ fn location(reader: &mut Reader<'_>, entry: &Entry, kinds: &RuntimeKinds) -> Opt
     location.network = field("network").and_then(|node| network(reader, node));
     location.volumes = field("volumes").map(|node| volumes(reader, node)).unwrap_or_default();
     location.limits = field("limits").map(|node| job_limits(reader, node)).unwrap_or_default();
+    location.max_jobs = field(MAX_JOBS).and_then(|node| max_jobs(reader, node));
     for misfit in kinds.fit(&mut location, runtime.as_deref(), values) {
         let (key, diagnostic) = told(misfit, kinds);
         let span = key.as_deref().and_then(field).map_or(entry.key.span(), Node::span);
@@ -277,6 +283,17 @@ fn job_limits(reader: &mut Reader<'_>, node: &Node) -> Bounds {
         }
     }
     bounds
+}
+
+/// Reads `max-jobs` of a location.
+fn max_jobs(reader: &mut Reader<'_>, node: &Node) -> Option<NonZeroU32> {
+    let text = reader.text(node, &format!("`{MAX_JOBS}`"))?;
+    let number = text.parse().ok();
+    if number.is_none() {
+        let message = format!("`{MAX_JOBS}` is a whole number from 1 to {}, not `{text}`", u32::MAX);
+        reader.error(codes::BAD_JOB_LIMIT, node.span(), message);
+    }
+    number
 }
 
 /// Reads `volumes`: names, and the absolute paths where container runtimes mount them.

@@ -105,6 +105,8 @@ struct Location {
     network: Option<Text>,
     /// The limits of each job.
     limits: Option<JobLimits>,
+    /// The maximum number of concurrent jobs of one windlass process; the default is no limit.
+    max_jobs: Option<MaxJobs>,
     /// Configuration for the drivers. `{file: PATH}` and `{env: VARIABLE}` refer to secrets.
     properties: Option<BTreeMap<String, Value>>,
 }
@@ -173,6 +175,18 @@ impl JsonSchema for Count {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({"type": ["integer", "string", "null"], "minimum": 1, "pattern": "^[1-9][0-9]*$"})
+    }
+}
+
+struct MaxJobs;
+
+impl JsonSchema for MaxJobs {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "MaxJobs".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["integer", "string", "null"], "minimum": 1, "maximum": u32::MAX, "pattern": "^[1-9][0-9]*$"})
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::OnceCell;
 use windlass_driver::noop::Noop;
 use windlass_driver::{Location, Registry};
-use windlass_engine::{Engine, EngineEnv, Options};
+use windlass_engine::{Engine, EngineEnv, JobSlots, Options};
 use windlass_executor::Runtime;
 use windlass_executor::process::SupervisorCommand;
 use windlass_model::Clock;
@@ -173,6 +173,7 @@ pub struct Windlass {
     context: RuntimeContext,
     places: Arc<ProjectPlaces>,
     drivers: Registry,
+    slots: JobSlots,
     store: OnceCell<Arc<dyn Store>>,
 }
 
@@ -201,7 +202,8 @@ impl Windlass {
         };
         let runtimes = Runtimes::new(settings.runtimes.factories(), &context);
         let places = Arc::new(ProjectPlaces::new(project.clone(), settings.variables.clone(), runtimes));
-        Ok(Self { project, settings, context, places, drivers: drivers(), store: OnceCell::new() })
+        let slots = JobSlots::default();
+        Ok(Self { project, settings, context, places, drivers: drivers(), slots, store: OnceCell::new() })
     }
 
     /// Returns the project.
@@ -313,6 +315,7 @@ impl Windlass {
         EngineEnv {
             drivers: self.drivers.clone(),
             places: self.places.clone(),
+            slots: self.slots.clone(),
             clock: self.settings.clock.clone(),
             entropy: self.settings.entropy.clone(),
             home: self.home(),

@@ -173,6 +173,31 @@ fn references_elsewhere() {
     ");
 }
 
+/// No more jobs than `max-jobs` run at once at a location. Without a limit, those of a cluster overlap.
+#[test]
+fn a_location_limits_its_concurrent_jobs() {
+    let body = "mkdir \"$WINDLASS_VOLUME_STATE/job\" || echo overlap >>\"$trace\"\nsleep 0.1\nrmdir \"$WINDLASS_VOLUME_STATE/job\"\n[ \"$name\" != Install.sh ] || answer";
+    let env = TestEnv::small("effect: repeatable", &[("Install", body), ("Uninstall", body)]);
+    env.edit("small/assembly.yaml", "quantity: 1", "quantity: 6");
+    env.edit("windlass.yaml", "    runtime: process\n", "    runtime: process\n    max-jobs: 1\n");
+    env.ok(&["up", "small"]);
+    assert_eq!(env.trace(), ["Install"; 6]);
+    env.ok(&["down", "small"]);
+    assert_eq!(env.trace()[6..], ["Uninstall"; 6]);
+
+    env.edit("windlass.yaml", "max-jobs: 1", "max-jobs: 0");
+    assert_snapshot!(env.refuses(&["up", "small"]), @"
+    error[WL0328]: `max-jobs` is a whole number from 1 to 4294967295, not `0`
+      --> windlass.yaml:10:15
+       |
+    10 |     max-jobs: 0
+       |               ^
+       |
+
+    1 error; nothing was changed
+    ");
+}
+
 /// A new assembly passes the check, comes up, is observed and goes down, in each language.
 #[rstest::rstest]
 #[case::sh("sh")]

@@ -1,18 +1,11 @@
 //! Commands: named actions that an operator calls by hand.
 
-use std::collections::BTreeMap;
-
-use windlass_driver::Input;
 use windlass_lifecycle::{Diff, Planned};
 use windlass_model::assembly::ElementKind;
-use windlass_model::record::{Failure, FailureKind};
 use windlass_model::work::{Reason, Work};
-use windlass_model::{Action, AssemblyName, CommandName, ElementName, ProcessId, PropertyName, Side, State};
+use windlass_model::{Action, CommandName, ElementName, Side, State};
 use windlass_plan::PlanBuilder;
-use windlass_secret::{SecretRef, Sensitive};
-use windlass_store::{Batch, Change};
 
-use super::request::Arguments;
 use crate::error::EngineError;
 use crate::world::World;
 
@@ -46,47 +39,4 @@ pub(super) fn planned(
     builder.step(Work::Command { element: part.clone(), command: command.clone() });
     let plan = builder.build().expect("one step waits for nothing");
     Ok(Planned { plan, diff: Diff::default(), undone: Diff::default() })
-}
-
-/// Returns the name under which the arguments of a process's command are sealed.
-fn arguments_of(assembly: &AssemblyName, process: ProcessId) -> SecretRef {
-    format!("{assembly}:call/{}", process.0).parse().expect("an assembly and a number are one")
-}
-
-/// Seals the arguments, so that a later process can take up the call after an interruption.
-pub(super) fn put_arguments(batch: Batch, world: &mut World, process: ProcessId, given: &Arguments) -> Batch {
-    let assembly = world.assembly.name.clone();
-    let secret = arguments_of(&assembly, process);
-    let text = serde_json::to_string(given).expect("arguments are plain data");
-    world.keep_secret(secret.clone(), Some(Sensitive::new(text.clone())));
-    batch.put_secret(secret, assembly, Sensitive::new(text.into_bytes()))
-}
-
-impl World {
-    /// Drops the sealed arguments of a process's command, if there are any.
-    pub(crate) fn drop_arguments(&mut self, process: ProcessId, batch: &mut Batch) {
-        let arguments = arguments_of(&self.assembly.name, process);
-        if self.opened(&arguments).is_some() {
-            self.keep_secret(arguments.clone(), None);
-            batch.push(Change::DropSecret(arguments));
-        }
-    }
-
-    /// Opens the arguments of a process's command.
-    ///
-    /// # Errors
-    /// The store does not have them.
-    pub(crate) fn command_arguments(
-        &self,
-        process: ProcessId,
-    ) -> Result<BTreeMap<PropertyName, Input>, Failure> {
-        let text = self.opened(&arguments_of(&self.assembly.name, process));
-        let given: Option<Arguments> = text.and_then(|text| serde_json::from_str(text).ok());
-        let gone =
-            || Failure::new(FailureKind::Refused, "its arguments are missing from the store; call it again");
-        let inputs = given.ok_or_else(gone)?.0.into_iter();
-        Ok(inputs
-            .map(|(name, argument)| (name, Input { value: argument.value, sensitive: argument.sensitive }))
-            .collect())
-    }
 }

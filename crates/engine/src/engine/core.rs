@@ -114,6 +114,7 @@ impl Engine {
             beside: world.foreign_assemblies.values().map(|foreign| foreign.lease.clone()).collect(),
             clock: self.env.clock.clone(),
             places: self.env.places.clone(),
+            slots: self.env.slots.clone(),
             // A stop request for this process must not stop others in this program.
             stop: stop.of_one(),
         }

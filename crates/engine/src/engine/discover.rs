@@ -53,6 +53,7 @@ impl EngineEnv {
         })?;
         let driver = self.drivers.get(&binding.driver);
         let driver = driver.ok_or_else(|| refused(format!("there is no driver `{}`", binding.driver)))?;
+        let _slot = self.slots.take_at(&location).await;
         let runtime = self.places.runtime(&location).await;
         let context = Looking {
             runtime: runtime.map_err(|why| Failure::new(FailureKind::Infrastructure, why))?,

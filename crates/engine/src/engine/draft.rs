@@ -21,8 +21,9 @@ use windlass_store::Snapshot;
 use super::call;
 use super::env::EngineEnv;
 use super::request::{Arguments, Desired, Request, UpOptions};
+use crate::current::current;
 use crate::error::EngineError;
-use crate::world::World;
+use crate::world::{Packages, Secrets, World};
 
 /// The recorded past of an assembly that its snapshot doesn't contain.
 #[derive(Default)]
@@ -93,7 +94,7 @@ impl EngineEnv {
         let before = snapshot.as_ref().map(|snapshot| snapshot.assembly.clone());
         let goal = before.as_ref().map_or(State::Active, |record| record.goal);
         let mut intent = recorded(&requested, goal);
-        let old_secrets = snapshot.as_ref().map(World::texts).unwrap_or_default();
+        let old_secrets = snapshot.as_ref().map(Secrets::of).unwrap_or_default();
         let called = match &requested {
             Intent::Call { part, command } => Some((part.clone(), command.clone())),
             _ => None,
@@ -122,10 +123,9 @@ impl EngineEnv {
         if let Some(before) = &before {
             world.installed = Some(installed(before, &previous.versions, &world));
         }
-        world.previous = previous.packages;
-        for package in instead.into_iter().map(Arc::new) {
-            let same = world.previous.values_mut().filter(|known| known.name() == package.name());
-            same.for_each(|known| *known = package.clone());
+        world.packages = Packages::new(previous.packages);
+        for package in instead {
+            world.packages.use_instead(package);
         }
         match record {
             Some(record) => world.assembly = record,
@@ -134,17 +134,18 @@ impl EngineEnv {
         world.assembly.updated = now;
         world.limited = !target.options.target.is_empty() || called.is_some();
         let is_heal = !target.options.heal.is_empty();
-        world.packages = packages_of(&world, &target.packages)?;
-        world.ask_what_is_kept(&self.drivers);
-        target.options.kept.clone_from(&world.kept);
-        world.add_secrets(&target.secrets);
+        let desired = world.packages.desire(&world.assembly.packages, &target.packages);
+        desired.map_err(EngineError::PackageGone)?;
+        world.packages.ask_what_is_kept(world.elements.values(), &self.drivers);
+        target.options.kept.clone_from(world.packages.kept());
+        world.secrets.extend(&target.secrets);
         let mut enrolled = Vec::new();
         let goes = world.assembly.goal == State::Absent;
         if !goes {
             world.enroll(now, &*self.entropy, &mut enrolled);
             self.preflight(&world, target.options.adopt)?;
         }
-        let current = world.current();
+        let current = current(&world);
         let topology = |installed: &World| installed.installed.clone();
         let before = topology(&world);
         let situation = Situation {
@@ -186,26 +187,11 @@ fn recorded(requested: &Intent, goal: State) -> Intent {
     }
 }
 
-/// Returns the packages of the desired assembly.
-fn packages_of(
-    world: &World,
-    given: &[Arc<Package>],
-) -> Result<HashMap<windlass_model::DescriptorName, Arc<Package>>, EngineError> {
-    let given: HashMap<_, _> = given.iter().map(|package| (package.digest(), package)).collect();
-    let mut packages = HashMap::new();
-    for (name, digest) in &world.assembly.packages {
-        let found = given.get(digest).copied().or_else(|| world.previous.get(digest));
-        let found = found.ok_or_else(|| EngineError::PackageGone(name.clone()))?;
-        packages.insert(name.clone(), found.clone());
-    }
-    Ok(packages)
-}
-
 /// Returns the target of [`Request::up`].
 fn up(
     desired: Desired,
     before: Option<&AssemblyRecord>,
-    old_secrets: &BTreeMap<SecretRef, Sensitive<String>>,
+    old_secrets: &Secrets,
     now: Timestamp,
 ) -> Result<Target, EngineError> {
     let Desired { mut topology, descriptor, parameters, secrets, packages, options } = desired;
@@ -371,7 +357,7 @@ pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], wor
         let made = element.made.as_ref()?;
         versions.iter().rposition(|version| version.process <= of_version(made, record))
     };
-    let made = world.pairs.values().filter(|pair| pair.is_there()).map(|pair| &pair.key);
+    let made = world.pairs.there().map(|pair| &pair.key);
     merged(&topologies, version_of, made).unwrap_or_else(newest)
 }
 
@@ -405,7 +391,7 @@ fn is_other(before: &AssemblyRecord, after: &AssemblyRecord) -> bool {
 /// with the old value, and are stopped and removed with it.
 fn name_apart(
     secrets: BTreeMap<SecretRef, Sensitive<String>>,
-    old: &BTreeMap<SecretRef, Sensitive<String>>,
+    old: &Secrets,
 ) -> (BTreeMap<SecretRef, Sensitive<String>>, BTreeMap<SecretRef, SecretRef>) {
     let mut named = BTreeMap::new();
     let mut renamed = BTreeMap::new();

@@ -10,6 +10,8 @@ use windlass_model::{Action, Clock, DescriptorName, Element, Side, Topology, Tra
 
 use crate::error::{EngineError, Lack, Unplaced};
 use crate::places::Places;
+use crate::slots::JobSlots;
+use crate::values;
 use crate::world::World;
 
 /// The environment of an engine, without its store.
@@ -19,6 +21,8 @@ pub struct EngineEnv {
     pub drivers: Registry,
     /// The locations and runtimes.
     pub places: Arc<dyn Places>,
+    /// The slots of locations with a limit. Engines that share them keep the limits together.
+    pub slots: JobSlots,
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The source of random ids.
@@ -34,7 +38,7 @@ impl EngineEnv {
         let mut looked: HashMap<(Placement, DescriptorName), Result<(), (Lack, String)>> = HashMap::new();
         let mut problems: BTreeMap<(Lack, String), Unplaced> = BTreeMap::new();
         for element in resources(world.topology()) {
-            let key = (world.placement(element, Side::Desired), element.descriptor.clone());
+            let key = (values::placement(world, element, Side::Desired), element.descriptor.clone());
             let result = looked.entry(key).or_insert_with_key(|(placement, _)| {
                 let place = |why| (Lack::Place, why);
                 let location = self.places.location(placement).map_err(place)?;

@@ -1,13 +1,13 @@
 //! Health checks: observe the actual state of elements. A check changes nothing, so it needs no lease.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
-use windlass_driver::{Call, Context, Driver, JobFailure, Observation, Observed, Report};
+use windlass_driver::{Call, Context, Driver, JobFailure, Location, Observation, Observed, Report};
 use windlass_executor::{End, Job, JobId, Outcome, Owner, Runtime};
 use windlass_model::assembly::PackageDigest;
 use windlass_model::id::{Entropy, StoreId};
@@ -21,6 +21,7 @@ use super::core::Engine;
 use crate::error::EngineError;
 use crate::machine::Machine;
 use crate::panic::{as_many, caught};
+use crate::slots::{JobSlot, JobSlots};
 use crate::stop::Stop;
 
 /// The result of a health check.
@@ -82,9 +83,10 @@ impl Engine {
         let mut machine = Machine::settle(self.tools(), world, Vec::new(), self.env.clock.now());
         let (batches, mut seen) = batches(machine.looks());
         let parallelism = self.options.parallelism.max(1);
-        let together = stream::iter(batches).map(|batch| self.look_together(batch, stop));
+        let round = CheckRound { stop, full: Mutex::default() };
+        let together = stream::iter(batches).map(|batch| self.look_together(batch, &round));
         let together: Vec<Vec<Asked>> = together.buffer_unordered(parallelism).collect().await;
-        let each = stream::iter(together.into_iter().flatten()).map(|asked| self.look_alone(asked, stop));
+        let each = stream::iter(together.into_iter().flatten()).map(|asked| self.look_alone(asked, &round));
         seen.extend(each.buffer_unordered(parallelism).collect::<Vec<_>>().await);
         if stop.soon.is_cancelled() {
             return Err(EngineError::Stopped);
@@ -94,9 +96,9 @@ impl Engine {
     }
 
     /// Observes the elements of a batch by one call of the driver.
-    async fn look_together(&self, batch: LookBatch, stop: &Stop) -> Vec<Asked> {
+    async fn look_together(&self, batch: LookBatch, round: &CheckRound<'_>) -> Vec<Asked> {
         let LookBatch { driver, elements, calls } = batch;
-        let (answers, is_faulty) = match self.ask(&calls, &*driver, stop).await {
+        let (answers, is_faulty) = match self.ask(&calls, &*driver, round).await {
             Ok(answers) => (answers, false),
             Err(fault) => (calls.iter().map(|_| Err(fault.clone())).collect(), true),
         };
@@ -112,10 +114,10 @@ impl Engine {
     }
 
     /// Observes an element alone if its batch gave no clear answer, so that an element that fails affects no other.
-    async fn look_alone(&self, asked: Asked, stop: &Stop) -> (usize, Seen) {
+    async fn look_alone(&self, asked: Asked, round: &CheckRound<'_>) -> (usize, Seen) {
         let Asked { element: (position, element), call, driver, mut answer, again } = asked;
         if again {
-            let alone = self.ask(std::slice::from_ref(&call), &*driver, stop).await;
+            let alone = self.ask(std::slice::from_ref(&call), &*driver, round).await;
             answer = alone.and_then(|mut answers| answers.remove(0));
         }
         (position, Seen::new(element, answer))
@@ -129,24 +131,26 @@ impl Engine {
         &self,
         calls: &[Call],
         driver: &dyn Driver,
-        stop: &Stop,
+        round: &CheckRound<'_>,
     ) -> Result<Vec<Result<Observed, Failure>>, Failure> {
         let Some(first) = calls.first() else { return Ok(Vec::new()) };
+        let not_run = |failure: Failure| Ok(calls.iter().map(|_| Err(failure.clone())).collect());
+        let _slot = match round.slot(&self.env.slots, &first.location).await {
+            Ok(slot) => slot,
+            Err(failure) => return not_run(failure),
+        };
         let runtime = match self.env.places.runtime(&first.location).await {
             Ok(runtime) => runtime,
-            Err(why) => {
-                let closed = Failure::new(FailureKind::Infrastructure, why);
-                return Ok(calls.iter().map(|_| Err(closed.clone())).collect());
-            }
+            Err(why) => return not_run(Failure::new(FailureKind::Infrastructure, why)),
         };
         let now = self.env.clock.now();
         let context = Looking {
             runtime,
-            round: round(self.store.id(), &*self.env.entropy, now, LONGEST),
+            round: self::round(self.store.id(), &*self.env.entropy, now, LONGEST),
             owner: self.store.id().as_str().parse().ok(),
             clock: self.env.clock.clone(),
             longest: LONGEST,
-            stop: stop.clone(),
+            stop: round.stop.clone(),
         };
         let answers = caught(driver.observe(&context, calls)).await;
         let answers = answers.and_then(|answers| as_many(answers, calls.len()));
@@ -154,12 +158,43 @@ impl Engine {
     }
 }
 
+/// One round of checks of an assembly.
+struct CheckRound<'a> {
+    stop: &'a Stop,
+    /// The locations at which a check has waited for a slot in vain.
+    full: Mutex<BTreeSet<String>>,
+}
+
+impl CheckRound<'_> {
+    /// Waits for a slot of a location; `None` if the location has no limit. A round waits only once at a location
+    /// whose slots stay taken.
+    async fn slot(&self, slots: &JobSlots, location: &Location) -> Result<Option<JobSlot>, Failure> {
+        let full = || self.full.lock().unwrap_or_else(PoisonError::into_inner);
+        let patience = if full().contains(&location.name) { Duration::ZERO } else { SLOT_PATIENCE };
+        tokio::select! {
+            biased;
+            () = self.stop.soon.cancelled() => {
+                Err(Failure::new(FailureKind::Infrastructure, "it was stopped on request"))
+            }
+            slot = tokio::time::timeout(patience, slots.take_at(location)) => slot.map_err(|_| {
+                full().insert(location.name.clone());
+                let message = format!("`{}` runs as many jobs as its `max-jobs` permits", location.name);
+                Failure::new(FailureKind::Capacity, message)
+            }),
+        }
+    }
+}
+
+/// Maximum time that a check waits for a slot. A heal policy must learn before the next sample is due that a check
+/// could not run.
+const SLOT_PATIENCE: Duration = Duration::from_secs(20);
+
 /// Tells whether an observation of a batch leaves open how an element is, while one of the element alone may tell.
 fn is_unclear(answer: &Result<Observed, Failure>) -> bool {
-    use FailureKind::{Infrastructure, Lost, Refused};
+    use FailureKind::{Capacity, Infrastructure, Lost, Refused};
     match answer {
         Ok(seen) => matches!(seen.observation, Observation::CannotTell(_)),
-        Err(failure) => !matches!(failure.kind, Infrastructure | Lost | Refused),
+        Err(failure) => !matches!(failure.kind, Capacity | Infrastructure | Lost | Refused),
     }
 }
 

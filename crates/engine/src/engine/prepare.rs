@@ -10,10 +10,11 @@ use windlass_secret::Sensitive;
 use windlass_store::{Batch, Change, Holder, Lease};
 
 use super::core::Engine;
+use super::draft;
 use super::draft::Draft;
 use super::prepared::Prepared;
 use super::request::Request;
-use super::{call, draft};
+use crate::command_arguments;
 use crate::error::EngineError;
 use crate::keeper;
 use crate::stop::Stop;
@@ -158,15 +159,15 @@ fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
     }
     // An interrupted process whose call has not begun leaves its arguments.
     if let Some(before) = process.continues {
-        world.drop_arguments(before, &mut batch);
+        command_arguments::forget(world, before, &mut batch);
     }
     if let Some(arguments) = draft.arguments.take() {
-        batch = call::put_arguments(batch, world, id, &arguments);
+        command_arguments::put(world, id, &arguments, &mut batch);
     }
     for element in std::mem::take(&mut draft.enrolled) {
         batch = batch.put_element(element);
     }
-    world.note_parted(&mut batch);
+    world.pairs.put_parted(&mut world.secrets, &mut batch);
     let steps = u32::try_from(draft.plan.work().count()).unwrap_or(u32::MAX);
     let started = Happening::ProcessStarted { intent: draft.intent.clone(), steps };
     batch = batch.put_process(process.clone()).event(event(world, Some(id), now, started));

@@ -12,8 +12,9 @@ use super::core::{Engine, Options};
 use crate::error::EngineError;
 use crate::host::JournalParts;
 use crate::machine::{Machine, Tally};
-use crate::outdated_inputs::OutdatedInputs;
+use crate::outdated_inputs::{OutdatedInputs, outdated_inputs};
 use crate::stop::Stop;
+use crate::values;
 use crate::world::World;
 
 /// A recorded process that is ready to run, with its lease.
@@ -94,8 +95,8 @@ impl Prepared {
             goal: machine.world.assembly.goal,
             reached: machine.world.reached(),
             limited: machine.world.limited,
-            outdated: machine.world.outdated_inputs(),
-            outputs: machine.world.outputs(),
+            outdated: outdated_inputs(&machine.world),
+            outputs: values::outputs(&machine.world),
         })
     }
 }
@@ -117,8 +118,8 @@ impl Ended {
         let world = snapshot.map(World::load);
         let (goal, reached) =
             world.as_ref().map_or_else(Default::default, |world| (world.assembly.goal, world.reached()));
-        let outdated = world.as_ref().map(World::outdated_inputs).unwrap_or_default();
-        let outputs = world.map(|world| world.outputs()).unwrap_or_default();
+        let outdated = world.as_ref().map(outdated_inputs).unwrap_or_default();
+        let outputs = world.as_ref().map(values::outputs).unwrap_or_default();
         Self { process, tally, goal, reached, limited: true, outdated, outputs }
     }
 }

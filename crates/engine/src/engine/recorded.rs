@@ -7,6 +7,7 @@ use windlass_model::{PropertyName, Timestamp};
 use windlass_store::Snapshot;
 
 use crate::monitor::Monitor;
+use crate::values;
 use crate::world::World;
 
 /// Creates a monitor of the policies of a recorded assembly.
@@ -17,5 +18,5 @@ pub fn monitor_of(snapshot: Snapshot, now: Timestamp) -> Monitor {
 
 /// Returns the output properties of a recorded assembly.
 pub fn outputs(snapshot: Snapshot) -> BTreeMap<PropertyName, Resolved> {
-    World::load(snapshot).outputs()
+    values::outputs(&World::load(snapshot))
 }

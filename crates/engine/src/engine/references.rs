@@ -19,6 +19,7 @@ use super::core::Engine;
 use super::draft::{Draft, called_on};
 use crate::error::EngineError;
 use crate::stop::Stop;
+use crate::values::offered;
 use crate::world::{ForeignAssembly, World};
 
 /// The values and operations that an assembly offers to referring assemblies.
@@ -45,7 +46,7 @@ pub fn offer(snapshot: Snapshot) -> Offer {
     Offer {
         name: world.assembly.name.clone(),
         descriptor: world.assembly.descriptor.clone(),
-        properties: world.offered(),
+        properties: offered(&world),
         operations: operations.into_iter().collect(),
         goes: world.assembly.goal == State::Absent,
         below: world.lowest().filter(|state| *state != State::Active),

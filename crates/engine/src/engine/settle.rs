@@ -22,7 +22,7 @@ use crate::host::JournalParts;
 use crate::journal::{RemoteCall, in_words};
 use crate::machine::{Command, Event, Machine};
 use crate::stop::Stop;
-use crate::world::World;
+use crate::world::{Packages, World};
 
 impl Engine {
     /// Reads a package from the store. A package that is pinned by a descriptor's name must exist.
@@ -150,9 +150,10 @@ impl Engine {
         let previous = self.previous(&Intent::Down, Some(&snapshot)).await?;
         let mut world = World::load(snapshot);
         world.installed = Some(draft::installed(&world.assembly, &previous.versions, &world));
-        world.previous = previous.packages;
-        world.packages = world.pinned();
-        world.ask_what_is_kept(&self.env.drivers);
+        world.packages = Packages::new(previous.packages);
+        // A call that needs a missing package fails.
+        let _ = world.packages.desire(&world.assembly.packages, &[]);
+        world.packages.ask_what_is_kept(world.elements.values(), &self.env.drivers);
         Ok(world)
     }
 

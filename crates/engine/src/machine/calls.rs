@@ -10,9 +10,11 @@ use windlass_model::{Action, CallId, ElementName, ProcessId, Side, State, Transi
 use windlass_store::Change;
 
 use super::effects::Failed;
+use super::queues::StepKey;
 use super::{Ack, CallRun, Command, Machine};
+use crate::command_arguments;
 use crate::engine::PublishedOutputs;
-use crate::report::without_complaint;
+use crate::world::without_complaint;
 
 impl Machine {
     /// Performs a call, unless it creates a relationship with an end that has failed. A job of an earlier process
@@ -63,7 +65,7 @@ impl Machine {
             Some(Err(failure)) => return self.failed(id, failure),
             None => return,
         };
-        let status = self.world.home(&element).status(&element);
+        let status = self.world.home(&element).instances.status(&element);
         let leaves = self.leaves(id);
         let converging = (status.converging && !before.converging)
             || settled == Settled::Converging
@@ -92,7 +94,8 @@ impl Machine {
     fn said_before(&self, id: &CallId) -> Status {
         let operation =
             self.calls.get(id).filter(|run| run.is_unheard() && run.record.action.transition().is_none());
-        operation.map(|run| self.world.home(&run.call.element).status(&run.call.element)).unwrap_or_default()
+        let status = |element| self.world.home(element).instances.status(element);
+        operation.map(|run| status(&run.call.element)).unwrap_or_default()
     }
 
     /// Applies a report to the world, and its log entries to the activity log. Returns the element.
@@ -102,7 +105,7 @@ impl Machine {
         let begins_anew = run.is_unheard() && matches!(run.record.action, Action::Transition(_));
         let home = self.world.home_mut(&element);
         if begins_anew {
-            home.forget_complaint(&element);
+            home.instances.forget_complaint(&element);
         }
         let applied = home.apply(&run.call, run.driver.family(), report, &mut self.out.batch);
         Some(applied.map(|log| {
@@ -187,7 +190,7 @@ impl Machine {
             let mut call = run.call.clone();
             let home = self.world.home(&call.element);
             if let Some(instance) = home.instances.get(&call.element) {
-                call.natural = home.natural(instance);
+                call.natural = home.secrets.natural(instance);
                 call.document.clone_from(&instance.document);
                 if run.is_unheard() {
                     without_complaint(&mut call.document);
@@ -385,6 +388,11 @@ impl Machine {
         let Some(run) = self.calls.remove(id) else { return };
         let key = (run.record.process, run.record.step);
         self.queues.leave(&run.record.element);
+        self.leave_step_open(key);
+    }
+
+    /// Leaves a step of an earlier process open.
+    pub(super) fn leave_step_open(&mut self, key: StepKey) {
         if self.steps.remove(&key).is_some() {
             self.unfinished -= 1;
         }
@@ -463,7 +471,7 @@ impl Machine {
     pub(super) fn close(&mut self, mut record: CallRecord, state: CallState) {
         record.ended = (state != CallState::Undecided).then_some(self.now);
         if matches!(record.action, Action::Command(_)) {
-            self.world.drop_arguments(record.process, &mut self.out.batch);
+            command_arguments::forget(&mut self.world, record.process, &mut self.out.batch);
         }
         record.state = state;
         self.change(Change::PutCall(Box::new(record)));

@@ -2,13 +2,14 @@
 
 use windlass_driver::Call;
 use windlass_model::record::{
-    Advance, Begun, ElementRecord, Event as Happening, Failure, FailureKind, InstanceRecord, Intent, Made,
-    PairKey, PairRecord, ProcessRecord, ProcessStatus,
+    Advance, Begun, ElementRecord, Event as Happening, Failure, FailureKind, Intent, Made, PairKey,
+    PairRecord, ProcessRecord, ProcessStatus,
 };
 use windlass_model::{Action, ElementName, ProcessId, Side, State, Transition};
 use windlass_store::Change;
 
 use super::Machine;
+use crate::outdated_inputs::record_inputs;
 
 /// A failed call.
 #[derive(Clone, Copy)]
@@ -160,7 +161,7 @@ impl Machine {
             }
         });
         if to == State::Absent {
-            self.forget_instance(element);
+            self.world.instances.empty(element, &mut self.out.batch);
             for pair in self.world.pairs_lost_with(element) {
                 self.put_pair(&pair, false);
             }
@@ -212,7 +213,7 @@ impl Machine {
         side: Side,
         call: Option<&Call>,
     ) {
-        if self.world.record_inputs(element, action, side, call) {
+        if record_inputs(&mut self.world, element, action, side, call) {
             self.update_element(element, |_| {});
         }
     }
@@ -228,7 +229,7 @@ impl Machine {
 
     /// Records that an element uses its desired package from now on, if its driver keeps it.
     pub(super) fn note_package(&mut self, element: &ElementName) {
-        let Some(package) = self.world.new_package(element) else { return };
+        let Some(package) = self.world.new_package(element).cloned() else { return };
         self.update_element(element, |record| {
             if let Some(made) = &mut record.made {
                 made.package = package;
@@ -243,11 +244,11 @@ impl Machine {
         // An element that was never created may still be an end of a relationship that must be ceased.
         let gone: Vec<ElementName> = strange
             .filter(|record| record.state == State::Absent && record.made.is_none())
-            .filter(|record| !self.world.is_tied(&record.name))
+            .filter(|record| !self.world.pairs.is_tied(&record.name))
             .map(|record| record.name.clone())
             .collect();
         let lost = |name: &ElementName| topology.get(name).is_none();
-        let pairs = self.world.pairs.values().filter(|pair| !pair.is_there());
+        let pairs = self.world.pairs.iter().filter(|pair| !pair.is_there());
         let pairs: Vec<PairKey> = pairs
             .filter(|pair| {
                 let key = &pair.key;
@@ -263,9 +264,7 @@ impl Machine {
             self.change(Change::DropElement(name));
         }
         for key in pairs {
-            self.world.forget_given(&key, &mut self.out.batch);
-            self.world.pairs.remove(&key);
-            self.change(Change::DropPair(Box::new(key)));
+            self.world.pairs.remove(key, &mut self.world.secrets, &mut self.out.batch);
         }
     }
 
@@ -288,19 +287,6 @@ impl Machine {
         }
     }
 
-    pub(super) fn forget_instance(&mut self, element: &ElementName) {
-        let Some(instance) = self.world.instances.get_mut(element) else { return };
-        *instance = InstanceRecord {
-            element: element.clone(),
-            natural: None,
-            sealed_natural: None,
-            document: serde_json::json!({}),
-            revision: instance.revision + 1,
-        };
-        let record = instance.clone();
-        self.change(Change::PutInstance(Box::new(record)));
-    }
-
     pub(super) fn update_element(&mut self, element: &ElementName, update: impl FnOnce(&mut ElementRecord)) {
         if let Some(record) = self.world.elements.get_mut(element) {
             update(record);
@@ -312,7 +298,7 @@ impl Machine {
     /// Records that a relationship is created or ceased.
     pub(super) fn put_pair(&mut self, key: &PairKey, created: bool) {
         if !created {
-            self.world.forget_given(key, &mut self.out.batch);
+            self.world.pairs.forget_inputs(key, &mut self.world.secrets, &mut self.out.batch);
         }
         let described = self.world.topology().relationship(&key.assembly, key.relationship.as_str());
         let cease = described.filter(|_| created).map(|described| described.cease.clone());
@@ -389,7 +375,6 @@ impl Machine {
         let mut record = known.unwrap_or_else(|| PairRecord::new(key.clone(), self.now));
         update(&mut record);
         record.since = self.now;
-        self.world.put_pair(record.clone());
-        self.change(Change::PutPair(Box::new(record)));
+        self.world.pairs.put(record, &mut self.out.batch);
     }
 }

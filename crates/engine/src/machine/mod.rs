@@ -39,10 +39,12 @@ use windlass_store::{Batch, Change};
 
 use self::failed::FailedParts;
 use self::queues::{Queues, StepKey};
+use crate::command_arguments;
 use crate::engine::PublishedOutputs;
 use crate::journal::CallArtifacts;
 use crate::places::Places;
 use crate::runner::Runner;
+use crate::slots::{JobSlot, LimitedLocation};
 use crate::world::World;
 
 /// An input of the machine.
@@ -69,6 +71,8 @@ pub(crate) enum Event {
     Due(CallId),
     /// A driver waits until an intermediate report is durable.
     Checkpoint { call: CallId, report: Report, reply: u64 },
+    /// A slot is free that was requested by [`Command::TakeSlot`].
+    Slot(JobSlot),
     /// A stop is requested.
     Cancel,
 }
@@ -83,6 +87,8 @@ pub(crate) enum Command {
     Observe { call: Box<Call>, driver: Arc<dyn Driver> },
     /// Sends [`Event::Due`] at this time.
     Wake { call: CallId, at: Timestamp },
+    /// Requests a slot of a location, which [`Event::Slot`] brings unless a stop is requested before.
+    TakeSlot(LimitedLocation),
     /// Answers a checkpoint, so that its driver continues.
     Reply { reply: u64, result: Result<(), Failure> },
     /// Everything is done and durable.
@@ -157,7 +163,7 @@ pub(crate) struct Machine {
     process: Option<ProcessRecord>,
     steps: HashMap<StepKey, StepRun>,
     calls: HashMap<CallId, CallRun>,
-    /// The running calls, and the steps that are parked until an element is free.
+    /// The running calls, and the steps that are parked until an element or a location is free.
     queues: Queues,
     /// Elements that existed and have failed since the plan was made.
     failed_parts: FailedParts,
@@ -190,6 +196,10 @@ struct StepRun {
     ordinal: u32,
     started: Timestamp,
     recorded: bool,
+    /// The slot of the location of its call, kept for further calls there.
+    slot: Option<JobSlot>,
+    /// The open call of an earlier process, until it is taken up.
+    left_open: Option<CallRecord>,
 }
 
 /// A call that a step has yet to make.
@@ -325,6 +335,7 @@ impl Machine {
             }
             Event::Due(call) => self.due(&call),
             Event::Checkpoint { call, report, reply } => self.checkpoint(&call, report, reply),
+            Event::Slot(slot) => self.admit(slot),
             Event::Cancel => self.cancel(),
         }
         self.advance();
@@ -393,6 +404,8 @@ impl Machine {
                 let Some(step) = self.runner.next() else { break };
                 self.start(step);
             }
+            let requests = self.queues.take_requests();
+            self.out.commands.extend(requests.into_iter().map(Command::TakeSlot));
         }
         for skipped in self.runner.take_skipped() {
             // A skipped step without calls doesn't count.
@@ -413,13 +426,29 @@ impl Machine {
         }
     }
 
+    /// Gives a slot to the first step that is parked at its location. A slot that no step can use now is free
+    /// again.
+    fn admit(&mut self, slot: JobSlot) {
+        if self.cancelling {
+            return;
+        }
+        let Some(key) = self.queues.admit(slot.location()) else { return };
+        if let Some(run) = self.steps.get_mut(&key) {
+            run.slot = Some(slot);
+        }
+        self.proceed(key);
+    }
+
     /// Starts nothing more. Parked steps end at once, and running calls come to their end.
     fn cancel(&mut self) {
         self.cancelling = true;
         // The next process takes these calls up.
         self.left_open.clear();
         for key in self.queues.drain() {
-            self.end_step(key, StepEnd::Cancelled);
+            match self.steps.get(&key) {
+                Some(StepRun { left_open: Some(_), .. }) => self.leave_step_open(key),
+                _ => self.end_step(key, StepEnd::Cancelled),
+            }
         }
     }
 
@@ -445,7 +474,7 @@ impl Machine {
         let id = process.id;
         self.change(Change::PutProcess(Box::new(process)));
         self.happened(Some(id), Happening::ProcessEnded { status, reason });
-        self.world.drop_arguments(id, &mut self.out.batch);
+        command_arguments::forget(&mut self.world, id, &mut self.out.batch);
         self.forget_leftovers();
         self.note_reached();
         self.forget_assembly();

@@ -15,10 +15,12 @@ use windlass_model::{
 
 use super::queues::StepKey;
 use super::{CallRun, Machine};
+use crate::applied_inputs::given;
+use crate::command_arguments;
 use crate::engine::{ByQueries, Look, ReadyLook};
 use crate::panic::panicked;
-use crate::report::without_complaint;
-use crate::world::{Unknown, sensitive};
+use crate::values::{self, Unknown, sensitive};
+use crate::world::without_complaint;
 
 /// The inputs for preparing a call.
 pub(super) struct CallSeed {
@@ -66,7 +68,7 @@ impl Machine {
         if !package.bindings().declares(&seed.action) && !is_by_queries(&package, &seed.action) {
             return Ok(None);
         }
-        let placement = home.placement(element, side);
+        let placement = values::placement(home, element, side);
         let location = self.location(placement)?;
         let (binding, driver) = self.choose(&package, &seed.action, &location)?;
         let nature = catch_unwind(AssertUnwindSafe(|| driver.nature(&package, &seed.action)));
@@ -218,15 +220,15 @@ impl Machine {
             (None, None) => return Err(missing(&record.element)),
         };
         let instance = home.instances.get(&record.element);
-        let natural = instance.and_then(|instance| home.natural(instance));
-        let properties = home.properties(element, side, unknown)?;
+        let natural = instance.and_then(|instance| home.secrets.natural(instance));
+        let properties = values::properties(home, element, side, unknown)?;
         let mut document = instance.map(|instance| instance.document.clone()).unwrap_or_default();
         if record.state == CallState::Open {
             without_complaint(&mut document);
         }
         let arguments = match (&record.action, &record.pair) {
             (_, Some(pair)) => self.arguments(pair, record.side, found.again)?,
-            (Action::Command(_), None) => self.world.command_arguments(record.process)?,
+            (Action::Command(_), None) => command_arguments::open(&self.world, record.process)?,
             (_, None) => BTreeMap::new(),
         };
         Ok(Call {
@@ -257,13 +259,13 @@ impl Machine {
         again: bool,
     ) -> Result<BTreeMap<PropertyName, Input>, Failure> {
         let has_begun = |known: &PairRecord| again || known.is_there();
-        let given = match self.world.pairs.get(pair).filter(|known| has_begun(known)) {
-            Some(_) => self.world.given(pair, Unknown::of(side))?,
+        let applied = match self.world.pairs.get(pair).filter(|known| has_begun(known)) {
+            Some(_) => given(&self.world, pair, Unknown::of(side))?,
             None => None,
         };
-        match given {
-            Some(given) => Ok(given),
-            None => self.world.arguments(pair, side, Unknown::of(side)),
+        match applied {
+            Some(applied) => Ok(applied),
+            None => values::arguments(&self.world, pair, side, Unknown::of(side)),
         }
     }
 }

@@ -1,11 +1,20 @@
-//! Admission of calls: a limited number in total, and one at a time on each element.
+//! Admission of calls: a limited number in total, one at a time on each element, and a limited number at each
+//! location with `max-jobs`.
 //!
 //! A step whose element is in use is parked in the queue of that element. The end of a call wakes only the
 //! first step of that queue, so N steps on one element cost N wake-ups.
+//!
+//! A step whose location has a limit is parked in the queue of that location, and the machine requests a slot.
+//! The slot admits the first step of that queue. A parked step holds neither an element nor a slot, so no step
+//! waits for another parked one. One slot at a time is requested for each queue, so that the queues of several
+//! machines take turns.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 
 use windlass_model::{ElementName, ProcessId, StepId};
+
+use crate::slots::LimitedLocation;
 
 /// The key of a step.
 pub(crate) type StepKey = (ProcessId, StepId);
@@ -18,6 +27,10 @@ pub(super) struct Queues {
     elements: HashMap<ElementName, Queue>,
     /// Elements that a call has left while steps were parked there. An element that is in use again is skipped.
     left: VecDeque<ElementName>,
+    /// The parked steps of each location. A queue stays until a requested slot has come.
+    locations: HashMap<LimitedLocation, VecDeque<StepKey>>,
+    /// Locations with parked steps for which no slot is requested yet.
+    unrequested: Vec<LimitedLocation>,
 }
 
 #[derive(Default)]
@@ -28,7 +41,14 @@ struct Queue {
 
 impl Queues {
     pub(super) fn new(slots: usize) -> Self {
-        Self { slots, running: 0, elements: HashMap::new(), left: VecDeque::new() }
+        Self {
+            slots,
+            running: 0,
+            elements: HashMap::new(),
+            left: VecDeque::new(),
+            locations: HashMap::new(),
+            unrequested: Vec::new(),
+        }
     }
 
     /// Tells whether one more call may run.
@@ -86,11 +106,43 @@ impl Queues {
         None
     }
 
+    /// Parks a step until it gets a slot of its location, behind other parked steps.
+    pub(super) fn park_at(&mut self, location: LimitedLocation, step: StepKey) {
+        match self.locations.entry(location) {
+            Entry::Occupied(queue) => queue.into_mut().push_back(step),
+            Entry::Vacant(queue) => {
+                self.unrequested.push(queue.key().clone());
+                queue.insert(VecDeque::from([step]));
+            }
+        }
+    }
+
+    /// Returns the locations of which a slot must be requested now. There are none while no more call may run,
+    /// since a slot must not wait for a call.
+    pub(super) fn take_requests(&mut self) -> Vec<LimitedLocation> {
+        if self.has_slot() { std::mem::take(&mut self.unrequested) } else { Vec::new() }
+    }
+
+    /// Returns the step that gets a requested slot; `None` if no more call may run meanwhile.
+    pub(super) fn admit(&mut self, location: &LimitedLocation) -> Option<StepKey> {
+        let has_slot = self.has_slot();
+        let queue = self.locations.get_mut(location)?;
+        let step = if has_slot { queue.pop_front() } else { None };
+        if queue.is_empty() {
+            self.locations.remove(location);
+        } else {
+            self.unrequested.push(location.clone());
+        }
+        step
+    }
+
     /// Removes all parked steps, and returns them in the order of the plan.
     pub(super) fn drain(&mut self) -> Vec<StepKey> {
         self.left.clear();
-        let mut parked: Vec<StepKey> =
-            self.elements.values_mut().flat_map(|queue| std::mem::take(&mut queue.parked)).collect();
+        self.unrequested.clear();
+        let at_elements = self.elements.values_mut().map(|queue| std::mem::take(&mut queue.parked));
+        let at_locations = std::mem::take(&mut self.locations).into_values();
+        let mut parked: Vec<StepKey> = at_elements.chain(at_locations).flatten().collect();
         self.elements.retain(|_, queue| queue.running > 0);
         parked.sort_unstable();
         parked
@@ -99,6 +151,7 @@ impl Queues {
 
 #[cfg(test)]
 mod tests {
+    use windlass_driver::Location;
     use windlass_model::{ProcessId, StepId};
 
     use super::*;
@@ -171,6 +224,40 @@ mod tests {
         assert_eq!(queues.wake(), Some(step(1)));
     }
 
+    fn location(name: &str) -> LimitedLocation {
+        let max_jobs = 1.try_into().ok();
+        LimitedLocation::of(&Location { max_jobs, ..Location::local(name) }).unwrap()
+    }
+
+    #[test]
+    fn a_slot_admits_the_first_step_of_its_location() {
+        let mut queues = Queues::new(8);
+        let (lab, office) = (location("lab"), location("office"));
+        (1..=2).for_each(|number| queues.park_at(lab.clone(), step(number)));
+        queues.park_at(office.clone(), step(3));
+        assert_eq!(queues.take_requests(), [lab.clone(), office.clone()]);
+        assert_eq!(queues.take_requests(), [], "one slot at a time is requested");
+        assert_eq!(queues.admit(&lab), Some(step(1)));
+        queues.park_at(lab.clone(), step(4));
+        assert_eq!(queues.take_requests(), [lab.clone()]);
+        assert_eq!([queues.admit(&office), queues.admit(&lab)], [Some(step(3)), Some(step(2))]);
+        assert_eq!((queues.take_requests(), queues.admit(&lab)), (vec![lab.clone()], Some(step(4))));
+        assert_eq!((queues.take_requests(), queues.admit(&lab)), (vec![], None));
+    }
+
+    #[test]
+    fn no_slot_is_requested_or_used_while_no_more_call_may_run() {
+        let mut queues = Queues::new(1);
+        let (lab, hub) = (location("lab"), element("t__hub"));
+        queues.park_at(lab.clone(), step(1));
+        assert_eq!(queues.take_requests(), [lab.clone()]);
+        queues.enter(&hub);
+        assert_eq!((queues.admit(&lab), queues.take_requests()), (None, vec![]));
+        queues.leave(&hub);
+        assert_eq!(queues.take_requests(), [lab.clone()]);
+        assert_eq!(queues.admit(&lab), Some(step(1)));
+    }
+
     #[test]
     fn all_that_are_parked_are_taken_out_in_order() {
         let mut queues = Queues::new(8);
@@ -179,7 +266,9 @@ mod tests {
             queues.enter(element);
             queues.park(element, step(number));
         }
-        assert_eq!(queues.drain(), [step(1), step(2), step(3)]);
+        queues.park_at(location("lab"), step(0));
+        assert_eq!(queues.drain(), [step(0), step(1), step(2), step(3)]);
+        assert_eq!(queues.take_requests(), []);
         assert_eq!(queues.drain(), []);
         assert!(queues.is_in_use(&hub));
         queues.leave(&other);

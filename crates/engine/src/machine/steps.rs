@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use windlass_driver::Location;
 use windlass_model::assembly::OperationCall;
 use windlass_model::record::{
     Advance, CallRecord, CallState, Event as Happening, Failure, PairKey, PairRecord, StepEnd, StepRecord,
@@ -15,8 +16,10 @@ use super::effects::Failed;
 use super::prepare::CallSeed;
 use super::queues::StepKey;
 use super::{Ack, CallRun, Command, Machine, Planned, PlannedAction, StepRun, count};
+use crate::applied_inputs::give;
 use crate::runner::Skipped;
-use crate::world::Unknown;
+use crate::slots::LimitedLocation;
+use crate::values::{Unknown, arguments};
 
 impl Machine {
     pub(super) fn start(&mut self, step: StepId) {
@@ -32,6 +35,8 @@ impl Machine {
             ordinal: 0,
             started: self.now,
             recorded: false,
+            slot: None,
+            left_open: None,
         };
         self.steps.insert(key, run);
         self.attain_without_calls(&work, process);
@@ -169,6 +174,9 @@ impl Machine {
     pub(super) fn proceed(&mut self, key: StepKey) {
         loop {
             let Some(run) = self.steps.get(&key) else { return };
+            if let Some(record) = run.left_open.clone() {
+                return self.take_up_call(key, record);
+            }
             let Some(planned) = run.queue.front() else {
                 let end = self.not_made_with(&run.left).map_or(StepEnd::Succeeded, StepEnd::Failed);
                 return self.end_step(key, end);
@@ -194,6 +202,9 @@ impl Machine {
                 return self.end_step(key, StepEnd::Failed(failure));
             }
             if self.queues.is_in_use(&element) {
+                if let Some(run) = self.steps.get_mut(&key) {
+                    run.slot = None;
+                }
                 return self.queues.park(&element, key);
             }
             let (then, side) = (planned.then, planned.side);
@@ -210,6 +221,11 @@ impl Machine {
                 again: false,
             };
             let prepared = self.prepare(seed);
+            if let Ok(Some(call)) = &prepared
+                && self.is_parked_at(key, &call.call.location)
+            {
+                return;
+            }
             if let Some(run) = self.steps.get_mut(&key) {
                 run.queue.pop_front();
             }
@@ -235,6 +251,16 @@ impl Machine {
                 Ok(Some(call)) => return self.open(key, call),
             }
         }
+    }
+
+    /// Tells whether the next call of a step needs a slot of its location. The step is parked then.
+    fn is_parked_at(&mut self, key: StepKey, location: &Location) -> bool {
+        let Some(run) = self.steps.get_mut(&key) else { return false };
+        let wanted = LimitedLocation::of(location);
+        run.slot = run.slot.take().filter(|slot| wanted.as_ref() == Some(slot.location()));
+        let Some(wanted) = wanted.filter(|_| run.slot.is_none()) else { return false };
+        self.queues.park_at(wanted, key);
+        true
     }
 
     /// Records the package and the process of an element before a transition of the desired version.
@@ -290,7 +316,7 @@ impl Machine {
         let is_first =
             known.is_none_or(|known| !known.created && (!known.is_half_made() || known.given.is_none()));
         if is_first {
-            self.world.give(pair, &run.call.arguments, self.now, &mut self.out.batch);
+            give(&mut self.world, pair, &run.call.arguments, self.now, &mut self.out.batch);
         }
     }
 
@@ -300,24 +326,43 @@ impl Machine {
         if found.is_none_or(|found| found.create.is_empty()) {
             return;
         }
-        if let Ok(values) = self.world.arguments(pair, Side::Desired, Unknown::Refused) {
-            self.world.give(pair, &values, self.now, &mut self.out.batch);
+        if let Ok(values) = arguments(&self.world, pair, Side::Desired, Unknown::Refused) {
+            give(&mut self.world, pair, &values, self.now, &mut self.out.batch);
         }
     }
 
-    /// Takes up an open call of an earlier process. Its jobs answer from their recorded outcomes.
+    /// Restores the step of an open call of an earlier process, and takes the call up.
     pub(super) fn reopen(&mut self, record: CallRecord) {
         let key = (record.process, record.step);
-        let id = record.id.clone();
-        let title = format!("{} {}", record.element.local(), record.action);
-        let started = record.started;
-        let converging = matches!(record.state, CallState::Converging { .. });
         self.unfinished += 1;
-        self.steps.insert(
-            key,
-            StepRun { title, queue: VecDeque::new(), left: Vec::new(), ordinal: 0, started, recorded: true },
-        );
-        match self.prepare(CallSeed::again(&record)) {
+        let run = StepRun {
+            title: format!("{} {}", record.element.local(), record.action),
+            queue: VecDeque::new(),
+            left: Vec::new(),
+            ordinal: 0,
+            started: record.started,
+            recorded: true,
+            slot: None,
+            left_open: Some(record),
+        };
+        self.steps.insert(key, run);
+        self.proceed(key);
+    }
+
+    /// Takes up an open call of an earlier process. Its jobs answer from their recorded outcomes.
+    fn take_up_call(&mut self, key: StepKey, record: CallRecord) {
+        let id = record.id.clone();
+        let converging = matches!(record.state, CallState::Converging { .. });
+        let prepared = self.prepare(CallSeed::again(&record));
+        if let Ok(Some(call)) = &prepared
+            && self.is_parked_at(key, &call.call.location)
+        {
+            return;
+        }
+        if let Some(run) = self.steps.get_mut(&key) {
+            run.left_open = None;
+        }
+        match prepared {
             Ok(Some(mut call)) => {
                 call.record.state = record.state;
                 // No recorded time makes the engine wait longer than the timeout of the call.

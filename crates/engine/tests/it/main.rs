@@ -6,6 +6,7 @@ mod changing;
 mod crash;
 mod heals;
 mod intents;
+mod limits;
 mod looking;
 mod lost;
 mod model;

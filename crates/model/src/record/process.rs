@@ -167,10 +167,6 @@ impl<'de> Deserialize<'de> for PlanText {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProcessStatus {
-    /// Its plan exists.
-    Planned,
-    /// It waits for the lease.
-    Pending,
     /// It runs, or it ran when its executing process was killed.
     InProgress,
     /// It reached its goal.
@@ -191,8 +187,6 @@ impl ProcessStatus {
 impl fmt::Display for ProcessStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Planned => "planned",
-            Self::Pending => "pending",
             Self::InProgress => "in progress",
             Self::Completed => "completed",
             Self::Cancelled => "cancelled",
@@ -223,8 +217,6 @@ pub struct StepRecord {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum StepState {
-    /// It waits for other steps.
-    Pending,
     /// One of its calls runs.
     Running,
     /// Its calls have ended, and the instance is converging until the deadline.

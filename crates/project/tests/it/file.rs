@@ -46,6 +46,7 @@ locations:
     volumes: {state: /var/lib/demo}
     image: windlass/python:1
     network: bridge
+    max-jobs: 2
     properties: {retries: 3, secure: true, region: eu-1, release: 1.10}
 existing:
   - type: resource::network::1.0
@@ -82,6 +83,9 @@ existing:
             cpu_millis: None,
             open_files: None,
         },
+        max_jobs: Some(
+            2,
+        ),
         properties: {
             "region": String("eu-1"),
             "release": Number(1.1),
@@ -99,6 +103,29 @@ existing:
     // Properties of existing instances are read like those of descriptors: they keep their spelling.
     assert_eq!(json!(network.properties), json!({"id": "007", "cidr": "10.0.0.0/8"}));
     assert!(project.warnings().is_empty());
+}
+
+#[test]
+fn a_location_may_limit_its_concurrent_jobs() {
+    let text = "version: 1
+locations:
+  a: {max-jobs: 0}
+  b: {max-jobs: -1}
+  c: {max-jobs: many}
+  d: {max-jobs: 4294967296}
+  e: {max-jobs: [1]}
+  f: {max-jobs: 4294967295}
+  g: {max_jobs: 1}
+";
+    assert_snapshot!(messages(text), @"
+    windlass.yaml:3:17: error[WL0328]: `max-jobs` is a whole number from 1 to 4294967295, not `0`
+    windlass.yaml:4:17: error[WL0328]: `max-jobs` is a whole number from 1 to 4294967295, not `-1`
+    windlass.yaml:5:17: error[WL0328]: `max-jobs` is a whole number from 1 to 4294967295, not `many`
+    windlass.yaml:6:17: error[WL0328]: `max-jobs` is a whole number from 1 to 4294967295, not `4294967296`
+    windlass.yaml:7:17: error[WL0312]: `max-jobs` must be text, and this is a list
+    windlass.yaml:9:7: error[WL0311]: the location `g` has no key `max_jobs`
+        help: did you mean `max-jobs`?
+    ");
 }
 
 #[test]

@@ -275,7 +275,6 @@ impl ProcessLog {
 impl StepLog {
     fn new(step: &windlass_model::record::StepRecord, jobs: Vec<JobLog>) -> Self {
         let (state, failure) = match &step.state {
-            StepState::Pending => ("pending", None),
             StepState::Running => ("running", None),
             StepState::Converging { .. } => ("converging", None),
             StepState::Unknown => ("unknown", None),

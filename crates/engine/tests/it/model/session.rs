@@ -58,7 +58,11 @@ pub(super) struct Session {
 impl Session {
     pub(super) fn new(trouble: Trouble, moves: bool) -> Self {
         let world = World::new(trouble);
-        let rig = Rig::in_world(Hand(world.clone()), std::sync::Arc::new(world.clone()));
+        let mut rig = Rig::in_world(Hand(world.clone()), std::sync::Arc::new(world.clone()));
+        rig.max_jobs = trouble.max_jobs;
+        if moves {
+            world.allow_more_jobs();
+        }
         Self {
             rig,
             world,

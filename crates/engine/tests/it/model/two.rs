@@ -147,6 +147,7 @@ proptest! {
         prop_assume!(has_order(&one) && has_order(&other));
         on_virtual_time(async {
             let mut session = Session::new(trouble, false);
+            session.world.allow_more_jobs();
             session.settles(&other).await;
             for round in &rounds {
                 session.luck(false);

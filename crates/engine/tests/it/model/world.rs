@@ -1,6 +1,7 @@
 //! The world that the jobs of a test change: the real state, and the permitted calls in that state.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -35,6 +36,8 @@ pub(super) struct Trouble {
     pub(super) panics: bool,
     /// On average, the driver panics before the job of one of this many calls; 0 means none.
     pub(super) stumbles: u64,
+    /// The limit of concurrent jobs at the only location.
+    pub(super) max_jobs: Option<NonZeroU32>,
 }
 
 /// The world. A clone shares its state.
@@ -73,6 +76,10 @@ struct Inner {
     calls: BTreeMap<String, Known>,
     /// The calls whose jobs run now, by id.
     running: BTreeMap<String, Deed>,
+    /// The number of jobs that run now.
+    at_once: u32,
+    /// The maximum of that number.
+    most_at_once: u32,
     /// The assemblies whose process is being stopped, with the time of the stop.
     stopped: BTreeMap<AssemblyName, Instant>,
     /// The number of questions that jobs answer, and the number of such jobs that have started.
@@ -134,6 +141,8 @@ impl World {
             joined: BTreeMap::new(),
             calls: BTreeMap::new(),
             running: BTreeMap::new(),
+            at_once: 0,
+            most_at_once: trouble.max_jobs.map_or(u32::MAX, NonZeroU32::get),
             stopped: BTreeMap::new(),
             asked: [0; 2],
             wrong: Vec::new(),
@@ -178,6 +187,11 @@ impl World {
     /// Returns the number of questions that jobs answer, and the number of such jobs that have started.
     pub(super) fn asked(&self) -> [usize; 2] {
         self.lock().asked
+    }
+
+    /// Ignores the limit of concurrent jobs, since those of processes that have died run beside those of others.
+    pub(super) fn allow_more_jobs(&self) {
+        self.lock().most_at_once = u32::MAX;
     }
 
     /// Records a violation.
@@ -804,6 +818,11 @@ fn question(job: &Job) -> Option<&str> {
 impl runtime::World for World {
     fn begins(&self, job: &Job) -> Duration {
         let mut inner = self.lock();
+        inner.at_once += 1;
+        if inner.at_once > inner.most_at_once {
+            let wrong = format!("{} begins, and {} jobs run at once", job.program, inner.at_once);
+            inner.wrong.push(wrong);
+        }
         if question(job).is_some() {
             inner.asked[1] += 1;
             return Duration::from_millis(1 + inner.trouble.luck.draw() % 300);
@@ -816,6 +835,7 @@ impl runtime::World for World {
 
     fn ends(&self, job: &Job) -> Ending {
         let mut inner = self.lock();
+        inner.at_once -= 1;
         match question(job) {
             Some(of) => {
                 let state = of.parse().map(|element: ElementName| inner.ground.state(&element).to_string());
@@ -826,8 +846,10 @@ impl runtime::World for World {
     }
 
     fn stops(&self, job: &Job) {
+        let mut inner = self.lock();
+        inner.at_once -= 1;
         if question(job).is_none() {
-            self.lock().stops(&job.program);
+            inner.stops(&job.program);
         }
     }
 }

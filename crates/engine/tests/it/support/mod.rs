@@ -4,13 +4,15 @@ pub(crate) mod puppet;
 pub(crate) mod runtime;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
 use indexmap::IndexMap;
 use windlass_driver::{Binding, Bindings, Driver, Location, Package, Placement, Registry};
 use windlass_engine::{
-    Answer, Desired, Ended, Engine, EngineEnv, EngineError, Options, Places, Request, Stop, UpOptions,
+    Answer, Desired, Ended, Engine, EngineEnv, EngineError, JobSlots, Options, Places, Request, Stop,
+    UpOptions,
 };
 use windlass_executor::Runtime;
 use windlass_model::assembly::{
@@ -39,12 +41,15 @@ impl Clock for TokioClock {
     }
 }
 
-struct OnePlace(Jobs);
+/// One runtime for all locations. Those whose name begins with `free` have no limit of concurrent jobs.
+struct OnePlace(Jobs, Option<NonZeroU32>);
 
 #[async_trait::async_trait]
 impl Places for OnePlace {
     fn location(&self, placement: &Placement) -> Result<Location, String> {
-        Ok(Location::local(placement.location.clone().unwrap_or_else(|| "here".to_owned())))
+        let location = Location::local(placement.location.clone().unwrap_or_else(|| "here".to_owned()));
+        let max_jobs = self.1.filter(|_| !location.name.starts_with("free"));
+        Ok(Location { max_jobs, ..location })
     }
 
     fn check(&self, _: &Location) -> Result<(), String> {
@@ -74,6 +79,9 @@ pub(crate) struct Rig {
     clock: Arc<dyn Clock>,
     lives: std::sync::atomic::AtomicU32,
     pub(crate) options: Options,
+    /// The limit of concurrent jobs at each location whose name doesn't begin with `free`.
+    pub(crate) max_jobs: Option<NonZeroU32>,
+    slots: JobSlots,
     pub(crate) home: String,
     /// The machine of the next engines: its name, and the error of its clock in milliseconds.
     pub(crate) machine: Option<(String, i64)>,
@@ -115,6 +123,8 @@ impl Rig {
             clock,
             lives: std::sync::atomic::AtomicU32::new(1),
             options: Options { parallelism: 8, ..Options::default() },
+            max_jobs: None,
+            slots: JobSlots::default(),
             home: "here:/project".to_owned(),
             machine: None,
         }
@@ -150,7 +160,8 @@ impl Rig {
             store: Arc::new(store.with_clock(clock.clone())),
             env: EngineEnv {
                 drivers: self.drivers.clone(),
-                places: Arc::new(OnePlace(jobs)),
+                places: Arc::new(OnePlace(jobs, self.max_jobs)),
+                slots: self.slots.clone(),
                 clock,
                 entropy: Arc::new(CountingEntropy::seeded(u64::from(life))),
                 home: self.home.clone(),

@@ -61,6 +61,8 @@ struct Table {
     /// The duration of jobs, by program.
     durations: BTreeMap<String, Duration>,
     submitted: Vec<(tokio::time::Instant, JobId)>,
+    /// The programs that run after each submission.
+    crowds: Vec<Vec<String>>,
     /// Whether queries of the existing jobs fail.
     unreachable: bool,
 }
@@ -133,6 +135,11 @@ impl Jobs {
     /// Returns the ids of all jobs ever submitted.
     pub(crate) fn submitted(&self) -> Vec<String> {
         self.lock().submitted.iter().map(|(_, id)| id.to_string()).collect()
+    }
+
+    /// Returns the programs that ran after each submission so far.
+    pub(crate) fn crowds(&self) -> Vec<Vec<String>> {
+        self.lock().crowds.clone()
     }
 
     /// Returns the number of jobs submitted after a time.
@@ -229,6 +236,12 @@ impl Runtime for Jobs {
         if !table.jobs.contains_key(id) {
             table.jobs.insert(id.clone(), Slot::Running(Box::new(job.clone())));
             table.submitted.push((tokio::time::Instant::now(), id.clone()));
+            let running = table.jobs.values().filter_map(|slot| match slot {
+                Slot::Running(job) => Some(job.program.clone()),
+                _ => None,
+            });
+            let crowd = running.collect();
+            table.crowds.push(crowd);
             tokio::spawn(self.clone().execute(id.clone(), job.clone()));
         }
         Ok(())

@@ -146,7 +146,7 @@ pub async fn history_tells_all_in_order(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;
     let scope = &lease.scope;
-    commit(&*store, &lease, Batch::new().put_process(process(scope, 2, ProcessStatus::Planned))).await;
+    commit(&*store, &lease, Batch::new().put_process(process(scope, 2, ProcessStatus::InProgress))).await;
     commit(&*store, &lease, launched(scope, [CallState::Open, CallState::Open])).await;
     commit(
         &*store,

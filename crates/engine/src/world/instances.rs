@@ -1,0 +1,91 @@
+//! The instances of elements: their documents, as drivers have reported them.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use windlass_model::instance::{InstanceView, Status};
+use windlass_model::record::InstanceRecord;
+use windlass_model::{ElementName, PropertyName};
+use windlass_store::{Batch, Change};
+
+/// The instances of an assembly, by element.
+#[derive(Default)]
+pub(crate) struct Instances(BTreeMap<ElementName, InstanceRecord>);
+
+impl Instances {
+    pub(crate) fn new(records: BTreeMap<ElementName, InstanceRecord>) -> Self {
+        Self(records)
+    }
+
+    /// Returns the record of an element.
+    pub(crate) fn get(&self, element: &ElementName) -> Option<&InstanceRecord> {
+        self.0.get(element)
+    }
+
+    /// Returns the record of an element, or an empty record.
+    pub(crate) fn of(&self, element: &ElementName) -> InstanceRecord {
+        self.0.get(element).cloned().unwrap_or_else(|| InstanceRecord {
+            element: element.clone(),
+            natural: None,
+            sealed_natural: None,
+            document: json!({}),
+            revision: 0,
+        })
+    }
+
+    /// Stores a changed record as the next revision.
+    pub(crate) fn put(&mut self, record: InstanceRecord, batch: &mut Batch) {
+        let record = InstanceRecord { revision: record.revision + 1, ..record };
+        batch.push(Change::PutInstance(Box::new(record.clone())));
+        self.0.insert(record.element.clone(), record);
+    }
+
+    /// Empties the record of an element that is gone.
+    pub(crate) fn empty(&mut self, element: &ElementName, batch: &mut Batch) {
+        if let Some(InstanceRecord { revision, .. }) = self.0.remove(element) {
+            self.put(InstanceRecord { revision, ..self.of(element) }, batch);
+        }
+    }
+
+    /// Drops an element without a record of it.
+    pub(crate) fn remove(&mut self, element: &ElementName) {
+        self.0.remove(element);
+    }
+
+    /// Returns the names of the published outputs of an element.
+    pub(crate) fn outputs(&self, element: &ElementName) -> impl Iterator<Item = PropertyName> {
+        let document = self.get(element).map(|instance| InstanceView::new(&instance.document));
+        let names = document.and_then(InstanceView::outputs).into_iter().flat_map(|outputs| outputs.keys());
+        names.filter_map(|name| name.parse::<PropertyName>().ok())
+    }
+
+    /// Returns a published output of an element. A secret is its marker.
+    pub(crate) fn output(&self, element: &ElementName, property: &PropertyName) -> Option<&Value> {
+        InstanceView::new(&self.get(element)?.document).output(property.as_str())
+    }
+
+    /// Returns the reported status of an element.
+    pub(crate) fn status(&self, element: &ElementName) -> Status {
+        self.get(element).map(|instance| InstanceView::new(&instance.document).status()).unwrap_or_default()
+    }
+
+    /// Clears the reported flags `failed` and `converging` of an element. A transition begins, and will report
+    /// its own result.
+    pub(crate) fn forget_complaint(&mut self, element: &ElementName) {
+        if let Some(record) = self.0.get_mut(element) {
+            without_complaint(&mut record.document);
+        }
+    }
+}
+
+/// Clears the flags `failed` and `converging` in a document, with their message.
+pub(crate) fn without_complaint(document: &mut Value) {
+    let Some(status) = document.get_mut("status").and_then(Value::as_object_mut) else { return };
+    let flags = status.get_mut("flags").and_then(Value::as_object_mut);
+    let taken = flags.into_iter().flatten().filter(|(name, value)| {
+        matches!(name.as_str(), "failed" | "converging") && **value == Value::Bool(true)
+    });
+    if taken.map(|(_, value)| *value = Value::Bool(false)).count() > 0 {
+        status.remove("message");
+    }
+}

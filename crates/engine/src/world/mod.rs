@@ -1,0 +1,301 @@
+//! An assembly in memory: its desired version, its records and its values.
+//!
+//! Every change is made here first and yields the changes to commit, so memory and store can't differ.
+//!
+//! [`World`] has the topologies and the states of elements. Its other parts are types of their own.
+
+mod instances;
+mod packages;
+mod pairs;
+mod readers;
+mod secrets;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+use windlass_driver::Package;
+use windlass_model::assembly::{ElementKind, OperationCall, PackageDigest};
+use windlass_model::id::Entropy;
+use windlass_model::record::{AssemblyRecord, Begun, ElementRecord, Failure, FailureKind, PairKey};
+use windlass_model::resolve::{Lookup, Output, Resolved};
+use windlass_model::template::End;
+use windlass_model::{
+    AssemblyName, Element, ElementName, InstanceId, OperationName, PropertyName, Side, State, Timestamp,
+    Topology,
+};
+use windlass_secret::{SecretRef, Sensitive};
+use windlass_store::{Lease, Snapshot};
+
+pub(crate) use self::instances::{Instances, without_complaint};
+pub(crate) use self::packages::Packages;
+pub(crate) use self::pairs::Pairs;
+pub(crate) use self::readers::{Reader, Readers};
+pub(crate) use self::secrets::Secrets;
+
+/// Another assembly, on whose elements operations are called.
+pub(crate) struct ForeignAssembly {
+    pub(crate) lease: Lease,
+    pub(crate) world: World,
+}
+
+/// An assembly in memory.
+pub(crate) struct World {
+    pub(crate) assembly: AssemblyRecord,
+    /// The topology that existing elements were created from, if it differs from the desired one.
+    pub(crate) installed: Option<Topology>,
+    pub(crate) elements: BTreeMap<ElementName, ElementRecord>,
+    pub(crate) instances: Instances,
+    pub(crate) pairs: Pairs,
+    pub(crate) packages: Packages,
+    pub(crate) secrets: Secrets,
+    pub(crate) readers: Readers,
+    /// Whether the plan is limited to some elements.
+    pub(crate) limited: bool,
+    /// Other assemblies on whose elements operations are called, each under its own lease.
+    pub(crate) foreign_assemblies: BTreeMap<AssemblyName, ForeignAssembly>,
+}
+
+impl World {
+    /// Creates the world of an assembly that has no elements yet.
+    pub(crate) fn new(assembly: AssemblyRecord) -> Self {
+        Self {
+            assembly,
+            installed: None,
+            elements: BTreeMap::new(),
+            instances: Instances::default(),
+            pairs: Pairs::default(),
+            packages: Packages::default(),
+            secrets: Secrets::default(),
+            readers: Readers::default(),
+            limited: false,
+            foreign_assemblies: BTreeMap::new(),
+        }
+    }
+
+    /// Creates the world of a recorded assembly.
+    pub(crate) fn load(snapshot: Snapshot) -> Self {
+        Self {
+            secrets: Secrets::of(&snapshot),
+            pairs: Pairs::of(snapshot.pairs, &snapshot.elements),
+            elements: snapshot.elements,
+            instances: Instances::new(snapshot.instances),
+            ..Self::new(snapshot.assembly)
+        }
+    }
+
+    /// Returns the pairs that a removed element takes with it: its own, and those of each assembly that is
+    /// incomplete without it.
+    pub(crate) fn pairs_lost_with(&self, element: &ElementName) -> Vec<PairKey> {
+        if !self.pairs.is_tied(element) {
+            return Vec::new();
+        }
+        let mut ends: Vec<ElementName> =
+            pairs::enclosing(element).filter(|whole| self.belongs(element, whole)).collect();
+        ends.push(element.clone());
+        let keys = self.pairs.there().map(|pair| &pair.key);
+        keys.filter(|key| ends.contains(&key.source) || ends.contains(&key.target)).cloned().collect()
+    }
+
+    /// Tells whether an element belongs to an assembly, in the newest version that has this assembly.
+    fn belongs(&self, part: &ElementName, whole: &ElementName) -> bool {
+        let is_assembly = |t: &&Topology| t.get(whole).is_some_and(|e| e.kind == ElementKind::Assembly);
+        let described = [Side::Desired, Side::Installed].map(|side| self.version(side));
+        described.into_iter().find(is_assembly).is_some_and(|topology| topology.get(part).is_some())
+    }
+
+    /// Drops the other assemblies, and returns their leases.
+    pub(crate) fn take_leases(&mut self) -> Vec<Lease> {
+        std::mem::take(&mut self.foreign_assemblies).into_values().map(|foreign| foreign.lease).collect()
+    }
+
+    /// Tells whether an element belongs to another assembly.
+    pub(crate) fn is_foreign(&self, element: &ElementName) -> bool {
+        element.assembly() != self.assembly.name
+    }
+
+    /// Returns the world of an element: this one, or that of another assembly.
+    pub(crate) fn home(&self, element: &ElementName) -> &Self {
+        match self.foreign_assemblies.get(&element.assembly()) {
+            Some(foreign) => &foreign.world,
+            None => self,
+        }
+    }
+
+    /// Returns the world of an element, for changes.
+    pub(crate) fn home_mut(&mut self, element: &ElementName) -> &mut Self {
+        if !self.foreign_assemblies.contains_key(&element.assembly()) {
+            return self;
+        }
+        &mut self.foreign_assemblies.get_mut(&element.assembly()).expect("it was just seen").world
+    }
+
+    /// Tells whether an element of another assembly no longer exists.
+    pub(crate) fn is_missed(&self, element: &ElementName) -> bool {
+        let there = |foreign: &ForeignAssembly| {
+            foreign.world.elements.get(element).is_some_and(|record| record.state != State::Absent)
+        };
+        self.is_foreign(element) && !self.foreign_assemblies.get(&element.assembly()).is_some_and(there)
+    }
+
+    pub(crate) fn topology(&self) -> &Topology {
+        &self.assembly.topology
+    }
+
+    /// Returns the topology of a version.
+    pub(crate) fn version(&self, side: Side) -> &Topology {
+        match (side, &self.installed) {
+            (Side::Installed, Some(installed)) => installed,
+            _ => &self.assembly.topology,
+        }
+    }
+
+    /// Returns an element as described by a version, or else by the other version.
+    pub(crate) fn element(&self, name: &ElementName, side: Side) -> Option<&Element> {
+        let other = match side {
+            Side::Installed => Side::Desired,
+            Side::Desired => Side::Installed,
+        };
+        self.version(side).get(name).or_else(|| self.version(other).get(name))
+    }
+
+    /// Creates a record with a new id for each element that has none.
+    pub(crate) fn enroll(&mut self, now: Timestamp, entropy: &dyn Entropy, batch: &mut Vec<ElementRecord>) {
+        for element in self.assembly.topology.elements() {
+            if element.kind == ElementKind::Reference || self.elements.contains_key(&element.name) {
+                continue;
+            }
+            let record = ElementRecord {
+                name: element.name.clone(),
+                id: InstanceId::random(entropy),
+                state: State::Absent,
+                since: now,
+                progress: 0,
+                private: BTreeMap::new(),
+                failure: None,
+                attempted: None,
+                made: None,
+                outdated: BTreeMap::new(),
+                heals: 0,
+            };
+            batch.push(record.clone());
+            self.elements.insert(element.name.clone(), record);
+        }
+    }
+
+    /// Returns the pairs of a relationship between one target and some of its sources, in their order.
+    pub(crate) fn pairs_at(
+        &self,
+        assembly: &ElementName,
+        relationship: &str,
+        target: &ElementName,
+        sources: &[ElementName],
+        side: Side,
+    ) -> Vec<PairKey> {
+        let topology = self.version(side);
+        let Some(found) = topology.relationship(assembly, relationship) else { return Vec::new() };
+        let sources = sources.iter().flat_map(|end| topology.nodes(end));
+        let key = |source: &Element| PairKey {
+            assembly: assembly.clone(),
+            relationship: found.name.clone(),
+            source: source.name.clone(),
+            target: target.clone(),
+        };
+        sources.map(key).collect()
+    }
+
+    /// Returns the operations that were called for a half-created relationship, with their undo calls. Older
+    /// records have only the number of these operations.
+    pub(crate) fn begun(&self, key: &PairKey) -> Vec<Begun> {
+        let Some(pair) = self.pairs.get(key).filter(|pair| pair.is_half_made()) else { return Vec::new() };
+        if !pair.begun.is_empty() {
+            return pair.begun.clone();
+        }
+        (0..pair.progress as usize).filter_map(|at| self.begins(key, at)).collect()
+    }
+
+    /// Returns a creating operation of a relationship by its index, with its undo calls. The desired version
+    /// has precedence over the installed one.
+    pub(crate) fn begins(&self, key: &PairKey, at: usize) -> Option<Begun> {
+        let described = [Side::Desired, Side::Installed].map(|side| self.version(side));
+        let mut found =
+            described.into_iter().filter_map(|of| of.relationship(&key.assembly, key.relationship.as_str()));
+        let relationship = found.next()?;
+        Some(Begun { operation: relationship.create.get(at)?.clone(), undo: relationship.undo_of(at) })
+    }
+
+    /// Resolves an operation of a pair to the resource that has it.
+    pub(crate) fn operation(
+        &self,
+        pair: &PairKey,
+        call: &OperationCall,
+        side: Side,
+    ) -> Result<(ElementName, OperationName), Failure> {
+        let end = match call.end {
+            End::Source => &pair.source,
+            End::Target => &pair.target,
+        };
+        let element = self.element(end, side);
+        match element.and_then(|element| element.operations.get(&call.operation)) {
+            Some(found) => Ok((found.element.clone(), found.operation.clone())),
+            None => Err(Failure::new(
+                FailureKind::Refused,
+                format!("`{}` has no operation `{}`", end.local(), call.operation),
+            )),
+        }
+    }
+
+    /// Returns the lowest state of the resources; `None` if there are none.
+    pub(crate) fn lowest(&self) -> Option<State> {
+        let resources = self.topology().elements().iter();
+        let resources = resources.filter(|element| element.kind == ElementKind::Resource);
+        let state = |name| self.elements.get(name).map(|record| record.state).unwrap_or_default();
+        resources.map(|element| state(&element.name)).min_by_key(|state| state.rank())
+    }
+
+    /// Returns the state that all resources have reached; the goal if there are none.
+    pub(crate) fn reached(&self) -> State {
+        self.lowest().unwrap_or(self.assembly.goal)
+    }
+
+    /// Returns the package of an element.
+    pub(crate) fn package(&self, element: &Element, side: Side) -> Result<Arc<Package>, Failure> {
+        self.packages.of(element, self.elements.get(&element.name), side)
+    }
+
+    /// Returns the desired package of an element, if its instance can use it and does not yet.
+    pub(crate) fn new_package(&self, element: &ElementName) -> Option<&PackageDigest> {
+        let made = self.elements.get(element)?.made.as_ref()?;
+        let described = self.element(element, Side::Desired)?;
+        let desired = self.assembly.packages.get(&described.descriptor)?;
+        self.packages.is_kept(&made.package, desired).then_some(desired)
+    }
+}
+
+impl Lookup for World {
+    fn output(&self, element: &ElementName, property: &PropertyName) -> Output {
+        match self.instances.output(element, property) {
+            Some(value) => Output::Published(match SecretRef::from_value(value) {
+                Some(secret) => {
+                    let text = self.secrets.text(&secret).unwrap_or("***");
+                    Resolved { value: Value::from(text), sensitive: true }
+                }
+                None => Resolved::plain(value.clone()),
+            }),
+            None => match self.elements.get(element).and_then(|record| record.state.rank()) {
+                Some(rank) if State::Installed.rank().is_some_and(|installed| rank >= installed) => {
+                    Output::Nothing
+                }
+                _ => Output::NotYet,
+            },
+        }
+    }
+
+    fn instance_id(&self, element: &ElementName) -> Option<InstanceId> {
+        self.elements.get(element).map(|record| record.id.clone())
+    }
+
+    fn secret(&self, secret: &SecretRef) -> Option<Sensitive<String>> {
+        self.secrets.get(secret).cloned()
+    }
+}

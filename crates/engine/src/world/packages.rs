@@ -1,0 +1,127 @@
+//! The packages of an assembly: those of the desired version, and those that existing elements were created from.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use windlass_driver::{Package, Registry};
+use windlass_model::assembly::PackageDigest;
+use windlass_model::record::{ElementRecord, Failure, FailureKind};
+use windlass_model::{DescriptorName, Element, Side, State};
+
+/// The packages of an assembly.
+#[derive(Default)]
+pub(crate) struct Packages {
+    /// The packages of the desired version.
+    desired: HashMap<DescriptorName, Arc<Package>>,
+    /// The packages that existing elements were created from, and pinned ones.
+    previous: HashMap<PackageDigest, Arc<Package>>,
+    /// The changes of packages, from an installed to a desired one, after which drivers keep the instances.
+    kept: BTreeSet<(PackageDigest, PackageDigest)>,
+}
+
+impl Packages {
+    /// Creates the packages of an assembly that has none in the desired version yet.
+    pub(crate) fn new(previous: HashMap<PackageDigest, Arc<Package>>) -> Self {
+        Self { previous, ..Self::default() }
+    }
+
+    /// Uses a package instead of all previous ones of its name.
+    pub(crate) fn use_instead(&mut self, package: Package) {
+        let package = Arc::new(package);
+        let same = self.previous.values_mut().filter(|known| known.name() == package.name());
+        same.for_each(|known| *known = package.clone());
+    }
+
+    /// Sets the packages of the desired version by their digests, from `given` and the previous ones.
+    ///
+    /// # Errors
+    /// The first package that is in neither. The others are set nevertheless.
+    pub(crate) fn desire(
+        &mut self,
+        pinned: &BTreeMap<DescriptorName, PackageDigest>,
+        given: &[Arc<Package>],
+    ) -> Result<(), DescriptorName> {
+        let given: HashMap<_, _> = given.iter().map(|package| (package.digest(), package)).collect();
+        let mut missing = None;
+        for (name, digest) in pinned {
+            match given.get(digest).copied().or_else(|| self.previous.get(digest)) {
+                Some(found) => drop(self.desired.insert(name.clone(), found.clone())),
+                None => missing = missing.or_else(|| Some(name.clone())),
+            }
+        }
+        missing.map_or(Ok(()), Err)
+    }
+
+    /// Asks the drivers for the changes of packages after which they keep the instances.
+    pub(crate) fn ask_what_is_kept<'a>(
+        &mut self,
+        elements: impl Iterator<Item = &'a ElementRecord>,
+        drivers: &Registry,
+    ) {
+        let made: BTreeSet<&PackageDigest> =
+            elements.filter_map(|record| Some(&record.made.as_ref()?.package)).collect();
+        let old = made.into_iter().filter_map(|digest| self.previous.get(digest));
+        let changes = old.filter_map(|old| Some((old, self.desired.get(old.name())?)));
+        let kept = changes.filter(|(old, new)| old.digest() != new.digest() && keeps(drivers, old, new));
+        self.kept = kept.map(|(old, new)| (old.digest().clone(), new.digest().clone())).collect();
+    }
+
+    /// Returns the changes of packages after which drivers keep the instances.
+    pub(crate) fn kept(&self) -> &BTreeSet<(PackageDigest, PackageDigest)> {
+        &self.kept
+    }
+
+    /// Tells whether the driver of an installed package keeps its instances for a desired one.
+    pub(crate) fn is_kept(&self, installed: &PackageDigest, desired: &PackageDigest) -> bool {
+        self.kept.contains(&(installed.clone(), desired.clone()))
+    }
+
+    /// Returns the package of an element with a record. An instance that its driver does not keep after a change
+    /// of its package uses the old one, also for the desired version.
+    pub(crate) fn of(
+        &self,
+        element: &Element,
+        record: Option<&ElementRecord>,
+        side: Side,
+    ) -> Result<Arc<Package>, Failure> {
+        let made = record.and_then(|record| record.made.as_ref());
+        let previous = made.and_then(|made| self.previous.get(&made.package));
+        let is_outdated = || record.is_some_and(|record| self.is_outdated(element, record));
+        let previous = previous.filter(|_| side == Side::Installed || is_outdated());
+        // A reference that is no longer desired has no record of its package, so a former one of that name is
+        // used.
+        let parted = || {
+            let of_name = self.previous.values().filter(|package| package.name() == &element.descriptor);
+            of_name.min_by_key(|package| &package.digest().0)
+        };
+        let found = previous.or_else(|| self.desired.get(&element.descriptor)).or_else(parted).cloned();
+        found.ok_or_else(|| {
+            let message = format!("the package of `{}` is not there", element.descriptor);
+            Failure::new(FailureKind::NotFound, message)
+        })
+    }
+
+    /// Tells whether an element exists and can't use the desired package of its type.
+    fn is_outdated(&self, element: &Element, record: &ElementRecord) -> bool {
+        if matches!(record.state, State::Absent | State::Failed) {
+            return false;
+        }
+        let known = record.made.as_ref().and_then(|made| self.previous.get(&made.package));
+        // An element of another type is re-created.
+        let (Some(old), Some(new)) = (known, self.desired.get(&element.descriptor)) else { return false };
+        old.name() == new.name() && old.digest() != new.digest() && !self.is_kept(old.digest(), new.digest())
+    }
+}
+
+/// Tells whether the drivers of a package keep its instances for another package: the same drivers, and each
+/// of them agrees.
+fn keeps(drivers: &Registry, old: &Package, new: &Package) -> bool {
+    let named = old.bindings().drivers();
+    let agrees = |kind| {
+        let driver = drivers.get(kind);
+        driver
+            .is_some_and(|driver| catch_unwind(AssertUnwindSafe(|| driver.keeps(old, new))).unwrap_or(false))
+    };
+    named == new.bindings().drivers() && named.into_iter().all(agrees)
+}

@@ -1,0 +1,137 @@
+//! The pairs of relationships: their records, and the values that each was created with.
+
+use std::collections::{BTreeMap, HashMap};
+
+use windlass_model::record::{ElementRecord, Given, PairKey, PairRecord};
+use windlass_model::{ElementName, PropertyName, State, Timestamp};
+use windlass_store::{Batch, Change};
+
+use super::secrets::Secrets;
+
+/// The pairs of an assembly.
+#[derive(Default)]
+pub(crate) struct Pairs {
+    records: BTreeMap<PairKey, PairRecord>,
+    /// Number of created or half-created pairs at each element.
+    tied: HashMap<ElementName, usize>,
+    /// The pairs that were dropped because an endpoint is gone, and whose drop is not recorded yet.
+    parted: Vec<PairKey>,
+}
+
+impl Pairs {
+    /// Reads the pairs of an assembly. Those of elements that are gone are dropped, whether or not they could be
+    /// ceased.
+    pub(crate) fn of(
+        records: BTreeMap<PairKey, PairRecord>,
+        elements: &BTreeMap<ElementName, ElementRecord>,
+    ) -> Self {
+        let mut pairs = Self { records, ..Self::default() };
+        for pair in pairs.records.values_mut().filter(|pair| pair.is_there()) {
+            let PairKey { source, target, .. } = &pair.key;
+            if is_gone(elements, source) || is_gone(elements, target) {
+                *pair =
+                    PairRecord { given: pair.given.take(), ..PairRecord::new(pair.key.clone(), pair.since) };
+                pairs.parted.push(pair.key.clone());
+            } else {
+                for end in [source, target] {
+                    *pairs.tied.entry(end.clone()).or_default() += 1;
+                }
+            }
+        }
+        pairs
+    }
+
+    /// Returns a pair.
+    pub(crate) fn get(&self, key: &PairKey) -> Option<&PairRecord> {
+        self.records.get(key)
+    }
+
+    /// Returns all pairs.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &PairRecord> {
+        self.records.values()
+    }
+
+    /// Returns all created and half-created pairs.
+    pub(crate) fn there(&self) -> impl Iterator<Item = &PairRecord> {
+        self.iter().filter(|pair| pair.is_there())
+    }
+
+    /// Tells whether an element, or an enclosing one, is an end of a created or half-created pair.
+    pub(crate) fn is_tied(&self, element: &ElementName) -> bool {
+        let ends = || enclosing(element).chain([element.clone()]);
+        ends().any(|end| self.tied.get(&end).is_some_and(|tied| *tied > 0))
+    }
+
+    /// Stores the record of a pair.
+    pub(crate) fn put(&mut self, record: PairRecord, batch: &mut Batch) {
+        batch.push(Change::PutPair(Box::new(record.clone())));
+        let PairKey { source, target, .. } = record.key.clone();
+        let now = record.is_there();
+        let before = self.records.insert(record.key.clone(), record).is_some_and(|pair| pair.is_there());
+        for end in [source, target] {
+            let tied = self.tied.entry(end).or_default();
+            *tied = (*tied + usize::from(now)).saturating_sub(usize::from(before));
+        }
+    }
+
+    /// Drops a pair that does not exist.
+    pub(crate) fn remove(&mut self, key: PairKey, secrets: &mut Secrets, batch: &mut Batch) {
+        self.forget_inputs(&key, secrets, batch);
+        self.records.remove(&key);
+        batch.push(Change::DropPair(Box::new(key)));
+    }
+
+    /// Persists the pairs that were dropped because an endpoint is gone. A re-created endpoint starts without
+    /// them.
+    pub(crate) fn put_parted(&mut self, secrets: &mut Secrets, batch: &mut Batch) {
+        for key in std::mem::take(&mut self.parted) {
+            self.forget_inputs(&key, secrets, batch);
+            if let Some(record) = self.records.get(&key) {
+                batch.push(Change::PutPair(Box::new(record.clone())));
+            }
+        }
+    }
+
+    /// Records the values that the creating operations of a pair are called with. They replace those of an
+    /// earlier attempt.
+    pub(crate) fn put_inputs(
+        &mut self,
+        key: &PairKey,
+        given: BTreeMap<PropertyName, Given>,
+        now: Timestamp,
+        batch: &mut Batch,
+    ) {
+        let known = self.records.get(key).cloned();
+        let mut record = known.unwrap_or_else(|| PairRecord::new(key.clone(), now));
+        record.given = Some(given);
+        self.put(record, batch);
+    }
+
+    /// Drops the recorded values of a pair that is ceased, or is not created after all.
+    pub(crate) fn forget_inputs(&mut self, key: &PairKey, secrets: &mut Secrets, batch: &mut Batch) {
+        let given = self.records.get_mut(key).and_then(|pair| pair.given.take()).unwrap_or_default();
+        for given in given.into_values() {
+            if let Given::Secret(secret) = given {
+                secrets.forget(secret, batch);
+            }
+        }
+    }
+}
+
+/// Returns the names of the enclosing groups and assemblies, the innermost first.
+pub(super) fn enclosing(name: &ElementName) -> impl Iterator<Item = ElementName> {
+    let parent = |name: &str| name.rfind("__").map(|at| name[..at].to_owned());
+    let names = std::iter::successors(parent(name.as_str()), move |name| parent(name));
+    names.filter_map(|name| name.parse().ok())
+}
+
+/// Tells whether an element and all elements in it are Absent; `false` if there are no records of them.
+fn is_gone(elements: &BTreeMap<ElementName, ElementRecord>, name: &ElementName) -> bool {
+    let behind = elements.range(name..).take_while(|(other, _)| other.as_str().starts_with(name.as_str()));
+    let mut own = behind.filter(|(other, _)| *other == name || enclosing(other).any(|whole| whole == *name));
+    let mut known = false;
+    own.all(|(_, record)| {
+        known = true;
+        record.state == State::Absent
+    }) && known
+}

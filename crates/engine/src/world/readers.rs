@@ -1,0 +1,65 @@
+//! The readers of outputs: the properties whose values depend on each output.
+
+use std::collections::HashMap;
+
+use windlass_model::resolve::{NothingYet, Resolver};
+use windlass_model::{ElementName, PropertyName, Side, Topology};
+
+/// A property that reads an output, with the version that declares it.
+pub(crate) type Reader = (ElementName, PropertyName, Side);
+
+type ByOutput = HashMap<(ElementName, PropertyName), Vec<Reader>>;
+
+/// The readers of each output of an assembly, found on first use. An element that has not reached the desired
+/// version yet reads as its own version declares.
+#[derive(Default)]
+pub(crate) struct Readers(Option<ByOutput>);
+
+impl Readers {
+    /// Returns the readers of some outputs of an element, by name.
+    pub(crate) fn of(
+        &mut self,
+        desired: &Topology,
+        installed: Option<&Topology>,
+        element: &ElementName,
+        outputs: &[PropertyName],
+    ) -> Vec<Reader> {
+        let readers = self.0.get_or_insert_with(|| find(desired, installed));
+        let of_output = |output: &PropertyName| readers.get(&(element.clone(), output.clone()));
+        let mut found: Vec<Reader> = outputs.iter().filter_map(of_output).flatten().cloned().collect();
+        found.sort_by(|(a, one, _), (b, other, _)| (a, one).cmp(&(b, other)));
+        found.dedup();
+        found
+    }
+}
+
+fn find(desired: &Topology, installed: Option<&Topology>) -> ByOutput {
+    let mut readers = ByOutput::new();
+    add(&mut readers, desired, Side::Desired);
+    if let Some(installed) = installed {
+        add(&mut readers, installed, Side::Installed);
+    }
+    // A reader in both versions counts once, as the desired one, since the sort is stable.
+    for found in readers.values_mut() {
+        found.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+        found.dedup_by(|later, first| (&later.0, &later.1) == (&first.0, &first.1));
+    }
+    readers
+}
+
+/// Adds the readers of each output in a version.
+fn add(readers: &mut ByOutput, topology: &Topology, side: Side) {
+    let mut resolver = Resolver::of_all(topology, &NothingYet);
+    for (place, element) in topology.elements().iter().enumerate() {
+        for (at, name) in element.properties.keys().enumerate() {
+            // A value that can never be known waits for no output.
+            let _ = resolver.awaited_at(place, at, |producer, output| {
+                if producer != place {
+                    let producer = topology.elements()[producer].name.clone();
+                    let reader = (element.name.clone(), name.clone(), side);
+                    readers.entry((producer, output.clone())).or_default().push(reader);
+                }
+            });
+        }
+    }
+}

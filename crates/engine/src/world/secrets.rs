@@ -1,0 +1,68 @@
+//! The secrets of an assembly in clear, and their changes.
+
+use std::collections::BTreeMap;
+
+use windlass_model::AssemblyName;
+use windlass_model::record::InstanceRecord;
+use windlass_secret::{SecretRef, Sensitive};
+use windlass_store::{Batch, Change, Snapshot};
+
+/// The secrets of an assembly that are text. A secret that can't be opened is missing.
+#[derive(Default)]
+pub(crate) struct Secrets(BTreeMap<SecretRef, Sensitive<String>>);
+
+impl Secrets {
+    /// Reads the secrets of a snapshot.
+    pub(crate) fn of(snapshot: &Snapshot) -> Self {
+        let texts = snapshot.secrets.iter().filter_map(|(secret, value)| {
+            let text = String::from_utf8(value.expose().clone()).ok()?;
+            Some((secret.clone(), Sensitive::new(text)))
+        });
+        Self(texts.collect())
+    }
+
+    /// Returns a secret.
+    pub(crate) fn get(&self, secret: &SecretRef) -> Option<&Sensitive<String>> {
+        self.0.get(secret)
+    }
+
+    /// Returns the text of a secret.
+    pub(crate) fn text(&self, secret: &SecretRef) -> Option<&str> {
+        self.0.get(secret).map(|value| value.expose().as_str())
+    }
+
+    /// Returns the texts of all secrets.
+    pub(crate) fn all_texts(&self) -> Vec<String> {
+        self.0.values().map(|secret| secret.expose().clone()).collect()
+    }
+
+    /// Returns the natural id of an instance, even if it is sealed.
+    pub(crate) fn natural(&self, instance: &InstanceRecord) -> Option<String> {
+        let sealed = || self.text(instance.sealed_natural.as_ref()?).map(str::to_owned);
+        instance.natural.clone().or_else(sealed)
+    }
+
+    /// Adds secrets that are stored already, or that the caller stores.
+    pub(crate) fn extend(&mut self, secrets: &BTreeMap<SecretRef, Sensitive<String>>) {
+        self.0.extend(secrets.iter().map(|(secret, value)| (secret.clone(), value.clone())));
+    }
+
+    /// Stores a secret of an assembly.
+    pub(crate) fn seal(
+        &mut self,
+        secret: SecretRef,
+        assembly: &AssemblyName,
+        text: String,
+        batch: &mut Batch,
+    ) {
+        let value = Sensitive::new(text.clone().into_bytes());
+        batch.push(Change::PutSecret { secret: secret.clone(), assembly: assembly.clone(), value });
+        self.0.insert(secret, Sensitive::new(text));
+    }
+
+    /// Drops a secret.
+    pub(crate) fn forget(&mut self, secret: SecretRef, batch: &mut Batch) {
+        self.0.remove(&secret);
+        batch.push(Change::DropSecret(secret));
+    }
+}
