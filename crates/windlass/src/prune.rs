@@ -100,8 +100,7 @@ impl Windlass {
             Some(name) => {
                 let known = !store.processes_of(name, None, 1).await?.is_empty();
                 if !known && store.assembly(name).await?.is_none() {
-                    let known = store.assembly_names().await?;
-                    return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
+                    return Err(self.unknown(store, name).await);
                 }
                 vec![name.clone()]
             }
