@@ -45,12 +45,22 @@ struct Running<'a> {
 }
 
 impl Host {
-    /// Runs a machine to its end.
+    /// Returns the leases of the assembly and of the others that the process changes.
+    pub(crate) fn leases(&self) -> Vec<Lease> {
+        std::iter::once(&self.lease).chain(&self.beside).cloned().collect()
+    }
+
+    /// Runs a machine to its end, while `lost` waits for the loss of a lease.
     ///
     /// # Errors
     /// An error of the store. Nothing can be made durable then, so nothing new is started. The next process
     /// finds the running jobs by their ids.
-    pub(crate) async fn run(&self, machine: &mut Machine, journal: JournalParts) -> Result<(), StoreError> {
+    pub(crate) async fn run(
+        &self,
+        machine: &mut Machine,
+        journal: JournalParts,
+        lost: impl Future<Output = StoreError>,
+    ) -> Result<(), StoreError> {
         let patience = journal.patience;
         let (checkpoints, mut incoming) = mpsc::channel(QUEUE);
         let (entries, mut entered) = mpsc::channel::<Entry>(QUEUE);
@@ -74,9 +84,8 @@ impl Host {
             next_reply: 0,
             finished: false,
         };
-        let leases = std::iter::once(&self.lease).chain(&self.beside).cloned().collect();
         let process = machine.process().map(|process| process.id);
-        let mut keep = std::pin::pin!(keeper::keep(self.store.clone(), leases));
+        let mut lost = std::pin::pin!(lost);
         let mut listen =
             std::pin::pin!(keeper::listen(self.store.clone(), process, self.stop.clone(), patience));
         // After a stop nothing begins, not even the first step.
@@ -91,7 +100,7 @@ impl Host {
                     Some(Event::Cancel)
                 }
                 // The next two futures are rarely ready. They come before the work, which may always be ready.
-                lost = &mut keep => return Err(lost),
+                lost = &mut lost => return Err(lost),
                 () = &mut listen => None,
                 Some(checkpoint) = incoming.recv() => Some(running.checkpoint(checkpoint)),
                 Some(entry) = entered.recv() => {
@@ -108,7 +117,7 @@ impl Host {
                 // leases are lost.
                 tokio::select! {
                     () = self.store.room() => {}
-                    lost = &mut keep => return Err(lost),
+                    lost = &mut lost => return Err(lost),
                 }
                 running.carry_out(machine.on(self.clock.now(), event));
             }

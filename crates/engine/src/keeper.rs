@@ -4,10 +4,13 @@
 //! for its whole term.
 
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout_at};
+use tokio_util::sync::{CancellationToken, DropGuard};
 use windlass_model::ProcessId;
 use windlass_store::{Lease, LeaseTerms, Store, StoreError};
 
@@ -17,7 +20,7 @@ use crate::stop::Stop;
 const ASK_EVERY: Duration = Duration::from_secs(1);
 
 /// Renews leases until one is lost, or was not renewed for a whole term. Returns the error.
-pub(crate) async fn keep(store: Arc<dyn Store>, leases: Vec<Lease>) -> StoreError {
+pub(crate) async fn keep(store: Arc<dyn Store>, leases: Leases) -> StoreError {
     let LeaseTerms { renew_every, expire_after } = store.lease_terms();
     let mut renewed = Instant::now();
     let mut tick = interval_at(renewed + renew_every, renew_every);
@@ -27,16 +30,16 @@ pub(crate) async fn keep(store: Arc<dyn Store>, leases: Vec<Lease>) -> StoreErro
         let over = renewed + expire_after;
         let began = match timeout_at(over, tick.tick()).await {
             Ok(_) => Instant::now(),
-            Err(_) => return trouble.unwrap_or_else(|| lost(&leases)),
+            Err(_) => return trouble.unwrap_or_else(|| lost(&leases.all())),
         };
-        match timeout_at(over, renew(&*store, &leases)).await {
+        match timeout_at(over, renew(&*store, &leases.all())).await {
             Ok(Ok(())) => (renewed, trouble) = (began, None),
             Ok(Err(lost @ StoreError::LeaseLost { .. })) => return lost,
             Ok(Err(error)) => {
                 tracing::warn!(%error, "a lease could not be renewed; windlass tries again");
                 trouble = Some(error);
             }
-            Err(_) => return trouble.unwrap_or_else(|| lost(&leases)),
+            Err(_) => return trouble.unwrap_or_else(|| lost(&leases.all())),
         }
     }
 }
@@ -56,16 +59,111 @@ fn lost(leases: &[Lease]) -> StoreError {
     }
 }
 
-/// Awaits `work` while the lease is renewed.
-pub(crate) async fn keeping<T, E: From<StoreError>>(
+/// The leases of a process.
+#[derive(Clone)]
+pub(crate) struct Leases(Arc<Mutex<Vec<Lease>>>);
+
+impl Leases {
+    pub(crate) fn new(leases: Vec<Lease>) -> Self {
+        Self(Arc::new(Mutex::new(leases)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Lease>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn all(&self) -> Vec<Lease> {
+        self.lock().clone()
+    }
+}
+
+/// The lease of an assembly, which a task renews from the preparation of a process to its end.
+///
+/// If it is dropped, the task releases all leases of the process, so that another holder need not wait for the end
+/// of their term.
+pub(crate) struct Renewal {
     store: Arc<dyn Store>,
-    lease: &Lease,
-    work: impl Future<Output = Result<T, E>>,
-) -> Result<T, E> {
-    tokio::select! {
-        biased;
-        done = work => done,
-        lost = keep(store, vec![lease.clone()]) => Err(lost.into()),
+    lease: Lease,
+    /// With those of other assemblies.
+    leases: Leases,
+    task: JoinHandle<()>,
+    lost: watch::Receiver<Option<StoreError>>,
+    dropped: DropGuard,
+}
+
+impl Renewal {
+    /// Starts to renew a lease.
+    pub(crate) fn start(store: Arc<dyn Store>, lease: Lease) -> Self {
+        let leases = Leases::new(vec![lease.clone()]);
+        let dropped = CancellationToken::new();
+        let (sender, lost) = watch::channel(None);
+        let task = tokio::spawn({
+            let (store, leases, dropped) = (store.clone(), leases.clone(), dropped.clone());
+            async move {
+                tokio::select! {
+                    lost = keep(store.clone(), leases.clone()) => {
+                        sender.send_replace(Some(lost));
+                        dropped.cancelled().await;
+                    }
+                    () = dropped.cancelled() => {}
+                }
+                for lease in leases.all() {
+                    // A lost lease needs no release.
+                    let _ = store.release(lease).await;
+                }
+            }
+        });
+        Self { store, lease, leases, task, lost, dropped: dropped.drop_guard() }
+    }
+
+    /// Returns the lease of the assembly.
+    pub(crate) fn lease(&self) -> &Lease {
+        &self.lease
+    }
+
+    /// Renews leases of other assemblies, too. The caller releases them.
+    pub(crate) fn add(&self, leases: impl IntoIterator<Item = Lease>) {
+        self.leases.lock().extend(leases);
+    }
+
+    /// Returns the error if a lease was lost, or was not renewed for its whole term.
+    pub(crate) fn failure(&self) -> Option<StoreError> {
+        self.lost.borrow().clone()
+    }
+
+    /// Waits until a lease is lost. Returns the error.
+    pub(crate) async fn lost(&mut self) -> StoreError {
+        loop {
+            if let Some(lost) = self.failure() {
+                return lost;
+            }
+            if self.lost.changed().await.is_err() {
+                std::future::pending().await
+            }
+        }
+    }
+
+    /// Awaits `work` until a lease is lost.
+    pub(crate) async fn keeping<T, E: From<StoreError>>(
+        &mut self,
+        work: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
+        tokio::select! {
+            biased;
+            done = work => done,
+            lost = self.lost() => Err(lost.into()),
+        }
+    }
+
+    /// Ends the renewal, and releases the lease of the assembly.
+    ///
+    /// # Errors
+    /// If the lease is lost, or the store fails.
+    pub(crate) async fn release(self) -> Result<(), StoreError> {
+        let released = self.store.release(self.lease).await;
+        self.dropped.disarm();
+        self.task.abort();
+        released
     }
 }
 

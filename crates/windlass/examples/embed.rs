@@ -1,4 +1,5 @@
-//! A program that embeds windlass: brings up the assembly in the folder of its first argument.
+//! A program that embeds windlass: brings up the assembly in the folder of its first argument. With `--ask` it shows
+//! the plan and asks its user first.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program prints its results")]
 
@@ -14,7 +15,8 @@ fn main() -> ExitCode {
         return code;
     }
     let folder = std::env::args().nth(1).unwrap_or_else(|| "fixtures/assemblies/h_bta".to_owned());
-    match up(&folder) {
+    let asks = std::env::args().any(|argument| argument == "--ask");
+    match up(&folder, asks) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
@@ -24,16 +26,29 @@ fn main() -> ExitCode {
 }
 
 #[tokio::main]
-async fn up(folder: &str) -> Result<(), Box<dyn Error>> {
+async fn up(folder: &str, asks: bool) -> Result<(), Box<dyn Error>> {
     let windlass = Windlass::open(Settings::new(folder))?;
     let started = windlass.up(AssemblyInput::new(folder), &Stop::default()).await?;
     for (number, work) in started.plan().work() {
         println!("{number} {work}");
     }
-    let ended = started.run(&Stop::default()).await?;
+    let stop = Stop::default();
+    if asks && !tokio::task::spawn_blocking(is_agreed_to).await?? {
+        // The process is recorded as cancelled, and no step runs.
+        stop.soon.cancel();
+    }
+    let ended = started.run(&stop).await?;
     println!("{}: {:?}", ended.process.status, ended.outputs);
 
     let status = windlass.status(None).await?;
     println!("{} is {}", status.assemblies[0].name, status.assemblies[0].state);
     Ok(windlass.close().await?)
+}
+
+/// Asks the user, whose answer may take any time: meanwhile no other process can change the assembly.
+fn is_agreed_to() -> std::io::Result<bool> {
+    println!("run it? [y/N]");
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(answer.trim() == "y")
 }

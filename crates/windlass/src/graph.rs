@@ -57,17 +57,13 @@ impl Windlass {
     ///
     /// If there is no such assembly, or the store can't be read.
     pub async fn graph_of(&self, name: &AssemblyName, view: GraphView) -> Result<Drawing, Error> {
-        let store = self.store_of(name).await?;
-        let Some(snapshot) = store.load(name).await? else {
-            let known = store.assembly_names().await?;
-            return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
-        };
+        let snapshot = self.snapshot(name).await?;
         let topology = &snapshot.assembly.topology;
         Ok(match view {
             GraphView::Topology => draw_topology(topology),
             GraphView::Properties => draw_properties(topology),
             GraphView::Plan => {
-                let last = store.processes_of(name, None, 1).await?.pop();
+                let last = self.store_of(name).await?.processes_of(name, None, 1).await?.pop();
                 let plan = last
                     .as_ref()
                     .and_then(|process| serde_json::from_str::<Plan>(process.plan.as_str()).ok());

@@ -81,9 +81,7 @@ impl Windlass {
         file: &Path,
         catalog: &[PathBuf],
     ) -> Result<Vec<Package>, Error> {
-        let store = self.store_of(name).await?;
-        let known = || EngineError::Unknown { name: name.clone(), known: Vec::new() };
-        let record = store.load(name).await?.ok_or_else(known)?.assembly;
+        let record = self.snapshot(name).await?.assembly;
         let opened = desired::open(&self.project, file, catalog)?;
         let mut problems = Diagnostics::default();
         let resources: Vec<_> = record.packages.keys().collect();
@@ -198,11 +196,7 @@ impl Windlass {
     ///
     /// If there is no such assembly or part.
     pub async fn part(&self, name: &AssemblyName, part: &str) -> Result<ElementName, Error> {
-        let store = self.store_of(name).await?;
-        let Some(snapshot) = store.load(name).await? else {
-            let known = store.assembly_names().await?;
-            return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
-        };
+        let snapshot = self.snapshot(name).await?;
         let topology = &snapshot.assembly.topology;
         let by_name = |element: &&ElementName| element.local() == part || element.as_str() == part;
         // Parts that are to be removed exist only in the records.
@@ -340,12 +334,6 @@ impl Windlass {
             Some(store) => Ok(store),
             None => Err(Error::Store(windlass_store::StoreError::Closed)),
         }
-    }
-
-    /// Returns the store, which must exist if the assembly does.
-    pub(crate) async fn store_of(&self, name: &AssemblyName) -> Result<Arc<dyn Store>, Error> {
-        let unknown = || windlass_engine::EngineError::Unknown { name: name.clone(), known: Vec::new() };
-        Ok(self.store(false).await?.ok_or_else(unknown)?)
     }
 }
 

@@ -9,7 +9,7 @@
 //! | [`intent`] | intents: up, down, retry and other changes |
 //! | [`started`] | processes: those that run here, and those of another orchestrator |
 //! | [`request`] | submitting intents to the daemon |
-//! | [`daemon`] | the daemon: requests, metrics, policies, health |
+//! | `daemon` | the daemon: requests, metrics, policies, health (feature `daemon`) |
 //! | [`transfer`] | moving an assembly to another store |
 //! | [`saved`] | plans that are saved and applied later |
 //! | [`check`](mod@check) | all problems of descriptors, packages and project files |
@@ -32,6 +32,7 @@
 mod blocking;
 pub mod check;
 pub mod codes;
+#[cfg(feature = "daemon")]
 pub mod daemon;
 mod desired;
 pub mod doctor;
@@ -43,6 +44,7 @@ pub mod images;
 pub mod init;
 pub mod input;
 pub mod intent;
+mod known;
 mod nesting;
 pub mod open;
 mod pages;

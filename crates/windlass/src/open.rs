@@ -157,7 +157,7 @@ impl Settings {
     }
 
     /// Declares that this process executes requests of other processes for the assemblies that it holds, by
-    /// [`watch`](Windlass::watch).
+    /// `Windlass::watch` (feature `daemon`).
     #[must_use]
     pub fn serving(mut self, serves: bool) -> Self {
         self.serves = serves;
@@ -400,7 +400,7 @@ mod tests {
     }
 
     /// The server accepts connections and never answers.
-    #[cfg(feature = "postgres")]
+    #[cfg(all(feature = "daemon", feature = "postgres"))]
     #[tokio::test]
     async fn a_stop_ends_a_slow_open() {
         let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,19 +1,13 @@
 //! Removal of old processes and versions, according to the project's retention.
 
-use std::time::Duration;
-
 use serde::Serialize;
 use windlass_engine::Pruned;
 use windlass_model::retention::Retention;
 use windlass_model::{AssemblyName, ProcessId};
 use windlass_store::StoreError;
 
-use crate::daemon::Notice;
 use crate::error::Error;
 use crate::open::Windlass;
-
-/// Interval between two prunes of the daemon.
-const EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The removed records, or those that would be removed.
 #[derive(Debug, Clone, Serialize)]
@@ -58,19 +52,6 @@ impl Windlass {
         self.project.retention()
     }
 
-    /// Prunes all assemblies at once and then once a day; never returns. A failure is reported, and pruning
-    /// is retried the next day.
-    pub async fn keep_pruned(&self, tell: &(dyn Fn(Notice) + Send + Sync)) -> std::convert::Infallible {
-        let mut day = tokio::time::interval(EVERY);
-        day.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
-            day.tick().await;
-            if let Err(error) = self.prune(None, self.retention(), false).await {
-                tell(Notice::Trouble(format!("old processes can't be removed: {error}")));
-            }
-        }
-    }
-
     /// Removes the records of an assembly, or of all, that are neither among the newest nor young enough.
     /// With `dry_run` it only lists them.
     ///
@@ -100,8 +81,7 @@ impl Windlass {
             Some(name) => {
                 let known = !store.processes_of(name, None, 1).await?.is_empty();
                 if !known && store.assembly(name).await?.is_none() {
-                    let known = store.assembly_names().await?;
-                    return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
+                    return Err(self.unknown(store, name).await);
                 }
                 vec![name.clone()]
             }
@@ -126,28 +106,5 @@ impl Windlass {
             }
         }
         Ok(view)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Mutex;
-
-    use super::*;
-    use crate::open::Settings;
-
-    #[tokio::test(start_paused = true)]
-    async fn the_daemon_prunes_at_once_and_then_once_a_day() {
-        let project = tempfile::tempdir().unwrap();
-        std::fs::write(project.path().join("windlass.yaml"), "version: 1\n").unwrap();
-        std::fs::create_dir(project.path().join(".windlass")).unwrap();
-        // Pruning fails each time, and the failure is reported.
-        std::fs::write(project.path().join(".windlass/state.db"), "this is no database").unwrap();
-        let windlass = Windlass::open(Settings::new(project.path())).unwrap();
-        let (begun, told) = (tokio::time::Instant::now(), Mutex::new(Vec::new()));
-        let tell = |_| told.lock().unwrap().push(begun.elapsed().as_secs() / 3600);
-        let three_days = Duration::from_secs(3 * 24 * 3600 + 1);
-        tokio::time::timeout(three_days, windlass.keep_pruned(&tell)).await.unwrap_err();
-        assert_eq!(*told.lock().unwrap(), [0, 24, 48, 72]);
     }
 }

@@ -21,6 +21,10 @@ pub(crate) const LOOK: Duration = Duration::from_secs(1);
 const LOOKS: u32 = 3;
 
 /// A process that is ready to run, or that the daemon already runs.
+///
+/// Its lease is renewed in the background, so the embedding program can ask its user and wait for any time. If
+/// it is dropped, the lease is released in the background, and the process stays recorded as interrupted. To
+/// record it as cancelled instead, run it with a [`Stop`] that is already triggered.
 #[must_use = "nothing happens before it is run"]
 pub struct Started {
     work: Work,
@@ -93,6 +97,11 @@ impl Started {
     }
 
     /// Runs the process to its end. For a process of another orchestrator, waits for its end.
+    ///
+    /// Dropping the returned future interrupts the process: running jobs continue, the lease is released in the
+    /// background, and the same intent resumes. `stop` ends the process in order.
+    ///
+    /// Outputs may change while the process runs. [`Ended::continued`] updates their readers afterwards.
     ///
     /// # Errors
     ///

@@ -32,18 +32,29 @@ struct Change<'a> {
 
 impl Change<'_> {
     async fn run(self, request: impl AsyncFnOnce(&Windlass) -> Result<Request, windlass::Error>) -> ExitCode {
+        match self.open() {
+            Ok(windlass) => self.run_in(&windlass, request).await,
+            Err(error) => fail(&error),
+        }
+    }
+
+    fn open(&self) -> Result<Windlass, windlass::Error> {
+        open_against(None, Some(&self.how.run), &self.command, self.force)
+    }
+
+    async fn run_in(
+        self,
+        windlass: &Windlass,
+        request: impl AsyncFnOnce(&Windlass) -> Result<Request, windlass::Error>,
+    ) -> ExitCode {
         let HowArgs { dry, output, queue, run } = self.how;
-        let windlass = match open_against(None, Some(run), &self.command, self.force) {
-            Ok(windlass) => windlass,
-            Err(error) => return fail(&error),
-        };
-        let request = match request(&windlass).await {
+        let request = match request(windlass).await {
             Ok(request) => request,
             Err(error) => return fail(&error),
         };
         if dry.dry_run {
             let planned = match output {
-                Some(file) => self.save(&windlass, request, file).await,
+                Some(file) => self.save(windlass, request, file).await,
                 None => windlass.preview(self.name, request).await,
             };
             return match planned {
@@ -58,7 +69,7 @@ impl Change<'_> {
         let stop = signals::listen(grace(run));
         let own = windlass.change(self.name, request.clone(), &stop);
         let theirs = async || windlass.ask(self.name, request).await;
-        process::carry_out(&windlass, *queue, own, theirs, &stop, run.print.format).await
+        process::carry_out(windlass, *queue, own, theirs, &stop, run.print.format).await
     }
 
     /// Plans the change, and saves the plan.
@@ -90,23 +101,30 @@ pub(crate) async fn run(command: ChangeCommand) -> ExitCode {
 async fn down(args: DownArgs) -> ExitCode {
     let DownArgs { name, current_packages, force, how } = &args;
     let command = format!("down {name}");
-    match already_removed(name, how.run.print.format).await {
+    let around = current_packages.as_deref();
+    let change = Change { name, command, how, force: force.force, around };
+    let windlass = match change.open() {
+        Ok(windlass) => windlass,
+        Err(error) => return fail(&error),
+    };
+    match already_removed(&windlass, name, how.run.print.format).await {
         Ok(None) => {}
         Ok(Some(code)) => return code,
         Err(error) => return fail(&error),
     }
-    let around = current_packages.as_deref();
-    Change { name, command, how, force: force.force, around }
-        .run(async |windlass| match current_packages {
-            None => Ok(Intent::Down.into()),
-            Some(file) => Ok(Request::down_with(windlass.current_packages(name, file, &[]).await?)),
-        })
-        .await
+    let request = async |windlass: &Windlass| match current_packages {
+        None => Ok(Intent::Down.into()),
+        Some(file) => Ok(Request::down_with(windlass.current_packages(name, file, &[]).await?)),
+    };
+    change.run_in(&windlass, request).await
 }
 
 /// Reports that an assembly has been removed before, if it has.
-async fn already_removed(name: &AssemblyName, format: Format) -> Result<Option<ExitCode>, windlass::Error> {
-    let windlass = open(None, None, "down")?;
+async fn already_removed(
+    windlass: &Windlass,
+    name: &AssemblyName,
+    format: Format,
+) -> Result<Option<ExitCode>, windlass::Error> {
     if !windlass.is_removed(name).await? {
         return Ok(None);
     }

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::signal::unix::{SignalKind, signal};
 use windlass::driver::Location;
+use windlass::engine::Stop;
 use windlass::executor::{
     End, Events, Job, JobEvent, JobId, Network, Outcome, Runtime, RuntimeError, Stream,
 };
@@ -19,6 +19,7 @@ use crate::args::ExecArgs;
 use crate::exit;
 use crate::failure::fault;
 use crate::output::{VisibleStream, tell};
+use crate::signals;
 
 /// Maximum size of standard input in bytes. A job receives its input as a whole.
 const INPUT_LIMIT: u64 = 256 << 20;
@@ -137,7 +138,7 @@ async fn execute(windlass: &Windlass, location: &Location, job: &Job) -> Result<
         .parse()
         .expect("it is made of letters, digits and hyphens");
     runtime.submit(&id, job).await?;
-    let canceller = tokio::spawn(cancel_when_interrupted(runtime.clone(), id.clone()));
+    let canceller = tokio::spawn(cancel_when_stopped(runtime.clone(), id.clone(), signals::listen(GRACE)));
     let followed = follow(runtime.events(&id).await?).await;
     let outcome = runtime.wait(&id).await?;
     canceller.abort();
@@ -150,21 +151,12 @@ async fn execute(windlass: &Windlass, location: &Location, job: &Job) -> Result<
     Ok(outcome)
 }
 
-/// Cancels the job on interrupts: the first asks it to end, the second kills it.
-async fn cancel_when_interrupted(runtime: Arc<dyn Runtime>, id: JobId) -> Result<(), RuntimeError> {
-    let (Ok(mut interrupt), Ok(mut terminate)) =
-        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        return Ok(());
-    };
-    for grace in [GRACE, Duration::ZERO] {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-        runtime.cancel(&id, grace).await?;
-    }
-    Ok(())
+/// Cancels the job when a stop is requested: first it is asked to end, then it is killed.
+async fn cancel_when_stopped(runtime: Arc<dyn Runtime>, id: JobId, stop: Stop) -> Result<(), RuntimeError> {
+    stop.soon.cancelled().await;
+    runtime.cancel(&id, GRACE).await?;
+    stop.now.cancelled().await;
+    runtime.cancel(&id, Duration::ZERO).await
 }
 
 /// Copies the job's output as it arrives: byte for byte to a pipe or file, with escaped control characters to

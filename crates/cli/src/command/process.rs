@@ -111,21 +111,17 @@ fn print_queued(pending: &Pending<'_>, format: Format) -> ExitCode {
 /// Runs an intent, and retries until all parts have the current input values.
 async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format) -> ExitCode {
     let undone = started.plan_view().undone;
-    let mut ended = run_one(windlass, started, stop, format).await;
-    let mut left = OutdatedInputs::default();
-    while let Ok(before) = &ended
-        && before.goes_on(&left)
-    {
-        let assembly = &before.process.assembly;
+    let retry = |before: Ended| async move {
         if format == Format::Human {
-            say!("{} {}", styled(STRONG, "resuming:"), reads_anew(before));
+            say!("{} {}", styled(STRONG, "resuming:"), reads_anew(&before));
         }
-        left.clone_from(&before.outdated);
-        ended = match windlass.change(assembly, Intent::Retry, stop).await {
-            Ok(started) => run_one(windlass, started, stop, format).await,
-            Err(error) => Err(error),
-        };
-    }
+        let started = windlass.change(&before.process.assembly, Intent::Retry, stop).await?;
+        run_one(windlass, started, stop, format).await
+    };
+    let ended = match run_one(windlass, started, stop, format).await {
+        Ok(first) => first.continued(retry).await,
+        Err(error) => Err(error),
+    };
     let code = match ended {
         Ok(ended) if format == Format::Human => {
             if ended.process.status == ProcessStatus::Completed && !ended.outdated.is_empty() {

@@ -75,6 +75,26 @@ fn a_stop_lets_running_scripts_end_and_starts_no_other() {
     }
 }
 
+/// `exec` ends its job and exits, also when its terminal is closed.
+#[test]
+fn a_stop_ends_the_job_of_exec() {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let env = TestEnv::bare();
+        let mut command = std::process::Command::new("env");
+        env.settle(&mut command);
+        // The tests may run under `nohup`.
+        command.args(["--default-signal=HUP", env!("CARGO_BIN_EXE_windlass"), "exec", "--"]);
+        command.args(["sh", "-c", "echo begun; sleep 600"]);
+        let exec = env.start(command);
+        until("the job has begun", || exec.stdout() == "begun\n");
+        exec.signal(signal);
+        let run = exec.end();
+        assert_eq!(run.code(), Some(130), "{run}");
+        assert!(run.stderr.ends_with("the job was cancelled\n"), "{run}");
+        env.is_quiet();
+    }
+}
+
 /// `nohup windlass up` outlives its terminal.
 #[test]
 fn under_nohup_a_closed_terminal_stops_nothing() {

@@ -87,7 +87,11 @@ impl Engine {
         Ok(())
     }
 
-    pub(super) async fn unknown(&self, name: &AssemblyName) -> Result<EngineError, EngineError> {
+    /// Returns the error for an assembly that does not exist, with the names of those that do.
+    ///
+    /// # Errors
+    /// [`EngineError::Store`] if the names can't be read.
+    pub async fn unknown(&self, name: &AssemblyName) -> Result<EngineError, EngineError> {
         let known = self.store.assembly_names().await?;
         Ok(EngineError::Unknown { name: name.clone(), known })
     }

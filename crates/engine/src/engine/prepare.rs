@@ -16,7 +16,7 @@ use super::prepared::Prepared;
 use super::request::Request;
 use crate::command_arguments;
 use crate::error::EngineError;
-use crate::keeper;
+use crate::keeper::Renewal;
 use crate::stop::Stop;
 use crate::world::World;
 
@@ -34,29 +34,19 @@ impl Engine {
     ) -> Result<Prepared, EngineError> {
         let request = request.into();
         let lease = self.store.lease(name, holder).await?;
-        match self.prepare_kept(&lease, name, request, stop, None).await {
-            Ok((draft, process)) => {
-                let Draft { world, plan, diff, undone, .. } = draft;
-                Ok(Prepared { engine: self.clone(), lease, world, process, plan, diff, undone })
+        let mut renewal = Renewal::start(self.store.clone(), lease.clone());
+        match renewal.keeping(Box::pin(self.prepare_under(&lease, name, request, stop, None))).await {
+            Ok((draft, process)) => Ok(Prepared::new(self.clone(), renewal, draft, process)),
+            Err(error) => {
+                // The caller needs the first error, not a failure to release the lease.
+                let _ = renewal.release().await;
+                Err(error)
             }
-            Err(error) => Err(self.give_back(lease, error).await),
         }
     }
 
-    /// Prepares while the lease is renewed, since settling open calls may take long.
-    pub(super) async fn prepare_kept(
-        &self,
-        lease: &Lease,
-        name: &AssemblyName,
-        request: Request,
-        stop: &Stop,
-        queued: Option<&RequestRecord>,
-    ) -> Result<(Draft, ProcessRecord), EngineError> {
-        let prepared = Box::pin(self.prepare_under(lease, name, request, stop, queued));
-        keeper::keeping(self.store.clone(), lease, prepared).await
-    }
-
-    async fn prepare_under(
+    /// Prepares under a lease that the caller renews, since settling open calls may take long.
+    pub(super) async fn prepare_under(
         &self,
         lease: &Lease,
         name: &AssemblyName,

@@ -6,11 +6,13 @@ use windlass_lifecycle::{Diff, Plan};
 use windlass_model::record::{Intent, ProcessRecord, ProcessStatus};
 use windlass_model::resolve::Resolved;
 use windlass_model::{PropertyName, State, Topology};
-use windlass_store::{Lease, Snapshot};
+use windlass_store::Snapshot;
 
 use super::core::{Engine, Options};
+use super::draft::Draft;
 use crate::error::EngineError;
 use crate::host::JournalParts;
+use crate::keeper::Renewal;
 use crate::machine::{Machine, Tally};
 use crate::outdated_inputs::{OutdatedInputs, outdated_inputs};
 use crate::stop::Stop;
@@ -18,10 +20,14 @@ use crate::values;
 use crate::world::World;
 
 /// A recorded process that is ready to run, with its lease.
+///
+/// Its leases are renewed in the background, so a person can take any time to decide. If it is dropped, the
+/// leases are released in the background, and the process stays recorded as interrupted. To record it as
+/// cancelled instead, run it with a [`Stop`] that is already triggered.
 #[must_use = "nothing happens before it is run"]
 pub struct Prepared {
     pub(super) engine: Engine,
-    pub(super) lease: Lease,
+    pub(super) renewal: Renewal,
     pub(super) world: World,
     pub(super) process: ProcessRecord,
     pub(super) plan: Plan,
@@ -49,6 +55,13 @@ pub struct Ended {
 }
 
 impl Prepared {
+    /// Takes over a recorded process with its lease.
+    pub(super) fn new(engine: Engine, renewal: Renewal, draft: Draft, process: ProcessRecord) -> Self {
+        let Draft { world, plan, diff, undone, .. } = draft;
+        renewal.add(world.foreign_assemblies.values().map(|foreign| foreign.lease.clone()));
+        Self { engine, renewal, world, process, plan, diff, undone }
+    }
+
     /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
@@ -76,17 +89,24 @@ impl Prepared {
 
     /// Runs the process to its end and releases the lease.
     ///
+    /// Dropping the returned future interrupts the process: running jobs continue, the lease is released in the
+    /// background, and the same intent resumes. `stop` ends the process in order.
+    ///
     /// # Errors
     /// An error of the store. Committed changes remain, and the same intent resumes from them.
+    /// [`LeaseLost`](windlass_store::StoreError::LeaseLost) if the lease was lost before the process ran.
     pub async fn run(self, stop: &Stop) -> Result<Ended, EngineError> {
-        let Self { engine, lease, world, process, plan, diff: _, undone: _ } = self;
-        let host = engine.host(&lease, &world, stop);
+        let Self { engine, mut renewal, world, process, plan, diff: _, undone: _ } = self;
+        let host = engine.host(renewal.lease(), &world, stop);
         let mut machine = Machine::run(engine.tools(), world, plan, process.clone(), engine.env.clock.now());
         let Options { grace, patience, .. } = engine.options;
         let parts = JournalParts { grace, patience, ..JournalParts::default() };
-        let result = host.run(&mut machine, parts).await;
+        let result = match renewal.failure() {
+            None => host.run(&mut machine, parts, renewal.lost()).await,
+            Some(lost) => Err(lost),
+        };
         engine.leave(host.beside).await;
-        let released = engine.store.release(lease).await;
+        let released = renewal.release().await;
         result?;
         released?;
         Ok(Ended {
@@ -102,11 +122,30 @@ impl Prepared {
 }
 
 impl Ended {
-    /// Tells whether the caller continues with [`Intent::Retry`], because inputs became outdated meanwhile.
+    /// Continues with [`Intent::Retry`] until all parts have the current input values. Returns the last result.
     ///
-    /// This applies to a completed `up` or rollback of the whole assembly. `left` has the outdated inputs after
-    /// the previous process. If they are still the same, another retry would not help.
-    pub fn goes_on(&self, left: &OutdatedInputs) -> bool {
+    /// An output that changes while a process runs leaves its readers with outdated inputs, which another
+    /// process updates. `retry` gets the previous result, executes the intent, and returns the next result.
+    ///
+    /// It is called only after a completed `up` or rollback of the whole assembly, and only while retries help:
+    /// not if a process has left the same inputs outdated as the one before.
+    ///
+    /// # Errors
+    /// The error of `retry`.
+    pub async fn continued<E, F>(self, mut retry: impl FnMut(Self) -> F) -> Result<Self, E>
+    where
+        F: Future<Output = Result<Self, E>>,
+    {
+        let (mut ended, mut left) = (self, OutdatedInputs::default());
+        while ended.needs_retry(&left) {
+            left.clone_from(&ended.outdated);
+            ended = retry(ended).await?;
+        }
+        Ok(ended)
+    }
+
+    /// Tells whether a retry helps. `left` has the outdated inputs after the previous process.
+    fn needs_retry(&self, left: &OutdatedInputs) -> bool {
         let is_whole = self.process.status == ProcessStatus::Completed && !self.limited;
         let is_left = !self.outdated.is_empty() && self.outdated != *left;
         is_whole && is_left && matches!(self.process.intent, Intent::Up | Intent::Rollback(_))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use windlass_driver::Package;
-use windlass_model::record::{Event as Happening, EventDraft, Intent};
+use windlass_model::record::{Event as Happening, EventDraft, Intent, ProcessRecord};
 use windlass_model::request::{RequestRecord, RequestStatus};
 use windlass_model::{AssemblyName, DescriptorName, PropertyName, RequestId, Topology};
 use windlass_secret::{SecretRef, Sensitive};
@@ -16,6 +16,7 @@ use super::draft::Draft;
 use super::prepared::Prepared;
 use super::request::{Answer, Arguments, Desired, PlanFingerprint, Request, UpOptions};
 use crate::error::EngineError;
+use crate::keeper::Renewal;
 use crate::stop::Stop;
 
 /// The format version of a request's content.
@@ -164,9 +165,14 @@ impl Engine {
         stop: &Stop,
     ) -> Result<Prepared, EngineError> {
         let lease = self.store.lease(&request.assembly, holder).await?;
-        match self.take_up_under(&lease, request, stop).await {
-            Ok(prepared) => Ok(prepared),
-            Err(error) => Err(self.give_back(lease, error).await),
+        let mut renewal = Renewal::start(self.store.clone(), lease.clone());
+        match renewal.keeping(self.take_up_under(&lease, request, stop)).await {
+            Ok((engine, draft, process)) => Ok(Prepared::new(engine, renewal, draft, process)),
+            Err(error) => {
+                // The caller needs the first error, not a failure to release the lease.
+                let _ = renewal.release().await;
+                Err(error)
+            }
         }
     }
 
@@ -175,7 +181,7 @@ impl Engine {
         lease: &Lease,
         request: &RequestRecord,
         stop: &Stop,
-    ) -> Result<Prepared, EngineError> {
+    ) -> Result<(Engine, Draft, ProcessRecord), EngineError> {
         let ended = || EngineError::RequestEnded { name: request.assembly.clone(), request: request.id };
         let Some(asked) = self.store.asked(request.id).await? else { return Err(ended()) };
         let prepared = match read(asked.expose(), request.id) {
@@ -183,16 +189,8 @@ impl Engine {
                 let mut engine = self.clone();
                 engine.options.force = force;
                 let drafted =
-                    engine.prepare_kept(lease, &request.assembly, content, stop, Some(request)).await;
-                drafted.map(|(Draft { world, plan, diff, undone, .. }, process)| Prepared {
-                    engine,
-                    lease: lease.clone(),
-                    world,
-                    process,
-                    plan,
-                    diff,
-                    undone,
-                })
+                    Box::pin(engine.prepare_under(lease, &request.assembly, content, stop, Some(request)));
+                drafted.await.map(|(draft, process)| (engine, draft, process))
             }
             Err(error) => Err(error),
         };

@@ -20,6 +20,7 @@ use super::{draft, look};
 use crate::error::EngineError;
 use crate::host::JournalParts;
 use crate::journal::{RemoteCall, in_words};
+use crate::keeper::{self, Leases};
 use crate::machine::{Command, Event, Machine};
 use crate::stop::Stop;
 use crate::world::{Packages, World};
@@ -139,7 +140,8 @@ impl Engine {
         let mut machine = Machine::settle(self.tools(), world, calls, self.env.clock.now());
         let parts =
             JournalParts { jobs, elsewhere, grace: self.options.grace, patience: self.options.patience };
-        let settled = host.run(&mut machine, parts).await;
+        let lost = keeper::keep(self.store.clone(), Leases::new(host.leases()));
+        let settled = host.run(&mut machine, parts, lost).await;
         self.leave(host.beside).await;
         settled?;
         if stop.soon.is_cancelled() { Err(EngineError::Stopped) } else { Ok(()) }

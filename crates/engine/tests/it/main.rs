@@ -4,6 +4,7 @@ mod applied_inputs;
 mod artifacts;
 mod changing;
 mod crash;
+mod deciding;
 mod heals;
 mod intents;
 mod limits;

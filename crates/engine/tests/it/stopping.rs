@@ -304,6 +304,18 @@ async fn a_driver_that_hears_no_stop_is_not_waited_for_for_ever() {
     assert!(matches!(error, EngineError::NeedsDecision { .. }), "{error}");
 }
 
+/// A program that embeds the engine drops a running process. Another one may resume at once, and finds the job.
+#[tokio::test(start_paused = true)]
+async fn a_dropped_process_is_resumed_without_its_lease() {
+    let rig = Rig::new(Effect::Once);
+    rig.jobs.last("a Configure", Duration::from_secs(60));
+    timeout(millis(100), rig.up(Sketch::new(&["a"]).desired())).await.unwrap_err();
+    tokio::task::yield_now().await;
+    let ended = rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Completed);
+    assert_eq!(rig.jobs.effects(), ["a Install", "a Configure", "a Start"]);
+}
+
 fn outage() -> StoreError {
     StoreError::Locked { path: "somewhere".into() }
 }
@@ -367,6 +379,20 @@ async fn a_lease_is_renewed_while_a_process_is_prepared() {
     let (waited, came) = futures::join!(waits, comes);
     assert_eq!(waited.unwrap().process.status, ProcessStatus::Completed);
     assert!(matches!(came, Err(EngineError::Store(StoreError::Held { .. }))), "{came:?}");
+}
+
+/// A program that embeds the engine gives up waiting for that job. Its lease is released.
+#[tokio::test(start_paused = true)]
+async fn a_dropped_preparation_releases_its_lease() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    let left = format!("{}-p1-s9-c0-a1-run", rig.store.id()).parse().unwrap();
+    rig.jobs.last("left", Duration::from_secs(200));
+    rig.jobs.submit(&left, &Job::command("left")).await.unwrap();
+    timeout(Duration::from_secs(100), rig.up(Sketch::new(&["a", "b"]).desired())).await.unwrap_err();
+    tokio::task::yield_now().await;
+    let ended = rig.up(Sketch::new(&["a", "b"]).desired()).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Completed);
 }
 
 /// So is the lease of a queued request.

@@ -34,7 +34,6 @@ use windlass_model::{AssemblyName, Clock, ProcessId, RequestId, Seq};
 use windlass_secret::{SecretRef, Sensitive};
 
 pub use self::options::{BUSY_TIMEOUT, InFile, Options};
-pub use crate::options::POLL_EVERY;
 
 use self::fault::Outcome;
 use self::open::Opened;

@@ -68,6 +68,12 @@ impl Cut {
         }
     }
 
+    /// Kills the process now.
+    pub fn kill(&self) {
+        self.0.left.store(0, Ordering::SeqCst);
+        self.0.dead.notify_waiters();
+    }
+
     /// Tells whether the process is dead.
     pub fn is_dead(&self) -> bool {
         self.0.left.load(Ordering::SeqCst) == 0
@@ -165,7 +171,7 @@ impl MemoryStore {
 
     /// Returns a handle for a process that dies at its batch number `batch`, counted from 1. With
     /// `keeps_last` it dies just after that batch is written, otherwise just before. Tickets of that batch
-    /// and of later ones never resolve.
+    /// and of later ones never resolve, and the process neither renews nor releases leases any more.
     #[must_use]
     pub fn cut(&self, batch: u64, keeps_last: bool) -> (Self, Cut) {
         let left = AtomicU64::new(batch.max(1));
@@ -175,6 +181,13 @@ impl MemoryStore {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no one panics while holding the state")
+    }
+
+    /// Waits for ever if the process of this handle is dead.
+    async fn alive(&self) {
+        if self.cut.as_ref().is_some_and(Cut::is_dead) {
+            std::future::pending().await
+        }
     }
 
     fn policy(&self) -> LeasePolicy<'_> {
@@ -247,6 +260,7 @@ impl Store for MemoryStore {
     }
 
     async fn renew(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.alive().await;
         let now = Moment::by_clock(self.time.now());
         let mut state = self.state();
         state.outage()?;
@@ -257,6 +271,7 @@ impl Store for MemoryStore {
     }
 
     async fn release(&self, lease: Lease) -> Result<(), StoreError> {
+        self.alive().await;
         self.state().standing(&lease)?.hold = None;
         Ok(())
     }

@@ -7,6 +7,7 @@
 
 mod message;
 mod notice;
+mod prune;
 mod roster;
 mod samples;
 mod serve;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
-use windlass_engine::{Ended, Engine, EngineError, OutdatedInputs, Stop};
+use windlass_engine::{Ended, Engine, EngineError, Stop};
 use windlass_model::AssemblyName;
 use windlass_model::record::Intent;
 use windlass_store::Holder;
@@ -140,13 +140,6 @@ async fn seen_through(
     assembly: &AssemblyName,
     intent: impl Future<Output = Result<Option<Ended>, EngineError>>,
 ) -> Result<Option<Ended>, EngineError> {
-    let mut ended = intent.await?;
-    let mut left = OutdatedInputs::default();
-    while let Some(before) = &ended
-        && before.goes_on(&left)
-    {
-        left.clone_from(&before.outdated);
-        ended = Some(context.carry_out(assembly, Intent::Retry).await?);
-    }
-    Ok(ended)
+    let Some(first) = intent.await? else { return Ok(None) };
+    first.continued(|_| context.carry_out(assembly, Intent::Retry)).await.map(Some)
 }

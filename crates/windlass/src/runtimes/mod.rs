@@ -9,6 +9,7 @@
 //! assert_eq!(names, ["process", "sandbox", "docker"]);
 //! ```
 
+#[cfg(feature = "docker")]
 mod docker;
 mod factory;
 mod fixed;
@@ -25,6 +26,7 @@ pub(crate) use opened::Runtimes;
 use windlass_executor::Runtime;
 use windlass_project::{RuntimeKind, RuntimeKinds};
 
+#[cfg(feature = "docker")]
 use self::docker::Docker;
 use self::fixed::Fixed;
 use self::process::Process;
@@ -37,7 +39,12 @@ pub struct RuntimeRegistry(Vec<Arc<dyn RuntimeFactory>>);
 impl Default for RuntimeRegistry {
     /// Registers the kinds of this crate.
     fn default() -> Self {
-        Self(vec![Arc::new(Process), Arc::new(Sandbox), Arc::new(Docker)])
+        Self(vec![
+            Arc::new(Process),
+            Arc::new(Sandbox),
+            #[cfg(feature = "docker")]
+            Arc::new(Docker),
+        ])
     }
 }
 

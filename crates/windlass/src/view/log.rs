@@ -169,8 +169,7 @@ impl Windlass {
         let history = store.history(name).await?;
         let Told { activity, dismissed, moves } = told(&*store, name).await?;
         if history.processes.is_empty() && dismissed.is_empty() {
-            let known = store.assembly_names().await?;
-            return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
+            return Err(self.unknown(store, name).await);
         }
         let concerns = |element: &ElementName| component.is_none_or(|c| concerns(element, c));
         let processes = history.processes.iter().map(|process| {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
-use windlass_engine::EngineError;
 use windlass_model::{AssemblyName, PropertyName};
 
 use crate::error::Error;
@@ -28,12 +27,7 @@ impl Windlass {
     ///
     /// If there is no such assembly, or the store can't be read.
     pub async fn outputs(&self, name: &AssemblyName) -> Result<OutputsView, Error> {
-        let store = self.store_of(name).await?;
-        let Some(snapshot) = store.load(name).await? else {
-            let known = store.assembly_names().await?;
-            return Err(EngineError::Unknown { name: name.clone(), known }.into());
-        };
-        let outputs = windlass_engine::outputs(snapshot);
+        let outputs = windlass_engine::outputs(self.snapshot(name).await?);
         let outputs = outputs.into_iter().map(|(name, value)| (name, value.shown())).collect();
         Ok(OutputsView { version: 1, assembly: name.clone(), outputs })
     }

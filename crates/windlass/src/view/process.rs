@@ -159,8 +159,7 @@ impl Windlass {
             let pending = store.requests().await?.into_iter().map(RequestSummary::new);
             requests = pending.filter(|request| name.is_none_or(|name| *name == request.assembly)).collect();
             if let Some(name) = name.filter(|_| processes.is_empty() && requests.is_empty()) {
-                let known = store.assembly_names().await?;
-                return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
+                return Err(self.unknown(store, name).await);
             }
         }
         Ok(ProcessesView { version: 1, processes, requests })
@@ -267,8 +266,7 @@ impl Windlass {
         let store = self.store_of(name).await?;
         let versions = store.versions(name).await?;
         if versions.is_empty() && store.load(name).await?.is_none() {
-            let known = store.assembly_names().await?;
-            return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
+            return Err(self.unknown(store, name).await);
         }
         Ok(versions)
     }

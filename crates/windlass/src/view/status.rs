@@ -182,33 +182,26 @@ impl Windlass {
     /// If there is no such assembly, or the store can't be read.
     pub async fn status(&self, name: Option<&AssemblyName>) -> Result<StatusView, Error> {
         let mut assemblies = Vec::new();
-        let store = match name {
-            Some(name) => Some(self.store_of(name).await?),
-            None => self.store(false).await?,
+        let wanted = match name {
+            Some(name) => vec![name.clone()],
+            None => self.assemblies().await?,
         };
-        if let Some(store) = store {
-            let wanted = match name {
-                Some(name) => vec![name.clone()],
-                None => store.assembly_names().await?,
+        for found in &wanted {
+            let store = self.store_of(found).await?;
+            let snapshot = match store.load(found).await? {
+                Some(snapshot) => snapshot,
+                None if name.is_some() => return Err(self.unknown(store, found).await),
+                // It was removed meanwhile.
+                None => continue,
             };
-            for found in &wanted {
-                if let Some(snapshot) = store.load(found).await? {
-                    let holder = store.holder(found).await?;
-                    let mut view = AssemblyView::new(snapshot, holder.as_ref());
-                    view.referenced_by = store.referrers(found).await?;
-                    assemblies.push(view);
-                }
-            }
-            if let Some(name) = name.filter(|_| assemblies.is_empty()) {
-                let known = store.assembly_names().await?;
-                return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
-            }
+            let holder = store.holder(found).await?;
+            let mut view = AssemblyView::new(snapshot, holder.as_ref());
+            view.referenced_by = store.referrers(found).await?;
+            assemblies.push(view);
         }
         Ok(StatusView { version: 1, assemblies })
     }
-}
 
-impl Windlass {
     /// Returns the names of all assemblies, sorted.
     ///
     /// # Errors
@@ -227,8 +220,7 @@ impl Windlass {
     pub async fn parts(&self, name: &AssemblyName) -> Result<Vec<ElementName>, Error> {
         let store = self.store_of(name).await?;
         let Some(assembly) = store.assembly(name).await? else {
-            let known = store.assembly_names().await?;
-            return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
+            return Err(self.unknown(store, name).await);
         };
         // The first element is the assembly itself.
         Ok(assembly.topology.elements().iter().skip(1).map(|element| element.name.clone()).collect())

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use windlass::init::{Language, init};
 
 /// Returns the path of an example program, which cargo builds beside the tests.
-fn example(name: &str) -> PathBuf {
+pub(crate) fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let profile = test.parent().and_then(Path::parent).unwrap();
     profile.join("examples").join(name)

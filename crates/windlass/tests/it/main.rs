@@ -2,7 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
+#[cfg(feature = "daemon")]
+mod daemon;
+mod dropping;
+mod echo;
 mod embedding;
+mod lifecycle;
+#[cfg(feature = "docker")]
 mod locations;
 mod pages;
 mod project;
+mod shop;

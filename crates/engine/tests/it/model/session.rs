@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use windlass_engine::{Answer, Desired, EngineError, OutdatedInputs, Request, Stop, UpOptions};
+use windlass_engine::{Answer, Desired, EngineError, Request, Stop, UpOptions};
 use windlass_lifecycle::LifecycleError;
 use windlass_model::assembly::ElementKind;
 use windlass_model::record::{Assumption, CallRecord, Intent, ProcessStatus, StepEnd, StepState};
@@ -109,27 +109,25 @@ impl Session {
         let (name, stop) = (assembly_name(root), Stop::default());
         let heals = matches!(ask.intent(), Intent::Heal(_));
         let whole = Box::pin(async {
-            let (mut ask, mut left) = (ask, OutdatedInputs::default());
-            loop {
+            let one = async |ask: Request| {
                 let prepared = match engine.prepare(&name, ask, &holder, &stop).await {
                     Ok(prepared) => prepared,
-                    Err(EngineError::NeedsDecision { calls, .. }) => return Fate::Undecided(calls),
-                    Err(error) => return Fate::Refused(error),
+                    Err(EngineError::NeedsDecision { calls, .. }) => return Err(Fate::Undecided(calls)),
+                    Err(error) => return Err(Fate::Refused(error)),
                 };
                 let snapshot = self.rig.look(root).await;
                 self.world.begin(&snapshot, !heals);
-                let ended = match prepared.run(&stop).await {
-                    Ok(ended) => ended,
-                    Err(error) => return Fate::Failed(error.to_string()),
-                };
+                let ended = prepared.run(&stop).await.map_err(|error| Fate::Failed(error.to_string()))?;
                 if ended.process.status == ProcessStatus::Completed && !heals {
                     self.world.complete(&name);
                 }
-                if !ended.goes_on(&left) {
-                    return Fate::Ended(ended.process.status, ended.process.reason);
-                }
-                (ask, left) = (Intent::Retry.into(), ended.outdated);
-            }
+                Ok(ended)
+            };
+            let ended = match one(ask).await {
+                Ok(first) => first.continued(|_| one(Intent::Retry.into())).await,
+                Err(fate) => Err(fate),
+            };
+            ended.map_or_else(|fate| fate, |ended| Fate::Ended(ended.process.status, ended.process.reason))
         });
         let fate = tokio::select! {
             biased;

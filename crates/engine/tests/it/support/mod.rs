@@ -206,11 +206,12 @@ impl Rig {
         request: impl Into<Request>,
         after: Duration,
     ) -> bool {
-        let (engine, holder) = self.engine();
+        let (engine, holder, life) = self.mortal(u64::MAX, true);
         let stop = Stop::default();
         let name = assembly_name(name);
         let whole = async { engine.prepare(&name, request, &holder, &stop).await?.run(&stop).await };
         let killed = tokio::time::timeout(after, whole).await.is_err();
+        life.kill();
         self.graveyard.bury(&holder);
         killed
     }

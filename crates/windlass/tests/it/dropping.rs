@@ -1,0 +1,89 @@
+//! An embedding program drops futures and prepared processes, or is killed while its user decides.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+
+use windlass::engine::{EngineError, Stop};
+use windlass::init::{Language, init};
+use windlass::model::record::ProcessStatus;
+use windlass::store::StoreError;
+use windlass::{AssemblyInput, Error, Settings, Windlass};
+
+use crate::echo::Echo;
+use crate::embedding::example;
+use crate::shop::{Shop, shop};
+
+/// Tells whether an error is that of a held assembly, and returns the command of the holder.
+fn holder(error: &Error) -> Option<String> {
+    match error {
+        Error::Engine(EngineError::Store(StoreError::Held { by, .. })) => Some(by.command.clone()),
+        _ => None,
+    }
+}
+
+/// A prepared process holds its assembly until it is dropped. The next process resumes the interrupted one.
+#[tokio::test]
+async fn a_dropped_process_frees_its_assembly() {
+    let project = Shop::new();
+    let started = project.up().await.unwrap();
+    let dropped = started.process().id;
+    let refused = project.other("other").up(project.input(), &Stop::default()).await.map(drop).unwrap_err();
+    assert_eq!(holder(&refused).as_deref(), Some("embedder"), "{refused}");
+    drop(started);
+    project.is_free().await;
+    let started = project.other("other").up(project.input(), &Stop::default()).await.unwrap();
+    assert_eq!(started.process().continues, Some(dropped));
+    assert_eq!(started.run(&Stop::default()).await.unwrap().process.status, ProcessStatus::Completed);
+}
+
+/// A user who declines leaves a cancelled process and no part.
+#[tokio::test]
+async fn a_declined_process_is_cancelled() {
+    let project = Shop::new();
+    let (started, stop) = (project.up().await.unwrap(), Stop::default());
+    stop.soon.cancel();
+    let ended = started.run(&stop).await.unwrap();
+    assert_eq!((ended.process.status, ended.tally.succeeded), (ProcessStatus::Cancelled, 0));
+    assert_eq!(project.windlass.status(Some(&shop())).await.unwrap().assemblies[0].parts.active, 0);
+}
+
+/// A call is running when its process is dropped. The next process makes the call again.
+#[tokio::test]
+async fn a_run_that_is_dropped_is_resumed() {
+    let echo = Echo::default();
+    let project = Shop::driven_by("echo: {}", |windlass| windlass.with_driver(echo.clone()));
+    echo.hold(true);
+    let (started, stop) = (project.up().await.unwrap(), Stop::default());
+    let dropped = started.process().id;
+    tokio::select! {
+        ended = started.run(&stop) => panic!("{ended:?}"),
+        () = echo.is_called() => {}
+    }
+    project.is_free().await;
+    echo.hold(false);
+    let started = project.up().await.unwrap();
+    assert_eq!(started.process().continues, Some(dropped));
+    assert_eq!(started.run(&stop).await.unwrap().process.status, ProcessStatus::Completed);
+}
+
+/// The program of `examples/embed.rs` is killed while it waits for the answer of its user.
+#[tokio::test]
+async fn the_assembly_of_a_killed_program_is_free() {
+    let folder = tempfile::tempdir().unwrap();
+    init(folder.path(), Some("hello"), Language::Shell).unwrap();
+    let mut command = Command::new(example("embed"));
+    let command = command.arg(folder.path()).arg("--ask").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut program = command.spawn().unwrap();
+    let lines = BufReader::new(program.stdout.take().unwrap()).lines();
+    let asked = lines.map(Result::unwrap).find(|line| line.starts_with("run it?"));
+    assert!(asked.is_some());
+
+    let windlass = Windlass::open(Settings::new(folder.path())).unwrap();
+    let input = AssemblyInput::new(folder.path());
+    let refused = windlass.up(input.clone(), &Stop::default()).await.map(drop).unwrap_err();
+    assert!(holder(&refused).is_some(), "{refused}");
+    program.kill().unwrap();
+    program.wait().unwrap();
+    let started = windlass.up(input, &Stop::default()).await.unwrap();
+    assert!(started.process().continues.is_some());
+}

@@ -1,0 +1,85 @@
+//! A driver of an embedding program.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use windlass::driver::{
+    Call, Context, Driver, Effect, Failure, Found, Nature, Observation, Observed, Package, Query, Report,
+};
+use windlass::model::name::DriverKind;
+use windlass::model::{Action, Transition};
+use windlass::source::Diagnostic;
+
+/// Publishes the property `size` as `is`, on Install and on Reconfigure. Its calls can be held.
+#[derive(Clone)]
+pub(crate) struct Echo(Arc<Gate>);
+
+struct Gate {
+    held: watch::Sender<bool>,
+    calls: watch::Sender<u32>,
+}
+
+impl Default for Echo {
+    fn default() -> Self {
+        Self(Arc::new(Gate { held: watch::Sender::new(false), calls: watch::Sender::new(0) }))
+    }
+}
+
+impl Echo {
+    /// Holds all calls, or lets them go.
+    pub(crate) fn hold(&self, held: bool) {
+        self.0.held.send_replace(held);
+    }
+
+    /// Waits for the first call.
+    pub(crate) async fn is_called(&self) {
+        self.0.calls.subscribe().wait_for(|calls| *calls > 0).await.unwrap();
+    }
+}
+
+fn report(call: &Call) -> Report {
+    let publishes = [Transition::Install, Transition::Reconfigure].map(Action::Transition);
+    let size = call.properties.get("size").map_or(Value::Null, |size| size.value.clone());
+    if !publishes.contains(&call.action) {
+        return Report::settled();
+    }
+    Report { updates: json!({ "$set": { "interfaces.properties.signals.is": size } }), ..Report::settled() }
+}
+
+#[async_trait]
+impl Driver for Echo {
+    fn kind(&self) -> DriverKind {
+        "echo".parse().unwrap()
+    }
+
+    fn family(&self) -> &'static str {
+        "echo"
+    }
+
+    fn check(&self, _: &Package) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
+    fn nature(&self, _: &Package, _: &Action) -> Option<Nature> {
+        let timeout = Duration::from_secs(60);
+        Some(Nature { effect: Effect::Repeatable, observable: true, batch: None, timeout, names: false })
+    }
+
+    async fn perform(&self, _: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>> {
+        self.0.calls.send_modify(|count| *count += 1);
+        self.0.held.subscribe().wait_for(|held| !held).await.unwrap();
+        calls.iter().map(|call| Ok(report(call))).collect()
+    }
+
+    async fn observe(&self, _: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>> {
+        let reached = |call| Ok(Observed { observation: Observation::Reached, report: report(call) });
+        calls.iter().map(reached).collect()
+    }
+
+    async fn discover(&self, _: &dyn Context, _: &Query) -> Result<Vec<Found>, Failure> {
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,140 @@
+//! The life of an assembly as an embedding program sees it: typed results, and nothing printed.
+
+use windlass::Error;
+use windlass::engine::{Ended, EngineError, Stop};
+use windlass::model::record::{Event, EventRecord, Intent, ProcessStatus};
+use windlass::model::retention::Retention;
+use windlass::model::{ProcessId, State};
+
+use crate::echo::Echo;
+use crate::shop::{Shop, shop};
+
+/// Runs a change to its end.
+async fn change(project: &Shop, intent: Intent) -> Ended {
+    let stop = Stop::default();
+    let started = project.windlass.change(&shop(), intent, &stop).await.unwrap();
+    started.run(&stop).await.unwrap()
+}
+
+#[tokio::test]
+async fn an_assembly_is_planned_brought_up_looked_at_and_taken_down() {
+    let project = Shop::new();
+    let windlass = &project.windlass;
+    let (plan, warnings) = windlass.plan(&project.input()).await.unwrap();
+    assert_eq!((plan.counts.added, warnings.len()), (2, 0));
+    assert!(windlass.status(None).await.unwrap().assemblies.is_empty());
+    assert!(!project.path().join(".windlass").exists(), "planning creates no store");
+
+    let started = project.up().await.unwrap();
+    assert!(started.runs_here());
+    assert_eq!(started.plan_view().steps.len(), plan.steps.len());
+    let mut following = started.follow();
+    let ended = started.run(&Stop::default()).await.unwrap();
+    assert_eq!((ended.process.status, ended.reached), (ProcessStatus::Completed, State::Active));
+    let events = following.ready().await.unwrap();
+    let is_end = |event: &EventRecord| matches!(event.draft.body, Event::ProcessEnded { .. });
+    assert_eq!(events.iter().filter(|event| is_end(event)).count(), 1);
+
+    let status = windlass.status(Some(&shop())).await.unwrap();
+    assert_eq!((status.assemblies[0].state, status.assemblies[0].parts.active), (State::Active, 2));
+    assert_eq!(windlass.outputs(&shop()).await.unwrap().outputs["is"], "small");
+    let again = project.up().await.unwrap();
+    assert!(again.plan_view().counts.is_empty());
+    again.run(&Stop::default()).await.unwrap();
+
+    let down = change(&project, Intent::Down).await;
+    assert_eq!(down.process.status, ProcessStatus::Completed);
+    assert!(windlass.is_removed(&shop()).await.unwrap());
+    assert!(windlass.status(None).await.unwrap().assemblies.is_empty());
+    assert_eq!(windlass.log(&shop(), None).await.unwrap().processes.len(), 3);
+    windlass.close().await.unwrap();
+}
+
+/// A driver of the embedding program publishes a new value, and the program updates the readers of it.
+#[tokio::test]
+async fn readers_of_a_changed_output_are_updated() {
+    let project = Shop::driven_by("echo: {}", |windlass| windlass.with_driver(Echo::default()));
+    let stop = Stop::default();
+    project.up().await.unwrap().run(&stop).await.unwrap();
+    let started = project.windlass.up(project.input().parameter("size", "large"), &stop).await.unwrap();
+    let first = started.run(&stop).await.unwrap();
+    assert_eq!(first.outdated.parts.len(), 1, "`guest` reads the size of `web`");
+    let retry = async |before: Ended| {
+        let started = project.windlass.change(&before.process.assembly, Intent::Retry, &stop).await?;
+        started.run(&stop).await
+    };
+    let last = first.continued(retry).await.unwrap();
+    assert_eq!((last.process.id, last.outdated.parts.len()), (ProcessId(3), 0));
+    let status = project.windlass.status(Some(&shop())).await.unwrap();
+    let published: Vec<_> =
+        status.assemblies[0].components.iter().map(|part| part.outputs["is"].clone()).collect();
+    assert_eq!(published, ["large", "the large"]);
+}
+
+#[tokio::test]
+async fn old_processes_are_pruned() {
+    let project = Shop::new();
+    for _ in 0..3 {
+        project.up().await.unwrap().run(&Stop::default()).await.unwrap();
+    }
+    let keep = Retention { keep: 1, older: "0s".parse().unwrap() };
+    let processes = async || project.windlass.processes(None).await.unwrap().processes.len();
+    let listed = project.windlass.prune(Some(&shop()), keep, true).await.unwrap();
+    assert_eq!((listed.dry_run, processes().await), (true, 3));
+    let pruned = project.windlass.prune(None, keep, false).await.unwrap();
+    assert_eq!(pruned.assemblies[0].processes, listed.assemblies[0].processes);
+    assert_eq!(processes().await, 3 - pruned.assemblies[0].processes.len());
+}
+
+/// The errors of calls that make no sense, with their codes. None of them changes anything.
+#[tokio::test]
+async fn wrong_uses_have_typed_errors() {
+    let project = Shop::new();
+    let (windlass, stop) = (&project.windlass, Stop::default());
+    let none = windlass.outputs(&shop()).await.unwrap_err();
+    assert!(matches!(&none, Error::Engine(EngineError::Unknown { known, .. }) if known.is_empty()), "{none}");
+    assert!(!project.path().join(".windlass").exists(), "a wrong use creates no store");
+
+    project.up().await.unwrap().run(&stop).await.unwrap();
+    let ship = "ship".parse().unwrap();
+    let unknown = [
+        windlass.status(Some(&ship)).await.map(drop),
+        windlass.outputs(&ship).await.map(drop),
+        windlass.log(&ship, None).await.map(drop),
+        windlass.history(&ship).await.map(drop),
+        windlass.processes(Some(&ship)).await.map(drop),
+        windlass.parts(&ship).await.map(drop),
+        windlass.part(&ship, "web").await.map(drop),
+        windlass.graph_of(&ship, windlass::graph::GraphView::Topology).await.map(drop),
+        windlass.prune(Some(&ship), Retention::default(), false).await.map(drop),
+        windlass.current_packages(&ship, &project.path().join("shop"), &[]).await.map(drop),
+        windlass.preview(&ship, Intent::Down).await.map(drop),
+        windlass.change(&ship, Intent::Down, &stop).await.map(drop),
+        windlass.can_export(&ship, &project.path().join("ship.json")).await,
+    ];
+    for (number, result) in unknown.into_iter().enumerate() {
+        let error = result.unwrap_err();
+        let Error::Engine(EngineError::Unknown { name, known }) = &error else { panic!("{number}: {error}") };
+        assert_eq!((name, &known[..]), (&ship, &[shop()][..]), "{number}");
+        assert!(error.is_input() && error.to_string().contains("did you mean `shop`?"), "{number}: {error}");
+    }
+
+    let scale = Intent::ScaleOut("shop__web".parse().unwrap());
+    let (p1, p9) = (ProcessId(1), ProcessId(9));
+    for (result, code) in [
+        (windlass.part(&shop(), "wep").await.map(drop), "WL0554"),
+        (windlass.status_of_part(&shop(), "wep").await.map(drop), "WL0554"),
+        (windlass.up(project.input().target(["wep".to_owned()]), &stop).await.map(drop), "WL0554"),
+        (windlass.log(&shop(), Some("wep")).await.map(drop), "WL0553"),
+        (windlass.process(p9).await.map(drop), "WL0556"),
+        (windlass.cancel(&shop(), p1).await, "WL0557"),
+        (windlass.cancel(&shop(), p9).await, "WL0204"),
+        (windlass.withdraw(&shop(), windlass::model::RequestId(9)).await, "WL0559"),
+        (windlass.change(&shop(), scale, &stop).await.map(drop), "WL0530"),
+    ] {
+        let error = result.unwrap_err();
+        assert_eq!(error.code().unwrap().as_str(), code, "{error}");
+        assert!(error.is_input(), "{error}");
+    }
+    assert_eq!(windlass.processes(None).await.unwrap().processes.len(), 1);
+}
