@@ -43,6 +43,7 @@ pub mod images;
 pub mod init;
 pub mod input;
 pub mod intent;
+mod misfits;
 mod nesting;
 pub mod open;
 mod places;
