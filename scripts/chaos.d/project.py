@@ -88,7 +88,7 @@ class Project:
         if "panicked" in output or "RUST_BACKTRACE" in output:
             raise Violation(f"`windlass {' '.join(args)}` panicked:\n{output}")
         # A signal ends the program as any other before it has begun to listen, and when it has refused a request.
-        refused = not output or output.startswith("error:")
+        refused = not output or output.startswith("error")
         early = refused and code in (-signal.SIGINT, -signal.SIGTERM)
         if code not in EXIT_CODES and not early and not (killed and code == -signal.SIGKILL):
             raise Violation(f"`windlass {' '.join(args)}` ended with {code}:\n{output}")

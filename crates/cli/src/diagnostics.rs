@@ -5,30 +5,13 @@ use std::borrow::Cow;
 use crate::conceal::Seen;
 use crate::output::{marked, tell, visible};
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
-use windlass::source::{Diagnostic, Label, Place, Severity, Source};
+use windlass::source::{Diagnostic, Label, Severity, Source};
 
 /// Prints diagnostics to standard error.
 pub(crate) fn print<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) {
     let mut seen = Seen::default();
     for diagnostic in diagnostics {
         tell!("{}\n", render(diagnostic, &mut seen));
-    }
-}
-
-/// An error about a place of a text, which has no code.
-pub(crate) struct Fault {
-    pub(crate) message: String,
-    pub(crate) place: Place,
-    pub(crate) help: Option<String>,
-}
-
-/// Prints errors without codes to standard error.
-pub(crate) fn print_faults(faults: &[Fault]) {
-    for fault in faults {
-        let group = Group::with_title(Level::ERROR.primary_title(visible(&fault.message)));
-        let primary = Label { place: fault.place.clone(), text: String::new() };
-        let text = rendered(group, Some(&primary), &[], fault.help.as_deref(), &mut Seen::default());
-        tell!("{text}\n");
     }
 }
 
@@ -41,28 +24,17 @@ fn render(diagnostic: &Diagnostic, seen: &mut Seen) -> String {
         Severity::Note => Level::NOTE,
     };
     let title = level.primary_title(visible(&diagnostic.message)).id(diagnostic.code.as_str());
-    let (primary, help) = (diagnostic.primary.as_ref(), diagnostic.help.as_deref());
-    rendered(Group::with_title(title), primary, &diagnostic.related, help, seen)
-}
-
-/// Renders a message with its places and its help.
-fn rendered<'a>(
-    mut group: Group<'a>,
-    primary: Option<&'a Label>,
-    related: &'a [Label],
-    help: Option<&'a str>,
-    seen: &mut Seen,
-) -> String {
-    if let Some(primary) = primary {
+    let mut group = Group::with_title(title);
+    if let Some(primary) = &diagnostic.primary {
         // Related places in the same file are drawn with the primary one, others separately.
         let (near, far): (Vec<&Label>, Vec<&Label>) =
-            related.iter().partition(|label| is_near(primary, label));
+            diagnostic.related.iter().partition(|label| is_near(primary, label));
         group = drawn(group, primary, &near, seen);
         for label in far {
             group = drawn(group, label, &[], seen);
         }
     }
-    if let Some(help) = help {
+    if let Some(help) = diagnostic.help.as_deref() {
         group = group.element(Level::HELP.message(visible(help)));
     }
     marked(&Renderer::styled().render(&[group]))

@@ -6,13 +6,13 @@ use std::sync::OnceLock;
 use serde::Serialize;
 use windlass::source::{Code, Diagnostic, Diagnostics};
 
+use crate::codes;
 use crate::conceal::Seen;
-use crate::diagnostics::Fault;
 use crate::output::{BAD, say, styled, tell};
 
-/// Prints an error of a command that has no code.
+/// Prints an error of a command: its code, and its message as for `format!`.
 macro_rules! fault {
-    ($($part:tt)*) => { $crate::failure::report(&format!($($part)*), None) };
+    ($code:expr, $($part:tt)*) => { $crate::failure::report(&format!($($part)*), Some($code)) };
 }
 
 pub(crate) use fault;
@@ -62,40 +62,54 @@ pub(crate) fn report(message: &str, code: Option<Code>) {
     if is_json() {
         print(&ErrorView { code: code.map(Code::as_str), message, diagnostics: None });
     } else {
-        tell!("{} {message}", styled(BAD, "error:"));
+        tell_error(message, code);
     }
+}
+
+/// Prints an error for people. `windlass explain` explains the code.
+pub(crate) fn tell_error(message: &str, code: Option<Code>) {
+    tell!("{} {message}", styled(BAD, title(code)));
+}
+
+/// Returns the word before a message, in the form that diagnostics have: `error[WL0500]:`.
+pub(crate) fn title(code: Option<Code>) -> String {
+    code.map_or_else(|| "error:".to_owned(), |code| format!("error[{code}]:"))
 }
 
 /// Prints an error with the problems that have caused it. For people, they are printed before.
 pub(crate) fn report_all(message: &str, diagnostics: &Diagnostics) {
     if is_json() {
-        let mut seen = Seen::default();
-        let shown: Vec<Diagnostic> = diagnostics.iter().map(|found| seen.without_secrets(found)).collect();
-        print(&ErrorView { code: None, message, diagnostics: Some(&shown.into()) });
+        print_all(message, diagnostics);
     } else {
         crate::diagnostics::print(diagnostics.iter());
         tell!("{message}");
     }
 }
 
-/// Prints errors about places of a text, which have no codes.
-pub(crate) fn report_faults(faults: &[Fault]) {
+/// Prints the problems of a text as an error.
+pub(crate) fn report_problems(diagnostics: &Diagnostics) {
     if is_json() {
-        let line = |fault: &Fault| {
-            let help = fault.help.as_ref().map(|help| format!(" ({help})")).unwrap_or_default();
-            format!("{}: {}{help}", fault.place, fault.message)
+        let line = |found: &Diagnostic| {
+            let place = found.place().map(|place| format!("{place}: ")).unwrap_or_default();
+            let help = found.help.as_ref().map(|help| format!(" ({help})")).unwrap_or_default();
+            format!("{place}{}{help}", found.message)
         };
-        let lines: Vec<String> = faults.iter().map(line).collect();
-        report(&lines.join("; "), None);
+        print_all(&diagnostics.iter().map(line).collect::<Vec<_>>().join("; "), diagnostics);
     } else {
-        crate::diagnostics::print_faults(faults);
+        crate::diagnostics::print(diagnostics.iter());
     }
+}
+
+fn print_all(message: &str, diagnostics: &Diagnostics) {
+    let mut seen = Seen::default();
+    let shown: Vec<Diagnostic> = diagnostics.iter().map(|found| seen.without_secrets(found)).collect();
+    print(&ErrorView { code: None, message, diagnostics: Some(&shown.into()) });
 }
 
 fn print(error: &ErrorView<'_>) {
     match serde_json::to_string(&FailureView { version: 1, error: ErrorView { ..*error } }) {
         Ok(text) => say!("{text}"),
-        Err(problem) => tell!("error: can't write JSON: {problem}"),
+        Err(problem) => tell_error(&format!("can't write JSON: {problem}"), Some(codes::OUTPUT)),
     }
 }
 

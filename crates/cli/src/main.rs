@@ -3,6 +3,7 @@
 
 mod alike;
 mod args;
+mod codes;
 mod command;
 mod conceal;
 mod diagnostics;
@@ -17,7 +18,6 @@ mod size_limit;
 
 use std::process::ExitCode;
 
-use output::tell;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 fn main() -> ExitCode {
@@ -35,7 +35,8 @@ fn main() -> ExitCode {
         args::mistakes::parse().map_or_else(|code| code, command::run)
     };
     if let Some(error) = output::trouble() {
-        tell!("error: can't write to standard output: {error}");
+        // Not as JSON: it would go to standard output.
+        failure::tell_error(&format!("can't write to standard output: {error}"), Some(codes::OUTPUT));
         return exit::FAILED;
     }
     code

@@ -7,8 +7,9 @@ use serde_json::Value;
 use windlass::Error;
 use windlass::explain::explain;
 use windlass::source::files::{self, ReadError};
-use windlass::source::{Diagnostic, Limits, LoadOptions, Place, Reading, Source, load_one};
+use windlass::source::{Code, Diagnostic, Limits, LoadOptions, Place, Reading, Source, load_one};
 
+use crate::codes;
 use crate::size_limit::{larger, max_size};
 
 /// Maximum number of nodes in a parameter file, because parsed values take more memory than their text.
@@ -26,8 +27,8 @@ pub(crate) struct Parameters {
 
 /// A problem with a parameter.
 pub(crate) enum ParameterError {
-    /// A message.
-    Form(String),
+    /// A wrong argument, or input that can't be read.
+    Form { code: Code, message: String },
     /// A file's problems, or a file that can't be read.
     File(Error),
 }
@@ -51,11 +52,11 @@ pub(crate) fn collect(
             let message = format!(
                 "`{flag}{given}` has no `=`: write `{flag}name=value`, `{flag}name=@FILE` or `{flag}name=-`"
             );
-            return Err(ParameterError::Form(message));
+            return Err(wrong(message));
         };
         if key.is_empty() {
             let message = format!("`{flag}{given}` names no property: write `{flag}name=value`");
-            return Err(ParameterError::Form(message));
+            return Err(wrong(message));
         }
         let value = match value.strip_prefix('@') {
             Some(file) => read_text(Path::new(file))?,
@@ -120,14 +121,24 @@ fn read_text(path: &Path) -> Result<String, ParameterError> {
 fn read_stdin(flag: &str, key: &str) -> Result<String, ParameterError> {
     let read = files::read_from(std::io::stdin(), max_size()).and_then(files::text);
     let failed = |error: ReadError| format!("can't read standard input: {error}{}", larger(&error));
-    let text = read.map_err(|error| ParameterError::Form(failed(error)))?;
+    let text = read.map_err(|error| unread(failed(error)))?;
     if text.is_empty() {
         let message = format!(
             "standard input is empty, and `{flag}{key}=-` reads the value of `{key}` from it; `{flag}{key}=` sets an empty value"
         );
-        return Err(ParameterError::Form(message));
+        return Err(wrong(message));
     }
     Ok(without_line_break(text))
+}
+
+/// Returns the error of a wrong argument.
+fn wrong(message: String) -> ParameterError {
+    ParameterError::Form { code: codes::COMMAND_LINE, message }
+}
+
+/// Returns the error of input that can't be read.
+fn unread(message: String) -> ParameterError {
+    ParameterError::Form { code: codes::INPUT, message }
 }
 
 fn without_line_break(mut text: String) -> String {
@@ -142,9 +153,7 @@ fn without_line_break(mut text: String) -> String {
 
 fn file(path: &Path, source: ReadError) -> ParameterError {
     match source {
-        ReadError::TooLarge { .. } => {
-            ParameterError::Form(format!("`{}`: {source}{}", path.display(), larger(&source)))
-        }
+        ReadError::TooLarge { .. } => unread(format!("`{}`: {source}{}", path.display(), larger(&source))),
         source => ParameterError::File(Error::File { path: path.to_owned(), source: source.into() }),
     }
 }

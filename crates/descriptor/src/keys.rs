@@ -2,40 +2,10 @@
 //!
 //! The reader, the canonical form and the JSON Schemas read these tables, so a new key has one place.
 
-/// A section of a descriptor: a mapping whose keys are words of the language.
-pub(crate) struct Section {
-    /// Name of its definition in the schemas.
-    pub(crate) name: &'static str,
-    /// Description.
-    pub(crate) about: &'static str,
-    /// Values other than a mapping that the section accepts.
-    pub(crate) body: Body,
-    /// Names of the keys, in the canonical order.
-    pub(crate) names: &'static [&'static str],
-    /// The keys, in the canonical order.
-    pub(crate) keys: &'static [Key],
-}
+use windlass_source::section;
 
-/// The accepted values of a section.
-#[derive(Clone, Copy)]
-pub(crate) enum Body {
-    /// A mapping.
-    Mapping,
-    /// A mapping, or null for an empty one.
-    OrNull,
-    /// Anything: a value other than a mapping is accepted with a warning.
-    Anything,
-}
-
-/// A key of a section.
-pub(crate) struct Key {
-    pub(crate) name: &'static str,
-    /// Form of its value.
-    pub(crate) form: Form,
-    pub(crate) is_required: bool,
-    /// Description.
-    pub(crate) about: &'static str,
-}
+/// A section of a descriptor.
+pub(crate) type Section = windlass_source::keys::Section<Form>;
 
 /// The form of a value, as far as a schema can tell it. A value of an optional key may be null.
 #[derive(Clone, Copy)]
@@ -80,32 +50,8 @@ pub(crate) enum Form {
     ByNameOrNull(&'static Section),
 }
 
-/// Defines a [`Section`]: its name in the schemas, its accepted values, its description, and its keys.
-macro_rules! section {
-    (
-        $name:ident: $title:literal, $body:ident, $about:literal;
-        $($key:literal: $form:expr, $($required:ident,)? $key_about:literal;)+
-    ) => {
-        #[doc = $about]
-        pub(crate) static $name: Section = Section {
-            name: $title,
-            about: $about,
-            body: Body::$body,
-            names: &[$($key),+],
-            keys: &[$(Key {
-                name: $key,
-                form: $form,
-                is_required: section!(@is_required $($required)?),
-                about: $key_about,
-            }),+],
-        };
-    };
-    (@is_required required) => { true };
-    (@is_required) => { false };
-}
-
 section! {
-    ASSEMBLY: "Assembly", Mapping, "An assembly: its components and their relationships.";
+    ASSEMBLY: Section, "Assembly", Mapping, "An assembly: its components and their relationships.";
     "name": Form::AssemblyName, "Its name.";
     "description": Form::Anything, "Its purpose.";
     "data-types": Form::Named, "Types of properties, by name.";
@@ -123,7 +69,7 @@ section! {
 }
 
 section! {
-    RESOURCE: "Resource", Mapping,
+    RESOURCE: Section, "Resource", Mapping,
     "A resource: a type of component, with its transitions, operations and drivers.";
     "name": Form::ResourceName, "Its name.";
     "description": Form::Anything, "Its purpose.";
@@ -152,7 +98,7 @@ section! {
 }
 
 section! {
-    PROPERTY: "Property", Anything, "A property. The default type is text.";
+    PROPERTY: Section, "Property", Anything, "A property. The default type is text.";
     "type": Form::Text,
         "`string` (the default), `integer`, `float`, `boolean`, `uuid`, `password`, `key`, `map`, `list`, or the name of a data type.";
     "entry-schema": Form::Anything, "The type of the entries of a `map` or `list`.";
@@ -167,7 +113,7 @@ section! {
 }
 
 section! {
-    COMPONENT: "Component", Mapping, "A component of the assembly.";
+    COMPONENT: Section, "Component", Mapping, "A component of the assembly.";
     "type": Form::DescriptorName, required, "The descriptor of the component, with its version.";
     "description": Form::Anything, "Its purpose.";
     "quantity": Form::Count, "The number of instances; the default is 1.";
@@ -176,7 +122,7 @@ section! {
 }
 
 section! {
-    CLUSTER: "Cluster", OrNull, "The limits of a cluster's number of nodes.";
+    CLUSTER: Section, "Cluster", OrNull, "The limits of a cluster's number of nodes.";
     "minimum-nodes": Form::Count, "The minimum number of nodes; the default is 1.";
     "initial-quantity": Form::Count, "The initial number of nodes; the default is `minimum-nodes`.";
     "maximum-nodes": Form::Count, "The maximum number of nodes; the default is no limit.";
@@ -185,14 +131,14 @@ section! {
 }
 
 section! {
-    REFERENCE: "Reference", Mapping, "An existing instance that the assembly needs.";
+    REFERENCE: Section, "Reference", Mapping, "An existing instance that the assembly needs.";
     "type": Form::ReferenceType, required, "Its type: the name of a descriptor, with a range of versions.";
     "description": Form::Anything, "Its purpose.";
     "properties": Form::ByName(&PROPERTY), "The required values of its properties.";
 }
 
 section! {
-    RELATIONSHIP: "Relationship", Mapping,
+    RELATIONSHIP: Section, "Relationship", Mapping,
     "A relationship between components, created and ceased during their lifecycle.";
     "description": Form::Anything, "Its purpose.";
     "source-capabilities": Form::Endpoints, required,
@@ -209,28 +155,28 @@ section! {
 }
 
 section! {
-    RELATIONSHIP_LIFECYCLE: "RelationshipLifecycle", OrNull,
+    RELATIONSHIP_LIFECYCLE: Section, "RelationshipLifecycle", OrNull,
     "The operations, in order: `source.<operation>` or `target.<operation>`.";
     "Create": Form::Operations, "The operations that create the relationship.";
     "Cease": Form::Operations, "The operations that cease the relationship.";
 }
 
 section! {
-    PROMOTION: "Promotion", Mapping, "An operation of a component that the assembly offers as its own.";
+    PROMOTION: Section, "Promotion", Mapping, "An operation of a component that the assembly offers as its own.";
     "description": Form::Anything, "Its purpose.";
     "source-operation": Form::PromotedOperation, required,
         "The component and its operation, such as `balancer.AddServer`.";
 }
 
 section! {
-    TRANSITION: "Transition", Mapping, "The drivers of a transition.";
+    TRANSITION: Section, "Transition", Mapping, "The drivers of a transition.";
     "drivers": Form::ByName(&DRIVER), "Its drivers; the default is `default-driver`.";
     "properties": Form::Anything, "Kept and ignored.";
     "description": Form::Anything, "Its purpose.";
 }
 
 section! {
-    OPERATION: "Operation", Mapping, "The drivers and the arguments of an operation or a command.";
+    OPERATION: Section, "Operation", Mapping, "The drivers and the arguments of an operation or a command.";
     "drivers": Form::ByName(&DRIVER), "Its drivers; the default is `default-driver`.";
     "properties": Form::Anything, "Its arguments.";
     "description": Form::Anything, "Its purpose.";
@@ -238,7 +184,7 @@ section! {
 }
 
 section! {
-    DRIVER: "Driver", OrNull, "A driver, and the infrastructure types that it serves.";
+    DRIVER: Section, "Driver", OrNull, "A driver, and the infrastructure types that it serves.";
     "selector": Form::Anything, "The infrastructure types that the driver serves; the default is all.";
     "properties": Form::Anything, "The properties of the driver.";
     "infrastructure-type": Form::Infrastructure, "The older form of `selector`.";

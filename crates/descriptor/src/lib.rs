@@ -34,6 +34,7 @@ pub mod emit;
 mod foreign;
 mod keys;
 pub mod metric;
+pub mod parameter_schema;
 pub mod property;
 pub mod property_types;
 mod quotes;

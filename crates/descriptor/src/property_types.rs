@@ -33,7 +33,7 @@ pub struct DataType {
 
 /// The sort of value that a property's type requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sort {
+pub(crate) enum Sort {
     Text,
     Integer,
     Float,
@@ -60,7 +60,7 @@ pub(crate) fn is_known(kind: &str, data_types: &DataTypes) -> bool {
     data_types.contains_key(kind) || TYPES.iter().any(|known| known.eq_ignore_ascii_case(kind))
 }
 
-fn sort(kind: &str, data_types: &DataTypes) -> Option<Sort> {
+pub(crate) fn sort(kind: &str, data_types: &DataTypes) -> Option<Sort> {
     if data_types.contains_key(kind) {
         return Some(Sort::Map);
     }

@@ -6,86 +6,36 @@
 //!
 //! The schemas are generated from the reader's own tables of keys.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+use windlass_source::keys::{Definitions, Forms, by_name, or_null, schema};
 
-use crate::keys::{self, Body, Form, Key, Section};
+use crate::keys::{self, Form};
 
 /// Returns the schema of assembly descriptors, of the draft 2020-12.
 pub fn assembly() -> Value {
-    root(&keys::ASSEMBLY, "Assembly descriptor")
+    schema(&Descriptors, &keys::ASSEMBLY, "Assembly descriptor")
 }
 
 /// Returns the schema of resource descriptors, of the draft 2020-12.
 pub fn resource() -> Value {
-    root(&keys::RESOURCE, "Resource descriptor")
+    schema(&Descriptors, &keys::RESOURCE, "Resource descriptor")
 }
 
-fn root(section: &'static Section, title: &str) -> Value {
-    let mut definitions = Definitions::default();
-    let mut schema = definitions.section(section);
-    schema.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
-    schema.insert("title".to_owned(), title.into());
-    schema.insert("$defs".to_owned(), definitions.0.into());
-    schema.into()
-}
+struct Descriptors;
 
-/// The definitions of a schema, by name.
-#[derive(Default)]
-struct Definitions(Map<String, Value>);
+impl Forms for Descriptors {
+    type Form = Form;
 
-impl Definitions {
-    /// Returns a reference to a definition, which `make` creates on first use.
-    fn refer(&mut self, name: &str, make: impl FnOnce(&mut Self) -> Value) -> Value {
-        if !self.0.contains_key(name) {
-            // The entry ends the recursion of sections that contain themselves.
-            self.0.insert(name.to_owned(), Value::Null);
-            let definition = make(self);
-            self.0.insert(name.to_owned(), definition);
-        }
-        json!({"$ref": format!("#/$defs/{name}")})
-    }
-
-    fn section(&mut self, section: &'static Section) -> Map<String, Value> {
-        let mut schema = Map::new();
-        match section.body {
-            Body::Mapping => drop(schema.insert("type".to_owned(), "object".into())),
-            Body::OrNull => drop(schema.insert("type".to_owned(), json!(["object", "null"]))),
-            Body::Anything => {}
-        }
-        let required: Vec<&str> =
-            section.keys.iter().filter(|key| key.is_required).map(|key| key.name).collect();
-        if !required.is_empty() {
-            schema.insert("required".to_owned(), required.into());
-        }
-        let properties = section.keys.iter().map(|key| (key.name.to_owned(), self.key(key)));
-        schema.insert("properties".to_owned(), properties.collect::<Map<_, _>>().into());
-        schema.insert("description".to_owned(), section.about.into());
-        schema
-    }
-
-    fn key(&mut self, key: &Key) -> Value {
-        let mut schema = self.form(key.form);
-        if !key.is_required && schema.get("$ref").is_some() {
-            schema = or_null(&schema);
-        }
-        schema["description"] = key.about.into();
-        schema
-    }
-
-    fn part(&mut self, section: &'static Section) -> Value {
-        self.refer(section.name, |definitions| definitions.section(section).into())
-    }
-
-    fn form(&mut self, form: Form) -> Value {
+    fn form(&self, form: Form, definitions: &mut Definitions) -> Value {
         match form {
             Form::Anything => json!({}),
             Form::Named => by_name(&Value::Bool(true)),
-            Form::Text => self.text(),
-            Form::Flag => self.refer("Flag", |_| flag()),
-            Form::Count => self.refer("Count", |_| count()),
-            Form::AssemblyName => self.refer("OwnName", |_| own_name("assembly")),
-            Form::ResourceName => self.refer("OwnName", |_| own_name("resource")),
-            Form::DescriptorName => self.refer("DescriptorName", |_| {
+            Form::Text => text(definitions),
+            Form::Flag => definitions.refer("Flag", |_| flag()),
+            Form::Count => definitions.refer("Count", |_| count()),
+            Form::AssemblyName => definitions.refer("OwnName", |_| own_name("assembly")),
+            Form::ResourceName => definitions.refer("OwnName", |_| own_name("resource")),
+            Form::DescriptorName => definitions.refer("DescriptorName", |_| {
                 json!({
                     "description": "the name of a descriptor, such as `resource::web_server::1.0`",
                     "type": "string",
@@ -98,42 +48,33 @@ impl Definitions {
             }),
             Form::PromotedOperation => json!({"type": "string", "pattern": format!(r"^{WORD}\.\S+$")}),
             Form::Endpoints => {
-                self.refer("Endpoints", |_| json!({"type": ["array", "string"], "items": {"type": "string"}}))
+                definitions.refer("Endpoints", |_| json!({"type": ["array", "string"], "items": {"type": "string"}}))
             }
-            Form::State => self
+            Form::State => definitions
                 .refer("State", |_| json!({"type": "string", "enum": ["Installed", "Inactive", "Active"]})),
-            Form::Modifier => self.refer("Modifier", |_| json!({"enum": ["pre", "post", null]})),
-            Form::Operations => json!({"type": ["array", "null"], "items": self.text()}),
-            Form::Infrastructure => self.refer("Infrastructure", |definitions| {
-                json!({"anyOf": [definitions.text(), {"type": "array", "items": {"type": "string"}}]})
+            Form::Modifier => definitions.refer("Modifier", |_| json!({"enum": ["pre", "post", null]})),
+            Form::Operations => json!({"type": ["array", "null"], "items": text(definitions)}),
+            Form::Infrastructure => definitions.refer("Infrastructure", |definitions| {
+                json!({"anyOf": [text(definitions), {"type": "array", "items": {"type": "string"}}]})
             }),
-            Form::Transitions(section) => self.refer("Lifecycle", |definitions| {
+            Form::Transitions(section) => definitions.refer("Lifecycle", |definitions| {
                 json!({
                     "description": "Create, Install, Configure, Start, Integrity, Reconfigure, Stop, Uninstall, Delete",
                     "type": ["array", "object", "null"],
                     "items": {"type": ["string", "null"]},
-                    "additionalProperties": or_null(&definitions.part(section)),
+                    "additionalProperties": or_null(&definitions.part(self, section)),
                 })
             }),
-            Form::One(section) => self.part(section),
-            Form::ByName(section) => by_name(&self.part(section)),
-            Form::ByNameOrNull(section) => by_name(&or_null(&self.part(section))),
+            Form::One(section) => definitions.part(self, section),
+            Form::ByName(section) => by_name(&definitions.part(self, section)),
+            Form::ByNameOrNull(section) => by_name(&or_null(&definitions.part(self, section))),
         }
     }
-
-    /// Returns the schema of text. A scalar keeps its spelling, also if another reader takes it for a number.
-    fn text(&mut self) -> Value {
-        self.refer("Text", |_| json!({"type": ["string", "number", "boolean", "null"]}))
-    }
 }
 
-fn or_null(schema: &Value) -> Value {
-    json!({"anyOf": [schema, {"type": "null"}]})
-}
-
-/// Returns the schema of a section that may be left empty, whose keys are names.
-fn by_name(value: &Value) -> Value {
-    json!({"type": ["object", "null"], "additionalProperties": value})
+/// Returns the schema of text. A scalar keeps its spelling, also if another reader takes it for a number.
+fn text(definitions: &mut Definitions) -> Value {
+    definitions.refer("Text", |_| json!({"type": ["string", "number", "boolean", "null"]}))
 }
 
 fn flag() -> Value {

@@ -92,7 +92,7 @@ impl Report {
 pub enum Settled {
     /// It has.
     Yes,
-    /// It has not yet; [`observe`](crate::Driver::observe) tells when it has.
+    /// The instance is still changing; [`observe`](crate::Driver::observe) tells when it has settled.
     Converging,
     /// The instance no longer exists.
     Gone,
@@ -103,7 +103,7 @@ pub enum Settled {
 pub struct Observed {
     /// The observation.
     pub observation: Observation,
-    /// The updates and log entries that came with it. Its `settled` has no meaning.
+    /// The updates and log entries of the observation. The field `settled` of this report is ignored.
     pub report: Report,
 }
 

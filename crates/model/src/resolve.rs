@@ -185,7 +185,8 @@ impl<'a> Resolver<'a> {
         (!property.read_only || !published()).then_some(template)
     }
 
-    /// Answers for a property without a template; none if its driver has yet to publish it.
+    /// Returns the answer for a property without a template: its published output, or null. Returns `None` while
+    /// its driver may still publish it.
     fn published(
         &self,
         place: usize,

@@ -22,6 +22,7 @@ use windlass_source::{
 };
 
 use crate::codes;
+use crate::keys;
 use crate::kinds::{IMAGE, Misfit, RuntimeKinds};
 use crate::reader::Reader;
 use crate::secret::SecretSource;
@@ -35,18 +36,6 @@ const MOST_NODES: usize = 500_000;
 
 /// The supported version of the document.
 const VERSION: &str = "1";
-
-/// The keys of the document. The schema lists the same keys.
-pub(crate) const ROOT_KEYS: [&str; 5] = ["version", "locations", "existing", "retention", "limits"];
-
-/// The keys of `retention`.
-pub(crate) const RETENTION_KEYS: [&str; 2] = ["keep", "older"];
-
-/// The keys of `limits`.
-pub(crate) const LIMITS_KEYS: [&str; 1] = ["nodes"];
-
-/// The keys of an entry of `existing`.
-pub(crate) const EXISTING_KEYS: [&str; 4] = ["type", "name", "properties", "package"];
 
 /// The content of a `windlass.yaml`, as far as it could be read.
 #[derive(Debug, Clone, Default)]
@@ -98,7 +87,7 @@ pub(crate) fn read(source: &Arc<Source>, kinds: &RuntimeKinds) -> (ProjectFile, 
 }
 
 fn read_root(reader: &mut Reader<'_>, root: &Node, kinds: &RuntimeKinds) -> ProjectFile {
-    let Some(root) = reader.mapping(root, "`windlass.yaml`", &ROOT_KEYS) else {
+    let Some(root) = reader.mapping(root, "`windlass.yaml`", keys::ROOT.names) else {
         return ProjectFile::default();
     };
     version(reader, root);
@@ -114,7 +103,7 @@ fn read_root(reader: &mut Reader<'_>, root: &Node, kinds: &RuntimeKinds) -> Proj
 /// Reads `retention`.
 fn retention(reader: &mut Reader<'_>, node: &Node) -> Retention {
     let usual = Retention::default();
-    let Some(body) = reader.mapping(node, "`retention`", &RETENTION_KEYS) else { return usual };
+    let Some(body) = reader.mapping(node, "`retention`", keys::RETENTION.names) else { return usual };
     let keep = limit(reader, body, "keep", "a number");
     let older = limit(reader, body, "older", "a number with a unit, such as `90d`, `12h` or `30m`");
     Retention { keep: keep.unwrap_or(usual.keep), older: older.unwrap_or(usual.older) }
@@ -133,7 +122,7 @@ fn limit<T: FromStr>(reader: &mut Reader<'_>, body: &Mapping, key: &str, expecte
 
 /// Reads `limits`.
 fn limits(reader: &mut Reader<'_>, node: &Node) -> Option<usize> {
-    let body = reader.mapping(node, "`limits`", &LIMITS_KEYS)?;
+    let body = reader.mapping(node, "`limits`", keys::LIMITS.names)?;
     let node = body.get("nodes").filter(|node| !node.is_null())?;
     let text = reader.text(node, "`nodes`")?;
     let number = text.parse().ok().filter(|number| (1..=MAX_ELEMENTS).contains(number));
@@ -167,19 +156,6 @@ fn missing_version(reader: &mut Reader<'_>, span: Span) {
     reader.diagnostics.push(diagnostic);
 }
 
-/// The keys of a location of any kind of runtime.
-pub(crate) const LOCATION_KEYS: [&str; 9] = [
-    "resource-manager",
-    "infrastructure-type",
-    "runtime",
-    "volumes",
-    IMAGE,
-    "network",
-    "limits",
-    MAX_JOBS,
-    "properties",
-];
-
 /// The key of the maximum number of concurrent jobs at a location.
 const MAX_JOBS: &str = "max-jobs";
 
@@ -192,7 +168,7 @@ fn location(reader: &mut Reader<'_>, entry: &Entry, kinds: &RuntimeKinds) -> Opt
     let what = format!("the location `{name}`");
     let settings = kinds.settings();
     let known: Vec<&str> =
-        LOCATION_KEYS.into_iter().chain(settings.iter().map(|setting| setting.key)).collect();
+        keys::LOCATION.names.iter().copied().chain(settings.iter().map(|setting| setting.key)).collect();
     let body = reader.mapping(&entry.value, &what, &known);
     let field = |key: &str| body.and_then(|body| body.get(key)).filter(|node| !node.is_null());
     let mut text =
@@ -271,10 +247,10 @@ fn network(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
 /// Reads `limits` of a location: the resource limits of each job.
 fn job_limits(reader: &mut Reader<'_>, node: &Node) -> Bounds {
     let mut bounds = Bounds::default();
-    let Some(body) = reader.mapping(node, "`limits`", &Bounds::KEYS) else { return bounds };
+    let Some(body) = reader.mapping(node, "`limits`", keys::JOB_LIMITS.names) else { return bounds };
     for entry in body.entries() {
         let key = entry.key.text();
-        if !Bounds::KEYS.contains(&key) || entry.value.is_null() {
+        if !keys::JOB_LIMITS.names.contains(&key) || entry.value.is_null() {
             continue;
         }
         let Some(text) = reader.text(&entry.value, &format!("`{key}`")) else { continue };
@@ -407,13 +383,11 @@ fn existing(reader: &mut Reader<'_>, node: &Node) -> (Vec<Existing>, Vec<Package
 /// Reads an existing instance, and the path of its package.
 fn existing_entry(reader: &mut Reader<'_>, node: &Node) -> Option<(Existing, Option<PackageOf>)> {
     let what = "an entry of `existing`";
-    let body = reader.mapping(node, what, &EXISTING_KEYS)?;
-    for key in ["type", "name"] {
-        if body.get(key).is_none() {
-            reader.error(codes::MISSING_KEY, node.span(), format!("{what} has no `{key}`"));
-        }
+    let body = reader.mapping(node, what, keys::EXISTING.names)?;
+    for key in keys::EXISTING.keys.iter().filter(|key| key.is_required && body.get(key.name).is_none()) {
+        reader.error(codes::MISSING_KEY, node.span(), format!("{what} has no `{}`", key.name));
     }
-    let package = body.get("package").and_then(|node| {
+    let package = body.get("package").filter(|node| !node.is_null()).and_then(|node| {
         let path = reader.text(node, "`package`")?;
         Some((path.to_owned(), reader.place(node.span())))
     });

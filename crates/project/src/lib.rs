@@ -22,7 +22,7 @@
 //! | [`catalog`] | descriptors on disk, and the search path |
 //! | [`package`] | the files that belong to a package |
 //! | [`secret`] | secret values that a `windlass.yaml` refers to |
-//! | `schema` | the JSON Schema of `windlass.yaml`, with the feature of that name |
+//! | `schema` | the JSON Schema of `windlass.yaml` |
 //! | [`codes`] | the diagnostic codes of this crate |
 
 pub mod catalog;
@@ -30,6 +30,7 @@ pub mod codes;
 pub mod disk;
 pub mod file;
 pub mod find;
+mod keys;
 pub mod kinds;
 mod layout;
 mod lmproject;
@@ -39,7 +40,6 @@ pub mod overlay;
 pub mod package;
 pub mod project;
 mod reader;
-#[cfg(feature = "schema")]
 pub mod schema;
 pub mod secret;
 mod walk;

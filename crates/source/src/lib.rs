@@ -62,6 +62,7 @@
 //! | report | [`Diagnostic`], [`codes!`], [`suggest()`], [`listed`], [`did_you_mean`] |
 //! | fix | [`Fix`], [`apply_fixes`] |
 //! | write YAML for any reader, with comments | [`emit()`], [`Tree`] |
+//! | declare the keys of a language, and make its JSON Schema | [`keys`], [`section!`] |
 //!
 //! # Deviations
 //!
@@ -81,6 +82,7 @@ mod fix;
 mod hint;
 mod inside;
 mod invisible;
+pub mod keys;
 mod load;
 mod misfit;
 mod node;
@@ -91,6 +93,8 @@ mod scalar;
 mod severity;
 mod spiff;
 mod suggest;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod text;
 
 /// The README's example, as a doc test.

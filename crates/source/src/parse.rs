@@ -1,4 +1,4 @@
-//! Converts a [`Node`] to a typed document, with errors at their places; and finds the [`Node`] of a path.
+//! Converts a [`Node`] to a typed document, and finds the [`Node`] of a path. Errors have their places.
 
 use std::sync::Arc;
 

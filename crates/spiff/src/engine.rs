@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use windlass_source::Source;
+use windlass_source::{Code, Source};
 
+use crate::codes;
 use crate::eval::expression::Expression;
 use crate::eval::scope::LevelKind;
 use crate::eval::{Env, Level, State};
@@ -37,6 +38,18 @@ pub enum SpiffError {
         /// The limit.
         limit: usize,
     },
+}
+
+impl SpiffError {
+    /// Returns the code of the error, which `windlass explain` explains.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Unresolved(_) => codes::UNRESOLVED,
+            Self::Read(_) => codes::DOCUMENT,
+            Self::Syntax(_) => codes::EXPRESSION,
+            Self::Output { .. } => codes::TOO_LARGE,
+        }
+    }
 }
 
 impl From<Unresolved> for SpiffError {
@@ -329,7 +342,8 @@ impl Session {
         self.apply(template, &prepared)
     }
 
-    /// Processes a document with unprocessed stubs, and keeps everything in the result.
+    /// Processes a document with stubs that are not processed first. The result keeps temporary nodes and
+    /// escapes.
     ///
     /// # Errors
     /// When the document has nodes without a value, or a limit is exceeded.

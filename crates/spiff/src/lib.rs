@@ -28,6 +28,7 @@
 //! | list functions, or add one | [`functions`] |
 
 mod check;
+pub mod codes;
 mod compare;
 mod cycle;
 mod definition;

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use windlass_source::Code;
+
+use crate::codes;
 use crate::path::steps;
 use crate::value::{Map, Node, Value};
 use crate::yaml::{NotJson, to_json, to_yaml};
@@ -45,6 +48,18 @@ pub enum OutputError {
     /// The value has no JSON form.
     #[error(transparent)]
     Json(#[from] NotJson),
+}
+
+impl OutputError {
+    /// Returns the code of the error, which `windlass explain` explains.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::NotFound(_) => codes::NO_NODE,
+            Self::NoMap => codes::NO_MAP,
+            Self::Expression { error, .. } => error.code(),
+            Self::Json(_) => codes::NO_JSON,
+        }
+    }
 }
 
 impl Output {

@@ -24,7 +24,7 @@
 //! let options = Options::new(key, Arc::new(SystemClock), entropy).create(true);
 //! let store = SqliteStore::open(folder.path().join("store.db"), options)?;
 //!
-//! // One process at a time writes to an assembly. Whoever comes second is told who the first one is.
+//! // One process at a time writes to an assembly. A second one gets an error that names the first.
 //! let h_bta: AssemblyName = "h_bta".parse()?;
 //! let lease = store.lease(&h_bta, &Holder::current("windlass up h_bta")).await?;
 //! let second = store.lease(&h_bta, &Holder::current("windlass down h_bta")).await;

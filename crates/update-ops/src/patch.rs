@@ -31,7 +31,7 @@ pub enum PatchProblem {
         /// The operation.
         op: String,
     },
-    /// The pointer leads to an entry of a list, or can't be told from one.
+    /// The pointer leads to an entry of a list, or its last step may be an index of a list.
     #[error("`{pointer}` names an entry of a list, and an update appends to lists or replaces them")]
     Entry {
         /// The JSON Pointer.

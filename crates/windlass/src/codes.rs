@@ -147,6 +147,52 @@ windlass_source::codes! {
          the usual `main` instead, and stopped before it opened the project.\n\n\
          Let `main` begin with `if let Some(code) = windlass::supervise() { return code; }`, before it starts \
          a thread or a runtime. Or name another program with `Settings::supervisor`.";
+    IMAGE_NAME = "WL0581", "bad name of an image",
+        "A name of an image is `NAME[:TAG]`: lower-case letters, digits and `.`, `_`, `-`, with `/` between its \
+         parts, and a registry before them if it has one. The tag is `latest` if none is given. No image was \
+         built or imported.\n\n\
+         Write a name such as `demo:1` or `registry.example.org/team/demo:1`.";
+    IMAGE_FILE = "WL0582", "file of an image that can't be used",
+        "A file or folder of an image, or of the folder of images, can't be opened, read or written. The message \
+         gives the path and the reason of the system. Images that were complete before are unchanged.\n\n\
+         Check the path, its permissions and the space on the disk. The folder of images is `windlass/images` \
+         in the user's cache (`XDG_CACHE_HOME`).";
+    NO_IMAGE_IN_FILE = "WL0583", "file without an image",
+        "The file or folder has none of the formats of images: an archive of `docker save`, an OCI layout, or an \
+         artifact set of a component archive. Nothing was imported.\n\n\
+         Write one with `docker save NAME -o FILE`, or make an image of a folder with `windlass image build \
+         DIR -t NAME`.";
+    DAMAGED_IMAGE = "WL0584", "damaged image",
+        "Content of the image does not match its digest, is no valid document, or has a path that leads out of \
+         the image. The file was cut off or changed. Nothing of it was imported.\n\n\
+         Copy the file again and compare it with its original, or save the image anew.";
+    LARGE_IMAGE = "WL0585", "image above a limit",
+        "The image has more files, layers or bytes than windlass unpacks. The limits protect the disk from \
+         archives that are small and unpack to more than it holds. Nothing was imported.\n\n\
+         Make the image smaller: remove what its jobs do not need.";
+    OTHER_PLATFORM = "WL0586", "image for other machines",
+        "The file has images for other processor architectures only, and this host can't run them. Nothing was \
+         imported.\n\n\
+         Save the image for the architecture that the message names, for example with `docker pull --platform \
+         linux/amd64 NAME`.";
+    NO_IMAGE = "WL0587", "unknown image",
+        "The folder of images has no image of this name or id. No job was started.\n\n\
+         `windlass image ls` lists the images. Import it with `windlass image import FILE`.";
+    IMAGE_MOUNT = "WL0588", "path that can't be mounted",
+        "The image has no place where a folder of the host can be mounted at this path: a part of the path is a \
+         file or a link, or leads out of the image. No job was started.\n\n\
+         Choose another path for the volume, or change the image.";
+    SEVERAL_IMAGES = "WL0589", "file with several images",
+        "The file has more than one image, so its path alone does not choose one. No job was started.\n\n\
+         Import the file with `windlass image import FILE`, and use the name of one image.";
+    IMAGE_BUILD = "WL0590", "image that can't be built",
+        "A file for the image can't be read or has no valid path in it, or a program that windlass asks about \
+         the files failed. The message gives the reason. No image was stored.\n\n\
+         Correct the folder and run `windlass image build` again.";
+    NO_BUSYBOX = "WL0591", "no busybox on this host",
+        "`windlass image build --busybox` makes an image of the static busybox of this host, and there is none at \
+         `/bin/busybox` or `/usr/bin/busybox`. No image was built.\n\n\
+         Install it (`apt-get install busybox-static` on Debian), or make an image of a folder.";
 }
 
 #[cfg(test)]

@@ -14,12 +14,13 @@ use windlass_engine::{Desired, EngineEnv, UpOptions};
 use windlass_model::name::DriverKind;
 use windlass_model::{AssemblyName, DescriptorName, Part, PropertyName, Template};
 use windlass_project::disk::shown;
-use windlass_project::{DiskCatalog, Project, find_descriptor};
+use windlass_project::{DiskCatalog, Overlay, Project, find_descriptor};
 use windlass_source::{Diagnostic, Diagnostics, Place, Source};
 use windlass_store::Store;
 
 use crate::error::Error;
 use crate::input::{AssemblyInput, variable};
+use crate::misfits::misfits;
 use crate::references::{Neighbours, look_for};
 
 /// The context in which an assembly is composed.
@@ -42,19 +43,27 @@ pub(crate) struct Opened {
 /// Reads an assembly descriptor, and scans its surroundings for the descriptors of its parts.
 pub(crate) fn open(project: &Project, file: &Path, catalog: &[PathBuf]) -> Result<Opened, Error> {
     let file = find_descriptor(file).map_err(|diagnostic| Error::Input(vec![*diagnostic].into()))?;
-    let read = project.overlay().load(&file);
-    let mut diagnostics = read.diagnostics;
-    let assembly = match read.descriptor {
-        Some(Descriptor::Assembly(assembly)) => assembly,
-        Some(Descriptor::Resource(resource)) => {
-            diagnostics.push(not_an_assembly(&resource));
-            return Err(Error::Input(diagnostics));
-        }
-        None => return Err(Error::Input(none_in(&file, diagnostics))),
-    };
+    let (assembly, mut diagnostics) = read_assembly(project.overlay(), &file)?;
     let (catalog, found) = DiskCatalog::around(&file, &assembly, project, catalog);
     diagnostics.extend(found);
     Ok(Opened { assembly, catalog, diagnostics })
+}
+
+/// Reads an assembly descriptor, and returns it with the problems of its text.
+pub(crate) fn read_assembly(
+    overlay: &Overlay,
+    file: &Path,
+) -> Result<(Arc<AssemblyDescriptor>, Diagnostics), Error> {
+    let read = overlay.load(file);
+    let mut diagnostics = read.diagnostics;
+    match read.descriptor {
+        Some(Descriptor::Assembly(assembly)) => Ok((assembly, diagnostics)),
+        Some(Descriptor::Resource(resource)) => {
+            diagnostics.push(not_an_assembly(&resource));
+            Err(Error::Input(diagnostics))
+        }
+        None => Err(Error::Input(none_in(file, diagnostics))),
+    }
 }
 
 /// Completes the diagnostics of a file that contains no descriptor.
@@ -115,6 +124,9 @@ pub(crate) async fn desired(
     let composed = referred(composition, &assembly, &catalog, name, store.as_deref()).await?;
     diagnostics.extend(composed.diagnostics);
     let packages = packages(&catalog, &composed.resources, &engine_env.drivers, &mut diagnostics);
+    if !diagnostics.has_errors() {
+        diagnostics.extend(misfits(&assembly, &parameters, &input.places));
+    }
     diagnostics.sort();
     let Some(topology) = composed.topology.filter(|_| !diagnostics.has_errors()) else {
         return Err(Error::Input(diagnostics));

@@ -20,13 +20,19 @@ pub fn codes() -> Vec<&'static CodeInfo> {
     all
 }
 
-/// Finds the meaning of a code. The number of the code is sufficient.
+/// Finds the meaning of a code among [`codes`]. The number of the code is sufficient.
 pub fn explain(code: &str) -> Option<&'static CodeInfo> {
+    find(&codes(), code)
+}
+
+/// Finds the meaning of a code in a list, to which a program may have added codes of its own. The number of
+/// the code is sufficient.
+pub fn find(codes: &[&'static CodeInfo], code: &str) -> Option<&'static CodeInfo> {
     let is_meant = |known: &str| {
         let number = known.trim_start_matches(['W', 'L']).trim_start_matches('0');
         known.eq_ignore_ascii_case(code) || number == code.trim_start_matches('0')
     };
-    codes().into_iter().find(|info| is_meant(info.code.as_str()))
+    codes.iter().copied().find(|info| is_meant(info.code.as_str()))
 }
 
 #[cfg(test)]

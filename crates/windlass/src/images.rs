@@ -18,6 +18,9 @@ use windlass_executor::image::{
     self, ImageError, ImageName, Listed, ReferenceError, Store,
     build::{BuildError, ImageBuilder},
 };
+use windlass_source::Code;
+
+use crate::codes;
 
 /// Usual paths of a static busybox.
 const BUSYBOXES: [&str; 2] = ["/bin/busybox", "/usr/bin/busybox"];
@@ -64,6 +67,30 @@ pub enum ImagesError {
         /// The cause.
         source: std::io::Error,
     },
+}
+
+impl ImagesError {
+    /// Returns the code of the error, which `windlass explain` explains.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Image(error) => match error {
+                ImageError::NotAnImage { .. } => codes::NO_IMAGE_IN_FILE,
+                ImageError::Document { .. } | ImageError::Digest { .. } | ImageError::Entry { .. } => {
+                    codes::DAMAGED_IMAGE
+                }
+                ImageError::TooLarge { .. } => codes::LARGE_IMAGE,
+                ImageError::Platform { .. } => codes::OTHER_PLATFORM,
+                ImageError::Unknown { .. } => codes::NO_IMAGE,
+                ImageError::MountPoint { .. } => codes::IMAGE_MOUNT,
+                ImageError::Several { .. } => codes::SEVERAL_IMAGES,
+                _ => codes::IMAGE_FILE,
+            },
+            Self::Build(_) => codes::IMAGE_BUILD,
+            Self::Name(_) => codes::IMAGE_NAME,
+            Self::NoBusybox => codes::NO_BUSYBOX,
+            Self::Write { .. } => codes::WRITE,
+        }
+    }
 }
 
 /// A list of images: `version: 1`.
@@ -137,8 +164,8 @@ impl Images {
         };
         if let Some(file) = file {
             write(file)?;
-            return self.import(file, Some(&name.to_string()));
         }
+        // The given file may be a pipe, which can't be read again.
         let passing = self.store.path().join(format!("built-{}.tar", std::process::id()));
         let imported = write(&passing).and_then(|()| self.import(&passing, Some(&name.to_string())));
         let _removed = std::fs::remove_file(passing);

@@ -45,6 +45,7 @@ pub mod init;
 pub mod input;
 pub mod intent;
 mod known;
+mod misfits;
 mod nesting;
 pub mod open;
 mod pages;

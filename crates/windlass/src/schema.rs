@@ -1,7 +1,12 @@
 //! JSON Schemas of the documents that users write.
 
-use serde_json::Value;
+use std::path::Path;
 
+use serde_json::Value;
+use windlass_project::{Overlay, find_descriptor};
+
+use crate::desired::read_assembly;
+use crate::error::Error;
 use crate::runtimes::RuntimeRegistry;
 
 /// A kind of document.
@@ -28,6 +33,17 @@ impl Document {
             Self::Project => "windlass.schema.json",
         }
     }
+}
+
+/// Returns the JSON Schema of the parameters of an assembly, in draft 2020-12, for `--params` files. `file` is
+/// its descriptor or its folder.
+///
+/// # Errors
+/// [`Error::Input`] if the file is missing, or is no readable assembly descriptor.
+pub fn parameters(file: &Path, overlay: &Overlay) -> Result<Value, Error> {
+    let file = find_descriptor(file).map_err(|diagnostic| Error::Input(vec![*diagnostic].into()))?;
+    let assembly = read_assembly(overlay, &file)?.0;
+    Ok(windlass_descriptor::parameter_schema::parameters(&assembly))
 }
 
 /// Returns the JSON Schema of a kind of document, in draft 2020-12. Locations may have the registered kinds of

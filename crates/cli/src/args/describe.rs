@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::flags::{AssemblyArgs, PartsArgs, PrintArgs};
+use super::flags::{AssemblyArgs, ErrorArgs, PartsArgs, PrintArgs};
 
 /// Show the plan of `up`: its steps, and why each step waits.
 ///
@@ -166,11 +166,19 @@ pub(crate) enum Language {
 #[command(after_help = "\
 Examples:
   windlass schema assembly > assembly.schema.json
-  windlass schema project")]
+  windlass schema project
+  windlass schema parameters shop > shop/params.schema.json")]
 pub(crate) struct SchemaArgs {
     /// The kind of document
     #[arg(value_enum)]
     pub(crate) document: SchemaOf,
+
+    /// With parameters: the assembly's descriptor, or its folder [default: the working folder]
+    #[arg(value_name = "FILE|DIR")]
+    pub(crate) file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) _errors: ErrorArgs,
 }
 
 /// A kind of document that has a schema.
@@ -182,6 +190,8 @@ pub(crate) enum SchemaOf {
     Resource,
     /// A windlass.yaml.
     Project,
+    /// A parameter file of one assembly.
+    Parameters,
 }
 
 /// Check descriptors, packages and project files, and report all problems at once.
@@ -251,4 +261,7 @@ Examples:
 pub(crate) struct ExplainArgs {
     /// The code, such as `WL0112`
     pub(crate) code: String,
+
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
 }

@@ -95,6 +95,14 @@ pub(crate) struct PrintArgs {
     pub(crate) format: Format,
 }
 
+/// How errors are printed by a command whose result has one form. `failure` reads it.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct ErrorArgs {
+    /// Print errors in this format
+    #[arg(long = "format", value_enum, default_value_t = Format::Human, global = true)]
+    _format: Format,
+}
+
 /// How a change is made, or only told.
 #[derive(Debug, Args)]
 pub(crate) struct HowArgs {

@@ -55,6 +55,9 @@ pub(crate) struct ImageBuildArgs {
     /// Write the image to a file too, in the format of `docker load`
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
 }
 
 /// Import images from a file or folder.
@@ -74,6 +77,9 @@ pub(crate) struct ImageImportArgs {
     /// Add a name to the names that the file declares
     #[arg(short = 't', long = "tag", value_name = "NAME[:TAG]")]
     pub(crate) name: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
 }
 
 /// List images.
@@ -97,4 +103,7 @@ pub(crate) struct ImagePruneArgs {
     /// Remove images with names too, except those that a job uses
     #[arg(long)]
     pub(crate) all: bool,
+
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
 }

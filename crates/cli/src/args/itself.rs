@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use clap_complete::Shell;
 
+use super::flags::ErrorArgs;
+
 /// Print a script that completes commands and options in a shell.
 ///
 /// In bash and zsh the script also completes the names of assemblies, components and processes of the working folder.
@@ -18,6 +20,9 @@ pub(crate) struct CompletionsArgs {
     /// The shell
     #[arg(value_enum)]
     pub(crate) shell: Shell,
+
+    #[command(flatten)]
+    pub(crate) _errors: ErrorArgs,
 }
 
 /// Write the manual pages, one for each command.
@@ -29,4 +34,7 @@ pub(crate) struct ManArgs {
     /// The folder for the pages, which is created if missing
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) _errors: ErrorArgs,
 }

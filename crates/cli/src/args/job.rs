@@ -5,7 +5,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use windlass::RuntimeRegistry;
 use windlass::project::RuntimeKind;
 
-use super::flags::PrintArgs;
+use super::flags::{ErrorArgs, PrintArgs};
 
 /// Run one job by hand, as a driver would run a script.
 ///
@@ -50,6 +50,9 @@ pub(crate) struct ExecArgs {
     /// The command and its arguments
     #[arg(value_name = "CMD", required = true, last = true)]
     pub(crate) command: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) _errors: ErrorArgs,
 }
 
 /// Returns the values of `--runtime`: the registered kinds.

@@ -5,11 +5,12 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Error, Parser as _};
 
-use crate::{exit, failure};
+use crate::{codes, exit, failure};
 
 use super::{Cli, Command, TemplateCommand, Templates};
 
@@ -49,14 +50,23 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
     if let Some(cli) = short(std::env::args_os()) {
         return Ok(cli);
     }
-    Cli::try_parse().or_else(|mut error| {
+    Cli::try_parse().map_err(|mut error| {
         complete(&mut error, std::env::args().skip(1));
-        if error.use_stderr() && failure::is_json() {
-            let text = error.render().to_string();
-            failure::report(text.trim().trim_start_matches("error: "), None);
-            return Err(exit::wrong_input());
+        if !error.use_stderr() {
+            // Help and the version.
+            error.exit();
         }
-        error.exit()
+        let text = error.render();
+        if failure::is_json() {
+            let text = text.to_string();
+            failure::report(text.trim().trim_start_matches("error: "), Some(codes::COMMAND_LINE));
+        } else {
+            // The parser colours the words of its message.
+            let title = failure::title(Some(codes::COMMAND_LINE));
+            let text = text.ansi().to_string().replacen("error:", &title, 1);
+            let _ = write!(anstream::stderr(), "{text}");
+        }
+        exit::wrong_input()
     })
 }
 

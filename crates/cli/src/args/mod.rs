@@ -24,8 +24,8 @@ pub(crate) use describe::{
     CheckArgs, CheckFormat, Deny, ExplainArgs, GraphArgs, GraphFormat, GraphKind, InitArgs, Language,
     PlanArgs, ResolveArgs, SchemaArgs, SchemaOf,
 };
-pub(crate) use flags::{AssemblyArgs, DryRunArgs, Format, HowArgs, PrintArgs, RunArgs};
-pub(crate) use image::{ImageArgs, ImageBuildArgs, ImageCommand};
+pub(crate) use flags::{AssemblyArgs, DryRunArgs, ErrorArgs, Format, HowArgs, PrintArgs, RunArgs};
+pub(crate) use image::{ImageArgs, ImageCommand, ImagePruneArgs};
 pub(crate) use itself::{CompletionsArgs, ManArgs};
 pub(crate) use job::{DoctorArgs, ExecArgs};
 pub(crate) use show::{DiffArgs, HistoryArgs, LogArgs, OutputArgs, PruneArgs, PsArgs, PsCommand, StatusArgs};

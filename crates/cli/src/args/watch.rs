@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::flags::RunArgs;
+use super::flags::{ErrorArgs, RunArgs};
 use super::numbers::whole;
 
 /// Run the daemon: execute queued requests, check health, apply policies.
@@ -38,6 +38,9 @@ Examples:
 pub(crate) struct MetricArgs {
     #[command(subcommand)]
     pub(crate) command: MetricCommand,
+
+    #[command(flatten)]
+    pub(crate) _errors: ErrorArgs,
 }
 
 #[derive(Debug, Subcommand)]

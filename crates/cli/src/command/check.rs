@@ -12,16 +12,17 @@ use windlass::source::{Source, files};
 use windlass::view::sarif::sarif;
 
 use super::{disk, explain, fail, plural, print_json};
-use crate::args::{CheckArgs, CheckFormat, Deny, ExplainArgs};
+use crate::args::{CheckArgs, CheckFormat, Deny, ExplainArgs, Format, PrintArgs};
 use crate::conceal::Seen;
 use crate::failure::fault;
 use crate::output::{print, say, tell};
 use crate::size_limit::{larger, max_size};
-use crate::{diagnostics, exit, github};
+use crate::{codes, diagnostics, exit, github};
 
 pub(crate) fn run(args: &CheckArgs) -> ExitCode {
     if let Some(code) = &args.explain {
-        return explain::run(&ExplainArgs { code: code.clone() });
+        let format = if args.format == CheckFormat::Json { Format::Json } else { Format::Human };
+        return explain::run(&ExplainArgs { code: code.clone(), print: PrintArgs { format } });
     }
     if args.paths.iter().any(|path| path.as_os_str() == "-") {
         return from_stdin(args);
@@ -47,13 +48,16 @@ pub(crate) fn run(args: &CheckArgs) -> ExitCode {
 /// Checks standard input, which can't be repaired because it is not a file.
 fn from_stdin(args: &CheckArgs) -> ExitCode {
     if args.paths.len() > 1 || args.fix {
-        fault!("`-` (standard input) can't be combined with other paths or with `--fix`");
+        fault!(
+            codes::COMMAND_LINE,
+            "`-` (standard input) can't be combined with other paths or with `--fix`"
+        );
         return exit::wrong_input();
     }
     let text = match files::read_from(std::io::stdin(), max_size()) {
         Ok(text) => text,
         Err(error) => {
-            fault!("can't read standard input: {error}{}", larger(&error));
+            fault!(codes::INPUT, "can't read standard input: {error}{}", larger(&error));
             return exit::wrong_input();
         }
     };

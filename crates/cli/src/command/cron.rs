@@ -5,14 +5,14 @@ use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 use windlass::model::clock::{Clock as _, SystemClock};
-use windlass::source::{Source, Span};
-use windlass_cron::{CronExpression, Zone};
+use windlass::source::{Diagnostic, Source, Span};
+use windlass_cron::{CronError, CronExpression, Zone};
 
 use super::print_json;
 use crate::args::{CronArgs, CronCommand, CronExplainArgs, CronNextArgs, Format};
-use crate::diagnostics::Fault;
+use crate::codes;
 use crate::exit;
-use crate::failure::{fault, report_faults};
+use crate::failure::{fault, report_problems};
 use crate::output::{say, tell};
 
 /// The fire times as JSON.
@@ -52,14 +52,14 @@ fn next(args: &CronNextArgs) -> ExitCode {
     let zone: Zone = match args.zone.parse() {
         Ok(zone) => zone,
         Err(error) => {
-            fault!("{error}");
+            fault!(codes::TIME, "{error}");
             return exit::wrong_input();
         }
     };
     let from = match args.from.as_deref().map_or_else(|| Ok(now()), |text| zone.time(text)) {
         Ok(from) => from,
         Err(error) => {
-            fault!("--from: {error}");
+            fault!(codes::TIME, "--from: {error}");
             return exit::wrong_input();
         }
     };
@@ -104,12 +104,15 @@ fn explain(args: &CronExplainArgs) -> ExitCode {
 fn parse(text: &str) -> Result<CronExpression, ExitCode> {
     CronExpression::parse(text).map_err(|errors| {
         let source = Source::new("EXPR", text);
-        let faults = errors.iter().map(|error| Fault {
-            message: error.to_string(),
-            place: source.place(Span::from(error.span())),
-            help: error.help().map(str::to_owned),
-        });
-        report_faults(&faults.collect::<Vec<_>>());
+        let problem = |error: &CronError| {
+            let place = source.place(Span::from(error.span()));
+            let problem = Diagnostic::error(codes::CRON, error.to_string()).at(place);
+            match error.help() {
+                Some(help) => problem.help(help),
+                None => problem,
+            }
+        };
+        report_problems(&errors.iter().map(problem).collect());
         exit::wrong_input()
     })
 }

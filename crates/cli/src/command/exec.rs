@@ -16,6 +16,7 @@ use windlass::{Error, RuntimeRegistry, Windlass};
 
 use super::{complain, fail, open};
 use crate::args::ExecArgs;
+use crate::codes;
 use crate::exit;
 use crate::failure::fault;
 use crate::output::{VisibleStream, tell};
@@ -31,7 +32,7 @@ pub(crate) async fn run(args: ExecArgs) -> ExitCode {
     let (location, job) = match location(&args).and_then(|location| Ok((location, job(&args)?))) {
         Ok(read) => read,
         Err(why) => {
-            fault!("{why}");
+            fault!(codes::COMMAND_LINE, "{why}");
             return exit::wrong_input();
         }
     };
@@ -145,7 +146,7 @@ async fn execute(windlass: &Windlass, location: &Location, job: &Job) -> Result<
     if let Err(error) = followed
         && error.kind() != io::ErrorKind::BrokenPipe
     {
-        fault!("can't write the output of the job: {error}");
+        fault!(codes::OUTPUT, "can't write the output of the job: {error}");
     }
     runtime.remove(&id).await?;
     Ok(outcome)

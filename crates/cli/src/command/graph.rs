@@ -11,7 +11,7 @@ use super::{fail, input, open};
 use crate::args::{GraphArgs, GraphFormat, GraphKind};
 use crate::failure::fault;
 use crate::output::{print_document, tell};
-use crate::{diagnostics, exit};
+use crate::{codes, diagnostics, exit};
 
 pub(crate) async fn run(args: &GraphArgs) -> ExitCode {
     let view = match args.view {
@@ -65,7 +65,7 @@ fn stored(args: &GraphArgs) -> Result<Option<AssemblyName>, ExitCode> {
     let name = given.file.to_string_lossy().parse::<AssemblyName>();
     if args.stored {
         return name.map(Some).map_err(|error| {
-            fault!("{error}");
+            fault!(windlass::codes::NAME, "{error}");
             exit::wrong_input()
         });
     }
@@ -74,6 +74,7 @@ fn stored(args: &GraphArgs) -> Result<Option<AssemblyName>, ExitCode> {
         || !(given.parameters.is_empty() && given.params.is_empty() && given.catalog.is_empty());
     if of_descriptor {
         fault!(
+            codes::COMMAND_LINE,
             "there is no file or folder `{name}`; --name, -p, --params and --catalog apply to descriptors only"
         );
         return Err(exit::wrong_input());

@@ -6,6 +6,7 @@ use windlass::view::process::{HistoryView, VersionView};
 
 use super::{fail, open, plan, plural, print_json};
 use crate::args::{DiffArgs, Format, HistoryArgs};
+use crate::codes;
 use crate::exit;
 use crate::failure::fault;
 use crate::output::{DIM, STRONG, say, styled};
@@ -56,6 +57,7 @@ pub(crate) async fn diff(args: DiffArgs) -> ExitCode {
     let DiffArgs { from, to, print } = args;
     if from.name != to.name {
         fault!(
+            codes::COMMAND_LINE,
             "`{}` and `{}` are two assemblies; a diff compares versions of one assembly",
             from.name,
             to.name

@@ -1,21 +1,23 @@
 //! `windlass image`.
 
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::process::ExitCode;
 
-use windlass::images::{Contents, ImageView, Images, ImagesError, ImagesView, Prune};
+use windlass::images::{Contents, ImageView, Images, ImagesError, Prune};
 
-use crate::args::{Format, ImageArgs, ImageBuildArgs, ImageCommand};
+use crate::args::{Format, ImageArgs, ImageCommand, ImagePruneArgs};
+use crate::codes;
 use crate::exit;
 use crate::failure::fault;
-use crate::output::say;
+use crate::output::{say, tell};
 
 /// The unit of displayed sizes.
 const MIB: f64 = 1024.0 * 1024.0;
 
 pub(crate) async fn run(args: ImageArgs) -> ExitCode {
-    let Some(folder) = folder() else {
-        fault!("there is no place for images: set HOME or XDG_CACHE_HOME");
+    let Some(folder) = super::images() else {
+        fault!(codes::NO_IMAGE_FOLDER, "there is no place for images: set HOME or XDG_CACHE_HOME");
         return exit::wrong_input();
     };
     // Images are large, and all operations block on the disk.
@@ -30,55 +32,55 @@ pub(crate) async fn run(args: ImageArgs) -> ExitCode {
     }
 }
 
-/// Returns the folder of the images.
-fn folder() -> Option<PathBuf> {
-    let cache = super::environment("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = cache.or_else(|| super::environment("HOME").map(|home| PathBuf::from(home).join(".cache")));
-    cache.map(|cache| cache.join("windlass/images"))
-}
-
 fn act(images: &Images, command: ImageCommand) -> Result<ExitCode, ImagesError> {
-    match command {
+    let (view, format) = match command {
         ImageCommand::Build(args) => {
-            let output = args.output.clone();
-            let (name, contents) = contents(args);
-            tell_each(&images.build(&contents, &name, output.as_deref())?);
-        }
-        ImageCommand::Import(args) => tell_each(&images.import(&args.path, args.name.as_deref())?),
-        ImageCommand::Ls(args) => {
-            let view = images.list()?;
-            match args.print.format {
-                Format::Json => return Ok(super::print_json(&view)),
-                Format::Human => view.images.iter().for_each(show),
+            let contents = args.folder.map_or(Contents::Busybox, Contents::Folder);
+            let view = images.build(&contents, &args.name, args.output.as_deref())?;
+            if args.output.as_deref().is_some_and(is_stdout) {
+                // Standard output has the image.
+                view.images.iter().for_each(|image| tell!("{}", line(image)));
+                return Ok(exit::DONE);
             }
+            (view, args.print.format)
         }
-        ImageCommand::Prune(args) => {
-            let pruned = images.prune(if args.all { Prune::Unused } else { Prune::Unnamed })?;
-            for id in &pruned.removed {
-                say!("removed {id}");
-            }
-            for id in &pruned.in_use {
-                say!("kept {id}: a job uses it");
-            }
-            let removed = super::plural(pruned.removed.len(), "image");
-            say!("{removed} removed, {} freed", size(pruned.bytes));
-        }
+        ImageCommand::Import(args) => (images.import(&args.path, args.name.as_deref())?, args.print.format),
+        ImageCommand::Ls(args) => (images.list()?, args.print.format),
+        ImageCommand::Prune(args) => return prune(images, &args),
+    };
+    if format == Format::Json {
+        return Ok(super::print_json(&view));
     }
+    view.images.iter().for_each(|image| say!("{}", line(image)));
     Ok(exit::DONE)
 }
 
-fn contents(args: ImageBuildArgs) -> (String, Contents) {
-    let contents = args.folder.map_or(Contents::Busybox, Contents::Folder);
-    (args.name, contents)
+fn prune(images: &Images, args: &ImagePruneArgs) -> Result<ExitCode, ImagesError> {
+    let pruned = images.prune(if args.all { Prune::Unused } else { Prune::Unnamed })?;
+    if args.print.format == Format::Json {
+        return Ok(super::print_json(&pruned));
+    }
+    for id in &pruned.removed {
+        say!("removed {id}");
+    }
+    for id in &pruned.in_use {
+        say!("kept {id}: a job uses it");
+    }
+    let removed = super::plural(pruned.removed.len(), "image");
+    say!("{removed} removed, {} freed", size(pruned.bytes));
+    Ok(exit::DONE)
 }
 
-fn tell_each(view: &ImagesView) {
-    view.images.iter().for_each(show);
+/// Tells whether a path is this program's standard output.
+fn is_stdout(path: &Path) -> bool {
+    let of = |path: &Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
+    of(path).is_some_and(|file| of(Path::new("/dev/stdout")) == Some(file))
 }
 
-fn show(image: &ImageView) {
+/// Describes an image in one line.
+fn line(image: &ImageView) -> String {
     let names = if image.names.is_empty() { "(no name)".to_owned() } else { image.names.join(" ") };
-    say!("{}  {:>10}  {}  {names}", image.id, size(image.bytes), image.architecture);
+    format!("{}  {:>10}  {}  {names}", image.id, size(image.bytes), image.architecture)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "it is shown to one digit")]
@@ -87,7 +89,7 @@ fn size(bytes: u64) -> String {
 }
 
 fn refuse(error: &ImagesError) -> ExitCode {
-    super::complain(error, None);
+    super::complain(error, Some(error.code()));
     match error {
         // The host is the problem, not the input.
         ImagesError::Write { .. } | ImagesError::NoBusybox => exit::FAILED,

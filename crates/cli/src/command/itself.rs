@@ -7,6 +7,7 @@ use clap::CommandFactory as _;
 use clap_complete::Shell;
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
+use crate::codes;
 use crate::exit;
 use crate::failure::fault;
 use crate::output::print_document;
@@ -38,7 +39,7 @@ pub(crate) fn man(args: &ManArgs) -> ExitCode {
     match fs::create_dir_all(&args.folder).and_then(|()| clap_mangen::generate_to(command, &args.folder)) {
         Ok(()) => exit::DONE,
         Err(error) => {
-            fault!("can't write manual pages to `{}`: {error}", args.folder.display());
+            fault!(codes::OUTPUT, "can't write manual pages to `{}`: {error}", args.folder.display());
             exit::FAILED
         }
     }

@@ -42,6 +42,7 @@ use windlass::source::{Code, Diagnostics};
 use windlass::{AssemblyInput, Error, Settings, Windlass};
 
 use crate::args::{AssemblyArgs, Cli, Command, RunArgs};
+use crate::codes;
 use crate::exit;
 use crate::failure::{self, fault};
 use crate::output::{say, tell};
@@ -92,7 +93,7 @@ fn wait_for(command: impl Future<Output = ExitCode>) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            fault!("can't start: {error}");
+            fault!(codes::START, "can't start: {error}");
             return exit::FAILED;
         }
     };
@@ -192,7 +193,7 @@ fn print_json(view: &impl Serialize) -> ExitCode {
             exit::DONE
         }
         Err(error) => {
-            fault!("can't write JSON: {error}");
+            fault!(codes::OUTPUT, "can't write JSON: {error}");
             exit::FAILED
         }
     }
@@ -274,8 +275,8 @@ fn grace(run: &RunArgs) -> Duration {
 /// Collects parameters, or prints their problems.
 fn collected(flag: &str, given: &[String], files: &[PathBuf]) -> Result<Parameters, ExitCode> {
     collect(flag, given, files).map_err(|error| match error {
-        ParameterError::Form(message) => {
-            fault!("{message}");
+        ParameterError::Form { code, message } => {
+            fault!(code, "{message}");
             exit::wrong_input()
         }
         ParameterError::File(error) => fail(&error),

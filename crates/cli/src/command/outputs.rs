@@ -9,6 +9,7 @@ use windlass::view::outputs::OutputsView;
 
 use super::{fail, open, print_json};
 use crate::args::{Format, OutputArgs};
+use crate::codes;
 use crate::exit;
 use crate::failure::fault;
 use crate::output::{print_document, say};
@@ -47,6 +48,6 @@ fn unknown(key: &PropertyName, view: &OutputsView) -> ExitCode {
         None if known.is_empty() => "it has no outputs".to_owned(),
         None => format!("its outputs are `{}`", known.join("`, `")),
     };
-    fault!("`{}` has no output `{key}` with a known value; {advice}", view.assembly);
+    fault!(codes::UNKNOWN_OUTPUT, "`{}` has no output `{key}` with a known value; {advice}", view.assembly);
     exit::wrong_input()
 }

@@ -18,7 +18,7 @@ use crate::alike;
 use crate::args::{Format, PlanArgs};
 use crate::failure::fault;
 use crate::output::{BAD, DIM, GOOD, ODD, STRONG, say, styled, tell};
-use crate::{diagnostics, exit};
+use crate::{codes, diagnostics, exit};
 
 pub(crate) async fn run(args: PlanArgs) -> ExitCode {
     let input = match input(&args.assembly) {
@@ -206,7 +206,7 @@ fn print_drift(assembly: &AssemblyName, drift: &[DriftView], whole: bool) {
 fn why(plan: &PlanView, step: &str, format: Format) -> ExitCode {
     let number = step.strip_prefix('s').unwrap_or(step).parse().ok().map(StepId);
     let Some(why) = number.and_then(|id| plan.why(id)) else {
-        fault!("the plan has no step `{step}`: {}", steps(plan));
+        fault!(codes::UNKNOWN_STEP, "the plan has no step `{step}`: {}", steps(plan));
         return exit::wrong_input();
     };
     if format == Format::Json {

@@ -1,18 +1,36 @@
 //! `windlass schema`.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use windlass::RuntimeRegistry;
-use windlass::schema::{Document, schema};
+use windlass::schema::{Document, parameters, schema};
 
-use super::print_json;
+use super::{disk, fail, print_json};
 use crate::args::{SchemaArgs, SchemaOf};
+use crate::failure::fault;
+use crate::{codes, exit};
 
 pub(crate) fn run(args: &SchemaArgs) -> ExitCode {
-    let document = match args.document {
-        SchemaOf::Assembly => Document::Assembly,
-        SchemaOf::Resource => Document::Resource,
-        SchemaOf::Project => Document::Project,
+    let document = match (args.document, &args.file) {
+        (SchemaOf::Parameters, file) => {
+            let file = file.as_deref().unwrap_or(Path::new("."));
+            return match parameters(file, &disk()) {
+                Ok(schema) => print_json(&schema),
+                Err(error) => fail(&error),
+            };
+        }
+        (_, Some(file)) => {
+            let file = file.display();
+            fault!(
+                codes::COMMAND_LINE,
+                "`{file}` has no use here: only `windlass schema parameters` takes a file"
+            );
+            return exit::wrong_input();
+        }
+        (SchemaOf::Assembly, None) => Document::Assembly,
+        (SchemaOf::Resource, None) => Document::Resource,
+        (SchemaOf::Project, None) => Document::Project,
     };
     print_json(&schema(document, &RuntimeRegistry::default()))
 }

@@ -8,7 +8,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use windlass::model::instance;
 use windlass::source::files::{self, ReadError};
-use windlass::source::{EmitStyle, LoadOptions, Node, Reading, Source, emit, load_one};
+use windlass::source::{
+    Diagnostic, Diagnostics, EmitStyle, LoadOptions, Node, Reading, Source, emit, load_one,
+};
 use windlass_update_ops::{Place, Shape, Update, UpdateError};
 
 use super::{print_json, refuse};
@@ -16,9 +18,9 @@ use crate::args::{
     Format, PrintArgs, RulesArgs, UpdateApplyArgs, UpdateArgs, UpdateCommand, UpdateComposeArgs,
     UpdateConflictsArgs, UpdateDiffArgs, UpdateInvertArgs,
 };
-use crate::diagnostics::Fault;
+use crate::codes;
 use crate::exit;
-use crate::failure::{fault, report_faults};
+use crate::failure::{fault, report_problems};
 use crate::output::{print_document, say, tell};
 use crate::size_limit::{larger, max_size};
 
@@ -129,7 +131,7 @@ fn print(name: &str, value: &Value, print: PrintArgs) -> ExitCode {
 
 /// Prints an error about a file.
 fn wrong(path: &Path, error: &dyn std::error::Error) -> ExitCode {
-    fault!("{}: {error}", path.display());
+    fault!(codes::UPDATE, "{}: {error}", path.display());
     exit::wrong_input()
 }
 
@@ -147,7 +149,7 @@ impl Files {
             Value::Null => json!({}),
             document @ Value::Object(_) => document,
             _ => {
-                fault!("{}: expected a map of fields", path.display());
+                fault!(codes::UPDATE, "{}: expected a map of fields", path.display());
                 return Err(exit::wrong_input());
             }
         };
@@ -167,12 +169,12 @@ impl Files {
 
     fn read(&mut self, path: &Path) -> Result<File, ExitCode> {
         let fails = |error: &ReadError, name: &str| {
-            fault!("can't read {name}: {error}{}", larger(error));
+            fault!(codes::INPUT, "can't read {name}: {error}{}", larger(error));
             exit::wrong_input()
         };
         let (name, bytes) = if path.as_os_str() == "-" {
             if std::mem::replace(&mut self.has_read_stdin, true) {
-                fault!("`-` (standard input) can be given once");
+                fault!(codes::COMMAND_LINE, "`-` (standard input) can be given once");
                 return Err(exit::wrong_input());
             }
             let bytes = files::read_from(std::io::stdin(), max_size());
@@ -203,14 +205,16 @@ impl File {
 
     /// Prints errors at their places in the file.
     fn refuse(&self, errors: &[UpdateError]) -> ExitCode {
-        let fault = |error: &UpdateError| Fault {
-            message: error.to_string(),
-            place: self.place(&error.place),
-            help: error.help(),
+        let problem = |error: &UpdateError| {
+            let problem = Diagnostic::error(codes::UPDATE, error.to_string()).at(self.place(&error.place));
+            match error.help() {
+                Some(help) => problem.help(help),
+                None => problem,
+            }
         };
-        let mut faults: Vec<Fault> = errors.iter().map(fault).collect();
-        faults.sort_by_key(|fault| fault.place.span().start);
-        report_faults(&faults);
+        let mut problems: Diagnostics = errors.iter().map(problem).collect();
+        problems.sort();
+        report_problems(&problems);
         exit::wrong_input()
     }
 

@@ -14,7 +14,7 @@ use super::{fail, grace, open, plural};
 use crate::args::{Format, MetricArgs, MetricCommand, WatchArgs};
 use crate::failure::fault;
 use crate::output::{BAD, GOOD, ODD, say, styled, tell};
-use crate::{exit, signals};
+use crate::{codes, exit, signals};
 
 /// Maximum number of readings that wait for the daemon.
 const QUEUE: usize = 1024;
@@ -157,7 +157,10 @@ pub(crate) async fn metric(args: MetricArgs) -> ExitCode {
         (_, Ok(load)) => json!({"metricId": metric, "load": load}),
         ("OK" | "BROKEN", _) => json!({"metricId": metric, "integrity": reading}),
         _ => {
-            fault!("a reading is a load from 0 to 100, or `OK` or `BROKEN`, not `{reading}`");
+            fault!(
+                codes::COMMAND_LINE,
+                "a reading is a load from 0 to 100, or `OK` or `BROKEN`, not `{reading}`"
+            );
             return exit::wrong_input();
         }
     };

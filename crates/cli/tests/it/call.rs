@@ -85,12 +85,12 @@ fn a_failed_command_leaves_the_state_of_its_component() {
 #[test]
 fn an_impossible_call_is_refused() {
     let env = small("effect: once");
-    assert_snapshot!(env.refuses(&["call", "small", "box", "backup"]), @"error: there is no assembly `small`; the store has no assemblies");
+    assert_snapshot!(env.refuses(&["call", "small", "box", "backup"]), @"error[WL0500]: there is no assembly `small`; the store has no assemblies");
     env.ok(&["up", "small"]);
-    assert_snapshot!(env.refuses(&["call", "small", "box", "bakcup"]), @"error: command `bakcup` of `box` can't be called: `resource::box::1.0` declares only `backup`, `broken`, `slow`");
-    assert_snapshot!(env.refuses(&["call", "small", "small", "backup"]), @"error: command `backup` of `small` can't be called: it is no resource of the installed assembly");
-    assert_snapshot!(env.refuses(&["call", "small", "bix", "backup"]), @"error: `small` has no part `bix`; did you mean `box`?");
-    assert_snapshot!(env.refuses(&["call", "small", "box", "backup", "-a", "key"]), @"error: `-a key` has no `=`: write `-a name=value`, `-a name=@FILE` or `-a name=-`");
+    assert_snapshot!(env.refuses(&["call", "small", "box", "bakcup"]), @"error[WL0522]: command `bakcup` of `box` can't be called: `resource::box::1.0` declares only `backup`, `broken`, `slow`");
+    assert_snapshot!(env.refuses(&["call", "small", "small", "backup"]), @"error[WL0522]: command `backup` of `small` can't be called: it is no resource of the installed assembly");
+    assert_snapshot!(env.refuses(&["call", "small", "bix", "backup"]), @"error[WL0554]: `small` has no part `bix`; did you mean `box`?");
+    assert_snapshot!(env.refuses(&["call", "small", "box", "backup", "-a", "key"]), @"error[WL0800]: `-a key` has no `=`: write `-a name=value`, `-a name=@FILE` or `-a name=-`");
     env.ok(&["down", "small"]);
 }
 
@@ -104,7 +104,7 @@ fn a_command_that_was_killed_is_not_repeated() {
     assert_snapshot!(env.run(&["retry", "small"]), @"
     exit 1
     ----- stderr -----
-    error: the outcome of these calls is unknown, and they must not run twice:
+    error[WL0514]: the outcome of these calls is unknown, and they must not run twice:
       box slow (started WHEN)
     check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");

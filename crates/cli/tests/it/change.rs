@@ -83,8 +83,8 @@ fn a_part_is_replaced_or_left_alone_on_demand() {
     // If the rest does not exist, the whole is not reported as Active.
     let part = env.ok(&["up", "h_bta", "--name", "other", "--target", "A"]);
     assert!(part.stdout.contains("; other as a whole is Absent"), "{part}");
-    assert_snapshot!(env.refuses(&["up", "h_bta", "--replace", "xenial-image"]), @"error: `xenial-image` is a reference, which this assembly does not create; name a component instead");
-    assert_snapshot!(env.refuses(&["up", "h_bta", "--target", "C"]), @"error: `h_bta` has no part `C`; there are `internal-network`, `public-network`, `xenial-image`, `A`, `B`, `B__1`");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "--replace", "xenial-image"]), @"error[WL0555]: `xenial-image` is a reference, which this assembly does not create; name a component instead");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "--target", "C"]), @"error[WL0554]: `h_bta` has no part `C`; there are `internal-network`, `public-network`, `xenial-image`, `A`, `B`, `B__1`");
 }
 
 /// Differences that remain because of a target are listed before and after.
@@ -183,9 +183,9 @@ fn a_cluster_grows_and_shrinks_within_its_bounds() {
     ");
     env.ok(&["scale", "in", "h_bta", "B"]);
     env.ok(&["scale", "in", "h_bta", "B"]);
-    assert_snapshot!(env.refuses(&["scale", "in", "h_bta", "B"]), @"error: `h_bta__B` can't shrink by 1: nodes now 1, at least 1 (`minimum-nodes`)");
-    assert_snapshot!(env.refuses(&["scale", "in", "h_bta", "A"]), @"error: `h_bta__A` is not a cluster; the clusters are `B`");
-    assert_snapshot!(env.refuses(&["scale", "in", "h_bta", "Bb"]), @"error: `h_bta` has no part `Bb`; did you mean `B`?");
+    assert_snapshot!(env.refuses(&["scale", "in", "h_bta", "B"]), @"error[WL0532]: `h_bta__B` can't shrink by 1: nodes now 1, at least 1 (`minimum-nodes`)");
+    assert_snapshot!(env.refuses(&["scale", "in", "h_bta", "A"]), @"error[WL0530]: `h_bta__A` is not a cluster; the clusters are `B`");
+    assert_snapshot!(env.refuses(&["scale", "in", "h_bta", "Bb"]), @"error[WL0554]: `h_bta` has no part `Bb`; did you mean `B`?");
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn a_part_is_healed() {
     let cluster = parts.iter().find(|part| part["name"] == "h_bta__B").unwrap();
     let id = cluster["components"][0]["id"].as_str().unwrap();
     assert!(env.ok(&["heal", "h_bta", id, "--dry-run"]).stdout.contains("B__1 restarted"), "{status:#}");
-    assert_snapshot!(env.refuses(&["heal", "h_bta", "B"]), @"error: `h_bta__B` is not a resource, and only resources break: heal `B__1`");
+    assert_snapshot!(env.refuses(&["heal", "h_bta", "B"]), @"error[WL0535]: `h_bta__B` is not a resource, and only resources break: heal `B__1`");
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn all_parts_go_to_a_state() {
     env.ok(&["up", "h_bta"]);
     assert!(env.ok(&["status"]).stdout.starts_with("h_bta Active"));
     assert_snapshot!(env.refuses(&["set-state", "h_bta", "Created"]), @"
-    error: invalid value 'Created' for '<STATE>'
+    error[WL0800]: invalid value 'Created' for '<STATE>'
       [possible values: Installed, Inactive, Active]
 
     For more information, try '--help'.
@@ -247,7 +247,7 @@ fn all_parts_go_to_a_state() {
 #[test]
 fn rollback_and_history() {
     let env = up();
-    assert_snapshot!(env.refuses(&["rollback", "h_bta"]), @"error: `h_bta` has no earlier version to roll back to; `windlass history h_bta` lists its versions");
+    assert_snapshot!(env.refuses(&["rollback", "h_bta"]), @"error[WL0512]: `h_bta` has no earlier version to roll back to; `windlass history h_bta` lists its versions");
     env.ok(&["up", "h_bta", "-p", "data=other"]);
     assert_snapshot!(env.ok(&["diff", "h_bta@p1", "h_bta@p2"]).out(), @"
     -/+ A replaced
@@ -279,12 +279,12 @@ fn rollback_and_history() {
     // Versions from before a teardown are not versions of the new assembly.
     env.ok(&["down", "h_bta"]);
     env.ok(&["up", "h_bta"]);
-    assert_snapshot!(env.refuses(&["rollback", "h_bta"]), @"error: `h_bta` has no earlier version to roll back to; `windlass history h_bta` lists its versions");
-    assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p2"]), @"error: `h_bta` did not exist before p2; `windlass history h_bta` lists its versions");
-    assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p0"]), @"error: `h_bta` has no process p0; `windlass ps` lists all processes");
-    assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p99"]), @"error: `h_bta` has no process p99; `windlass ps` lists all processes");
-    assert_snapshot!(env.refuses(&["diff", "h_bta@p1", "h_bta@p99"]), @"error: `h_bta` has no process p99; `windlass ps` lists all processes");
-    assert_snapshot!(env.refuses(&["diff", "h_bta@p1", "other@p3"]), @"error: `h_bta` and `other` are two assemblies; a diff compares versions of one assembly");
+    assert_snapshot!(env.refuses(&["rollback", "h_bta"]), @"error[WL0512]: `h_bta` has no earlier version to roll back to; `windlass history h_bta` lists its versions");
+    assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p2"]), @"error[WL0512]: `h_bta` did not exist before p2; `windlass history h_bta` lists its versions");
+    assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p0"]), @"error[WL0204]: `h_bta` has no process p0; `windlass ps` lists all processes");
+    assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p99"]), @"error[WL0204]: `h_bta` has no process p99; `windlass ps` lists all processes");
+    assert_snapshot!(env.refuses(&["diff", "h_bta@p1", "h_bta@p99"]), @"error[WL0204]: `h_bta` has no process p99; `windlass ps` lists all processes");
+    assert_snapshot!(env.refuses(&["diff", "h_bta@p1", "other@p3"]), @"error[WL0800]: `h_bta` and `other` are two assemblies; a diff compares versions of one assembly");
 }
 
 /// A state set for all parts is rolled back, too.
@@ -483,8 +483,8 @@ fn a_process_is_cancelled() {
     let run = running.end();
     assert_eq!(run.code(), Some(130), "{run}");
     assert_eq!(env.trace(), ["Install"], "what ran was stopped, and nothing was started after");
-    assert_snapshot!(env.refuses(&["cancel", "small", "p1"]), @"error: p1 has ended already: it is cancelled");
-    assert_snapshot!(env.refuses(&["cancel", "small", "p9"]), @"error: `small` has no process p9; `windlass ps` lists all processes");
+    assert_snapshot!(env.refuses(&["cancel", "small", "p1"]), @"error[WL0557]: p1 has ended already: it is cancelled");
+    assert_snapshot!(env.refuses(&["cancel", "small", "p9"]), @"error[WL0204]: `small` has no process p9; `windlass ps` lists all processes");
     env.write(".windlass/volumes/state/go", "");
     let dry = env.run(&["retry", "small", "--dry-run", "--detailed-exitcode"]);
     assert_eq!(dry.code(), Some(3), "{dry}");
@@ -509,18 +509,18 @@ fn a_process_is_cancelled() {
     let shown = env.json(&["ps", "show", "p2"]);
     assert_eq!((&shown["version"], &shown["assembly"]), (&1.into(), &"small".into()), "{shown:#}");
     assert_eq!(shown["process"]["intent"], "up", "{shown:#}");
-    assert_snapshot!(env.refuses(&["ps", "smal"]), @"error: there is no assembly `smal`; did you mean `small`?");
+    assert_snapshot!(env.refuses(&["ps", "smal"]), @"error[WL0500]: there is no assembly `smal`; did you mean `small`?");
     assert_snapshot!(env.refuses(&["ps", "p2"]), @"
-    error: there is no assembly `p2`; there is `small`
+    error[WL0500]: there is no assembly `p2`; there is `small`
     note: `windlass ps show p2` shows a process
     ");
     assert_snapshot!(env.refuses(&["log", "p2"]), @"
-    error: there is no assembly `p2`; there is `small`
+    error[WL0500]: there is no assembly `p2`; there is `small`
     note: `windlass ps show p2` shows a process
     ");
     let tip = env.refuses(&["ps", "shwo", "p2"]);
     assert!(tip.contains("tip: to show one process, use windlass ps show PROCESS"), "{tip}");
-    assert_snapshot!(env.refuses(&["ps", "show", "p9"]), @"error: there is no process p9; the last one is p2");
+    assert_snapshot!(env.refuses(&["ps", "show", "p9"]), @"error[WL0556]: there is no process p9; the last one is p2");
 }
 
 /// Existing instances are adopted: Install does not run, and all later transitions work.
@@ -544,7 +544,7 @@ fn existing_parts_are_adopted() {
     env.ok(&["down", "small"]);
     assert_eq!(env.trace(), ["Adopt", "Stop", "Start", "Stop", "Uninstall"]);
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
-    assert_snapshot!(env.refuses(&["adopt", "small"]), @"error: small/assembly.yaml:3:3: `box` can't be adopted: `resource::box::1.0` declares neither Adopt nor `queries`");
+    assert_snapshot!(env.refuses(&["adopt", "small"]), @"error[WL0513]: small/assembly.yaml:3:3: `box` can't be adopted: `resource::box::1.0` declares neither Adopt nor `queries`");
 }
 
 /// An instance that was removed externally is detected when it is observed.

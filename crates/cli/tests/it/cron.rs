@@ -62,7 +62,7 @@ fn explain_writes_english() {
 fn mistakes_have_a_place_and_advice() {
     let env = TestEnv::bare();
     assert_snapshot!(env.refuses(&["cron", "explain", "60 0 24 * JANN ?"]), @r"
-    error: 60 is no second: expected 0 to 59
+    error[WL0807]: 60 is no second: expected 0 to 59
      --> EXPR:1:1
       |
     1 | 60 0 24 * JANN ?
@@ -70,7 +70,7 @@ fn mistakes_have_a_place_and_advice() {
       |
       = help: write 0
 
-    error: 24 is no hour: expected 0 to 23
+    error[WL0807]: 24 is no hour: expected 0 to 23
      --> EXPR:1:6
       |
     1 | 60 0 24 * JANN ?
@@ -78,7 +78,7 @@ fn mistakes_have_a_place_and_advice() {
       |
       = help: midnight is 0
 
-    error: `JANN` is no month
+    error[WL0807]: `JANN` is no month
      --> EXPR:1:11
       |
     1 | 60 0 24 * JANN ?
@@ -87,7 +87,7 @@ fn mistakes_have_a_place_and_advice() {
       = help: write `JAN`
     ");
     assert_snapshot!(env.refuses(&["cron", "next", "0/5 * * * *"]), @r"
-    error: expected 6 or 7 fields, found 5
+    error[WL0807]: expected 6 or 7 fields, found 5
      --> EXPR:1:12
       |
     1 | 0/5 * * * *
@@ -98,8 +98,8 @@ fn mistakes_have_a_place_and_advice() {
 }
 
 #[rstest]
-#[case::zone(&["cron", "next", "0 * * * * ?", "--zone", "Berlin"], "error: there is no time zone `Berlin`: expected a name of the IANA database, such as `UTC` or `Europe/Berlin`")]
-#[case::time(&["cron", "next", "0 * * * * ?", "--from", "noon"], "error: --from: `noon` is no time: expected one such as ")]
+#[case::zone(&["cron", "next", "0 * * * * ?", "--zone", "Berlin"], "error[WL0808]: there is no time zone `Berlin`: expected a name of the IANA database, such as `UTC` or `Europe/Berlin`")]
+#[case::time(&["cron", "next", "0 * * * * ?", "--from", "noon"], "error[WL0808]: --from: `noon` is no time: expected one such as ")]
 #[case::number(&["cron", "next", "0 * * * * ?", "-n", "0"], "expected a whole number from 1 to 65535")]
 fn refuses(#[case] args: &[&str], #[case] message: &str) {
     let said = TestEnv::bare().refuses(args);

@@ -122,6 +122,6 @@ fn outputs_are_printed_for_people_and_programs() {
       }
     }
     "#);
-    assert_snapshot!(env.refuses(&["output", "h_bta", "outptu"]), @"error: `h_bta` has no output `outptu` with a known value; did you mean `output`?");
-    assert_snapshot!(env.refuses(&["output", "h_bat"]), @"error: there is no assembly `h_bat`; did you mean `h_bta`?");
+    assert_snapshot!(env.refuses(&["output", "h_bta", "outptu"]), @"error[WL0805]: `h_bta` has no output `outptu` with a known value; did you mean `output`?");
+    assert_snapshot!(env.refuses(&["output", "h_bat"]), @"error[WL0500]: there is no assembly `h_bat`; did you mean `h_bta`?");
 }

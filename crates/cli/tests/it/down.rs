@@ -62,7 +62,7 @@ fn down_leaves_nothing_but_the_store() {
     ");
     let log = env.ok(&["log", "h_bta"]).out();
     assert!(log.starts_with("p1 up completed") && log.contains("p2 down completed"), "{log}");
-    assert_snapshot!(env.refuses(&["status", "h_bta"]), @"error: there is no assembly `h_bta`; the store has no assemblies");
+    assert_snapshot!(env.refuses(&["status", "h_bta"]), @"error[WL0500]: there is no assembly `h_bta`; the store has no assemblies");
 }
 
 #[test]
@@ -120,5 +120,5 @@ fn a_second_down_has_nothing_to_do() {
     std::fs::create_dir_all(env.path(".windlass/jobs/.staging/1-1-0/18/tmp")).unwrap();
     env.ok(&["down", "small"]);
     assert!(!env.path(".windlass/jobs").exists(), "{:?}", env.files());
-    assert_snapshot!(env.refuses(&["down", "smal"]), @"error: there is no assembly `smal`; the store has no assemblies");
+    assert_snapshot!(env.refuses(&["down", "smal"]), @"error[WL0500]: there is no assembly `smal`; the store has no assemblies");
 }

@@ -104,7 +104,7 @@ fn a_dry_run_prints_a_diff_and_changes_nothing() {
     0 errors, 0 warnings left
     ");
     assert_snapshot!(env.refuses(&["check", "a.yaml", "--dry-run"]), @"
-    error: the following required arguments were not provided:
+    error[WL0800]: the following required arguments were not provided:
       --fix
 
     Usage: windlass check --fix --dry-run <FILE|DIR>...

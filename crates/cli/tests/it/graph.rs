@@ -116,7 +116,7 @@ fn a_name_that_is_nearly_right() {
     assert_snapshot!(env.run(&["graph", "mien"]), @"
     exit 2
     ----- stderr -----
-    error: there is no assembly `mien`; did you mean `mine`?
+    error[WL0500]: there is no assembly `mien`; did you mean `mine`?
     ");
 }
 
@@ -143,13 +143,13 @@ fn a_name_of_both_a_folder_and_an_assembly_is_explained() {
     std::fs::rename(env.path("h_bta"), env.path("moved")).unwrap();
     assert_eq!(graph(&["h_bta"]).stdout, stored.stdout);
     assert_eq!(graph(&["moved"]).stderr, "");
-    assert_snapshot!(env.refuses(&["graph", "h_bta", "-p", "numOfServers=3"]), @"error: there is no file or folder `h_bta`; --name, -p, --params and --catalog apply to descriptors only");
+    assert_snapshot!(env.refuses(&["graph", "h_bta", "-p", "numOfServers=3"]), @"error[WL0800]: there is no file or folder `h_bta`; --name, -p, --params and --catalog apply to descriptors only");
     assert_snapshot!(env.refuses(&["graph", "h_bta", "--stored", "-p", "numOfServers=3"]), @"
-    error: the argument '--stored' cannot be used with '--param <KEY=VALUE>'
+    error[WL0800]: the argument '--stored' cannot be used with '--param <KEY=VALUE>'
 
     Usage: windlass graph --stored <FILE|DIR|NAME>
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(env.refuses(&["graph", "./moved", "--stored"]), @"error: the assembly name `./moved` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`");
+    assert_snapshot!(env.refuses(&["graph", "./moved", "--stored"]), @"error[WL0550]: the assembly name `./moved` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`");
 }

@@ -189,7 +189,7 @@ fn every_command_has_a_help_that_was_tested() {
 fn wrong_arguments() {
     let env = TestEnv::bare();
     assert_snapshot!(env.refuses(&["upp"]), @"
-    error: unrecognized subcommand 'upp'
+    error[WL0800]: unrecognized subcommand 'upp'
 
       tip: a similar subcommand exists: 'up'
 
@@ -205,13 +205,13 @@ fn wrong_arguments() {
     1 error; nothing was changed
     ");
     assert_snapshot!(env.refuses(&["status", "--format", "xml"]), @"
-    error: invalid value 'xml' for '--format <FORMAT>'
+    error[WL0800]: invalid value 'xml' for '--format <FORMAT>'
       [possible values: human, json]
 
     For more information, try '--help'.
     ");
     assert_snapshot!(env.refuses(&["up", "x", "--paralelism", "2"]), @"
-    error: unexpected argument '--paralelism' found
+    error[WL0800]: unexpected argument '--paralelism' found
 
       tip: a similar argument exists: '--parallelism'
 
@@ -220,27 +220,27 @@ fn wrong_arguments() {
     For more information, try '--help'.
     ");
     assert_snapshot!(env.refuses(&["up", "x", "--parallelism", "0"]), @"
-    error: invalid value '0' for '--parallelism <N>': expected a whole number from 1 to 65535
+    error[WL0800]: invalid value '0' for '--parallelism <N>': expected a whole number from 1 to 65535
 
     For more information, try '--help'.
     ");
     assert_snapshot!(env.refuses(&["up", "x", "--name", "9lives"]), @"
-    error: invalid value '9lives' for '--name <NAME>': the assembly name `9lives` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`
+    error[WL0800]: invalid value '9lives' for '--name <NAME>': the assembly name `9lives` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`
 
     For more information, try '--help'.
     ");
     assert_snapshot!(env.refuses(&["up", "x", "--name", "a__b"]), @"
-    error: invalid value 'a__b' for '--name <NAME>': the assembly name `a__b` has `__`, which separates the parts of an instance's name
+    error[WL0800]: invalid value 'a__b' for '--name <NAME>': the assembly name `a__b` has `__`, which separates the parts of an instance's name
 
     For more information, try '--help'.
     ");
     assert_snapshot!(env.refuses(&["down", ""]), @"
-    error: invalid value '' for '<NAME>': the assembly name is empty
+    error[WL0800]: invalid value '' for '<NAME>': the assembly name is empty
 
     For more information, try '--help'.
     ");
     assert_snapshot!(env.refuses(&["retry", "x", "--assume", "maybe"]), @"
-    error: invalid value 'maybe' for '--assume <ANSWER>'
+    error[WL0800]: invalid value 'maybe' for '--assume <ANSWER>'
       [possible values: done, not-done, failed]
 
     For more information, try '--help'.
@@ -266,9 +266,9 @@ fn a_code_is_explained() {
         type: resource::web::1.0
     ```
     ");
-    assert_snapshot!(env.refuses(&["explain", "WL0113x"]), @"error: there is no code `WL0113x`; did you mean `WL0113`?");
+    assert_snapshot!(env.refuses(&["explain", "WL0113x"]), @"error[WL0804]: there is no code `WL0113x`; did you mean `WL0113`?");
     assert_snapshot!(env.refuses(&["explain", "nonsense"]), @"
-    error: there is no code `nonsense`
+    error[WL0804]: there is no code `nonsense`
     a code follows `error`, `warning` or `note` in brackets, such as `WL0112`
     ");
 }
@@ -308,7 +308,7 @@ fn a_full_standard_output_is_an_error() {
     let run = env.start(shell).end();
     assert_snapshot!(run.out(), @"
     1
-    error: can't write to standard output: No space left on device (os error 28)
+    error[WL0802]: can't write to standard output: No space left on device (os error 28)
     ");
     assert_eq!(env.json(&["status"])["assemblies"][0]["state"], "Active");
     assert_eq!(env.trace().len(), 10);

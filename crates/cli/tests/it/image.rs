@@ -39,6 +39,33 @@ fn an_image_of_a_folder_is_made_listed_and_removed() {
     assert_eq!(env.ok(&["image", "ls"]).stdout, "");
 }
 
+/// The image is imported from the build itself: a pipe can't be read again.
+#[test]
+fn an_image_is_written_to_a_pipe() {
+    let env = env();
+    env.ok(&["image", "build", "rootfs", "-t", "demo:1", "-o", "demo.tar"]);
+    let id = env.json(&["image", "ls"])["images"][0]["id"].as_str().unwrap().to_owned();
+    env.ok(&["image", "prune", "--all"]);
+
+    let mut command = env.command(&["image", "build", "rootfs", "-t", "demo:1", "-o", "/dev/stdout"]);
+    let done = command.stdout(std::process::Stdio::piped()).output().unwrap();
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.status.code(), Some(0), "{said}");
+    assert!(done.stdout == fs::read(env.path("demo.tar")).unwrap(), "the pipe got something else");
+    assert!(said.starts_with(&id) && said.ends_with("  demo:1\n"), "{said}");
+    assert_eq!(env.json(&["image", "ls"])["images"][0]["id"], *id);
+}
+
+#[test]
+fn images_are_printed_as_json() {
+    let env = env();
+    let built = env.json(&["image", "build", "rootfs", "-t", "demo:1", "-o", "demo.tar"]);
+    assert_eq!(built, env.json(&["image", "ls"]));
+    assert_eq!(built, env.json(&["image", "import", "demo.tar"]));
+    let pruned = env.json(&["image", "prune", "--all"]);
+    assert_eq!((&pruned["version"], &pruned["removed"][0]), (&1.into(), &built["images"][0]["id"]));
+}
+
 #[test]
 fn the_folder_of_images_follows_the_environment() {
     let env = env();
@@ -54,14 +81,14 @@ fn a_file_without_an_image_is_refused() {
     let env = env();
     env.write("text", "no archive\n");
     let refused = env.refuses(&["image", "import", "missing.tar"]);
-    assert_eq!(refused, "error: can't open `missing.tar`: No such file or directory\n");
+    assert_eq!(refused, "error[WL0582]: can't open `missing.tar`: No such file or directory\n");
     let refused = env.refuses(&["image", "import", "rootfs"]);
     assert!(
-        refused.starts_with("error: `rootfs` holds no image: it has neither a `manifest.json`"),
+        refused.starts_with("error[WL0583]: `rootfs` holds no image: it has neither a `manifest.json`"),
         "{refused}"
     );
     assert!(env.refuses(&["image", "import", "text"]).contains("`the archive` in `text` can't be used"));
     let refused = env.refuses(&["image", "build", "rootfs", "-t", "no name"]);
-    assert!(refused.starts_with("error: `no name` names no image: expected NAME[:TAG]"), "{refused}");
+    assert!(refused.starts_with("error[WL0581]: `no name` names no image: expected NAME[:TAG]"), "{refused}");
     assert!(env.refuses(&["image", "build", "-t", "demo:1"]).contains("<DIR>"));
 }

@@ -170,7 +170,7 @@ fn a_file_that_is_none() {
     `windlass explain CODE` explains a code
     ");
     assert_snapshot!(env.refuses(&["up", ""]), @"
-    error: a value is required for '[FILE|DIR]' but none was supplied
+    error[WL0800]: a value is required for '[FILE|DIR]' but none was supplied
 
     For more information, try '--help'.
     ");
@@ -353,7 +353,7 @@ relationships:
 ",
     );
     assert_snapshot!(env.refuses(&["up", "small"]), @"
-    error: the plan has a cycle: 4 steps wait for each other
+    error[WL0537]: the plan has a cycle: 4 steps wait for each other
       a (Inactive) waits for b (Active): back: b must be Active (small/assembly.yaml:13:3)
       b (Active) waits for b (Inactive): b is Inactive first
       b (Inactive) waits for a (Active): there: a must be Active (small/assembly.yaml:8:3)
@@ -361,7 +361,7 @@ relationships:
     help: give the relationship `back` another state or modifier, or give the relationship `there` another state or modifier
     ");
     assert_snapshot!(env.refuses(&["plan", "small"]), @"
-    error: the plan has a cycle: 4 steps wait for each other
+    error[WL0537]: the plan has a cycle: 4 steps wait for each other
       a (Inactive) waits for b (Active): back: b must be Active (small/assembly.yaml:13:3)
       b (Active) waits for b (Inactive): b is Inactive first
       b (Inactive) waits for a (Active): there: a must be Active (small/assembly.yaml:8:3)
@@ -459,10 +459,10 @@ fn parameters() {
 
     1 error; nothing was changed
     ");
-    assert_snapshot!(env.refuses(&["up", "h_bta", "-p", "data"]), @"error: `-p data` has no `=`: write `-p name=value`, `-p name=@FILE` or `-p name=-`");
-    assert_snapshot!(env.refuses(&["up", "h_bta", "-p", "=2"]), @"error: `-p =2` names no property: write `-p name=value`");
-    assert_snapshot!(env.refuses(&["up", "h_bta", "-p", "data=@nowhere"]), @"error: can't read `nowhere`: No such file or directory");
-    assert_snapshot!(env.refuses(&["up", "h_bta", "--params", "nowhere.yaml"]), @"error: can't read `nowhere.yaml`: No such file or directory");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "-p", "data"]), @"error[WL0800]: `-p data` has no `=`: write `-p name=value`, `-p name=@FILE` or `-p name=-`");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "-p", "=2"]), @"error[WL0800]: `-p =2` names no property: write `-p name=value`");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "-p", "data=@nowhere"]), @"error[WL0568]: can't read `nowhere`: No such file or directory");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "--params", "nowhere.yaml"]), @"error[WL0568]: can't read `nowhere.yaml`: No such file or directory");
     env.write("params.yaml", "- data\n");
     assert_snapshot!(env.refuses(&["up", "h_bta", "--params", "params.yaml"]), @"
     error[WL0104]: a parameter file must be a mapping of names to values
@@ -642,20 +642,20 @@ fn names() {
     let env = TestEnv::with("h_bta");
     env.write_small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
     env.ok(&["up", "small", "--name", "shop"]);
-    assert_snapshot!(env.refuses(&["up", "h_bta", "--name", "shop"]), @"error: `shop` is the name of an assembly of `assembly::small::1.0` already; choose another with `--name`");
-    assert_snapshot!(env.refuses(&["plan", "h_bta", "--name", "shop"]), @"error: `shop` is the name of an assembly of `assembly::small::1.0` already; choose another with `--name`");
-    assert_snapshot!(env.refuses(&["down", "shpo"]), @"error: there is no assembly `shpo`; did you mean `shop`?");
-    assert_snapshot!(env.refuses(&["status", "Shop"]), @"error: there is no assembly `Shop`; did you mean `shop`?");
-    assert_snapshot!(env.refuses(&["log", "shpo"]), @"error: there is no assembly `shpo`; did you mean `shop`?");
-    assert_snapshot!(env.refuses(&["retry", "shpo"]), @"error: there is no assembly `shpo`; did you mean `shop`?");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "--name", "shop"]), @"error[WL0501]: `shop` is the name of an assembly of `assembly::small::1.0` already; choose another with `--name`");
+    assert_snapshot!(env.refuses(&["plan", "h_bta", "--name", "shop"]), @"error[WL0501]: `shop` is the name of an assembly of `assembly::small::1.0` already; choose another with `--name`");
+    assert_snapshot!(env.refuses(&["down", "shpo"]), @"error[WL0500]: there is no assembly `shpo`; did you mean `shop`?");
+    assert_snapshot!(env.refuses(&["status", "Shop"]), @"error[WL0500]: there is no assembly `Shop`; did you mean `shop`?");
+    assert_snapshot!(env.refuses(&["log", "shpo"]), @"error[WL0500]: there is no assembly `shpo`; did you mean `shop`?");
+    assert_snapshot!(env.refuses(&["retry", "shpo"]), @"error[WL0500]: there is no assembly `shpo`; did you mean `shop`?");
 }
 
 #[test]
 fn a_component_that_is_not_there() {
     let env = TestEnv::with("h_bta");
     env.ok(&["up", "h_bta"]);
-    assert_snapshot!(env.refuses(&["log", "h_bta", "C"]), @"error: no step ran for a component `C` of `h_bta`; there are `A`, `B__1`");
-    assert_snapshot!(env.refuses(&["log", "h_bta", "B__2"]), @"error: no step ran for a component `B__2` of `h_bta`; did you mean `B__1`?");
+    assert_snapshot!(env.refuses(&["log", "h_bta", "C"]), @"error[WL0553]: no step ran for a component `C` of `h_bta`; there are `A`, `B__1`");
+    assert_snapshot!(env.refuses(&["log", "h_bta", "B__2"]), @"error[WL0553]: no step ran for a component `B__2` of `h_bta`; did you mean `B__1`?");
     for component in ["B", "B__1", "h_bta__B__1", "A"] {
         env.ok(&["log", "h_bta", component]);
     }
@@ -677,7 +677,7 @@ fn a_parameter_of_a_file_is_shown_where_it_stands() {
 #[test]
 fn an_assembly_is_not_called_like_a_root_of_references() {
     assert_snapshot!(small().refuses(&["up", "small", "--name", "source"]), @"
-    error: invalid value 'source' for '--name <NAME>': the assembly name `source` is reserved for `${source.…}`
+    error[WL0800]: invalid value 'source' for '--name <NAME>': the assembly name `source` is reserved for `${source.…}`
 
     For more information, try '--help'.
     ");

@@ -162,5 +162,5 @@ fn a_folder_that_can_not_be_made_is_told() {
     env.write("file", "");
     let run = env.run(&["man", "file/man1"]);
     assert_eq!(run.code(), Some(1), "{run}");
-    assert!(run.stderr.starts_with("error: can't write manual pages to `file/man1`: "), "{run}");
+    assert!(run.stderr.starts_with("error[WL0802]: can't write manual pages to `file/man1`: "), "{run}");
 }

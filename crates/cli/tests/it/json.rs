@@ -375,52 +375,136 @@ fn error_of(run: &Run) -> serde_json::Value {
     printed["error"].clone()
 }
 
+/// A command line of each command that fails. The options of the test follow the words of the command.
+const FAILING: &[&str] = &[
+    "up|gone.yaml",
+    "apply|gone.plan",
+    "down|gone",
+    "set-state|gone Active",
+    "scale|out gone part",
+    "heal|gone part",
+    "call|gone part Backup",
+    "adopt|gone.yaml",
+    "rollback|gone",
+    "cancel|gone p1",
+    "export|gone -o gone.json",
+    "import|gone.json",
+    "prune|gone",
+    "ps|--state nowhere",
+    "ps show|p1",
+    "run|--state nowhere",
+    "metric push|gone.load 92",
+    "history|gone",
+    "diff|gone@p1 gone@p2",
+    "status|gone",
+    "output|gone",
+    "log|gone",
+    "plan|gone.yaml",
+    "init|. --name a__b",
+    "check|- gone.yaml",
+    "graph|gone",
+    "resolve|gone.yaml",
+    "retry|gone",
+    "schema|assembly gone.yaml",
+    "schema|parameters gone.yaml",
+    "exec|--setting wrong -- true",
+    "doctor|--wrong",
+    "explain|WL9999",
+    "spiff merge|gone.yaml",
+    "spiff eval|a+",
+    "spiff parse|a+",
+    "spiff convert|gone.yaml",
+    "spiff diff|gone.yaml gone.yaml",
+    "cron next|* *",
+    "cron explain|* *",
+    "update apply|gone.yaml gone.yaml",
+    "update compose|gone.yaml gone.yaml",
+    "update diff|gone.yaml gone.yaml",
+    "update invert|gone.yaml gone.yaml",
+    "update conflicts|gone.yaml gone.yaml",
+    "image build|gone -t demo:1",
+    "image import|gone",
+    "image ls|",
+    "image prune|",
+    "completions|no-shell",
+    "man|file/man1",
+];
+
+/// Returns the words of all commands that have no commands of their own.
+fn commands(env: &TestEnv) -> Vec<String> {
+    let (mut open, mut found) = (vec![String::new()], Vec::new());
+    while let Some(command) = open.pop() {
+        let args: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
+        let help = env.ok(&args).stdout;
+        let Some((_, list)) = help.split_once("\nCommands:\n") else {
+            found.push(command.trim().to_owned());
+            continue;
+        };
+        let names = list.lines().take_while(|line| !line.is_empty());
+        let names = names.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+        open.extend(
+            names.filter(|name| !["", "help"].contains(name)).map(|name| format!("{command} {name}")),
+        );
+    }
+    found
+}
+
+/// Returns a project where every line of [`FAILING`] fails.
+fn failing() -> TestEnv {
+    let env = TestEnv::bare();
+    env.write("file", "");
+    // The folder of images can't be created.
+    std::fs::write(env.home().join(".cache"), "").unwrap();
+    env
+}
+
+fn words(line: &'static str, options: &[&'static str]) -> Vec<&'static str> {
+    let (command, rest) = line.split_once('|').unwrap();
+    let rest: Vec<&str> = match command {
+        "cron next" | "cron explain" => vec![rest],
+        _ => rest.split_whitespace().collect(),
+    };
+    command.split(' ').chain(options.iter().copied()).chain(rest).collect()
+}
+
 #[test]
 fn every_command_prints_its_error_as_json() {
-    let env = TestEnv::bare();
-    // Each command line is right, and names something that does not exist.
-    let lines = [
-        "up gone.yaml",
-        "apply gone.plan",
-        "down gone",
-        "set-state gone Active",
-        "scale out gone part",
-        "heal gone part",
-        "call gone part Backup",
-        "adopt gone.yaml",
-        "rollback gone",
-        "cancel gone p1",
-        "export gone --to gone.json",
-        "import gone.json",
-        "prune gone",
-        "ps show p1",
-        "history gone",
-        "diff gone@p1 gone@p2",
-        "status gone",
-        "log gone",
-        "plan gone.yaml",
-        "graph gone",
-        "resolve gone.yaml",
-        "retry gone",
-    ];
-    for line in lines {
-        let words: Vec<&str> = line.split(' ').chain(["--format", "json"]).collect();
-        error_of(&env.run(&words));
+    let env = failing();
+    let missing: Vec<String> = commands(&env)
+        .into_iter()
+        .filter(|command| !FAILING.iter().any(|line| line.starts_with(&format!("{command}|"))))
+        .collect();
+    assert_eq!(missing, Vec::<String>::new(), "commands without a failing line");
+    for line in FAILING {
+        let run = env.run(&words(line, &["--format", "json"]));
+        let error = error_of(&run);
+        let own = error["code"].as_str();
+        let code = own.or_else(|| error["diagnostics"][0]["code"].as_str());
+        let code = code.unwrap_or_else(|| panic!("{line} has no code: {run}"));
+        assert!(env.ok(&["explain", code]).stdout.starts_with(code), "{line}");
+    }
+}
+
+#[test]
+fn every_command_shows_the_code_of_its_error() {
+    let env = failing();
+    for line in FAILING {
+        let run = env.run(&words(line, &[]));
+        assert_eq!(run.stdout, "", "{line}: {run}");
+        assert!(run.stderr.starts_with("error[WL"), "{line}: {run}");
     }
 }
 
 #[test]
 fn errors_as_json_have_codes_that_are_explained() {
     let env = TestEnv::with("h_bta");
-    let code = |run: &Run| error_of(run)["code"].as_str().unwrap_or_default().to_owned();
-    let unknown = code(&env.run(&["status", "gone", "--format", "json"]));
-    assert!(env.ok(&["explain", &unknown]).stdout.contains(&unknown));
-    // A wrong command line has no code.
     let wrong = error_of(&env.run(&["status", "--format=json", "--colour"]));
-    assert_eq!(wrong["code"], serde_json::Value::Null);
+    assert_eq!(wrong["code"], "WL0800");
     assert!(wrong["message"].as_str().unwrap().contains("--colour"), "{wrong}");
     // Problems of a document have codes of their own.
     env.write("wrong.yaml", "name: assembly::wrong::1.0\ncompositon: {}\n");
     let problems = error_of(&env.run(&["up", "wrong.yaml", "--format", "json"]));
     assert!(problems["diagnostics"][0]["code"].as_str().unwrap().starts_with("WL01"), "{problems}");
+    let explained = env.json(&["explain", "800"]);
+    assert_eq!((&explained["version"], &explained["code"]), (&1.into(), &"WL0800".into()));
 }

@@ -33,6 +33,7 @@ mod leaks;
 mod manifests;
 mod many;
 mod outdated;
+mod parameters;
 mod progress;
 mod project;
 mod prune;

@@ -88,7 +88,7 @@ fn odd_nodes_of_a_large_cluster_are_listed() {
     let cluster = env.ok(&["status", "small", "box"]).stdout;
     assert_eq!(cluster.matches("url: http://small__box__").count(), 26, "{cluster}");
     assert!(!cluster.contains("head"), "{cluster}");
-    assert_snapshot!(env.refuses(&["status", "small", "bxo__7"]), @"error: `small` has no part `bxo__7`; did you mean `box__7`?");
+    assert_snapshot!(env.refuses(&["status", "small", "bxo__7"]), @"error[WL0554]: `small` has no part `bxo__7`; did you mean `box__7`?");
     // JSON output contains all nodes.
     let json = env.json(&["status"]);
     let nodes = json["assemblies"][0]["components"][1]["components"].as_array().unwrap();

@@ -54,7 +54,7 @@ fn two_machines_share_the_work() {
     assert_snapshot!(there.run(&["up", "small"]), @"
     exit 1
     ----- stderr -----
-    error: `small` is held by `windlass up small` (process PID on HOST) since WHEN; wait until it ends, or stop it, and try again
+    error[WL0200]: `small` is held by `windlass up small` (process PID on HOST) since WHEN; wait until it ends, or stop it, and try again
     ");
     assert!(there.ok(&["status", "small"]).stdout.contains("p1 up is run by `windlass up small`"));
     there.env.write(".windlass/volumes/state/go", "");
@@ -66,7 +66,7 @@ fn two_machines_share_the_work() {
     assert_snapshot!(there.run(&["up", "small"]), @"
     exit 1
     ----- stderr -----
-    error: the outcome of these calls is unknown, and they must not run twice:
+    error[WL0514]: the outcome of these calls is unknown, and they must not run twice:
       box Install (started WHEN)
     check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");

@@ -134,10 +134,10 @@ fn a_place_that_is_not_there() {
         );
         env.refuses(&["up", "small"])
     };
-    assert_snapshot!(placed("      deploymentLocation:\n        value: admin@locla\n"), @"error: small/assembly.yaml:8:16: `box__1`, `box__2` can't be placed: `windlass.yaml` declares no location `admin@locla`; did you mean `admin@local`?");
-    assert_snapshot!(placed("      resourceManager:\n        value: other-rm\n"), @"error: small/assembly.yaml:8:16: `box__1`, `box__2` can't be placed: the location `admin@local` belongs to the resource manager `test-rm`, not to `other-rm`; set the component's `resourceManager` to `test-rm`");
+    assert_snapshot!(placed("      deploymentLocation:\n        value: admin@locla\n"), @"error[WL0513]: small/assembly.yaml:8:16: `box__1`, `box__2` can't be placed: `windlass.yaml` declares no location `admin@locla`; did you mean `admin@local`?");
+    assert_snapshot!(placed("      resourceManager:\n        value: other-rm\n"), @"error[WL0513]: small/assembly.yaml:8:16: `box__1`, `box__2` can't be placed: the location `admin@local` belongs to the resource manager `test-rm`, not to `other-rm`; set the component's `resourceManager` to `test-rm`");
     env.edit("windlass.yaml", "runtime: process", "runtime: docker");
-    assert_snapshot!(placed("      deploymentLocation:\n        value: admin@local\n"), @"error: small/assembly.yaml:8:16: `box__1`, `box__2` can't be placed: the location `admin@local` has the runtime `docker` and no `image`, which scripts need; set `image` of the location");
+    assert_snapshot!(placed("      deploymentLocation:\n        value: admin@local\n"), @"error[WL0513]: small/assembly.yaml:8:16: `box__1`, `box__2` can't be placed: the location `admin@local` has the runtime `docker` and no `image`, which scripts need; set `image` of the location");
 }
 
 /// References are resolved at the requested location.
@@ -231,8 +231,8 @@ fn a_new_assembly_works(#[case] language: &str) {
 fn init_changes_no_file_that_exists() {
     let env = TestEnv::bare();
     env.write("shop/Contains/greeter/resource.yaml", "mine");
-    assert_snapshot!(env.refuses(&["init", "shop"]), @"error: can't write `shop/Contains/greeter/resource.yaml`: it exists already; name another folder");
-    assert_snapshot!(env.refuses(&["init", "shop", "--name", "my shop"]), @"error: the assembly name `my shop` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`");
+    assert_snapshot!(env.refuses(&["init", "shop"]), @"error[WL0569]: can't write `shop/Contains/greeter/resource.yaml`: it exists already; name another folder");
+    assert_snapshot!(env.refuses(&["init", "shop", "--name", "my shop"]), @"error[WL0550]: the assembly name `my shop` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`");
     env.write("windlass.yaml", "version: 1\nlocations: {here: {runtime: process}}\n");
     let files = env.json(&["init", "inside", "--name", "other"])["files"].clone();
     assert_eq!(files[0], "assembly.yaml", "the project has a windlass.yaml: {files}");

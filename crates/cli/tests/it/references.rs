@@ -150,11 +150,11 @@ fn referenced_assemblies_stay() {
     env.ok(&["up", "storage", "--name", "s1"]);
     env.ok(&["up", "app"]);
     env.ok(&["up", "app", "--name", "other"]);
-    assert_snapshot!(env.refuses(&["down", "s1"]), @"error: `s1` is referenced by `app` and `other`, and it would be removed; take `app` and `other` down first, or use `--force`");
-    assert_snapshot!(env.refuses(&["down", "s1", "--dry-run"]), @"error: `s1` is referenced by `app` and `other`, and it would be removed; take `app` and `other` down first, or use `--force`");
-    assert_snapshot!(env.refuses(&["up", "storage", "--name", "s1", "-p", "size=large"]), @"error: `s1` is referenced by `app` and `other`, and `disk` would be re-created; take `app` and `other` down first, or use `--force`");
+    assert_snapshot!(env.refuses(&["down", "s1"]), @"error[WL0504]: `s1` is referenced by `app` and `other`, and it would be removed; take `app` and `other` down first, or use `--force`");
+    assert_snapshot!(env.refuses(&["down", "s1", "--dry-run"]), @"error[WL0504]: `s1` is referenced by `app` and `other`, and it would be removed; take `app` and `other` down first, or use `--force`");
+    assert_snapshot!(env.refuses(&["up", "storage", "--name", "s1", "-p", "size=large"]), @"error[WL0504]: `s1` is referenced by `app` and `other`, and `disk` would be re-created; take `app` and `other` down first, or use `--force`");
     write_storage(&env, "1.3");
-    assert_snapshot!(env.refuses(&["up", "storage", "--name", "s1"]), @"error: `s1` is referenced by `app` and `other`, and it would become a `assembly::storage::1.3`; take `app` and `other` down first, or use `--force`");
+    assert_snapshot!(env.refuses(&["up", "storage", "--name", "s1"]), @"error[WL0504]: `s1` is referenced by `app` and `other`, and it would become a `assembly::storage::1.3`; take `app` and `other` down first, or use `--force`");
     // Intents that take nothing away are allowed.
     env.ok(&["set-state", "s1", "Active"]);
     env.ok(&["down", "other"]);
@@ -539,7 +539,7 @@ fn operations_run_on_parts_of_the_other_assembly() {
     └─ app Active AGE
       access created × 1
     ");
-    assert_snapshot!(env.refuses(&["down", "pool"]), @"error: `pool` is referenced by `second` and `user`, and it would be removed; take `second` and `user` down first, or use `--force`");
+    assert_snapshot!(env.refuses(&["down", "pool"]), @"error[WL0504]: `pool` is referenced by `second` and `user`, and it would be removed; take `second` and `user` down first, or use `--force`");
     env.clear_trace();
     env.ok(&["down", "user"]);
     assert_eq!(env.trace(), ["Revoke gate-7 ann"]);
@@ -574,14 +574,14 @@ fn a_crash_in_an_operation_is_recovered() {
     assert_snapshot!(env.run(&["set-state", "pool", "Installed"]), @"
     exit 1
     ----- stderr -----
-    error: `pool` is held by `windlass up user` (process PID on HOST) since WHEN; wait until it ends, or stop it, and try again
+    error[WL0200]: `pool` is held by `windlass up user` (process PID on HOST) since WHEN; wait until it ends, or stop it, and try again
     ");
     running.kill();
     // The operation may still run, so no other call on that part is made.
     assert_snapshot!(env.run(&["set-state", "pool", "Installed"]), @"
     exit 1
     ----- stderr -----
-    error: an interrupted process of `user` may still work on parts of `pool`; resume it first: `windlass retry user`
+    error[WL0505]: an interrupted process of `user` may still work on parts of `pool`; resume it first: `windlass retry user`
     ");
     env.write("go", "");
     env.ok(&["up", "user"]);

@@ -120,7 +120,7 @@ fn a_refused_request_is_reported() {
     exit 2
     ----- stderr -----
     `windlass run` (process PID on HOST) holds `small` and executes this request in turn, as q4
-    error: `small` has no earlier version to roll back to; `windlass history small` lists its versions
+    error[WL0561]: `small` has no earlier version to roll back to; `windlass history small` lists its versions
     ");
     keeper.signal(Signal::INT);
     keeper.end();
@@ -153,7 +153,7 @@ fn a_pending_request_can_be_withdrawn() {
     assert_eq!(env.ok(&["cancel", "small", &id]).out(), format!("{id} is withdrawn\n"));
     let shown = env.json(&["ps", "show", &id]);
     assert_eq!((&shown["version"], &shown["status"]), (&1.into(), &"withdrawn".into()), "{shown:#}");
-    assert!(env.refuses(&["ps", "show", "q99"]).starts_with("error: there is no request q99;"));
+    assert!(env.refuses(&["ps", "show", "q99"]).starts_with("error[WL0559]: there is no request q99;"));
     let again = env.run(&["cancel", "small", &id]);
     assert_eq!(again.code(), Some(2), "{again}");
     assert!(again.stderr.contains("is no longer pending: it is withdrawn"), "{again}");

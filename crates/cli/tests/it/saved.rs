@@ -66,7 +66,7 @@ fn a_saved_plan_is_carried_out_once() {
         env.json(&["status"])["assemblies"][0]["components"][0]["components"][0]["outputs"]["is"],
         "large"
     );
-    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error: the plan for `shop` was made at WHEN, and is out of date: p1 up was completed; save a new plan");
+    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error[WL0574]: the plan for `shop` was made at WHEN, and is out of date: p1 up was completed; save a new plan");
 }
 
 #[test]
@@ -75,14 +75,14 @@ fn a_saved_plan_is_refused_when_the_state_has_moved_on() {
     env.ok(&["up", "shop"]);
     env.ok(&["plan", "shop", "-p", "size=large", "-o", "shop.plan"]);
     env.ok(&["scale", "out", "shop", "web"]);
-    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error: the plan for `shop` was made at WHEN, and is out of date: p2 scale out web was completed; save a new plan");
+    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error[WL0574]: the plan for `shop` was made at WHEN, and is out of date: p2 scale out web was completed; save a new plan");
     env.ok(&["plan", "shop", "-p", "size=large", "--target", "web__1", "-o", "shop.plan"]);
     env.edit("shop/Contains/web/resource.yaml", "lifecycle: [Install,", "lifecycle: [Install, Integrity,");
-    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error: the plan for `shop` was made at WHEN, and is out of date: the package of `resource::web::1.0` has changed, `web__1` would differ: the descriptor, `windlass.yaml` or a reference has changed; save a new plan");
+    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error[WL0574]: the plan for `shop` was made at WHEN, and is out of date: the package of `resource::web::1.0` has changed, `web__1` would differ: the descriptor, `windlass.yaml` or a reference has changed; save a new plan");
     env.edit("shop/Contains/web/resource.yaml", "lifecycle: [Install, Integrity,", "lifecycle: [Install,");
     env.edit("shop/assembly.yaml", "default: small", "default: tiny");
     env.edit("shop/assembly.yaml", "maximum-nodes: 3", "maximum-nodes: 4");
-    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error: the plan for `shop` was made at WHEN, and is out of date: `web` would differ: the descriptor, `windlass.yaml` or a reference has changed; save a new plan");
+    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error[WL0574]: the plan for `shop` was made at WHEN, and is out of date: `web` would differ: the descriptor, `windlass.yaml` or a reference has changed; save a new plan");
     env.edit("shop/assembly.yaml", "default: tiny", "default: small");
     env.edit("shop/assembly.yaml", "maximum-nodes: 4", "maximum-nodes: 3");
     assert_snapshot!(env.ok(&["apply", "shop.plan"]).out(), @"
@@ -114,8 +114,8 @@ fn a_saved_plan_has_no_secrets() {
     env.ok(&["plan", "shop", "-p", "password=@secret", "-o", "shop.plan"]);
     let text = env.read("shop.plan");
     assert!(!text.contains("hunter22") && text.contains(r#""version":1"#), "{text}");
-    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error: the plan needs the secret `password`, which it does not contain; pass it again with `-p password=@FILE`");
-    assert_snapshot!(env.refuses(&["apply", "shop.plan", "-p", "password=@secret", "-p", "size=huge"]), @"error: a plan accepts only its secrets again, and `size` is not one of them; save a new plan to change parameters");
+    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error[WL0577]: the plan needs the secret `password`, which it does not contain; pass it again with `-p password=@FILE`");
+    assert_snapshot!(env.refuses(&["apply", "shop.plan", "-p", "password=@secret", "-p", "size=huge"]), @"error[WL0577]: a plan accepts only its secrets again, and `size` is not one of them; save a new plan to change parameters");
     // A file and the environment may contain more values than the plan needs.
     env.write("values.yaml", "{password: hunter22, size: huge, note: of other assemblies}");
     let dry = ["apply", "shop.plan", "--dry-run"];
@@ -141,7 +141,7 @@ fn a_saved_plan_is_of_its_secrets() {
     env.ok(&["up", "shop", "-p", "password=@first"]);
     env.ok(&["plan", "shop", "-p", "password=@second", "-p", "size=large", "-o", "shop.plan"]);
     let other = ["apply", "shop.plan", "-p", "password=@first"];
-    assert_snapshot!(env.refuses(&other), @"error: the steps for `shop` would differ from the saved plan; pass `password` with the value of the plan, or save a new plan");
+    assert_snapshot!(env.refuses(&other), @"error[WL0575]: the steps for `shop` would differ from the saved plan; pass `password` with the value of the plan, or save a new plan");
     assert_eq!(env.refuses(&[&other[..], &["--dry-run"]].concat()), env.refuses(&other));
     env.ok(&["apply", "shop.plan", "-p", "password=@second"]);
 }
@@ -188,9 +188,9 @@ fn a_saved_plan_is_of_one_project_and_whole() {
     env.ok(&["plan", "shop", "-o", "shop.plan"]);
     let text = env.read("shop.plan");
     env.write("damaged.plan", text.replace("large", "small").replace("Install", "Instell"));
-    assert_snapshot!(env.refuses(&["apply", "damaged.plan"]), @"error: `damaged.plan` is damaged: its content does not match its digest; create it again");
+    assert_snapshot!(env.refuses(&["apply", "damaged.plan"]), @"error[WL0572]: `damaged.plan` is damaged: its content does not match its digest; create it again");
     env.write("newer.plan", text.replacen(r#""version":2"#, r#""version":7"#, 1));
-    assert_snapshot!(env.refuses(&["apply", "newer.plan"]), @"error: `newer.plan` has version 7, and this windlass reads version 2");
+    assert_snapshot!(env.refuses(&["apply", "newer.plan"]), @"error[WL0571]: `newer.plan` has version 7, and this windlass reads version 2");
     assert!(env.refuses(&["apply", "shop/assembly.yaml"]).contains("is not a windlass plan"));
     assert!(env.refuses(&["apply", "none.plan"]).contains("can't read `none.plan`"));
     let other = shop();
@@ -274,12 +274,12 @@ fn a_saved_intent_is_refused_when_something_else_was_done() {
     env.ok(&["up", "shop"]);
     env.ok(&["scale", "out", "shop", "web", "--dry-run", "-o", "out.plan"]);
     env.ok(&["down", "shop", "--current-packages", "shop", "--dry-run", "-o", "down.plan"]);
-    assert_snapshot!(env.refuses(&["apply", "out.plan", "-p", "size=huge"]), @"error: a plan accepts only its secrets again, and `size` is not one of them; save a new plan to change parameters");
+    assert_snapshot!(env.refuses(&["apply", "out.plan", "-p", "size=huge"]), @"error[WL0577]: a plan accepts only its secrets again, and `size` is not one of them; save a new plan to change parameters");
     env.edit("shop/Contains/web/resource.yaml", "Stop, Uninstall", "Stop, Uninstall, Delete");
-    assert_snapshot!(env.refuses(&["apply", "down.plan"]), @"error: the plan for `shop` was made at WHEN, and is out of date: the package of `resource::web::1.0` has changed; save a new plan");
+    assert_snapshot!(env.refuses(&["apply", "down.plan"]), @"error[WL0574]: the plan for `shop` was made at WHEN, and is out of date: the package of `resource::web::1.0` has changed; save a new plan");
     env.ok(&["heal", "shop", "web__1"]);
-    assert_snapshot!(env.refuses(&["apply", "out.plan"]), @"error: the plan for `shop` was made at WHEN, and is out of date: p2 heal web__1 was completed; save a new plan");
-    assert_snapshot!(env.refuses(&["apply", "out.plan", "--dry-run"]), @"error: the plan for `shop` was made at WHEN, and is out of date: p2 heal web__1 was completed; save a new plan");
+    assert_snapshot!(env.refuses(&["apply", "out.plan"]), @"error[WL0574]: the plan for `shop` was made at WHEN, and is out of date: p2 heal web__1 was completed; save a new plan");
+    assert_snapshot!(env.refuses(&["apply", "out.plan", "--dry-run"]), @"error[WL0574]: the plan for `shop` was made at WHEN, and is out of date: p2 heal web__1 was completed; save a new plan");
     let unsaved = env.refuses(&["scale", "out", "shop", "web", "-o", "out.plan"]);
     assert!(unsaved.contains("--dry-run"), "{unsaved}");
 }

@@ -54,7 +54,7 @@ fn one_file_may_be_standard_input() {
     let run = env.run_with(&["spiff", "merge", "t.yaml", "-"], "a: 1\n");
     assert_eq!(run.stdout, "a: 1\n", "{run}");
     let run = env.run_with(&["spiff", "merge", "-", "-"], "a: 1\n");
-    assert_eq!((run.code(), run.stderr.as_str()), (Some(2), "error: stdin cannot be used twice\n"));
+    assert_eq!((run.code(), run.stderr.as_str()), (Some(2), "error[WL0800]: stdin cannot be used twice\n"));
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn nodes_without_value_are_reported_with_what_the_signs_mean() {
     let env = template("a: (( b ))\nb: (( a ))\nc: (( d ))\n");
     let (code, text) = message(&env, &[]);
     assert_eq!(code, 1);
-    assert!(text.starts_with("error: error generating manifest: unresolved nodes:\n"), "{text}");
+    assert!(text.starts_with("error[WL0700]: error generating manifest: unresolved nodes:\n"), "{text}");
     assert!(text.contains("\t(( d ))\tin t.yaml\tc\t()\t*'d' not found\n"), "{text}");
     assert!(text.contains("\ncycle: a -> b -> a\n"), "{text}");
     assert!(text.ends_with("-: depending on a node with an error\n"), "{text}");
@@ -85,14 +85,14 @@ fn a_path_chooses_a_node() {
     let env = template("a:\n  list:\n  - name: x\n    v: (( 1 + 1 ))\n");
     assert_eq!(merged(&env, &["--path", "a.list.x.v"]), "2\n");
     assert_eq!(merged(&env, &["--path", "a.list.[0]"]), "name: x\nv: 2\n");
-    assert_eq!(message(&env, &["--path", "a.z"]), (1, "error: path \"a.z\" not found\n".into()));
+    assert_eq!(message(&env, &["--path", "a.z"]), (1, "error[WL0704]: path \"a.z\" not found\n".into()));
 }
 
 #[test]
 fn select_chooses_fields() {
     let env = template("a:\n  b: 1\n  c: 2\nd: 3\ne: 4\n");
     assert_eq!(merged(&env, &["--select", "a.c", "--select", "d"]), "c: 2\nd: 3\n");
-    assert_eq!(message(&env, &["--select", "z"]), (1, "error: path \"z\" not found\n".into()));
+    assert_eq!(message(&env, &["--select", "z"]), (1, "error[WL0704]: path \"z\" not found\n".into()));
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn the_parts_of_a_result_are_chosen_one_after_the_other() {
     assert_eq!(merged(&env, &all), "\"y\":\n- 2\n");
     assert_eq!(
         message(&env, &["--path", "a.b.c", "--evaluate", "1"]),
-        (1, "error: no map document\n".into())
+        (1, "error[WL0705]: no map document\n".into())
     );
 }
 
@@ -150,7 +150,7 @@ fn bindings_are_names_that_documents_do_not_have() {
     assert_eq!(merged(&env, &["--bindings", "b.yaml", "-D", "who=you"]), "a: you/here\nwhere: here\n");
     env.write("b.yaml", "[1]\n");
     let (code, text) = message(&env, &["--bindings", "b.yaml"]);
-    assert_eq!((code, text.as_str()), (2, "error: bindings [b.yaml] must be a map\n"));
+    assert_eq!((code, text.as_str()), (2, "error[WL0701]: bindings [b.yaml] must be a map\n"));
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn tags_are_documents_by_name() {
     let env = template("a: (( lib::v ))\n");
     env.write("lib.yaml", "v: 7\n");
     assert_eq!(merged(&env, &["--tag", "lib:lib.yaml"]), "a: 7\n");
-    assert_eq!(message(&env, &["--tag", "lib"]), (2, "error: tag `lib` is not NAME:FILE\n".into()));
+    assert_eq!(message(&env, &["--tag", "lib"]), (2, "error[WL0800]: tag `lib` is not NAME:FILE\n".into()));
 }
 
 #[test]
@@ -184,7 +184,10 @@ fn state_is_kept_between_runs() {
     assert_eq!(env.read("state.json"), "{\"key\":{\"v\":\"first\"}}");
     env.write("t.yaml", "a: 1\n---\nb: 1\n");
     let (code, text) = message(&env, &["--state", "state.yaml"]);
-    assert_eq!((code, text.as_str()), (2, "error: state handling not supported for multi documents\n"));
+    assert_eq!(
+        (code, text.as_str()),
+        (2, "error[WL0800]: state handling not supported for multi documents\n")
+    );
 }
 
 #[test]
@@ -196,7 +199,7 @@ fn features_are_off_until_they_are_asked_for() {
     let (code, text) = message(&env, &["--features", "colour"]);
     assert_eq!(
         (code, text.as_str()),
-        (2, "error: unknown feature `colour`; there are control, interpolation, all\n")
+        (2, "error[WL0800]: unknown feature `colour`; there are control, interpolation, all\n")
     );
     // Features also come from the environment, and a flag can switch them off.
     let from_environment = |args: &[&str]| {
@@ -333,7 +336,7 @@ fn parse_prints_the_canonical_form() {
     assert_eq!(env.ok(&["spiff", "parse", "map[ a |x| -> !x ]"]).stdout, "map[a|x|->!(x)]\n");
     let run = env.run(&["spiff", "parse", "a ||"]);
     assert_eq!(run.code(), Some(2), "{run}");
-    assert!(run.stderr.starts_with("error: parse error near symbol"), "{run}");
+    assert!(run.stderr.starts_with("error[WL0702]: parse error near symbol"), "{run}");
 }
 
 #[test]
@@ -363,7 +366,7 @@ fn diff_compares_structures() {
     );
     env.write("b.yaml", "a: 1\n---\nb: 1\n");
     let run = env.run(&["spiff", "diff", "a.yaml", "b.yaml"]);
-    assert!(run.stderr.contains("different number of documents (1 != 2)"), "{run}");
+    assert!(run.stdout.contains("different number of documents (1 != 2)"), "{run}");
 }
 
 #[test]
@@ -371,9 +374,9 @@ fn files_that_can_not_be_read_are_named() {
     let env = template("a: {\n");
     let (code, text) = message(&env, &[]);
     assert_eq!(code, 2);
-    assert!(text.starts_with("error: error parsing template [t.yaml]: "), "{text}");
+    assert!(text.starts_with("error[WL0701]: error parsing template [t.yaml]: "), "{text}");
     env.write("t.yaml", "a: 1\n");
-    let wanted = "error: error reading stub [no.yaml]: open no.yaml: no such file or directory\n";
+    let wanted = "error[WL0801]: error reading stub [no.yaml]: open no.yaml: no such file or directory\n";
     assert_eq!(message(&env, &["no.yaml"]), (2, wanted.into()));
 }
 

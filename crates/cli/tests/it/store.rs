@@ -40,7 +40,7 @@ fn locked() {
     let env = up();
     let other = store(&env);
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
-    assert_snapshot!(fails(&env, &["down", "small"]), @"error: the store `PROJECT/.windlass/state.db` is locked by another program; close that program, such as a `sqlite3` shell or a backup, and try again");
+    assert_snapshot!(fails(&env, &["down", "small"]), @"error[WL0209]: the store `PROJECT/.windlass/state.db` is locked by another program; close that program, such as a `sqlite3` shell or a backup, and try again");
     other.execute_batch("ROLLBACK").unwrap();
     env.ok(&["down", "small"]);
 }
@@ -63,21 +63,21 @@ fn a_state_that_is_none() {
     let env = up();
     env.write("note.txt", "hello");
     let refused = |state: &str| env.refuses(&["status", "--state", state]);
-    assert_snapshot!(refused("/tmp/foo"), @"error: can't use `/tmp/foo` as the address of the state: it is a path, and files keep the state in `.windlass` of the project's folder only; omit the address, or for a server, write it as `postgres://USER@HOST/DATABASE`");
-    assert_snapshot!(refused("note.txt"), @"error: can't use `note.txt` as the address of the state: it is a path, and files keep the state in `.windlass` of the project's folder only; omit the address, or for a server, write it as `postgres://USER@HOST/DATABASE`");
-    assert_snapshot!(refused("."), @"error: can't use `.` as the address of the state: it is a path, and files keep the state in `.windlass` of the project's folder only; omit the address, or for a server, write it as `postgres://USER@HOST/DATABASE`");
-    assert_snapshot!(refused("shop"), @"error: can't use `shop` as the address of the state: write it as `postgres://USER@HOST/DATABASE`, or omit it to keep the state in `.windlass`");
-    assert_snapshot!(refused("sqlite:///tmp/foo"), @"error: can't use `sqlite:///tmp/foo` as the address of the state: `sqlite` is not a supported scheme; write it as `postgres://USER@HOST/DATABASE`, or omit the address to keep the state in `.windlass`");
-    assert_snapshot!(refused("postgre://me:hunter2@db/shop"), @"error: can't use `postgre://me@db/shop` as the address of the state: `postgre` is not `postgres`; did you mean `postgres://db/shop`?");
-    assert_snapshot!(refused("postgres://"), @"error: can't use `postgres://` as the address of the state: it names no host; write it as `postgres://USER@HOST/DATABASE`");
-    assert_snapshot!(fails(&env, &["status", "--state", "postgres://me@localhost:1/none"]), @"error: can't reach the store `postgres://me@localhost:1/none`: Connection refused; check the address, and that a PostgreSQL server listens there");
+    assert_snapshot!(refused("/tmp/foo"), @"error[WL0206]: can't use `/tmp/foo` as the address of the state: it is a path, and files keep the state in `.windlass` of the project's folder only; omit the address, or for a server, write it as `postgres://USER@HOST/DATABASE`");
+    assert_snapshot!(refused("note.txt"), @"error[WL0206]: can't use `note.txt` as the address of the state: it is a path, and files keep the state in `.windlass` of the project's folder only; omit the address, or for a server, write it as `postgres://USER@HOST/DATABASE`");
+    assert_snapshot!(refused("."), @"error[WL0206]: can't use `.` as the address of the state: it is a path, and files keep the state in `.windlass` of the project's folder only; omit the address, or for a server, write it as `postgres://USER@HOST/DATABASE`");
+    assert_snapshot!(refused("shop"), @"error[WL0206]: can't use `shop` as the address of the state: write it as `postgres://USER@HOST/DATABASE`, or omit it to keep the state in `.windlass`");
+    assert_snapshot!(refused("sqlite:///tmp/foo"), @"error[WL0206]: can't use `sqlite:///tmp/foo` as the address of the state: `sqlite` is not a supported scheme; write it as `postgres://USER@HOST/DATABASE`, or omit the address to keep the state in `.windlass`");
+    assert_snapshot!(refused("postgre://me:hunter2@db/shop"), @"error[WL0206]: can't use `postgre://me@db/shop` as the address of the state: `postgre` is not `postgres`; did you mean `postgres://db/shop`?");
+    assert_snapshot!(refused("postgres://"), @"error[WL0206]: can't use `postgres://` as the address of the state: it names no host; write it as `postgres://USER@HOST/DATABASE`");
+    assert_snapshot!(fails(&env, &["status", "--state", "postgres://me@localhost:1/none"]), @"error[WL0214]: can't reach the store `postgres://me@localhost:1/none`: Connection refused; check the address, and that a PostgreSQL server listens there");
     // The store file has another format, or can't be read.
     fs::remove_file(env.path(".windlass/state.db")).unwrap();
     env.write(".windlass/state.db", "hello, this is a text and no database at all\n".repeat(100));
-    assert_snapshot!(fails(&env, &["status"]), @"error: `PROJECT/.windlass/state.db` is not a windlass store; move the file away, or keep the state in a database by `--state ADDRESS`");
+    assert_snapshot!(fails(&env, &["status"]), @"error[WL0207]: `PROJECT/.windlass/state.db` is not a windlass store; move the file away, or keep the state in a database by `--state ADDRESS`");
     fs::remove_file(env.path(".windlass/state.db")).unwrap();
     fs::create_dir(env.path(".windlass/state.db")).unwrap();
-    assert_snapshot!(fails(&env, &["up", "small"]), @"error: `PROJECT/.windlass/state.db` is not a windlass store; move the file away, or keep the state in a database by `--state ADDRESS`");
+    assert_snapshot!(fails(&env, &["up", "small"]), @"error[WL0207]: `PROJECT/.windlass/state.db` is not a windlass store; move the file away, or keep the state in a database by `--state ADDRESS`");
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn newer() {
         let said = fails(&env, args);
         assert!(said.contains("schema version 999"), "{said}");
     }
-    assert_snapshot!(fails(&env, &["status"]), @"error: the store `PROJECT/.windlass/state.db` has schema version 999, and this windlass knows versions up to 5; use the newer windlass that opened it before");
+    assert_snapshot!(fails(&env, &["status"]), @"error[WL0208]: the store `PROJECT/.windlass/state.db` has schema version 999, and this windlass knows versions up to 5; use the newer windlass that opened it before");
     store(&env).pragma_update(None, "user_version", version).unwrap();
     env.ok(&["down", "small"]);
 }
@@ -101,8 +101,8 @@ fn garbage() {
     let good = fs::read(env.path(".windlass/state.db")).unwrap();
     let garbage = "this is no database ".repeat(1000);
     env.write(".windlass/state.db", &garbage);
-    assert_snapshot!(fails(&env, &["status"]), @"error: `PROJECT/.windlass/state.db` is not a windlass store; move the file away, or keep the state in a database by `--state ADDRESS`");
-    assert_snapshot!(fails(&env, &["up", "small"]), @"error: `PROJECT/.windlass/state.db` is not a windlass store; move the file away, or keep the state in a database by `--state ADDRESS`");
+    assert_snapshot!(fails(&env, &["status"]), @"error[WL0207]: `PROJECT/.windlass/state.db` is not a windlass store; move the file away, or keep the state in a database by `--state ADDRESS`");
+    assert_snapshot!(fails(&env, &["up", "small"]), @"error[WL0207]: `PROJECT/.windlass/state.db` is not a windlass store; move the file away, or keep the state in a database by `--state ADDRESS`");
     assert_eq!(env.read(".windlass/state.db"), garbage, "it is left as it was");
     env.write(".windlass/state.db", good);
     env.ok(&["down", "small"]);
@@ -113,7 +113,7 @@ fn a_key_that_others_can_read() {
     let env = up();
     let key = env.path(".windlass/key");
     fs::set_permissions(&key, Permissions::from_mode(0o644)).unwrap();
-    assert_snapshot!(fails(&env, &["down", "small"]), @"error: the key `PROJECT/.windlass/key` is accessible to others (mode 0644); run `chmod 600 PROJECT/.windlass/key`");
+    assert_snapshot!(fails(&env, &["down", "small"]), @"error[WL0218]: the key `PROJECT/.windlass/key` is accessible to others (mode 0644); run `chmod 600 PROJECT/.windlass/key`");
     fs::set_permissions(&key, Permissions::from_mode(0o600)).unwrap();
     env.ok(&["down", "small"]);
 }
@@ -123,11 +123,11 @@ fn a_key_that_is_gone_or_another() {
     let env = up();
     let key = fs::read(env.path(".windlass/key")).unwrap();
     fs::remove_file(env.path(".windlass/key")).unwrap();
-    assert_snapshot!(fails(&env, &["down", "small"]), @"error: the key `PROJECT/.windlass/key` of the store is missing, so the store's secrets can't be opened; restore it from a backup or from a machine that shares the store");
+    assert_snapshot!(fails(&env, &["down", "small"]), @"error[WL0217]: the key `PROJECT/.windlass/key` of the store is missing, so the store's secrets can't be opened; restore it from a backup or from a machine that shares the store");
     assert!(!env.path(".windlass/key").exists(), "a new one would not fit");
     let other = up();
     fs::copy(other.path(".windlass/key"), env.path(".windlass/key")).unwrap();
-    assert_snapshot!(fails(&env, &["down", "small"]), @"error: the file `PROJECT/.windlass/key` is not the key that the store `PROJECT/.windlass/state.db` was created with; restore that key from a backup, or from a machine that shares the store");
+    assert_snapshot!(fails(&env, &["down", "small"]), @"error[WL0220]: the file `PROJECT/.windlass/key` is not the key that the store `PROJECT/.windlass/state.db` was created with; restore that key from a backup, or from a machine that shares the store");
     fs::write(env.path(".windlass/key"), key).unwrap();
     env.ok(&["down", "small"]);
 }
@@ -158,13 +158,13 @@ fn held_by_another() {
     assert_snapshot!(second, @"
     exit 1
     ----- stderr -----
-    error: `small` is held by `windlass up small` (process PID on HOST) since WHEN; wait until it ends, or stop it, and try again
+    error[WL0200]: `small` is held by `windlass up small` (process PID on HOST) since WHEN; wait until it ends, or stop it, and try again
     ");
     let third = env.run(&["down", "small"]);
     assert_snapshot!(third, @"
     exit 1
     ----- stderr -----
-    error: `small` is held by `windlass up small` (process PID on HOST) since WHEN; wait until it ends, or stop it, and try again
+    error[WL0200]: `small` is held by `windlass up small` (process PID on HOST) since WHEN; wait until it ends, or stop it, and try again
     ");
     assert_snapshot!(env.ok(&["status"]).out(), @"
     small Absent assembly::small::1.0, AGE
@@ -187,7 +187,7 @@ fn a_folder_that_can_not_be_written() {
         // Root can read everything, so the test uses a file in place of the folder.
         let env = TestEnv::small("effect: repeatable", &[("Install", "answer")]);
         env.write(".windlass", "");
-        assert_snapshot!(fails(&env, &["up", "small"]), @"error: `PROJECT/.windlass` is not a windlass store; move the file away, or keep the state in a database by `--state ADDRESS`");
+        assert_snapshot!(fails(&env, &["up", "small"]), @"error[WL0207]: `PROJECT/.windlass` is not a windlass store; move the file away, or keep the state in a database by `--state ADDRESS`");
     } else {
         let env = TestEnv::small("effect: repeatable", &[("Install", "answer")]);
         fs::set_permissions(env.path(""), Permissions::from_mode(0o555)).unwrap();
@@ -252,7 +252,7 @@ echo "exit $?"
     exit 1
     exit 0
     ----- stderr -----
-    error: no space is left for the store `PROJECT/.windlass/state.db`; free some space on its disk and try again
+    error[WL0211]: no space is left for the store `PROJECT/.windlass/state.db`; free some space on its disk and try again
     ");
 }
 
@@ -293,9 +293,9 @@ echo "exit $?"
        s1 box Install
        s3 box Start
 
-    error: no space is left for the store `PROJECT/.windlass/state.db`; free some space on its disk and try again
+    error[WL0211]: no space is left for the store `PROJECT/.windlass/state.db`; free some space on its disk and try again
     exit 1
-    error: the outcome of these calls is unknown, and they must not run twice:
+    error[WL0514]: the outcome of these calls is unknown, and they must not run twice:
       box Install (started WHEN)
     check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     exit 1

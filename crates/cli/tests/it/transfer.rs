@@ -60,10 +60,10 @@ fn an_exported_assembly_goes_on_elsewhere() {
     std::fs::remove_dir_all(there.path("small")).unwrap();
     there.clear_trace();
     there.write("small.export", &text);
-    assert_snapshot!(there.refuses(&["import", "small.export"]), @"error: its secrets can't be opened: they were sealed with another key; pass the key of the export with `--key`");
+    assert_snapshot!(there.refuses(&["import", "small.export"]), @"error[WL0579]: its secrets can't be opened: they were sealed with another key; pass the key of the export with `--key`");
     std::fs::copy(here.path("small.key"), there.path("small.key")).unwrap();
     there.write("damaged.export", text.replace("Uninstall", "Unimstall"));
-    assert_snapshot!(there.refuses(&["import", "damaged.export", "--key", "small.key"]), @"error: `damaged.export` is damaged: its content does not match its digest; create it again");
+    assert_snapshot!(there.refuses(&["import", "damaged.export", "--key", "small.key"]), @"error[WL0572]: `damaged.export` is damaged: its content does not match its digest; create it again");
     let import = ["import", "small.export", "--key", "small.key", "--dry-run"];
     let damaged = there.refuses(&["import", "damaged.export", "--key", "small.key", "--dry-run"]);
     assert!(damaged.contains("is damaged"), "{damaged}");
@@ -203,30 +203,30 @@ fn files_in_use_stay() {
     assert_snapshot!(env.run(&["export", "small", "--dry-run"]), @"
     exit 1
     ----- stderr -----
-    error: `small` is held by `windlass up small` (process PID on HOST); wait until it ends, or stop it, and try again
+    error[WL0200]: `small` is held by `windlass up small` (process PID on HOST); wait until it ends, or stop it, and try again
     ");
     assert_snapshot!(env.run(&["export", "small"]), @"
     exit 1
     ----- stderr -----
-    error: `small` is held by `windlass up small` (process PID on HOST) since WHEN; wait until it ends, or stop it, and try again
+    error[WL0200]: `small` is held by `windlass up small` (process PID on HOST) since WHEN; wait until it ends, or stop it, and try again
     ");
     running.kill();
     assert_snapshot!(env.run(&["export", "small"]), @"
     exit 1
     ----- stderr -----
-    error: `small` was interrupted; resume it first: `windlass retry small`
+    error[WL0507]: `small` was interrupted; resume it first: `windlass retry small`
     ");
     env.write(".windlass/volumes/state/go", "");
     env.ok(&["up", "small"]);
     env.write("small.export", "");
-    assert_snapshot!(env.refuses(&["export", "small"]), @"error: `small.export` exists already; choose another name with `-o`");
+    assert_snapshot!(env.refuses(&["export", "small"]), @"error[WL0578]: `small.export` exists already; choose another name with `-o`");
     // A referenced assembly stays, and a referencing one can be imported only where its target exists.
     env.write(
         "user/assembly.yaml",
         "name: assembly::user::1.0\nreferences:\n  small: {type: assembly::small::1.0}\n",
     );
     env.ok(&["up", "user"]);
-    assert_snapshot!(env.refuses(&["export", "small", "-o", "moved"]), @"error: `small` is referenced by `user`, and it would leave this store; take `user` down first, or use `--force`");
+    assert_snapshot!(env.refuses(&["export", "small", "-o", "moved"]), @"error[WL0504]: `small` is referenced by `user`, and it would leave this store; take `user` down first, or use `--force`");
     assert!(
         env.refuses(&["export", "small", "-o", "moved", "--dry-run"])
             .contains("`small` is referenced by `user`")
@@ -249,7 +249,7 @@ fn files_in_use_stay() {
     assert!(!there.path(".windlass").exists(), "a dry run makes no store");
     let run = there.run(&["import", "user.export"]);
     assert_eq!(run.code(), Some(2), "{run}");
-    assert_snapshot!(run.stderr, @"error: `user` references `small`, which does not exist");
+    assert_snapshot!(run.stderr, @"error[WL0511]: `user` references `small`, which does not exist");
     env.ok(&["import", "user.export"]);
     env.ok(&["down", "user"]);
     env.ok(&["down", "small"]);

@@ -27,21 +27,21 @@ fn an_undecided_call_blocks_until_it_is_answered() {
     assert_snapshot!(env.run(&["up", "small"]), @"
     exit 1
     ----- stderr -----
-    error: the outcome of these calls is unknown, and they must not run twice:
+    error[WL0514]: the outcome of these calls is unknown, and they must not run twice:
       box Install (started WHEN)
     check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
     assert_snapshot!(env.run(&["down", "small"]), @"
     exit 1
     ----- stderr -----
-    error: the outcome of these calls is unknown, and they must not run twice:
+    error[WL0514]: the outcome of these calls is unknown, and they must not run twice:
       box Install (started WHEN)
     check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
     assert_snapshot!(env.run(&["retry", "small"]), @"
     exit 1
     ----- stderr -----
-    error: the outcome of these calls is unknown, and they must not run twice:
+    error[WL0514]: the outcome of these calls is unknown, and they must not run twice:
       box Install (started WHEN)
     check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
@@ -82,10 +82,10 @@ fn an_answer_can_be_tried() {
     assert_snapshot!(trying("done"), @"
     exit 2
     ----- stderr -----
-    error: `small` was interrupted, and a dry run does not determine the outcome of its open calls; resume it first: `windlass retry small`
+    error[WL0516]: `small` was interrupted, and a dry run does not determine the outcome of its open calls; resume it first: `windlass retry small`
     ");
     // No orchestrator would receive the stop request.
-    assert_snapshot!(env.refuses(&["cancel", "small", "p1"]), @"error: p1 was interrupted and is not running; resume it with `windlass retry small` or the same command");
+    assert_snapshot!(env.refuses(&["cancel", "small", "p1"]), @"error[WL0558]: p1 was interrupted and is not running; resume it with `windlass retry small` or the same command");
     let asked = env.run(&["retry", "small"]);
     for ask in [["up", "small"], ["down", "small"], ["retry", "small"]] {
         let dry = env.run(&[&ask[..], &["--dry-run"]].concat());
@@ -140,7 +140,7 @@ fn the_id_of_a_lost_launch_is_asked_for() {
     assert_snapshot!(env.run(&["retry", "small", "--assume", "done"]), @"
     exit 2
     ----- stderr -----
-    error: the launch script of `box` chose an instance id, and its output is lost; find the id of the instance, then run `windlass retry small --assume done --natural ID`
+    error[WL0523]: the launch script of `box` chose an instance id, and its output is lost; find the id of the instance, then run `windlass retry small --assume done --natural ID`
     ");
     assert_eq!(env.trace(), ["Install"]);
     env.ok(&["retry", "small", "--assume", "done", "--natural", "b-1"]);
@@ -225,7 +225,7 @@ fn a_call_answered_as_failed_is_cleared_away_first() {
 fn one_part_is_answered_for() {
     let env = cut();
     assert_snapshot!(env.refuses(&["retry", "small", "--of", "box"]), @"
-    error: the following required arguments were not provided:
+    error[WL0800]: the following required arguments were not provided:
       --assume <ANSWER>
 
     Usage: windlass retry --assume <ANSWER> --of <PART|CALL> <NAME>
@@ -235,7 +235,7 @@ fn one_part_is_answered_for() {
     assert_snapshot!(env.run(&["retry", "small", "--assume", "done", "--of", "bx"]), @"
     exit 2
     ----- stderr -----
-    error: `small` has no part `bx`; did you mean `box`?
+    error[WL0554]: `small` has no part `bx`; did you mean `box`?
     ");
     env.ok(&["retry", "small", "--assume", "done", "--of", "box", "--natural", "b-1"]);
     assert_eq!(env.trace(), ["Install", "Start"]);
@@ -259,7 +259,7 @@ fn parts_that_are_leaving_are_answered_for_one_by_one() {
     assert_snapshot!(env.run(&["up", "small", "-p", "nodes=1"]), @"
     exit 1
     ----- stderr -----
-    error: the outcome of these calls is unknown, and they must not run twice:
+    error[WL0514]: the outcome of these calls is unknown, and they must not run twice:
       box__2 Stop (started WHEN)
       box__3 Stop (started WHEN)
     check them, then run `windlass retry small --assume done`, `not-done` or `failed`; `--of PART` reports one part at a time
@@ -267,7 +267,7 @@ fn parts_that_are_leaving_are_answered_for_one_by_one() {
     assert_snapshot!(env.run(&["retry", "small", "--assume", "done", "--of", "box__2"]), @"
     exit 1
     ----- stderr -----
-    error: the outcome of these calls is unknown, and they must not run twice:
+    error[WL0514]: the outcome of these calls is unknown, and they must not run twice:
       box__3 Stop (started WHEN)
     check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
@@ -307,7 +307,7 @@ relationships:
     assert_snapshot!(env.run(&["up", "small"]), @"
     exit 1
     ----- stderr -----
-    error: the outcome of these calls is unknown, and they must not run twice:
+    error[WL0514]: the outcome of these calls is unknown, and they must not run twice:
       web Join of reads, db → web (started WHEN)
     check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
@@ -367,7 +367,7 @@ relationships:
     assert_snapshot!(env.run(&["up", "small"]), @"
     exit 1
     ----- stderr -----
-    error: the outcome of these calls is unknown, and they must not run twice:
+    error[WL0514]: the outcome of these calls is unknown, and they must not run twice:
       lb Join of serves, api → lb (started WHEN; call STORE-p1-s9-c0)
       lb Join of shows, web → lb (started WHEN; call STORE-p1-s10-c0)
     check them, then run `windlass retry small --assume done`, `not-done` or `failed`; `--of PART` reports one part at a time, `--of CALL` one call
@@ -395,9 +395,9 @@ relationships:
 #[test]
 fn without_a_question_there_is_no_answer() {
     let env = TestEnv::small("effect: once", &[("Install", "answer"), ("Uninstall", "")]);
-    assert_snapshot!(env.refuses(&["retry", "small", "--assume", "done"]), @"error: there is no assembly `small`; the store has no assemblies");
+    assert_snapshot!(env.refuses(&["retry", "small", "--assume", "done"]), @"error[WL0500]: there is no assembly `small`; the store has no assemblies");
     env.ok(&["up", "small"]);
-    assert_snapshot!(env.refuses(&["retry", "small", "--assume", "done"]), @"error: `small` has no undecided call; run `windlass retry small` without `--assume`");
+    assert_snapshot!(env.refuses(&["retry", "small", "--assume", "done"]), @"error[WL0515]: `small` has no undecided call; run `windlass retry small` without `--assume`");
     assert_snapshot!(env.ok(&["retry", "small"]), @"
     exit 0
     ----- stdout -----
@@ -460,22 +460,22 @@ fn outputs_of_a_lost_call_are_given_by_the_user() {
     assert_snapshot!(retry(&["--assume", "done", "--published", "adress=10.0.0.5"]), @"
     exit 2
     ----- stderr -----
-    error: `box` does not publish `adress`; its outputs are `address` and `key`
+    error[WL0520]: `box` does not publish `adress`; its outputs are `address` and `key`
     ");
     assert_snapshot!(retry(&["--assume", "failed", "--published", "address=10.0.0.5"]), @"
     exit 2
     ----- stderr -----
-    error: `--published` requires `--assume done`
+    error[WL0520]: `--published` requires `--assume done`
     ");
     assert_snapshot!(retry(&["--assume", "done", "--published", "address"]), @"
     exit 2
     ----- stderr -----
-    error: `--published address` has no `=`: write `--published name=value`, `--published name=@FILE` or `--published name=-`
+    error[WL0800]: `--published address` has no `=`: write `--published name=value`, `--published name=@FILE` or `--published name=-`
     ");
     assert_snapshot!(retry(&["--published", "address=10.0.0.5"]), @"
     exit 2
     ----- stderr -----
-    error: the following required arguments were not provided:
+    error[WL0800]: the following required arguments were not provided:
       --assume <ANSWER>
 
     Usage: windlass retry --assume <ANSWER> --published <KEY=VALUE> <NAME>
@@ -588,7 +588,7 @@ fn unknown_outputs_are_reported() {
     exit 2
     ----- stderr -----
     note: output `key` of `box` is unknown without `--published`; unless its report is found, parts that read it wait until you re-create `box` with `windlass up … --replace box`
-    error: `small__box` is installed and has published no property `key`
+    error[WL0538]: `small__box` is installed and has published no property `key`
     ");
     let lost = env.ok(&["up", "small", "--replace", "box", "--dry-run"]);
     assert!(lost.stdout.contains("box replaced"), "{lost}");

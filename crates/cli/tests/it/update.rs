@@ -119,13 +119,13 @@ fn mistakes_are_drawn() {
     let env = files();
     env.write("wrong.yaml", "status:\n  flags: {active: maybe}\n$set:\n  status.mesage: dry\n$push: {}\n");
     assert_snapshot!(env.refuses(&["update", "apply", "instance.yaml", "wrong.yaml"]), @r"
-    error: `status.flags.active`: expected a boolean, found a string
+    error[WL0809]: `status.flags.active`: expected a boolean, found a string
      --> wrong.yaml:2:11
       |
     2 |   flags: {active: maybe}
       |           ^^^^^^
 
-    error: `status.mesage`: no such path
+    error[WL0809]: `status.mesage`: no such path
      --> wrong.yaml:4:3
       |
     4 |   status.mesage: dry
@@ -133,7 +133,7 @@ fn mistakes_are_drawn() {
       |
       = help: did you mean `status.message`?
 
-    error: unknown operator `$push`
+    error[WL0809]: unknown operator `$push`
      --> wrong.yaml:5:1
       |
     5 | $push: {}
@@ -144,12 +144,12 @@ fn mistakes_are_drawn() {
 }
 
 #[rstest]
-#[case::append(&["update", "invert", "instance.yaml", "second.json"], "error: second.json: `activityLog` was appended to, and what was appended can't be taken back")]
-#[case::missing(&["update", "apply", "nothing.yaml", "first.yaml"], "error: can't read `nothing.yaml`: ")]
-#[case::list(&["update", "apply", "list.json", "first.yaml"], "error: list.json: expected a map of fields")]
-#[case::stdin(&["update", "diff", "-", "-"], "error: `-` (standard input) can be given once")]
-#[case::blocked(&["update", "apply", "leaf.json", "deep.json", "--untyped"], "error: deep.json: `a.b` can't be written: `a` is a number, not a map")]
-#[case::document(&["update", "apply", "leaf.json", "first.yaml"], "error: `a`: no such path")]
+#[case::append(&["update", "invert", "instance.yaml", "second.json"], "error[WL0809]: second.json: `activityLog` was appended to, and what was appended can't be taken back")]
+#[case::missing(&["update", "apply", "nothing.yaml", "first.yaml"], "error[WL0801]: can't read `nothing.yaml`: ")]
+#[case::list(&["update", "apply", "list.json", "first.yaml"], "error[WL0809]: list.json: expected a map of fields")]
+#[case::stdin(&["update", "diff", "-", "-"], "error[WL0800]: `-` (standard input) can be given once")]
+#[case::blocked(&["update", "apply", "leaf.json", "deep.json", "--untyped"], "error[WL0809]: deep.json: `a.b` can't be written: `a` is a number, not a map")]
+#[case::document(&["update", "apply", "leaf.json", "first.yaml"], "error[WL0809]: `a`: no such path")]
 #[case::yaml(&["update", "apply", "broken.yaml", "first.yaml"], "1 error; nothing was changed")]
 #[case::lone(&["update", "shop"], "tip: to update an assembly, use windlass up FILE")]
 fn refuses(#[case] args: &[&str], #[case] message: &str) {

@@ -118,7 +118,7 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Returns the property names of a component or reference, up to the number that is compared.
+    /// Returns the property names of a component or reference, for suggestions: at most [`NAMED`] of them.
     pub(super) fn declared_of(&self, name: &ComponentName) -> Vec<String> {
         let part = self.assembly.composition.get(name).map(|part| &part.properties);
         let beside = part.or(self.assembly.references.get(name).map(|decl| &decl.properties));

@@ -283,7 +283,8 @@ impl Composer<'_> {
         !self.full
     }
 
-    /// Counts a use of a descriptor: from the second use on, its properties are copies that no text declares.
+    /// Counts the use of a descriptor, and refuses the component if copies take too much memory. From the second
+    /// use of a descriptor on, its properties are copies.
     fn note_copy(&mut self, frame: Frame<'_>, decl: &Component, descriptor: &Descriptor, weight: usize) {
         self.multiplied += usize::from(self.repeated > 0);
         let is_new = descriptor.name().is_none_or(|name| self.used.insert(name.clone()));

@@ -1,10 +1,9 @@
 //! Tests the page of every code. Its example gets exactly that code, and a fixed example is free of it.
 
-use std::collections::BTreeSet;
-
 use rstest::rstest;
 use windlass_descriptor::{Composed, Descriptor, Missing, Surroundings, check, codes, read_in};
-use windlass_source::{CodeInfo, Diagnostics, Source, apply_fixes};
+use windlass_source::testing::{page_problems, repaired_pages};
+use windlass_source::{Diagnostics, Source, apply_fixes};
 
 use crate::support::World;
 
@@ -40,12 +39,6 @@ fn around(code: &str) -> Surroundings {
     Surroundings { name, ..Surroundings::default() }
 }
 
-/// Returns the first block of YAML of a page.
-fn example(info: &CodeInfo) -> Option<&'static str> {
-    let (_, rest) = info.explanation.split_once("```yaml\n")?;
-    rest.split_once("```").map(|(example, _)| example)
-}
-
 /// Returns the diagnostics of an example: from reading and checking, and from composing where these found no
 /// error.
 fn said(code: &str, text: &str) -> Diagnostics {
@@ -77,45 +70,13 @@ const RAISED_ELSEWHERE: [&str; 1] = ["WL0153"];
 
 #[test]
 fn every_page_has_an_example_that_gets_its_code_and_no_other() {
-    let mut wrong = Vec::new();
-    for info in codes::CODES {
-        let code = info.code.as_str();
-        if RAISED_ELSEWHERE.contains(&code) {
-            continue;
-        }
-        let Some(text) = example(info) else {
-            wrong.push(format!("{code}: no example"));
-            continue;
-        };
-        let found: BTreeSet<&str> =
-            said(code, text).iter().map(|diagnostic| diagnostic.code.as_str()).collect();
-        if found != BTreeSet::from([code]) {
-            wrong.push(format!("{code}: the example gets {found:?}"));
-        }
-    }
-    assert_eq!(wrong, Vec::<String>::new());
+    assert_eq!(page_problems(codes::CODES, &RAISED_ELSEWHERE, said), Vec::<String>::new());
 }
 
 #[test]
 fn every_fix_of_an_example_repairs_it() {
-    let mut fixed = Vec::new();
-    for info in codes::CODES {
-        let Some(text) = example(info) else { continue };
-        let code = info.code.as_str();
-        let before = said(code, text);
-        if before.fixes().next().is_none() {
-            continue;
-        }
-        let repaired = apply_fixes(text, before.fixes());
-        let after = said(code, &repaired);
-        let left: Vec<String> =
-            after.iter().filter(|left| left.code == info.code).map(ToString::to_string).collect();
-        assert_eq!(left, Vec::<String>::new(), "{code}: {repaired}");
-        fixed.push(code);
-    }
-    // A missing entry shows that a fix is no longer offered.
     assert_eq!(
-        fixed,
+        repaired_pages(codes::CODES, said),
         [
             "WL0101", "WL0103", "WL0111", "WL0112", "WL0116", "WL0131", "WL0132", "WL0135", "WL0137",
             "WL0145", "WL0146", "WL0147"

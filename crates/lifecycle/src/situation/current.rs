@@ -57,7 +57,7 @@ pub struct ElementNow {
     pub present: bool,
     /// The last transition that may have leftovers.
     ///
-    /// It failed or was cut after it may have started to act. Or it succeeded without the transition that
+    /// It failed or was interrupted after it may have started to act. Or it succeeded without the transition that
     /// completes its step.
     pub attempted: Option<Transition>,
     /// The package that it was installed from, if known.
@@ -98,13 +98,13 @@ impl ElementNow {
         self.state == State::Failed && (self.present || self.attempted.is_some())
     }
 
-    /// Tells whether an Inactive element may run, because its Start or Integrity failed or was cut.
+    /// Tells whether an Inactive element may run, because its Start or Integrity failed or was interrupted.
     pub fn may_run(&self) -> bool {
         self.state == State::Inactive
             && matches!(self.attempted, Some(Transition::Start | Transition::Integrity))
     }
 
-    /// Tells whether the element may be partly removed, because its Uninstall or Delete failed or was cut.
+    /// Tells whether the element may be partly removed, because its Uninstall or Delete failed or was interrupted.
     pub fn is_partly_removed(&self) -> bool {
         matches!(self.state, State::Created | State::Installed | State::Inactive)
             && matches!(self.attempted, Some(Transition::Uninstall | Transition::Delete))

@@ -1,17 +1,10 @@
 //! Tests the page of every code. Its example gets exactly that code, and a fixed example is free of it.
 
-use std::collections::BTreeSet;
-
 use windlass_manifest::{Published, check, check_pairs, codes, read};
-use windlass_source::{CodeInfo, Diagnostics, Source, apply_fixes};
+use windlass_source::testing::{page_problems, repaired_pages};
+use windlass_source::{Diagnostics, Source};
 
 use crate::support::{fixture, said};
-
-/// Returns the first block of YAML of a page.
-fn example(info: &CodeInfo) -> Option<&'static str> {
-    let (_, rest) = info.explanation.split_once("```yaml\n")?;
-    rest.split_once("```").map(|(example, _)| example)
-}
 
 /// Codes whose pages have no example: a limit, and problems of a launch.
 const WITHOUT: [&str; 3] = ["WL0618", "WL0640", "WL0641"];
@@ -40,39 +33,10 @@ fn found(code: &str, text: &str) -> Diagnostics {
 
 #[test]
 fn every_page_has_an_example_that_gets_its_code_and_no_other() {
-    let mut wrong = Vec::new();
-    for info in codes::CODES {
-        let code = info.code.as_str();
-        let Some(text) = example(info) else {
-            if !WITHOUT.contains(&code) {
-                wrong.push(format!("{code}: no example"));
-            }
-            continue;
-        };
-        let diagnostics = found(code, text);
-        let codes: BTreeSet<&str> = diagnostics.iter().map(|said| said.code.as_str()).collect();
-        if codes != BTreeSet::from([code]) {
-            wrong.push(format!("{code}: the example gets {diagnostics}"));
-        }
-    }
-    assert_eq!(wrong, Vec::<String>::new());
+    assert_eq!(page_problems(codes::CODES, &WITHOUT, found), Vec::<String>::new());
 }
 
 #[test]
 fn every_fix_of_an_example_repairs_it() {
-    let mut fixed = Vec::new();
-    for info in codes::CODES {
-        let Some(text) = example(info) else { continue };
-        let code = info.code.as_str();
-        let before = found(code, text);
-        if before.fixes().next().is_none() {
-            continue;
-        }
-        let repaired = apply_fixes(text, before.fixes());
-        let left = found(code, &repaired);
-        assert!(left.iter().all(|left| left.code != info.code), "{code}: {left}{repaired}");
-        fixed.push(code);
-    }
-    // A missing entry shows that a fix is no longer offered.
-    assert_eq!(fixed, ["WL0602", "WL0611", "WL0628", "WL0634"]);
+    assert_eq!(repaired_pages(codes::CODES, found), ["WL0602", "WL0611", "WL0628", "WL0634"]);
 }

@@ -113,7 +113,6 @@ fn without_kinds_no_location_has_a_runtime() {
 }
 
 #[test]
-#[cfg(feature = "schema")]
 fn the_schema_has_the_kinds_and_their_settings() {
     let schema = windlass_project::schema::project(&kinds());
     let location = &schema["$defs"]["Location"]["properties"];

@@ -1,9 +1,8 @@
 //! Tests the page of every code. Its example gets exactly that code, and a fixed example is free of it.
 
 use serde::Deserialize;
-use windlass_source::{
-    CodeInfo, Diagnostics, LoadOptions, Reading, Source, apply_fixes, code_problems, codes, load_one,
-};
+use windlass_source::testing::{page_problems, repaired_pages};
+use windlass_source::{Diagnostics, LoadOptions, Reading, Source, code_problems, codes, load_one};
 
 /// The document type for the pages of typed reading.
 #[derive(Debug, Deserialize)]
@@ -16,11 +15,6 @@ struct Service {
 
 /// Pages without an example: of bytes that are not text, and of documents that are too large to print.
 const WITHOUT_TEXT: [&str; 2] = ["WL0002", "WL0003"];
-
-fn example(info: &CodeInfo) -> Option<&'static str> {
-    let (_, rest) = info.explanation.split_once("```yaml\n")?;
-    rest.split_once("```").map(|(example, _)| example)
-}
 
 fn said(code: &str, text: &str) -> Diagnostics {
     let source = Source::new("example.yaml", text);
@@ -37,41 +31,36 @@ fn said(code: &str, text: &str) -> Diagnostics {
 
 #[test]
 fn every_page_has_an_example_that_gets_its_code_and_no_other() {
-    let mut wrong = code_problems(codes::CODES, 1..=99);
-    for info in codes::CODES {
-        let code = info.code.as_str();
-        match example(info) {
-            None if WITHOUT_TEXT.contains(&code) => {}
-            None => wrong.push(format!("{code}: no example")),
-            Some(text) => {
-                let found: Vec<String> =
-                    said(code, text).iter().map(|found| found.code.to_string()).collect();
-                if found.is_empty() || found.iter().any(|found| found != code) {
-                    wrong.push(format!("{code}: the example gets {found:?}"));
-                }
-            }
+    assert_eq!(code_problems(codes::CODES, 1..=99), Vec::<String>::new());
+    assert_eq!(page_problems(codes::CODES, &WITHOUT_TEXT, said), Vec::<String>::new());
+}
+
+/// A page without an example, and one whose example gets another code, are problems.
+#[test]
+fn a_wrong_page_is_reported() {
+    mod wrong {
+        windlass_source::codes! {
+            NO_EXAMPLE = "WL0091", "no example", "There is none.";
+            OTHER_CODE = "WL0092", "another code", "See:\n\n```yaml\na: 1\na: 2\n```";
+            NO_PROBLEM = "WL0093", "no problem", "See:\n\n```yaml\na: 1\n```";
         }
     }
-    assert_eq!(wrong, Vec::<String>::new());
+    let problems = page_problems(wrong::CODES, &["WL0093"], said);
+    let starts = [
+        "WL0091: no example",
+        "WL0092: the example gets {\"",
+        "WL0093: an example, although none is expected",
+    ];
+    assert_eq!(problems.len(), starts.len(), "{problems:?}");
+    for (problem, start) in problems.iter().zip(starts) {
+        assert!(problem.starts_with(start), "{problem}");
+    }
 }
 
 #[test]
 fn every_fix_of_an_example_repairs_it() {
-    let mut fixed = Vec::new();
-    for info in codes::CODES {
-        let Some(text) = example(info) else { continue };
-        let code = info.code.as_str();
-        let before = said(code, text);
-        if before.fixes().next().is_none() {
-            continue;
-        }
-        let repaired = apply_fixes(text, before.fixes());
-        assert_eq!(said(code, &repaired).to_string(), "", "{code}: {repaired}");
-        fixed.push(code);
-    }
-    // A missing entry shows that a fix is no longer offered.
     assert_eq!(
-        fixed,
+        repaired_pages(codes::CODES, said),
         [
             "WL0001", "WL0005", "WL0006", "WL0008", "WL0009", "WL0016", "WL0017", "WL0019", "WL0020",
             "WL0021", "WL0040"

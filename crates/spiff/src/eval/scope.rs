@@ -17,7 +17,7 @@ pub(crate) const SELF: &str = "_";
 /// A map whose fields are visible as names.
 #[derive(Debug)]
 pub(crate) struct Scope {
-    /// Fields; those of a map of the document change with every pass.
+    /// Fields. If the map belongs to the document, every pass replaces them.
     fields: RwLock<Arc<Map>>,
     /// Entries of the document, if it is a list.
     items: RwLock<Option<Arc<Vec<Node>>>>,

@@ -10,12 +10,15 @@ mod archive;
 mod argument;
 mod constraint;
 mod convert;
+#[cfg(feature = "crypto")]
 mod digest;
 mod dns;
 mod document;
+#[cfg(feature = "crypto")]
 mod encrypt;
 mod error;
 mod host;
+mod left_out;
 mod lists;
 mod network;
 mod numbers;
@@ -27,12 +30,17 @@ mod registry;
 mod standard;
 mod strings;
 #[cfg(test)]
+#[cfg(all(feature = "crypto", feature = "x509"))]
 mod testing;
 #[cfg(test)]
+#[cfg(all(feature = "crypto", feature = "x509"))]
 mod tests;
 mod validate;
 mod version;
 mod versions;
+#[cfg(feature = "crypto")]
+mod wireguard;
+#[cfg(feature = "x509")]
 mod x509;
 
 pub use error::{FunctionError, Nested};

@@ -1,17 +1,12 @@
-//! The function `rand`, and WireGuard keys. The host is the source of randomness, so that a caller can fix
-//! it.
+//! The function `rand`. The host is the source of randomness, so that a caller can fix it.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use x25519_dalek::{PublicKey, StaticSecret};
-
-use super::argument::{Outcome, done, draw, fail, go_type, int, quoted, text};
+use super::argument::{Outcome, done, draw, fail, go_type, int, quoted};
 use super::pattern::Pattern;
-use super::{FunctionError, Host, Registry, convert};
+use super::{FunctionError, Host, Registry};
 use crate::value::{Node, Value};
 
 pub(super) fn register(registry: &mut Registry) {
-    registry.add("rand", rand).add("wggenkey", wggenkey).add("wgpublickey", wgpublickey);
+    registry.add("rand", rand);
 }
 
 /// Draws a number from zero to `limit - 1`, uniformly distributed.
@@ -86,48 +81,4 @@ fn characters(host: &mut dyn Host, class: &str, length: i64) -> Outcome {
         out.push(choice[usize::try_from(at).unwrap_or(0)]);
     }
     done(out)
-}
-
-fn wggenkey(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
-    let kind = match arguments {
-        [] => "private",
-        [kind] => text(kind, "argument for wggenkey must be a string (private or preshared)")?,
-        _ => fail!("a maximum of one argument expected for wggenkey"),
-    };
-    let mut key = [0; 32];
-    draw(host, &mut key)?;
-    match kind {
-        "private" => {
-            // The fixed bits of every Curve25519 private key.
-            key[0] &= 0xf8;
-            key[31] = key[31] & 0x7f | 0x40;
-        }
-        "preshared" => {}
-        _ => fail!("invalid key type {}, use private or preshared", quoted(kind)),
-    }
-    done(STANDARD.encode(key))
-}
-
-fn wgpublickey(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
-    let [key] = arguments else { fail!("one argument expected for wgpublickey") };
-    let key = text(key, "argument for wgpublickey must be a string")?;
-    let problem =
-        |problem: String| FunctionError::failed(format!("error parsing key {}: {problem}", quoted(key)));
-    let bytes = convert::decode(key)
-        .map_err(|error| problem(format!("failed to parse base64-encoded key: {}", illegal(key, &error))))?;
-    let Ok(bytes) = <[u8; 32]>::try_from(bytes.as_slice()) else {
-        return Err(problem(format!("incorrect key size: {}", bytes.len())));
-    };
-    done(STANDARD.encode(PublicKey::from(&StaticSecret::from(bytes)).as_bytes()))
-}
-
-/// Returns the error of a base64 text with its position, in Go's words.
-fn illegal(text: &str, error: &base64::DecodeError) -> String {
-    let at = match error {
-        base64::DecodeError::InvalidByte(at, _)
-        | base64::DecodeError::InvalidLastSymbol { offset: at, .. } => *at,
-        // Start of the last group of four.
-        _ => text.len() / 4 * 4,
-    };
-    format!("illegal base64 data at input byte {at}")
 }

@@ -1,15 +1,20 @@
 //! The registry of all functions of the language.
 
 use super::registry::Registry;
+#[cfg(feature = "x509")]
+use super::x509;
 use super::{
-    address, archive, convert, digest, document, encrypt, lists, network, numbers, outside, printf, random,
-    strings, validate, versions, x509,
+    address, archive, convert, document, left_out, lists, network, numbers, outside, printf, random, strings,
+    validate, versions,
 };
+#[cfg(feature = "crypto")]
+use super::{digest, encrypt, wireguard};
 
 impl Registry {
     /// Creates a registry of all functions of the language, except those that need their arguments
     /// unevaluated (`defined`, `valid`, `require`, `optional`, `stub`, `catch`, `sync`), which the evaluator
-    /// implements.
+    /// implements. A function of a feature that this build lacks is there too, and fails with a message that
+    /// names the feature.
     ///
     /// ```
     /// use windlass_spiff::functions::Registry;
@@ -28,9 +33,7 @@ fn register(registry: &mut Registry) {
     address::register(registry);
     archive::register(registry);
     convert::register(registry);
-    digest::register(registry);
     document::register(registry);
-    encrypt::register(registry);
     lists::register(registry);
     network::register(registry);
     numbers::register(registry);
@@ -40,5 +43,36 @@ fn register(registry: &mut Registry) {
     strings::register(registry);
     validate::register(registry);
     versions::register(registry);
+    #[cfg(feature = "crypto")]
+    {
+        digest::register(registry);
+        encrypt::register(registry);
+        wireguard::register(registry);
+    }
+    #[cfg(feature = "x509")]
     x509::register(registry);
+    left_out::register(registry);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every optional function is one of the modules of its feature, and the other way round.
+    #[test]
+    #[cfg(all(feature = "crypto", feature = "x509"))]
+    fn each_feature_has_its_functions() {
+        let names = |register: &[fn(&mut Registry)]| {
+            let mut registry = Registry::empty();
+            for register in register {
+                register(&mut registry);
+            }
+            registry.names().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            names(&[digest::register, encrypt::register, wireguard::register]),
+            left_out::CRYPTO.functions
+        );
+        assert_eq!(names(&[x509::register]), left_out::X509.functions);
+    }
 }

@@ -165,10 +165,7 @@ fn validator(host: &mut dyn Host, value: &Node, name: &str, arguments: &[Node]) 
                 ),
             },
         },
-        "privatekey" => key_material(value, name, "private key", super::x509::is_private_key),
-        "publickey" => key_material(value, name, "public key", super::x509::is_public_key),
-        "certificate" => key_material(value, name, "certificate", super::x509::is_certificate),
-        "ca" => key_material(value, name, "ca", super::x509::is_ca),
+        "privatekey" | "publickey" | "certificate" | "ca" => key_material(value, name),
         _ => fail!("unknown validation operator {}", quoted(name)),
     }
 }
@@ -188,12 +185,25 @@ fn named(checked: Result<(), String>, what: &str) -> Judged {
     }
 }
 
-fn key_material(value: &Value, name: &str, what: &str, check: fn(&str) -> Result<(), String>) -> Judged {
+#[cfg(feature = "x509")]
+fn key_material(value: &Value, name: &str) -> Judged {
+    use super::x509;
     let Some(text) = value.as_str() else { fail!("{name} requires string, but got {}", value.type_name()) };
-    match check(text) {
+    let (what, checked) = match name {
+        "privatekey" => ("private key", x509::is_private_key(text)),
+        "publickey" => ("public key", x509::is_public_key(text)),
+        "certificate" => ("certificate", x509::is_certificate(text)),
+        _ => ("ca", x509::is_ca(text)),
+    };
+    match checked {
         Ok(()) => verdict(true, format!("is {what}")),
         Err(problem) => verdict(false, problem),
     }
+}
+
+#[cfg(not(feature = "x509"))]
+fn key_material(_: &Value, name: &str) -> Judged {
+    Err(super::left_out::error(&format!("validator '{name}'"), "x509"))
 }
 
 fn each_entry(host: &mut dyn Host, value: &Node, conditions: &[Node]) -> Judged {

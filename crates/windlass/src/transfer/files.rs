@@ -105,7 +105,7 @@ pub(super) struct TransferFiles {
     pub(super) state: PathBuf,
     /// The key of its store.
     pub(super) store_key: KeySource,
-    /// The key of the export; `None` for the key of the store.
+    /// The file with the key that seals the export; `None` if the key of the store seals it.
     pub(super) key: Option<PathBuf>,
     /// Maximum size of an export to import, in bytes.
     pub(super) limit: usize,

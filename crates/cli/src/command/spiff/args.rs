@@ -2,6 +2,8 @@
 
 use clap::{Args, Subcommand};
 
+use crate::args::ErrorArgs;
+
 /// Process spiff templates, the YAML template language of OCM's packages.
 ///
 /// Templates have access to nothing outside of them: no file, command, address or environment variable. --allow grants
@@ -11,6 +13,9 @@ use clap::{Args, Subcommand};
 pub(crate) struct SpiffArgs {
     #[command(subcommand)]
     pub(crate) command: SpiffCommand,
+
+    #[command(flatten)]
+    pub(crate) _errors: ErrorArgs,
 }
 
 const EXAMPLES: &str = "\

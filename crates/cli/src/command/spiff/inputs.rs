@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use windlass::model::clock::{Clock, SystemClock};
 use windlass::source::{Source, files};
+use windlass_spiff::codes::{DEFINITION, DOCUMENT, NO_JSON};
 use windlass_spiff::value::{Map, Node};
 use windlass_spiff::{Engine, Features, Outside, define, yaml};
 
 use super::args::AccessArgs;
 use super::fetch;
 use super::stop::Stop;
+use crate::codes::{COMMAND_LINE, INPUT, OUTPUT};
 use crate::command::{environment, environment_all};
 use crate::size_limit::{larger, max_size};
 
@@ -24,11 +26,12 @@ pub(super) struct Inputs {
 
 impl Inputs {
     fn text(&mut self, what: &str, file: &str) -> Result<String, Stop> {
-        let unreadable =
-            |error: &dyn std::fmt::Display| Stop::input(format!("error reading {what} [{file}]: {error}"));
+        let unreadable = |error: &dyn std::fmt::Display| {
+            Stop::input(INPUT, format!("error reading {what} [{file}]: {error}"))
+        };
         let bytes = if file == "-" {
             if std::mem::replace(&mut self.stdin_taken, true) {
-                return Err(Stop::input("stdin cannot be used twice"));
+                return Err(Stop::input(COMMAND_LINE, "stdin cannot be used twice"));
             }
             files::read_from(std::io::stdin(), max_size())
         } else {
@@ -45,14 +48,14 @@ impl Inputs {
     pub(super) fn documents(&mut self, what: &str, file: &str) -> Result<Vec<Node>, Stop> {
         let source = Source::with_limit(file, self.text(what, file)?, max_size());
         yaml::read_documents(&source)
-            .map_err(|error| Stop::input(format!("error parsing {what} [{file}]: {error}")))
+            .map_err(|error| Stop::input(DOCUMENT, format!("error parsing {what} [{file}]: {error}")))
     }
 
     /// Reads the only document of a file.
     pub(super) fn document(&mut self, what: &str, file: &str) -> Result<Node, Stop> {
         let source = Source::with_limit(file, self.text(what, file)?, max_size());
         yaml::read_document(&source)
-            .map_err(|error| Stop::input(format!("error parsing {what} [{file}]: {error}")))
+            .map_err(|error| Stop::input(DOCUMENT, format!("error parsing {what} [{file}]: {error}")))
     }
 
     /// Reads names and their values.
@@ -63,13 +66,14 @@ impl Inputs {
                 let node = self.document("bindings", file)?;
                 node.as_map()
                     .cloned()
-                    .ok_or_else(|| Stop::input(format!("bindings [{file}] must be a map")))?
+                    .ok_or_else(|| Stop::input(DOCUMENT, format!("bindings [{file}] must be a map")))?
             }
         };
         for definition in definitions {
             // The exit code is 1, as in the original program.
-            define(&mut map, definition)
-                .map_err(|error| Stop::Failed(format!("error in value definitions (-D): {error}")))?;
+            define(&mut map, definition).map_err(|error| {
+                Stop::failed(DEFINITION, format!("error in value definitions (-D): {error}"))
+            })?;
         }
         Ok(map)
     }
@@ -78,7 +82,7 @@ impl Inputs {
 /// Creates an engine with the granted access rights.
 pub(super) fn engine(access: &AccessArgs) -> Result<Engine, Stop> {
     let unknown = |name: String| {
-        Stop::input(format!("unknown feature `{name}`; there are control, interpolation, all"))
+        Stop::input(COMMAND_LINE, format!("unknown feature `{name}`; there are control, interpolation, all"))
     };
     let text = |name: &str| environment(name).and_then(|value| value.into_string().ok());
     let mut features = Features::NONE;
@@ -110,9 +114,9 @@ pub(super) fn engine(access: &AccessArgs) -> Result<Engine, Stop> {
             None if grant == "exec" => outside.allow_exec(),
             None if grant == "env" => outside.allow_env(environment_all().collect::<BTreeMap<_, _>>()),
             _ => {
-                return Err(Stop::input(format!(
-                    "unknown access `{grant}`; there are read=DIR, write=DIR, http=HOST, exec, env"
-                )));
+                let message =
+                    format!("unknown access `{grant}`; there are read=DIR, write=DIR, http=HOST, exec, env");
+                return Err(Stop::input(COMMAND_LINE, message));
             }
         };
     }
@@ -131,10 +135,11 @@ pub(super) fn keep_state(file: &Path, state: &Node, json: bool) -> Result<(), St
         _ => json,
     };
     let text = if json {
-        yaml::to_json(state.value()).map_err(|error| Stop::Failed(error.to_string()))?
+        yaml::to_json(state.value()).map_err(|error| Stop::failed(NO_JSON, error))?
     } else {
         yaml::to_yaml(state)
     };
-    windlass::project::output::write(file, text.as_bytes(), 0o666)
-        .map_err(|error| Stop::Failed(format!("cannot write state file \"{}\": {error}", file.display())))
+    windlass::project::output::write(file, text.as_bytes(), 0o666).map_err(|error| {
+        Stop::failed(OUTPUT, format!("cannot write state file \"{}\": {error}", file.display()))
+    })
 }

@@ -17,6 +17,7 @@ use args::{ConvertArgs, DiffArgs, EvalArgs, MergeArgs, ParseArgs, SpiffCommand};
 use inputs::{Inputs, engine};
 use stop::Stop;
 
+use crate::codes;
 use crate::exit;
 use crate::failure::fault;
 use crate::output::{print_document, say, tell};
@@ -31,13 +32,9 @@ pub(crate) fn run(args: &SpiffArgs) -> ExitCode {
     };
     match result {
         Ok(code) => code,
-        Err(Stop::Input(message)) => {
-            fault!("{message}");
-            exit::wrong_input()
-        }
-        Err(Stop::Failed(message)) => {
-            fault!("{message}");
-            exit::FAILED
+        Err(Stop { code, message, is_input }) => {
+            fault!(code, "{message}");
+            if is_input { exit::wrong_input() } else { exit::FAILED }
         }
     }
 }
@@ -57,7 +54,7 @@ fn failed(what: &str, error: &SpiffError) -> Stop {
         }
         message.push_str(LEGEND);
     }
-    Stop::Failed(message)
+    Stop::failed(error.code(), message)
 }
 
 fn merge(args: &MergeArgs) -> Result<ExitCode, Stop> {
@@ -72,8 +69,9 @@ fn merge(args: &MergeArgs) -> Result<ExitCode, Stop> {
         engine = engine.with_binding(&name, value.into_value());
     }
     for tag in &args.tags {
-        let (name, file) =
-            tag.split_once(':').ok_or_else(|| Stop::input(format!("tag `{tag}` is not NAME:FILE")))?;
+        let (name, file) = tag
+            .split_once(':')
+            .ok_or_else(|| Stop::input(codes::COMMAND_LINE, format!("tag `{tag}` is not NAME:FILE")))?;
         engine = engine.with_tag(name, inputs.document("tag", file)?);
     }
     if let Some(path) = &args.trace {
@@ -84,7 +82,8 @@ fn merge(args: &MergeArgs) -> Result<ExitCode, Stop> {
         args.stubs.iter().map(|stub| inputs.document("stub", stub)).collect::<Result<Vec<_>, _>>()?;
     if let Some(state) = &args.state {
         if templates.len() > 1 {
-            return Err(Stop::input("state handling not supported for multi documents"));
+            let message = "state handling not supported for multi documents";
+            return Err(Stop::input(codes::COMMAND_LINE, message));
         }
         if Path::new(state).exists() {
             stubs.push(inputs.document("state", state)?);
@@ -148,7 +147,7 @@ fn unprinted(error: &OutputError) -> Stop {
         OutputError::Expression { expression, error } => {
             failed(&format!("expression \"{expression}\" failed"), error)
         }
-        error => Stop::Failed(error.to_string()),
+        error => Stop::failed(error.code(), error),
     }
 }
 
@@ -175,7 +174,8 @@ fn eval(args: &EvalArgs) -> Result<ExitCode, Stop> {
 }
 
 fn parse_expression(args: &ParseArgs) -> Result<ExitCode, Stop> {
-    let expr = parse(&args.expression, &Place::default()).map_err(Stop::input)?;
+    let expr = parse(&args.expression, &Place::default())
+        .map_err(|error| Stop::input(windlass_spiff::codes::EXPRESSION, error))?;
     say!("{expr}");
     Ok(exit::DONE)
 }
@@ -199,7 +199,8 @@ fn compare(args: &DiffArgs) -> Result<ExitCode, Stop> {
     let mut inputs = Inputs::default();
     let (a, b) = (inputs.documents("document", &args.a)?, inputs.documents("document", &args.b)?);
     if a.len() != b.len() {
-        return Err(Stop::Failed(format!("different number of documents ({} != {})", a.len(), b.len())));
+        say!("different number of documents ({} != {})", a.len(), b.len());
+        return Ok(exit::FAILED);
     }
     let mut different = false;
     for (a, b) in a.iter().zip(&b) {

@@ -1,13 +1,25 @@
 //! The reasons why a spiff command ends.
 
-/// The reason why a command ends: wrong input, or a failed template.
-pub(super) enum Stop {
-    Input(String),
-    Failed(String),
+use std::fmt::Display;
+
+use windlass::source::Code;
+
+/// The reason why a command ends.
+pub(super) struct Stop {
+    pub(super) code: Code,
+    pub(super) message: String,
+    /// Whether the input is wrong, as opposed to a template that fails.
+    pub(super) is_input: bool,
 }
 
 impl Stop {
-    pub(super) fn input(message: impl std::fmt::Display) -> Self {
-        Self::Input(message.to_string())
+    /// Creates the reason of wrong input.
+    pub(super) fn input(code: Code, message: impl Display) -> Self {
+        Self { code, message: message.to_string(), is_input: true }
+    }
+
+    /// Creates the reason of a failure.
+    pub(super) fn failed(code: Code, message: impl Display) -> Self {
+        Self { code, message: message.to_string(), is_input: false }
     }
 }

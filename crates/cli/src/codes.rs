@@ -1,0 +1,80 @@
+//! The codes of the command line: `WL0800` to `WL0849`, and all codes that the program explains.
+
+use windlass::source::CodeInfo;
+
+windlass::source::codes! {
+    COMMAND_LINE = "WL0800", "wrong command line",
+        "The arguments of the command can't be understood, or exclude each other. The message names the \
+         argument and, where it is known, the right one. Nothing was done.\n\n\
+         `windlass COMMAND --help` describes the arguments and has examples. `windlass completions` makes a \
+         shell complete them.";
+    INPUT = "WL0801", "input that can't be read",
+        "A file that the command line names, or standard input, can't be read. The message gives the reason of \
+         the system. Nothing was done.\n\n\
+         Check the path and its permissions. A larger document than 16 MiB is read with `--max-size`.";
+    OUTPUT = "WL0802", "output that can't be written",
+        "Standard output, or a file that the command writes, does not accept the output. The message gives the \
+         reason of the system; a full disk is frequent. The work of the command itself may be complete: \
+         `windlass status` and `windlass log` show what is recorded.\n\n\
+         Correct the problem, and run the command again if its output is needed.";
+    START = "WL0803", "program that can't start",
+        "The system refuses a thread or a file descriptor that the program needs before it does anything. \
+         Nothing was done.\n\n\
+         Check the limits of the user: `ulimit -u` (processes) and `ulimit -n` (open files).";
+    UNKNOWN_CODE = "WL0804", "unknown code",
+        "No error of windlass has this code.\n\n\
+         A code follows the word `error`, `warning` or `note` in brackets, such as `WL0112`. Its number alone \
+         is sufficient: `windlass explain 112`.";
+    UNKNOWN_OUTPUT = "WL0805", "unknown output",
+        "The assembly has no output of this name, or the output has no value yet. Nothing was changed.\n\n\
+         `windlass output NAME` lists the outputs with their values. An output gets its value when the part \
+         that publishes it is installed.";
+    UNKNOWN_STEP = "WL0806", "unknown step",
+        "The plan has no step with this number. Nothing was changed.\n\n\
+         `windlass plan FILE` shows the steps with their numbers. They belong to one plan: after a change \
+         another step may have the number.";
+    CRON = "WL0807", "bad schedule",
+        "The text is no Quartz cron expression. It has six or seven fields: second, minute, hour, day of the \
+         month, month, day of the week, and perhaps the year. One of the two days is `?`. The message names \
+         the field and the values that it accepts.\n\n\
+         Other crons begin with the minute: write `0 0/5 * * * ?` for every five minutes.";
+    TIME = "WL0808", "bad time or time zone",
+        "A time has the form of RFC 3339, with or without an offset, and a zone is a name of the IANA database. \
+         Nothing was computed.\n\n\
+         Write `--zone Europe/Berlin --from 2030-01-31T08:00:00`.";
+    UPDATE = "WL0809", "bad update or document",
+        "The file is no update, or the update breaks the rules of its document: a path that the document can't \
+         have, a value of another type, or a value that may not be changed. Nothing was printed.\n\n\
+         `--trusted` allows the changes that only windlass makes, and `--untyped` accepts any document. See \
+         `windlass update --help`.";
+    NO_IMAGE_FOLDER = "WL0810", "no folder for images",
+        "Images are kept in `windlass/images` of the user's cache, and neither `XDG_CACHE_HOME` nor `HOME` says \
+         where that is. Nothing was done.\n\n\
+         Set `XDG_CACHE_HOME` to an absolute path.";
+}
+
+/// Returns the codes of all errors of the program, sorted.
+pub(crate) fn all() -> Vec<&'static CodeInfo> {
+    let mut all = windlass::explain::codes();
+    all.extend(windlass_spiff::codes::CODES.iter().chain(CODES));
+    all.sort_by_key(|info| info.code.as_str());
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_in_range_and_explained() {
+        assert_eq!(windlass::source::code_problems(CODES, 800..=849), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_code_is_there_once() {
+        let codes: Vec<&str> = all().iter().map(|info| info.code.as_str()).collect();
+        let mut unique = codes.clone();
+        unique.dedup();
+        assert_eq!(codes, unique);
+    }
+}

@@ -1,0 +1,118 @@
+//! The keys of `windlass.yaml`, by section, with their forms and descriptions.
+//!
+//! The reader and the JSON Schema read these tables, so a new key has one place.
+
+use windlass_source::section;
+
+/// A section of `windlass.yaml`.
+pub(crate) type Section = windlass_source::keys::Section<Form>;
+
+/// The form of a value, as far as a schema can tell it. A value of an optional key may be null.
+#[derive(Clone, Copy)]
+pub(crate) enum Form {
+    /// The version of the document.
+    Version,
+    /// Text that is not empty; a scalar keeps its spelling.
+    Text,
+    /// A whole number from 0.
+    Number,
+    /// A whole number from 1.
+    Count,
+    /// A number of concurrent jobs.
+    Jobs,
+    /// A number of elements of an assembly.
+    Elements,
+    /// An age: a number with a unit.
+    Age,
+    /// The name of a registered kind of runtime.
+    Runtime,
+    /// Paths by the names of volumes.
+    Volumes,
+    /// A number of bytes with an optional unit.
+    Memory,
+    /// A number of processors.
+    Processors,
+    /// The name of a descriptor, with its version.
+    Descriptor,
+    /// Any values, by name.
+    Properties,
+    /// One section.
+    One(&'static Section),
+    /// A list of sections.
+    List(&'static Section),
+    /// Sections by name.
+    ByName(&'static Section),
+}
+
+section! {
+    ROOT: Section, "Project", Strict,
+    "A project: its locations, and the existing instances that references may use.";
+    "version": Form::Version, required, "The version of this format: 1.";
+    "locations": Form::ByName(&LOCATION),
+        "The locations of components, by the name in their property `deploymentLocation`.";
+    "existing": Form::List(&EXISTING),
+        "The existing instances that references may resolve to, beside assemblies.";
+    "retention": Form::One(&RETENTION), "The limits of each assembly's history.";
+    "limits": Form::One(&LIMITS), "The maximum size of assemblies.";
+}
+
+section! {
+    LOCATION: Section, "Location", StrictOrNull,
+    "A deployment place of components. Some runtimes have more keys.";
+    "resource-manager": Form::Text,
+        "The resource manager of the location. A location without one accepts components of any resource manager.";
+    "infrastructure-type": Form::Text,
+        "The infrastructure type by which descriptors select drivers; the default is `Local`.";
+    "runtime": Form::Runtime,
+        "The runtime of the scripts. The default is the first one that has the most keys of the location.";
+    "volumes": Form::Volumes, "Named volumes, and where container runtimes mount them.";
+    "image": Form::Text, "The image that container runtimes start from.";
+    "network": Form::Text, "The network of containers: `none`, `bridge`, `host`, or the name of one.";
+    "limits": Form::One(&JOB_LIMITS), "The limits of each job.";
+    "max-jobs": Form::Jobs,
+        "The maximum number of concurrent jobs of one windlass process; the default is no limit.";
+    "properties": Form::Properties,
+        "Configuration for the drivers. `{file: PATH}` and `{env: VARIABLE}` refer to secrets.";
+}
+
+section! {
+    JOB_LIMITS: Section, "JobLimits", StrictOrNull, "The limits of a job.";
+    "memory": Form::Memory, "Bytes: `512M`, `2G`.";
+    "processes": Form::Count, "Processes at a time.";
+    "cpu": Form::Processors, "Processors: `2`, `0.5`.";
+    "open-files": Form::Count, "Open files of each process.";
+}
+
+section! {
+    EXISTING: Section, "Existing", Strict, "An existing instance that references may resolve to.";
+    "type": Form::Descriptor, required, "Its type: the name of a descriptor.";
+    "name": Form::Text, required, "Its name.";
+    "properties": Form::Properties, "Its properties.";
+    "package": Form::Text,
+        "The folder of the package of its `type`, relative to this file. Relationships may call the package's operations.";
+}
+
+section! {
+    RETENTION: Section, "Retention", StrictOrNull,
+    "The limits of each assembly's history. `windlass prune`, and once a day `windlass run`, removes processes and versions that are neither among the newest nor young.";
+    "keep": Form::Number, "The number of newest processes and versions to keep; the default is 50.";
+    "older": Form::Age,
+        "The age below which all are kept: a number with a unit, such as `90d`, `12h` or `30m`; the default is `90d`.";
+}
+
+section! {
+    LIMITS: Section, "Limits", StrictOrNull, "The maximum size of assemblies.";
+    "nodes": Form::Elements,
+        "The maximum number of elements from `quantity`, `cluster` and nested assemblies; the default is 10 000, and the maximum 200 000.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The executor reads these.
+    #[test]
+    fn the_limits_of_jobs_are_those_of_the_executor() {
+        assert_eq!(JOB_LIMITS.names, windlass_executor::Bounds::KEYS);
+    }
+}

@@ -1,0 +1,199 @@
+//! Tables of the keys of a document language, by section, from which its JSON Schema is made.
+//!
+//! A crate declares its language once, with [`section!`](crate::section!). Its reader takes the names of the
+//! keys from the tables, and [`schema`] makes the schema of the same tables. So a new key has one place.
+//!
+//! ```
+//! use serde_json::{Value, json};
+//! use windlass_source::keys::{Body, Definitions, Forms, Section, schema};
+//! use windlass_source::section;
+//!
+//! #[derive(Clone, Copy)]
+//! enum Form {
+//!     Text,
+//!     ByName(&'static Section<Form>),
+//! }
+//!
+//! section! { SHOP: Section<Form>, "Shop", Strict, "A shop.";
+//!     "name": Form::Text, required, "Its name.";
+//!     "parts": Form::ByName(&PART), "Its parts, by name.";
+//! }
+//! section! { PART: Section<Form>, "Part", OrNull, "A part.";
+//!     "image": Form::Text, "Its image.";
+//! }
+//!
+//! struct Shops;
+//!
+//! impl Forms for Shops {
+//!     type Form = Form;
+//!
+//!     fn form(&self, form: Form, definitions: &mut Definitions) -> Value {
+//!         match form {
+//!             Form::Text => json!({"type": "string"}),
+//!             Form::ByName(section) => {
+//!                 json!({"type": "object", "additionalProperties": definitions.part(self, section)})
+//!             }
+//!         }
+//!     }
+//! }
+//!
+//! let schema = schema(&Shops, &SHOP, "Shop");
+//! assert_eq!(SHOP.names, ["name", "parts"]);
+//! assert_eq!(schema["required"], json!(["name"]));
+//! assert_eq!(schema["$defs"]["Part"]["properties"]["image"]["description"], "Its image.");
+//! ```
+
+use serde_json::{Map, Value, json};
+
+/// A section of a document: a mapping whose keys are words of the language. `F` is the form of a value.
+pub struct Section<F: 'static> {
+    /// Name of its definition in the schema.
+    pub name: &'static str,
+    /// Description.
+    pub about: &'static str,
+    /// The accepted values.
+    pub body: Body,
+    /// Names of the keys, in the canonical order.
+    pub names: &'static [&'static str],
+    /// The keys, in the canonical order.
+    pub keys: &'static [Key<F>],
+}
+
+/// The accepted values of a section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// A mapping.
+    Mapping,
+    /// A mapping without other keys.
+    Strict,
+    /// A mapping, or null for an empty one.
+    OrNull,
+    /// A mapping without other keys, or null for an empty one.
+    StrictOrNull,
+    /// Anything: a value other than a mapping is accepted with a warning.
+    Anything,
+}
+
+/// A key of a section.
+pub struct Key<F> {
+    /// The key.
+    pub name: &'static str,
+    /// Form of its value.
+    pub form: F,
+    /// Whether the section is wrong without it. The value of any other key may be null.
+    pub is_required: bool,
+    /// Description.
+    pub about: &'static str,
+}
+
+/// Declares a [`Section`](crate::keys::Section): its type, its name in the schema, its accepted values, its
+/// description, and its keys. A key has a form, the word `required` where it applies, and a description.
+#[macro_export]
+macro_rules! section {
+    (
+        $name:ident: $type:ty, $title:literal, $body:ident, $about:literal;
+        $($key:literal: $form:expr, $($required:ident,)? $key_about:literal;)+
+    ) => {
+        #[doc = $about]
+        pub(crate) static $name: $type = $crate::keys::Section {
+            name: $title,
+            about: $about,
+            body: $crate::keys::Body::$body,
+            names: &[$($key),+],
+            keys: &[$($crate::keys::Key {
+                name: $key,
+                form: $form,
+                is_required: $crate::section!(@is_required $($required)?),
+                about: $key_about,
+            }),+],
+        };
+    };
+    (@is_required required) => { true };
+    (@is_required) => { false };
+}
+
+/// The forms of a language's values, as far as a schema can tell them.
+pub trait Forms {
+    /// A form.
+    type Form: Copy + 'static;
+
+    /// Returns the schema of a form. A reference also accepts null where its key is not required.
+    fn form(&self, form: Self::Form, definitions: &mut Definitions) -> Value;
+}
+
+/// Returns the schema of a document, of the draft 2020-12.
+pub fn schema<T: Forms>(forms: &T, root: &'static Section<T::Form>, title: &str) -> Value {
+    let mut definitions = Definitions::default();
+    let mut schema = definitions.section(forms, root);
+    schema.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
+    schema.insert("title".to_owned(), title.into());
+    schema.insert("$defs".to_owned(), definitions.0.into());
+    schema.into()
+}
+
+/// The definitions of a schema, by name.
+#[derive(Debug, Default)]
+pub struct Definitions(Map<String, Value>);
+
+impl Definitions {
+    /// Returns a reference to a definition, which `make` creates on first use.
+    pub fn refer(&mut self, name: &str, make: impl FnOnce(&mut Self) -> Value) -> Value {
+        if !self.0.contains_key(name) {
+            // The entry ends the recursion of sections that contain themselves.
+            self.0.insert(name.to_owned(), Value::Null);
+            let definition = make(self);
+            self.0.insert(name.to_owned(), definition);
+        }
+        json!({"$ref": format!("#/$defs/{name}")})
+    }
+
+    /// Returns a reference to the definition of a section.
+    pub fn part<T: Forms>(&mut self, forms: &T, section: &'static Section<T::Form>) -> Value {
+        self.refer(section.name, |definitions| definitions.section(forms, section).into())
+    }
+
+    fn section<T: Forms>(&mut self, forms: &T, section: &'static Section<T::Form>) -> Map<String, Value> {
+        let mut schema = Map::new();
+        let (sort, is_strict) = match section.body {
+            Body::Mapping => (json!("object"), false),
+            Body::Strict => (json!("object"), true),
+            Body::OrNull => (json!(["object", "null"]), false),
+            Body::StrictOrNull => (json!(["object", "null"]), true),
+            Body::Anything => (Value::Null, false),
+        };
+        if !sort.is_null() {
+            schema.insert("type".to_owned(), sort);
+        }
+        if is_strict {
+            schema.insert("additionalProperties".to_owned(), false.into());
+        }
+        let required: Vec<&str> =
+            section.keys.iter().filter(|key| key.is_required).map(|key| key.name).collect();
+        if !required.is_empty() {
+            schema.insert("required".to_owned(), required.into());
+        }
+        let properties = section.keys.iter().map(|key| (key.name.to_owned(), self.key(forms, key)));
+        schema.insert("properties".to_owned(), properties.collect::<Map<_, _>>().into());
+        schema.insert("description".to_owned(), section.about.into());
+        schema
+    }
+
+    fn key<T: Forms>(&mut self, forms: &T, key: &Key<T::Form>) -> Value {
+        let mut schema = forms.form(key.form, self);
+        if !key.is_required && schema.get("$ref").is_some() {
+            schema = or_null(&schema);
+        }
+        schema["description"] = key.about.into();
+        schema
+    }
+}
+
+/// Returns the schema of a value that may also be null.
+pub fn or_null(schema: &Value) -> Value {
+    json!({"anyOf": [schema, {"type": "null"}]})
+}
+
+/// Returns the schema of a mapping from arbitrary names, which may be null for an empty one.
+pub fn by_name(value: &Value) -> Value {
+    json!({"type": ["object", "null"], "additionalProperties": value})
+}
