@@ -147,6 +147,12 @@ windlass_source::codes! {
          the usual `main` instead, and stopped before it opened the project.\n\n\
          Let `main` begin with `if let Some(code) = windlass::supervise() { return code; }`, before it starts \
          a thread or a runtime. Or name another program with `Settings::supervisor`.";
+    SCRIPT = "WL0590", "script or test case that can't be run",
+        "`windlass script run` and `windlass script test` run scripts by hand and record nothing. The kind of \
+         script, the case or its action is unknown, or the package has no cases.\n\n\
+         A case is a file in the folder `tests` of a package:\n\n\
+         ```yaml\nversion: 1\naction: Install\ninput: {properties: {greeting: hello}}\nexpect: {}\n```\n\n\
+         `windlass script test DIR --update` writes `expect`.";
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ mod leaks;
 mod manifests;
 mod many;
 mod outdated;
+mod plain;
 mod progress;
 mod project;
 mod prune;
