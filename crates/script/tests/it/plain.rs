@@ -33,7 +33,7 @@ async fn failure(body: &str) -> String {
 async fn properties_arguments_and_the_location_are_files() {
     let body = r#"exec >&2; cd /
 for folder in "$WINDLASS_IN" "$WINDLASS_ARGUMENTS" "$WINDLASS_LOCATION"; do
-    (cd "$folder" && for file in *; do echo "$file [$(cat "$file")] $(stat -c %a "$file")"; done)
+    (cd "$folder" && for file in *; do printf '%s [%s] %s\n' "$file" "$(cat "$file")" "$(stat -c %a "$file")"; done)
 done
 cat "$WINDLASS_ID_FILE"; echo; wc -c <"$WINDLASS_IN/greeting"; exit 3"#;
     let call = world()
@@ -92,7 +92,27 @@ echo 42 >"$WINDLASS_METRICS/load.json"; echo "made it"; echo "for people" >&2"#;
     let report = report("Install", body).await;
     assert_eq!(report.natural.as_deref(), Some(INSTANCE));
     assert_eq!(report.settled, Settled::Yes);
-    insta::assert_json_snapshot!(report.updates, @r#""#);
+    insta::assert_json_snapshot!(report.updates, @r#"
+    {
+      "$set": {
+        "interfaces.metrics.signals": {
+          "load": 42
+        },
+        "interfaces.properties.signals": {
+          "address": "10.0.0.5",
+          "empty": "",
+          "ports": {
+            "http": [
+              80,
+              1.5,
+              null
+            ]
+          },
+          "text": "a\n"
+        }
+      }
+    }
+    "#);
 }
 
 #[tokio::test]
@@ -104,7 +124,12 @@ async fn a_launch_may_choose_the_id() {
             let call = world().declares(&["Install"]).script("Install.sh", r#": >"$WINDLASS_ID_FILE""#).call("Install");
             Script.perform(&Place::new(), &[call]).await.remove(0).unwrap_err()
         }),
-        @""
+        @"
+        Protocol: the output of `Install.sh` can't be used: `$WINDLASS_ID_FILE` must have one line with the id of the instance
+        ---
+        error[WL0440]: `$WINDLASS_ID_FILE` must have one line with the id of the instance
+            help: leave the file as it is, or write another id to it
+        "
     );
 }
 
@@ -129,13 +154,39 @@ async fn output_that_can_not_be_used() {
     let bad = r#"cd "$WINDLASS_OUT"; mkdir folder; mkfifo pipe; ln -s /etc/passwd link; printf '\377' >binary
 echo '{"a": }' >bad.json; echo a >twice; echo 1 >twice.json; echo x >"two words"; echo why >&2
 head -c 5000000 /dev/zero >large"#;
-    insta::assert_snapshot!(failure(bad).await, @"");
+    insta::assert_snapshot!(failure(bad).await, @"
+    Protocol: the output of `Configure.sh` can't be used: `$WINDLASS_OUT/bad.json` is not JSON: expected value at line 1 column 7 (and 7 more)
+    ---
+    error[WL0440]: `$WINDLASS_OUT/bad.json` is not JSON: expected value at line 1 column 7
+        help: write one JSON value, or a text to `bad` without `.json`
+    error[WL0440]: `$WINDLASS_OUT/binary` is not UTF-8 at byte 0
+        help: encode binary data, for example by `base64`
+    error[WL0440]: `$WINDLASS_OUT/folder` is not a regular file
+        help: write a file with the value; folders, links and pipes are not read
+    error[WL0440]: `$WINDLASS_OUT/large` is too large (5000000 bytes)
+        help: all files of the folder may have 4 MiB together
+    error[WL0440]: `$WINDLASS_OUT/link` is not a regular file
+        help: write a file with the value; folders, links and pipes are not read
+    error[WL0440]: `$WINDLASS_OUT/pipe` is not a regular file
+        help: write a file with the value; folders, links and pipes are not read
+    error[WL0440]: `$WINDLASS_OUT/twice.json` and `$WINDLASS_OUT/twice` are the same output
+        help: write one of them
+    error[WL0440]: `$WINDLASS_OUT/two words` can't be an output: its name is empty or has blanks
+        help: name the file as the property
+    stderr:
+    why
+    ");
 }
 
 #[tokio::test]
 async fn an_output_folder_that_is_gone_or_a_link() {
     assert_eq!(report("Configure", r#"rmdir "$WINDLASS_OUT""#).await, Report::settled());
-    insta::assert_snapshot!(failure(r#"rmdir "$WINDLASS_OUT"; ln -s / "$WINDLASS_OUT""#).await, @"");
+    insta::assert_snapshot!(failure(r#"rmdir "$WINDLASS_OUT"; ln -s / "$WINDLASS_OUT""#).await, @"
+    Protocol: the output of `Configure.sh` can't be used: `$WINDLASS_OUT` is a link that leads out of the working folder
+    ---
+    error[WL0440]: `$WINDLASS_OUT` is a link that leads out of the working folder
+        help: write a file with the value; folders, links and pipes are not read
+    ");
 }
 
 /// Neither the message nor the streams show a sensitive output, even of a file that can't be used.
@@ -143,19 +194,38 @@ async fn an_output_folder_that_is_gone_or_a_link() {
 async fn a_sensitive_output_is_masked() {
     let body = r#"echo hunter22 | tee "$WINDLASS_OUT/token" >&2; echo '{"token": "sesame99"}' >"$WINDLASS_OUT/all.json"
 echo sesame99 >&2; echo '{' >"$WINDLASS_OUT/bad.json""#;
-    insta::assert_snapshot!(failure(body).await, @"");
+    insta::assert_snapshot!(failure(body).await, @"
+    Protocol: the output of `Configure.sh` can't be used: `$WINDLASS_OUT/bad.json` is not JSON: EOF while parsing an object at line 2 column 0
+    ---
+    error[WL0440]: `$WINDLASS_OUT/bad.json` is not JSON: EOF while parsing an object at line 2 column 0
+        help: write one JSON value, or a text to `bad` without `.json`
+    stderr:
+    ***
+    ***
+    ");
 }
 
 #[tokio::test]
 async fn exit_code_75_means_converging() {
     let report = report("Start", "echo waiting >&2; echo for its disk >&2; exit 75").await;
     assert_eq!(report.settled, Settled::Converging);
-    insta::assert_json_snapshot!(report.updates, @r#""#);
+    insta::assert_json_snapshot!(report.updates, @r#"
+    {
+      "$set": {
+        "status.flags.converging": true,
+        "status.message": "for its disk"
+      }
+    }
+    "#);
 }
 
 #[tokio::test]
 async fn other_exit_codes_are_failures() {
-    insta::assert_snapshot!(failure("echo no room >&2; exit 1").await, @"");
+    insta::assert_snapshot!(failure("echo no room >&2; exit 1").await, @"
+    Failed: `Configure.sh` exited with code 1
+    ---
+    no room
+    ");
 }
 
 /// Returns the observations of all actions when the health check exits with a code, for an instance that is
@@ -181,25 +251,73 @@ async fn seen(code: i32, converging: bool) -> String {
 
 #[tokio::test]
 async fn a_health_check_that_succeeds() {
-    insta::assert_snapshot!(seen(0, false).await, @"");
-    insta::assert_snapshot!(seen(0, true).await, @"");
+    insta::assert_snapshot!(seen(0, false).await, @r#"
+    Install   Reached {"$set":{"status.flags.active":true,"status.flags.converging":false},"$unset":{"status.message":null}}
+    Configure CannotTell("the exit code of a health check doesn't show whether Configure was done") {"$set":{"status.flags.active":true,"status.flags.converging":false},"$unset":{"status.message":null}}
+    Start     Reached {"$set":{"status.flags.active":true,"status.flags.converging":false},"$unset":{"status.message":null}}
+    Integrity Reached {"$set":{"status.flags.active":true,"status.flags.converging":false},"$unset":{"status.message":null}}
+    Stop      Differs("it is still active") {"$set":{"status.flags.active":true,"status.flags.converging":false},"$unset":{"status.message":null}}
+    Uninstall Differs("it is still there") {"$set":{"status.flags.active":true,"status.flags.converging":false},"$unset":{"status.message":null}}
+    Join      CannotTell("the exit code of a health check doesn't show whether Join was done") {"$set":{"status.flags.active":true,"status.flags.converging":false},"$unset":{"status.message":null}}
+    "#);
+    insta::assert_snapshot!(seen(0, true).await, @r#"
+    Install   Reached {"$set":{"status.flags.active":true,"status.flags.converging":false},"$unset":{"status.message":null}}
+    Configure Reached {"$set":{"status.flags.active":true,"status.flags.converging":false},"$unset":{"status.message":null}}
+    Start     Reached {"$set":{"status.flags.active":true,"status.flags.converging":false},"$unset":{"status.message":null}}
+    Integrity Reached {"$set":{"status.flags.active":true,"status.flags.converging":false},"$unset":{"status.message":null}}
+    Stop      Converging {"$set":{"status.flags.converging":true},"$unset":{"status.message":null}}
+    Uninstall Converging {"$set":{"status.flags.converging":true},"$unset":{"status.message":null}}
+    Join      Reached {"$set":{"status.flags.active":true,"status.flags.converging":false},"$unset":{"status.message":null}}
+    "#);
 }
 
 #[tokio::test]
 async fn a_health_check_that_fails() {
-    insta::assert_snapshot!(seen(1, false).await, @"");
-    insta::assert_snapshot!(seen(1, true).await, @"");
+    insta::assert_snapshot!(seen(1, false).await, @r#"
+    Install   CannotTell("the exit code of a health check doesn't show whether the instance exists") {"$set":{"status.flags.active":false,"status.flags.converging":false,"status.message":"no answer"}}
+    Configure CannotTell("the exit code of a health check doesn't show whether Configure was done") {"$set":{"status.flags.active":false,"status.flags.converging":false,"status.message":"no answer"}}
+    Start     Differs("it is not active: no answer") {"$set":{"status.flags.active":false,"status.flags.converging":false,"status.message":"no answer"}}
+    Integrity Differs("it is not active: no answer") {"$set":{"status.flags.active":false,"status.flags.converging":false,"status.message":"no answer"}}
+    Stop      Reached {"$set":{"status.flags.active":false,"status.flags.converging":false,"status.message":"no answer"}}
+    Uninstall CannotTell("the exit code of a health check doesn't show whether the instance exists") {"$set":{"status.flags.active":false,"status.flags.converging":false,"status.message":"no answer"}}
+    Join      CannotTell("the exit code of a health check doesn't show whether Join was done") {"$set":{"status.flags.active":false,"status.flags.converging":false,"status.message":"no answer"}}
+    "#);
+    insta::assert_snapshot!(seen(1, true).await, @r#"
+    Install   Converging {"$set":{"status.flags.converging":true,"status.message":"no answer"}}
+    Configure Converging {"$set":{"status.flags.converging":true,"status.message":"no answer"}}
+    Start     Converging {"$set":{"status.flags.converging":true,"status.message":"no answer"}}
+    Integrity Differs("it is not active: no answer") {"$set":{"status.flags.active":false,"status.flags.converging":false,"status.flags.failed":true,"status.message":"no answer"}}
+    Stop      Reached {"$set":{"status.flags.active":false,"status.flags.converging":false,"status.message":"no answer"}}
+    Uninstall Reached {"$set":{"status.flags.active":false,"status.flags.converging":false,"status.message":"no answer"}}
+    Join      Converging {"$set":{"status.flags.converging":true,"status.message":"no answer"}}
+    "#);
 }
 
 #[tokio::test]
 async fn a_health_check_that_says_converging() {
-    insta::assert_snapshot!(seen(75, false).await, @"");
+    insta::assert_snapshot!(seen(75, false).await, @r#"
+    Install   Converging {"$set":{"status.flags.converging":true,"status.message":"no answer"}}
+    Configure Converging {"$set":{"status.flags.converging":true,"status.message":"no answer"}}
+    Start     Converging {"$set":{"status.flags.converging":true,"status.message":"no answer"}}
+    Integrity Converging {"$set":{"status.flags.converging":true,"status.message":"no answer"}}
+    Stop      Converging {"$set":{"status.flags.converging":true,"status.message":"no answer"}}
+    Uninstall Converging {"$set":{"status.flags.converging":true,"status.message":"no answer"}}
+    Join      Converging {"$set":{"status.flags.converging":true,"status.message":"no answer"}}
+    "#);
 }
 
 /// A shell exits with 127 if a command is missing. That says nothing about the instance.
 #[tokio::test]
 async fn a_health_check_that_can_not_run() {
-    insta::assert_snapshot!(seen(127, false).await, @"");
+    insta::assert_snapshot!(seen(127, false).await, @"
+    Install   `health-check.sh` exited with code 127 null
+    Configure `health-check.sh` exited with code 127 null
+    Start     `health-check.sh` exited with code 127 null
+    Integrity `health-check.sh` exited with code 127 null
+    Stop      `health-check.sh` exited with code 127 null
+    Uninstall `health-check.sh` exited with code 127 null
+    Join      `health-check.sh` exited with code 127 null
+    ");
 }
 
 #[tokio::test]
@@ -251,5 +369,14 @@ async fn discovery_prints_json_lines() {
     let body = r#"echo "{\"id\": \"a\", \"size\": 2, \"region\": \"$(cat "$WINDLASS_LOCATION/region")\"}"
 echo; echo '{"id": "b", "size": 3}'; echo '{"id": "c"}'"#;
     assert_eq!(discovered(body).await, Ok(json!([["a", {"size": 2, "region": "eu-1"}], ["c", {}]])));
-    insta::assert_snapshot!(discovered(r#"echo '{"id": 7}'; echo vm-1; echo '[]'"#).await.unwrap_err(), @"");
+    insta::assert_snapshot!(discovered(r#"echo '{"id": 7}'; echo vm-1; echo '[]'"#).await.unwrap_err(), @r#"
+    Protocol: the output of `discover.sh` can't be used: line 1 of `discover.sh` has no text `id` (and 2 more)
+    ---
+    error[WL0441]: line 1 of `discover.sh` has no text `id`
+        help: print one line such as {"id": "vm-17", "name": "web"} for each instance
+    error[WL0441]: line 2 of `discover.sh` is no JSON object: expected value at line 1 column 1
+        help: print one line such as {"id": "vm-17", "name": "web"} for each instance
+    error[WL0441]: line 3 of `discover.sh` is no JSON object: invalid type: sequence, expected a map at line 1 column 0
+        help: print one line such as {"id": "vm-17", "name": "web"} for each instance
+    "#);
 }
