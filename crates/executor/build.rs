@@ -20,13 +20,19 @@ const PROGRAMS: [(&str, &str, &[&str], &str); 2] = [
     (
         "windlass-runner",
         "src/runner/program/main.rs",
-        &["src/runner/program", "src/runner/protocol.rs", "src/left_behind.rs", "src/refusal.rs"],
+        &[
+            "src/runner/program",
+            "src/runner/protocol.rs",
+            "src/folder_content.rs",
+            "src/left_behind.rs",
+            "src/refusal.rs",
+        ],
         "the runner of warm containers could not be built, jobs there go by exec",
     ),
     (
         "windlass-init",
         "src/docker/init/main.rs",
-        &["src/docker/init", "src/left_behind.rs", "src/refusal.rs"],
+        &["src/docker/init", "src/folder_content.rs", "src/left_behind.rs", "src/refusal.rs"],
         "the first process of containers could not be built, the docker runtime can't run jobs",
     ),
 ];

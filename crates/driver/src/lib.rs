@@ -24,6 +24,8 @@
 //! | `settings` | [`CallSettings`]: the driver properties that all drivers have |
 //! | [`call`] | calls to drivers, and their reports |
 //! | [`contract`] | the traits [`Driver`] and [`Context`] |
+//! | [`case`] | test cases of packages: the input of one call, and its expected result |
+//! | `unrecorded` | [`Unrecorded`]: a context that runs jobs and records nothing |
 //! | [`noop`] | a driver without jobs |
 //! | [`codes`] | the diagnostic codes for the properties of that driver |
 //! | `testing` | the conformance suite, with the feature of that name |
@@ -41,6 +43,7 @@
 //! ```
 
 pub mod call;
+pub mod case;
 pub mod codes;
 pub mod contract;
 pub mod location;
@@ -50,6 +53,7 @@ pub mod package;
 mod settings;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod unrecorded;
 
 pub use call::{Call, Input, Observation, Observed, Report, Settled};
 pub use contract::{Context, Driver, Found, JobFailure, Nature, Query, Registry};
@@ -57,6 +61,7 @@ pub use location::{Location, Placement, PoolSecrets};
 pub use masking::texts;
 pub use package::{Binding, Bindings, Package};
 pub use settings::{CallSettingError, CallSettings, setting, text_of_setting};
+pub use unrecorded::Unrecorded;
 pub use windlass_model::record::{Effect, Failure, FailureKind};
 
 #[cfg(doctest)]

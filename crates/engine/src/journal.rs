@@ -268,7 +268,9 @@ impl CallContext {
     fn reserve(&self, job: &Job) -> Result<Room, JobFailure> {
         // The runtime keeps one copy, and the store two: in its log and in its file.
         const COPIES: u64 = 3;
-        let needed = COPIES.saturating_mul(job.limits.stdout_bytes.saturating_add(job.limits.stderr_bytes));
+        let streams = job.limits.stdout_bytes.saturating_add(job.limits.stderr_bytes);
+        let outputs = job.outputs.iter().fold(0_u64, |sum, output| sum.saturating_add(output.max_bytes));
+        let needed = COPIES.saturating_mul(streams.saturating_add(outputs));
         let room = Room::of(self.journal.reserved.clone(), needed);
         let all = room.reserved.load(Ordering::Relaxed);
         match self.places.free_space() {

@@ -32,7 +32,8 @@ use crate::{Content, Isolation, Limits, Owner, VolumeName, WorkPath};
 /// # Environment
 /// A job inherits no variables. It gets `PATH` (the usual system folders), `HOME` (its working folder), `TMPDIR`,
 /// `LANG=C.UTF-8`, `WINDLASS_JOB` (which marks its processes), and one `WINDLASS_VOLUME_<NAME>` per volume.
-/// [`env`](Job::env) overrides these, but can't set names that start with `WINDLASS_`. Secrets belong in stdin or
+/// [`env`](Job::env) overrides these, but can't set names that start with `WINDLASS_`; [`path_env`](Job::path_env)
+/// can. Secrets belong in stdin or
 /// in a file, since other processes can read an environment.
 ///
 /// # Records
@@ -51,11 +52,13 @@ pub struct Job {
     pub image: Option<String>,
     /// Environment variables, in addition to those that every job gets.
     pub env: BTreeMap<String, String>,
+    /// Environment variables that hold the absolute path of a place in the working folder.
+    pub path_env: BTreeMap<String, WorkPath>,
     /// Content of the job's standard input. The job doesn't have to read it.
     pub stdin: Content,
     /// Files that are placed in the working folder before the job starts.
     pub files: Vec<InputFile>,
-    /// Files that are brought back after the job has ended.
+    /// Files and folders that are brought back after the job has ended.
     pub outputs: Vec<OutputRequest>,
     /// Resource limits.
     pub limits: Limits,
@@ -91,16 +94,38 @@ pub struct InputFile {
     pub content: Content,
 }
 
-/// A file to bring back once the job has ended, whatever its end.
+/// A file or folder to bring back once the job has ended, whatever its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct OutputRequest {
     /// Name of the output in [`Outcome::outputs`](crate::Outcome::outputs).
     pub name: String,
-    /// Path of the file that the job writes.
+    /// Path of the file that the job writes, or of the folder.
     pub path: WorkPath,
-    /// Maximum size in bytes. A larger file is reported as too large, and not cut.
+    /// Maximum size in bytes, of all files of a folder together. A larger file is reported as too large, and not
+    /// cut.
     pub max_bytes: u64,
+    /// Whether the output is a file or a folder.
+    #[serde(default, skip_serializing_if = "OutputKind::is_file")]
+    pub kind: OutputKind,
+}
+
+/// The kind of an output.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum OutputKind {
+    /// One file.
+    #[default]
+    File,
+    /// All files directly in a folder, which exists when the job starts.
+    Folder,
+}
+
+impl OutputKind {
+    fn is_file(&self) -> bool {
+        *self == Self::File
+    }
 }
 
 /// A folder that outlives its jobs. All jobs of one owner on one runtime that name it see the same folder. On
@@ -176,6 +201,7 @@ impl Job {
             args: Vec::new(),
             image: None,
             env: BTreeMap::new(),
+            path_env: BTreeMap::new(),
             stdin: Content::default(),
             files: Vec::new(),
             outputs: Vec::new(),
@@ -215,6 +241,13 @@ impl Job {
         self
     }
 
+    /// Sets one variable to the absolute path of a place in the working folder, as the job sees it. Unlike those
+    /// of [`env`](Job::env), such a name may start with `WINDLASS_`.
+    pub fn path_env(mut self, name: impl Into<String>, path: WorkPath) -> Self {
+        self.path_env.insert(name.into(), path);
+        self
+    }
+
     /// Sets the content of the job's standard input.
     pub fn stdin(mut self, stdin: impl Into<Content>) -> Self {
         self.stdin = stdin.into();
@@ -239,7 +272,15 @@ impl Job {
 
     /// Requests that a file of at most `max_bytes` is brought back under `name`.
     pub fn output(mut self, name: impl Into<String>, path: WorkPath, max_bytes: u64) -> Self {
-        self.outputs.push(OutputRequest { name: name.into(), path, max_bytes });
+        self.outputs.push(OutputRequest { name: name.into(), path, max_bytes, kind: OutputKind::File });
+        self
+    }
+
+    /// Creates a folder before the job starts, and requests that all files directly in it are brought back under
+    /// `name`. Their contents may have `max_bytes` in total, and there may be 1000 of them. Other entries and
+    /// files that don't fit have a result without content. Links are not followed.
+    pub fn output_folder(mut self, name: impl Into<String>, path: WorkPath, max_bytes: u64) -> Self {
+        self.outputs.push(OutputRequest { name: name.into(), path, max_bytes, kind: OutputKind::Folder });
         self
     }
 
@@ -362,6 +403,12 @@ pub enum JobProblem {
         /// The name as given.
         name: String,
     },
+    /// A variable is set twice: to a text, and to a path in the working folder.
+    #[error("the variable `{name}` is set twice")]
+    VariableTwice {
+        /// The name of both.
+        name: String,
+    },
     /// Two files have the same path, or a file has the path of a folder that another file needs.
     #[error("a file can't be placed at `{path}`: another file conflicts with it")]
     FileTwice {
@@ -432,6 +479,15 @@ fn check_env(job: &Job, problems: &mut Vec<JobProblem>) {
             problems.push(JobProblem::Nul { place: format!("the variable `{name}`") });
         }
     }
+    for name in job.path_env.keys() {
+        if name.is_empty() || name.contains(['=', '\0']) {
+            problems.push(JobProblem::VariableName { name: name.clone() });
+        } else if name == "WINDLASS_JOB" || name.starts_with("WINDLASS_VOLUME_") {
+            problems.push(JobProblem::ReservedVariable { name: name.clone() });
+        } else if job.env.contains_key(name) {
+            problems.push(JobProblem::VariableTwice { name: name.clone() });
+        }
+    }
 }
 
 fn check_paths(job: &Job, problems: &mut Vec<JobProblem>) {
@@ -442,8 +498,11 @@ fn check_paths(job: &Job, problems: &mut Vec<JobProblem>) {
     }
     let paths: BTreeSet<_> = job.files.iter().map(|file| file.path.as_str()).collect();
     let below_another = |path: &WorkPath| path.parents().any(|parent| paths.contains(parent));
+    let folders =
+        job.outputs.iter().filter(|output| output.kind == OutputKind::Folder).map(|output| &output.path);
+    let blocked = folders.filter(|path| paths.contains(path.as_str()) || below_another(path));
     let below = job.files.iter().map(|file| &file.path).filter(|path| below_another(path));
-    let twice = repeated(job.files.iter().map(|file| &file.path)).chain(below);
+    let twice = repeated(job.files.iter().map(|file| &file.path)).chain(below).chain(blocked);
     problems.extend(twice.map(|path| JobProblem::FileTwice { path: path.clone() }));
     let twice = repeated(job.outputs.iter().map(|output| &output.name));
     problems.extend(twice.map(|name| JobProblem::OutputTwice { name: name.clone() }));
@@ -479,8 +538,10 @@ mod tests {
             .output("o", path.clone(), 1)
             .output("o", path, 1)
             .volume("state".parse().unwrap(), "/a")
-            .volume("state".parse().unwrap(), "/b");
-        assert_eq!(job.check().unwrap_err().problems.len(), 9);
+            .volume("state".parse().unwrap(), "/b")
+            .path_env("WINDLASS_JOB", "in".parse().unwrap())
+            .path_env("C", "in".parse().unwrap());
+        assert_eq!(job.check().unwrap_err().problems.len(), 11);
     }
 
     #[test]

@@ -103,6 +103,15 @@ mod error;
 mod event;
 #[cfg(any(feature = "process", feature = "image"))]
 mod file_tree;
+#[cfg(any(feature = "process", feature = "docker"))]
+#[cfg_attr(
+    not(all(test, feature = "process", feature = "docker")),
+    expect(
+        dead_code,
+        reason = "other parts are used by the programs inside containers, or by the other feature"
+    )
+)]
+mod folder_content;
 mod id;
 #[cfg(feature = "image")]
 pub mod image;
@@ -138,7 +147,9 @@ pub use crate::{
     event::{EventSender, Events, JobEvent, Stream},
     id::{JobId, NameError, Owner, VolumeName},
     isolation::{Isolation, Pull, Root},
-    job::{InputFile, Job, JobError, JobProblem, Network, OnOwnerDeath, OutputRequest, User, Volume},
+    job::{
+        InputFile, Job, JobError, JobProblem, Network, OnOwnerDeath, OutputKind, OutputRequest, User, Volume,
+    },
     limits::{BoundError, Bounds, Limits},
     outcome::{End, Outcome, Output, StartFailure},
     runtime::{Found, Runtime},

@@ -4,7 +4,11 @@ use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(any(feature = "process", feature = "docker"))]
+use crate::folder_content::{FileState, NamedFile, Unlisted};
 use crate::{Captured, Limits, Timestamp};
+#[cfg(feature = "docker")]
+use crate::{OutputKind, folder_content};
 
 /// The outcome of a job: how it ended, its streams, and its outputs.
 ///
@@ -157,7 +161,9 @@ pub enum StartFailure {
 pub enum Output {
     /// Content of the file.
     Content(#[serde(with = "crate::bytes")] Vec<u8>),
-    /// The file does not exist.
+    /// The files directly in a folder, by name. None of them is a folder again.
+    Files(BTreeMap<String, Output>),
+    /// The file or folder does not exist.
     Missing,
     /// The file is larger than the request allows.
     TooLarge {
@@ -166,10 +172,46 @@ pub enum Output {
     },
     /// The file is a link that leads out of the working folder. It was not followed.
     Outside,
-    /// The path is a folder, device, pipe or socket.
+    /// The path is a folder, device, pipe or socket; in a folder, also a link. For a folder: the path is no folder.
     NotAFile,
     /// The file could not be read; the text is the operating system's.
     Unreadable(String),
+}
+
+#[cfg(any(feature = "process", feature = "docker"))]
+impl Output {
+    /// Returns the output for the files of a folder, or the reason why they can't be listed.
+    pub(crate) fn of_folder(files: Result<Vec<NamedFile>, Unlisted>) -> Self {
+        let of_file = |(name, state)| {
+            let output = match state {
+                FileState::Content(bytes) => Self::Content(bytes),
+                FileState::TooLarge(bytes) => Self::TooLarge { bytes },
+                FileState::NotAFile => Self::NotAFile,
+                FileState::Unreadable(why) => Self::Unreadable(why),
+            };
+            (name, output)
+        };
+        match files {
+            Ok(files) => Self::Files(files.into_iter().map(of_file).collect()),
+            Err(Unlisted::Missing) => Self::Missing,
+            Err(Unlisted::Outside) => Self::Outside,
+            Err(Unlisted::NotAFolder) => Self::NotAFile,
+            Err(Unlisted::Unreadable(why)) => Self::Unreadable(why),
+        }
+    }
+
+    /// Returns the output for a request from the content that a program inside a container sent. The content of a
+    /// folder is encoded.
+    #[cfg(feature = "docker")]
+    pub(crate) fn received(self, kind: OutputKind) -> Self {
+        match (kind, self) {
+            (OutputKind::Folder, Self::Content(bytes)) => match folder_content::decode(&bytes) {
+                Some(files) => Self::of_folder(Ok(files)),
+                None => Self::Unreadable("its list of files is damaged".to_owned()),
+            },
+            (_, output) => output,
+        }
+    }
 }
 
 impl fmt::Debug for Output {
@@ -187,6 +229,7 @@ impl fmt::Display for Output {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Content(bytes) => write!(f, "has {} bytes", bytes.len()),
+            Self::Files(files) => write!(f, "has {} files", files.len()),
             Self::Missing => f.write_str("is missing"),
             Self::TooLarge { bytes } => write!(f, "is too large ({bytes} bytes)"),
             Self::Outside => f.write_str("is a link that leads out of the working folder"),

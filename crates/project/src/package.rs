@@ -2,16 +2,16 @@
 //! descriptor.
 //!
 //! All files of the folder belong to the package, except those that programs leave behind or that belong to
-//! others. Excluded are folders whose name begins with a dot, `_lmctl`, `__pycache__`, and a top-level
-//! `Contains`, which has packages of its own. A link may point to a file of the same package; it is stored as
+//! others. Excluded are folders whose name begins with a dot, `_lmctl`, `__pycache__`, a top-level `Contains`,
+//! which has packages of its own, and a top-level `tests`. A link may point to a file of the same package; it is stored as
 //! a file.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use windlass_descriptor::ResourceDescriptor;
 use windlass_descriptor::resource::{ActionDecl, DriverDecl};
+use windlass_descriptor::{Descriptor, ResourceDescriptor};
 use windlass_driver::{Binding, Bindings, Package};
 use windlass_model::DescriptorName;
 use windlass_model::record::PackageFile;
@@ -19,13 +19,17 @@ use windlass_source::{Code, Diagnostic, Diagnostics, files};
 
 use crate::codes;
 use crate::disk::{shown, unreadable};
-use crate::layout::CONTAINS;
+use crate::layout::{CONTAINS, RESOURCE, descriptors_in};
+use crate::load::load;
 
 /// Maximum number of files in a package.
 pub const MAX_FILES: usize = 4096;
 
 /// Maximum total size of a package's files in bytes.
 pub const MAX_BYTES: u64 = 64 << 20;
+
+/// The folder of a package that contains its test cases. It does not belong to the package.
+pub const TESTS: &str = "tests";
 
 /// Maximum folder depth in a package.
 const MAX_DEPTH: usize = 32;
@@ -44,6 +48,23 @@ pub(crate) fn read(
         return Err(reader.diagnostics);
     }
     Ok(Package::new(name.clone(), bindings(resource), reader.files))
+}
+
+/// Reads the package in a folder: `resource.yaml` or `Definitions/lm/resource.yaml` with its files. `None` if the
+/// folder has no resource descriptor.
+///
+/// # Errors
+/// If the descriptor has errors, or a file can't be read or belong to a package.
+pub fn package_in(folder: &Path) -> Result<Option<Package>, Diagnostics> {
+    let Some(file) = descriptors_in(folder, &RESOURCE).into_iter().next() else { return Ok(None) };
+    let loaded = load(&file);
+    match loaded.descriptor {
+        Some(Descriptor::Resource(resource)) if !loaded.diagnostics.has_errors() => match &resource.name {
+            Some(name) => read(&name.value, &resource, folder).map(Some),
+            None => Err(loaded.diagnostics),
+        },
+        _ => Err(loaded.diagnostics),
+    }
 }
 
 /// Returns the driver bindings of a descriptor.
@@ -168,5 +189,5 @@ fn is_left_out(folder: &Path, depth: usize) -> bool {
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     name.starts_with('.')
         || matches!(name.as_str(), "_lmctl" | "__pycache__")
-        || (depth == 0 && name == CONTAINS)
+        || (depth == 0 && (name == CONTAINS || name == TESTS))
 }

@@ -173,7 +173,8 @@ impl Printed<'_> {
     }
 }
 
-fn answer(natural: Option<String>, update: Update, notes: &[Diagnostic], call: &Call) -> Answer {
+/// Returns the answer that an update contains. Its log entries become those of the report, after the notes.
+pub(crate) fn answer(natural: Option<String>, update: Update, notes: &[Diagnostic], call: &Call) -> Answer {
     let status = said_of(&update, &call.document);
     let (rest, log) = take_log(update);
     let log = notes.iter().map(entry).chain(log).collect();

@@ -126,7 +126,7 @@ fn setting(package: &Package, error: &SettingError) -> Diagnostic {
                     .help(format!("did you mean `{near}`?"));
             }
             Diagnostic::warning(codes::DRIVER_PROPERTY, message)
-                .help("it is ignored; the properties are `effect`, `timeout` and `limits`")
+                .help("it is ignored; the properties are `effect`, `timeout`, `limits` and `style`")
         }
         _ => Diagnostic::error(codes::DRIVER_PROPERTY, message),
     }

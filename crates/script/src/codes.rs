@@ -10,7 +10,7 @@ windlass_source::codes! {
     BAD_SHEBANG = "WL0403", "script without a usable first line",
         "The first line of a script names its interpreter by an absolute path: `#!/bin/sh`, `#!/usr/bin/env python3`. It must be the very first bytes of the file and end without a carriage return, else the kernel looks for a program of another name.";
     DRIVER_PROPERTY = "WL0404", "driver property",
-        "The driver `script` knows three properties:\n\n```yaml\ndefault-driver:\n  script:\n    properties:\n      effect: repeatable   # or `once`, the default\n      timeout: 10m         # s, m, h; 1h30m\n      limits: {memory: 512M, processes: 64, cpu: 1.5, open-files: 256}\n```";
+        "The driver `script` knows four properties:\n\n```yaml\ndefault-driver:\n  script:\n    properties:\n      effect: repeatable   # or `once`, the default\n      timeout: 10m         # s, m, h; 1h30m\n      limits: {memory: 512M, processes: 64, cpu: 1.5, open-files: 256}\n      style: plain         # files instead of YAML documents; `full` is the default\n```";
     UNUSED_SCRIPT = "WL0405", "script that is never run",
         "The file has the name of a transition that the resource doesn't declare for the driver `script`, or of no action at all, so it is never run.\n\nDeclare the transition, operation or command in the resource descriptor, or remove the file.";
     FILE_PATH = "WL0406", "path that no runtime can place",
@@ -33,6 +33,10 @@ windlass_source::codes! {
         "The update was accepted. It relies on something that other readers of YAML may see differently: `yes` for `true`, or one entry where a list belongs.";
     UNKNOWN_COMMAND = "WL0428", "results of an unknown command",
         "Results are pushed to `commands.<id>`, where the id is the one below `commands` in the input. Results of other commands are ignored.";
+    OUTPUT_FILE = "WL0440", "output file that can't be used",
+        "A plain script writes each output property to a file of its name in the folder `$WINDLASS_OUT`:\n\n```sh\nprintf 10.0.0.5 >\"$WINDLASS_OUT/address\"\necho '[80, 443]' >\"$WINDLASS_OUT/ports.json\"\n```\n\nA file contains a text in UTF-8, or one JSON value if its name ends with `.json`. All files may have 4 MiB together. Folders, links and pipes are not read. If one file can't be used, nothing of the script's output is applied.";
+    FOUND_LINE = "WL0441", "line of a discovery that can't be used",
+        "A plain discovery script prints one JSON object on each line, and nothing else, on its standard output:\n\n```json\n{\"id\": \"vm-17\", \"name\": \"web\", \"address\": \"10.0.0.5\"}\n```\n\n`id` is a text; all other entries are properties. Messages for people belong on the standard error.";
 }
 
 #[cfg(test)]

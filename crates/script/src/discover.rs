@@ -53,7 +53,7 @@ fn properties(update: &Update) -> BTreeMap<String, Value> {
 
 /// Tells whether an instance has the requested properties. Values are compared as text, because descriptors
 /// contain only text. The location is not compared, because the search ran there.
-fn fits(found: &Found, query: &Query) -> bool {
+pub(crate) fn fits(found: &Found, query: &Query) -> bool {
     let asked =
         query.properties.iter().filter(|(name, _)| *name != DEPLOYMENT_LOCATION && *name != RESOURCE_MANAGER);
     asked.into_iter().all(|(name, wanted)| match found.properties.get(name) {

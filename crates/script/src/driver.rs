@@ -16,10 +16,14 @@ use crate::binding::{KIND, binding};
 use crate::failure::Reporter;
 use crate::job::{self, JobRefusal};
 use crate::output::Output;
+use crate::plain::exit::{self, Exit};
+use crate::plain::health;
+use crate::plain::status::Status;
 use crate::role::Role;
 use crate::scripts::{self, ScriptFile};
 use crate::settings::Settings;
-use crate::{check, discover, input, observe, published, verdict};
+use crate::style::Style;
+use crate::{check, discover, input, observe, plain, published, verdict};
 
 /// The driver that runs the scripts of a package. See the [crate] for their input and output.
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,7 +50,8 @@ impl Driver for Script {
         let role = Role::of(package, action)?;
         let (settings, _) = Settings::read(&role, binding);
         let observable = scripts::health_check(package).is_some();
-        let batch = observable.then(|| Role::HealthCheck.job_name().to_owned());
+        let is_plain = integrity_settings(package).style == Style::Plain;
+        let batch = (observable && !is_plain).then(|| Role::HealthCheck.job_name().to_owned());
         let names = role == Role::Launch;
         Some(Nature { effect: settings.effect, observable, batch, timeout: settings.timeout, names })
     }
@@ -85,13 +90,19 @@ impl Driver for Script {
         let (settings, _) = Settings::read(&Role::Discover, &query.binding);
         let job = job::job(script, &query.package, &query.location, settings)
             .map_err(|refusal| refused(&reporter, &refusal))?
-            .stdin(input::text(&input::discovery(&query.location)))
             .on_owner_death(job::fate(&Role::Discover));
+        let job = match settings.style {
+            Style::Full => job.stdin(input::text(&input::discovery(&query.location))),
+            Style::Plain => plain::input::with_location(&query.location, job),
+        };
         let limits = job.limits.clone();
         let outcome = context.job(Role::Discover.job_name(), job).await?;
         reporter.check(&outcome, &limits)?;
-        discover::found(script.name(), &outcome.stdout, query)
-            .map_err(|problems| reporter.protocol(&problems, &outcome.stderr))
+        let found = match settings.style {
+            Style::Full => discover::found(script.name(), &outcome.stdout, query),
+            Style::Plain => plain::discover::found(script.name(), &outcome.stdout, query),
+        };
+        found.map_err(|problems| reporter.protocol(&problems, &outcome.stderr))
     }
 }
 
@@ -99,7 +110,10 @@ async fn perform(context: &dyn Context, at: usize, call: &Call) -> Result<Report
     let (role, script) = script_for(call)?;
     let (settings, _) = Settings::read(&role, &call.binding);
     let mut run = Run { role, script, settings, reporter: Reporter::of(script.name(), &[call], &[]) };
-    let answer = run.answer(context, at, call).await?;
+    let answer = match run.settings.style {
+        Style::Full => run.answer(context, at, call).await?,
+        Style::Plain => run.answer_plain(context, at, call).await?,
+    };
     if let Some(failure) = verdict::shortfall(&run.role, &answer, &run.reporter) {
         // Keep the script's report: a failed launch may have created something, and reported its id.
         context.checkpoint(at, answer.report).await?;
@@ -122,30 +136,25 @@ fn why_unseen(call: &Call) -> Option<Observation> {
     None
 }
 
-/// Runs one health check for all calls. They share package and location. A failure of the script is the answer to
-/// each of them.
+/// Runs the health check for calls, which share package and location.
 async fn check_health(context: &dyn Context, calls: &[&Call]) -> Vec<Result<Observed, Failure>> {
     let Some(first) = calls.first() else { return Vec::new() };
     let Some(script) = scripts::health_check(&first.package) else { return Vec::new() };
-    let role = Role::HealthCheck;
-    let document = input::health_check(calls, &first.location);
-    let mut run = Run {
-        role,
+    let settings = integrity_settings(&first.package);
+    let run = |calls: &[&Call]| Run {
+        role: Role::HealthCheck,
         script,
-        settings: health_settings(first),
+        settings,
         reporter: Reporter::of(script.name(), calls, &[]),
     };
-    let answers = match run.output(context, 0, calls, &document).await {
-        Ok(outcome) => run.answers(calls, &outcome),
-        Err(failure) => calls.iter().map(|_| Err(failure.clone())).collect(),
-    };
-    let observed = |(call, answer): (&&Call, Result<Answer, Failure>)| {
-        let answer = answer?;
-        let asked = Role::of(&call.package, &call.action);
-        let observation = observe::observation(asked.as_ref(), call, &answer);
-        Ok(Observed { observation, report: answer.report })
-    };
-    calls.iter().zip(answers).map(observed).collect()
+    if settings.style == Style::Full {
+        return run(calls).observe_all(context, calls).await;
+    }
+    let mut observed = Vec::with_capacity(calls.len());
+    for (at, call) in calls.iter().enumerate() {
+        observed.push(run(&[call]).observe_plain(context, at, call).await);
+    }
+    observed
 }
 
 /// Tells whether a script launches the instances of a package. An instance without a natural id is then one whose
@@ -156,8 +165,8 @@ fn launches(package: &Package) -> bool {
 }
 
 /// Returns the settings of the health check. It has its own timeout, even when it observes another action.
-fn health_settings(call: &Call) -> Settings {
-    let integrity = binding(&call.package, &Action::Transition(Transition::Integrity));
+fn integrity_settings(package: &Package) -> Settings {
+    let integrity = binding(package, &Action::Transition(Transition::Integrity));
     integrity
         .map_or(Settings::of(&Role::HealthCheck), |binding| Settings::read(&Role::HealthCheck, binding).0)
 }
@@ -189,15 +198,106 @@ impl Run<'_> {
         calls: &[&Call],
         document: &Value,
     ) -> Result<Outcome, Failure> {
-        let job = self.job(calls, document)?;
+        let job = self.job(calls)?.stdin(input::text(document));
         let limits = job.limits.clone();
-        let outcome = context.job(&self.job_name(at), job).await?;
-        let sensitive = calls.iter().flat_map(|call| call.sensitive.iter().cloned()).collect();
-        let published = published::secrets(&outcome.stdout, &sensitive);
-        context.hide(&published);
-        self.reporter = Reporter::of(self.script.name(), calls, &published);
+        let outcome = self.ended(context, at, calls, job).await?;
         self.reporter.check(&outcome, &limits)?;
         Ok(outcome)
+    }
+
+    /// Runs the job for calls to its end. Hides the secrets that it publishes.
+    async fn ended(
+        &mut self,
+        context: &dyn Context,
+        at: usize,
+        calls: &[&Call],
+        job: Job,
+    ) -> Result<Outcome, Failure> {
+        let outcome = context.job(&self.job_name(at), job).await?;
+        let sensitive = calls.iter().flat_map(|call| call.sensitive.iter().cloned()).collect();
+        let mut published = published::secrets(&outcome.stdout, &sensitive);
+        published.extend(plain::output::secrets(&outcome, &sensitive));
+        context.hide(&published);
+        self.reporter = Reporter::of(self.script.name(), calls, &published);
+        Ok(outcome)
+    }
+
+    /// Runs a health check for all calls at once. A failure of the script is the answer to each of them.
+    async fn observe_all(
+        &mut self,
+        context: &dyn Context,
+        calls: &[&Call],
+    ) -> Vec<Result<Observed, Failure>> {
+        let document = input::health_check(calls, &calls[0].location);
+        let answers = match self.output(context, 0, calls, &document).await {
+            Ok(outcome) => self.answers(calls, &outcome),
+            Err(failure) => calls.iter().map(|_| Err(failure.clone())).collect(),
+        };
+        let observed = |(call, answer): (&&Call, Result<Answer, Failure>)| {
+            let answer = answer?;
+            let asked = Role::of(&call.package, &call.action);
+            let observation = observe::observation(asked.as_ref(), call, &answer);
+            Ok(Observed { observation, report: answer.report })
+        };
+        calls.iter().zip(answers).map(observed).collect()
+    }
+
+    /// Runs a plain health check for a call.
+    async fn observe_plain(
+        &mut self,
+        context: &dyn Context,
+        at: usize,
+        call: &Call,
+    ) -> Result<Observed, Failure> {
+        let (exit, outcome) = self.exit(context, at, call).await?;
+        let asked = Role::of(&call.package, &call.action);
+        let message = exit::message(&outcome);
+        let (observation, status) = health::observation(asked.as_ref(), call, exit, message.as_deref());
+        let report = self.read_plain(call, &outcome, Some(status))?.report;
+        Ok(Observed { observation: masked(observation, &self.reporter), report })
+    }
+
+    /// Runs a plain script for a call, and reads its answer.
+    async fn answer_plain(
+        &mut self,
+        context: &dyn Context,
+        at: usize,
+        call: &Call,
+    ) -> Result<Answer, Failure> {
+        let (exit, outcome) = self.exit(context, at, call).await?;
+        let message = exit::message(&outcome);
+        let status = match exit {
+            _ if self.role == Role::HealthCheck => {
+                Some(health::observation(Some(&self.role), call, exit, message.as_deref()).1)
+            }
+            Exit::Converging => Some(Status::converging(message)),
+            _ => None,
+        };
+        self.read_plain(call, &outcome, status)
+    }
+
+    /// Runs a plain script for a call, and returns its result with the outcome of its job.
+    async fn exit(
+        &mut self,
+        context: &dyn Context,
+        at: usize,
+        call: &Call,
+    ) -> Result<(Exit, Outcome), Failure> {
+        let job = plain::input::with_call(&self.role, call, self.job(&[call])?);
+        let limits = job.limits.clone();
+        let outcome = self.ended(context, at, &[call], job).await?;
+        let stated = Exit::of(&self.role, &outcome);
+        if stated.is_none() {
+            self.reporter.check(&outcome, &limits)?;
+        }
+        Ok((stated.unwrap_or(Exit::Success), outcome))
+    }
+
+    /// Reads the files that a plain script wrote for a call.
+    fn read_plain(&self, call: &Call, outcome: &Outcome, status: Option<Status>) -> Result<Answer, Failure> {
+        let answer = plain::output::answer(&self.role, call, outcome, status)
+            .map_err(|problems| self.reporter.protocol(&problems, &outcome.stderr))?;
+        Ok(answer.with_left_behind(self.script.name(), &outcome.left_behind).masked(&self.reporter))
     }
 
     /// Reads the answers to calls.
@@ -217,12 +317,12 @@ impl Run<'_> {
         calls.iter().map(answer).collect()
     }
 
-    fn job(&self, calls: &[&Call], document: &Value) -> Result<Job, Failure> {
+    fn job(&self, calls: &[&Call]) -> Result<Job, Failure> {
         let call = calls[0];
         let job = job::job(self.script, &call.package, &call.location, self.settings)
             .map_err(|refusal| refused(&self.reporter, &refusal))?;
         let job = calls.iter().fold(job, |job, call| job::with_secrets_of(call, job));
-        let job = job.stdin(input::text(document)).on_owner_death(job::fate(&self.role));
+        let job = job.on_owner_death(job::fate(&self.role));
         Ok(match calls {
             [call] => job.label("element", call.element.as_str()).label("action", call.action.as_str()),
             _ => job.label("action", self.role.job_name()),
@@ -234,6 +334,14 @@ impl Run<'_> {
             0 => self.role.job_name().to_owned(),
             at => format!("{}-{}", self.role.job_name(), at + 1),
         }
+    }
+}
+
+/// Masks the message of an observation.
+fn masked(observation: Observation, reporter: &Reporter) -> Observation {
+    match observation {
+        Observation::Differs(how) => Observation::Differs(reporter.mask(&how)),
+        other => other,
     }
 }
 

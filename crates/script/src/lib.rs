@@ -1,8 +1,9 @@
-//! The driver for scripts that read one YAML document and answer with updates.
+//! The driver for scripts that read one YAML document and answer with updates, or read and write files.
 //!
 //! A script is any program: shell, Python, a binary. It reads its input document on stdin, performs the
 //! action, and prints the changes on stdout. Its stderr is for messages. So anyone who can write a script can
-//! manage a resource for which no operator exists.
+//! manage a resource for which no operator exists. That is the full [style](Style); the plain one has files
+//! instead of documents.
 //!
 //! # A package
 //!
@@ -39,6 +40,23 @@
 //!
 //! The call has succeeded if the script exits with code 0, its output is valid, and the reported status is
 //! not `failed`. While the status is `converging`, the engine polls the health check.
+//!
+//! # Plain scripts
+//!
+//! The driver property `style: plain` selects them.
+//!
+//! | variable | path |
+//! |---|---|
+//! | `WINDLASS_IN` | a folder with a file for each property, and `properties.json` with all of them |
+//! | `WINDLASS_ARGUMENTS` | the same for the arguments of an operation or command, and `arguments.json` |
+//! | `WINDLASS_LOCATION` | the same for the properties of the location, and `location.json` |
+//! | `WINDLASS_ID_FILE` | a file with the id of the instance; a launch may overwrite it with another |
+//! | `WINDLASS_OUT` | a folder for output properties: `address` with a text, `address.json` with JSON |
+//! | `WINDLASS_METRICS` | the same for metrics |
+//!
+//! Exit code 0 is success, and 75 means that the instance is still converging. Any other exit code of a health
+//! check means that the instance is not active, and of another script a failure. `discover` prints one JSON
+//! object on each line, with `id` and properties.
 //!
 //! # An example
 //!
@@ -114,10 +132,10 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | `role` | the role of a script: [`Role`] |
+//! | `role`, `style` | the role and the style of a script: [`Role`], [`Style`] |
 //! | `scripts` | the mapping from actions to script files |
 //! | `binding` | the bindings of a package to this driver: [`KIND`] |
-//! | `settings` | the driver properties `effect`, `timeout` and `limits` |
+//! | `settings` | the driver properties `effect`, `timeout`, `limits` and `style` |
 //! | `check` | checks of a package |
 //! | `input` | the input document of a script |
 //! | `job` | the job that runs it |
@@ -126,7 +144,9 @@
 //! | `answer`, `status` | the answer for the instance of a call |
 //! | `verdict`, `observe`, `discover` | the result of a call, an observation, and a search |
 //! | `failure` | failures, without secrets |
+//! | `plain` | the input and output of plain scripts |
 //! | `driver` | the driver itself: [`Script`] |
+//! | `single` | a package of one script, to run it by hand: [`single_script`] |
 //! | [`codes`] | the codes of its diagnostics |
 
 mod answer;
@@ -140,17 +160,22 @@ mod input;
 mod job;
 mod observe;
 mod output;
+mod plain;
 mod published;
 mod role;
 mod scripts;
 mod settings;
+mod single;
 mod status;
+mod style;
 mod verdict;
 
 pub use binding::KIND;
 pub use driver::Script;
 pub use output::{Output, Said};
 pub use role::Role;
+pub use single::single_script;
+pub use style::Style;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -54,7 +54,7 @@ pub(crate) fn unchanged(call: &Call, why: &str) -> Observation {
 }
 
 /// The state that an action should reach, as far as a health check can observe it.
-enum Goal {
+pub(crate) enum Goal {
     Active,
     Resting,
     Gone,
@@ -63,7 +63,7 @@ enum Goal {
 }
 
 impl Goal {
-    fn of(role: Option<&Role>, action: &Action) -> Self {
+    pub(crate) fn of(role: Option<&Role>, action: &Action) -> Self {
         match (role, action) {
             (Some(Role::Launch), _) => Self::There,
             (Some(Role::Destroy), _) => Self::Gone,
@@ -74,7 +74,7 @@ impl Goal {
     }
 }
 
-fn with_message(what: &str, message: Option<&str>) -> String {
+pub(crate) fn with_message(what: &str, message: Option<&str>) -> String {
     match message {
         Some(message) => format!("{what}: {message}"),
         None => what.to_owned(),

@@ -70,7 +70,7 @@ impl Output {
     }
 }
 
-fn too_much(stdout: &Captured) -> Diagnostic {
+pub(crate) fn too_much(stdout: &Captured) -> Diagnostic {
     let message =
         format!("the script printed {} bytes, of which {} were discarded", stdout.total(), stdout.omitted());
     Diagnostic::error(codes::TOO_MUCH, message).help("print the document alone, and messages on stderr")

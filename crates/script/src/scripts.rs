@@ -35,7 +35,7 @@ impl<'p> ScriptFile<'p> {
 
 /// Removes an extension of letters and digits. A backup such as `Start.sh~` has no such extension, so it does
 /// not serve as a script.
-fn stem(name: &str) -> &str {
+pub(crate) fn stem(name: &str) -> &str {
     match name.rsplit_once('.') {
         Some((stem, extension)) if extension.bytes().all(|b| b.is_ascii_alphanumeric()) => stem,
         _ => name,

@@ -1,4 +1,4 @@
-//! The driver properties `effect`, `timeout` and `limits`.
+//! The driver properties `effect`, `timeout`, `limits` and `style`.
 
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use windlass_driver::{Binding, CallSettingError, CallSettings, Effect, setting, 
 use windlass_executor::{BoundError, Bounds};
 
 use crate::role::Role;
+use crate::style::Style;
 
 /// The settings for the script of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,10 +19,13 @@ pub(crate) struct Settings {
     pub timeout: Duration,
     /// Resource limits of the script's job.
     pub bounds: Bounds,
+    /// How the script receives its input, and how it answers.
+    pub style: Style,
 }
 
 /// The names of the properties.
-pub(crate) const PROPERTIES: [&str; 3] = [CallSettings::PROPERTIES[0], CallSettings::PROPERTIES[1], "limits"];
+pub(crate) const PROPERTIES: [&str; 4] =
+    [CallSettings::PROPERTIES[0], CallSettings::PROPERTIES[1], "limits", "style"];
 
 /// A driver property that can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -36,6 +40,12 @@ pub(crate) enum SettingError {
     /// A property that all drivers have can't be read.
     #[error(transparent)]
     Common(#[from] CallSettingError),
+    /// The style is not a valid word.
+    #[error("the driver property `style` is `plain` or `full`, not `{found}`")]
+    Style {
+        /// The value as given.
+        found: String,
+    },
     /// The limits are not a mapping.
     #[error(
         "the driver property `limits` is a mapping such as `{{memory: 512M, processes: 64}}`, not `{found}`"
@@ -61,7 +71,7 @@ impl Settings {
             Role::Discover => (Effect::Repeatable, minutes(10)),
             _ => (Effect::Once, minutes(60)),
         };
-        Self { effect, timeout, bounds: Bounds::default() }
+        Self { effect, timeout, bounds: Bounds::default(), style: Style::Full }
     }
 
     /// Returns the settings of a descriptor, and all problems. An invalid setting counts as not set.
@@ -85,9 +95,18 @@ impl Settings {
     }
 
     fn set(&mut self, name: &str, value: &Value) -> Result<(), SettingError> {
-        if name != "limits" {
-            return Err(SettingError::Unknown { name: name.to_owned() });
+        match name {
+            "limits" => self.set_limits(value),
+            "style" => {
+                let found = text_of_setting(value);
+                self.style = found.parse().map_err(|()| SettingError::Style { found })?;
+                Ok(())
+            }
+            _ => Err(SettingError::Unknown { name: name.to_owned() }),
         }
+    }
+
+    fn set_limits(&mut self, value: &Value) -> Result<(), SettingError> {
         let limits =
             value.as_object().ok_or_else(|| SettingError::Limits { found: text_of_setting(value) })?;
         for (key, value) in limits {
@@ -118,10 +137,11 @@ mod tests {
             effect: Effect::Repeatable,
             timeout: Duration::from_secs(600),
             bounds: Bounds::default(),
+            style: Style::Plain,
         };
         for properties in [
-            json!({"effect": "repeatable", "timeout": "10m"}),
-            json!({"effect": {"value": "repeatable"}, "timeout": {"type": "string", "default": "10m"}}),
+            json!({"effect": "repeatable", "timeout": "10m", "style": "plain"}),
+            json!({"effect": {"value": "repeatable"}, "timeout": {"type": "string", "default": "10m"}, "style": {"value": "plain"}}),
         ] {
             assert_eq!(read(&Role::Launch, properties), (set, Vec::new()));
         }
@@ -130,7 +150,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_taken_as_not_set() {
         let (settings, errors) =
-            read(&Role::Launch, json!({"effect": "twice", "timeout": 10, "retries": "3"}));
+            read(&Role::Launch, json!({"effect": "twice", "timeout": 10, "retries": "3", "style": "simple"}));
         assert_eq!(settings, Settings::of(&Role::Launch));
         assert_eq!(
             errors,
@@ -138,6 +158,7 @@ mod tests {
                 "the driver property `effect` is `repeatable` or `once`, not `twice`",
                 "the driver property `timeout` is a time such as `30s`, `10m` or `1h30m`, not `10`",
                 "the driver `script` has no property `retries`",
+                "the driver property `style` is `plain` or `full`, not `simple`",
             ]
         );
     }

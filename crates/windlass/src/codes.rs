@@ -193,6 +193,12 @@ windlass_source::codes! {
         "`windlass image build --busybox` makes an image of the static busybox of this host, and there is none at \
          `/bin/busybox` or `/usr/bin/busybox`. No image was built.\n\n\
          Install it (`apt-get install busybox-static` on Debian), or make an image of a folder.";
+    SCRIPT = "WL0592", "script or test case that can't be run",
+        "`windlass script run` and `windlass script test` run scripts by hand and record nothing. The kind of \
+         script, the case or its action is unknown, or the package has no cases.\n\n\
+         A case is a file in the folder `tests` of a package:\n\n\
+         ```yaml\nversion: 1\naction: Install\ninput: {properties: {greeting: hello}}\nexpect: {}\n```\n\n\
+         `windlass script test DIR --update` writes `expect`.";
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use windlass_model::DescriptorName;
+use windlass_model::name::DescriptorKind;
+pub use windlass_script::Style;
 
 use crate::error::Error;
 use crate::open::{Settings, Windlass};
@@ -48,29 +50,48 @@ const fn script(path: &'static str, text: &'static str) -> NewFile {
 
 const PROJECT: NewFile = document("windlass.yaml", include_str!("init/windlass.yaml"));
 
-const DESCRIPTORS: [NewFile; 2] = [
-    document("assembly.yaml", include_str!("init/assembly.yaml")),
-    document("Contains/greeter/resource.yaml", include_str!("init/resource.yaml")),
-];
+const ASSEMBLY: NewFile = document("assembly.yaml", include_str!("init/assembly.yaml"));
 
-const SHELL: [NewFile; 3] = [
-    script("Contains/greeter/Lifecycle/script/scripts/Install.sh", include_str!("init/sh/Install.sh")),
-    script("Contains/greeter/Lifecycle/script/scripts/Integrity.sh", include_str!("init/sh/Integrity.sh")),
-    script("Contains/greeter/Lifecycle/script/scripts/Uninstall.sh", include_str!("init/sh/Uninstall.sh")),
-];
+/// The folder of the package in the new assembly.
+const PACKAGE: &str = "Contains/greeter";
 
-const PYTHON: [NewFile; 4] = [
-    document("Contains/greeter/Lifecycle/script/lib/protocol.py", include_str!("init/python/protocol.py")),
-    script("Contains/greeter/Lifecycle/script/scripts/Install.py", include_str!("init/python/Install.py")),
-    script(
-        "Contains/greeter/Lifecycle/script/scripts/Integrity.py",
-        include_str!("init/python/Integrity.py"),
-    ),
-    script(
-        "Contains/greeter/Lifecycle/script/scripts/Uninstall.py",
-        include_str!("init/python/Uninstall.py"),
-    ),
-];
+/// The files of a package in a style and language.
+macro_rules! package {
+    ($style:literal, $language:literal: $($name:literal)*) => {
+        const {
+            &[
+                document("resource.yaml", include_str!(concat!("init/", $style, "/resource.yaml"))),
+                document("tests/1-install.yaml", include_str!(concat!("init/", $style, "/tests/1-install.yaml"))),
+                document("tests/2-integrity.yaml", include_str!(concat!("init/", $style, "/tests/2-integrity.yaml"))),
+                document("tests/3-uninstall.yaml", include_str!(concat!("init/", $style, "/tests/3-uninstall.yaml"))),
+                $(script(
+                    concat!("Lifecycle/script/scripts/", $name),
+                    include_str!(concat!("init/", $style, "/", $language, "/", $name)),
+                )),*
+            ]
+        }
+    };
+}
+
+/// The module of full scripts in Python that reads the input and prints the answer.
+const PROTOCOL: NewFile =
+    document("Lifecycle/script/lib/protocol.py", include_str!("init/full/python/protocol.py"));
+
+/// Returns the files of a package, relative to its folder.
+fn package_files(language: Language, style: Style) -> Vec<&'static NewFile> {
+    let files: &[NewFile] = match (style, language) {
+        (Style::Plain, Language::Shell) => {
+            package!("plain", "sh": "Install.sh" "Integrity.sh" "Uninstall.sh")
+        }
+        (Style::Plain, Language::Python) => {
+            package!("plain", "python": "Install.py" "Integrity.py" "Uninstall.py")
+        }
+        (_, Language::Shell) => package!("full", "sh": "Install.sh" "Integrity.sh" "Uninstall.sh"),
+        (_, Language::Python) => package!("full", "python": "Install.py" "Integrity.py" "Uninstall.py"),
+    };
+    let protocol = (style != Style::Plain && language == Language::Python).then_some(&PROTOCOL);
+    files.iter().chain(protocol).collect()
+}
 
 /// Creates an assembly in a folder, which is created if missing. `name` is the middle part of the descriptor's
 /// name; the default is the name of the folder. A `windlass.yaml` is added if the folder belongs to no project.
@@ -79,34 +100,71 @@ const PYTHON: [NewFile; 4] = [
 ///
 /// If the name is invalid, one of the files exists, or a file can't be written. Existing files are never
 /// changed.
-pub fn init(folder: &Path, name: Option<&str>, language: Language) -> Result<InitView, Error> {
+pub fn init(folder: &Path, name: Option<&str>, language: Language, style: Style) -> Result<InitView, Error> {
     let failed = |source| Error::Write { path: folder.to_owned(), source };
     let absolute = std::path::absolute(folder).map_err(failed)?;
     let of_folder = absolute.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.map(str::to_owned).or(of_folder).unwrap_or_default();
     let descriptor: DescriptorName = format!("assembly::{name}::1.0").parse()?;
-    let scripts: &[NewFile] = match language {
-        Language::Shell => &SHELL,
-        Language::Python => &PYTHON,
-    };
     fs::create_dir_all(&absolute).map_err(failed)?;
     let needs_project = Windlass::open(Settings::new(&absolute))?.project().file().is_none();
-    let files: Vec<&NewFile> =
-        needs_project.then_some(&PROJECT).into_iter().chain(&DESCRIPTORS).chain(scripts).collect();
-    if let Some(existing) = files.iter().map(|file| folder.join(file.path)).find(|path| path.exists()) {
+    let own = needs_project.then_some(&PROJECT).into_iter().chain([&ASSEMBLY]);
+    let own = own.map(|file| (PathBuf::from(file.path), file));
+    let package = package_files(language, style).into_iter();
+    let files: Vec<_> = own.chain(package.map(|file| (Path::new(PACKAGE).join(file.path), file))).collect();
+    create_all(folder, &files, &descriptor)?;
+    Ok(InitView { version: 1, name, files: files.into_iter().map(|(path, _)| path).collect() })
+}
+
+/// Creates the package of a resource in a folder, which is created if missing, with test cases. `name` is the
+/// middle part of the descriptor's name; the default is the name of the folder.
+///
+/// # Errors
+///
+/// If the name is invalid, one of the files exists, or a file can't be written. Existing files are never
+/// changed.
+pub fn new_package(
+    folder: &Path,
+    name: Option<&str>,
+    language: Language,
+    style: Style,
+) -> Result<InitView, Error> {
+    let failed = |source| Error::Write { path: folder.to_owned(), source };
+    let absolute = std::path::absolute(folder).map_err(failed)?;
+    let of_folder = absolute.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = name.map(str::to_owned).or(of_folder).unwrap_or_default();
+    let descriptor: DescriptorName = format!("resource::{name}::1.0").parse()?;
+    fs::create_dir_all(&absolute).map_err(failed)?;
+    let files = package_files(language, style).into_iter();
+    let files: Vec<_> = files.map(|file| (PathBuf::from(file.path), file)).collect();
+    create_all(folder, &files, &descriptor)?;
+    Ok(InitView { version: 1, name, files: files.into_iter().map(|(path, _)| path).collect() })
+}
+
+/// Creates files, unless one of them exists.
+fn create_all(
+    folder: &Path,
+    files: &[(PathBuf, &NewFile)],
+    descriptor: &DescriptorName,
+) -> Result<(), Error> {
+    if let Some(existing) = files.iter().map(|(path, _)| folder.join(path)).find(|path| path.exists()) {
         let source = io::Error::new(ErrorKind::AlreadyExists, "it exists already; name another folder");
         return Err(Error::Write { path: existing, source });
     }
-    for file in &files {
-        let path = folder.join(file.path);
-        create(&path, file, &descriptor.to_string()).map_err(|source| Error::Write { path, source })?;
+    for (path, file) in files {
+        let path = folder.join(path);
+        create(&path, file, descriptor).map_err(|source| Error::Write { path, source })?;
     }
-    Ok(InitView { version: 1, name, files: files.iter().map(|file| file.path.into()).collect() })
+    Ok(())
 }
 
-fn create(path: &Path, file: &NewFile, descriptor: &str) -> io::Result<()> {
+fn create(path: &Path, file: &NewFile, descriptor: &DescriptorName) -> io::Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
     let mode = if file.is_script { 0o777 } else { 0o666 };
-    let text = file.text.replace("assembly::NAME::1.0", descriptor);
+    let placeholder = match descriptor.kind {
+        DescriptorKind::Assembly => "assembly::NAME::1.0",
+        DescriptorKind::Resource => "resource::greeter::1.0",
+    };
+    let text = file.text.replace(placeholder, &descriptor.to_string());
     File::options().write(true).create_new(true).mode(mode).open(path)?.write_all(text.as_bytes())
 }

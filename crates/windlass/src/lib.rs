@@ -21,6 +21,7 @@
 //! | [`view`] | output data: status, log, plan; typed, versioned, ready for JSON |
 //! | [`doctor`] | the runtimes of this machine, their isolation, and missing requirements |
 //! | [`init`](mod@init) | a new assembly of one component, as a start for the user's own |
+//! | [`script`](mod@script) | scripts run by hand, and test cases of packages |
 //! | [`runtimes`] | the kinds of runtimes, and their registry |
 //! | [`images`](mod@images) | images for sandboxes, built and stored without an engine |
 //! | [`explain`](mod@explain) | the codes of all crates: those of diagnostics and of errors |
@@ -58,6 +59,7 @@ pub mod resolve;
 pub mod runtimes;
 pub mod saved;
 pub mod schema;
+pub mod script;
 pub mod started;
 mod stores;
 mod supervise;

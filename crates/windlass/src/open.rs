@@ -34,8 +34,8 @@ pub struct Settings {
     key_file: Option<PathBuf>,
     state: Option<String>,
     options: Options,
-    clock: Arc<dyn Clock>,
-    entropy: Arc<dyn Entropy>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
     command: String,
     serves: bool,
     max_size: usize,
@@ -169,7 +169,7 @@ impl Settings {
 /// on first use.
 pub struct Windlass {
     pub(crate) project: Project,
-    settings: Settings,
+    pub(crate) settings: Settings,
     context: RuntimeContext,
     places: Arc<ProjectPlaces>,
     drivers: Registry,

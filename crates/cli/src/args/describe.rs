@@ -134,7 +134,8 @@ pub(crate) struct ResolveArgs {
 #[command(after_help = "\
 Examples:
   windlass init hello
-  windlass init --lang python --name shop")]
+  windlass init --lang python --name shop
+  windlass init --style full")]
 pub(crate) struct InitArgs {
     /// The folder, which is created if missing
     #[arg(value_name = "DIR", default_value = ".")]
@@ -148,6 +149,10 @@ pub(crate) struct InitArgs {
     #[arg(long, value_enum, value_name = "LANGUAGE", default_value_t = Language::Sh)]
     pub(crate) lang: Language,
 
+    /// Write scripts of this style
+    #[arg(long, value_enum, value_name = "STYLE", default_value_t = Style::Plain)]
+    pub(crate) style: Style,
+
     #[command(flatten)]
     pub(crate) print: PrintArgs,
 }
@@ -159,6 +164,33 @@ pub(crate) enum Language {
     Sh,
     /// Python 3 without packages.
     Python,
+}
+
+impl From<Language> for windlass::init::Language {
+    fn from(language: Language) -> Self {
+        match language {
+            Language::Sh => Self::Shell,
+            Language::Python => Self::Python,
+        }
+    }
+}
+
+/// A style of scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Style {
+    /// Files, and an exit code.
+    Plain,
+    /// A YAML document on stdin, and one on stdout.
+    Full,
+}
+
+impl From<Style> for windlass::init::Style {
+    fn from(style: Style) -> Self {
+        match style {
+            Style::Plain => Self::Plain,
+            Style::Full => Self::Full,
+        }
+    }
 }
 
 /// Print the JSON Schema of a document, for editors and other tools.

@@ -56,7 +56,7 @@ pub(crate) struct ExecArgs {
 }
 
 /// Returns the values of `--runtime`: the registered kinds.
-fn runtimes() -> PossibleValuesParser {
+pub(crate) fn runtimes() -> PossibleValuesParser {
     let kinds = RuntimeRegistry::default().kinds();
     let value =
         |kind: &dyn RuntimeKind| PossibleValue::new(kind.name().to_owned()).help(sentence(kind.summary()));

@@ -9,6 +9,7 @@ mod itself;
 mod job;
 pub(crate) mod mistakes;
 mod numbers;
+mod script;
 mod show;
 mod update;
 mod watch;
@@ -21,13 +22,14 @@ pub(crate) use change::{
 };
 pub(crate) use cron::{CronArgs, CronCommand, CronExplainArgs, CronNextArgs};
 pub(crate) use describe::{
-    CheckArgs, CheckFormat, Deny, ExplainArgs, GraphArgs, GraphFormat, GraphKind, InitArgs, Language,
-    PlanArgs, ResolveArgs, SchemaArgs, SchemaOf,
+    CheckArgs, CheckFormat, Deny, ExplainArgs, GraphArgs, GraphFormat, GraphKind, InitArgs, PlanArgs,
+    ResolveArgs, SchemaArgs, SchemaOf,
 };
 pub(crate) use flags::{AssemblyArgs, DryRunArgs, ErrorArgs, Format, HowArgs, PrintArgs, RunArgs};
 pub(crate) use image::{ImageArgs, ImageCommand, ImagePruneArgs};
 pub(crate) use itself::{CompletionsArgs, ManArgs};
 pub(crate) use job::{DoctorArgs, ExecArgs};
+pub(crate) use script::{ScriptArgs, ScriptCommand, ScriptNewArgs, ScriptRunArgs, ScriptTestArgs};
 pub(crate) use show::{DiffArgs, HistoryArgs, LogArgs, OutputArgs, PruneArgs, PsArgs, PsCommand, StatusArgs};
 pub(crate) use update::{
     RulesArgs, UpdateApplyArgs, UpdateArgs, UpdateCommand, UpdateComposeArgs, UpdateConflictsArgs,
@@ -117,6 +119,7 @@ pub(crate) enum Command {
     Graph(GraphArgs),
     Resolve(ResolveArgs),
     Schema(SchemaArgs),
+    Script(ScriptArgs),
     Exec(ExecArgs),
     Doctor(DoctorArgs),
     Explain(ExplainArgs),

@@ -63,8 +63,17 @@ fn location(args: &ExecArgs) -> Result<Location, String> {
         settings.insert(key.to_owned(), value.to_owned());
     }
     settings.extend(args.engine.clone().map(|engine| ("engine".to_owned(), engine)));
+    fitted(location, args.runtime.as_deref(), settings)
+}
+
+/// Returns a location with its runtime: the wanted one, or the usual one for its settings.
+pub(super) fn fitted(
+    mut location: Location,
+    runtime: Option<&str>,
+    settings: BTreeMap<String, String>,
+) -> Result<Location, String> {
     let kinds = RuntimeRegistry::default().kinds();
-    let misfits = kinds.fit(&mut location, args.runtime.as_deref(), settings);
+    let misfits = kinds.fit(&mut location, runtime, settings);
     match misfits.into_iter().next() {
         Some(misfit) => Err(words(misfit)),
         None => Ok(location),

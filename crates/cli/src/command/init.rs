@@ -3,20 +3,16 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use windlass::init::{self, init};
+use windlass::init::init;
 
 use super::{fail, print_json};
-use crate::args::{Format, InitArgs, Language};
+use crate::args::{Format, InitArgs};
 use crate::exit;
 use crate::output::say;
 
 pub(crate) fn run(args: &InitArgs) -> ExitCode {
-    let InitArgs { folder, name, lang, print } = args;
-    let language = match lang {
-        Language::Sh => init::Language::Shell,
-        Language::Python => init::Language::Python,
-    };
-    let view = match init(folder, name.as_deref(), language) {
+    let InitArgs { folder, name, lang, style, print } = args;
+    let view = match init(folder, name.as_deref(), (*lang).into(), (*style).into()) {
         Ok(view) => view,
         Err(error) => return fail(&error),
     };

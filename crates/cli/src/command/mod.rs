@@ -20,6 +20,7 @@ mod prune;
 mod ps;
 mod resolve;
 mod schema;
+mod script;
 pub(crate) mod spiff;
 mod status;
 mod transfer;
@@ -75,6 +76,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Graph(args) => wait_for(graph::run(&args)),
         Command::Resolve(args) => resolve::run(&args),
+        Command::Script(args) => wait_for(script::run(args)),
         Command::Exec(args) => wait_for(exec::run(args)),
         Command::Doctor(args) => wait_for(doctor::run(args)),
         Command::Schema(args) => schema::run(&args),

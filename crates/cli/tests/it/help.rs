@@ -42,6 +42,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
       graph        Draw the topology, the plan or the property references of an assembly
       resolve      Print an assembly's descriptor with all known values filled in
       schema       Print the JSON Schema of a document, for editors and other tools
+      script       Run, test and create scripts, without an assembly
       exec         Run one job by hand, as a driver would run a script
       doctor       List the available runtimes, their isolation, and missing requirements
       explain      Explain the code of an error, warning or note
@@ -113,6 +114,7 @@ fn each_command_has_examples(
         "resolve",
         "schema",
         "retry",
+        "script",
         "exec",
         "doctor",
         "explain",
@@ -171,6 +173,7 @@ fn every_command_has_a_help_that_was_tested() {
             "graph",
             "resolve",
             "schema",
+            "script",
             "exec",
             "doctor",
             "explain",

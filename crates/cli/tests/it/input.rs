@@ -566,7 +566,7 @@ fn missing_files_of_a_package() {
     1 | name: resource::box::1.0
       |       ^^^^^^^^^^^^^^^^^^
       |
-      = help: it is ignored; the properties are `effect`, `timeout` and `limits`
+      = help: it is ignored; the properties are `effect`, `timeout`, `limits` and `style`
 
     2 errors; nothing was changed
     ");

@@ -34,6 +34,7 @@ mod manifests;
 mod many;
 mod outdated;
 mod parameters;
+mod plain;
 mod progress;
 mod project;
 mod prune;

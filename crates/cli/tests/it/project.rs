@@ -200,11 +200,9 @@ fn a_location_limits_its_concurrent_jobs() {
 
 /// A new assembly passes the check, comes up, is observed and goes down, in each language.
 #[rstest::rstest]
-#[case::sh("sh")]
-#[case::python("python")]
-fn a_new_assembly_works(#[case] language: &str) {
+fn a_new_assembly_works(#[values("sh", "python")] language: &str, #[values("plain", "full")] style: &str) {
     let env = TestEnv::bare();
-    let made = env.ok(&["init", "hello", "--lang", language]);
+    let made = env.ok(&["init", "hello", "--lang", language, "--style", style]);
     assert!(made.stdout.contains("hello/Contains/greeter/resource.yaml\n"), "{made}");
     assert!(made.stdout.ends_with("\nnext: `cd hello`, then `windlass up`; `windlass status` shows it, `windlass down hello` removes it\n"), "{made}");
     env.ok(&["check", "hello", "--deny", "warnings"]);

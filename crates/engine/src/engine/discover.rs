@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
-use windlass_driver::{Call, Context, Driver, Found, Nature, Observed, Package, Placement, Query, Report};
+use tokio_util::sync::CancellationToken;
+use windlass_driver::{
+    Call, Context, Driver, Found, Nature, Observed, Package, Placement, Query, Report, Unrecorded,
+};
 use windlass_model::id::StoreId;
 use windlass_model::instance::OUTPUTS;
 use windlass_model::name::DriverKind;
@@ -15,9 +18,8 @@ use windlass_model::{Action, InstanceId};
 use windlass_source::Diagnostic;
 
 use super::env::EngineEnv;
-use super::look::{self, Looking};
+use super::look;
 use crate::panic::caught;
-use crate::stop::Stop;
 
 /// A search for existing instances.
 #[derive(Debug, Clone)]
@@ -55,16 +57,16 @@ impl EngineEnv {
         let driver = driver.ok_or_else(|| refused(format!("there is no driver `{}`", binding.driver)))?;
         let _slot = self.slots.take_at(&location).await;
         let runtime = self.places.runtime(&location).await;
-        let context = Looking {
+        let context = Unrecorded {
             runtime: runtime.map_err(|why| Failure::new(FailureKind::Infrastructure, why))?,
-            round: match &quest.store {
+            prefix: match &quest.store {
                 Some(store) => look::round(store, &*self.entropy, self.clock.now(), LONGEST),
                 None => format!("query-{}", InstanceId::random(&*self.entropy)),
             },
             owner: quest.store.as_ref().and_then(|store| store.as_str().parse().ok()),
             clock: self.clock.clone(),
             longest: LONGEST,
-            stop: Stop::default(),
+            stop: CancellationToken::new(),
         };
         let (package, properties) = (quest.package.clone(), quest.properties.clone());
         let query = Query { package, binding: binding.clone(), location, properties };

@@ -4,17 +4,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
-use windlass_driver::{Call, Context, Driver, JobFailure, Location, Observation, Observed, Report};
-use windlass_executor::{End, Job, JobId, Outcome, Owner, Runtime};
+use windlass_driver::{Call, Driver, Location, Observation, Observed, Report, Unrecorded};
+use windlass_executor::JobId;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::id::{Entropy, StoreId};
 use windlass_model::instance::{InstanceView, shape};
 use windlass_model::name::DriverKind;
 use windlass_model::record::{Failure, FailureKind};
-use windlass_model::{AssemblyName, Clock, ElementName, InstanceId, State, Timestamp};
+use windlass_model::{AssemblyName, ElementName, InstanceId, State, Timestamp};
 use windlass_update_ops::Update;
 
 use super::core::Engine;
@@ -144,13 +143,13 @@ impl Engine {
             Err(why) => return not_run(Failure::new(FailureKind::Infrastructure, why)),
         };
         let now = self.env.clock.now();
-        let context = Looking {
+        let context = Unrecorded {
             runtime,
-            round: self::round(self.store.id(), &*self.env.entropy, now, LONGEST),
+            prefix: self::round(self.store.id(), &*self.env.entropy, now, LONGEST),
             owner: self.store.id().as_str().parse().ok(),
             clock: self.env.clock.clone(),
             longest: LONGEST,
-            stop: round.stop.clone(),
+            stop: round.stop.soon.clone(),
         };
         let answers = caught(driver.observe(&context, calls)).await;
         let answers = answers.and_then(|answers| as_many(answers, calls.len()));
@@ -309,84 +308,8 @@ pub(crate) struct ReadyLook {
     pub(crate) batch: Option<String>,
 }
 
-/// The [`Context`] of a check: jobs run, and nothing is recorded.
-pub(super) struct Looking {
-    pub(super) runtime: Arc<dyn Runtime>,
-    /// The prefix of its job ids.
-    pub(super) round: String,
-    pub(super) owner: Option<Owner>,
-    pub(super) clock: Arc<dyn Clock>,
-    /// Maximum duration of a job.
-    pub(super) longest: Duration,
-    /// The stop that cancels a running job and refuses further ones.
-    pub(super) stop: Stop,
-}
-
-impl Looking {
-    /// Runs a job. A stop refuses the job, or cancels it while it runs.
-    async fn run(&self, id: &JobId, job: &Job) -> Result<Outcome, String> {
-        let stopped = || "it was stopped on request".to_owned();
-        if self.stop.soon.is_cancelled() {
-            return Err(stopped());
-        }
-        tokio::select! {
-            biased;
-            outcome = self.runtime.run(id, job) => return outcome.map_err(|error| error.to_string()),
-            () = self.stop.soon.cancelled() => {}
-        }
-        // A check changes nothing, so no process waits for a cancelled one. The next process of the store
-        // removes a job that can't be removed now.
-        let removed = async {
-            self.runtime.cancel(id, Duration::ZERO).await?;
-            self.runtime.wait(id).await?;
-            self.runtime.remove(id).await
-        };
-        if !matches!(tokio::time::timeout(LAST_LOOK, removed).await, Ok(Ok(()))) {
-            tracing::warn!(job = %id, "an observation job could not be removed");
-        }
-        Err(stopped())
-    }
-}
-
-/// Maximum time to cancel and remove a job.
-const LAST_LOOK: Duration = Duration::from_secs(5);
-
 /// Maximum duration of a check's job.
 const LONGEST: Duration = Duration::from_secs(120);
-
-#[async_trait]
-impl Context for Looking {
-    async fn job(&self, name: &str, mut job: Job) -> Result<Outcome, JobFailure> {
-        let failed = |error: String| JobFailure::NotRun(Failure::new(FailureKind::Infrastructure, error));
-        let id: JobId = format!("{}-{name}", self.round)
-            .parse()
-            .map_err(|error| failed(format!("its job has no id: {error}")))?;
-        if let Some(owner) = &self.owner {
-            job.owner = owner.clone();
-        }
-        job.limits.timeout = job.limits.timeout.min(self.longest);
-        let outcome = self.run(&id, &job).await.map_err(failed)?;
-        match &outcome.end {
-            End::Lost(why) => Err(JobFailure::Lost(Failure::new(FailureKind::Lost, why.clone()))),
-            _ => Ok(outcome),
-        }
-    }
-
-    async fn checkpoint(&self, _: usize, _: Report) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    /// Does nothing, since no output of a job is kept.
-    fn hide(&self, _: &[String]) {}
-
-    fn cancelled(&self) -> bool {
-        self.stop.soon.is_cancelled()
-    }
-
-    fn now(&self) -> Timestamp {
-        self.clock.now()
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
-use crate::{Job, JobId, OnOwnerDeath};
+use crate::{Job, JobId, OnOwnerDeath, OutputKind};
 
 /// Default `PATH` if neither the job nor its image sets it.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -30,6 +30,7 @@ impl Input {
             env.insert(name.to_owned(), value.to_owned());
         }
         env.extend(job.env.clone());
+        env.extend(job.path_env.iter().map(|(name, path)| (name.clone(), format!("{work}/{path}"))));
         env.insert("WINDLASS_JOB".to_owned(), id.to_string());
         env.extend(job.volumes.iter().map(|volume| (volume.variable(), volume.path.clone())));
         Self { job: job.clone(), env }
@@ -49,7 +50,8 @@ impl Input {
             record(&mut plain, b'd', files.to_string().as_bytes());
         }
         for output in &job.outputs {
-            record(&mut plain, b'o', format!("{} {}", output.max_bytes, output.path).as_bytes());
+            let kind = if output.kind == OutputKind::Folder { b'F' } else { b'o' };
+            record(&mut plain, kind, format!("{} {}", output.max_bytes, output.path).as_bytes());
         }
         to.write_all(&plain).await?;
         for file in &job.files {

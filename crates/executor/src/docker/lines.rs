@@ -217,10 +217,11 @@ impl Collector {
         outcome.stdout = stdout.captured(totals.map(|totals| totals[0]));
         outcome.stderr = stderr.captured(totals.map(|totals| totals[1]));
         outcome.outputs = std::mem::take(&mut self.outputs);
-        outcome.left_behind = std::mem::take(&mut self.left_behind);
         for request in &self.record.outputs {
-            outcome.outputs.entry(request.name.clone()).or_insert(Output::Missing);
+            let output = outcome.outputs.remove(&request.name).unwrap_or(Output::Missing);
+            outcome.outputs.insert(request.name.clone(), output.received(request.kind));
         }
+        outcome.left_behind = std::mem::take(&mut self.left_behind);
         outcome
     }
 

@@ -12,7 +12,7 @@ use super::{
     job::PooledJob,
 };
 use crate::{
-    End, Job, Outcome, Output, StartFailure, Timestamp,
+    End, Job, Outcome, Output, OutputKind, OutputRequest, StartFailure, Timestamp, folder_content,
     runner::protocol::{
         CHUNK, Ending, FileSpec, Frames, How, MAX_FRAME, OutputSpec, OutputState, Reply, Request, Spec,
         VERSION, encode_data,
@@ -149,7 +149,9 @@ impl RunnerConnection {
         outcome.left_behind = ending.left_behind;
         let mut files = files;
         outcome.outputs = states
-            .map(|(at, (request, state))| (request.name.clone(), brought(state, files.remove(&at))))
+            .map(|(at, (request, state))| {
+                (request.name.clone(), brought(state, files.remove(&at)).received(request.kind))
+            })
             .collect();
         Ok(Ended { end: outcome.end.clone(), outcome, totals: ending.totals })
     }
@@ -197,6 +199,7 @@ fn spec(job: &Job, id: &str, env: Vec<(String, String)>) -> Spec {
         program: job.program.clone(),
         args: job.args.clone(),
         env,
+        path_env: job.path_env.iter().map(|(name, path)| (name.clone(), path.to_string())).collect(),
         files: job
             .files
             .iter()
@@ -210,7 +213,11 @@ fn spec(job: &Job, id: &str, env: Vec<(String, String)>) -> Spec {
         outputs: job
             .outputs
             .iter()
-            .map(|output| OutputSpec { path: output.path.to_string(), max_bytes: output.max_bytes })
+            .map(|output| OutputSpec {
+                path: output.path.to_string(),
+                max_bytes: output.max_bytes,
+                is_folder: output.kind == OutputKind::Folder,
+            })
             .collect(),
         timeout_ms: millis(limits.timeout),
         grace_ms: millis(limits.grace),
@@ -271,6 +278,14 @@ async fn send_all(
 
 type Files = BTreeMap<usize, Vec<u8>>;
 
+/// Returns the maximum number of bytes that a runner may send for an output.
+fn most_bytes(output: &OutputRequest) -> u64 {
+    match output.kind {
+        OutputKind::File => output.max_bytes,
+        OutputKind::Folder => folder_content::max_encoded(output.max_bytes),
+    }
+}
+
 /// Receives all messages of a job until its end.
 async fn receive_all(
     output: &mut (dyn tokio::io::AsyncRead + Send + Unpin),
@@ -292,7 +307,7 @@ async fn receive_all(
             Reply::Tail { job: of, stream, bytes } if of == number => job.has_tail(stream.into(), &bytes),
             Reply::File { job: of, index, bytes } if of == number => {
                 let index = usize::try_from(index).unwrap_or(usize::MAX);
-                let most = job.job.outputs.get(index).map_or(0, |output| output.max_bytes);
+                let most = job.job.outputs.get(index).map_or(0, most_bytes);
                 let file = files.entry(index).or_default();
                 file.extend_from_slice(&bytes);
                 if file.len() as u64 > most {

@@ -14,7 +14,7 @@ use rustix::{
 };
 
 use crate::{
-    Captured, End, Outcome, Output, OutputRequest, Stream, Timestamp,
+    Captured, End, Outcome, Output, OutputKind, OutputRequest, Stream, Timestamp, folder_content,
     process::{
         layout::{JobFolder, read_if_there},
         memory, procfs,
@@ -158,6 +158,10 @@ fn collect(work: &Path, requests: &[OutputRequest]) -> BTreeMap<String, Output> 
 
 /// Reads one output. The kernel ensures that no link leads out of the working folder.
 fn output(work: &Path, request: &OutputRequest) -> Output {
+    if request.kind == OutputKind::Folder {
+        let files = folder_content::read(work, request.path.as_path(), request.max_bytes);
+        return Output::of_folder(files);
+    }
     match open_below(work, request.path.as_path()) {
         Ok(file) => {
             read_output(file, request.max_bytes).unwrap_or_else(|error| Output::Unreadable(error.to_string()))

@@ -15,7 +15,7 @@ use std::{
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 
 use crate::{
-    Content, End, InputFile, Job, JobId, RuntimeError, Timestamp,
+    Content, End, InputFile, Job, JobId, OutputKind, RuntimeError, Timestamp,
     bwrap::plan::{SandboxPlan, TMP, WORK},
     confine::Confinement,
     file_tree::remove_tree,
@@ -282,10 +282,13 @@ fn variables(
         Some(_) => (WORK.to_owned(), TMP.to_owned()),
         None => (text(&place.work()), text(&place.tmp())),
     };
+    let paths = job.path_env.iter().map(|(name, path)| (name.clone(), format!("{home}/{path}")));
+    let paths: BTreeMap<_, _> = paths.collect();
     let given = [("PATH", PATH.to_owned()), ("LANG", "C.UTF-8".to_owned()), ("HOME", home), ("TMPDIR", tmp)];
     let mut env: BTreeMap<_, _> = given.map(|(name, value)| (name.to_owned(), value)).into();
     env.extend(environment.env.clone());
     env.extend(job.env.clone());
+    env.extend(paths);
     env.insert(MARK.to_owned(), text(place.path()));
     env.extend(volumes.clone());
     env
@@ -299,6 +302,10 @@ fn fill(folder: &JobFolder, record: &JobRecord, job: &Job) -> Result<(), Runtime
     for file in &job.files {
         let path = folder.work().join(file.path.as_path());
         place(file, &path).map_err(storage("write", &path))?;
+    }
+    for output in job.outputs.iter().filter(|output| output.kind == OutputKind::Folder) {
+        let path = folder.work().join(output.path.as_path());
+        folder_builder().recursive(true).create(&path).map_err(storage("make", &path))?;
     }
     let path = folder.record();
     line(record).and_then(|json| write(&path, 0o600, &json)).map_err(storage("write", &path))

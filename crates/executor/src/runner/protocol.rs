@@ -14,8 +14,9 @@
 
 use crate::left_behind::{LEFT_BEHIND, MAX_NAME};
 
-/// Version of the protocol. Version 2 added [`Ending::left_behind`].
-pub(crate) const VERSION: u16 = 2;
+/// Version of the protocol. Version 2 added [`Ending::left_behind`], version 3 [`Spec::path_env`] and
+/// [`OutputSpec::is_folder`].
+pub(crate) const VERSION: u16 = 3;
 
 /// Maximum length of a frame in bytes, without its length field.
 pub(crate) const MAX_FRAME: usize = 4 << 20;
@@ -130,6 +131,8 @@ pub(crate) struct Spec {
     pub(crate) args: Vec<String>,
     /// Environment variables. The runner sets `HOME` and `TMPDIR` if they are missing.
     pub(crate) env: Vec<(String, String)>,
+    /// Environment variables that hold the path of a place in the working folder, with the path relative to it.
+    pub(crate) path_env: Vec<(String, String)>,
     /// Files to place in the working folder.
     pub(crate) files: Vec<FileSpec>,
     /// Number of bytes of stdin.
@@ -164,6 +167,8 @@ pub(crate) struct OutputSpec {
     pub(crate) path: String,
     /// Maximum size in bytes.
     pub(crate) max_bytes: u64,
+    /// Whether the path is a folder: it is created, and its content is that of `folder_content`.
+    pub(crate) is_folder: bool,
 }
 
 /// The end of a job: how it ended, and its results.
@@ -400,10 +405,12 @@ impl Spec {
         put_text(out, &self.mark);
         put_text(out, &self.program);
         put_list(out, &self.args, |out, arg| put_text(out, arg));
-        put_list(out, &self.env, |out, (name, value)| {
-            put_text(out, name);
-            put_text(out, value);
-        });
+        for pairs in [&self.env, &self.path_env] {
+            put_list(out, pairs, |out, (name, value)| {
+                put_text(out, name);
+                put_text(out, value);
+            });
+        }
         put_list(out, &self.files, |out, file| {
             put_text(out, &file.path);
             put_u32(out, file.mode);
@@ -413,6 +420,7 @@ impl Spec {
         put_list(out, &self.outputs, |out, output| {
             put_text(out, &output.path);
             put_u64(out, output.max_bytes);
+            out.push(u8::from(output.is_folder));
         });
         for number in
             [self.timeout_ms, self.grace_ms, self.spill[0], self.spill[1], self.keep[0], self.keep[1]]
@@ -426,11 +434,15 @@ impl Spec {
             mark: from.text()?,
             program: from.text()?,
             args: from.list(Reader::text)?,
-            env: from.list(|from| Ok((from.text()?, from.text()?)))?,
+            env: from.pairs()?,
+            path_env: from.pairs()?,
             files: from
                 .list(|from| Ok(FileSpec { path: from.text()?, mode: from.u32()?, length: from.u64()? }))?,
             stdin: from.u64()?,
-            outputs: from.list(|from| Ok(OutputSpec { path: from.text()?, max_bytes: from.u64()? }))?,
+            outputs: from.list(|from| {
+                let (path, max_bytes, is_folder) = (from.text()?, from.u64()?, from.u8()? == 1);
+                Ok(OutputSpec { path, max_bytes, is_folder })
+            })?,
             timeout_ms: from.u64()?,
             grace_ms: from.u64()?,
             spill: [from.u64()?, from.u64()?],
@@ -612,6 +624,10 @@ impl Reader<'_> {
             return Err(Malformed("a list is longer than its frame"));
         }
         (0..length).map(|_| item(self)).collect()
+    }
+
+    fn pairs(&mut self) -> Result<Vec<(String, String)>, Malformed> {
+        self.list(|from| Ok((from.text()?, from.text()?)))
     }
 
     fn names(&mut self) -> Result<Vec<String>, Malformed> {

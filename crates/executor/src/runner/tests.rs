@@ -12,9 +12,13 @@ fn spec() -> Spec {
         program: "sh".into(),
         args: vec!["-c".into(), String::new()],
         env: vec![("A".into(), "é".into())],
+        path_env: vec![("B".into(), "a/b".into())],
         files: vec![FileSpec { path: "a/b".into(), mode: 0o755, length: u64::MAX }],
         stdin: 3,
-        outputs: vec![OutputSpec { path: "out".into(), max_bytes: 7 }],
+        outputs: vec![
+            OutputSpec { path: "out".into(), max_bytes: 7, is_folder: false },
+            OutputSpec { path: "folder".into(), max_bytes: 8, is_folder: true },
+        ],
         timeout_ms: 1,
         grace_ms: 2,
         spill: [3, 6],
@@ -117,11 +121,11 @@ fn what_is_said_is_heard_however_it_is_cut() {
     }
 }
 
-/// The frames of version 2, byte by byte. Other programs depend on them.
+/// The frames of version 3, byte by byte. Other programs depend on them.
 #[test]
-fn version_2_is_this() {
+fn version_3_is_this() {
     let spec = Spec { mark: "m".into(), program: "p".into(), stdin: 1, ..Spec::default() };
-    let expected = "01 07000000 010000006d 0100000070 00000000 00000000 00000000 0100000000000000 00000000 \
+    let expected = "01 07000000 010000006d 0100000070 00000000 00000000 00000000 00000000 0100000000000000 00000000 \
         0000000000000000 0000000000000000 0000000000000000 0000000000000000 0000000000000000 \
         0000000000000000";
     let mut bytes = Vec::new();

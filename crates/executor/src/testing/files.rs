@@ -95,6 +95,57 @@ pub async fn outputs_of_a_failed_job(subject: &Subject) {
     assert_eq!(outcome.outputs.get("log"), Some(&Output::Content(b"why\n".to_vec())));
 }
 
+/// The files of an output folder are brought back, with the reason for each that has no content. The folder
+/// exists when the job starts, and a variable holds its path.
+pub async fn output_folders(subject: &Subject) {
+    let script = r#"
+        cd / && cat "$IN/secret" > "$OUT/a" && : > "$OUT/empty" && printf 12345 > "$OUT/large" && printf 678 > "$OUT/last"
+        mkdir "$OUT/folder" && mkfifo "$OUT/pipe" && ln -s /etc/passwd "$OUT/outside" && ln -s a "$OUT/inside""#;
+    let job = subject
+        .sh(script)
+        .file(path("in/secret"), &[0_u8, 255])
+        .path_env("IN", path("in"))
+        .path_env("OUT", path("deep/out"))
+        .output_folder("all", path("deep/out"), 6)
+        .output_folder("untouched", path("untouched"), 6);
+    let outcome = subject.run(job).await;
+    assert_eq!(outcome.end, End::Exited(0), "{}", outcome.stderr.text());
+    let expected = [
+        ("a", Output::Content(vec![0, 255])),
+        ("empty", Output::Content(vec![])),
+        ("folder", Output::NotAFile),
+        ("inside", Output::NotAFile),
+        ("large", Output::TooLarge { bytes: 5 }),
+        ("last", Output::Content(b"678".to_vec())),
+        ("outside", Output::NotAFile),
+        ("pipe", Output::NotAFile),
+    ];
+    let expected = expected.map(|(name, output)| (name.to_owned(), output)).into();
+    assert_eq!(outcome.outputs.get("all"), Some(&Output::Files(expected)));
+    assert_eq!(outcome.outputs.get("untouched"), Some(&Output::Files([].into())));
+}
+
+/// An output folder that the job removed, replaced or overfilled has a result of its own.
+pub async fn output_folders_gone(subject: &Subject) {
+    let script =
+        "rmdir gone file link && : > file && ln -s / link && for i in $(seq 1001); do : > many/$i; done";
+    let mut job = subject.sh(script);
+    for name in ["gone", "file", "link", "many"] {
+        job = job.output_folder(name, path(name), 1 << 20);
+    }
+    let outcome = subject.run(job).await;
+    assert_eq!(outcome.end, End::Exited(0), "{}", outcome.stderr.text());
+    let expected = [
+        ("gone", Output::Missing),
+        ("file", Output::NotAFile),
+        ("link", Output::Outside),
+        ("many", Output::Unreadable("it has more than 1000 files".to_owned())),
+    ];
+    for (name, expected) in expected {
+        assert_eq!(outcome.outputs.get(name), Some(&expected), "{name}");
+    }
+}
+
 /// A volume is the same folder for all jobs of one owner that name it.
 pub async fn volumes_outlive_jobs(subject: &Subject) {
     let name: VolumeName = subject.name.parse().expect("the name of a case makes a volume name");

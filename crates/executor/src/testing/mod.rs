@@ -198,7 +198,8 @@ macro_rules! conformance_tests {
             }
             files {
                 environment_is_cleared folders_of_a_job files_are_placed outputs_are_brought_back
-                outputs_of_a_failed_job volumes_outlive_jobs large_files odd_names device_node output_limits
+                outputs_of_a_failed_job volumes_outlive_jobs large_files odd_names device_node output_limits output_folders
+                output_folders_gone
             }
             life {
                 submitted_twice_runs_once found_at_each_stage removed_leaves_nothing running_is_not_removed

@@ -134,7 +134,7 @@ fn driver_properties() {
     error[WL0404]: in `resource::web::1.0`: the driver property `effect` is `repeatable` or `once`, not `twice`
     error[WL0404]: in `resource::web::1.0`: the driver property `timeout` is a time such as `30s`, `10m` or `1h30m`, not `10`
     warning[WL0404]: in `resource::web::1.0`: the driver `script` has no property `colour`
-        help: it is ignored; the properties are `effect`, `timeout` and `limits`
+        help: it is ignored; the properties are `effect`, `timeout`, `limits` and `style`
     error[WL0404]: in `resource::web::1.0`: the driver `script` has no property `efect`
         help: did you mean `effect`?
     ");

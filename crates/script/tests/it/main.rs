@@ -11,4 +11,5 @@ mod ends;
 mod fixtures;
 mod observe;
 mod place;
+mod plain;
 mod world;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use windlass::init::{Language, init};
+use windlass::init::{Language, Style, init};
 
 /// Returns the path of an example program, which cargo builds beside the tests.
 pub(crate) fn example(name: &str) -> PathBuf {
@@ -14,7 +14,7 @@ pub(crate) fn example(name: &str) -> PathBuf {
 
 /// Runs an example program on a new assembly in the folder.
 fn run(name: &str, folder: &Path) -> Output {
-    init(folder, Some("hello"), Language::Shell).unwrap();
+    init(folder, Some("hello"), Language::Shell, Style::Plain).unwrap();
     let program = example(name);
     assert!(program.exists(), "`cargo build --examples` makes {}", program.display());
     Command::new(program).arg(folder).output().unwrap()

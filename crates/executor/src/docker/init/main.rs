@@ -20,6 +20,7 @@
 //! | `f` | a file: its mode in octal and its path; the next `c` is its content |
 //! | `i` | the job's stdin |
 //! | `o` | an output: its maximum size and its path |
+//! | `F` | the same for an output folder, which is created |
 //! | `.` | the end of the job; further input is not parsed |
 //!
 //! # Output
@@ -33,7 +34,7 @@
 //! | `S time` | the job was started |
 //! | `o bytes`, `e bytes` | output on stdout, on stderr |
 //! | `O bytes`, `E bytes` | the last bytes of the output that exceeds the storage limit |
-//! | `F number state` | the result of an output; lines `f bytes` with its content follow |
+//! | `F number state` | the result of an output; lines `f bytes` with its content follow, encoded for a folder |
 //! | `L bytes` | the names of the processes that the job left running, one on each line |
 //! | `X started ended stdout stderr end` | the times, the number of bytes written, and the end; the last line |
 //!
@@ -47,8 +48,11 @@
 //! # Modules, in the order of a job's life
 //! `spec` reads the job, `start` starts it, `streams` reads its output, `signals` and `processes` send
 //! events, `life` decides when it is over, `outputs` collects its files. `report` writes the lines, `sys` has
-//! the system calls. `left_behind` and `refusal`, the reasons why a program can't be run, are shared.
+//! the system calls. `folder_content`, `left_behind` and
+//! `refusal`, the reasons why a program can't be run, are shared.
 
+#[path = "../../folder_content.rs"]
+mod folder_content;
 #[path = "../../left_behind.rs"]
 mod left_behind;
 #[path = "../../refusal.rs"]

@@ -10,15 +10,20 @@ use std::{
 
 use crate::{
     WORK,
+    folder_content::{self, Unlisted},
     report::{PIECE, Report, base64},
-    spec::Spec,
+    spec::{Output, Spec},
     sys::{self, Open},
 };
 
 /// Reports the result of each output, with its content.
 pub(crate) fn bring_back(spec: &Spec, report: &Report) {
-    for (number, (max, path)) in spec.outputs.iter().enumerate() {
-        match open(path, *max) {
+    for (number, Output { max, path, is_folder }) in spec.outputs.iter().enumerate() {
+        let content: Result<Box<dyn Read>, String> = match is_folder {
+            true => list(path, *max).map(|bytes| Box::new(io::Cursor::new(bytes)) as Box<dyn Read>),
+            false => open(path, *max).map(|file| Box::new(file) as Box<dyn Read>),
+        };
+        match content {
             Ok(mut file) => {
                 report.say(&format!("F {number} content"));
                 let mut piece = vec![0; PIECE];
@@ -29,6 +34,18 @@ pub(crate) fn bring_back(spec: &Spec, report: &Report) {
             Err(state) => report.say(&format!("F {number} {state}")),
         }
     }
+}
+
+/// Lists and encodes the files of an output folder. The error is the state in the words of the line `F`.
+fn list(path: &Path, max: u64) -> Result<Vec<u8>, String> {
+    folder_content::read(Path::new(WORK), path, max).map(|files| folder_content::encode(&files)).map_err(
+        |why| match why {
+            Unlisted::Missing => "missing".to_owned(),
+            Unlisted::Outside => "outside".to_owned(),
+            Unlisted::NotAFolder => "notafile".to_owned(),
+            Unlisted::Unreadable(why) => format!("unreadable {}", base64(why.as_bytes())),
+        },
+    )
 }
 
 /// Opens an output. The error is the state in the words of the line `F`.

@@ -30,8 +30,17 @@ pub(crate) struct Spec {
     pub(crate) has_stdin: bool,
     /// Maximum number of open files of each process of the job.
     pub(crate) open_files: Option<u64>,
-    /// Maximum size and path of each output.
-    pub(crate) outputs: Vec<(u64, PathBuf)>,
+    /// The requested outputs.
+    pub(crate) outputs: Vec<Output>,
+}
+
+/// A requested output.
+pub(crate) struct Output {
+    /// Maximum size in bytes.
+    pub(crate) max: u64,
+    /// Path relative to the working folder.
+    pub(crate) path: PathBuf,
+    pub(crate) is_folder: bool,
 }
 
 /// Returns the path where stdin is stored until the job starts.
@@ -73,7 +82,13 @@ impl Spec {
                         b'n' => spec.limits(&text(bytes)?)?,
                         b'd' => spec.open_files = Some(text(bytes)?.parse().map_err(io::Error::other)?),
                         b'f' => next_file = Some(file(&text(bytes)?)?),
-                        b'o' => spec.outputs.push(output(&text(bytes)?)?),
+                        b'o' => spec.outputs.push(output(&text(bytes)?, false)?),
+                        b'F' => {
+                            let output = output(&text(bytes)?, true)?;
+                            let folder = Path::new(WORK).join(&output.path);
+                            make_folder(&folder).map_err(|error| at(&folder, &error))?;
+                            spec.outputs.push(output);
+                        }
                         b'.' => return work.map(|()| Some(spec)),
                         _ => return Err(odd("an unknown record")),
                     }
@@ -104,10 +119,10 @@ fn file(line: &str) -> io::Result<(u32, PathBuf)> {
     Ok((u32::from_str_radix(mode, 8).map_err(io::Error::other)?, Path::new(WORK).join(path)))
 }
 
-/// Parses the record `o`.
-fn output(line: &str) -> io::Result<(u64, PathBuf)> {
+/// Parses the records `o` and `F`.
+fn output(line: &str, is_folder: bool) -> io::Result<Output> {
     let (max, path) = line.split_once(' ').ok_or_else(|| odd("an output without a path"))?;
-    Ok((max.parse().map_err(io::Error::other)?, path.into()))
+    Ok(Output { max: max.parse().map_err(io::Error::other)?, path: path.into(), is_folder })
 }
 
 fn text(bytes: Vec<u8>) -> io::Result<String> {

@@ -3,7 +3,7 @@
 use std::{
     ffi::CString,
     fs::{self, DirBuilder, File, OpenOptions, Permissions},
-    io,
+    io::{self, Seek, Write},
     os::{
         fd::{AsFd, AsRawFd},
         unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
@@ -12,6 +12,7 @@ use std::{
 };
 
 use crate::{
+    folder_content::{self, Unlisted},
     protocol::{OutputSpec, OutputState},
     sys,
 };
@@ -100,8 +101,32 @@ fn make_writable(folder: &Path) {
     }
 }
 
-/// Checks an output, and opens it if it is a file of allowed size.
+/// Creates an output folder.
+pub(crate) fn make_output(work: &Path, request: &OutputSpec) -> io::Result<()> {
+    if request.is_folder { make_folder(&work.join(&request.path)) } else { Ok(()) }
+}
+
+/// Lists an output folder. Its encoded files are in an unnamed file.
+fn list(work: &Path, request: &OutputSpec) -> Result<(u64, File), Unlisted> {
+    let files = folder_content::read(work, Path::new(&request.path), request.max_bytes)?;
+    let bytes = folder_content::encode(&files);
+    let mut file = sys::memory_file()?;
+    file.write_all(&bytes)?;
+    file.rewind()?;
+    Ok((bytes.len() as u64, file))
+}
+
+/// Checks an output, and opens it if it is a file of allowed size or a folder.
 pub(crate) fn output(work: &Path, request: &OutputSpec) -> (OutputState, Option<File>) {
+    if request.is_folder {
+        return match list(work, request) {
+            Ok((length, file)) => (OutputState::Content(length), Some(file)),
+            Err(Unlisted::Missing) => (OutputState::Missing, None),
+            Err(Unlisted::Outside) => (OutputState::Outside, None),
+            Err(Unlisted::NotAFolder) => (OutputState::NotAFile, None),
+            Err(Unlisted::Unreadable(why)) => (OutputState::Unreadable(why), None),
+        };
+    }
     match open(work, &request.path) {
         Ok(file) => match file.metadata() {
             Ok(found) if !found.is_file() => (OutputState::NotAFile, None),

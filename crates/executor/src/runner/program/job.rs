@@ -141,13 +141,15 @@ impl Job {
             Some(mut stdin) => stdin.rewind().map(|()| stdin),
         };
         let stdin = stdin.map_err(failed)?;
+        let work = folders.work();
+        spec.outputs.iter().try_for_each(|output| files::make_output(&work, output)).map_err(failed)?;
         let (out, out_end) = sys::pipe().map_err(failed)?;
         let (err, err_end) = sys::pipe().map_err(failed)?;
         for pipe in [&out, &err] {
             sys::never_wait(pipe.as_raw_fd()).map_err(failed)?;
         }
         let streams = [stdin.as_fd(), out_end.as_fd(), err_end.as_fd()];
-        let main = launch::start(spec, &folders.work(), &folders.tmp(), streams)?;
+        let main = launch::start(spec, &work, &folders.tmp(), streams)?;
         Ok((main, [out, err]))
     }
 

@@ -50,6 +50,8 @@ fn environment(spec: &Spec, work: &Path, tmp: &Path) -> Vec<(String, String)> {
             env.push((name.to_owned(), path.to_string_lossy().into_owned()));
         }
     }
+    let places = spec.path_env.iter().map(|(name, path)| (name, work.join(path)));
+    env.extend(places.map(|(name, path)| (name.clone(), path.to_string_lossy().into_owned())));
     env.push(("WINDLASS_JOB".to_owned(), spec.mark.clone()));
     env
 }

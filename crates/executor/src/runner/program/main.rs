@@ -10,6 +10,8 @@
 //! `runner` gives the reasons. It is one thread with one loop around `poll`. Each job is a small state
 //! machine (`job`): it receives events and returns the time of its next check.
 
+#[path = "../../folder_content.rs"]
+mod folder_content;
 #[path = "../../left_behind.rs"]
 mod left_behind;
 #[path = "../protocol.rs"]

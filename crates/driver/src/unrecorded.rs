@@ -1,0 +1,95 @@
+//! A context that runs jobs and records nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+use windlass_executor::{End, Job, JobId, Outcome, Owner, Runtime};
+use windlass_model::{Clock, Timestamp};
+
+use crate::call::Report;
+use crate::contract::{Context, JobFailure};
+use crate::{Failure, FailureKind};
+
+/// Maximum time to cancel and remove a job.
+const LAST_LOOK: Duration = Duration::from_secs(5);
+
+/// A [`Context`] that runs jobs and records nothing: for health checks, queries, and scripts run by hand.
+///
+/// A repeated job runs again. A job that a killed process left behind is found by its [prefix](Self::prefix).
+#[derive(Clone)]
+pub struct Unrecorded {
+    /// The runtime of the calls' location.
+    pub runtime: Arc<dyn Runtime>,
+    /// The prefix of the job ids, which no other context has. The name of the job follows after a hyphen.
+    pub prefix: String,
+    /// The owner of the jobs; `None` for nobody.
+    pub owner: Option<Owner>,
+    /// The clock of the calls.
+    pub clock: Arc<dyn Clock>,
+    /// Maximum duration of a job.
+    pub longest: Duration,
+    /// The stop that cancels a running job and refuses further ones.
+    pub stop: CancellationToken,
+}
+
+impl Unrecorded {
+    /// Runs a job. A stop refuses the job, or cancels it while it runs.
+    async fn run(&self, id: &JobId, job: &Job) -> Result<Outcome, String> {
+        let stopped = || "it was stopped on request".to_owned();
+        if self.stop.is_cancelled() {
+            return Err(stopped());
+        }
+        tokio::select! {
+            biased;
+            outcome = self.runtime.run(id, job) => return outcome.map_err(|error| error.to_string()),
+            () = self.stop.cancelled() => {}
+        }
+        // No process waits for a cancelled job. The next process of its owner removes one that can't be removed
+        // now.
+        let removed = async {
+            self.runtime.cancel(id, Duration::ZERO).await?;
+            self.runtime.wait(id).await?;
+            self.runtime.remove(id).await
+        };
+        if !matches!(tokio::time::timeout(LAST_LOOK, removed).await, Ok(Ok(()))) {
+            tracing::warn!(job = %id, "a cancelled job could not be removed");
+        }
+        Err(stopped())
+    }
+}
+
+#[async_trait]
+impl Context for Unrecorded {
+    async fn job(&self, name: &str, mut job: Job) -> Result<Outcome, JobFailure> {
+        let failed = |error: String| JobFailure::NotRun(Failure::new(FailureKind::Infrastructure, error));
+        let id: JobId = format!("{}-{name}", self.prefix)
+            .parse()
+            .map_err(|error| failed(format!("its job has no id: {error}")))?;
+        if let Some(owner) = &self.owner {
+            job.owner = owner.clone();
+        }
+        job.limits.timeout = job.limits.timeout.min(self.longest);
+        let outcome = self.run(&id, &job).await.map_err(failed)?;
+        match &outcome.end {
+            End::Lost(why) => Err(JobFailure::Lost(Failure::new(FailureKind::Lost, why.clone()))),
+            _ => Ok(outcome),
+        }
+    }
+
+    async fn checkpoint(&self, _: usize, _: Report) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Does nothing, since no output of a job is kept.
+    fn hide(&self, _: &[String]) {}
+
+    fn cancelled(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}

@@ -1,0 +1,42 @@
+//! The meaning of a plain script's exit code.
+
+use windlass_executor::{End, Outcome};
+
+use crate::role::Role;
+
+/// The exit code of a script whose instance is still converging: `EX_TEMPFAIL` of `sysexits.h`.
+pub(crate) const CONVERGING: i32 = 75;
+
+/// The result that an exit code states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// The script has succeeded. Of a health check: the instance is active.
+    Success,
+    /// The instance is not there yet.
+    Converging,
+    /// The health check found that the instance is not active.
+    Inactive,
+}
+
+impl Exit {
+    /// Returns the stated result; `None` if the script has failed.
+    ///
+    /// A shell exits with 126 or 127 if it could not run a command. Such a health check has found nothing.
+    pub(crate) fn of(role: &Role, outcome: &Outcome) -> Option<Self> {
+        match outcome.end {
+            End::Exited(0) => Some(Self::Success),
+            End::Exited(CONVERGING) if *role != Role::Discover => Some(Self::Converging),
+            End::Exited(1..=125) if *role == Role::HealthCheck => Some(Self::Inactive),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the last line that the script wrote on stderr, which is its message about the status.
+pub(crate) fn message(outcome: &Outcome) -> Option<String> {
+    /// Maximum number of characters of a message.
+    const CHARS: usize = 400;
+    let text = outcome.stderr.text();
+    let last = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
+    Some(last.chars().take(CHARS).collect())
+}

@@ -1,0 +1,57 @@
+//! Interpretation of a plain health check's exit code for an action.
+
+use windlass_driver::{Call, Observation};
+use windlass_model::instance::InstanceView;
+
+use super::exit::Exit;
+use super::status::Status;
+use crate::observe::{Goal, with_message};
+use crate::role::Role;
+
+/// Returns the observation for an action, and the status of the instance that follows from it.
+///
+/// | exit code | Start, Integrity | Stop | destroy | launch | others |
+/// |---|---|---|---|---|---|
+/// | 0 | reached | differs | differs | reached | can't tell |
+/// | 75 | converging | converging | converging | converging | converging |
+/// | others | differs | reached | can't tell | can't tell | can't tell |
+///
+/// While the instance is converging after an action, an exit code that contradicts the action's goal means that it
+/// still is. One that agrees ends it, for destroy and the others too. Only Integrity itself then fails.
+pub(crate) fn observation(
+    role: Option<&Role>,
+    call: &Call,
+    exit: Exit,
+    message: Option<&str>,
+) -> (Observation, Status) {
+    let goal = Goal::of(role, &call.action);
+    let awaited = InstanceView::new(&call.document).status().converging;
+    let is_check = role == Some(&Role::HealthCheck);
+    let active = exit == Exit::Success;
+    let wants_active = !matches!(goal, Goal::Resting | Goal::Gone);
+    let observation = match goal {
+        _ if exit == Exit::Converging => Observation::Converging,
+        _ if awaited && active == wants_active => Observation::Reached,
+        _ if awaited && !is_check => Observation::Converging,
+        Goal::Active | Goal::There if active => Observation::Reached,
+        Goal::Active => Observation::Differs(with_message("it is not active", message)),
+        Goal::Resting if active => Observation::Differs("it is still active".to_owned()),
+        Goal::Resting => Observation::Reached,
+        Goal::Gone if active => Observation::Differs("it is still there".to_owned()),
+        Goal::Gone | Goal::There => cannot_tell("whether the instance exists"),
+        Goal::Unseen => cannot_tell(&format!("whether {} was done", call.action)),
+    };
+    let message = message.filter(|_| !active).map(str::to_owned);
+    let status = match observation {
+        Observation::Converging => Status::converging(message),
+        _ => {
+            let failed = awaited && is_check && matches!(observation, Observation::Differs(_));
+            Status { active: Some(active), converging: false, failed, message }
+        }
+    };
+    (observation, status)
+}
+
+fn cannot_tell(what: &str) -> Observation {
+    Observation::CannotTell(format!("the exit code of a health check doesn't show {what}"))
+}

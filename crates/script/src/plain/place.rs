@@ -1,0 +1,52 @@
+//! The places of a plain script's files in its working folder, and the variables that hold their paths.
+
+use windlass_executor::{Job, WorkPath};
+
+/// A file or folder for a plain script, below `.windlass` in its working folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The variable that holds its path.
+    pub variable: &'static str,
+    name: &'static str,
+}
+
+/// The folder with a file for each property of the instance.
+pub(crate) const PROPERTIES: Place = Place { variable: "WINDLASS_IN", name: "properties" };
+
+/// The folder with a file for each argument.
+pub(crate) const ARGUMENTS: Place = Place { variable: "WINDLASS_ARGUMENTS", name: "arguments" };
+
+/// The folder with a file for each property of the location.
+pub(crate) const LOCATION: Place = Place { variable: "WINDLASS_LOCATION", name: "location" };
+
+/// The file with the id of the instance.
+pub(crate) const ID: Place = Place { variable: "WINDLASS_ID_FILE", name: "id" };
+
+/// The folder for output properties.
+pub(crate) const OUTPUTS: Place = Place { variable: "WINDLASS_OUT", name: "out" };
+
+/// The folder for metrics.
+pub(crate) const METRICS: Place = Place { variable: "WINDLASS_METRICS", name: "metrics" };
+
+impl Place {
+    /// Returns its path.
+    pub(crate) fn path(self) -> WorkPath {
+        format!(".windlass/{}", self.name).parse().expect("the names of places are words")
+    }
+
+    /// Returns the path of a file in the folder; `None` if no file can have the name.
+    pub(crate) fn file(self, name: &str) -> Option<WorkPath> {
+        let path = (!name.contains('/')).then(|| format!("{}/{name}", self.path()))?;
+        path.parse().ok()
+    }
+
+    /// Returns the name of the file with all values of the folder.
+    pub(crate) fn summary(self) -> String {
+        format!("{}.json", self.name)
+    }
+
+    /// Sets the variable of the place.
+    pub(crate) fn announced(self, job: Job) -> Job {
+        job.path_env(self.variable, self.path())
+    }
+}

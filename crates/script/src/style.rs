@@ -1,0 +1,34 @@
+//! The style of a script: how it receives its input, and how it answers.
+
+/// The style of a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Style {
+    /// A YAML document on stdin, and one on stdout.
+    #[default]
+    Full,
+    /// Files, and an exit code.
+    Plain,
+}
+
+impl Style {
+    /// Returns the value of the driver property `style`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Plain => "plain",
+        }
+    }
+}
+
+impl std::str::FromStr for Style {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "full" => Ok(Self::Full),
+            "plain" => Ok(Self::Plain),
+            _ => Err(()),
+        }
+    }
+}

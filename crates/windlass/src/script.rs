@@ -1,0 +1,403 @@
+//! Scripts run by hand, and test cases of packages. They run jobs, and record nothing.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use windlass_driver::case::{CaseAction, CaseInput, CaseResult};
+use windlass_driver::{Context, Failure, JobFailure, Location, Package, Report, Unrecorded, texts};
+use windlass_engine::Stop;
+use windlass_executor::{Job, Outcome};
+use windlass_model::record::PackageFile;
+use windlass_model::{Action, InstanceId, Timestamp, Transition};
+use windlass_project::disk;
+use windlass_project::package::{TESTS, package_in};
+use windlass_script::{KIND, Style, single_script};
+use windlass_secret::Redactor;
+use windlass_source::{
+    Diagnostic, EmitStyle, LoadOptions, Mapping, Node, Reading, Source, Span, emit, files, load_one, suggest,
+};
+
+use crate::codes;
+use crate::error::Error;
+use crate::open::Windlass;
+
+/// Maximum duration of a script.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// Maximum size of a script in bytes.
+const MAX_SCRIPT: usize = 64 << 20;
+
+/// The folder of the scripts in a package.
+const SCRIPTS: &str = "Lifecycle/script/scripts";
+
+/// The kinds of scripts that have a name of their own, and their transitions.
+const KINDS: [(&str, Transition); 4] = [
+    ("launch", Transition::Install),
+    ("destroy", Transition::Uninstall),
+    ("health-check", Transition::Integrity),
+    ("reconfigure", Transition::Reconfigure),
+];
+
+/// The result of a script.
+#[derive(Debug, Clone, Serialize)]
+pub struct ScriptView {
+    /// The version of this format.
+    pub version: u32,
+    /// The result.
+    pub result: CaseResult,
+    /// The messages that it wrote on stderr, without secrets.
+    pub stderr: String,
+}
+
+/// The results of the test cases of a package.
+#[derive(Debug, Clone, Serialize)]
+pub struct CasesView {
+    /// The version of this format.
+    pub version: u32,
+    /// The cases, in the order in which they ran.
+    pub cases: Vec<CaseView>,
+}
+
+/// The result of a test case.
+#[derive(Debug, Clone, Serialize)]
+pub struct CaseView {
+    /// The file of the case.
+    pub file: PathBuf,
+    /// Whether the result is the expected one.
+    pub passed: bool,
+    /// Whether the file was rewritten.
+    pub updated: bool,
+    /// The expected result, as YAML.
+    pub expected: String,
+    /// The result, as YAML.
+    pub actual: String,
+    /// The messages that the script wrote on stderr, without secrets, followed by the details of a failure.
+    pub stderr: String,
+}
+
+impl CasesView {
+    /// Tells whether all cases have their expected results.
+    pub fn passed(&self) -> bool {
+        self.cases.iter().all(|case| case.passed)
+    }
+}
+
+/// A file with a test case.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CaseFile {
+    version: u32,
+    /// A transition, an operation, a command, or `discover`.
+    action: String,
+    #[serde(default)]
+    input: CaseInput,
+    #[serde(default)]
+    expect: CaseResult,
+}
+
+/// Reads the input of a script from a YAML file: `id`, `properties`, `secrets`, `arguments`, `location` and
+/// `document`, all of them optional.
+///
+/// # Errors
+///
+/// If the file can't be read, or has other content.
+pub fn read_input(file: &Path) -> Result<CaseInput, Error> {
+    let source = disk::source(file).map_err(problem)?;
+    match read_root(&source)? {
+        Some(root) => root.parse(&source, Reading::Script).map_err(problem),
+        None => Ok(CaseInput::default()),
+    }
+}
+
+/// Parses what a script is run for: `launch`, `destroy`, `health-check`, `reconfigure`, `discover`, `command`, or the
+/// name of a transition. A command has the name of its script.
+///
+/// # Errors
+///
+/// If there is no such kind of script.
+pub fn parse_kind(kind: &str, script: &Path) -> Result<CaseAction, Error> {
+    if let Some((_, transition)) = KINDS.iter().find(|(name, _)| *name == kind) {
+        return Ok(CaseAction::Perform(Action::Transition(*transition)));
+    }
+    if let Ok(transition) = kind.parse::<Transition>() {
+        return Ok(CaseAction::Perform(Action::Transition(transition)));
+    }
+    match kind {
+        "discover" => Ok(CaseAction::Discover),
+        "command" => {
+            let stem = script.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+            Ok(CaseAction::Perform(Action::Command(stem.parse()?)))
+        }
+        _ => {
+            let known = KINDS.iter().map(|(name, _)| *name).chain(["discover", "command"]);
+            let known: Vec<&str> = known.chain(Transition::ALL.iter().map(|it| it.as_str())).collect();
+            let help = match suggest(kind, known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("there are `{}`", known.join("`, `")),
+            };
+            let message = format!("there is no kind of script `{kind}`");
+            Err(Error::Input(vec![Diagnostic::error(codes::SCRIPT, message).help(help)].into()))
+        }
+    }
+}
+
+/// Reads a script as a package of its own. The files and driver properties of the package that it belongs to, if
+/// any, come along. `style` overrides that of the package.
+///
+/// # Errors
+///
+/// If the script or its package can't be read.
+pub fn script_package(script: &Path, action: &CaseAction, style: Option<Style>) -> Result<Package, Error> {
+    let failed = |source| Error::File { path: script.to_owned(), source };
+    let absolute = script.canonicalize().map_err(failed)?;
+    let metadata = absolute.metadata().map_err(failed)?;
+    let content = files::read(&absolute, MAX_SCRIPT).map_err(|error| failed(error.into()))?;
+    let name = absolute.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let executable = metadata.permissions().mode() & 0o111 != 0;
+    let file = PackageFile { path: name, executable, content };
+    let root = absolute.parent().filter(|folder| folder.ends_with(SCRIPTS));
+    let package = match root.and_then(|folder| folder.ancestors().nth(3)) {
+        Some(root) => package_in(root).map_err(Error::Input)?,
+        None => None,
+    };
+    let mut properties = BTreeMap::new();
+    let mut others = Vec::new();
+    if let Some(package) = package {
+        let bindings = package.bindings();
+        let binding = match action {
+            CaseAction::Perform(action) => bindings.of_driver(KIND, action),
+            CaseAction::Discover => bindings.queries.iter().find(|binding| binding.driver.as_str() == KIND),
+        };
+        let binding = binding.or_else(|| bindings.default.iter().find(|it| it.driver.as_str() == KIND));
+        properties.extend(binding.into_iter().flat_map(|binding| binding.properties.clone()));
+        others = package.files().to_vec();
+    }
+    if let Some(style) = style {
+        properties.insert("style".to_owned(), style.as_str().into());
+    }
+    Ok(single_script(action, file, others, properties))
+}
+
+impl Windlass {
+    /// Runs the script of a package for an action. Nothing is recorded.
+    ///
+    /// # Errors
+    ///
+    /// If the package has problems or does not declare the action, or the location has no runtime. A script that
+    /// fails is a result.
+    pub async fn run_script(
+        &self,
+        package: Arc<Package>,
+        action: &CaseAction,
+        input: &CaseInput,
+        location: Location,
+        stop: &Stop,
+    ) -> Result<ScriptView, Error> {
+        let bindings = package.bindings();
+        let binding = match action {
+            CaseAction::Perform(action) => bindings.find(action, &location.infrastructure),
+            CaseAction::Discover => bindings.query(&location.infrastructure),
+        };
+        let driver = binding.and_then(|binding| self.drivers().get(&binding.driver)).ok_or_else(|| {
+            let message = format!("`{}` names no driver for this action", package.name());
+            refusal(message, "declare the action in `resource.yaml`, with a driver or a `default-driver`")
+        })?;
+        let problems: Vec<Diagnostic> =
+            driver.check(&package).into_iter().filter(Diagnostic::is_error).collect();
+        if !problems.is_empty() {
+            return Err(Error::Input(problems.into()));
+        }
+        let runtime = self.runtime(&location).await?;
+        let context = Watched {
+            inner: Unrecorded {
+                runtime,
+                prefix: format!("script-{}", InstanceId::random(&*self.settings.entropy)),
+                owner: None,
+                clock: self.settings.clock.clone(),
+                longest: LONGEST,
+                stop: stop.soon.clone(),
+            },
+            stderr: Mutex::default(),
+            secrets: Mutex::new(input.secrets.values().flat_map(texts).collect()),
+        };
+        let run = input.run(&**driver, &context, package, action, location).await;
+        let result =
+            run.map_err(|message| Error::Input(vec![Diagnostic::error(codes::SCRIPT, message)].into()))?;
+        Ok(ScriptView { version: 1, stderr: context.shown(), result })
+    }
+
+    /// Runs the test cases of a package: the `.yaml` files in its folder `tests`, in the order of their names. With
+    /// `update`, the `expect` of each is replaced by the result.
+    ///
+    /// # Errors
+    ///
+    /// If the folder has no package or no cases, or a case can't be read or run. A case that fails is a result.
+    pub async fn test_package(&self, folder: &Path, update: bool, stop: &Stop) -> Result<CasesView, Error> {
+        let package = package_in(folder).map_err(Error::Input)?;
+        let package = Arc::new(package.ok_or_else(|| {
+            let message = format!("`{}` has no `resource.yaml`, so it is no package", disk::shown(folder));
+            refusal(message, "name the folder of a resource's package")
+        })?);
+        let mut view = CasesView { version: 1, cases: Vec::new() };
+        for file in case_files(&folder.join(TESTS))? {
+            let case = self.test_case(package.clone(), file, update, stop).await?;
+            view.cases.push(case);
+        }
+        Ok(view)
+    }
+
+    async fn test_case(
+        &self,
+        package: Arc<Package>,
+        file: PathBuf,
+        update: bool,
+        stop: &Stop,
+    ) -> Result<CaseView, Error> {
+        let source = disk::source(&file).map_err(problem)?;
+        let root = read_root(&source)?.ok_or_else(|| {
+            refusal(format!("`{}` is empty", disk::shown(&file)), "write a case, or remove it")
+        })?;
+        let case: CaseFile = root.parse(&source, Reading::Script).map_err(problem)?;
+        if case.version != 1 {
+            let message = format!("`{}` has version {}", disk::shown(&file), case.version);
+            return Err(refusal(message, "this windlass reads cases of version 1"));
+        }
+        let action = action_of(&package, &case.action, &source, &root)?;
+        let CaseFile { input, expect: expected, .. } = case;
+        let ran = self.run_script(package, &action, &input, Location::local("case"), stop).await?;
+        let passed = ran.result.matches(&expected);
+        let actual = yaml(&ran.result);
+        let updated = update && !passed;
+        if updated {
+            rewrite(&file, &source, &root, &actual)?;
+        }
+        let detail = ran.result.error.and_then(|error| error.detail);
+        let stderr = detail.filter(|_| ran.stderr.is_empty()).unwrap_or(ran.stderr);
+        Ok(CaseView { file, passed: passed || updated, updated, expected: yaml(&expected), actual, stderr })
+    }
+}
+
+/// A context that keeps the messages of the scripts for people.
+struct Watched {
+    inner: Unrecorded,
+    stderr: Mutex<String>,
+    secrets: Mutex<Vec<String>>,
+}
+
+impl Watched {
+    /// Returns the messages without secrets.
+    fn shown(&self) -> String {
+        let secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+        Redactor::new(&*secrets).mask_str(&self.stderr.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[async_trait]
+impl Context for Watched {
+    async fn job(&self, name: &str, job: Job) -> Result<Outcome, JobFailure> {
+        let outcome = self.inner.job(name, job).await?;
+        self.stderr.lock().unwrap_or_else(PoisonError::into_inner).push_str(&outcome.stderr.text());
+        Ok(outcome)
+    }
+
+    async fn checkpoint(&self, call: usize, report: Report) -> Result<(), Failure> {
+        self.inner.checkpoint(call, report).await
+    }
+
+    fn hide(&self, secrets: &[String]) {
+        self.secrets.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(secrets);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.inner.cancelled()
+    }
+
+    fn now(&self) -> Timestamp {
+        self.inner.now()
+    }
+}
+
+/// Returns the case files of a folder, sorted by name.
+fn case_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let failed = |source| Error::File { path: folder.to_owned(), source };
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    if files.is_empty() {
+        let message = format!("`{}` has no test cases", disk::shown(folder));
+        return Err(refusal(message, "add files such as `install.yaml`; docs/scripts.md describes them"));
+    }
+    Ok(files)
+}
+
+/// Finds an action of a package by its name.
+fn action_of(package: &Package, name: &str, source: &Arc<Source>, root: &Node) -> Result<CaseAction, Error> {
+    if name == "discover" {
+        return Ok(CaseAction::Discover);
+    }
+    if let Some(action) = package.bindings().actions().find(|action| action.as_str() == name) {
+        return Ok(CaseAction::Perform(action));
+    }
+    let names: Vec<String> = package.bindings().actions().map(|action| action.as_str().to_owned()).collect();
+    let problem = Diagnostic::error(codes::SCRIPT, format!("`{}` declares no `{name}`", package.name()))
+        .at(source.place(root.locate("/action").node.span()));
+    let help = match suggest(name, names.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("it declares `{}`", names.join("`, `")),
+    };
+    Err(Error::Input(vec![problem.help(help)].into()))
+}
+
+/// Replaces the `expect` of a case by a result. The rest of the file stays as it is.
+fn rewrite(file: &Path, source: &Arc<Source>, root: &Node, actual: &str) -> Result<(), Error> {
+    let text = source.text();
+    let entries = root.as_mapping().map(Mapping::entries).unwrap_or_default();
+    let at = entries.iter().position(|entry| entry.key.text() == "expect");
+    let kept = match at {
+        Some(at) if at + 1 < entries.len() => {
+            let message = "`expect` is not the last entry of the case, so it can't be rewritten";
+            let place = source.place(entries[at].key.span());
+            return Err(Error::Input(
+                vec![Diagnostic::error(codes::SCRIPT, message).at(place).help("move it to the end")].into(),
+            ));
+        }
+        Some(at) => source.slice(Span::new(0, entries[at].key.span().start)),
+        None => text,
+    };
+    let indented: String = actual.lines().map(|line| format!("  {line}\n")).collect();
+    let expect =
+        if actual.trim() == "{}" { "expect: {}\n".to_owned() } else { format!("expect:\n{indented}") };
+    let end = if kept.is_empty() || kept.ends_with('\n') { "" } else { "\n" };
+    fs::write(file, format!("{kept}{end}{expect}"))
+        .map_err(|source| Error::Write { path: file.to_owned(), source })
+}
+
+fn read_root(source: &Arc<Source>) -> Result<Option<Node>, Error> {
+    let (root, _) = load_one(source, &LoadOptions::default()).into_result().map_err(Error::Input)?;
+    Ok(root.filter(|root| !root.is_null()))
+}
+
+/// Formats a result as YAML.
+pub fn yaml(result: &CaseResult) -> String {
+    emit(&json!(result), EmitStyle::Block)
+}
+
+fn problem(diagnostic: Box<Diagnostic>) -> Error {
+    Error::Input(vec![*diagnostic].into())
+}
+
+fn refusal(message: String, help: &str) -> Error {
+    Error::Input(vec![Diagnostic::error(codes::SCRIPT, message).help(help)].into())
+}
