@@ -15,6 +15,7 @@ use windlass::{Error, Windlass, init};
 use super::exec::fitted;
 use super::{complain, fail, open, print_json};
 use crate::args::{Format, ScriptArgs, ScriptCommand, ScriptNewArgs, ScriptRunArgs, ScriptTestArgs};
+use crate::codes;
 use crate::exit;
 use crate::failure::fault;
 use crate::output::{print_document, say, tell};
@@ -34,7 +35,7 @@ async fn run_one(args: ScriptRunArgs) -> ExitCode {
     let location = match fitted(location, args.runtime.as_deref(), BTreeMap::new()) {
         Ok(location) => location,
         Err(why) => {
-            fault!("{why}");
+            fault!(codes::COMMAND_LINE, "{why}");
             return exit::wrong_input();
         }
     };
