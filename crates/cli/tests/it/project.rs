@@ -188,11 +188,10 @@ fn a_location_limits_its_concurrent_jobs() {
     env.edit("windlass.yaml", "max-jobs: 1", "max-jobs: 0");
     assert_snapshot!(env.refuses(&["up", "small"]), @"
     error[WL0328]: `max-jobs` is a whole number from 1 to 4294967295, not `0`
-      --> windlass.yaml:10:15
+      --> windlass.yaml:11:15
        |
-    10 |     max-jobs: 0
+    11 |     max-jobs: 0
        |               ^
-       |
 
     1 error; nothing was changed
     ");

@@ -230,7 +230,7 @@ fn errors_of_a_resource(#[case] text: &str) {
 #[case::nothing("version: 1\n")]
 #[case::a_location_that_says_nothing("version: 1\nlocations: {here: {}, there: }\n")]
 #[case::all_keys(
-    "version: 1\nlocations: {here: {resource-manager: a, infrastructure-type: b, runtime: docker, engine: 'unix:///run/x.sock', pool: 2, image: i, network: none, properties: {a: [1]}}, there: {image: i, volumes: {v: /v}, limits: {memory: 512M, processes: 9, cpu: 1.5, open-files: 99}}}\nexisting: [{type: resource::a::1.0, name: 7, properties: {b: c}, package: }]\nretention: {keep: 5, older: 3d}\nlimits: {nodes: 100}\n"
+    "version: 1\nlocations: {here: {resource-manager: a, infrastructure-type: b, runtime: docker, engine: 'unix:///run/x.sock', pool: 2, image: i, network: none, properties: {a: [1]}}, there: {image: i, volumes: {v: /v}, limits: {memory: 512M, processes: 9, cpu: 1.5, open-files: 99}, max-jobs: 4}}\nexisting: [{type: resource::a::1.0, name: 7, properties: {b: c}, package: }]\nretention: {keep: 5, older: 3d}\nlimits: {nodes: 100}\n"
 )]
 #[case::sections_that_say_nothing("version: 1\nlocations:\nexisting:\nretention:\nlimits:\n")]
 #[case::keys_that_say_nothing(
@@ -247,6 +247,8 @@ fn forms_of_a_project_file(#[case] text: &str) {
 #[rstest]
 #[case::limit_of_nothing("version: 1\nlocations: {here: {limits: {processes: 0}}}\n")]
 #[case::limit_of_what("version: 1\nlocations: {here: {limits: {swap: 1G}}}\n")]
+#[case::no_jobs("version: 1\nlocations: {here: {max-jobs: 0}}\n")]
+#[case::negative_jobs("version: 1\nlocations: {here: {max-jobs: -1}}\n")]
 #[case::pool_of_nothing("version: 1\nlocations: {here: {runtime: docker, pool: 0}}\n")]
 #[case::engine_of_no_kind("version: 1\nlocations: {here: {runtime: docker, engine: qemu}}\n")]
 #[case::age_without_a_unit("version: 1\nretention: {older: 90}\n")]
