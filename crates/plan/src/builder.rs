@@ -1,6 +1,5 @@
 //! The builder of plans, which takes steps and waits in any order.
 
-use petgraph::algo::toposort;
 use petgraph::visit::EdgeRef;
 
 use crate::circle::{self, Cycle};
@@ -83,7 +82,7 @@ impl<W, R> PlanBuilder<W, R> {
     /// `numbers` has one entry for each step, in the order of addition. Returns none if the waits
     /// form a cycle.
     pub fn least_of_dependents(&self, mut numbers: Vec<u8>) -> Option<Vec<u8>> {
-        let order = toposort(&self.steps, None).ok()?;
+        let order = order::of(&self.steps)?;
         for step in order.into_iter().rev() {
             let dependents = self.steps.neighbors(step).map(|dependent| numbers[dependent.index()]);
             let least = dependents.min().unwrap_or(u8::MAX);

@@ -1,7 +1,9 @@
 //! The order of the steps, by Kahn's algorithm. Among the free steps, the earliest added comes first.
 //!
 //! [`petgraph::algo::toposort`] is depth first: there, the number of a step depends on unrelated steps.
-//! People read these numbers.
+//! People read these numbers. It also visits each step three times, in an order in which few neighbours share
+//! a cache line: planning 100 000 parts took 1.4 times as
+//! long with it (`scripts/bench-plan`).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,8 +17,10 @@ use crate::steps::{Edge, Steps};
 
 /// Returns the steps in order; none if the waits form a cycle.
 pub(crate) fn of<W>(steps: &Steps<W>) -> Option<Vec<NodeIndex>> {
-    let mut open: Vec<usize> =
-        steps.node_indices().map(|step| steps.edges_directed(step, Incoming).count()).collect();
+    let mut open = vec![0_usize; steps.node_count()];
+    for wait in steps.raw_edges() {
+        open[wait.target().index()] += 1;
+    }
     let mut free: BinaryHeap<Reverse<NodeIndex>> =
         steps.node_indices().filter(|step| open[step.index()] == 0).map(Reverse).collect();
     let mut order = Vec::with_capacity(open.len());

@@ -121,8 +121,13 @@ pub trait Store: Send + Sync {
     /// [`StoreError::Key`] if a secret can't be opened, and every error of reading.
     async fn load(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError>;
 
-    /// Reads all assemblies, sorted by name.
-    async fn assemblies(&self) -> Result<Vec<AssemblyRecord>, StoreError>;
+    /// Reads up to `limit` assemblies whose names come after `after`, sorted by name. With `None` it starts at
+    /// the first.
+    async fn assemblies(
+        &self,
+        after: Option<&AssemblyName>,
+        limit: usize,
+    ) -> Result<Vec<AssemblyRecord>, StoreError>;
 
     /// Reads the names of all assemblies, sorted.
     async fn assembly_names(&self) -> Result<Vec<AssemblyName>, StoreError>;

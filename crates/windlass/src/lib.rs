@@ -47,6 +47,7 @@ pub mod intent;
 mod known;
 mod nesting;
 pub mod open;
+mod pages;
 mod places;
 pub mod prune;
 mod references;

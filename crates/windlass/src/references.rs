@@ -17,12 +17,17 @@ use windlass_model::{AssemblyName, DescriptorName, ElementName};
 use windlass_project::DiskCatalog;
 use windlass_store::{Store, StoreError};
 
+use crate::pages::for_each_assembly;
+
 /// An assembly with references, and access to the other assemblies of its store.
 pub(crate) struct Neighbours {
     own: AssemblyName,
     /// The assembly as last requested.
     record: Option<AssemblyRecord>,
 }
+
+/// The referenced assemblies of each assembly that references any.
+type References = BTreeMap<AssemblyName, BTreeSet<AssemblyName>>;
 
 impl Neighbours {
     pub(crate) async fn of(store: Option<&dyn Store>, own: &AssemblyName) -> Result<Self, StoreError> {
@@ -47,17 +52,27 @@ impl Neighbours {
     ) -> Result<Vec<Existing>, StoreError> {
         // Without references there is no need to read possibly thousands of assemblies.
         let Some(store) = store.filter(|_| !wanted.is_empty()) else { return Ok(Vec::new()) };
-        let records = store.assemblies().await?;
-        let is_wanted = |record: &&AssemblyRecord| {
+        let is_wanted = |record: &AssemblyRecord| {
             let (name, kind) = (&record.descriptor.name, record.descriptor.kind);
             record.name != self.own && wanted.iter().any(|of| of.kind.name == *name && of.kind.kind == kind)
         };
+        let (mut suitable, mut references) = (Vec::new(), References::new());
+        let visit = |record: AssemblyRecord| {
+            if is_wanted(&record) {
+                suitable.push(record.name.clone());
+            }
+            if !record.references.is_empty() {
+                references.insert(record.name, record.references);
+            }
+        };
+        for_each_assembly(store, visit).await?;
         let bound: BTreeSet<Referent> = self.bound().into_values().collect();
         let mut candidates = Vec::new();
-        for record in records.iter().filter(is_wanted) {
-            let Some(snapshot) = store.load(&record.name).await? else { continue };
+        for name in suitable {
+            let Some(snapshot) = store.load(&name).await? else { continue };
             let offer = windlass_engine::offer(snapshot);
-            let unfit = self.unfit(&records, &offer, bound.contains(&Referent::Assembly(offer.name.clone())));
+            let unfit =
+                self.unfit(&references, &offer, bound.contains(&Referent::Assembly(offer.name.clone())));
             candidates.push(existing(offer, unfit));
         }
         Ok(candidates)
@@ -65,11 +80,11 @@ impl Neighbours {
 
     /// Returns the reason why an assembly may not be referenced, regardless of the requested properties. An
     /// assembly that is already referenced need not be Active.
-    fn unfit(&self, records: &[AssemblyRecord], offer: &Offer, is_bound: bool) -> Option<String> {
+    fn unfit(&self, references: &References, offer: &Offer, is_bound: bool) -> Option<String> {
         if offer.goes {
             return Some("it is being taken down".to_owned());
         }
-        if let Some(way) = self.way_back(records, &offer.name) {
+        if let Some(way) = self.way_back(references, &offer.name) {
             return Some(format!("it references this assembly itself: {way}"));
         }
         let state = offer.below.filter(|_| !is_bound)?;
@@ -77,15 +92,11 @@ impl Neighbours {
     }
 
     /// Finds a chain of references that leads from an assembly back to this one.
-    fn way_back(&self, records: &[AssemblyRecord], from: &AssemblyName) -> Option<String> {
-        let references = |name: &AssemblyName| {
-            let record = records.iter().find(|record| record.name == *name);
-            record.map(|record| record.references.clone()).unwrap_or_default()
-        };
+    fn way_back(&self, references: &References, from: &AssemblyName) -> Option<String> {
         let mut came: BTreeMap<AssemblyName, AssemblyName> = BTreeMap::new();
         let mut open = vec![from.clone()];
         while let Some(name) = open.pop() {
-            for next in references(&name) {
+            for next in references.get(&name).into_iter().flatten().cloned() {
                 if next == self.own {
                     let mut way = vec![format!("`{next}`"), format!("`{name}`")];
                     let mut at = &name;

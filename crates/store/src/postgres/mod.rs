@@ -268,8 +268,15 @@ impl Store for PostgresStore {
         self.readers.read(move |db| Box::pin(async move { read::load(db, &seal, &scope).await })).await
     }
 
-    async fn assemblies(&self) -> Result<Vec<AssemblyRecord>, StoreError> {
-        self.readers.read(|db| Box::pin(read::assemblies(db))).await
+    async fn assemblies(
+        &self,
+        after: Option<&AssemblyName>,
+        limit: usize,
+    ) -> Result<Vec<AssemblyRecord>, StoreError> {
+        let after = after.map(ToString::to_string).unwrap_or_default();
+        let page =
+            self.readers.read(move |db| Box::pin(async move { read::assemblies(db, &after, limit).await }));
+        page.await
     }
 
     async fn assembly_names(&self) -> Result<Vec<AssemblyName>, StoreError> {

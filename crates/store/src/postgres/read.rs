@@ -62,8 +62,14 @@ pub(super) async fn events(
     rows.iter().map(numbered).collect()
 }
 
-pub(super) async fn assemblies(db: &Transaction<'_>) -> Outcome<Vec<AssemblyRecord>> {
-    records(db, "SELECT record FROM assembly ORDER BY name COLLATE \"C\"", &[]).await
+pub(super) async fn assemblies(
+    db: &Transaction<'_>,
+    after: &str,
+    limit: usize,
+) -> Outcome<Vec<AssemblyRecord>> {
+    let sql = "SELECT record FROM assembly WHERE name COLLATE \"C\" > $1
+        ORDER BY name COLLATE \"C\" LIMIT $2";
+    records(db, sql, &[&after, &i64::try_from(limit).unwrap_or(i64::MAX)]).await
 }
 
 pub(super) async fn referrers(db: &Transaction<'_>, scope: &AssemblyName) -> Outcome<Vec<AssemblyName>> {

@@ -229,8 +229,13 @@ impl Store for SqliteStore {
         self.readers.read(move |db| read::load(db, &seal, &scope)).await
     }
 
-    async fn assemblies(&self) -> Result<Vec<AssemblyRecord>, StoreError> {
-        self.readers.read(read::assemblies).await
+    async fn assemblies(
+        &self,
+        after: Option<&AssemblyName>,
+        limit: usize,
+    ) -> Result<Vec<AssemblyRecord>, StoreError> {
+        let after = after.map(ToString::to_string).unwrap_or_default();
+        self.readers.read(move |db| read::assemblies(db, &after, limit)).await
     }
 
     async fn assembly_names(&self) -> Result<Vec<AssemblyName>, StoreError> {

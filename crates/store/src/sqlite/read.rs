@@ -96,8 +96,9 @@ pub(super) fn history_of(db: &Connection, id: ProcessId) -> Outcome<Option<Proce
     process(db, id)?.map(|process| process_history(db, process)).transpose()
 }
 
-pub(super) fn assemblies(db: &Connection) -> Outcome<Vec<AssemblyRecord>> {
-    records(&mut *db.prepare_cached("SELECT record FROM assembly ORDER BY name")?, [])
+pub(super) fn assemblies(db: &Connection, after: &str, limit: usize) -> Outcome<Vec<AssemblyRecord>> {
+    let sql = "SELECT record FROM assembly WHERE name > ?1 ORDER BY name LIMIT ?2";
+    records(&mut *db.prepare_cached(sql)?, (after, i64::try_from(limit).unwrap_or(i64::MAX)))
 }
 
 pub(super) fn processes(db: &Connection) -> Outcome<Vec<ProcessRecord>> {

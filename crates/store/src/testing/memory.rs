@@ -353,8 +353,13 @@ impl Store for MemoryStore {
         Ok(self.state().records.load(scope))
     }
 
-    async fn assemblies(&self) -> Result<Vec<AssemblyRecord>, StoreError> {
-        Ok(self.state().records.assemblies())
+    async fn assemblies(
+        &self,
+        after: Option<&AssemblyName>,
+        limit: usize,
+    ) -> Result<Vec<AssemblyRecord>, StoreError> {
+        let assemblies = self.state().records.assemblies().into_iter();
+        Ok(assemblies.filter(|one| after.is_none_or(|after| one.name > *after)).take(limit).collect())
     }
 
     async fn assembly_names(&self) -> Result<Vec<AssemblyName>, StoreError> {

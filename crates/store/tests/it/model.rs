@@ -93,7 +93,7 @@ async fn telling(store: &dyn Store) -> String {
         ));
     }
     told.push(format!("{:#?}", store.events(Seq::START, usize::MAX).await.unwrap()));
-    told.push(format!("{:?}", store.assemblies().await.unwrap()));
+    told.push(format!("{:?}", store.assemblies(None, usize::MAX).await.unwrap()));
     told.push(format!("{:?}", store.changed(Seq(2)).await.unwrap()));
     told.push(format!("{:?}", store.remembered().await.unwrap()));
     told.join("\n")

@@ -25,7 +25,7 @@ use tokio::sync::mpsc;
 use windlass_engine::monitor::{Act, Demand, Heard, MOST_HEALS, Sample};
 use windlass_engine::{EngineError, Stop};
 use windlass_lifecycle::{Scale, scaled};
-use windlass_model::record::{Event, EventRecord, Intent};
+use windlass_model::record::{AssemblyRecord, Event, EventRecord, Intent};
 use windlass_model::{AssemblyName, ElementName, ProcessId, RequestId, Seq, State, Timestamp};
 use windlass_store::{Store, StoreError};
 
@@ -35,6 +35,7 @@ use self::work::{Message as Said, Work};
 use crate::blocking::blocking;
 use crate::error::Error;
 use crate::open::Windlass;
+use crate::pages::for_each_assembly;
 use crate::view::plan::DriftView;
 
 /// Settings of the daemon.
@@ -346,9 +347,13 @@ impl Daemon<'_> {
         self.elsewhere.iter().for_each(|name| self.roster.pause(name));
         self.changed.extend(before.into_iter().filter(|name| !self.elsewhere.contains(name)));
         if !self.is_listed {
-            let there = self.store.assemblies().await?;
-            let watched = there.iter().filter(|assembly| !assembly.topology.policies().is_empty());
-            self.changed.extend(watched.map(|assembly| assembly.name.clone()));
+            let changed = &mut self.changed;
+            let mark = |assembly: AssemblyRecord| {
+                if !assembly.topology.policies().is_empty() {
+                    changed.insert(assembly.name);
+                }
+            };
+            for_each_assembly(&*self.store, mark).await?;
             self.is_listed = true;
         }
         self.read_feed().await.map(drop)

@@ -41,7 +41,7 @@ pub async fn load_of_nothing_is_nothing(harness: &impl Harness) {
     assert!(store.load(&lease.scope).await.unwrap().is_none());
     assert!(store.history(&lease.scope).await.unwrap().processes.is_empty());
     assert!(store.package(&package("none").digest).await.unwrap().is_none());
-    assert_eq!(store.assemblies().await.unwrap(), []);
+    assert_eq!(store.assemblies(None, 1).await.unwrap(), []);
 }
 
 /// A record replaces the one with the same key, and its dependent records stay.
@@ -301,14 +301,21 @@ pub async fn process_ids_are_given_out_once(harness: &impl Harness) {
     assert!(ids.is_sorted_by(|earlier, later| earlier < later), "{ids:?}");
 }
 
-/// Assemblies are listed by name.
-pub async fn assemblies_are_sorted(harness: &impl Harness) {
+/// Assemblies are listed by name, in pages.
+pub async fn assemblies_are_read_in_pages(harness: &impl Harness) {
     let store = harness.open().await;
-    for assembly in ["b", "c", "a"] {
+    for assembly in ["b", "c", "a", "B", "a_b"] {
         let _lease = with_assembly(&*store, assembly).await;
     }
-    let names: Vec<_> = store.assemblies().await.unwrap().into_iter().map(|assembly| assembly.name).collect();
-    assert_eq!(names, [name("a"), name("b"), name("c")]);
+    let page = async |after: Option<&str>, limit| {
+        let page = store.assemblies(after.map(name).as_ref(), limit).await.unwrap();
+        page.into_iter().map(|assembly| assembly.name).collect::<Vec<_>>()
+    };
+    assert_eq!(page(None, 2).await, [name("B"), name("a")]);
+    assert_eq!(page(Some("a"), 2).await, [name("a_b"), name("b")]);
+    assert_eq!(page(Some("b"), 2).await, [name("c")]);
+    assert_eq!(page(Some("c"), 2).await, []);
+    assert_eq!(page(Some("aa"), 9).await, [name("b"), name("c")], "an assembly that is not there");
 }
 
 /// The referrers of an assembly are found, according to the latest record of each.

@@ -59,7 +59,7 @@ pub async fn end_once(harness: &impl Harness) {
     commit(&*store, &lease, end.clone()).await;
     let more = end.put_assembly(crate::testing::samples::assembly(&lease.scope, &[]));
     assert!(matches!(store.commit(&lease, more).await, Err(StoreError::Refused { .. })));
-    assert_eq!(store.assemblies().await.unwrap(), []);
+    assert_eq!(store.assemblies(None, 1).await.unwrap(), []);
 }
 
 /// A request can be withdrawn until a process begins it. The caller gets the request's final record.
