@@ -1,7 +1,7 @@
 //! Errors of intents.
 
 use thiserror::Error;
-use windlass_lifecycle::{HealError, LifecycleError, ScaleError};
+use windlass_lifecycle::{Counts, HealError, LifecycleError, ScaleError};
 use windlass_model::assembly::Origin;
 use windlass_model::name::NameError;
 use windlass_model::record::CallRecord;
@@ -12,6 +12,7 @@ use windlass_source::Code;
 use windlass_store::{Holder, StoreError};
 
 use crate::codes;
+use crate::engine::DestructivePlan;
 
 /// The reason why an intent was refused or failed. Nothing has changed then, unless a variant says otherwise.
 #[derive(Debug, Error)]
@@ -94,6 +95,12 @@ pub enum EngineError {
     /// The plan differs from the saved plan.
     #[error("the steps for `{0}` would differ from the saved plan; save a new plan")]
     MovedOn(AssemblyName),
+    /// The plan removes or replaces parts that are recorded well, and nobody has agreed to it.
+    #[error(
+        "the plan for `{}` removes or replaces parts that are well ({}); review it with `--dry-run`, and agree to it with `--yes`",
+        .0.assembly, Counts::of(&.0.changes)
+    )]
+    NeedsConsent(Box<DestructivePlan>),
     /// A referenced assembly is missing, is being removed, or references the referring one in turn.
     #[error("`{by}` references `{name}`, which {why}")]
     ReferenceGone {
@@ -252,6 +259,7 @@ impl EngineError {
             Self::ImportedBefore { .. } => codes::IMPORTED_BEFORE,
             Self::AlreadyHere(_) => codes::ALREADY_HERE,
             Self::MovedOn(_) => codes::MOVED_ON,
+            Self::NeedsConsent(_) => codes::NEEDS_CONSENT,
             Self::ReferenceGone { .. } => codes::REFERENCE_GONE,
             // The same situation as a lease that the store refuses.
             Self::AtWork { .. } => windlass_store::codes::HELD,
@@ -288,6 +296,7 @@ impl EngineError {
                 | Self::GoingDown(_)
                 | Self::NoVersion { .. }
                 | Self::MovedOn(_)
+                | Self::NeedsConsent(_)
                 | Self::AlreadyHere(_)
                 | Self::ImportedBefore { .. }
                 | Self::Referenced { .. }

@@ -49,8 +49,8 @@ mod stop;
 mod world;
 
 pub use engine::{
-    Answer, Argument, Arguments, Bundle, Desired, DiscoveryQuery, Ended, Engine, EngineEnv, HandOver, Offer,
-    Options, PlanFingerprint, Prepared, Preview, Pruned, PublishedOutputs, Request, Seen, UpOptions,
+    Answer, Argument, Arguments, Bundle, Consent, Desired, DestructivePlan, DiscoveryQuery, Ended, Engine,
+    EngineEnv, HandOver, Offer, Options, PlanFingerprint, Prepared, Preview, Pruned, PublishedOutputs, Request, Seen, UpOptions,
     fingerprint, monitor_of, offer, outputs,
 };
 pub use error::{EngineError, Lack, Unplaced};

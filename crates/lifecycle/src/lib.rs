@@ -56,7 +56,7 @@ mod picture;
 pub mod testing;
 
 pub use differences::{
-    Diff, Effect, ElementChange, ElementChangeKind, Ends, PropertyChange, RelationshipChange,
+    Counts, Diff, Effect, ElementChange, ElementChangeKind, Ends, PropertyChange, RelationshipChange,
     RelationshipChangeKind,
 };
 pub use picture::{draw_properties, draw_topology};

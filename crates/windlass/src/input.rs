@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::Value;
+use windlass_engine::Consent;
 use windlass_model::{AssemblyName, State};
 use windlass_source::Place;
 
@@ -22,6 +23,7 @@ pub struct AssemblyInput {
     pub(crate) adopt: bool,
     pub(crate) replace: Vec<String>,
     pub(crate) target: Vec<String>,
+    pub(crate) consent: Consent,
 }
 
 impl AssemblyInput {
@@ -39,6 +41,7 @@ impl AssemblyInput {
             adopt: false,
             replace: Vec::new(),
             target: Vec::new(),
+            consent: Consent::Any,
         }
     }
 
@@ -122,6 +125,12 @@ impl AssemblyInput {
     /// Limits the plan to parts and their dependencies. Names are relative to the assembly: `B__1`.
     pub fn target(mut self, parts: impl IntoIterator<Item = String>) -> Self {
         self.target.extend(parts);
+        self
+    }
+
+    /// Limits the plans that may remove or replace parts which are recorded well. Default: all may.
+    pub fn consent(mut self, consent: Consent) -> Self {
+        self.consent = consent;
         self
     }
 

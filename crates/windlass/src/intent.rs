@@ -32,7 +32,8 @@ impl Windlass {
     pub async fn up(&self, input: AssemblyInput, stop: &Stop) -> Result<Started, Error> {
         let (desired, warnings) = self.desired(&input).await?;
         let name = desired.topology.name().clone();
-        self.bring_up(&name, Request::up(desired), warnings, stop).await
+        let request = Request::up(desired).with_consent(input.consent);
+        self.bring_up(&name, request, warnings, stop).await
     }
 
     /// Prepares an intent on an assembly that may not exist yet.

@@ -5,7 +5,7 @@ pub(crate) mod listing;
 use std::path::Path;
 use std::process::ExitCode;
 
-use windlass::lifecycle::{Diff, Effect, ElementChange};
+use windlass::lifecycle::{Counts, Diff, Effect, ElementChange};
 use windlass::model::{AssemblyName, StepId};
 use windlass::plan::WaitKind;
 use windlass::source::Diagnostics;
@@ -101,14 +101,22 @@ pub(crate) fn print_first_changes(plan: &PlanView) {
         say!("  … and {} more", lines.len() - listed);
     }
     print_notes(&plan.changes);
-    print_counts(plan);
+    print_counts(plan.counts);
+}
+
+/// Prints the changes that remove or replace something, and the counts of all changes.
+pub(crate) fn print_destructive(changes: &Diff) {
+    let mut lines = lines(changes);
+    lines.retain(|(effect, _)| effect.is_destructive());
+    print_lines(&lines);
+    print_counts(Counts::of(changes));
 }
 
 /// Prints all changes and their counts.
 fn print_changes(plan: &PlanView) {
     print_all_changes(&plan.changes);
     print_notes(&plan.changes);
-    print_counts(plan);
+    print_counts(plan.counts);
 }
 
 /// Prints the parts that keep an outdated package.
@@ -118,9 +126,9 @@ fn print_notes(changes: &Diff) {
     }
 }
 
-fn print_counts(plan: &PlanView) {
-    if !plan.counts.is_empty() {
-        say!("{}", plan.counts);
+fn print_counts(counts: Counts) {
+    if !counts.is_empty() {
+        say!("{counts}");
     }
 }
 

@@ -76,7 +76,7 @@ fn another_value_makes_parts_anew() {
 #[test]
 fn a_part_is_replaced_or_left_alone_on_demand() {
     let env = up();
-    env.ok(&["up", "h_bta", "--replace", "B__1"]);
+    env.ok(&["up", "h_bta", "--replace", "B__1", "--yes"]);
     let trace = env.trace();
     assert!(trace.iter().any(|line| line.starts_with("Install h_bta__B__1")), "{trace:?}");
     assert!(!trace.iter().any(|line| line.starts_with("Install h_bta__A")), "{trace:?}");
@@ -181,8 +181,8 @@ fn a_cluster_grows_and_shrinks_within_its_bounds() {
     done: h_bta is Active (LONG)
       output: A_output
     ");
-    env.ok(&["scale", "in", "h_bta", "B"]);
-    env.ok(&["scale", "in", "h_bta", "B"]);
+    env.ok(&["scale", "in", "h_bta", "B", "--yes"]);
+    env.ok(&["scale", "in", "h_bta", "B", "--yes"]);
     assert_snapshot!(env.refuses(&["scale", "in", "h_bta", "B"]), @"error: `h_bta__B` can't shrink by 1: nodes now 1, at least 1 (`minimum-nodes`)");
     assert_snapshot!(env.refuses(&["scale", "in", "h_bta", "A"]), @"error: `h_bta__A` is not a cluster; the clusters are `B`");
     assert_snapshot!(env.refuses(&["scale", "in", "h_bta", "Bb"]), @"error: `h_bta` has no part `Bb`; did you mean `B`?");
@@ -221,7 +221,7 @@ fn a_part_is_healed() {
 #[test]
 fn all_parts_go_to_a_state() {
     let env = up();
-    let run = env.ok(&["set-state", "h_bta", "Installed"]);
+    let run = env.ok(&["set-state", "h_bta", "Installed", "--yes"]);
     assert!(run.stdout.contains("done: h_bta is Installed"), "{run}");
     assert!(env.ok(&["status"]).stdout.starts_with("h_bta Installed"));
     env.ok(&["retry", "h_bta"]);
@@ -255,7 +255,7 @@ fn rollback_and_history() {
     -/+ B__1 replaced
         data: data → other
     ");
-    env.ok(&["rollback", "h_bta"]);
+    env.ok(&["rollback", "h_bta", "--yes"]);
     assert_snapshot!(env.ok(&["history", "h_bta"]).out(), @"
     p1 up, completed WHEN assembly::h_bta::1.0, 2 resources
       + A added (resource::h_simple::1.0)
@@ -375,7 +375,7 @@ fn a_package_for_another_driver_is_used_after_a_replacement() {
     env.ok(&["up", "small"]);
     env.ok(&["heal", "small", "box"]);
     assert_eq!(env.trace(), ["Stop", "Start"], "its scripts are used");
-    env.ok(&["up", "small", "--replace", "box"]);
+    env.ok(&["up", "small", "--replace", "box", "--yes"]);
     assert_eq!(env.trace(), ["Stop", "Start", "Stop", "Uninstall"]);
     assert_snapshot!(env.ok(&["plan", "small"]).out(), @"small: nothing to do");
 }
@@ -391,7 +391,7 @@ fn a_new_up_needs_no_version_from_before_a_down() {
     env.ok(&["down", "h_bta"]);
     env.ok(&["up", "h_bta"]);
     env.edit(script, "set -eu", "set -eu; exit 1");
-    let replace = env.run(&["up", "h_bta", "--replace", "B__1"]);
+    let replace = env.run(&["up", "h_bta", "--replace", "B__1", "--yes"]);
     assert_eq!(replace.code(), Some(1), "A stays what it was, and B__1 is lost");
     env.edit(script, "set -eu; exit 1", "set -eu");
     env.ok(&["up", "h_bta"]);
@@ -624,7 +624,7 @@ fn leaving_parts_are_shown() {
     let env = TestEnv::with("h_bta");
     env.ok(&["up", "h_bta", "-p", "numOfServers=2"]);
     env.location("fail: Uninstall:2");
-    assert_eq!(env.run(&["scale", "in", "h_bta", "B"]).code(), Some(1));
+    assert_eq!(env.run(&["scale", "in", "h_bta", "B", "--yes"]).code(), Some(1));
     assert_snapshot!(env.ok(&["status", "h_bta"]).out(), @"
     h_bta Active assembly::h_bta::1.0, AGE
     ├─ internal-network exists

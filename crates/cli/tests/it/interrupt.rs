@@ -270,7 +270,7 @@ fn steps_that_wait_for_an_element_end_with_a_stop() {
         ParkedCase { before: &[&up], command: &["heal", "h_bta", "A"], operation: "CeaseRelationship3" },
         ParkedCase {
             before: &[&up, &other],
-            command: &["rollback", "h_bta"],
+            command: &["rollback", "h_bta", "--yes"],
             operation: "CeaseRelationship3",
         },
         ParkedCase { before: &[&up], command: &["down", "h_bta"], operation: "CeaseRelationship3" },

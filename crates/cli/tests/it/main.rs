@@ -12,6 +12,7 @@ mod small;
 
 mod call;
 mod change;
+mod consent;
 mod containers;
 mod cron;
 mod details;

@@ -69,7 +69,7 @@ fn old_records_are_pruned_and_kept_versions_can_be_rolled_back_to() {
     env.ok(&["log", "shop"]);
     let refused = env.run(&["rollback", "shop", "--to", "p2"]);
     assert_ne!(refused.code(), Some(0), "{refused}");
-    env.ok(&["rollback", "shop"]);
+    env.ok(&["rollback", "shop", "--yes"]);
     assert_eq!(size(&env), "v4");
     // The version of the newest process and the current state stay, whatever the retention.
     env.ok(&["prune", "--keep", "0", "--older", "0s"]);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use windlass_driver::Package;
 use windlass_lifecycle::Plan;
 use windlass_lifecycle::{
-    Diff, Options, Scale, Situation, Version, describes, healable, merged, plan, resized, scaled,
+    Diff, ElementChange, Options, Scale, Situation, Version, describes, healable, merged, plan, resized, scaled,
 };
 use windlass_model::assembly::PackageDigest;
 use windlass_model::record::{AssemblyRecord, ElementRecord, Intent, Made, Scaled, VersionRecord};
@@ -19,7 +19,9 @@ use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::Snapshot;
 
 use super::call;
+use super::consent::{Consent, DestructivePlan};
 use super::env::EngineEnv;
+use super::fingerprint::PlanFingerprint;
 use super::request::{Arguments, Desired, Request, UpOptions};
 use crate::error::EngineError;
 use crate::world::World;
@@ -156,7 +158,7 @@ impl EngineEnv {
             Some((part, command)) => call::planned(&world, part, command)?,
             None => plan(&situation, &target.options)?,
         };
-        if expected.is_some_and(|expected| !expected.is(&planned)) {
+        if expected.is_some_and(|expected| !expected.is(&planned.plan, &planned.diff)) {
             return Err(EngineError::MovedOn(world.assembly.name.clone()));
         }
         Ok(Draft {
@@ -174,6 +176,25 @@ impl EngineEnv {
             before: before_all,
             world,
         })
+    }
+}
+
+impl Draft {
+    /// Refuses a plan that removes or replaces parts which are recorded well, unless it has the consent.
+    pub(super) fn refuse_without(&self, consent: &Consent) -> Result<(), EngineError> {
+        let is_agreed = match consent {
+            Consent::Any => true,
+            Consent::Plan(agreed) => agreed.is(&self.plan, &self.diff),
+            Consent::None => false,
+        };
+        if is_agreed || !self.diff.elements.iter().any(ElementChange::destroys) {
+            return Ok(());
+        }
+        Err(EngineError::NeedsConsent(Box::new(DestructivePlan {
+            assembly: self.world.assembly.name.clone(),
+            changes: self.diff.clone(),
+            fingerprint: PlanFingerprint::of(&self.plan, Some(&self.diff)),
+        })))
     }
 }
 

@@ -71,6 +71,7 @@ impl Engine {
         let previous = self.previous(&request.intent, snapshot.as_ref()).await?;
         // A retry was checked when its intent was first prepared.
         let goes_on = request.intent == Intent::Retry;
+        let consent = request.consent.clone();
         let mut draft = self.env.draft(request, snapshot, previous)?;
         if !goes_on {
             self.refuse_if_referenced(&draft).await?;
@@ -78,6 +79,7 @@ impl Engine {
         if !self.options.force {
             self.refuse_if_entangled(name).await?;
         }
+        draft.refuse_without(&consent)?;
         // A newly referenced assembly must exist until the reference is recorded. The lease of an assembly on
         // whose elements operations are called is held until these have ended.
         let visits = self.visit(lease, &draft, stop).await?;

@@ -223,6 +223,13 @@ impl ElementChange {
             ElementChangeKind::Healed => Effect::Restarted,
         }
     }
+
+    /// Tells whether the change removes or replaces a resource that is recorded well: it exists, is neither
+    /// Failed nor Broken, and its removal has not begun.
+    pub fn destroys(&self) -> bool {
+        let is_well = !matches!(self.from, State::Absent | State::Failed | State::Broken);
+        is_well && self.kind != ElementChangeKind::Repaired && self.effect().is_destructive()
+    }
 }
 
 impl RelationshipChange {

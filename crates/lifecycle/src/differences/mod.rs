@@ -1,9 +1,11 @@
 //! The differences between the installed and the desired version, and the data that describes them.
 
+mod counts;
 mod diff;
 mod relationships;
 mod values;
 
+pub use counts::Counts;
 pub use diff::{
     Diff, Effect, ElementChange, ElementChangeKind, Ends, PropertyChange, RelationshipChange,
     RelationshipChangeKind,
