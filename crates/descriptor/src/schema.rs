@@ -103,6 +103,7 @@ impl Definitions {
             Form::State => self
                 .refer("State", |_| json!({"type": "string", "enum": ["Installed", "Inactive", "Active"]})),
             Form::Modifier => self.refer("Modifier", |_| json!({"enum": ["pre", "post", null]})),
+            Form::PackageChange => json!({"enum": ["keep", "reconfigure", "replace", null]}),
             Form::Operations => json!({"type": ["array", "null"], "items": self.text()}),
             Form::Infrastructure => self.refer("Infrastructure", |definitions| {
                 json!({"anyOf": [definitions.text(), {"type": "array", "items": {"type": "string"}}]})

@@ -212,6 +212,13 @@ windlass_source::codes! {
          Run the command with `--dry-run` to see the plan. Then run it with `--yes`, or save the plan with \
          `--dry-run -o PLAN` and run `windlass apply PLAN`. `windlass run` refuses a request if its plan has \
          changed since you agreed to it: run the command again.";
+    PROTECTED = "WL0542", "protected part that would be removed or replaced",
+        "The part, or an element around it, has `protect: true`, or the assembly was brought up with \
+         `--protect`. No intent removes or replaces it, and no option overrides that. windlass has started \
+         no step.\n\n\
+         Only an `up` without the protection lifts it, and this `up` must not remove or replace the part \
+         itself: remove `protect: true` from the descriptor, or omit `--protect`, and run `windlass up` with \
+         no other change. Then repeat the command.";
 }
 
 #[cfg(test)]

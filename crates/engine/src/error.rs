@@ -1,7 +1,9 @@
 //! Errors of intents.
 
+use std::fmt;
+
 use thiserror::Error;
-use windlass_lifecycle::{Counts, HealError, LifecycleError, ScaleError};
+use windlass_lifecycle::{Counts, Effect, HealError, LifecycleError, ScaleError};
 use windlass_model::assembly::Origin;
 use windlass_model::name::NameError;
 use windlass_model::record::CallRecord;
@@ -101,6 +103,9 @@ pub enum EngineError {
         .0.assembly, Counts::of(&.0.changes)
     )]
     NeedsConsent(Box<DestructivePlan>),
+    /// The plan removes or replaces a protected part.
+    #[error("{}", .0)]
+    Protected(Box<ProtectedPart>),
     /// A referenced assembly is missing, is being removed, or references the referring one in turn.
     #[error("`{by}` references `{name}`, which {why}")]
     ReferenceGone {
@@ -260,6 +265,7 @@ impl EngineError {
             Self::AlreadyHere(_) => codes::ALREADY_HERE,
             Self::MovedOn(_) => codes::MOVED_ON,
             Self::NeedsConsent(_) => codes::NEEDS_CONSENT,
+            Self::Protected(_) => codes::PROTECTED,
             Self::ReferenceGone { .. } => codes::REFERENCE_GONE,
             // The same situation as a lease that the store refuses.
             Self::AtWork { .. } => windlass_store::codes::HELD,
@@ -297,6 +303,7 @@ impl EngineError {
                 | Self::NoVersion { .. }
                 | Self::MovedOn(_)
                 | Self::NeedsConsent(_)
+                | Self::Protected(_)
                 | Self::AlreadyHere(_)
                 | Self::ImportedBefore { .. }
                 | Self::Referenced { .. }
@@ -348,6 +355,43 @@ fn code_of_heal(error: &HealError) -> Code {
         HealError::NoResource { .. } => codes::HEAL_NO_RESOURCE,
         HealError::Reference { .. } => codes::HEAL_REFERENCE,
         _ => codes::NO_PLAN,
+    }
+}
+
+/// A protected part that a plan removes or replaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProtectedPart {
+    /// The part; the first one if there are several.
+    pub part: ElementName,
+    /// Whether it would be removed or replaced.
+    pub effect: Effect,
+    /// The element whose protection covers the part: the part itself, or an element around it.
+    pub by: ElementName,
+    /// The number of further protected parts that the plan removes or replaces.
+    pub more: usize,
+}
+
+impl fmt::Display for ProtectedPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { part, effect, by, more } = self;
+        let assembly = part.assembly();
+        write!(f, "`{}` of `{assembly}` is protected", part.local())?;
+        let is_whole = by.as_str() == assembly.as_str();
+        if by != part && !is_whole {
+            write!(f, " with `{}`", by.local())?;
+        }
+        write!(f, " and would be {}", effect.as_str())?;
+        match more {
+            0 => {}
+            1 => f.write_str(" (1 more part too)")?,
+            more => write!(f, " ({more} more parts too)")?,
+        }
+        let way = if is_whole {
+            "omit `--protect`, or remove `protect: true` from the assembly".to_owned()
+        } else {
+            format!("remove `protect: true` from `{}`", by.local())
+        };
+        write!(f, "; {way}, run `windlass up` with no other change, then repeat the command")
     }
 }
 

@@ -20,6 +20,7 @@
 //! | `runner` | the steps that may start |
 //! | `world` | the assembly in memory: its records and values |
 //! | `report` | reports of drivers: applied, with secrets sealed |
+//! | `package_diffs` | files that differ between installed and desired packages |
 //! | `outdated`, `given` | outdated inputs of elements; applied inputs of relationships |
 //! | [`host`] | all waiting: commits, drivers, timers |
 //! | `keeper`, `stop` | renewal of leases; stop requests |
@@ -41,6 +42,7 @@ mod keeper;
 mod machine;
 pub mod monitor;
 mod outdated_inputs;
+mod package_diffs;
 mod panic;
 pub mod places;
 mod report;
@@ -50,10 +52,10 @@ mod world;
 
 pub use engine::{
     Answer, Argument, Arguments, Bundle, Consent, Desired, DestructivePlan, DiscoveryQuery, Ended, Engine,
-    EngineEnv, HandOver, Offer, Options, PlanFingerprint, Prepared, Preview, Pruned, PublishedOutputs, Request, Seen, UpOptions,
-    fingerprint, monitor_of, offer, outputs,
+    EngineEnv, HandOver, Offer, Options, PlanFingerprint, Prepared, Preview, Pruned, PublishedOutputs,
+    Request, Seen, UpOptions, fingerprint, monitor_of, offer, outputs,
 };
-pub use error::{EngineError, Lack, Unplaced};
+pub use error::{EngineError, Lack, ProtectedPart, Unplaced};
 pub use machine::Tally;
 pub use outdated_inputs::OutdatedInputs;
 pub use places::Places;

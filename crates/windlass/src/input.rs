@@ -23,6 +23,7 @@ pub struct AssemblyInput {
     pub(crate) adopt: bool,
     pub(crate) replace: Vec<String>,
     pub(crate) target: Vec<String>,
+    pub(crate) protect: bool,
     pub(crate) consent: Consent,
 }
 
@@ -41,6 +42,7 @@ impl AssemblyInput {
             adopt: false,
             replace: Vec::new(),
             target: Vec::new(),
+            protect: false,
             consent: Consent::Any,
         }
     }
@@ -125,6 +127,13 @@ impl AssemblyInput {
     /// Limits the plan to parts and their dependencies. Names are relative to the assembly: `B__1`.
     pub fn target(mut self, parts: impl IntoIterator<Item = String>) -> Self {
         self.target.extend(parts);
+        self
+    }
+
+    /// Protects all parts from removal and replacement, also by later intents, until an input without this
+    /// brings the assembly up.
+    pub fn protect(mut self, protect: bool) -> Self {
+        self.protect = protect;
         self
     }
 

@@ -332,6 +332,9 @@ impl Windlass {
             parts.iter().map(|part| part_of(topology, before.as_ref(), part)).collect()
         };
         let (replace, target) = (names(&input.replace)?, names(&input.target)?);
+        if input.protect {
+            desired.topology.protect();
+        }
         desired.options = UpOptions { goal: input.goal, adopt: input.adopt, replace, target };
         Ok((desired, warnings))
     }

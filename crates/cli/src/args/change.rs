@@ -8,7 +8,9 @@ use clap::{Args, Subcommand, ValueEnum};
 use windlass::model::id::IdError;
 use windlass::model::{AssemblyName, CommandName, ProcessId, RequestId, State, record};
 
-use super::flags::{AssemblyArgs, ConsentArgs, DryRunArgs, ForceArgs, HowArgs, PartsArgs, PrintArgs, RunArgs};
+use super::flags::{
+    AssemblyArgs, ConsentArgs, DryRunArgs, ForceArgs, HowArgs, PartsArgs, PrintArgs, RunArgs,
+};
 
 /// The commands that give an existing assembly another intent.
 #[derive(Debug, Subcommand)]
@@ -41,6 +43,9 @@ pub(crate) struct UpArgs {
     pub(crate) assembly: AssemblyArgs,
     #[command(flatten)]
     pub(crate) parts: PartsArgs,
+    /// Protect all components from removal and replacement, until an `up` without this option
+    #[arg(long)]
+    pub(crate) protect: bool,
     #[command(flatten)]
     pub(crate) force: ForceArgs,
     #[command(flatten)]

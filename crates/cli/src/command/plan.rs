@@ -5,7 +5,7 @@ pub(crate) mod listing;
 use std::path::Path;
 use std::process::ExitCode;
 
-use windlass::lifecycle::{Counts, Diff, Effect, ElementChange};
+use windlass::lifecycle::{Counts, Diff, Effect, ElementChange, PackageDiff};
 use windlass::model::{AssemblyName, StepId};
 use windlass::plan::WaitKind;
 use windlass::source::Diagnostics;
@@ -119,8 +119,23 @@ fn print_changes(plan: &PlanView) {
     print_counts(plan.counts);
 }
 
-/// Prints the parts that keep an outdated package.
+/// Maximum number of changed files of a package that are listed; the rest is counted.
+const FILES: usize = 20;
+
+/// Prints the changed files of packages, and the parts that keep an outdated package.
 fn print_notes(changes: &Diff) {
+    for PackageDiff { descriptor, parts, drivers, files } in &changes.packages {
+        say!("  package {descriptor} of {}:", alike::named(parts));
+        if *drivers {
+            say!("    {}", styled(ODD, "~ drivers or their properties"));
+        }
+        for file in files.iter().take(FILES) {
+            say!("    {}", styled(ODD, file));
+        }
+        if let Some(more @ 1..) = files.len().checked_sub(FILES) {
+            say!("    … and {}", plural(more, "more file"));
+        }
+    }
     for note in changes.notes() {
         say!("  {}", styled(ODD, note));
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Value;
-use windlass::engine::{Consent, Ended, EngineError, OutdatedInputs, Stop};
+use windlass::engine::{Consent, Ended, EngineError, OutdatedInputs, Request, Stop};
 use windlass::lifecycle::Diff;
 use windlass::model::record::{Event, EventRecord, Intent, ProcessStatus, StepEnd};
 use windlass::model::request::RequestRecord;
@@ -149,17 +149,21 @@ async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format)
     let undone = started.plan_view().undone;
     let mut ended = run_one(windlass, started, stop, format).await;
     let mut left = OutdatedInputs::default();
+    let mut is_agreed = true;
     while let Ok(before) = &ended
         && before.goes_on(&left)
     {
-        let assembly = &before.process.assembly;
         if format == Format::Human {
             say!("{} {}", styled(STRONG, "resuming:"), reads_anew(before));
         }
         left.clone_from(&before.outdated);
-        ended = match windlass.change(assembly, Intent::Retry, stop).await {
-            Ok(started) => run_one(windlass, started, stop, format).await,
-            Err(error) => Err(error),
+        ended = match resume(windlass, before, stop, format).await {
+            Some(Ok(started)) => run_one(windlass, started, stop, format).await,
+            Some(Err(error)) => Err(error),
+            None => {
+                is_agreed = false;
+                break;
+            }
         };
     }
     let code = match ended {
@@ -172,7 +176,27 @@ async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format)
         Ok(ended) => print_ended_json(&ended, undone),
         Err(error) => fail(&error),
     };
-    close(windlass, code).await
+    close(windlass, if is_agreed { code } else { exit::FAILED }).await
+}
+
+/// Prepares a process that updates outdated inputs. Returns `None` if its plan needs a consent that nobody gives.
+async fn resume(
+    windlass: &Windlass,
+    before: &Ended,
+    stop: &Stop,
+    format: Format,
+) -> Option<Result<Started, windlass::Error>> {
+    let mut consent = before.consent.clone();
+    loop {
+        let request = Request::from(Intent::Retry).with_consent(consent);
+        match windlass.change(&before.process.assembly, request, stop).await {
+            Err(windlass::Error::Engine(EngineError::NeedsConsent(plan))) if format == Format::Human => {
+                consent = consent::ask(plan, format, stop).await.ok()?;
+            }
+            Err(windlass::Error::Engine(EngineError::NeedsConsent(_))) => return None,
+            prepared => return Some(prepared),
+        }
+    }
 }
 
 /// Describes the parts and relationships with outdated inputs.

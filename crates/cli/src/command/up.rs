@@ -12,9 +12,10 @@ use crate::size_limit::max_size;
 use crate::{diagnostics, signals};
 
 pub(crate) async fn run(args: UpArgs) -> ExitCode {
-    let UpArgs { assembly, parts, force, consent, how } = &args;
-    let options =
-        |input: AssemblyInput| input.target(parts.target.clone()).replace(parts.replace.clone());
+    let UpArgs { assembly, parts, protect, force, consent, how } = &args;
+    let options = |input: AssemblyInput| {
+        input.target(parts.target.clone()).replace(parts.replace.clone()).protect(*protect)
+    };
     let consent = consent.consent();
     BringUp { verb: "up", assembly, force: force.force, consent, how }.run(options).await
 }

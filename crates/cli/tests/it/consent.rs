@@ -155,3 +155,39 @@ fn a_queued_request_carries_its_consent() {
     keeper.signal(Signal::TERM);
     keeper.end();
 }
+
+/// A further process for outdated inputs has the consent of the command only if that was `--yes`.
+#[test]
+fn a_reader_of_a_new_value_is_not_replaced_by_surprise() {
+    let env = crate::outdated::row("volatile: true, ", "", "Install, Reconfigure, Stop, Start, Uninstall");
+    // The second part can't be reconfigured.
+    let (part, fixed) = ("row/Contains/part", "row/Contains/fixed");
+    let resource = env.read(&format!("{part}/resource.yaml"));
+    let resource = resource.replace("resource::part", "resource::fixed").replace("volatile: true, ", "");
+    env.write(&format!("{fixed}/resource.yaml"), resource);
+    for script in ["Install", "Reconfigure", "Stop", "Start", "Uninstall"] {
+        let path = format!("Lifecycle/script/scripts/{script}.sh");
+        env.script(&format!("{fixed}/{path}"), env.read(&format!("{part}/{path}")));
+    }
+    env.edit("row/assembly.yaml", "b: {type: resource::part", "b: {type: resource::fixed");
+    env.ok(&["up", "row"]);
+    env.clear_trace();
+    let up = ["up", "row", "-p", "size=large"];
+    let stopped = env.run(&up);
+    assert_eq!(stopped.code(), Some(1), "{stopped}");
+    assert_eq!(env.trace(), ["Reconfigure large"]);
+    assert!(
+        stopped.stderr.contains("removes or replaces parts that are well (1 to change, 1 to replace)"),
+        "{stopped}"
+    );
+    assert!(stopped.stdout.contains("b has outdated inputs; `windlass retry row` updates them"), "{stopped}");
+    let json = env.run(&[&up[..], &["--format", "json"]].concat());
+    assert_eq!(json.code(), Some(2), "it is the first plan now: {json}");
+    env.ok(&[&up[..], &["--yes"]].concat());
+    let again = env.run(&["up", "row", "-p", "size=huge", "--yes"]);
+    assert_eq!(again.code(), Some(0), "{again}");
+    assert!(
+        again.stdout.matches("resuming:").count() >= 1 && again.stdout.contains("-/+ b replaced"),
+        "{again}"
+    );
+}

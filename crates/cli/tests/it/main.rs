@@ -36,6 +36,7 @@ mod many;
 mod outdated;
 mod progress;
 mod project;
+mod protect;
 mod prune;
 mod references;
 mod related;

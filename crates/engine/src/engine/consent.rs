@@ -27,6 +27,11 @@ impl Consent {
     pub(super) fn is_any(&self) -> bool {
         *self == Self::Any
     }
+
+    /// Returns the consent for a further process. The consent to one plan covers no other.
+    pub(super) fn for_another(self) -> Self {
+        if self.is_any() { self } else { Self::None }
+    }
 }
 
 /// A plan that removes or replaces parts which are recorded well, and that nobody has agreed to.

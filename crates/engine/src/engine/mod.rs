@@ -33,7 +33,5 @@ pub use preview::Preview;
 pub use prune::Pruned;
 pub use recorded::{monitor_of, outputs};
 pub use references::{Offer, offer};
-pub use request::{
-    Answer, Argument, Arguments, Desired, PublishedOutputs, Request, UpOptions,
-};
+pub use request::{Answer, Argument, Arguments, Desired, PublishedOutputs, Request, UpOptions};
 pub use transfer::{Bundle, HandOver};

@@ -35,8 +35,8 @@ impl Engine {
         let lease = self.store.lease(name, holder).await?;
         match self.prepare_kept(&lease, name, request, stop, None).await {
             Ok((draft, process)) => {
-                let Draft { world, plan, diff, undone, .. } = draft;
-                Ok(Prepared { engine: self.clone(), lease, world, process, plan, diff, undone })
+                let Draft { world, plan, diff, undone, consent, .. } = draft;
+                Ok(Prepared { engine: self.clone(), lease, world, process, plan, diff, undone, consent })
             }
             Err(error) => Err(self.give_back(lease, error).await),
         }
@@ -71,7 +71,6 @@ impl Engine {
         let previous = self.previous(&request.intent, snapshot.as_ref()).await?;
         // A retry was checked when its intent was first prepared.
         let goes_on = request.intent == Intent::Retry;
-        let consent = request.consent.clone();
         let mut draft = self.env.draft(request, snapshot, previous)?;
         if !goes_on {
             self.refuse_if_referenced(&draft).await?;
@@ -79,7 +78,7 @@ impl Engine {
         if !self.options.force {
             self.refuse_if_entangled(name).await?;
         }
-        draft.refuse_without(&consent)?;
+        draft.refuse_without_consent()?;
         // A newly referenced assembly must exist until the reference is recorded. The lease of an assembly on
         // whose elements operations are called is held until these have ended.
         let visits = self.visit(lease, &draft, stop).await?;

@@ -8,6 +8,7 @@ use windlass_model::resolve::Resolved;
 use windlass_model::{PropertyName, State, Topology};
 use windlass_store::{Lease, Snapshot};
 
+use super::consent::Consent;
 use super::core::{Engine, Options};
 use crate::error::EngineError;
 use crate::host::JournalParts;
@@ -26,6 +27,7 @@ pub struct Prepared {
     pub(super) plan: Plan,
     pub(super) diff: Diff,
     pub(super) undone: Diff,
+    pub(super) consent: Consent,
 }
 
 /// The result of a process.
@@ -45,6 +47,8 @@ pub struct Ended {
     pub outdated: OutdatedInputs,
     /// The assembly's output properties.
     pub outputs: BTreeMap<PropertyName, Resolved>,
+    /// The consent for a further process that [goes on](Self::goes_on).
+    pub consent: Consent,
 }
 
 impl Prepared {
@@ -78,7 +82,7 @@ impl Prepared {
     /// # Errors
     /// An error of the store. Committed changes remain, and the same intent resumes from them.
     pub async fn run(self, stop: &Stop) -> Result<Ended, EngineError> {
-        let Self { engine, lease, world, process, plan, diff: _, undone: _ } = self;
+        let Self { engine, lease, world, process, plan, diff: _, undone: _, consent } = self;
         let host = engine.host(&lease, &world, stop);
         let mut machine = Machine::run(engine.tools(), world, plan, process.clone(), engine.env.clock.now());
         let Options { grace, patience, .. } = engine.options;
@@ -96,6 +100,7 @@ impl Prepared {
             limited: machine.world.limited,
             outdated: machine.world.outdated_inputs(),
             outputs: machine.world.outputs(),
+            consent: consent.for_another(),
         })
     }
 }
@@ -119,6 +124,6 @@ impl Ended {
             world.as_ref().map_or_else(Default::default, |world| (world.assembly.goal, world.reached()));
         let outdated = world.as_ref().map(World::outdated_inputs).unwrap_or_default();
         let outputs = world.map(|world| world.outputs()).unwrap_or_default();
-        Self { process, tally, goal, reached, limited: true, outdated, outputs }
+        Self { process, tally, goal, reached, limited: true, outdated, outputs, consent: Consent::None }
     }
 }

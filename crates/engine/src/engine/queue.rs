@@ -169,7 +169,7 @@ impl Engine {
             return Ok(());
         }
         match self.drafted(name, request.clone()).await {
-            Ok(draft) => draft.refuse_without(&request.consent),
+            Ok(draft) => draft.refuse_without_consent(),
             Err(_) => Ok(()),
         }
     }
@@ -206,7 +206,7 @@ impl Engine {
                 engine.options.force = force;
                 let drafted =
                     engine.prepare_kept(lease, &request.assembly, content, stop, Some(request)).await;
-                drafted.map(|(Draft { world, plan, diff, undone, .. }, process)| Prepared {
+                drafted.map(|(Draft { world, plan, diff, undone, consent, .. }, process)| Prepared {
                     engine,
                     lease: lease.clone(),
                     world,
@@ -214,6 +214,7 @@ impl Engine {
                     plan,
                     diff,
                     undone,
+                    consent,
                 })
             }
             Err(error) => Err(error),

@@ -9,6 +9,7 @@ use serde::Serialize;
 use windlass_model::name::RelationshipName;
 use windlass_model::{DescriptorName, ElementName, Origin, PropertyName, State};
 
+use super::packages::PackageDiff;
 use crate::rank;
 use crate::situation::{Shown, ValueChange};
 
@@ -22,6 +23,9 @@ pub struct Diff {
     /// The resources that keep a package which differs from the desired one, because their driver can manage
     /// them only by the package that they were installed from. They are no change.
     pub outdated: Vec<ElementName>,
+    /// The differences between the packages of these resources. The planner knows no files and leaves it empty.
+    #[serde(skip)]
+    pub packages: Vec<PackageDiff>,
 }
 
 impl Diff {

@@ -2,6 +2,7 @@
 
 mod counts;
 mod diff;
+mod packages;
 mod relationships;
 mod values;
 
@@ -10,5 +11,6 @@ pub use diff::{
     Diff, Effect, ElementChange, ElementChangeKind, Ends, PropertyChange, RelationshipChange,
     RelationshipChangeKind,
 };
+pub use packages::{Affected, FileChange, FileChangeKind, PackageDiff};
 pub(crate) use relationships::{differ, end_properties};
 pub(crate) use values::{Comparison, property_change};

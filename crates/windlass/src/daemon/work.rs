@@ -10,7 +10,7 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
-use windlass_engine::{Ended, Engine, EngineError, OutdatedInputs, Stop};
+use windlass_engine::{Ended, Engine, EngineError, OutdatedInputs, Request, Stop};
 use windlass_model::AssemblyName;
 use windlass_model::record::Intent;
 use windlass_store::Holder;
@@ -64,9 +64,9 @@ impl Context {
     pub(super) async fn carry_out(
         &self,
         assembly: &AssemblyName,
-        intent: Intent,
+        request: impl Into<Request>,
     ) -> Result<Ended, EngineError> {
-        let prepared = Box::pin(self.engine.prepare(assembly, intent, &self.holder, &self.stop)).await?;
+        let prepared = Box::pin(self.engine.prepare(assembly, request, &self.holder, &self.stop)).await?;
         prepared.run(&self.stop).await
     }
 
@@ -146,7 +146,8 @@ async fn seen_through(
         && before.goes_on(&left)
     {
         left.clone_from(&before.outdated);
-        ended = Some(context.carry_out(assembly, Intent::Retry).await?);
+        let request = Request::from(Intent::Retry).with_consent(before.consent.clone());
+        ended = Some(context.carry_out(assembly, request).await?);
     }
     Ok(ended)
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use windlass_driver::Observation;
 use windlass_engine::Seen;
-use windlass_lifecycle::{Counts, Diff, Effect, ElementChange, Plan};
+use windlass_lifecycle::{Counts, Diff, Effect, ElementChange, PackageDiff, Plan};
 use windlass_model::work::{Reason, Work};
 use windlass_model::{AssemblyName, ElementName, Origin, StepId};
 use windlass_plan::{Step, StepNumber, WaitKind};
@@ -27,6 +27,9 @@ pub struct PlanView {
     pub parts: Vec<PartView>,
     /// The number of changes by effect.
     pub counts: Counts,
+    /// The files that differ between the installed and the desired packages of parts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub packages: Vec<PackageDiff>,
     /// The differences that remain because the plan is limited to some parts.
     pub undone: Diff,
     /// The observed states of active parts; `None` if they were not observed.
@@ -160,6 +163,7 @@ impl PlanView {
             widest: plan.widest(),
             parts: parts(&changes),
             counts: Counts::of(&changes),
+            packages: changes.packages.clone(),
             changes,
             undone: Diff::default(),
             drift: None,
