@@ -114,4 +114,4 @@ class Assembly:
 
     def up(self):
         given = [f"-p={name}={value}" for name, value in self.parameters.items()]
-        return ["up", self.name, *given]
+        return ["up", self.name, "--yes", *given]

@@ -36,14 +36,14 @@ class Life:
         elif kind == "size":
             assembly.parameters["size"] = rng.randint(1, 4)
         elif kind == "scale" and cluster:
-            return ["scale", rng.choice(["out", "in"]), assembly.name, rng.choice(cluster)]
+            return ["scale", rng.choice(["out", "in"]), assembly.name, rng.choice(cluster), "--yes"]
         elif kind == "heal":
             part = rng.choice(assembly.parts)
             return ["heal", assembly.name, f"{part.name}__1" if part.cluster else part.name]
         elif kind == "rollback":
-            return ["rollback", assembly.name]
+            return ["rollback", assembly.name, "--yes"]
         elif kind == "state":
-            return ["set-state", assembly.name, rng.choice(["Installed", "Inactive", "Active"])]
+            return ["set-state", assembly.name, rng.choice(["Installed", "Inactive", "Active"]), "--yes"]
         elif kind == "replace":
             part = rng.choice(assembly.parts)
             return [*assembly.up(), "--replace", f"{part.name}__1" if part.cluster else part.name]

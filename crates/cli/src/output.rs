@@ -31,9 +31,15 @@ pub(crate) fn print_line(line: Arguments<'_>) {
     note(writeln!(anstream::stdout(), "{}", drawn(&line.to_string())));
 }
 
-/// Prints text that already ends with a line break to standard output.
+/// Prints text to standard output, without a further line break.
 pub(crate) fn print(text: &str) {
     note(anstream::stdout().write_all(drawn(text).as_bytes()));
+}
+
+/// Prints a question to standard output. The answer follows it on the same line.
+pub(crate) fn print_prompt(question: &str) {
+    print(question);
+    note(std::io::stdout().flush());
 }
 
 /// Prints a document to standard output. Control characters are escaped only on a terminal.

@@ -40,6 +40,7 @@ pub(crate) fn read(
         source: reader.source.clone(),
         name,
         description: get(root, "description").and_then(Node::as_str).map(str::to_owned),
+        protect: get(root, "protect").is_some_and(|node| reader.flag(node, "`protect`")),
         properties: read_properties(reader, get(root, "properties"), Dots::Refused),
         capabilities: names(reader, root, "capabilities"),
         requirements: names(reader, root, "requirements"),
@@ -94,6 +95,7 @@ fn component(reader: &mut Reader<'_>, body: &Body<'_>) -> Component {
         Some(Value::read(reader.source, node, reader.diagnostics))
     };
     let quantity = value("quantity");
+    let protect = field("protect").is_some_and(|node| reader.flag(node, "`protect`"));
     let cluster = field("cluster").and_then(|node| cluster(reader, node)).map(Box::new);
     if let (Some(quantity), Some(cluster)) = (&quantity, &cluster) {
         let diagnostic = Diagnostic::warning(
@@ -107,7 +109,7 @@ fn component(reader: &mut Reader<'_>, body: &Body<'_>) -> Component {
     let properties = read_properties(reader, field("properties"), Dots::Tolerated);
     let told = kind.is_some() || reader.around.has_placeholders();
     let placeholder = open_placeholder(field("type"), told).map(Box::new);
-    Component { name_span: body.name_span, kind, placeholder, quantity, cluster, properties }
+    Component { name_span: body.name_span, kind, placeholder, protect, quantity, cluster, properties }
 }
 
 fn component_type(

@@ -575,6 +575,16 @@ name: resource::cache::1.0
 properties:
   size: {default: “80”}
 ```";
+    BAD_PACKAGE_CHANGE = "WL0148", "bad effect of a changed package",
+        r"`on-package-change` is `keep`, `reconfigure` or `replace`. It is what a changed package of the same version does to an
+instance: the instance uses the new scripts from then on, is reconfigured, or is removed and re-created. `reconfigure` needs the
+transition Reconfigure.
+
+```yaml
+name: resource::web::1.0
+lifecycle: [Install, Uninstall]
+on-package-change: reconfigure
+```";
     UNKNOWN_PARAMETER = "WL0150", "unknown parameter",
         r"The assembly declares no property of this name. Here `regoin` was given:
 

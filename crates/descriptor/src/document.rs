@@ -116,6 +116,8 @@ pub struct AssemblyDescriptor {
     pub name: Option<Spanned<DescriptorName>>,
     /// Description.
     pub description: Option<String>,
+    /// Whether its components are protected from removal and replacement; an extension of the language.
+    pub protect: bool,
     /// Properties of the assembly itself.
     pub properties: Properties,
     /// Capabilities offered to others.
@@ -156,6 +158,8 @@ pub struct Component {
     pub kind: Option<Spanned<DescriptorName>>,
     /// `type`, if it is an unresolved placeholder of the tool `lmctl`.
     pub placeholder: Option<Box<Spanned<String>>>,
+    /// Whether it is protected from removal and replacement; an extension of the language.
+    pub protect: bool,
     /// Number of nodes, outside of clusters.
     pub quantity: Option<Value>,
     /// Bounds, if it is a cluster.

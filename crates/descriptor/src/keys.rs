@@ -36,6 +36,8 @@ pub(crate) enum Form {
     State,
     /// `pre` or `post`.
     Modifier,
+    /// `keep`, `reconfigure` or `replace`.
+    PackageChange,
     /// A list of operations.
     Operations,
     /// A list of infrastructure types, or one.
@@ -54,6 +56,8 @@ section! {
     ASSEMBLY: Section, "Assembly", Mapping, "An assembly: its components and their relationships.";
     "name": Form::AssemblyName, "Its name.";
     "description": Form::Anything, "Its purpose.";
+    "protect": Form::Flag,
+        "Whether none of its components may be removed or replaced; an extension of the language.";
     "data-types": Form::Named, "Types of properties, by name.";
     "properties": Form::ByName(&PROPERTY), "Its properties: its parameters and outputs.";
     "private-properties": Form::ByName(&PROPERTY), "Has no effect: an assembly has no private properties.";
@@ -87,6 +91,8 @@ section! {
     "infrastructure": Form::Anything, "The infrastructure types that it supports.";
     "lifecycle": Form::Transitions(&TRANSITION),
         "The transitions that its drivers execute: a list of names, or names with their drivers.";
+    "on-package-change": Form::PackageChange,
+        "The effect of a changed package of the same version: `keep` (the new scripts are used from then on), `reconfigure` (the default where Reconfigure is declared; otherwise it is `keep`) or `replace`; an extension of the language.";
     "default-driver": Form::ByName(&DRIVER), "The drivers of all transitions and operations without their own.";
     "operations": Form::ByNameOrNull(&OPERATION), "The operations that relationships may call.";
     "commands": Form::ByNameOrNull(&OPERATION),
@@ -116,6 +122,8 @@ section! {
     COMPONENT: Section, "Component", Mapping, "A component of the assembly.";
     "type": Form::DescriptorName, required, "The descriptor of the component, with its version.";
     "description": Form::Anything, "Its purpose.";
+    "protect": Form::Flag,
+        "Whether it, and each of its nodes, may be neither removed nor replaced; an extension of the language.";
     "quantity": Form::Count, "The number of instances; the default is 1.";
     "cluster": Form::One(&CLUSTER), "The limits of its number of nodes. This key makes the component a cluster.";
     "properties": Form::ByName(&PROPERTY), "The values of its properties.";

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use windlass_model::assembly::OnPackageChange;
 use windlass_model::name::{DriverKind, NameError};
 use windlass_model::{CommandName, DescriptorName, OperationName, Transition};
 use windlass_source::{Diagnostic, Entry, Mapping, Node, Reading, Severity, Source, Span, did_you_mean};
@@ -40,6 +41,8 @@ pub struct ResourceDescriptor {
     pub operations: IndexMap<OperationName, ActionDecl>,
     /// Commands that an operator may call; an extension of the language.
     pub commands: IndexMap<CommandName, ActionDecl>,
+    /// Effect of a changed package of the same version; an extension of the language.
+    pub on_package_change: Option<Spanned<OnPackageChange>>,
     /// Default drivers of transitions, operations and commands.
     pub default_drivers: Vec<DriverDecl>,
     /// Drivers that find an existing instance, for references.
@@ -103,6 +106,7 @@ pub(crate) fn read(
         transitions: transitions(reader, root.get("lifecycle")),
         operations: operations(reader, root.get("operations"), "operations"),
         commands: operations(reader, root.get("commands"), "commands"),
+        on_package_change: get(root, "on-package-change").and_then(|node| on_package_change(reader, node)),
         default_drivers: get(root, "default-driver").map(|node| drivers(reader, node)).unwrap_or_default(),
         queries: queries.and_then(|q| q.get("drivers")).map(|node| drivers(reader, node)).unwrap_or_default(),
         infrastructure: names(reader, root, "infrastructure"),
@@ -111,6 +115,19 @@ pub(crate) fn read(
         metrics: read_metrics(reader, root, Owner::Resource),
         policies: read_policies(reader, root),
         data_types: read_data_types(reader, root),
+    }
+}
+
+/// Reads `on-package-change`.
+fn on_package_change(reader: &mut Reader<'_>, node: &Node) -> Option<Spanned<OnPackageChange>> {
+    let text = reader.text(node, "`on-package-change`")?;
+    match text.value.parse::<OnPackageChange>() {
+        Ok(value) => Some(Spanned { value, span: text.span }),
+        Err(error) => {
+            let words = ["keep", "reconfigure", "replace"];
+            reader.bad_word(codes::BAD_PACKAGE_CHANGE, &text, &error.to_string(), &words);
+            None
+        }
     }
 }
 

@@ -53,6 +53,7 @@ impl Forms for Descriptors {
             Form::State => definitions
                 .refer("State", |_| json!({"type": "string", "enum": ["Installed", "Inactive", "Active"]})),
             Form::Modifier => definitions.refer("Modifier", |_| json!({"enum": ["pre", "post", null]})),
+            Form::PackageChange => json!({"enum": ["keep", "reconfigure", "replace", null]}),
             Form::Operations => json!({"type": ["array", "null"], "items": text(definitions)}),
             Form::Infrastructure => definitions.refer("Infrastructure", |definitions| {
                 json!({"anyOf": [text(definitions), {"type": "array", "items": {"type": "string"}}]})

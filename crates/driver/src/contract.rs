@@ -61,6 +61,11 @@ pub trait Driver: Send + Sync {
         false
     }
 
+    /// Returns the declared actions that use a file of a package, for people; `None` if any action may use it.
+    fn users(&self, _package: &Package, _path: &str) -> Option<Vec<Action>> {
+        None
+    }
+
     /// Performs the calls, and returns one result for each. Batched calls share action, package and location.
     async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>>;
 

@@ -206,6 +206,19 @@ windlass_source::codes! {
          step.\n\n\
          Correct the descriptor or the arguments. `windlass plan FILE` shows the plan of `up` and changes \
          nothing; `--dry-run` does so for the other intents.";
+    NEEDS_CONSENT = "WL0541", "plan that removes or replaces parts",
+        "The plan would remove or replace parts that are recorded well. On a terminal, windlass asks before \
+         it runs such a plan. Elsewhere it needs `--yes`. Nothing was changed.\n\n\
+         Run the command with `--dry-run` to see the plan. Then run it with `--yes`, or save the plan with \
+         `--dry-run -o PLAN` and run `windlass apply PLAN`. `windlass run` refuses a request if its plan has \
+         changed since you agreed to it: run the command again.";
+    PROTECTED = "WL0542", "protected part that would be removed or replaced",
+        "The part, or an element around it, has `protect: true`, or the assembly was brought up with \
+         `--protect`. No intent removes or replaces it, and no option overrides that. windlass has started \
+         no step.\n\n\
+         Only an `up` without the protection lifts it, and this `up` must not remove or replace the part \
+         itself: remove `protect: true` from the descriptor, or omit `--protect`, and run `windlass up` with \
+         no other change. Then repeat the command.";
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! Errors of intents.
 
+use std::fmt;
+
 use thiserror::Error;
-use windlass_lifecycle::{HealError, LifecycleError, ScaleError};
+use windlass_lifecycle::{Counts, Effect, HealError, LifecycleError, ScaleError};
 use windlass_model::assembly::Origin;
 use windlass_model::name::NameError;
 use windlass_model::record::CallRecord;
@@ -12,6 +14,7 @@ use windlass_source::Code;
 use windlass_store::{Holder, StoreError};
 
 use crate::codes;
+use crate::engine::DestructivePlan;
 
 /// The reason why an intent was refused or failed. Nothing has changed then, unless a variant says otherwise.
 #[derive(Debug, Error)]
@@ -94,6 +97,15 @@ pub enum EngineError {
     /// The plan differs from the saved plan.
     #[error("the steps for `{0}` would differ from the saved plan; save a new plan")]
     MovedOn(AssemblyName),
+    /// The plan removes or replaces parts that are recorded well, and nobody has agreed to it.
+    #[error(
+        "the plan for `{}` removes or replaces parts that are well ({}); review it with `--dry-run`, and agree to it with `--yes`",
+        .0.assembly, Counts::of(&.0.changes)
+    )]
+    NeedsConsent(Box<DestructivePlan>),
+    /// The plan removes or replaces a protected part.
+    #[error("{}", .0)]
+    Protected(Box<ProtectedPart>),
     /// A referenced assembly is missing, is being removed, or references the referring one in turn.
     #[error("`{by}` references `{name}`, which {why}")]
     ReferenceGone {
@@ -252,6 +264,8 @@ impl EngineError {
             Self::ImportedBefore { .. } => codes::IMPORTED_BEFORE,
             Self::AlreadyHere(_) => codes::ALREADY_HERE,
             Self::MovedOn(_) => codes::MOVED_ON,
+            Self::NeedsConsent(_) => codes::NEEDS_CONSENT,
+            Self::Protected(_) => codes::PROTECTED,
             Self::ReferenceGone { .. } => codes::REFERENCE_GONE,
             // The same situation as a lease that the store refuses.
             Self::AtWork { .. } => windlass_store::codes::HELD,
@@ -288,6 +302,8 @@ impl EngineError {
                 | Self::GoingDown(_)
                 | Self::NoVersion { .. }
                 | Self::MovedOn(_)
+                | Self::NeedsConsent(_)
+                | Self::Protected(_)
                 | Self::AlreadyHere(_)
                 | Self::ImportedBefore { .. }
                 | Self::Referenced { .. }
@@ -339,6 +355,43 @@ fn code_of_heal(error: &HealError) -> Code {
         HealError::NoResource { .. } => codes::HEAL_NO_RESOURCE,
         HealError::Reference { .. } => codes::HEAL_REFERENCE,
         _ => codes::NO_PLAN,
+    }
+}
+
+/// A protected part that a plan removes or replaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProtectedPart {
+    /// The part; the first one if there are several.
+    pub part: ElementName,
+    /// Whether it would be removed or replaced.
+    pub effect: Effect,
+    /// The element whose protection covers the part: the part itself, or an element around it.
+    pub by: ElementName,
+    /// The number of further protected parts that the plan removes or replaces.
+    pub more: usize,
+}
+
+impl fmt::Display for ProtectedPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { part, effect, by, more } = self;
+        let assembly = part.assembly();
+        write!(f, "`{}` of `{assembly}` is protected", part.local())?;
+        let is_whole = by.as_str() == assembly.as_str();
+        if by != part && !is_whole {
+            write!(f, " with `{}`", by.local())?;
+        }
+        write!(f, " and would be {}", effect.as_str())?;
+        match more {
+            0 => {}
+            1 => f.write_str(" (1 more part too)")?,
+            more => write!(f, " ({more} more parts too)")?,
+        }
+        let way = if is_whole {
+            "omit `--protect`, or remove `protect: true` from the assembly".to_owned()
+        } else {
+            format!("remove `protect: true` from `{}`", by.local())
+        };
+        write!(f, "; {way}, run `windlass up` with no other change, then repeat the command")
     }
 }
 

@@ -134,6 +134,7 @@
 //! | `applied_inputs`, `outdated_inputs` | the values that parts and relationships were made with, and whether they are still current |
 //! | `current` | the present state for the planner |
 //! | `report` | reports of drivers: applied to a world, with secrets sealed |
+//! | `package_diffs` | files that differ between installed and desired packages |
 //! | `command_arguments` | the sealed arguments of a command |
 //! | `runner` | the steps of a plan that may start |
 //! | `journal` | the records of jobs, before and after they run |
@@ -154,6 +155,7 @@ mod keeper;
 mod machine;
 pub mod monitor;
 mod outdated_inputs;
+mod package_diffs;
 mod panic;
 pub mod places;
 mod report;
@@ -164,11 +166,11 @@ mod values;
 mod world;
 
 pub use engine::{
-    Answer, Argument, Arguments, Bundle, Desired, DiscoveryQuery, Ended, Engine, EngineEnv, HandOver, Offer,
-    Options, PlanFingerprint, Prepared, Preview, Pruned, PublishedOutputs, Request, Seen, UpOptions,
-    fingerprint, monitor_of, offer, outputs,
+    Answer, Argument, Arguments, Bundle, Consent, Desired, DestructivePlan, DiscoveryQuery, Ended, Engine,
+    EngineEnv, HandOver, Offer, Options, PlanFingerprint, Prepared, Preview, Pruned, PublishedOutputs,
+    Request, Seen, UpOptions, fingerprint, monitor_of, offer, outputs,
 };
-pub use error::{EngineError, Lack, Unplaced};
+pub use error::{EngineError, Lack, ProtectedPart, Unplaced};
 pub use machine::Tally;
 pub use outdated_inputs::OutdatedInputs;
 pub use places::Places;

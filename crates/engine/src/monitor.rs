@@ -448,6 +448,8 @@ mod tests {
             operations: IndexMap::new(),
             cluster: None,
             referent: None,
+            protected: false,
+            on_package_change: None,
             origin: None,
         }
     }

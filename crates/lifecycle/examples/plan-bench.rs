@@ -87,6 +87,8 @@ fn element(name: &str, kind: ElementKind, parent: Option<&str>) -> Element {
         operations: BTreeMap::new().into_iter().collect(),
         cluster: None,
         referent: None,
+        protected: false,
+        on_package_change: None,
         metrics: BTreeMap::new().into_iter().collect(),
         origin: None,
     }

@@ -280,6 +280,8 @@ impl Compiler<'_> {
             metrics: IndexMap::new(),
             cluster: None,
             referent: None,
+            protected: false,
+            on_package_change: None,
             origin: Some(self.origin(self.checked.manifest.span)),
         }
     }

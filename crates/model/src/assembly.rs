@@ -13,7 +13,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::element::{Cluster, Element, ElementKind, Operation, Referent};
+pub use self::element::{Cluster, Element, ElementKind, OnPackageChange, Operation, Referent};
 pub use self::property::{Origin, Property};
 pub use self::relationship::{Endpoint, OperationCall, Relationship};
 pub use self::topology::Topology;

@@ -150,6 +150,8 @@ value when a script needs it.";
         "A package has files and folders. Sockets, pipes and devices can't be copied, and names that are not UTF-8 can't be recorded.";
     PACKAGE_TOO_LARGE = "WL0343", "package too large",
         "A package has at most 4096 files and 64 MiB in all, because windlass stores it with every assembly that uses it. Let the scripts download large files.";
+    BAD_PATTERN = "WL0344", "bad pattern of ignored files",
+        "A line of `.windlassignore` in a package folder is a pattern for files that are no part of the package, as in a `.gitignore`: `notes.txt` and `*.log` at any depth, `/build` and `doc/*.md` from the folder of the file, `tmp/` for folders only, `!keep.log` for an exception. Lines that begin with `#` are comments.\n\n```\n*.log\n!keep.log\n/test/\n```";
 }
 
 #[cfg(test)]

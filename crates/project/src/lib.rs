@@ -20,6 +20,7 @@
 //! | [`file`](mod@file) | the format of `windlass.yaml` |
 //! | [`project`] | the project of a file, and the placement of its parts |
 //! | [`catalog`] | descriptors on disk, and the search path |
+//! | `ignored` | files of a folder that belong to no package |
 //! | [`package`] | the files that belong to a package |
 //! | [`secret`] | secret values that a `windlass.yaml` refers to |
 //! | `schema` | the JSON Schema of `windlass.yaml` |
@@ -30,6 +31,7 @@ pub mod codes;
 pub mod disk;
 pub mod file;
 pub mod find;
+mod ignored;
 mod keys;
 pub mod kinds;
 mod layout;

@@ -3,8 +3,8 @@
 //!
 //! All files of the folder belong to the package, except those that programs leave behind or that belong to
 //! others. Excluded are folders whose name begins with a dot, `_lmctl`, `__pycache__`, a top-level `Contains`,
-//! which has packages of its own, and a top-level `tests`. A link may point to a file of the same package; it is stored as
-//! a file.
+//! which has packages of its own, and a top-level `tests`; READMEs, backups of editors, and the files that
+//! `.windlassignore` lists. A link may point to a file of the same package; it is stored as a file.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::PermissionsExt as _;
@@ -19,6 +19,7 @@ use windlass_source::{Code, Diagnostic, Diagnostics, files};
 
 use crate::codes;
 use crate::disk::{shown, unreadable};
+use crate::ignored::Ignored;
 use crate::layout::{CONTAINS, RESOURCE, descriptors_in};
 use crate::load::load;
 
@@ -40,8 +41,8 @@ pub(crate) fn read(
     resource: &ResourceDescriptor,
     folder: &Path,
 ) -> Result<Package, Diagnostics> {
-    let mut reader =
-        Reader { root: folder, files: Vec::new(), bytes: 0, full: false, diagnostics: Diagnostics::new() };
+    let (ignored, diagnostics) = Ignored::of(folder);
+    let mut reader = Reader { root: folder, ignored, files: Vec::new(), bytes: 0, full: false, diagnostics };
     reader.folder(folder, 0);
     if reader.diagnostics.has_errors() {
         reader.diagnostics.sort();
@@ -97,6 +98,7 @@ fn binding(driver: &DriverDecl) -> Binding {
 
 struct Reader<'a> {
     root: &'a Path,
+    ignored: Ignored,
     files: Vec<PackageFile>,
     bytes: u64,
     full: bool,
@@ -117,6 +119,7 @@ impl Reader<'_> {
         for path in entries {
             match path.symlink_metadata() {
                 _ if self.full => return,
+                Ok(metadata) if self.is_ignored(&path, metadata.is_dir()) => {}
                 Ok(metadata) if metadata.is_dir() && is_left_out(&path, depth) => {}
                 Ok(metadata) if metadata.is_dir() && depth == MAX_DEPTH => self.too_large(&path),
                 Ok(metadata) if metadata.is_dir() => self.folder(&path, depth + 1),
@@ -125,6 +128,11 @@ impl Reader<'_> {
                 Err(error) => self.diagnostics.push(unreadable(&path, &error)),
             }
         }
+    }
+
+    fn is_ignored(&self, path: &Path, is_folder: bool) -> bool {
+        let relative = path.strip_prefix(self.root).ok().and_then(Path::to_str);
+        relative.is_some_and(|path| self.ignored.has(path, is_folder))
     }
 
     fn link(&mut self, path: &Path) {

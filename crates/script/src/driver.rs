@@ -61,6 +61,10 @@ impl Driver for Script {
         true
     }
 
+    fn users(&self, package: &Package, path: &str) -> Option<Vec<Action>> {
+        scripts::users(package, path)
+    }
+
     async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>> {
         let mut reports = Vec::with_capacity(calls.len());
         for (at, call) in calls.iter().enumerate() {

@@ -70,6 +70,21 @@ pub(crate) fn discovery(package: &Package) -> Option<ScriptFile<'_>> {
     only(&named(package, Role::Discover.names()))
 }
 
+/// Returns the declared actions that use a file of a package; `None` if any action may use it. A script serves
+/// its own actions. Other files in [`FOLDER`] are in the working folder of every script, and files outside of it
+/// are in none.
+pub(crate) fn users(package: &Package, path: &str) -> Option<Vec<Action>> {
+    let Some(within) = path.strip_prefix(FOLDER).and_then(|path| path.strip_prefix('/')) else {
+        return Some(Vec::new());
+    };
+    let is_script = scripts(package).any(|script| script.path == within);
+    let serves = |action: &Action| {
+        let candidates = Role::of(package, action).map(|role| candidates(package, action, &role));
+        candidates.unwrap_or_default().iter().any(|script| script.path == within)
+    };
+    is_script.then(|| package.bindings().actions().filter(serves).collect())
+}
+
 fn named<'p>(package: &'p Package, names: &[&str]) -> Vec<ScriptFile<'p>> {
     scripts(package).filter(|script| names.contains(&script.stem())).collect()
 }
@@ -83,7 +98,36 @@ fn only<'p>(scripts: &[ScriptFile<'p>]) -> Option<ScriptFile<'p>> {
 
 #[cfg(test)]
 mod tests {
+    use windlass_driver::{Binding, Bindings};
+
     use super::*;
+
+    #[test]
+    fn a_script_serves_its_actions_and_a_library_all() {
+        let file = |path: &str| PackageFile { path: path.to_owned(), executable: true, content: Vec::new() };
+        let files = ["scripts/Start.sh", "scripts/unused.sh", "lib/common.sh"];
+        let files = files.map(|path| file(&format!("{FOLDER}/{path}")));
+        let binding = Binding {
+            driver: "script".parse().unwrap(),
+            infrastructure: vec!["*".to_owned()],
+            properties: std::collections::BTreeMap::new(),
+        };
+        let bindings = Bindings {
+            transitions: [(Transition::Start, Vec::new()), (Transition::Stop, Vec::new())].into(),
+            default: vec![binding],
+            ..Bindings::default()
+        };
+        let package = Package::new("resource::a::1".parse().unwrap(), bindings, files.into());
+        let start = vec![Action::Transition(Transition::Start)];
+        for (path, users) in [
+            ("Lifecycle/script/scripts/Start.sh", Some(start)),
+            ("Lifecycle/script/scripts/unused.sh", Some(Vec::new())),
+            ("Lifecycle/script/lib/common.sh", None),
+            ("resource.yaml", Some(Vec::new())),
+        ] {
+            assert_eq!(super::users(&package, path), users, "{path}");
+        }
+    }
 
     #[test]
     fn an_extension_is_letters_and_digits() {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::Value;
+use windlass_engine::Consent;
 use windlass_model::{AssemblyName, State};
 use windlass_source::Place;
 
@@ -22,6 +23,8 @@ pub struct AssemblyInput {
     pub(crate) adopt: bool,
     pub(crate) replace: Vec<String>,
     pub(crate) target: Vec<String>,
+    pub(crate) protect: bool,
+    pub(crate) consent: Consent,
 }
 
 impl AssemblyInput {
@@ -39,6 +42,8 @@ impl AssemblyInput {
             adopt: false,
             replace: Vec::new(),
             target: Vec::new(),
+            protect: false,
+            consent: Consent::Any,
         }
     }
 
@@ -122,6 +127,19 @@ impl AssemblyInput {
     /// Limits the plan to parts and their dependencies. Names are relative to the assembly: `B__1`.
     pub fn target(mut self, parts: impl IntoIterator<Item = String>) -> Self {
         self.target.extend(parts);
+        self
+    }
+
+    /// Protects all parts from removal and replacement, also by later intents, until an input without this
+    /// brings the assembly up.
+    pub fn protect(mut self, protect: bool) -> Self {
+        self.protect = protect;
+        self
+    }
+
+    /// Limits the plans that may remove or replace parts which are recorded well. Default: all may.
+    pub fn consent(mut self, consent: Consent) -> Self {
+        self.consent = consent;
         self
     }
 

@@ -32,7 +32,8 @@ impl Windlass {
     pub async fn up(&self, input: AssemblyInput, stop: &Stop) -> Result<Started, Error> {
         let (desired, warnings) = self.desired(&input).await?;
         let name = desired.topology.name().clone();
-        self.bring_up(&name, Request::up(desired), warnings, stop).await
+        let request = Request::up(desired).with_consent(input.consent);
+        self.bring_up(&name, request, warnings, stop).await
     }
 
     /// Prepares an intent on an assembly that may not exist yet.
@@ -325,6 +326,9 @@ impl Windlass {
             parts.iter().map(|part| part_of(topology, before.as_ref(), part)).collect()
         };
         let (replace, target) = (names(&input.replace)?, names(&input.target)?);
+        if input.protect {
+            desired.topology.protect();
+        }
         desired.options = UpOptions { goal: input.goal, adopt: input.adopt, replace, target };
         Ok((desired, warnings))
     }

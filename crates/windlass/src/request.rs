@@ -33,7 +33,8 @@ impl Windlass {
     pub async fn ask_up(&self, input: &AssemblyInput) -> Result<Pending<'_>, Error> {
         let (desired, warnings) = self.desired(input).await?;
         let name = desired.topology.name().clone();
-        self.ask_for_new(&name, Request::up(desired), warnings).await
+        let request = Request::up(desired).with_consent(input.consent.clone());
+        self.ask_for_new(&name, request, warnings).await
     }
 
     /// Submits a request on an assembly that may not exist yet.

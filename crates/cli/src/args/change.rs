@@ -8,7 +8,9 @@ use clap::{Args, Subcommand, ValueEnum};
 use windlass::model::id::IdError;
 use windlass::model::{AssemblyName, CommandName, ProcessId, RequestId, State, record};
 
-use super::flags::{AssemblyArgs, DryRunArgs, ForceArgs, HowArgs, PartsArgs, PrintArgs, RunArgs};
+use super::flags::{
+    AssemblyArgs, ConsentArgs, DryRunArgs, ForceArgs, HowArgs, PartsArgs, PrintArgs, RunArgs,
+};
 
 /// The commands that give an existing assembly another intent.
 #[derive(Debug, Subcommand)]
@@ -26,7 +28,8 @@ pub(crate) enum ChangeCommand {
 ///
 /// Compares the descriptor with the records, prints the changes and the plan, and runs the missing steps. Components are
 /// reconfigured where only volatile properties changed, and re-created otherwise. Components that the descriptor no longer
-/// contains are removed. The last lines are the assembly's output properties.
+/// contains are removed. On a terminal, `up` asks before it removes or replaces components that are well; elsewhere it needs
+/// --yes. The last lines are the assembly's output properties.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -34,14 +37,19 @@ Examples:
   windlass up shop.yaml --name shop-test -p region=eu-1 -p nodes=3
   windlass up shop.yaml --params production.yaml -p password=@/run/secrets/password
   windlass up shop.yaml --dry-run
-  windlass up shop.yaml --replace web__2")]
+  windlass up shop.yaml --replace web__2 --yes")]
 pub(crate) struct UpArgs {
     #[command(flatten)]
     pub(crate) assembly: AssemblyArgs,
     #[command(flatten)]
     pub(crate) parts: PartsArgs,
+    /// Protect all components from removal and replacement, until an `up` without this option
+    #[arg(long)]
+    pub(crate) protect: bool,
     #[command(flatten)]
     pub(crate) force: ForceArgs,
+    #[command(flatten)]
+    pub(crate) consent: ConsentArgs,
     #[command(flatten)]
     pub(crate) how: HowArgs,
 }
@@ -163,12 +171,13 @@ impl From<Assumption> for record::Assumption {
 
 /// Move all components of an assembly to one state.
 ///
-/// Components above the state are stopped, and components below it are configured or started. `up` makes all components
-/// Active again.
+/// Components above the state are stopped, and components below it are configured or started. Installed is reached by
+/// installing again, so it needs --yes outside of a terminal. `up` makes all components Active again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   windlass set-state h_bta Inactive
+  windlass set-state h_bta Installed --yes
   windlass set-state h_bta Active")]
 pub(crate) struct SetStateArgs {
     /// The assembly
@@ -176,6 +185,8 @@ pub(crate) struct SetStateArgs {
     /// The state
     #[arg(value_name = "STATE", value_parser = states())]
     pub(crate) to: State,
+    #[command(flatten)]
+    pub(crate) consent: ConsentArgs,
     #[command(flatten)]
     pub(crate) how: HowArgs,
 }
@@ -193,13 +204,14 @@ fn states() -> impl TypedValueParser<Value = State> {
 
 /// Add nodes to a cluster or remove them, by its `scaling-increment`.
 ///
-/// `scale in` removes the nodes with the highest numbers. `up` keeps the size of a scaled cluster until the descriptor
+/// `scale in` removes the nodes with the highest numbers; it asks before, or needs --yes. `up` keeps the size of a scaled cluster until the descriptor
 /// declares another size.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   windlass scale out h_bta B
   windlass scale in h_bta B --dry-run
+  windlass scale in h_bta B --yes
   windlass scale in h_bta B --dry-run -o smaller.plan")]
 pub(crate) struct ScaleArgs {
     /// The direction
@@ -209,6 +221,8 @@ pub(crate) struct ScaleArgs {
     pub(crate) name: AssemblyName,
     /// The cluster
     pub(crate) component: String,
+    #[command(flatten)]
+    pub(crate) consent: ConsentArgs,
     #[command(flatten)]
     pub(crate) how: HowArgs,
 }
@@ -279,17 +293,20 @@ pub(crate) struct AdoptArgs {
     #[command(flatten)]
     pub(crate) assembly: AssemblyArgs,
     #[command(flatten)]
+    pub(crate) consent: ConsentArgs,
+    #[command(flatten)]
     pub(crate) how: HowArgs,
 }
 
 /// Roll back an assembly to an earlier version.
 ///
-/// The assembly gets the descriptor, parameters and scripts of that version. `windlass history NAME` lists the versions.
+/// The assembly gets the descriptor, parameters and scripts of that version. A rollback that removes or replaces components
+/// that are well asks before, or needs --yes. `windlass history NAME` lists the versions.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   windlass rollback h_bta
-  windlass rollback h_bta --to p12")]
+  windlass rollback h_bta --to p12 --yes")]
 pub(crate) struct RollbackArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
@@ -298,6 +315,8 @@ pub(crate) struct RollbackArgs {
     pub(crate) to: Option<ProcessId>,
     #[command(flatten)]
     pub(crate) force: ForceArgs,
+    #[command(flatten)]
+    pub(crate) consent: ConsentArgs,
     #[command(flatten)]
     pub(crate) how: HowArgs,
 }

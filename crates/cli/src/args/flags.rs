@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use windlass::engine::Consent;
 use windlass::model::AssemblyName;
 
 use super::numbers::{counted, whole};
@@ -73,6 +74,21 @@ pub(crate) struct ForceArgs {
     /// Proceed even if other assemblies reference components that are removed or replaced
     #[arg(long)]
     pub(crate) force: bool,
+}
+
+/// Whether the plan is agreed to before it is made.
+#[derive(Debug, Args)]
+pub(crate) struct ConsentArgs {
+    /// Agree to a plan that removes or replaces components that are well, without a question
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+impl ConsentArgs {
+    /// Returns the consent before the question.
+    pub(crate) fn consent(&self) -> Consent {
+        if self.yes { Consent::Any } else { Consent::None }
+    }
 }
 
 /// Which parts a plan is about.

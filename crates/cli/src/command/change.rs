@@ -5,13 +5,14 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 use windlass::Windlass;
-use windlass::engine::{Answer, Arguments, Request};
+use windlass::engine::{Answer, Arguments, Consent, Request};
 use windlass::model::record::{Assumption, Intent};
 use windlass::model::{AssemblyName, ElementName, PropertyName};
 use windlass::view::ask::CancelView;
 use windlass::view::plan::PlanView;
 
-use super::{collected, fail, grace, open, open_against, plan, print_json, process};
+use super::process::Execution;
+use super::{collected, fail, grace, open, open_against, plan, print_json};
 use crate::args::{
     AskedFor, CallArgs, CancelArgs, ChangeCommand, DownArgs, Format, HealArgs, HowArgs, RetryArgs,
     RollbackArgs, ScaleArgs, SetStateArgs, Way,
@@ -28,9 +29,14 @@ struct Change<'a> {
     force: bool,
     /// The descriptor of `--current-packages`.
     around: Option<&'a Path>,
+    consent: Consent,
 }
 
-impl Change<'_> {
+impl<'a> Change<'a> {
+    fn new(name: &'a AssemblyName, command: String, how: &'a HowArgs) -> Self {
+        Self { name, command, how, force: false, around: None, consent: Consent::Any }
+    }
+
     async fn run(self, request: impl AsyncFnOnce(&Windlass) -> Result<Request, windlass::Error>) -> ExitCode {
         match self.open() {
             Ok(windlass) => self.run_in(&windlass, request).await,
@@ -67,9 +73,11 @@ impl Change<'_> {
             };
         }
         let stop = signals::listen(grace(run));
-        let own = windlass.change(self.name, request.clone(), &stop);
-        let theirs = async || windlass.ask(self.name, request).await;
-        process::carry_out(windlass, *queue, own, theirs, &stop, run.print.format).await
+        let agreed = |consent: Consent| request.clone().with_consent(consent);
+        let own = async |consent| windlass.change(self.name, agreed(consent), &stop).await;
+        let theirs = async |consent| windlass.ask(self.name, agreed(consent)).await;
+        let execution = Execution { queue: *queue, consent: self.consent, format: run.print.format };
+        execution.carry_out(windlass, own, theirs, &stop).await
     }
 
     /// Plans the change, and saves the plan.
@@ -102,7 +110,7 @@ async fn down(args: DownArgs) -> ExitCode {
     let DownArgs { name, current_packages, force, how } = &args;
     let command = format!("down {name}");
     let around = current_packages.as_deref();
-    let change = Change { name, command, how, force: force.force, around };
+    let change = Change { force: force.force, around, ..Change::new(name, command, how) };
     let windlass = match change.open() {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
@@ -174,7 +182,7 @@ async fn retry(args: RetryArgs) -> ExitCode {
         }
         Ok(Request::retry(answer))
     };
-    Change { name, command, how, force: false, around: None }.run(request).await
+    Change::new(name, command, how).run(request).await
 }
 
 /// Warns about outputs of a part that will stay unknown.
@@ -187,29 +195,29 @@ fn tell_unknown(part: &str, outputs: &[PropertyName]) {
 }
 
 async fn set_state(args: SetStateArgs) -> ExitCode {
-    let SetStateArgs { name, to, how } = &args;
+    let SetStateArgs { name, to, consent, how } = &args;
     let command = format!("set-state {name} {to}");
-    Change { name, command, how, force: false, around: None }
+    Change { consent: consent.consent(), ..Change::new(name, command, how) }
         .run(async |_| Ok(Intent::SetState(*to).into()))
         .await
 }
 
 async fn scale(args: ScaleArgs) -> ExitCode {
-    let ScaleArgs { way, name, component, how } = &args;
+    let ScaleArgs { way, name, component, consent, how } = &args;
     let (word, intent): (_, fn(ElementName) -> Intent) = match way {
         Way::Out => ("out", Intent::ScaleOut),
         Way::In => ("in", Intent::ScaleIn),
     };
     let command = format!("scale {word} {name} {component}");
     let request = async |windlass: &Windlass| Ok(intent(windlass.part(name, component).await?).into());
-    Change { name, command, how, force: false, around: None }.run(request).await
+    Change { consent: consent.consent(), ..Change::new(name, command, how) }.run(request).await
 }
 
 async fn heal(args: HealArgs) -> ExitCode {
     let HealArgs { name, part, how } = &args;
     let command = format!("heal {name} {part}");
     let request = async |windlass: &Windlass| Ok(Intent::Heal(windlass.part(name, part).await?).into());
-    Change { name, command, how, force: false, around: None }.run(request).await
+    Change::new(name, command, how).run(request).await
 }
 
 async fn call(args: CallArgs) -> ExitCode {
@@ -224,11 +232,11 @@ async fn call(args: CallArgs) -> ExitCode {
         let arguments = Arguments::new(given.values, is_secret)?;
         Ok(Request::call(windlass.part(name, part).await?, called.clone(), arguments))
     };
-    Change { name, command, how, force: false, around: None }.run(request).await
+    Change::new(name, command, how).run(request).await
 }
 
 async fn rollback(args: RollbackArgs) -> ExitCode {
-    let RollbackArgs { name, to, force, how } = &args;
+    let RollbackArgs { name, to, force, consent, how } = &args;
     let command = format!("rollback {name}");
     let request = async |windlass: &Windlass| {
         if let Some(to) = to {
@@ -236,7 +244,8 @@ async fn rollback(args: RollbackArgs) -> ExitCode {
         }
         Ok(Intent::Rollback(*to).into())
     };
-    Change { name, command, how, force: force.force, around: None }.run(request).await
+    let consent = consent.consent();
+    Change { force: force.force, consent, ..Change::new(name, command, how) }.run(request).await
 }
 
 pub(crate) async fn cancel(args: CancelArgs) -> ExitCode {

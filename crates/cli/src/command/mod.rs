@@ -2,6 +2,7 @@
 
 mod change;
 mod check;
+mod consent;
 mod cron;
 mod doctor;
 mod exec;

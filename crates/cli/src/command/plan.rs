@@ -5,7 +5,7 @@ pub(crate) mod listing;
 use std::path::Path;
 use std::process::ExitCode;
 
-use windlass::lifecycle::{Diff, Effect, ElementChange};
+use windlass::lifecycle::{Counts, Diff, Effect, ElementChange, PackageDiff};
 use windlass::model::{AssemblyName, StepId};
 use windlass::plan::WaitKind;
 use windlass::source::Diagnostics;
@@ -101,26 +101,49 @@ pub(crate) fn print_first_changes(plan: &PlanView) {
         say!("  … and {} more", lines.len() - listed);
     }
     print_notes(&plan.changes);
-    print_counts(plan);
+    print_counts(plan.counts);
+}
+
+/// Prints the changes that remove or replace something, and the counts of all changes.
+pub(crate) fn print_destructive(changes: &Diff) {
+    let mut lines = lines(changes);
+    lines.retain(|(effect, _)| effect.is_destructive());
+    print_lines(&lines);
+    print_counts(Counts::of(changes));
 }
 
 /// Prints all changes and their counts.
 fn print_changes(plan: &PlanView) {
     print_all_changes(&plan.changes);
     print_notes(&plan.changes);
-    print_counts(plan);
+    print_counts(plan.counts);
 }
 
-/// Prints the parts that keep an outdated package.
+/// Maximum number of changed files of a package that are listed; the rest is counted.
+const FILES: usize = 20;
+
+/// Prints the changed files of packages, and the parts that keep an outdated package.
 fn print_notes(changes: &Diff) {
+    for PackageDiff { descriptor, parts, drivers, files } in &changes.packages {
+        say!("  package {descriptor} of {}:", alike::named(parts));
+        if *drivers {
+            say!("    {}", styled(ODD, "~ drivers or their properties"));
+        }
+        for file in files.iter().take(FILES) {
+            say!("    {}", styled(ODD, file));
+        }
+        if let Some(more @ 1..) = files.len().checked_sub(FILES) {
+            say!("    … and {}", plural(more, "more file"));
+        }
+    }
     for note in changes.notes() {
         say!("  {}", styled(ODD, note));
     }
 }
 
-fn print_counts(plan: &PlanView) {
-    if !plan.counts.is_empty() {
-        say!("{}", plan.counts);
+fn print_counts(counts: Counts) {
+    if !counts.is_empty() {
+        say!("{counts}");
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Value;
-use windlass::engine::{Ended, OutdatedInputs, Stop};
+use windlass::engine::{Consent, Ended, EngineError, OutdatedInputs, Request, Stop};
 use windlass::lifecycle::Diff;
 use windlass::model::record::{Event, EventRecord, Intent, ProcessStatus, StepEnd};
 use windlass::model::request::RequestRecord;
@@ -17,7 +17,7 @@ use windlass::{Following, Pending, Started, Windlass};
 
 use super::plan::listing::{Listing, Waits};
 use super::plan::{FEW_LISTED, MOST_LISTED};
-use super::{fail, plural, print_json};
+use super::{consent, fail, plural, print_json};
 use crate::alike;
 use crate::args::Format;
 use crate::output::{BAD, DIM, GOOD, STRONG, print_event, say, styled, tell};
@@ -48,34 +48,70 @@ struct QueuedView {
     intent: String,
 }
 
-/// Executes an intent here. If a daemon holds the assembly, submits a request to it and prints the process as
-/// if it ran here. With `queue`, only submits the request.
-pub(crate) async fn carry_out<'w>(
-    windlass: &'w Windlass,
-    queue: bool,
-    own: impl Future<Output = Result<Started, windlass::Error>>,
-    theirs: impl AsyncFnOnce() -> Result<Pending<'w>, windlass::Error>,
-    stop: &Stop,
-    format: Format,
-) -> ExitCode {
-    if queue {
-        let code = match theirs().await {
-            Ok(pending) => print_queued(&pending, format),
-            Err(error) => fail(&error),
+/// The execution of an intent.
+pub(crate) struct Execution {
+    /// Whether the intent is only submitted, as a request.
+    pub(crate) queue: bool,
+    /// The plans that may remove or replace parts which are well.
+    pub(crate) consent: Consent,
+    pub(crate) format: Format,
+}
+
+impl Execution {
+    /// Executes an intent here by `own`. If a daemon holds the assembly, submits a request to it by `theirs`,
+    /// and prints the process as if it ran here. If the plan needs consent, asks for it on a terminal.
+    pub(crate) async fn carry_out<'w>(
+        mut self,
+        windlass: &'w Windlass,
+        own: impl AsyncFn(Consent) -> Result<Started, windlass::Error>,
+        theirs: impl AsyncFn(Consent) -> Result<Pending<'w>, windlass::Error>,
+        stop: &Stop,
+    ) -> ExitCode {
+        loop {
+            let begun = self.begin(&own, &theirs, stop).await;
+            match begun {
+                Ok(Begun::Started(started)) => return run(windlass, *started, stop, self.format).await,
+                Ok(Begun::Queued(pending)) => {
+                    return close(windlass, print_queued(&pending, self.format)).await;
+                }
+                Err(windlass::Error::Engine(EngineError::NeedsConsent(plan))) => {
+                    match consent::ask(plan, self.format, stop).await {
+                        Ok(consent) => self.consent = consent,
+                        Err(code) => return close(windlass, code).await,
+                    }
+                }
+                Err(error) => return give_up(windlass, &error).await,
+            }
+        }
+    }
+
+    async fn begin<'w>(
+        &self,
+        own: impl AsyncFn(Consent) -> Result<Started, windlass::Error>,
+        theirs: impl AsyncFn(Consent) -> Result<Pending<'w>, windlass::Error>,
+        stop: &Stop,
+    ) -> Result<Begun<'w>, windlass::Error> {
+        let theirs = async || theirs(self.consent.clone()).await;
+        if self.queue {
+            return Ok(Begun::Queued(theirs().await?));
+        }
+        let started = match patiently(own(self.consent.clone())).await {
+            Err(error) => match error.served_by() {
+                Some(holder) => hand_over(holder, theirs, stop).await,
+                None => Err(error),
+            },
+            started => started,
         };
-        return close(windlass, code).await;
+        Ok(Begun::Started(Box::new(started?)))
     }
-    let started = match patiently(own).await {
-        Err(error) => match error.served_by() {
-            Some(holder) => hand_over(holder, theirs, stop).await,
-            None => Err(error),
-        },
-        started => started,
-    };
-    match started {
-        Ok(started) => run(windlass, started, stop, format).await,
-        Err(error) => give_up(windlass, &error).await,
-    }
+}
+
+/// An intent that has begun.
+enum Begun<'w> {
+    /// A process of this program or of the daemon.
+    Started(Box<Started>),
+    /// A request.
+    Queued(Pending<'w>),
 }
 
 /// Submits a request to the daemon, and waits until it begins.
@@ -108,6 +144,13 @@ fn print_queued(pending: &Pending<'_>, format: Format) -> ExitCode {
     exit::DONE
 }
 
+/// The reason why a process is not continued.
+enum Halt {
+    Failed(windlass::Error),
+    /// The plan of the next process needs a consent that nobody gives.
+    NotAgreed(Box<Ended>),
+}
+
 /// Runs an intent, and retries until all parts have the current input values.
 async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format) -> ExitCode {
     let undone = started.plan_view().undone;
@@ -115,12 +158,20 @@ async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format)
         if format == Format::Human {
             say!("{} {}", styled(STRONG, "resuming:"), reads_anew(&before));
         }
-        let started = windlass.change(&before.process.assembly, Intent::Retry, stop).await?;
-        run_one(windlass, started, stop, format).await
+        match resume(windlass, &before, stop, format).await {
+            Some(Ok(started)) => run_one(windlass, started, stop, format).await.map_err(Halt::Failed),
+            Some(Err(error)) => Err(Halt::Failed(error)),
+            None => Err(Halt::NotAgreed(Box::new(before))),
+        }
     };
     let ended = match run_one(windlass, started, stop, format).await {
         Ok(first) => first.continued(retry).await,
-        Err(error) => Err(error),
+        Err(error) => Err(Halt::Failed(error)),
+    };
+    let (ended, is_agreed) = match ended {
+        Ok(ended) => (Ok(ended), true),
+        Err(Halt::NotAgreed(before)) => (Ok(*before), false),
+        Err(Halt::Failed(error)) => (Err(error), true),
     };
     let code = match ended {
         Ok(ended) if format == Format::Human => {
@@ -132,7 +183,27 @@ async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format)
         Ok(ended) => print_ended_json(&ended, undone),
         Err(error) => fail(&error),
     };
-    close(windlass, code).await
+    close(windlass, if is_agreed { code } else { exit::FAILED }).await
+}
+
+/// Prepares a process that updates outdated inputs. Returns `None` if its plan needs a consent that nobody gives.
+async fn resume(
+    windlass: &Windlass,
+    before: &Ended,
+    stop: &Stop,
+    format: Format,
+) -> Option<Result<Started, windlass::Error>> {
+    let mut consent = before.consent.clone();
+    loop {
+        let request = Request::from(Intent::Retry).with_consent(consent);
+        match windlass.change(&before.process.assembly, request, stop).await {
+            Err(windlass::Error::Engine(EngineError::NeedsConsent(plan))) if format == Format::Human => {
+                consent = consent::ask(plan, format, stop).await.ok()?;
+            }
+            Err(windlass::Error::Engine(EngineError::NeedsConsent(_))) => return None,
+            prepared => return Some(prepared),
+        }
+    }
 }
 
 /// Describes the parts and relationships with outdated inputs.

@@ -62,10 +62,11 @@ fn print(tree: Tree, view: &StatusView, one_part: bool) -> ExitCode {
 fn print_head(now: Timestamp, assembly: &AssemblyView) {
     let state = styled(state_style(assembly.state), assembly.state);
     let going = if assembly.goal == State::Absent { " (going down)" } else { "" };
+    let protected = if assembly.protected { ", protected" } else { "" };
     say!(
         "{} {state}{going} {}",
         styled(STRONG, &assembly.name),
-        styled(DIM, format!("{}, {}", assembly.descriptor, age(now, assembly.created)))
+        styled(DIM, format!("{}, {}{protected}", assembly.descriptor, age(now, assembly.created)))
     );
     if let Some(process) = &assembly.process {
         let how = match &process.runs {

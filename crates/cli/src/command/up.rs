@@ -2,60 +2,74 @@
 
 use std::process::ExitCode;
 
+use windlass::engine::Consent;
 use windlass::{AssemblyInput, SavedPlan};
 
-use super::{fail, fail_of_file, grace, input, open_against, plan, process, with_parameters};
+use super::process::Execution;
+use super::{fail, fail_of_file, grace, input, open_against, plan, with_parameters};
 use crate::args::{AdoptArgs, ApplyArgs, AssemblyArgs, HowArgs, UpArgs};
 use crate::size_limit::max_size;
 use crate::{diagnostics, signals};
 
 pub(crate) async fn run(args: UpArgs) -> ExitCode {
-    let UpArgs { assembly, parts, force, how } = args;
-    let options = |input: AssemblyInput| input.target(parts.target).replace(parts.replace);
-    bring_up("up", &assembly, &how, force.force, options).await
+    let UpArgs { assembly, parts, protect, force, consent, how } = &args;
+    let options = |input: AssemblyInput| {
+        input.target(parts.target.clone()).replace(parts.replace.clone()).protect(*protect)
+    };
+    let consent = consent.consent();
+    BringUp { verb: "up", assembly, force: force.force, consent, how }.run(options).await
 }
 
 pub(crate) async fn adopt(args: AdoptArgs) -> ExitCode {
-    let AdoptArgs { assembly, how } = args;
-    bring_up("adopt", &assembly, &how, false, |input| input.adopt(true)).await
+    let AdoptArgs { assembly, consent, how } = &args;
+    let consent = consent.consent();
+    BringUp { verb: "adopt", assembly, force: false, consent, how }.run(|input| input.adopt(true)).await
 }
 
-async fn bring_up(
-    verb: &str,
-    assembly: &AssemblyArgs,
-    HowArgs { dry, output, queue, run }: &HowArgs,
+/// The creation or change of an assembly by its descriptor.
+struct BringUp<'a> {
+    verb: &'a str,
+    assembly: &'a AssemblyArgs,
     force: bool,
-    options: impl FnOnce(AssemblyInput) -> AssemblyInput,
-) -> ExitCode {
-    let input = match input(assembly) {
-        Ok(input) => options(input),
-        Err(code) => return code,
-    };
-    let command = format!("{verb} {}", assembly.file.display());
-    let windlass = match open_against(Some(&assembly.file), Some(run), &command, force) {
-        Ok(windlass) => windlass,
-        Err(error) => return fail_of_file(&error, &assembly.file).await,
-    };
-    if dry.dry_run {
-        let planned = match output {
-            Some(file) => plan::save(&windlass, &input, file).await,
-            None => windlass.plan(&input).await,
+    consent: Consent,
+    how: &'a HowArgs,
+}
+
+impl BringUp<'_> {
+    async fn run(self, options: impl FnOnce(AssemblyInput) -> AssemblyInput) -> ExitCode {
+        let Self { verb, assembly, force, consent, how } = self;
+        let HowArgs { dry, output, queue, run } = how;
+        let input = match input(assembly) {
+            Ok(input) => options(input),
+            Err(code) => return code,
         };
-        let closed = windlass.close().await;
-        return match planned.and_then(|planned| closed.map(|()| planned)) {
-            Ok((view, warnings)) => {
-                diagnostics::print(warnings.iter());
-                let code = plan::show(&view, run.print.format, dry.detailed_exitcode);
-                plan::tell_saved(output.as_deref());
-                code
-            }
-            Err(error) => fail(&error),
+        let command = format!("{verb} {}", assembly.file.display());
+        let windlass = match open_against(Some(&assembly.file), Some(run), &command, force) {
+            Ok(windlass) => windlass,
+            Err(error) => return fail_of_file(&error, &assembly.file).await,
         };
+        if dry.dry_run {
+            let planned = match output {
+                Some(file) => plan::save(&windlass, &input, file).await,
+                None => windlass.plan(&input).await,
+            };
+            let closed = windlass.close().await;
+            return match planned.and_then(|planned| closed.map(|()| planned)) {
+                Ok((view, warnings)) => {
+                    diagnostics::print(warnings.iter());
+                    let code = plan::show(&view, run.print.format, dry.detailed_exitcode);
+                    plan::tell_saved(output.as_deref());
+                    code
+                }
+                Err(error) => fail(&error),
+            };
+        }
+        let stop = signals::listen(grace(run));
+        let own = async |consent| windlass.up(input.clone().consent(consent), &stop).await;
+        let theirs = async |consent| windlass.ask_up(&input.clone().consent(consent)).await;
+        let execution = Execution { queue: *queue, consent, format: run.print.format };
+        execution.carry_out(&windlass, own, theirs, &stop).await
     }
-    let stop = signals::listen(grace(run));
-    let own = windlass.up(input.clone(), &stop);
-    let theirs = async || windlass.ask_up(&input).await;
-    process::carry_out(&windlass, *queue, own, theirs, &stop, run.print.format).await
 }
 
 pub(crate) async fn apply(args: ApplyArgs) -> ExitCode {
@@ -82,7 +96,8 @@ pub(crate) async fn apply(args: ApplyArgs) -> ExitCode {
         };
     }
     let stop = signals::listen(grace(&args.run));
-    let own = windlass.apply(&saved, &given, &stop);
-    let theirs = async || windlass.ask_to_apply(&saved, &given).await;
-    process::carry_out(&windlass, false, own, theirs, &stop, args.run.print.format).await
+    let own = async |_| windlass.apply(&saved, &given, &stop).await;
+    let theirs = async |_| windlass.ask_to_apply(&saved, &given).await;
+    let execution = Execution { queue: false, consent: Consent::Any, format: args.run.print.format };
+    execution.carry_out(&windlass, own, theirs, &stop).await
 }

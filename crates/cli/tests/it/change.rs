@@ -66,7 +66,7 @@ fn another_value_makes_parts_anew() {
     assert_eq!(env.trace(), [""; 0], "a dry run calls nothing");
     let run = env.run(&[&plan[..], &["--detailed-exitcode"]].concat());
     assert_eq!(run.code(), Some(3), "{run}");
-    env.ok(&["up", "h_bta", "-p", "data=other"]);
+    env.ok(&["up", "h_bta", "-p", "data=other", "--yes"]);
     let trace = env.trace();
     assert!(trace.contains(&"Install h_bta__A".to_owned()), "{trace:?}");
     let run = env.run(&[&plan[..], &["--detailed-exitcode"]].concat());
@@ -76,7 +76,7 @@ fn another_value_makes_parts_anew() {
 #[test]
 fn a_part_is_replaced_or_left_alone_on_demand() {
     let env = up();
-    env.ok(&["up", "h_bta", "--replace", "B__1"]);
+    env.ok(&["up", "h_bta", "--replace", "B__1", "--yes"]);
     let trace = env.trace();
     assert!(trace.iter().any(|line| line.starts_with("Install h_bta__B__1")), "{trace:?}");
     assert!(!trace.iter().any(|line| line.starts_with("Install h_bta__A")), "{trace:?}");
@@ -95,7 +95,7 @@ fn a_target_lists_what_stays_undone() {
     env.clear_trace();
     let target = ["h_bta", "-p", "data=other", "-p", "numOfServers=1", "--target", "B__1"];
     let plan = env.ok(&[&["plan"], &target[..]].concat());
-    let run = env.ok(&[&["up"], &target[..]].concat());
+    let run = env.ok(&[&["up", "--yes"], &target[..]].concat());
     for (kind, run) in [("plan", &plan), ("up", &run)] {
         assert!(run.stdout.contains("  -/+ B__1 replaced\n"), "{kind}: {run}");
         assert!(run.stdout.contains("1 to replace\n"), "{kind}: {run}");
@@ -181,8 +181,8 @@ fn a_cluster_grows_and_shrinks_within_its_bounds() {
     done: h_bta is Active (LONG)
       output: A_output
     ");
-    env.ok(&["scale", "in", "h_bta", "B"]);
-    env.ok(&["scale", "in", "h_bta", "B"]);
+    env.ok(&["scale", "in", "h_bta", "B", "--yes"]);
+    env.ok(&["scale", "in", "h_bta", "B", "--yes"]);
     assert_snapshot!(env.refuses(&["scale", "in", "h_bta", "B"]), @"error[WL0532]: `h_bta__B` can't shrink by 1: nodes now 1, at least 1 (`minimum-nodes`)");
     assert_snapshot!(env.refuses(&["scale", "in", "h_bta", "A"]), @"error[WL0530]: `h_bta__A` is not a cluster; the clusters are `B`");
     assert_snapshot!(env.refuses(&["scale", "in", "h_bta", "Bb"]), @"error[WL0554]: `h_bta` has no part `Bb`; did you mean `B`?");
@@ -221,7 +221,7 @@ fn a_part_is_healed() {
 #[test]
 fn all_parts_go_to_a_state() {
     let env = up();
-    let run = env.ok(&["set-state", "h_bta", "Installed"]);
+    let run = env.ok(&["set-state", "h_bta", "Installed", "--yes"]);
     assert!(run.stdout.contains("done: h_bta is Installed"), "{run}");
     assert!(env.ok(&["status"]).stdout.starts_with("h_bta Installed"));
     env.ok(&["retry", "h_bta"]);
@@ -248,14 +248,14 @@ fn all_parts_go_to_a_state() {
 fn rollback_and_history() {
     let env = up();
     assert_snapshot!(env.refuses(&["rollback", "h_bta"]), @"error[WL0512]: `h_bta` has no earlier version to roll back to; `windlass history h_bta` lists its versions");
-    env.ok(&["up", "h_bta", "-p", "data=other"]);
+    env.ok(&["up", "h_bta", "-p", "data=other", "--yes"]);
     assert_snapshot!(env.ok(&["diff", "h_bta@p1", "h_bta@p2"]).out(), @"
     -/+ A replaced
         data: data → other
     -/+ B__1 replaced
         data: data → other
     ");
-    env.ok(&["rollback", "h_bta"]);
+    env.ok(&["rollback", "h_bta", "--yes"]);
     assert_snapshot!(env.ok(&["history", "h_bta"]).out(), @"
     p1 up, completed WHEN assembly::h_bta::1.0, 2 resources
       + A added (resource::h_simple::1.0)
@@ -329,6 +329,8 @@ fn a_changed_package_is_reconfigured() {
     let env = repackaged(&[&SCRIPTS[..], &[("Reconfigure", "")]].concat());
     assert_snapshot!(env.ok(&["plan", "small"]).out(), @"
       ~ box changed, its package has changed
+      package resource::box::1.0 of box:
+        ~ Lifecycle/script/scripts/Stop.sh: affects Stop
     1 to change
     small: 1 step, up to 1 at once
        s1 box Reconfigure
@@ -337,6 +339,11 @@ fn a_changed_package_is_reconfigured() {
     let plan = env.json(&["plan", "small"]);
     assert_eq!(plan["changes"]["elements"][0]["kind"], "reconfigured");
     assert_eq!(plan["changes"]["elements"][0]["repackaged"], true);
+    let file = serde_json::json!({
+        "path": "Lifecycle/script/scripts/Stop.sh", "kind": "changed", "affects": ["Stop"],
+    });
+    assert_eq!(plan["packages"][0]["files"], serde_json::json!([file]), "{plan:#}");
+    assert_eq!(plan["packages"][0]["parts"], serde_json::json!(["small__box"]), "{plan:#}");
     env.ok(&["up", "small"]);
     assert_eq!(env.trace(), ["Reconfigure"]);
     assert_snapshot!(env.ok(&["plan", "small"]).out(), @"small: nothing to do");
@@ -349,6 +356,9 @@ fn a_changed_package_without_reconfigure_is_used_from_then_on() {
     assert_snapshot!(env.ok(&["plan", "small"]).out(), @"
     small: nothing to call
       ~ box changed, its package has changed
+      package resource::box::1.0 of box:
+        ~ Lifecycle/script/scripts/Stop.sh: affects Stop
+        ~ Lifecycle/script/scripts/Uninstall.sh: affects Uninstall
     1 to change
     ");
     let plan = env.json(&["plan", "small"]);
@@ -361,6 +371,47 @@ fn a_changed_package_without_reconfigure_is_used_from_then_on() {
     assert_eq!(env.trace(), ["Stop", "Another"]);
 }
 
+/// The resource declares that a changed package replaces its instances, or calls nothing.
+#[test]
+fn a_resource_declares_the_effect_of_a_changed_package() {
+    let env = repackaged(&[&SCRIPTS[..], &[("Reconfigure", "")]].concat());
+    env.script(&format!("{}/../lib/common.sh", small::SCRIPTS), "");
+    env.write("small/Contains/box/notes.txt", "");
+    env.edit(small::RESOURCE, "lifecycle:", "on-package-change: keep\nlifecycle:");
+    assert_snapshot!(env.ok(&["plan", "small"]).out(), @"
+    small: nothing to call
+      ~ box changed, its package has changed
+      package resource::box::1.0 of box:
+        ~ Definitions/lm/resource.yaml
+        + Lifecycle/script/lib/common.sh: affects any action
+        ~ Lifecycle/script/scripts/Stop.sh: affects Stop
+        + notes.txt
+    1 to change
+    ");
+    env.ok(&["up", "small"]);
+    assert_eq!(env.trace(), [""; 0]);
+    env.edit(small::RESOURCE, "on-package-change: keep", "on-package-change: replace");
+    let refused = env.refuses(&["up", "small"]);
+    assert!(refused.contains("(1 to replace)"), "{refused}");
+    env.ok(&["up", "small", "--yes"]);
+    assert_eq!(env.trace(), ["Stop", "Uninstall", "Install", "Start"]);
+    assert_snapshot!(env.ok(&["plan", "small"]).out(), @"small: nothing to do");
+    // Files outside of the package change nothing.
+    env.write("small/Contains/box/README.md", "# The box");
+    env.write(&format!("{}/Stop.sh~", small::SCRIPTS), "");
+    assert_snapshot!(env.ok(&["plan", "small"]).out(), @"small: nothing to do");
+    env.edit(small::RESOURCE, "on-package-change: replace", "on-package-change: restart");
+    assert_snapshot!(env.refuses(&["plan", "small"]), @"
+    error[WL0148]: `restart` is no effect of a changed package: one of keep, reconfigure, replace
+     --> small/Contains/box/Definitions/lm/resource.yaml:2:20
+      |
+    2 | on-package-change: restart
+      |                    ^^^^^^^
+
+    1 error; nothing was changed
+    ");
+}
+
 /// No driver keeps the instances of another driver.
 #[test]
 fn a_package_for_another_driver_is_used_after_a_replacement() {
@@ -369,13 +420,17 @@ fn a_package_for_another_driver_is_used_after_a_replacement() {
     env.edit(small::RESOURCE, "effect: repeatable", "effect: once");
     assert_snapshot!(env.ok(&["plan", "small"]).out(), @"
     small: nothing to do
+      package resource::box::1.0 of box:
+        ~ drivers or their properties
+        ~ Definitions/lm/resource.yaml
+        ~ Lifecycle/script/scripts/Stop.sh
       = box keeps its old package; `up --replace box` re-creates it with the new one
     ");
     assert_eq!(env.json(&["plan", "small"])["changes"]["outdated"][0], "small__box");
     env.ok(&["up", "small"]);
     env.ok(&["heal", "small", "box"]);
     assert_eq!(env.trace(), ["Stop", "Start"], "its scripts are used");
-    env.ok(&["up", "small", "--replace", "box"]);
+    env.ok(&["up", "small", "--replace", "box", "--yes"]);
     assert_eq!(env.trace(), ["Stop", "Start", "Stop", "Uninstall"]);
     assert_snapshot!(env.ok(&["plan", "small"]).out(), @"small: nothing to do");
 }
@@ -391,7 +446,7 @@ fn a_new_up_needs_no_version_from_before_a_down() {
     env.ok(&["down", "h_bta"]);
     env.ok(&["up", "h_bta"]);
     env.edit(script, "set -eu", "set -eu; exit 1");
-    let replace = env.run(&["up", "h_bta", "--replace", "B__1"]);
+    let replace = env.run(&["up", "h_bta", "--replace", "B__1", "--yes"]);
     assert_eq!(replace.code(), Some(1), "A stays what it was, and B__1 is lost");
     env.edit(script, "set -eu; exit 1", "set -eu");
     env.ok(&["up", "h_bta"]);
@@ -423,7 +478,7 @@ composition:
     }
     env.ok(&["up", "three"]);
     env.ok(&["up", "three", "-p", "nodes=2"]);
-    env.ok(&["up", "three", "-p", "nodes=2", "-p", "key=b"]);
+    env.ok(&["up", "three", "-p", "nodes=2", "-p", "key=b", "--yes"]);
     let history = env.ok(&["history", "three"]).out();
     let (_, since) = history.split_once("\n\n").unwrap();
     assert_snapshot!(since, @"
@@ -612,7 +667,7 @@ fn a_scaling_that_failed_is_gone_on_with() {
     }
     let status = env.json(&["status", "h_bta"]);
     assert_eq!(status["assemblies"][0]["parts"], serde_json::json!({"active": 2, "all": 3}));
-    env.ok(&["up", "h_bta"]);
+    env.ok(&["up", "h_bta", "--yes"]);
     env.ok(&["scale", "out", "h_bta", "B"]);
     let status = env.json(&["status", "h_bta"]);
     assert_eq!(status["assemblies"][0]["parts"], serde_json::json!({"active": 4, "all": 4}));
@@ -624,7 +679,7 @@ fn leaving_parts_are_shown() {
     let env = TestEnv::with("h_bta");
     env.ok(&["up", "h_bta", "-p", "numOfServers=2"]);
     env.location("fail: Uninstall:2");
-    assert_eq!(env.run(&["scale", "in", "h_bta", "B"]).code(), Some(1));
+    assert_eq!(env.run(&["scale", "in", "h_bta", "B", "--yes"]).code(), Some(1));
     assert_snapshot!(env.ok(&["status", "h_bta"]).out(), @"
     h_bta Active assembly::h_bta::1.0, AGE
     ├─ internal-network exists

@@ -64,7 +64,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
     Exit codes:
       0    done
       1    something failed; the results are recorded, and the same command resumes
-      2    wrong input; nothing changed
+      2    wrong input, or a plan that needs --yes; nothing changed
       3    with --detailed-exitcode: something would change
       130  interrupted; the same command resumes
 

@@ -283,14 +283,14 @@ fn a_start_that_succeeded_before_the_stop_is_not_repeated() {
 fn steps_that_wait_for_an_element_end_with_a_stop() {
     let nodes = ["-p", "numOfServers=4", "-p", "pause=0.1"];
     let up = [["up", "h_bta"].as_slice(), &nodes].concat();
-    let other = [up.as_slice(), &["-p", "data=other"]].concat();
+    let other = [up.as_slice(), &["-p", "data=other", "--yes"]].concat();
     let stops = [Stop::Signal(Signal::INT), Stop::Signal(Signal::TERM), Stop::Cancel];
     let cases = [
         ParkedCase { before: &[], command: &up, operation: "CreateRelationship3" },
         ParkedCase { before: &[&up], command: &["heal", "h_bta", "A"], operation: "CeaseRelationship3" },
         ParkedCase {
             before: &[&up, &other],
-            command: &["rollback", "h_bta"],
+            command: &["rollback", "h_bta", "--yes"],
             operation: "CeaseRelationship3",
         },
         ParkedCase { before: &[&up], command: &["down", "h_bta"], operation: "CeaseRelationship3" },

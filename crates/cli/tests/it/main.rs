@@ -12,6 +12,7 @@ mod small;
 
 mod call;
 mod change;
+mod consent;
 mod containers;
 mod cron;
 mod details;
@@ -37,6 +38,7 @@ mod parameters;
 mod plain;
 mod progress;
 mod project;
+mod protect;
 mod prune;
 mod references;
 mod related;

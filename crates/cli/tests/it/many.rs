@@ -195,7 +195,7 @@ fn clusters_of_clusters_are_few_lines_too() {
     longest chain: s1 → s157 → s313
     ");
     env.ok(&["up", "nest"]);
-    env.ok(&["scale", "in", "nest", "cell__3__node"]);
+    env.ok(&["scale", "in", "nest", "cell__3__node", "--yes"]);
     assert_snapshot!(env.ok(&["status"]).out(), @"
     nest Active assembly::nest::1.0, AGE
     └─ cell Active

@@ -6,7 +6,7 @@ use crate::env::{TestEnv, until};
 
 /// Returns three parts in a row, each of which publishes its property `size` as `is` when it is installed or
 /// reconfigured. Start publishes the content of the file `start`, if it exists.
-fn row(size: &str, kind: &str, lifecycle: &str) -> TestEnv {
+pub(crate) fn row(size: &str, kind: &str, lifecycle: &str) -> TestEnv {
     let env = TestEnv::new();
     env.write(
         "row/assembly.yaml",
@@ -158,7 +158,7 @@ fn a_part_that_cannot_be_reconfigured_is_replaced() {
     env.ok(&["heal", "row", "a"]);
     std::fs::remove_file(env.path(".windlass/volumes/state/start")).unwrap();
     env.clear_trace();
-    env.ok(&["up", "row"]);
+    env.ok(&["up", "row", "--yes"]);
     let trace = env.trace();
     assert!(trace.contains(&"Install the tiny".to_owned()), "{trace:?}");
     assert!(!trace.contains(&"Install small".to_owned()), "{trace:?}");

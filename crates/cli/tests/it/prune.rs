@@ -27,7 +27,7 @@ default-driver: {noop: {properties: {effect: repeatable}}}
 ",
     );
     for time in 1..=times {
-        env.ok(&["up", "shop", "-p", &format!("size=v{time}")]);
+        env.ok(&["up", "shop", "-p", &format!("size=v{time}"), "--yes"]);
     }
     env
 }
@@ -69,12 +69,12 @@ fn old_records_are_pruned_and_kept_versions_can_be_rolled_back_to() {
     env.ok(&["log", "shop"]);
     let refused = env.run(&["rollback", "shop", "--to", "p2"]);
     assert_ne!(refused.code(), Some(0), "{refused}");
-    env.ok(&["rollback", "shop"]);
+    env.ok(&["rollback", "shop", "--yes"]);
     assert_eq!(size(&env), "v4");
     // The version of the newest process and the current state stay, whatever the retention.
     env.ok(&["prune", "--keep", "0", "--older", "0s"]);
     assert_eq!(processes(&env).len(), 1);
-    env.ok(&["up", "shop", "-p", "size=v9"]);
+    env.ok(&["up", "shop", "-p", "size=v9", "--yes"]);
     assert_eq!(size(&env), "v9");
     // The history of a deleted assembly is removed, too.
     env.ok(&["down", "shop"]);

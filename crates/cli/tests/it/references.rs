@@ -592,7 +592,7 @@ fn a_crash_in_an_operation_is_recovered() {
     );
     let log = env.ok(&["log", "user"]);
     assert_eq!(log.stdout.matches("ann has access").count(), 1, "{log}");
-    env.ok(&["set-state", "pool", "Installed"]);
+    env.ok(&["set-state", "pool", "Installed", "--yes"]);
     env.ok(&["down", "user"]);
     env.ok(&["down", "pool"]);
 }

@@ -262,7 +262,7 @@ fn going_back_makes_it_as_it_was() {
     env.ok(&["up", "shop"]);
     env.ok(&["up", "shop", "-p", "port=2"]);
     env.clear_trace();
-    env.ok(&["rollback", "shop"]);
+    env.ok(&["rollback", "shop", "--yes"]);
     assert_eq!(env.trace(), ["Leave at host:2", "Join at host:1"]);
     is_settled(&env, &[]);
 }

@@ -111,7 +111,7 @@ fn a_queued_request_is_executed_by_the_next_daemon() {
 #[test]
 fn a_refused_request_is_reported() {
     let (env, keeper) = healing();
-    let second = env.spawn(&["rollback", "small"]);
+    let second = env.spawn(&["rollback", "small", "--yes"]);
     until("it waits", || second.stderr().contains("holds `small`"));
     for gate in ["stop", "start"] {
         env.open(gate);
@@ -217,7 +217,7 @@ fn a_killed_daemon_resumes_its_process() {
     until("it watches", || keeper.stdout().contains("listening for metrics"));
     env.ok(&["heal", "small", "box", "--queue"]);
     until("it stops the box", || env.trace().last().is_some_and(|last| last == "Stop"));
-    let waiting = env.spawn(&["set-state", "small", "Installed"]);
+    let waiting = env.spawn(&["set-state", "small", "Installed", "--yes"]);
     until("it waits", || waiting.stderr().contains("holds `small`"));
     keeper.kill();
     // No daemon is left, so the waiting command resumes the open process and then runs its own request.

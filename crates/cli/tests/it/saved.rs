@@ -162,7 +162,7 @@ composition:
     env.write("second", "hunter33");
     env.ok(&["up", "shop", "-p", "password=@first"]);
     env.ok(&["plan", "reader", "--catalog", "shop", "-o", "reader.plan"]);
-    env.ok(&["up", "shop", "-p", "password=@second"]);
+    env.ok(&["up", "shop", "-p", "password=@second", "--yes"]);
     let refused = env.refuses(&["apply", "reader.plan"]);
     assert!(
         refused.contains("p2 up of the referenced assembly `shop` was completed; save a new plan"),
@@ -222,7 +222,7 @@ fn a_change_of_a_secret_is_masked_in_every_form() {
     assert_eq!(properties[1]["before"], "masked", "{properties:#}");
     assert_eq!(properties[0]["after"]["value"], "large", "{properties:#}");
     assert!(!json.to_string().contains("hunter"), "{json:#}");
-    env.ok(&[&["up"], &change[..]].concat());
+    env.ok(&[&["up", "--yes"], &change[..]].concat());
     let diff = env.json(&["diff", "shop@p1", "shop@p2"]);
     assert!(diff.to_string().contains("masked") && !diff.to_string().contains("hunter"), "{diff:#}");
     let replaced =

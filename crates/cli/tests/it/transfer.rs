@@ -127,7 +127,7 @@ fn where_it_was_before_its_processes_are_known() {
     std::fs::write(here.path("../ready"), "").unwrap();
     here.ok(&["retry", "small"]);
     here.edit("small/assembly.yaml", "assembly::small::1.0", "assembly::small::1.1");
-    here.ok(&["up", "small", "--replace", "box"]);
+    here.ok(&["up", "small", "--replace", "box", "--yes"]);
     let (ps, history, log) =
         (here.ok(&["ps"]).stdout, here.json(&["history", "small"]), here.ok(&["log", "small"]).stdout);
     assert_eq!(ps.lines().count(), 3, "{ps}");
@@ -150,7 +150,7 @@ fn where_it_was_before_its_processes_are_known() {
     there.ok(&["import", "second.export", "--key", here.path(".windlass/key").to_str().unwrap()]);
     there.ok(&["heal", "small", "box"]);
     there.edit("small/assembly.yaml", "assembly::small::1.0", "assembly::small::1.2");
-    there.ok(&["up", "small", "--replace", "box"]);
+    there.ok(&["up", "small", "--replace", "box", "--yes"]);
     there.ok(&["export", "small", "-o", "third.export"]);
     here.write("third.export", there.read("third.export"));
     here.ok(&["import", "third.export"]);
@@ -159,7 +159,7 @@ fn where_it_was_before_its_processes_are_known() {
     let versions = here.json(&["history", "small"])["versions"].as_array().unwrap().clone();
     assert_eq!(versions[..versions.len() - 1], history["versions"].as_array().unwrap()[..], "{versions:#?}");
     assert!(!versions.is_empty() && versions.last().unwrap()["process"] == 4, "{versions:#?}");
-    here.ok(&["rollback", "small", "--to", "p3"]);
+    here.ok(&["rollback", "small", "--to", "p3", "--yes"]);
     here.ok(&["down", "small"]);
 }
 

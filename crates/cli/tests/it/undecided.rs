@@ -253,10 +253,10 @@ fn parts_that_are_leaving_are_answered_for_one_by_one() {
     env.edit("small/assembly.yaml", "quantity: 1", "quantity: '${nodes}'");
     env.ok(&["up", "small"]);
     env.clear_trace();
-    env.cut_when(&["up", "small", "-p", "nodes=1"], &["Stop", "Stop"]);
+    env.cut_when(&["up", "small", "-p", "nodes=1", "--yes"], &["Stop", "Stop"]);
     env.write(".windlass/volumes/state/go", "");
     env.clear_trace();
-    assert_snapshot!(env.run(&["up", "small", "-p", "nodes=1"]), @"
+    assert_snapshot!(env.run(&["up", "small", "-p", "nodes=1", "--yes"]), @"
     exit 1
     ----- stderr -----
     error[WL0514]: the outcome of these calls is unknown, and they must not run twice:
@@ -546,7 +546,7 @@ composition: {box: {type: 'resource::box::1.0', properties: {size: {value: '${si
     assert!(env.ok(&["up", "small"]).stdout.contains("address: 10.0.0.1"));
     env.clear_trace();
     // The change to another version is interrupted and rolled back; then there is no second Create.
-    let other = env.spawn(&["up", "small", "-p", "size=2", "--grace", "60"]);
+    let other = env.spawn(&["up", "small", "-p", "size=2", "--grace", "60", "--yes"]);
     until("it is uninstalled", || env.trace() == ["Stop", "Uninstall"]);
     other.signal(rustix::process::Signal::INT);
     until("it stops", || other.stderr().contains("stopping"));

@@ -227,7 +227,7 @@ fn nothing_counts_while_another_command_changes_it() {
     let push = || env.ok(&["metric", "push", "small__box.health", "BROKEN"]).stderr;
     until("it watches", || said("watching"));
     assert_eq!(push(), "", "one of two");
-    let other = env.spawn(&["up", "small", "--replace", "box"]);
+    let other = env.spawn(&["up", "small", "--replace", "box", "--yes"]);
     until("the other one is at work", || env.trace() == ["Install", "Start", "Stop"]);
     until("that is seen", || push().contains("is ignored while a process changes `small`"));
     push();

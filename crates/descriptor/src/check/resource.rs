@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use windlass_model::Transition;
+use windlass_model::assembly::OnPackageChange;
 use windlass_source::Severity;
 
 use super::context::Said;
@@ -33,6 +35,7 @@ pub(super) fn check(resource: &Arc<ResourceDescriptor>, said: &mut Said<'_>) {
             .help("remove one of the two");
         said.push(diagnostic);
     }
+    reconfigured_without_transition(resource, said);
     let periods = resource.metrics.values().filter_map(|metric| metric.period.as_ref());
     let settings = resource.policies.values().flat_map(|policy| policy.settings.values());
     for value in periods.chain(settings.map(|setting| &setting.value)) {
@@ -41,6 +44,19 @@ pub(super) fn check(resource: &Arc<ResourceDescriptor>, said: &mut Said<'_>) {
     policies::of_resource(resource, said);
     values::data_types(&resource.data_types, said);
     said.diagnostics.extend(cycle::problems_of_resource(resource));
+}
+
+/// Reports a changed package that shall reconfigure instances which can't be reconfigured.
+fn reconfigured_without_transition(resource: &ResourceDescriptor, said: &mut Said<'_>) {
+    let Some(change) = &resource.on_package_change else { return };
+    if change.value != OnPackageChange::Reconfigure
+        || resource.transitions.contains_key(&Transition::Reconfigure)
+    {
+        return;
+    }
+    let message = "a changed package can't reconfigure an instance: the resource declares no Reconfigure";
+    let diagnostic = said.at(Severity::Error, codes::BAD_PACKAGE_CHANGE, change.span, message);
+    said.push(diagnostic.help("add `Reconfigure` to `lifecycle`, or write `keep` or `replace`"));
 }
 
 fn references(resource: &ResourceDescriptor, value: &Value, said: &mut Said<'_>) {

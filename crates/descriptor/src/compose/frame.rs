@@ -43,6 +43,8 @@ pub(super) struct Seat {
     pub(super) parent: Option<ElementName>,
     pub(super) component: Option<ComponentName>,
     pub(super) index: Option<u32>,
+    /// Whether the component is protected.
+    pub(super) protect: bool,
 }
 
 impl Seat {
@@ -60,6 +62,8 @@ impl Seat {
             metrics: IndexMap::new(),
             cluster: None,
             referent: None,
+            protected: self.protect,
+            on_package_change: None,
             origin: None,
         }
     }

@@ -146,7 +146,7 @@ impl Composer<'_> {
                 property.value = Some(self.given(value, property.sensitive));
             }
         }
-        let seat = Seat { name: owner, parent: None, component: None, index: None };
+        let seat = Seat { name: owner, parent: None, component: None, index: None, protect: false };
         self.assembly(assembly, &name.value, seat, properties);
     }
 
@@ -162,6 +162,7 @@ impl Composer<'_> {
         let at = self.elements.len();
         self.push(Element {
             properties,
+            protected: seat.protect || assembly.protect,
             origin: assembly.name.as_ref().map(|name| origin(&assembly.source, name.span)),
             ..seat.element(ElementKind::Assembly, descriptor.clone())
         });
@@ -210,7 +211,8 @@ impl Composer<'_> {
             return;
         }
         let parent = Some(frame.owner.clone());
-        let seat = Seat { name: frame.owner.child(name), parent, component: Some(name.clone()), index: None };
+        let (name, component) = (frame.owner.child(name), Some(name.clone()));
+        let seat = Seat { name, parent, component, index: None, protect: decl.protect };
         if decl.is_plural() {
             self.group(frame, decl, &descriptor, seat);
         } else if self.has_room(frame, decl, 1) {
@@ -237,7 +239,8 @@ impl Composer<'_> {
             let again = usize::from(index > 1);
             self.repeated += again;
             if !self.full {
-                self.part(frame, decl, descriptor, Seat { name, parent, component, index: Some(index) });
+                let seat = Seat { name, parent, component, index: Some(index), protect: false };
+                self.part(frame, decl, descriptor, seat);
             }
             self.repeated -= again;
         }
@@ -392,6 +395,7 @@ impl Composer<'_> {
             transitions,
             operations,
             metrics,
+            on_package_change: resource.on_package_change.as_ref().map(|change| change.value),
             origin: Some(declared_at),
             ..seat.element(ElementKind::Resource, descriptor)
         });

@@ -161,7 +161,8 @@ impl<'r> Composer<'r> {
             properties.insert(key, property);
         }
         let parent = Some(frame.owner.clone());
-        let seat = Seat { name: frame.owner.child(name), parent, component: Some(name.clone()), index: None };
+        let (name, component) = (frame.owner.child(name), Some(name.clone()));
+        let seat = Seat { name, parent, component, index: None, protect: false };
         let operations = self.offered(thing, &seat.name);
         self.push(Element {
             properties,

@@ -721,3 +721,54 @@ operations:
         help: the value is taken as it stands; types are advice
     ");
 }
+
+/// Keys that extend the language are checked as the others are.
+#[test]
+fn extensions_are_checked() {
+    let resource = |lifecycle: &str, change: &str| {
+        messages(&format!("name: resource::a::1.0\nlifecycle: [{lifecycle}]\non-package-change: {change}\n"))
+    };
+    assert_snapshot!(resource("Install", "restart"), @"a.yaml:3:20: error[WL0148]: `restart` is no effect of a changed package: one of keep, reconfigure, replace");
+    assert_snapshot!(resource("Reconfigure", "reconfigur"), @"
+    a.yaml:3:20: error[WL0148]: `reconfigur` is no effect of a changed package: one of keep, reconfigure, replace
+        help: did you mean `reconfigure`?
+    ");
+    assert_snapshot!(resource("Install", "reconfigure"), @"
+    a.yaml:3:20: error[WL0148]: a changed package can't reconfigure an instance: the resource declares no Reconfigure
+        help: add `Reconfigure` to `lifecycle`, or write `keep` or `replace`
+    ");
+    for change in ["keep", "reconfigure", "replace", ""] {
+        assert_eq!(resource("Reconfigure", change), "", "{change}");
+    }
+    assert_snapshot!(messages("name: assembly::a::1.0\nprotected: yes\n"), @"
+    a.yaml:2:1: error[WL0103]: an assembly descriptor has no `protected`
+        help: did you mean `protect`?
+    ");
+    assert_snapshot!(messages("name: assembly::a::1.0\nprotect: '${flag}'\n"), @"a.yaml:2:10: error[WL0125]: `protect` must be `true` or `false`");
+}
+
+#[test]
+fn a_protection_covers_the_element_that_declares_it() {
+    let world = World::of(&[
+        "name: resource::web::1.0\nlifecycle: [Install]\non-package-change: replace\n",
+        "name: assembly::inner::1.0\nprotect: true\ncomposition: {web: {type: resource::web::1.0}}\n",
+    ]);
+    let composed = world.compose_text(
+        "name: assembly::shop::1.0
+composition:
+  plain: {type: resource::web::1.0}
+  one: {type: resource::web::1.0, protect: true}
+  many: {type: resource::web::1.0, quantity: 2, protect: yes}
+  inner: {type: assembly::inner::1.0}
+",
+    );
+    let topology = composed.topology.unwrap();
+    let flagged = topology.elements().iter().filter(|element| element.protected);
+    let flagged: Vec<&str> = flagged.map(|element| element.name.local()).collect();
+    assert_eq!(flagged, ["one", "many", "inner"]);
+    let protector = |name: &str| topology.protector(&format!("test__{name}").parse().unwrap()).is_some();
+    let names = ["plain", "one", "many__2", "inner__web"];
+    assert_eq!(names.map(protector), [false, true, true, true]);
+    let web = topology.get(&"test__one".parse().unwrap()).unwrap();
+    assert_eq!(web.package_change(), windlass_model::assembly::OnPackageChange::Replace);
+}

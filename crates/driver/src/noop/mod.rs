@@ -72,6 +72,11 @@ impl Driver for Noop {
         outputs(old) == outputs(new)
     }
 
+    /// Returns none: this driver reads no file.
+    fn users(&self, _: &Package, _: &str) -> Option<Vec<Action>> {
+        Some(Vec::new())
+    }
+
     async fn perform(&self, _: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>> {
         calls.iter().map(report).collect()
     }

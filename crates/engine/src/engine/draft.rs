@@ -8,21 +8,27 @@ use std::sync::Arc;
 use windlass_driver::Package;
 use windlass_lifecycle::Plan;
 use windlass_lifecycle::{
-    Diff, Options, Scale, Situation, Version, describes, healable, merged, plan, resized, scaled,
+    Diff, ElementChange, ElementChangeKind, Options, Scale, Situation, Version, describes, healable, merged,
+    plan, resized, scaled,
 };
 use windlass_model::assembly::PackageDigest;
 use windlass_model::record::{AssemblyRecord, ElementRecord, Intent, Made, Scaled, VersionRecord};
 use windlass_model::template::End;
 use windlass_model::work::{Relate, Work};
-use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, State, Timestamp, Topology};
+use windlass_model::{
+    AssemblyName, DescriptorName, ElementName, ProcessId, State, Timestamp, Topology, Transition,
+};
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::Snapshot;
 
 use super::call;
+use super::consent::{Consent, DestructivePlan};
 use super::env::EngineEnv;
+use super::fingerprint::PlanFingerprint;
 use super::request::{Arguments, Desired, Request, UpOptions};
 use crate::current::current;
-use crate::error::EngineError;
+use crate::error::{EngineError, ProtectedPart};
+use crate::package_diffs::note_package_diffs;
 use crate::world::{Packages, Secrets, World};
 
 /// The recorded past of an assembly that its snapshot doesn't contain.
@@ -63,6 +69,8 @@ pub(super) struct Draft {
     pub(super) broken: Vec<ElementName>,
     /// The assembly before the intent; `None` for a new one.
     pub(super) before: Option<Before>,
+    /// The plans that may remove or replace parts which are recorded well.
+    pub(super) consent: Consent,
 }
 
 /// The facts about an assembly before the intent that other assemblies may rely on.
@@ -90,7 +98,8 @@ impl EngineEnv {
         previous: PreviousState,
     ) -> Result<Draft, EngineError> {
         let now = self.clock.now();
-        let Request { intent: requested, desired, packages: instead, arguments, expected, .. } = request;
+        let Request { intent: requested, desired, packages: instead, arguments, expected, consent, .. } =
+            request;
         let before = snapshot.as_ref().map(|snapshot| snapshot.assembly.clone());
         let goal = before.as_ref().map_or(State::Active, |record| record.goal);
         let mut intent = recorded(&requested, goal);
@@ -145,6 +154,7 @@ impl EngineEnv {
             world.enroll(now, &*self.entropy, &mut enrolled);
             self.preflight(&world, target.options.adopt)?;
         }
+        let recorded = before.map(|before| before.topology);
         let current = current(&world);
         let topology = |installed: &World| installed.installed.clone();
         let before = topology(&world);
@@ -153,13 +163,15 @@ impl EngineEnv {
             installed: before.as_ref().map(|topology| Version { topology, lookup: &world }),
             desired: (!goes).then_some(Version { topology: world.topology(), lookup: &world }),
         };
-        let planned = match &called {
+        let mut planned = match &called {
             Some((part, command)) => call::planned(&world, part, command)?,
             None => plan(&situation, &target.options)?,
         };
-        if expected.is_some_and(|expected| !expected.is(&planned)) {
+        if expected.is_some_and(|expected| !expected.is(&planned.plan, &planned.diff)) {
             return Err(EngineError::MovedOn(world.assembly.name.clone()));
         }
+        refuse_protected(recorded.as_ref(), &world, &planned.diff)?;
+        note_package_diffs(&world, &self.drivers, &mut planned.diff);
         Ok(Draft {
             plan: planned.plan,
             diff: planned.diff,
@@ -173,9 +185,51 @@ impl EngineEnv {
             arguments: called.map(|_| arguments),
             broken: target.options.heal.into_iter().collect(),
             before: before_all,
+            consent,
             world,
         })
     }
+}
+
+impl Draft {
+    /// Refuses a plan that removes or replaces parts which are recorded well, unless it has the consent.
+    pub(super) fn refuse_without_consent(&self) -> Result<(), EngineError> {
+        let is_agreed = match &self.consent {
+            Consent::Any => true,
+            Consent::Plan(agreed) => agreed.is(&self.plan, &self.diff),
+            Consent::None => false,
+        };
+        if is_agreed || !self.diff.elements.iter().any(ElementChange::destroys) {
+            return Ok(());
+        }
+        Err(EngineError::NeedsConsent(Box::new(DestructivePlan {
+            assembly: self.world.assembly.name.clone(),
+            changes: self.diff.clone(),
+            fingerprint: PlanFingerprint::of(&self.plan, Some(&self.diff)),
+        })))
+    }
+}
+
+/// Refuses a plan that removes or replaces a protected part. Both the recorded and the desired assembly protect
+/// their parts. So an `up` that lifts a protection removes nothing, and one that adds it replaces nothing.
+fn refuse_protected(recorded: Option<&Topology>, world: &World, diff: &Diff) -> Result<(), EngineError> {
+    // Leftovers of a part that was never complete may go, and so may a part whose removal has begun.
+    let is_remains = |change: &ElementChange| match world.elements.get(&change.element) {
+        Some(record) if record.state == State::Failed => record.attempted != Some(Transition::Stop),
+        _ => change.kind == ElementChangeKind::Repaired,
+    };
+    let protector = |name: &ElementName| {
+        recorded.and_then(|topology| topology.protector(name)).or_else(|| world.topology().protector(name))
+    };
+    let taken = diff.elements.iter().filter(|change| change.effect().is_destructive() && !is_remains(change));
+    let mut protected = taken.filter_map(|change| Some((change, protector(&change.element)?)));
+    let Some((first, by)) = protected.next() else { return Ok(()) };
+    Err(EngineError::Protected(Box::new(ProtectedPart {
+        part: first.element.clone(),
+        effect: first.effect(),
+        by: by.name.clone(),
+        more: protected.count(),
+    })))
 }
 
 /// Returns the intent to record; `goal` is the goal of the assembly before it.
@@ -266,8 +320,12 @@ fn stored(
             *intent = Intent::Rollback(Some(version.process));
             let mut references = version.assembly.topology.referenced();
             references.extend(record.references.iter().cloned());
+            let mut topology = version.assembly.topology.clone();
+            // Only an `up` lifts a protection.
+            topology.protect_as(&record.topology);
             next = AssemblyRecord {
                 references,
+                topology,
                 created: record.created,
                 version: record.version,
                 reached: record.reached,

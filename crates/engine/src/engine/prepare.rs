@@ -69,6 +69,7 @@ impl Engine {
         if !self.options.force {
             self.refuse_if_entangled(name).await?;
         }
+        draft.refuse_without_consent()?;
         // A newly referenced assembly must exist until the reference is recorded. The lease of an assembly on
         // whose elements operations are called is held until these have ended.
         let visits = self.visit(lease, &draft, stop).await?;

@@ -8,6 +8,7 @@ use windlass_model::resolve::Resolved;
 use windlass_model::{PropertyName, State, Topology};
 use windlass_store::Snapshot;
 
+use super::consent::Consent;
 use super::core::{Engine, Options};
 use super::draft::Draft;
 use crate::error::EngineError;
@@ -33,6 +34,7 @@ pub struct Prepared {
     pub(super) plan: Plan,
     pub(super) diff: Diff,
     pub(super) undone: Diff,
+    pub(super) consent: Consent,
 }
 
 /// The result of a process.
@@ -52,14 +54,16 @@ pub struct Ended {
     pub outdated: OutdatedInputs,
     /// The assembly's output properties.
     pub outputs: BTreeMap<PropertyName, Resolved>,
+    /// The consent for a further process that [goes on](Self::goes_on).
+    pub consent: Consent,
 }
 
 impl Prepared {
     /// Takes over a recorded process with its lease.
     pub(super) fn new(engine: Engine, renewal: Renewal, draft: Draft, process: ProcessRecord) -> Self {
-        let Draft { world, plan, diff, undone, .. } = draft;
+        let Draft { world, plan, diff, undone, consent, .. } = draft;
         renewal.add(world.foreign_assemblies.values().map(|foreign| foreign.lease.clone()));
-        Self { engine, renewal, world, process, plan, diff, undone }
+        Self { engine, renewal, world, process, plan, diff, undone, consent }
     }
 
     /// Returns the plan.
@@ -96,7 +100,7 @@ impl Prepared {
     /// An error of the store. Committed changes remain, and the same intent resumes from them.
     /// [`LeaseLost`](windlass_store::StoreError::LeaseLost) if the lease was lost before the process ran.
     pub async fn run(self, stop: &Stop) -> Result<Ended, EngineError> {
-        let Self { engine, mut renewal, world, process, plan, diff: _, undone: _ } = self;
+        let Self { engine, mut renewal, world, process, plan, diff: _, undone: _, consent } = self;
         let host = engine.host(renewal.lease(), &world, stop);
         let mut machine = Machine::run(engine.tools(), world, plan, process.clone(), engine.env.clock.now());
         let Options { grace, patience, .. } = engine.options;
@@ -117,6 +121,7 @@ impl Prepared {
             limited: machine.world.limited,
             outdated: outdated_inputs(&machine.world),
             outputs: values::outputs(&machine.world),
+            consent: consent.for_another(),
         })
     }
 }
@@ -159,6 +164,6 @@ impl Ended {
             world.as_ref().map_or_else(Default::default, |world| (world.assembly.goal, world.reached()));
         let outdated = world.as_ref().map(outdated_inputs).unwrap_or_default();
         let outputs = world.as_ref().map(values::outputs).unwrap_or_default();
-        Self { process, tally, goal, reached, limited: true, outdated, outputs }
+        Self { process, tally, goal, reached, limited: true, outdated, outputs, consent: Consent::None }
     }
 }

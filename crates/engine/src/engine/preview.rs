@@ -55,10 +55,15 @@ impl Engine {
         name: &AssemblyName,
         request: impl Into<Request>,
     ) -> Result<Preview, EngineError> {
-        let request = request.into();
+        let draft = self.drafted(name, request.into()).await?;
+        let exists = draft.before.is_some();
+        Ok(Preview::of(draft, exists))
+    }
+
+    /// Drafts an intent from the present records, without the lease.
+    pub(super) async fn drafted(&self, name: &AssemblyName, request: Request) -> Result<Draft, EngineError> {
         let mut snapshot = self.store.load(name).await?;
-        let exists = snapshot.is_some();
-        if !exists && request.desired.is_none() {
+        if snapshot.is_none() && request.desired.is_none() {
             return Err(self.unknown(name).await?);
         }
         if let Some(recorded) = snapshot.take() {
@@ -70,6 +75,6 @@ impl Engine {
         if !goes_on {
             self.refuse_if_referenced(&draft).await?;
         }
-        Ok(Preview::of(draft, exists))
+        Ok(draft)
     }
 }

@@ -11,10 +11,12 @@ use windlass_model::{AssemblyName, DescriptorName, PropertyName, RequestId, Topo
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Holder, Lease};
 
+use super::consent::Consent;
 use super::core::Engine;
 use super::draft::Draft;
+use super::fingerprint::PlanFingerprint;
 use super::prepared::Prepared;
-use super::request::{Answer, Arguments, Desired, PlanFingerprint, Request, UpOptions};
+use super::request::{Answer, Arguments, Desired, Request, UpOptions};
 use crate::error::EngineError;
 use crate::keeper::Renewal;
 use crate::stop::Stop;
@@ -49,6 +51,9 @@ struct RequestContent {
     arguments: Arguments,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expected: Option<PlanFingerprint>,
+    /// Requests of an earlier windlass have none, because no plan needed consent then.
+    #[serde(default, skip_serializing_if = "Consent::is_any")]
+    consent: Consent,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -133,7 +138,7 @@ impl Engine {
     /// Submits an intent for the present or next holder of the assembly's lease. That holder plans it.
     ///
     /// # Errors
-    /// An error of the store.
+    /// [`EngineError::NeedsConsent`], or an error of the store.
     pub async fn request(
         &self,
         name: &AssemblyName,
@@ -141,6 +146,7 @@ impl Engine {
         by: &Holder,
     ) -> Result<RequestRecord, EngineError> {
         let request = request.into();
+        Box::pin(self.refuse_request_without_consent(name, &request)).await?;
         let record = RequestRecord {
             id: RequestId(self.store.reserve_process().await?.0),
             assembly: name.clone(),
@@ -151,6 +157,22 @@ impl Engine {
         };
         self.store.submit(&record, sealed(self.options.force, request)).await?;
         Ok(record)
+    }
+
+    /// Refuses a request that lacks the consent to its plan, according to the present records. All other
+    /// problems are found when the request is executed, because the records may have changed by then.
+    async fn refuse_request_without_consent(
+        &self,
+        name: &AssemblyName,
+        request: &Request,
+    ) -> Result<(), EngineError> {
+        if request.consent.is_any() {
+            return Ok(());
+        }
+        match self.drafted(name, request.clone()).await {
+            Ok(draft) => draft.refuse_without_consent(),
+            Err(_) => Ok(()),
+        }
     }
 
     /// Takes the lease for a request and prepares its intent. Records the reason if the request is refused for
@@ -347,9 +369,13 @@ mod tests {
 
     #[test]
     fn content_is_read_as_it_was_written() {
-        let request = Request::up(desired()).as_planned(PlanFingerprint::of(&[1], Some(&[2])));
-        let content = sealed(true, request.clone());
-        let read = read(content.expose(), RequestId(1)).unwrap();
-        assert_eq!(format!("{:?}", read.request), format!("{request:?}"));
+        let fingerprint = PlanFingerprint::of(&[1], Some(&[2]));
+        let request = Request::up(desired()).as_planned(fingerprint.clone());
+        for consent in [Consent::Any, Consent::Plan(fingerprint), Consent::None] {
+            let request = request.clone().with_consent(consent);
+            let content = sealed(true, request.clone());
+            let read = read(content.expose(), RequestId(1)).unwrap();
+            assert_eq!(format!("{:?}", read.request), format!("{request:?}"));
+        }
     }
 }

@@ -6,11 +6,12 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_driver::Package;
-use windlass_lifecycle::Planned;
 use windlass_model::record::{Assumption, CallRecord, Intent};
 use windlass_model::{CallId, CommandName, DescriptorName, ElementName, PropertyName, State, Topology};
 use windlass_secret::{SecretRef, Sensitive};
 
+use super::consent::Consent;
+use super::fingerprint::PlanFingerprint;
 use crate::error::EngineError;
 
 /// An operator's answer about undecided calls, whose outcome only a person can determine.
@@ -124,6 +125,8 @@ pub struct Request {
     pub(super) arguments: Arguments,
     /// The plan that the intent must lead to; otherwise it is refused.
     pub(super) expected: Option<PlanFingerprint>,
+    /// The plans that may remove or replace parts which are recorded well.
+    pub(super) consent: Consent,
 }
 
 impl From<Intent> for Request {
@@ -135,6 +138,7 @@ impl From<Intent> for Request {
             answer: None,
             arguments: Arguments::default(),
             expected: None,
+            consent: Consent::Any,
         }
     }
 }
@@ -164,6 +168,11 @@ impl Request {
     /// Refuses the intent unless its plan equals a saved one.
     pub fn as_planned(self, expected: PlanFingerprint) -> Self {
         Self { expected: Some(expected), ..self }
+    }
+
+    /// Limits the plans that may remove or replace parts which are recorded well. The default permits all.
+    pub fn with_consent(self, consent: Consent) -> Self {
+        Self { consent, ..self }
     }
 
     /// Returns the intent.
@@ -216,46 +225,5 @@ impl Default for UpOptions {
     /// Returns options that make all elements Active and touch only changed elements.
     fn default() -> Self {
         Self { goal: State::Active, adopt: false, replace: BTreeSet::new(), target: BTreeSet::new() }
-    }
-}
-
-/// A saved plan and its changes, without source places.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PlanFingerprint {
-    plan: Value,
-    /// They reveal a changed secret even if the steps are equal. `None` skips their comparison.
-    changes: Option<Value>,
-}
-
-impl PlanFingerprint {
-    /// Returns the fingerprint of a plan and its changes, which may have been read from a file.
-    pub fn of(plan: &impl Serialize, changes: Option<&impl Serialize>) -> Self {
-        Self { plan: fingerprint(plan), changes: changes.map(fingerprint) }
-    }
-
-    /// Tells whether a plan equals the saved one.
-    pub(super) fn is(&self, planned: &Planned) -> bool {
-        self.plan == fingerprint(&planned.plan)
-            && self.changes.as_ref().is_none_or(|changes| *changes == fingerprint(&planned.diff))
-    }
-}
-
-/// Serializes a plan, or a part of a topology, without source places. Two plans with the same work and reasons
-/// have the same fingerprint, even if their descriptors were read from different folders.
-pub fn fingerprint(of: &impl Serialize) -> Value {
-    let mut value = serde_json::to_value(of).unwrap_or_default();
-    strip(&mut value);
-    value
-}
-
-/// Removes the source places.
-fn strip(value: &mut Value) {
-    match value {
-        Value::Object(entries) => {
-            entries.remove("origin");
-            entries.values_mut().for_each(strip);
-        }
-        Value::Array(items) => items.iter_mut().for_each(strip),
-        _ => {}
     }
 }

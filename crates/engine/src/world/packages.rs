@@ -67,6 +67,16 @@ impl Packages {
         self.kept = kept.map(|(old, new)| (old.digest().clone(), new.digest().clone())).collect();
     }
 
+    /// Returns the package of a resource in the desired version.
+    pub(crate) fn desired(&self, name: &DescriptorName) -> Option<&Package> {
+        self.desired.get(name).map(Arc::as_ref)
+    }
+
+    /// Returns a package that an existing element was created from, or a pinned one.
+    pub(crate) fn previous(&self, digest: &PackageDigest) -> Option<&Package> {
+        self.previous.get(digest).map(Arc::as_ref)
+    }
+
     /// Returns the changes of packages after which drivers keep the instances.
     pub(crate) fn kept(&self) -> &BTreeSet<(PackageDigest, PackageDigest)> {
         &self.kept

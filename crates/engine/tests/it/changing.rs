@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windlass_engine::{EngineError, Request, UpOptions};
+use windlass_engine::{Consent, EngineError, Request, UpOptions};
 use windlass_model::State;
 use windlass_model::assembly::{Cluster, ElementKind, Property};
 use windlass_model::record::{Effect, Intent, ProcessStatus};
@@ -68,6 +68,33 @@ async fn parts_that_are_no_longer_wanted_go_and_are_forgotten() {
     let names: Vec<&str> = snapshot.elements.keys().map(windlass_model::ElementName::local).collect();
     assert_eq!(names, ["t", "a", "c"]);
     assert!(snapshot.pairs.values().all(|pair| pair.created && pair.key.target.local() == "c"));
+}
+
+/// A plan that removes or replaces parts which are well runs only with consent, and exactly as it was agreed to.
+#[tokio::test(start_paused = true)]
+async fn a_plan_that_destroys_runs_as_it_was_agreed_to() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(sized("1").desired()).await.unwrap();
+    let before = rig.strings.calls().len();
+    let request = |size: &str, consent| Request::up(sized(size).desired()).with_consent(consent);
+    let refused = |error: EngineError| match error {
+        EngineError::NeedsConsent(plan) => plan,
+        other => panic!("{other}"),
+    };
+    let plan = refused(rig.ask("t", request("2", Consent::None)).await.unwrap_err());
+    assert_eq!(plan.changes.elements.len(), 1, "{}", plan.changes);
+    let agreed = Consent::Plan(plan.fingerprint);
+    let other = refused(rig.ask("t", request("3", agreed.clone())).await.unwrap_err());
+    assert_ne!(Consent::Plan(other.fingerprint), agreed);
+    assert!(since(&rig, before).is_empty() && rig.look("t").await.processes.is_empty());
+    rig.ask("t", request("2", agreed)).await.unwrap();
+    assert!(since(&rig, before).contains(&"a Install".to_owned()));
+    // A failed part is repaired without consent.
+    rig.strings.act("a Install", Act::Fail);
+    rig.ask("t", request("3", Consent::Any)).await.unwrap();
+    assert_eq!(rig.states("t").await, "a Failed, b Active");
+    rig.ask("t", request("3", Consent::None)).await.unwrap();
+    assert_eq!(rig.states("t").await, "a Active, b Active");
 }
 
 /// A completed change moves unchanged parts to the new version too. Nothing of the old version is shown or

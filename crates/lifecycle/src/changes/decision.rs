@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use windlass_model::assembly::OnPackageChange;
 use windlass_model::{ElementName, State, Topology, Transition};
 
 use super::part::{ChangeKind, PackageChange, Part};
@@ -48,7 +49,12 @@ impl<'a> ChangeRules<'a> {
             _ => {}
         }
         let other_type = part.before.is_some_and(|before| before.descriptor != after.descriptor);
-        if other_type || self.replace.contains(&part.name) {
+        let on_package_change =
+            || Some(after.package_change()).filter(|_| part.package != PackageChange::None);
+        if other_type
+            || self.replace.contains(&part.name)
+            || on_package_change() == Some(OnPackageChange::Replace)
+        {
             ChangeKind::Reinstall
         } else if part.now.state == State::Broken
             || self.heal.contains(&part.name) && start > Some(rank::INACTIVE)
@@ -56,7 +62,10 @@ impl<'a> ChangeRules<'a> {
             ChangeKind::Heal
         } else if start > Some(part.end) || part.now.may_run() && part.end <= rank::INACTIVE {
             ChangeKind::Lower
-        } else if part.package == PackageChange::Kept && can_be_reconfigured(part) {
+        } else if part.package == PackageChange::Kept
+            && on_package_change() == Some(OnPackageChange::Reconfigure)
+            && can_be_reconfigured(part)
+        {
             ChangeKind::Reconfigure
         } else {
             ChangeKind::Keep

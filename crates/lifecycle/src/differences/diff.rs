@@ -9,6 +9,7 @@ use serde::Serialize;
 use windlass_model::name::RelationshipName;
 use windlass_model::{DescriptorName, ElementName, Origin, PropertyName, State};
 
+use super::packages::PackageDiff;
 use crate::rank;
 use crate::situation::{Shown, ValueChange};
 
@@ -22,6 +23,9 @@ pub struct Diff {
     /// The resources that keep a package which differs from the desired one, because their driver can manage
     /// them only by the package that they were installed from. They are no change.
     pub outdated: Vec<ElementName>,
+    /// The differences between the packages of these resources. The planner knows no files and leaves it empty.
+    #[serde(skip)]
+    pub packages: Vec<PackageDiff>,
 }
 
 impl Diff {
@@ -222,6 +226,13 @@ impl ElementChange {
             | ElementChangeKind::Lowered => Effect::Changed,
             ElementChangeKind::Healed => Effect::Restarted,
         }
+    }
+
+    /// Tells whether the change removes or replaces a resource that is recorded well: it exists, is neither
+    /// Failed nor Broken, and its removal has not begun.
+    pub fn destroys(&self) -> bool {
+        let is_well = !matches!(self.from, State::Absent | State::Failed | State::Broken);
+        is_well && self.kind != ElementChangeKind::Repaired && self.effect().is_destructive()
     }
 }
 

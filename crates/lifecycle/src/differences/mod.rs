@@ -1,12 +1,16 @@
 //! The differences between the installed and the desired version, and the data that describes them.
 
+mod counts;
 mod diff;
+mod packages;
 mod relationships;
 mod values;
 
+pub use counts::Counts;
 pub use diff::{
     Diff, Effect, ElementChange, ElementChangeKind, Ends, PropertyChange, RelationshipChange,
     RelationshipChangeKind,
 };
+pub use packages::{Affected, FileChange, FileChangeKind, PackageDiff};
 pub(crate) use relationships::{differ, end_properties};
 pub(crate) use values::{Comparison, property_change};

@@ -15,13 +15,14 @@ pub struct Options {
     /// Whether missing parts are adopted instead of created. Adopted parts are Active, and `goal` counts as
     /// Active.
     pub adopt: bool,
-    /// The packages of the desired version. A part that was installed from another package is never
-    /// re-installed for that reason alone: see `kept`.
+    /// The packages of the desired version. A part that was installed from another package is re-installed for
+    /// that reason only if it declares that: see `kept`, and
+    /// [`Element::package_change`](windlass_model::Element::package_change).
     pub packages: BTreeMap<DescriptorName, PackageDigest>,
     /// The changes of packages, from an installed to a desired one, after which drivers keep the instances.
     ///
-    /// Such a part is reconfigured if it is Active and declares that, and uses its new package without a call
-    /// otherwise. After any other change a part stays with its old package.
+    /// Such a part is reconfigured if it is Active and its resource declares that, and uses its new package
+    /// without a call otherwise. After any other change a part stays with its old package.
     pub kept: BTreeSet<(PackageDigest, PackageDigest)>,
     /// The elements that are re-installed even if they have not changed.
     pub replace: BTreeSet<ElementName>,

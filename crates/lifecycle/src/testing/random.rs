@@ -152,6 +152,8 @@ fn element(at: &str, kind: ElementKind, parent: Option<&str>) -> Element {
         operations: IndexMap::new(),
         cluster: None,
         referent: None,
+        protected: false,
+        on_package_change: None,
         metrics: IndexMap::new(),
         origin: None,
     }

@@ -51,8 +51,12 @@ pub(crate) fn show(planned: &Planned) -> String {
     format!("{}\n{}", planned.diff, waves(&planned.plan))
 }
 
-const RESOURCES: [(&str, &str); 2] =
-    [("r", USUAL), ("live", "[Install, Configure, Start, Reconfigure, Stop, Uninstall]")];
+const RESOURCES: [(&str, &str); 4] = [
+    ("r", USUAL),
+    ("live", "[Install, Configure, Start, Reconfigure, Stop, Uninstall]"),
+    ("kept", "[Install, Start, Reconfigure, Stop, Uninstall]\non-package-change: keep"),
+    ("renewed", "[Install, Start, Reconfigure, Stop, Uninstall]\non-package-change: replace"),
+];
 
 pub(crate) fn web(sections: &str) -> Topology {
     assembly(&RESOURCES, sections)

@@ -1,7 +1,7 @@
 //! Plans after a change of a package whose version stays the same.
 
 use insta::assert_snapshot;
-use windlass_lifecycle::{Current, ElementNow, Options, Planned};
+use windlass_lifecycle::{Current, ElementChangeKind, ElementNow, Options, Planned};
 use windlass_model::State;
 use windlass_model::assembly::PackageDigest;
 
@@ -69,6 +69,31 @@ fn a_kept_part_that_moves_uses_its_new_package_on_the_way() {
     a Stop
     a Start
     ");
+}
+
+/// The resource declares the effect of a changed package.
+#[test]
+fn a_declared_effect_of_a_package_takes_place() {
+    assert_snapshot!(shown("kept", State::Active, true, Options::default()), @"
+    ~ a changed, its package has changed
+
+    a (new package)
+    ");
+    assert_snapshot!(shown("renewed", State::Active, true, Options::default()), @"
+    -/+ a replaced, its package has changed
+
+    a Stop
+    a Uninstall
+    a Install
+    a (Inactive)
+    a Start
+    ");
+    let replaced = |kept| shown("renewed", State::Active, kept, Options::default());
+    assert_eq!(replaced(false), replaced(true));
+    assert_eq!(
+        planned("renewed", State::Absent, true, Options::default()).diff.elements[0].kind,
+        ElementChangeKind::Added
+    );
 }
 
 #[test]

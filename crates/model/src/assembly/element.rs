@@ -1,6 +1,7 @@
 //! The elements of an assembly.
 
 use std::fmt;
+use std::str::FromStr;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use crate::name::{
     AssemblyName, ComponentName, DescriptorName, ElementName, MetricName, OperationName, PropertyName,
 };
 use crate::policy::Metric;
-use crate::state::{Transition, Transitions};
+use crate::state::{Transition, Transitions, WordError};
 
 /// The kind of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -49,6 +50,35 @@ impl fmt::Display for Referent {
     }
 }
 
+/// The effect of a changed package on an instance whose version stays the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnPackageChange {
+    /// The instance uses the new package from then on. Nothing is called.
+    Keep,
+    /// The instance is reconfigured.
+    Reconfigure,
+    /// The instance is removed and re-created.
+    Replace,
+}
+
+impl FromStr for OnPackageChange {
+    type Err = WordError;
+
+    fn from_str(word: &str) -> Result<Self, WordError> {
+        match word {
+            "keep" => Ok(Self::Keep),
+            "reconfigure" => Ok(Self::Reconfigure),
+            "replace" => Ok(Self::Replace),
+            _ => Err(WordError {
+                word: word.to_owned(),
+                kind: "effect of a changed package",
+                expected: "keep, reconfigure, replace",
+            }),
+        }
+    }
+}
+
 /// An element of an assembly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Element {
@@ -78,11 +108,27 @@ pub struct Element {
     /// The object that a reference refers to; none for other elements, or if it was not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub referent: Option<Referent>,
+    /// Whether neither it nor anything in it may be removed or replaced.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub protected: bool,
+    /// The declared effect of a changed package; see [`Element::package_change`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_package_change: Option<OnPackageChange>,
     /// The place of its declaration.
     pub origin: Option<Origin>,
 }
 
 impl Element {
+    /// Returns the effect of a changed package of the same version: the declared one, or else a
+    /// reconfiguration where Reconfigure is declared.
+    pub fn package_change(&self) -> OnPackageChange {
+        self.on_package_change.unwrap_or(if self.declares(Transition::Reconfigure) {
+            OnPackageChange::Reconfigure
+        } else {
+            OnPackageChange::Keep
+        })
+    }
+
     /// Tells whether the resource declares `transition`.
     pub fn declares(&self, transition: Transition) -> bool {
         self.transitions.contains(transition)

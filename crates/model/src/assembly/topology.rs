@@ -159,6 +159,28 @@ impl Topology {
         }
     }
 
+    /// Protects the whole assembly from removal and replacement.
+    pub fn protect(&mut self) {
+        if let Some(root) = self.data.elements.first_mut() {
+            root.protected = true;
+        }
+    }
+
+    /// Protects the elements that another version of this assembly protects.
+    pub fn protect_as(&mut self, other: &Self) {
+        for element in other.elements().iter().filter(|element| element.protected) {
+            if let Some(at) = self.position(&element.name) {
+                self.data.elements[at].protected = true;
+            }
+        }
+    }
+
+    /// Returns the nearest element at or above `name` that protects it from removal and replacement.
+    pub fn protector(&self, name: &ElementName) -> Option<&Element> {
+        let parent = |element: &&Element| self.get(element.parent.as_ref()?);
+        std::iter::successors(self.get(name), parent).find(|element| element.protected)
+    }
+
     /// Returns all elements. The root is the first, and parents come before their children.
     pub fn elements(&self) -> &[Element] {
         &self.data.elements

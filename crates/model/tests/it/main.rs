@@ -47,6 +47,8 @@ fn topology(elements: &[Sketch<'_>]) -> Topology {
         metrics: IndexMap::new(),
         cluster: None,
         referent: None,
+        protected: false,
+        on_package_change: None,
         origin: None,
     };
     let all = elements.iter().enumerate().map(element).collect();

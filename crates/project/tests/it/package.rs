@@ -55,6 +55,36 @@ fn a_package_has_all_files_with_their_run_bits() {
     ");
 }
 
+/// Files that no script needs are no part of a package, so a change of them changes no digest.
+#[test]
+fn ignored_files_are_no_part_of_a_package() {
+    let folder = Folder::with(&[
+        ("web/resource.yaml", &resource("web")),
+        ("web/README.md", "# Web\n"),
+        ("web/Lifecycle/script/lib/readme.txt", "x"),
+        ("web/Lifecycle/script/scripts/Install.sh~", "x"),
+        ("web/Lifecycle/script/scripts/.Install.sh.swp", "x"),
+        ("web/notes/a.txt", "x"),
+        ("web/Lifecycle/script/test.log", "x"),
+        ("web/Lifecycle/script/kept.log", "x"),
+        ("web/.windlassignore", "*.log\n!kept.log\n/notes/\n"),
+    ]);
+    folder.script("web/Lifecycle/script/scripts/Install.sh");
+    assert_snapshot!(files(&package(&folder, "resource::web::1.0").unwrap()), @"
+    -   1 Lifecycle/script/kept.log
+    x  10 Lifecycle/script/scripts/Install.sh
+    -  73 resource.yaml
+    ");
+    let folder = Folder::with(&[
+        ("web/resource.yaml", &resource("web")),
+        ("web/.windlassignore", "# ours\n\n*.log\na[\n"),
+    ]);
+    assert_snapshot!(problems(&folder, "resource::web::1.0"), @"
+    web/.windlassignore:4:1: error[WL0344]: `a[` is no pattern: invalid range pattern
+        help: write a path with `*`, `?`, `**` or `[a-z]`, as `*.log`
+    ");
+}
+
 #[test]
 fn the_same_files_have_the_same_digest() {
     let make = || {

@@ -453,7 +453,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// Tells whether a cluster is at its minimum or maximum size. Reports that once, because the load of an
+    /// Tells whether a cluster is at its minimum or maximum size, or may not shrink. Reports that once, because the load of an
     /// idle cluster keeps demanding the same.
     async fn is_at_bound(
         &mut self,
@@ -468,9 +468,15 @@ impl Daemon<'_> {
             return true;
         }
         let Ok(Some(snapshot)) = self.store.load(name).await else { return false };
-        let Err(why) = scaled(&snapshot.assembly.topology, cluster, scale) else { return false };
+        let topology = &snapshot.assembly.topology;
+        let is_protected = scale == Scale::In && topology.protector(cluster).is_some();
+        let why = match scaled(topology, cluster, scale) {
+            Err(why) => why.to_string(),
+            Ok(_) if is_protected => format!("`{}` is protected", cluster.local()),
+            Ok(_) => return false,
+        };
         self.at_bound.entry(name.clone()).or_default().insert(key, changed);
-        (self.tell)(Notice::Refused { assembly: name.clone(), what: what.to_owned(), why: why.to_string() });
+        (self.tell)(Notice::Refused { assembly: name.clone(), what: what.to_owned(), why });
         true
     }
 

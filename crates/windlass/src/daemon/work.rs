@@ -10,7 +10,7 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
-use windlass_engine::{Ended, Engine, EngineError, Stop};
+use windlass_engine::{Ended, Engine, EngineError, Request, Stop};
 use windlass_model::AssemblyName;
 use windlass_model::record::Intent;
 use windlass_store::Holder;
@@ -64,9 +64,9 @@ impl Context {
     pub(super) async fn carry_out(
         &self,
         assembly: &AssemblyName,
-        intent: Intent,
+        request: impl Into<Request>,
     ) -> Result<Ended, EngineError> {
-        let prepared = Box::pin(self.engine.prepare(assembly, intent, &self.holder, &self.stop)).await?;
+        let prepared = Box::pin(self.engine.prepare(assembly, request, &self.holder, &self.stop)).await?;
         prepared.run(&self.stop).await
     }
 
@@ -141,5 +141,8 @@ async fn seen_through(
     intent: impl Future<Output = Result<Option<Ended>, EngineError>>,
 ) -> Result<Option<Ended>, EngineError> {
     let Some(first) = intent.await? else { return Ok(None) };
-    first.continued(|_| context.carry_out(assembly, Intent::Retry)).await.map(Some)
+    let retry = |before: Ended| {
+        context.carry_out(assembly, Request::from(Intent::Retry).with_consent(before.consent))
+    };
+    first.continued(retry).await.map(Some)
 }

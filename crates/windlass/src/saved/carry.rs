@@ -47,6 +47,7 @@ impl Windlass {
             adopt: input.adopt,
             replace: input.replace.clone(),
             target: input.target.clone(),
+            protect: input.protect,
         };
         let request = Request::up(desired.clone());
         let mut saved = self.saved(assembly, request.intent().clone(), &desired.packages).await?;

@@ -82,6 +82,9 @@ struct Recipe {
     adopt: bool,
     replace: Vec<String>,
     target: Vec<String>,
+    /// Whether the assembly is protected by `--protect`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    protect: bool,
 }
 
 /// Converts a plan of version 1, whose intent contained its inputs.
@@ -191,7 +194,8 @@ impl SavedPlan {
             .goal(recipe.goal)
             .adopt(recipe.adopt)
             .replace(recipe.replace.clone())
-            .target(recipe.target.clone());
+            .target(recipe.target.clone())
+            .protect(recipe.protect);
         for (name, value) in &recipe.parameters {
             input = input.parameter(name, value.clone());
         }

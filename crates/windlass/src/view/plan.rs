@@ -1,11 +1,9 @@
 //! Plans as output data.
 
-use std::fmt;
-
 use serde::Serialize;
 use windlass_driver::Observation;
 use windlass_engine::Seen;
-use windlass_lifecycle::{Diff, Effect, ElementChange, Plan};
+use windlass_lifecycle::{Counts, Diff, Effect, ElementChange, PackageDiff, Plan};
 use windlass_model::work::{Reason, Work};
 use windlass_model::{AssemblyName, ElementName, Origin, StepId};
 use windlass_plan::{Step, StepNumber, WaitKind};
@@ -27,8 +25,11 @@ pub struct PlanView {
     pub changes: Diff,
     /// The change of each affected part; parts that are lost come first.
     pub parts: Vec<PartView>,
-    /// The number of changes by kind.
+    /// The number of changes by effect.
     pub counts: Counts,
+    /// The files that differ between the installed and the desired packages of parts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub packages: Vec<PackageDiff>,
     /// The differences that remain because the plan is limited to some parts.
     pub undone: Diff,
     /// The observed states of active parts; `None` if they were not observed.
@@ -47,69 +48,6 @@ pub struct PartView {
     pub kind: Effect,
     /// The change as a line of text, with its values.
     pub text: String,
-}
-
-/// Number of changed parts, by kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Counts {
-    /// Parts that are created.
-    pub added: usize,
-    /// Parts that stay and are changed.
-    pub changed: usize,
-    /// Parts that are stopped and started again unchanged.
-    pub restarted: usize,
-    /// Parts that are removed and re-created.
-    pub replaced: usize,
-    /// Parts that are removed.
-    pub removed: usize,
-    /// Relationships that change on their own.
-    pub relationships: usize,
-}
-
-impl Counts {
-    /// Counts changes.
-    pub fn of(changes: &Diff) -> Self {
-        let mut counts = Self { relationships: changes.relationships.len(), ..Self::default() };
-        for change in &changes.elements {
-            match change.effect() {
-                Effect::Added => counts.added += 1,
-                Effect::Restarted => counts.restarted += 1,
-                Effect::Replaced => counts.replaced += 1,
-                Effect::Removed => counts.removed += 1,
-                _ => counts.changed += 1,
-            }
-        }
-        counts
-    }
-
-    /// Tells whether nothing changes.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-impl fmt::Display for Counts {
-    /// Writes the numbers that are not zero: `2 to add, 1 to replace, 3 to remove`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts = [
-            (self.added, "to add"),
-            (self.changed, "to change"),
-            (self.restarted, "to restart"),
-            (self.replaced, "to replace"),
-            (self.removed, "to remove"),
-        ];
-        let mut words: Vec<String> = parts
-            .iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, word)| format!("{count} {word}"))
-            .collect();
-        match self.relationships {
-            0 => {}
-            1 => words.push("1 relationship to change".to_owned()),
-            many => words.push(format!("{many} relationships to change")),
-        }
-        f.write_str(&words.join(", "))
-    }
 }
 
 /// The observed state of an active part, compared with its record.
@@ -225,6 +163,7 @@ impl PlanView {
             widest: plan.widest(),
             parts: parts(&changes),
             counts: Counts::of(&changes),
+            packages: changes.packages.clone(),
             changes,
             undone: Diff::default(),
             drift: None,

@@ -37,6 +37,9 @@ pub struct AssemblyView {
     pub state: State,
     /// Its goal state.
     pub goal: State,
+    /// Whether none of its parts may be removed or replaced.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub protected: bool,
     /// The time of its creation.
     #[serde(serialize_with = "super::time::one")]
     pub created: Timestamp,
@@ -170,6 +173,9 @@ pub struct ElementView {
     /// Whether policies no longer heal it, because [that many](windlass_engine::monitor::MOST_HEALS) heals
     /// did not help.
     pub left_alone: bool,
+    /// Whether neither it nor anything in it may be removed or replaced. Also see the elements around it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub protected: bool,
     /// The elements inside it.
     pub components: Vec<ElementView>,
 }
@@ -270,6 +276,7 @@ impl AssemblyView {
             descriptor: snapshot.assembly.descriptor.clone(),
             state: lowest(components.iter().filter(|c| c.kind != ElementKind::Reference).map(|c| c.state)),
             goal: snapshot.assembly.goal,
+            protected: topology.root().is_some_and(|root| root.protected),
             created: snapshot.assembly.created,
             process: snapshot.processes.last().map(|process| ProcessView::new(process, holder)),
             undecided: undecided
@@ -419,6 +426,7 @@ impl ElementView {
             outputs: view.and_then(InstanceView::outputs).into_iter().flatten().map(shown).collect(),
             failure: record.and_then(|record| record.failure.clone()),
             left_alone: Heals::of(record).is_left_alone(&element.name),
+            protected: element.protected,
             components,
         }
     }

@@ -39,6 +39,7 @@ impl<'v> Alike<'v> {
         let is_stale = first.status.as_deref() == Some("active") && first.state != State::Active;
         notes.extend(first.status.clone().filter(|_| !is_stale));
         notes.extend((!since.is_empty()).then(|| ages(self.now, since)));
+        notes.extend(first.protected.then(|| "protected".to_owned()));
         notes.extend(first.message.as_deref().map(|message| self.of_all(message)));
         let notes =
             if notes.is_empty() { String::new() } else { format!(" {}", styled(DIM, notes.join(", "))) };
@@ -102,7 +103,15 @@ pub(super) fn likeness(part: &ElementView) -> String {
     let failure =
         part.failure.as_ref().map(|failure| (nameless(part, &failure.message), detail(part, failure)));
     let message = part.message.as_deref().map(|message| nameless(part, message));
-    let what = (part.kind, &part.descriptor, part.state, &part.status, &part.referent, part.left_alone);
+    let what = (
+        part.kind,
+        &part.descriptor,
+        part.state,
+        &part.status,
+        &part.referent,
+        part.left_alone,
+        part.protected,
+    );
     let _ = write!(likeness, "{what:?}{message:?}{failure:?}");
     for inside in &part.components {
         let name = inside.name.local().rsplit("__").next().unwrap_or_default();

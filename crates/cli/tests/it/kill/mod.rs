@@ -17,8 +17,11 @@ const PROJECTS: u32 = 4;
 const LIFE: [Act; 5] = [
     Act { args: &["up", "h_bta", "-p", "numOfServers=2", "-p", "pause=0.03"], kills: 3 },
     Act { args: &["scale", "out", "h_bta", "B"], kills: 2 },
-    Act { args: &["up", "h_bta", "-p", "numOfServers=2", "-p", "pause=0.02", "-p", "data=other"], kills: 3 },
-    Act { args: &["scale", "in", "h_bta", "B"], kills: 2 },
+    Act {
+        args: &["up", "h_bta", "-p", "numOfServers=2", "-p", "pause=0.02", "-p", "data=other", "--yes"],
+        kills: 3,
+    },
+    Act { args: &["scale", "in", "h_bta", "B", "--yes"], kills: 2 },
     Act { args: &["down", "h_bta"], kills: 2 },
 ];
 

@@ -495,6 +495,8 @@ fn part(name: &str, kind: ElementKind, descriptor: &str) -> Element {
         metrics: IndexMap::new(),
         cluster: None,
         referent: None,
+        protected: false,
+        on_package_change: None,
         origin: None,
     }
 }

@@ -1,0 +1,60 @@
+//! The question before a plan that removes or replaces parts which are recorded well.
+
+use std::io::{IsTerminal as _, stdin, stdout};
+use std::process::ExitCode;
+
+use windlass::Error;
+use windlass::engine::{Consent, DestructivePlan, EngineError, Stop};
+
+use super::{fail, plan};
+use crate::args::Format;
+use crate::exit;
+use crate::output::{STRONG, print_prompt, styled, tell};
+
+/// Asks a person on the terminal whether the plan is to run. Elsewhere it is refused.
+pub(crate) async fn ask(
+    destructive: Box<DestructivePlan>,
+    format: Format,
+    stop: &Stop,
+) -> Result<Consent, ExitCode> {
+    if format != Format::Human || !stdin().is_terminal() || !stdout().is_terminal() {
+        return Err(fail(&EngineError::NeedsConsent(destructive).into()));
+    }
+    plan::print_destructive(&destructive.changes);
+    let name = styled(STRONG, &destructive.assembly);
+    print_prompt(&format!("{name}: run this plan? [y/N] "));
+    let answer = tokio::task::spawn_blocking(|| {
+        let mut line = String::new();
+        stdin().read_line(&mut line).map(|_| line)
+    });
+    tokio::select! {
+        biased;
+        () = stop.soon.cancelled() => Err(fail(&Error::from(EngineError::Stopped))),
+        answer = answer => match answer {
+            Ok(Ok(line)) if is_yes(&line) => Ok(Consent::Plan(destructive.fingerprint)),
+            _ => {
+                tell!("not agreed; nothing was changed");
+                Err(exit::wrong_input())
+            }
+        },
+    }
+}
+
+fn is_yes(answer: &str) -> bool {
+    matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_yes;
+
+    #[test]
+    fn only_a_yes_agrees() {
+        for yes in ["y\n", "Y\n", "yes\n", " YES \n"] {
+            assert!(is_yes(yes), "{yes:?}");
+        }
+        for no in ["", "\n", "n\n", "yep\n", "ye\n"] {
+            assert!(!is_yes(no), "{no:?}");
+        }
+    }
+}

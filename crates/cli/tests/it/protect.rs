@@ -1,0 +1,121 @@
+//! Protection of parts from removal and replacement.
+
+use insta::assert_snapshot;
+use rstest::rstest;
+
+use crate::env::{TestEnv, until};
+
+/// Returns a project in which `h_bta` with two nodes is up. A component of its descriptor is protected.
+fn protected(component: &str) -> TestEnv {
+    let env = TestEnv::with("h_bta");
+    env.edit(
+        "h_bta/assembly.yaml",
+        &format!("  {component}:\n"),
+        &format!("  {component}:\n    protect: true\n"),
+    );
+    env.ok(&["up", "h_bta", "-p", "numOfServers=2"]);
+    env.clear_trace();
+    env
+}
+
+const UP: [&str; 4] = ["up", "h_bta", "-p", "numOfServers=2"];
+
+#[rstest]
+#[case::changed_value(&["up", "h_bta", "-p", "numOfServers=2", "-p", "data=other"], "replaced (1 more part too)")]
+#[case::replaced(&["up", "h_bta", "-p", "numOfServers=2", "--replace", "B__2"], "replaced")]
+#[case::fewer_nodes(&["up", "h_bta", "-p", "numOfServers=1"], "removed")]
+#[case::scaled_in(&["scale", "in", "h_bta", "B"], "removed")]
+#[case::lowered(&["set-state", "h_bta", "Installed"], "replaced (1 more part too)")]
+#[case::down(&["down", "h_bta"], "removed (1 more part too)")]
+fn a_protected_cluster_loses_no_node(#[case] command: &[&str], #[case] lost: &str) {
+    let env = protected("B");
+    let part = if lost == "removed" || lost == "replaced" { "B__2" } else { "B__1" };
+    let expected = format!(
+        "error: `{part}` of `h_bta` is protected with `B` and would be {lost}; remove `protect: true` from `B`, run `windlass up` with no other change, then repeat the command\n"
+    );
+    let sure = if command[0] == "down" { &[][..] } else { &["--yes"] };
+    assert_eq!(env.refuses(&[command, sure].concat()), expected);
+    assert_eq!(env.refuses(&[command, &["--dry-run"]].concat()), expected);
+    assert_eq!(env.trace(), [""; 0]);
+    let status = env.ok(&["status", "h_bta"]);
+    assert!(status.stdout.contains("─ B Active protected\n"), "{status}");
+    // Other parts, and changes that lose nothing, are not affected.
+    env.ok(&["heal", "h_bta", "B__1"]);
+    env.ok(&["scale", "out", "h_bta", "B"]);
+    env.ok(&["set-state", "h_bta", "Inactive"]);
+}
+
+/// The record decides: a descriptor without the flag does not remove the part in the same step.
+#[test]
+fn only_an_up_lifts_a_protection() {
+    let env = protected("B");
+    env.edit("h_bta/assembly.yaml", "    protect: true\n", "");
+    env.refuses(&["up", "h_bta", "-p", "numOfServers=1", "--yes"]);
+    env.refuses(&["down", "h_bta"]);
+    env.ok(&UP);
+    assert_eq!(env.trace(), [""; 0], "nothing is called to lift it");
+    // A rollback to the protected version protects again, and one to an unprotected version does not lift.
+    env.ok(&["rollback", "h_bta"]);
+    env.refuses(&["down", "h_bta"]);
+    env.ok(&["rollback", "h_bta", "--to", "p2"]);
+    env.refuses(&["down", "h_bta"]);
+    env.ok(&UP);
+    env.ok(&["down", "h_bta"]);
+}
+
+#[test]
+fn an_option_protects_the_whole_assembly() {
+    let env = TestEnv::with("h_bta");
+    env.ok(&[&UP[..], &["--protect"]].concat());
+    assert!(env.ok(&["status", "h_bta"]).stdout.contains("s, protected\n"));
+    assert_snapshot!(env.refuses(&["down", "h_bta"]), @"error: `A` of `h_bta` is protected and would be removed (2 more parts too); omit `--protect`, or remove `protect: true` from the assembly, run `windlass up` with no other change, then repeat the command");
+    env.refuses(&["scale", "in", "h_bta", "B", "--yes"]);
+    env.refuses(&[&UP[..], &["--replace", "A", "--protect", "--yes"]].concat());
+    env.ok(&UP);
+    env.ok(&["down", "h_bta"]);
+}
+
+#[test]
+fn an_assembly_protects_itself() {
+    let env = TestEnv::with("h_bta");
+    let text = env.read("h_bta/assembly.yaml");
+    env.write("h_bta/assembly.yaml", format!("protect: true\n{text}"));
+    env.ok(&["up", "h_bta"]);
+    let refused = env.refuses(&["down", "h_bta"]);
+    assert!(refused.contains("remove `protect: true` from the assembly"), "{refused}");
+    env.write("h_bta/assembly.yaml", text);
+    env.ok(&["up", "h_bta"]);
+    env.ok(&["down", "h_bta"]);
+}
+
+/// Leftovers of a part that was never complete are no loss.
+#[test]
+fn a_failed_installation_is_repaired_although_it_is_protected() {
+    let env = TestEnv::with("h_bta");
+    env.location("fail: Install:2");
+    let up = [&UP[..], &["--protect"]].concat();
+    assert_eq!(env.run(&up).code(), Some(1));
+    env.location("");
+    env.ok(&up);
+    env.refuses(&["down", "h_bta"]);
+}
+
+/// A policy does not shrink a protected cluster. The daemon reports that once.
+#[test]
+fn a_policy_is_refused_too() {
+    let env = protected("B");
+    env.ok(&["up", "h_bta", "-p", "numOfServers=2", "-p", "scale_smoothing=1"]);
+    let watching = env.spawn(&["run", "--health", "0"]);
+    until("it watches", || watching.stdout().contains("watching"));
+    let push = || assert_eq!(env.ok(&["metric", "push", "h_bta__A.load", "5"]).stderr, "");
+    until("it is refused", || {
+        push();
+        watching.stdout().contains("scale in B: `B` is protected")
+    });
+    push();
+    push();
+    watching.signal(rustix::process::Signal::INT);
+    let watched = watching.end();
+    assert_eq!(watched.stdout.matches("is protected").count(), 1, "{watched}");
+    assert_eq!(env.ok(&["status", "h_bta", "--all"]).stdout.matches("Active").count(), 5);
+}

@@ -1,0 +1,46 @@
+//! Fingerprints of plans: everything except source places.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use windlass_lifecycle::{Diff, Plan};
+
+/// A plan and its changes, without source places.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlanFingerprint {
+    plan: Value,
+    /// They reveal a changed secret even if the steps are equal. `None` skips their comparison.
+    changes: Option<Value>,
+}
+
+impl PlanFingerprint {
+    /// Returns the fingerprint of a plan and its changes, which may have been read from a file.
+    pub fn of(plan: &impl Serialize, changes: Option<&impl Serialize>) -> Self {
+        Self { plan: fingerprint(plan), changes: changes.map(fingerprint) }
+    }
+
+    /// Tells whether a plan and its changes equal these.
+    pub(super) fn is(&self, plan: &Plan, changes: &Diff) -> bool {
+        self.plan == fingerprint(plan)
+            && self.changes.as_ref().is_none_or(|known| *known == fingerprint(changes))
+    }
+}
+
+/// Serializes a plan, or a part of a topology, without source places. Two plans with the same work and reasons
+/// have the same fingerprint, even if their descriptors were read from different folders.
+pub fn fingerprint(of: &impl Serialize) -> Value {
+    let mut value = serde_json::to_value(of).unwrap_or_default();
+    strip(&mut value);
+    value
+}
+
+/// Removes the source places.
+fn strip(value: &mut Value) {
+    match value {
+        Value::Object(entries) => {
+            entries.remove("origin");
+            entries.values_mut().for_each(strip);
+        }
+        Value::Array(items) => items.iter_mut().for_each(strip),
+        _ => {}
+    }
+}

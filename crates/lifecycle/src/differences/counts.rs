@@ -1,0 +1,70 @@
+//! The number of changes by effect.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::diff::{Diff, Effect};
+
+/// Number of changed parts, by effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Counts {
+    /// Parts that are created.
+    pub added: usize,
+    /// Parts that stay and are changed.
+    pub changed: usize,
+    /// Parts that are stopped and started again unchanged.
+    pub restarted: usize,
+    /// Parts that are removed and re-created.
+    pub replaced: usize,
+    /// Parts that are removed.
+    pub removed: usize,
+    /// Relationships that change on their own.
+    pub relationships: usize,
+}
+
+impl Counts {
+    /// Counts changes.
+    pub fn of(changes: &Diff) -> Self {
+        let mut counts = Self { relationships: changes.relationships.len(), ..Self::default() };
+        for change in &changes.elements {
+            match change.effect() {
+                Effect::Added => counts.added += 1,
+                Effect::Restarted => counts.restarted += 1,
+                Effect::Replaced => counts.replaced += 1,
+                Effect::Removed => counts.removed += 1,
+                Effect::Changed => counts.changed += 1,
+            }
+        }
+        counts
+    }
+
+    /// Tells whether nothing changes.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl fmt::Display for Counts {
+    /// Writes the numbers that are not zero: `2 to add, 1 to replace, 3 to remove`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            (self.added, "to add"),
+            (self.changed, "to change"),
+            (self.restarted, "to restart"),
+            (self.replaced, "to replace"),
+            (self.removed, "to remove"),
+        ];
+        let mut words: Vec<String> = parts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| format!("{count} {word}"))
+            .collect();
+        match self.relationships {
+            0 => {}
+            1 => words.push("1 relationship to change".to_owned()),
+            many => words.push(format!("{many} relationships to change")),
+        }
+        f.write_str(&words.join(", "))
+    }
+}

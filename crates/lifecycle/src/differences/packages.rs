@@ -1,0 +1,86 @@
+//! The differences between two packages of the same version, as data for people and programs.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+use windlass_model::{Action, DescriptorName, ElementName};
+
+/// The difference between the installed and the desired package of some resources.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PackageDiff {
+    /// The descriptor of the package.
+    pub descriptor: DescriptorName,
+    /// The resources with the installed package, in the order of their names.
+    pub parts: Vec<ElementName>,
+    /// Whether the drivers of its actions, or their properties, differ.
+    pub drivers: bool,
+    /// The files that differ, sorted by path.
+    pub files: Vec<FileChange>,
+}
+
+/// The change of a file in a package.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FileChange {
+    /// Its path in the package.
+    pub path: String,
+    /// The kind of the change.
+    pub kind: FileChangeKind,
+    /// The actions of the resource that use the file.
+    pub affects: Affected,
+}
+
+/// The kind of a file's change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileChangeKind {
+    /// Only the desired package has it.
+    Added,
+    /// Its content or its executable bit differs.
+    Changed,
+    /// Only the installed package has it.
+    Removed,
+}
+
+/// The actions of a resource that use a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Affected {
+    /// Any action may use it.
+    All,
+    /// Only these actions use it; possibly none.
+    Only(Vec<Action>),
+}
+
+impl Serialize for Affected {
+    /// Serializes the names of the actions as a list, and any action as null.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::All => serializer.serialize_none(),
+            Self::Only(actions) => serializer.collect_seq(actions.iter().map(Action::as_str)),
+        }
+    }
+}
+
+impl FileChangeKind {
+    fn symbol(self) -> char {
+        match self {
+            Self::Added => '+',
+            Self::Changed => '~',
+            Self::Removed => '-',
+        }
+    }
+}
+
+impl fmt::Display for FileChange {
+    /// Writes `~ scripts/Start.sh: affects Start`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind.symbol(), self.path)?;
+        match &self.affects {
+            Affected::All => f.write_str(": affects any action"),
+            Affected::Only(actions) if actions.is_empty() => Ok(()),
+            Affected::Only(actions) => {
+                let names: Vec<&str> = actions.iter().map(Action::as_str).collect();
+                write!(f, ": affects {}", names.join(", "))
+            }
+        }
+    }
+}
