@@ -93,7 +93,7 @@ impl Execution {
     ) -> Result<Begun<'w>, windlass::Error> {
         let theirs = async || theirs(self.consent.clone()).await;
         if self.queue {
-            return Ok(Begun::Queued(theirs().await?));
+            return Ok(Begun::Queued(Box::new(theirs().await?)));
         }
         let started = match patiently(own(self.consent.clone())).await {
             Err(error) => match error.served_by() {
@@ -111,7 +111,7 @@ enum Begun<'w> {
     /// A process of this program or of the daemon.
     Started(Box<Started>),
     /// A request.
-    Queued(Pending<'w>),
+    Queued(Box<Pending<'w>>),
 }
 
 /// Submits a request to the daemon, and waits until it begins.

@@ -183,7 +183,7 @@ fn a_forcibly_removed_reference_is_reported() {
     1 error; nothing was changed
     ");
     env.ok(&["up", "storage", "--name", "s2"]);
-    let up = env.ok(&["up", "app"]);
+    let up = env.ok(&["up", "app", "--yes"]);
     assert!(up.stdout.contains("address: s2__disk.example.org"), "{up}");
     env.ok(&["down", "s2", "--force"]);
     env.ok(&["down", "app"]);

@@ -247,7 +247,7 @@ fn no_command_and_no_file_tells_a_secret() {
     env.write(".windlass/volumes/state/well", "");
     env.ok(&["up", "small", "-p", "password=@password"]);
     env.write("password", "s3cond-hunter2-Tr0ub4dor&3");
-    env.ok(&["up", "small", "-p", "password=@password", "--format", "json"]);
+    env.ok(&["up", "small", "-p", "password=@password", "--yes", "--format", "json"]);
     std::fs::remove_file(env.path(".windlass/volumes/state/well")).unwrap();
     let of_file: [&[&str]; 8] = [
         &["plan", "small", "-o", "saved.plan"],

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
 use windlass::engine::{EngineError, Stop};
-use windlass::init::{Language, init};
+use windlass::init::{Language, Style, init};
 use windlass::model::record::ProcessStatus;
 use windlass::store::StoreError;
 use windlass::{AssemblyInput, Error, Settings, Windlass};
@@ -70,7 +70,7 @@ async fn a_run_that_is_dropped_is_resumed() {
 #[tokio::test]
 async fn the_assembly_of_a_killed_program_is_free() {
     let folder = tempfile::tempdir().unwrap();
-    init(folder.path(), Some("hello"), Language::Shell).unwrap();
+    init(folder.path(), Some("hello"), Language::Shell, Style::Plain).unwrap();
     let mut command = Command::new(example("embed"));
     let command = command.arg(folder.path()).arg("--ask").stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut program = command.spawn().unwrap();
