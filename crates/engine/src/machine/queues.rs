@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(queues.take_requests(), [], "one slot at a time is requested");
         assert_eq!(queues.admit(&lab), Some(step(1)));
         queues.park_at(lab.clone(), step(4));
-        assert_eq!(queues.take_requests(), [lab.clone()]);
+        assert_eq!(queues.take_requests(), std::slice::from_ref(&lab));
         assert_eq!([queues.admit(&office), queues.admit(&lab)], [Some(step(3)), Some(step(2))]);
         assert_eq!((queues.take_requests(), queues.admit(&lab)), (vec![lab.clone()], Some(step(4))));
         assert_eq!((queues.take_requests(), queues.admit(&lab)), (vec![], None));
@@ -250,11 +250,11 @@ mod tests {
         let mut queues = Queues::new(1);
         let (lab, hub) = (location("lab"), element("t__hub"));
         queues.park_at(lab.clone(), step(1));
-        assert_eq!(queues.take_requests(), [lab.clone()]);
+        assert_eq!(queues.take_requests(), std::slice::from_ref(&lab));
         queues.enter(&hub);
         assert_eq!((queues.admit(&lab), queues.take_requests()), (None, vec![]));
         queues.leave(&hub);
-        assert_eq!(queues.take_requests(), [lab.clone()]);
+        assert_eq!(queues.take_requests(), std::slice::from_ref(&lab));
         assert_eq!(queues.admit(&lab), Some(step(1)));
     }
 
