@@ -76,15 +76,15 @@ fn other_values_are_warned_of_at_their_places() {
     warning[WL0117]: the value that is given for `ratio` is not a number
       --> bad.yaml:2:1
        = help: the value is taken as it stands; types are advice
+    warning[WL0117]: `site` is given the field `prot`, which its type does not have
+      --> bad.yaml:3:1
+       = help: did you mean `port`?
     warning[WL0117]: the value that is given for `site.port` is not a whole number
       --> bad.yaml:3:1
        = help: the value is taken as it stands; types are advice
     warning[WL0117]: the value that is given for `site.ways.1.port` is not a whole number
       --> bad.yaml:3:1
        = help: the value is taken as it stands; types are advice
-    warning[WL0117]: `site` is given the field `prot`, which its type does not have
-      --> bad.yaml:3:1
-       = help: did you mean `port`?
     warning[WL0117]: the value that is given for `tags.a` is not a whole number
       --> bad.yaml:7:1
        = help: the value is taken as it stands; types are advice
