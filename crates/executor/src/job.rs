@@ -123,6 +123,7 @@ pub enum OutputKind {
 }
 
 impl OutputKind {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     fn is_file(&self) -> bool {
         *self == Self::File
     }

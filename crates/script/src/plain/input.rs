@@ -23,8 +23,8 @@ const ID_BYTES: u64 = 4 << 10;
 pub(crate) fn with_call(role: &Role, call: &Call, job: Job) -> Job {
     let properties = call.properties.iter().map(|(name, input)| (name.as_str(), &input.value));
     let arguments = call.arguments.iter().map(|(name, input)| (name.as_str(), &input.value));
-    let job = with_values(PROPERTIES, properties.collect(), job);
-    let job = with_values(ARGUMENTS, arguments.collect(), job);
+    let job = with_values(PROPERTIES, &properties.collect(), job);
+    let job = with_values(ARGUMENTS, &arguments.collect(), job);
     let job = with_location(&call.location, job);
     let id = if *role == Role::Launch { call.instance.as_str() } else { natural(call) };
     let job = ID.announced(job).file(ID.path(), id);
@@ -40,13 +40,13 @@ pub(crate) fn with_call(role: &Role, call: &Call, job: Job) -> Job {
 /// Returns the job with the properties of a location.
 pub(crate) fn with_location(location: &Location, job: Job) -> Job {
     let properties = location.properties.iter().map(|(name, value)| (name.as_str(), value));
-    with_values(LOCATION, properties.collect(), job)
+    with_values(LOCATION, &properties.collect(), job)
 }
 
 /// Adds a file for each value, and one with all of them. A name that no file can have is in the latter only.
-fn with_values(place: Place, values: BTreeMap<&str, &Value>, job: Job) -> Job {
+fn with_values(place: Place, values: &BTreeMap<&str, &Value>, job: Job) -> Job {
     let summary = place.summary();
-    let json = serde_json::to_string_pretty(&values).unwrap_or_default() + "\n";
+    let json = serde_json::to_string_pretty(values).unwrap_or_default() + "\n";
     let job = match place.file(&summary) {
         Some(path) => place.announced(job).file(path, json),
         None => job,

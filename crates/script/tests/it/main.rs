@@ -12,4 +12,5 @@ mod fixtures;
 mod observe;
 mod place;
 mod plain;
+mod plain_conformance;
 mod world;

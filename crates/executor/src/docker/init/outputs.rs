@@ -19,9 +19,10 @@ use crate::{
 /// Reports the result of each output, with its content.
 pub(crate) fn bring_back(spec: &Spec, report: &Report) {
     for (number, Output { max, path, is_folder }) in spec.outputs.iter().enumerate() {
-        let content: Result<Box<dyn Read>, String> = match is_folder {
-            true => list(path, *max).map(|bytes| Box::new(io::Cursor::new(bytes)) as Box<dyn Read>),
-            false => open(path, *max).map(|file| Box::new(file) as Box<dyn Read>),
+        let content: Result<Box<dyn Read>, String> = if *is_folder {
+            list(path, *max).map(|bytes| Box::new(io::Cursor::new(bytes)) as Box<dyn Read>)
+        } else {
+            open(path, *max).map(|file| Box::new(file) as Box<dyn Read>)
         };
         match content {
             Ok(mut file) => {
