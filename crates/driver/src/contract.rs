@@ -108,8 +108,13 @@ pub trait Context: Send + Sync {
     async fn checkpoint(&self, call: usize, report: Report) -> Result<(), Failure>;
 
     /// Registers further secrets of the calls' jobs: values of [sensitive](Call::sensitive) properties that
-    /// they publish. The driver must call this before it uses a job's outcome in any other way.
+    /// they publish, and other secrets in their output. The driver must call this before it uses a job's outcome
+    /// in any other way. The secrets are masked in the records, and sealed in outputs and in private state.
     fn hide(&self, secrets: &[String]);
+
+    /// Declares that the stdout of a job is text for people, and not an answer for the driver. It is recorded as
+    /// stderr is, also if the job has succeeded. The default does nothing, for a context without records.
+    fn show_stdout(&self, _job: &str) {}
 
     /// Tells whether the user requested a stop. A driver with several jobs checks this between them.
     fn cancelled(&self) -> bool;

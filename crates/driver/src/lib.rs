@@ -51,7 +51,7 @@ mod settings;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-pub use call::{Call, Input, Observation, Observed, Report, Settled};
+pub use call::{Call, Input, Observation, Observed, PrivateState, Report, Settled};
 pub use contract::{Context, Driver, Found, JobFailure, Nature, Query, Registry};
 pub use location::{Location, Placement, PoolSecrets};
 pub use masking::texts;

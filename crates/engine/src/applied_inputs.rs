@@ -9,9 +9,10 @@ use windlass_model::assembly::Property;
 use windlass_model::record::{Failure, Given, PairKey, PairRecord};
 use windlass_model::resolve::{Answer, Resolved, Resolver};
 use windlass_model::{InstanceId, PropertyName, Timestamp};
-use windlass_secret::{SecretRef, Sensitive};
+use windlass_secret::SecretRef;
 use windlass_store::{Batch, Change};
 
+use crate::sealing::{drop_secret, put_secret};
 use crate::world::{Unknown, World, argument, secret_gone};
 
 impl World {
@@ -76,13 +77,10 @@ impl World {
         }
         let PairKey { assembly, relationship, source, target } = key;
         let id = InstanceId::of(&format!("{assembly} {relationship} {source} {target}"));
-        let own = self.assembly.name.clone();
+        let own = &self.assembly.name;
         let secret: SecretRef =
             format!("{own}:given/{id}/{number}").parse().expect("an assembly, an id and a number are one");
-        let json = input.value.to_string();
-        let value = Sensitive::new(json.clone().into_bytes());
-        batch.push(Change::PutSecret { secret: secret.clone(), assembly: own, value });
-        self.keep_secret(secret.clone(), Some(Sensitive::new(json)));
+        put_secret(self, secret.clone(), input.value.to_string(), batch);
         Given::Secret(secret)
     }
 
@@ -91,8 +89,7 @@ impl World {
         let given = self.pairs.get_mut(key).and_then(|pair| pair.given.take()).unwrap_or_default();
         for given in given.into_values() {
             if let Given::Secret(secret) = given {
-                self.keep_secret(secret.clone(), None);
-                batch.push(Change::DropSecret(secret));
+                drop_secret(self, secret, batch);
             }
         }
     }

@@ -19,6 +19,7 @@
 //! | `machine` | the pure machine that executes a plan |
 //! | `runner` | the steps that may start |
 //! | `world` | the assembly in memory: its records and values |
+//! | `sealing` | secrets in values: found, masked, taken out |
 //! | `report` | reports of drivers: applied, with secrets sealed |
 //! | `outdated`, `given` | outdated inputs of elements; applied inputs of relationships |
 //! | [`host`] | all waiting: commits, drivers, timers |
@@ -45,6 +46,7 @@ mod panic;
 pub mod places;
 mod report;
 mod runner;
+mod sealing;
 mod stop;
 mod world;
 

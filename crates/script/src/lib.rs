@@ -97,7 +97,7 @@
 //!     package: Arc::new(package),
 //!     binding: script,
 //!     location: Arc::new(Location::local("here")),
-//! #   sensitive: [].into(), attempt: 1, natural: None, document: json!({}), arguments: [].into(), pair: None, private: json!(null),
+//! #   sensitive: [].into(), attempt: 1, natural: None, document: json!({}), arguments: [].into(), pair: None, private: Default::default(),
 //!     // …
 //! };
 //! # let context = Rehearsal;

@@ -5,7 +5,7 @@ use windlass_model::CallId;
 use windlass_model::resolve::Resolved;
 
 use super::*;
-use crate::{Bindings, Location, Settled};
+use crate::{Bindings, Location, PrivateState, Settled};
 
 /// Returns a resource that declares these transitions for the default driver, with these driver properties.
 fn package(transitions: &[Transition], properties: Value) -> Package {
@@ -38,7 +38,7 @@ fn call(package: Package, action: Action, properties: &[(&str, Resolved)]) -> Ca
         sensitive: BTreeSet::new(),
         arguments: BTreeMap::new(),
         pair: None,
-        private: Value::Null,
+        private: PrivateState::default(),
         package: Arc::new(package),
         binding,
         location: Arc::new(Location::local("here")),

@@ -9,11 +9,12 @@ use windlass_model::record::{Failure, FailureKind};
 use windlass_model::work::{Reason, Work};
 use windlass_model::{Action, AssemblyName, CommandName, ElementName, ProcessId, PropertyName, Side, State};
 use windlass_plan::PlanBuilder;
-use windlass_secret::{SecretRef, Sensitive};
-use windlass_store::{Batch, Change};
+use windlass_secret::SecretRef;
+use windlass_store::Batch;
 
 use super::request::Arguments;
 use crate::error::EngineError;
+use crate::sealing::{drop_secret, put_secret};
 use crate::world::World;
 
 /// Returns the plan that calls a command: one step.
@@ -54,12 +55,9 @@ fn arguments_of(assembly: &AssemblyName, process: ProcessId) -> SecretRef {
 }
 
 /// Seals the arguments, so that a later process can take up the call after an interruption.
-pub(super) fn put_arguments(batch: Batch, world: &mut World, process: ProcessId, given: &Arguments) -> Batch {
-    let assembly = world.assembly.name.clone();
-    let secret = arguments_of(&assembly, process);
+pub(super) fn put_arguments(world: &mut World, process: ProcessId, given: &Arguments, batch: &mut Batch) {
     let text = serde_json::to_string(given).expect("arguments are plain data");
-    world.keep_secret(secret.clone(), Some(Sensitive::new(text.clone())));
-    batch.put_secret(secret, assembly, Sensitive::new(text.into_bytes()))
+    put_secret(world, arguments_of(&world.assembly.name, process), text, batch);
 }
 
 impl World {
@@ -67,8 +65,7 @@ impl World {
     pub(crate) fn drop_arguments(&mut self, process: ProcessId, batch: &mut Batch) {
         let arguments = arguments_of(&self.assembly.name, process);
         if self.opened(&arguments).is_some() {
-            self.keep_secret(arguments.clone(), None);
-            batch.push(Change::DropSecret(arguments));
+            drop_secret(self, arguments, batch);
         }
     }
 

@@ -161,7 +161,7 @@ fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
         world.drop_arguments(before, &mut batch);
     }
     if let Some(arguments) = draft.arguments.take() {
-        batch = call::put_arguments(batch, world, id, &arguments);
+        call::put_arguments(world, id, &arguments, &mut batch);
     }
     for element in std::mem::take(&mut draft.enrolled) {
         batch = batch.put_element(element);

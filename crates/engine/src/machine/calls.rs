@@ -12,7 +12,7 @@ use windlass_store::Change;
 use super::effects::Failed;
 use super::{Ack, CallRun, Command, Machine};
 use crate::engine::PublishedOutputs;
-use crate::report::without_complaint;
+use crate::report::{Answered, without_complaint};
 
 impl Machine {
     /// Performs a call, unless it creates a relationship with an end that has failed. A job of an earlier process
@@ -104,7 +104,8 @@ impl Machine {
         if begins_anew {
             home.forget_complaint(&element);
         }
-        let applied = home.apply(&run.call, run.driver.family(), report, &mut self.out.batch);
+        let answered = Answered { call: &run.call, family: run.driver.family(), hidden: &run.hidden };
+        let applied = home.apply(answered, report, &mut self.out.batch);
         Some(applied.map(|log| {
             self.log(process, &element, log);
             element
@@ -134,8 +135,9 @@ impl Machine {
     }
 
     pub(super) fn log(&mut self, process: ProcessId, element: &ElementName, entries: Vec<LogEntry>) {
-        for LogEntry { severity, message } in entries {
-            self.happened(Some(process), Happening::Logged { element: element.clone(), severity, message });
+        for LogEntry { severity, message, data } in entries {
+            let element = element.clone();
+            self.happened(Some(process), Happening::Logged { element, severity, message, data });
         }
     }
 
@@ -210,11 +212,8 @@ impl Machine {
             Err(failure) if recovering => self.undecided(id, &failure.message),
             Err(failure) => {
                 let (process, element) = (run.record.process, run.record.element.clone());
-                let message = format!("the observation failed: {failure}");
-                self.happened(
-                    Some(process),
-                    Happening::Logged { element, severity: Severity::Warning, message },
-                );
+                let entry = LogEntry::new(Severity::Warning, format!("the observation failed: {failure}"));
+                self.log(process, &element, vec![entry]);
                 self.converge(id);
             }
         }
@@ -258,7 +257,7 @@ impl Machine {
         let wait = FIRST_WAIT << doublings;
         let (process, element) = (run.record.process, run.record.element.clone());
         let message = format!("{failure}; the next attempt is in {} s", wait / 1000);
-        self.happened(Some(process), Happening::Logged { element, severity: Severity::Warning, message });
+        self.log(process, &element, vec![LogEntry::new(Severity::Warning, message)]);
         self.out.commands.push(Command::Wake { call: id.clone(), at: self.now.plus_millis(wait) });
     }
 
@@ -308,10 +307,7 @@ impl Machine {
             Assumption::Failed => ("failed", CallState::Failed(failure())),
         };
         let message = format!("the operator reported {} as {word}", record.action);
-        self.happened(
-            Some(process),
-            Happening::Logged { element: element.clone(), severity: Severity::Info, message },
-        );
+        self.log(process, &element, vec![LogEntry::new(Severity::Info, message)]);
         let is_moot = self.is_moot(&record);
         self.close(record, state);
         self.note_failure(&element, None);

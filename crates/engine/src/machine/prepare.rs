@@ -18,6 +18,7 @@ use super::{CallRun, Machine};
 use crate::engine::{ByQueries, Look, ReadyLook};
 use crate::panic::panicked;
 use crate::report::without_complaint;
+use crate::sealing::opened;
 use crate::world::{Unknown, sensitive};
 
 /// The inputs for preparing a call.
@@ -101,6 +102,7 @@ impl Machine {
             untouched: false,
             polls: 0,
             wipe: Vec::new(),
+            hidden: Vec::new(),
         }))
     }
 
@@ -220,6 +222,15 @@ impl Machine {
         let instance = home.instances.get(&record.element);
         let natural = instance.and_then(|instance| home.natural(instance));
         let properties = home.properties(element, side, unknown)?;
+        let private = known.and_then(|known| known.private.get(family)).cloned().unwrap_or_default();
+        let (private, missing) = opened(private, &|secret| home.opened(secret));
+        if let Some(secret) = missing.first().filter(|_| unknown == Unknown::Refused) {
+            let message = format!(
+                "its private state needs `{secret}`, which the store does not have; re-create it with `windlass up --replace {}`",
+                element.name.local()
+            );
+            return Err(Failure::new(FailureKind::Refused, message));
+        }
         let mut document = instance.map(|instance| instance.document.clone()).unwrap_or_default();
         if record.state == CallState::Open {
             without_complaint(&mut document);
@@ -241,7 +252,7 @@ impl Machine {
             sensitive: sensitive(element),
             arguments,
             pair: record.pair.clone(),
-            private: known.and_then(|known| known.private.get(family)).cloned().unwrap_or_default(),
+            private,
             package: found.package,
             binding: found.binding,
             location: found.location,
