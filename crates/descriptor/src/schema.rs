@@ -6,41 +6,51 @@
 //!
 //! The schemas are generated from the reader's own tables of keys.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use crate::keys::{self, Body, Form, Key, Section};
 
 /// Returns the schema of assembly descriptors, of the draft 2020-12.
 pub fn assembly() -> Value {
-    root(&keys::ASSEMBLY, "Assembly descriptor")
+    root(&keys::ASSEMBLY, "Assembly descriptor", &DriverProperties::new())
 }
 
-/// Returns the schema of resource descriptors, of the draft 2020-12.
-pub fn resource() -> Value {
-    root(&keys::RESOURCE, "Resource descriptor")
+/// The schemas of driver properties, by driver. A value that a property may have can also be declared as
+/// `{value: …}` or `{default: …}`.
+pub type DriverProperties = BTreeMap<String, Map<String, Value>>;
+
+/// Returns the schema of resource descriptors, of the draft 2020-12. It describes the properties of these drivers,
+/// and permits those of others.
+pub fn resource(drivers: &DriverProperties) -> Value {
+    root(&keys::RESOURCE, "Resource descriptor", drivers)
 }
 
-fn root(section: &'static Section, title: &str) -> Value {
-    let mut definitions = Definitions::default();
+fn root(section: &'static Section, title: &str, drivers: &DriverProperties) -> Value {
+    let mut definitions = Definitions { drivers, schemas: Map::new() };
     let mut schema = definitions.section(section);
     schema.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
     schema.insert("title".to_owned(), title.into());
-    schema.insert("$defs".to_owned(), definitions.0.into());
+    schema.insert("$defs".to_owned(), definitions.schemas.into());
     schema.into()
 }
 
-/// The definitions of a schema, by name.
-#[derive(Default)]
-struct Definitions(Map<String, Value>);
+/// The definitions of a schema.
+struct Definitions<'d> {
+    drivers: &'d DriverProperties,
+    /// The definitions by name.
+    schemas: Map<String, Value>,
+}
 
-impl Definitions {
+impl Definitions<'_> {
     /// Returns a reference to a definition, which `make` creates on first use.
     fn refer(&mut self, name: &str, make: impl FnOnce(&mut Self) -> Value) -> Value {
-        if !self.0.contains_key(name) {
+        if !self.schemas.contains_key(name) {
             // The entry ends the recursion of sections that contain themselves.
-            self.0.insert(name.to_owned(), Value::Null);
+            self.schemas.insert(name.to_owned(), Value::Null);
             let definition = make(self);
-            self.0.insert(name.to_owned(), definition);
+            self.schemas.insert(name.to_owned(), definition);
         }
         json!({"$ref": format!("#/$defs/{name}")})
     }
@@ -115,16 +125,42 @@ impl Definitions {
                     "additionalProperties": or_null(&definitions.part(section)),
                 })
             }),
+            Form::Drivers(section) => self.refer("Drivers", |definitions| definitions.drivers(section)),
             Form::One(section) => self.part(section),
             Form::ByName(section) => by_name(&self.part(section)),
             Form::ByNameOrNull(section) => by_name(&or_null(&self.part(section))),
         }
     }
 
+    /// Returns the schema of a mapping of drivers.
+    fn drivers(&mut self, section: &'static Section) -> Value {
+        let driver = self.part(section);
+        let known = self.drivers.iter().map(|(name, properties)| {
+            let properties: Map<String, Value> =
+                properties.iter().map(|(name, schema)| (name.clone(), plain_or_declared(schema))).collect();
+            let properties = json!({"properties": {"properties": {"properties": properties}}});
+            (name.clone(), json!({"allOf": [driver, properties]}))
+        });
+        let known: Map<String, Value> = known.collect();
+        json!({"type": ["object", "null"], "properties": known, "additionalProperties": driver})
+    }
+
     /// Returns the schema of text. A scalar keeps its spelling, also if another reader takes it for a number.
     fn text(&mut self) -> Value {
         self.refer("Text", |_| json!({"type": ["string", "number", "boolean", "null"]}))
     }
+}
+
+/// Returns the schema of a driver property: a value, or its declaration in the form of other properties.
+fn plain_or_declared(schema: &Value) -> Value {
+    let mut value = schema.clone();
+    let about = value.as_object_mut().and_then(|schema| schema.remove("description"));
+    let declared = |key: &str| json!({"type": "object", "required": [key], "properties": {key: value}});
+    let mut schema = json!({"anyOf": [value, declared("value"), declared("default")]});
+    if let Some(about) = about {
+        schema["description"] = about;
+    }
+    schema
 }
 
 fn or_null(schema: &Value) -> Value {

@@ -9,14 +9,15 @@ use std::collections::BTreeMap;
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
+use windlass_driver::{Driver, Registry};
 
 use windlass_descriptor::compose::MAX_ELEMENTS;
 
 use crate::kinds::RuntimeKinds;
 
-/// Returns the schema of `windlass.yaml` with these kinds of runtimes, in draft 2020-12.
-pub fn project(kinds: &RuntimeKinds) -> Value {
+/// Returns the schema of `windlass.yaml` with these kinds of runtimes and these drivers, in draft 2020-12.
+pub fn project(kinds: &RuntimeKinds, drivers: &Registry) -> Value {
     let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<ProjectFile>();
     schema.insert("title".to_owned(), "windlass.yaml".into());
     let mut schema = schema.to_value();
@@ -26,7 +27,19 @@ pub fn project(kinds: &RuntimeKinds) -> Value {
     for setting in kinds.settings() {
         location[setting.key] = setting.schema;
     }
+    let drivers = drivers.iter().map(|driver| (driver.kind().to_string(), driver_settings(&**driver)));
+    schema["properties"]["drivers"]["properties"] = drivers.collect::<Map<_, _>>().into();
     schema
+}
+
+/// Returns the schema of the settings of a driver.
+fn driver_settings(driver: &dyn Driver) -> Value {
+    let settings = driver.settings().into_iter().map(|setting| (setting.key.to_owned(), setting.schema));
+    json!({
+        "type": ["object", "null"],
+        "additionalProperties": false,
+        "properties": settings.collect::<Map<_, _>>(),
+    })
 }
 
 /// A project: its locations, and the existing instances that references may use.
@@ -38,6 +51,8 @@ struct ProjectFile {
     version: u32,
     /// The locations of components, by the name in their property `deploymentLocation`.
     locations: Option<BTreeMap<String, Option<Location>>>,
+    /// The settings of the drivers.
+    drivers: Option<Drivers>,
     /// The existing instances that references may resolve to, beside assemblies.
     existing: Option<Vec<Existing>>,
     /// The limits of each assembly's history.
@@ -81,6 +96,23 @@ struct Limits {
     /// The maximum number of elements from `quantity`, `cluster` and nested assemblies; the default is 10 000, and the
     /// maximum 200 000.
     nodes: Option<Nodes>,
+}
+
+/// The settings of the registered drivers, which [`project`] lists.
+struct Drivers;
+
+impl JsonSchema for Drivers {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Drivers".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["object", "null"], "additionalProperties": false, "properties": {}})
+    }
 }
 
 fn version(_: &mut SchemaGenerator) -> Schema {
@@ -258,7 +290,7 @@ mod tests {
 
     #[test]
     fn the_keys_are_those_of_the_reader() {
-        let schema = project(&RuntimeKinds::default());
+        let schema = project(&RuntimeKinds::default(), &Registry::default());
         is_listed(&schema, &ROOT_KEYS);
         is_listed(&schema["$defs"]["Location"], &LOCATION_KEYS);
         is_listed(&schema["$defs"]["Existing"], &EXISTING_KEYS);

@@ -1,11 +1,15 @@
 //! The driver: chooses the script, builds its input, and interprets its answer.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
 use windlass_driver::contract::{Found, Nature, Query};
-use windlass_driver::{Call, Context, Driver, Failure, FailureKind, Observation, Observed, Package, Report};
+use windlass_driver::{
+    Call, Context, Driver, Failure, FailureKind, Observation, Observed, Package, Report, Setting,
+    SettingError,
+};
 use windlass_executor::{Job, Outcome};
 use windlass_model::name::DriverKind;
 use windlass_model::{Action, Transition};
@@ -18,12 +22,14 @@ use crate::job::{self, JobRefusal};
 use crate::output::Output;
 use crate::role::Role;
 use crate::scripts::{self, ScriptFile};
-use crate::settings::Settings;
-use crate::{check, discover, input, observe, published, verdict};
+use crate::settings::{Settings, Timeouts};
+use crate::{check, discover, input, observe, published, settings, verdict};
 
 /// The driver that runs the scripts of a package. See the [crate] for their input and output.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Script;
+pub struct Script {
+    timeouts: Timeouts,
+}
 
 #[async_trait]
 impl Driver for Script {
@@ -35,6 +41,22 @@ impl Driver for Script {
         KIND
     }
 
+    fn properties(&self) -> Vec<Setting> {
+        settings::described()
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        Timeouts::described()
+    }
+
+    fn configured(
+        &self,
+        given: &BTreeMap<String, Value>,
+    ) -> Result<Option<Arc<dyn Driver>>, Vec<SettingError>> {
+        let timeouts = self.timeouts.with(given)?;
+        Ok(Some(Arc::new(Self { timeouts })))
+    }
+
     fn check(&self, package: &Package) -> Vec<Diagnostic> {
         check::check(package)
     }
@@ -44,7 +66,7 @@ impl Driver for Script {
     fn nature(&self, package: &Package, action: &Action) -> Option<Nature> {
         let binding = binding(package, action)?;
         let role = Role::of(package, action)?;
-        let (settings, _) = Settings::read(&role, binding);
+        let (settings, _) = Settings::read(&role, binding, self.timeouts);
         let observable = scripts::health_check(package).is_some();
         let batch = observable.then(|| Role::HealthCheck.job_name().to_owned());
         let names = role == Role::Launch;
@@ -61,7 +83,7 @@ impl Driver for Script {
         for (at, call) in calls.iter().enumerate() {
             let stopped = || Failure::new(FailureKind::Refused, "it was stopped on request before it began");
             let begins = at == 0 || !context.cancelled();
-            reports.push(if begins { perform(context, at, call).await } else { Err(stopped()) });
+            reports.push(if begins { self.perform_one(context, at, call).await } else { Err(stopped()) });
         }
         reports
     }
@@ -70,7 +92,7 @@ impl Driver for Script {
         let unseen: Vec<Option<Observation>> = calls.iter().map(why_unseen).collect();
         let asked: Vec<&Call> =
             calls.iter().zip(&unseen).filter(|(_, unseen)| unseen.is_none()).map(|(call, _)| call).collect();
-        let mut seen = check_health(context, &asked).await.into_iter();
+        let mut seen = self.check_health(context, &asked).await.into_iter();
         let report = Report::settled;
         let answer = |unseen: Option<Observation>| match unseen {
             Some(observation) => Some(Ok(Observed { observation, report: report() })),
@@ -82,7 +104,7 @@ impl Driver for Script {
     async fn discover(&self, context: &dyn Context, query: &Query) -> Result<Vec<Found>, Failure> {
         let Some(script) = scripts::discovery(&query.package) else { return Ok(Vec::new()) };
         let reporter = Reporter::new(script.name(), &query.location.secrets());
-        let (settings, _) = Settings::read(&Role::Discover, &query.binding);
+        let (settings, _) = Settings::read(&Role::Discover, &query.binding, self.timeouts);
         let job = job::job(script, &query.package, &query.location, settings)
             .map_err(|refusal| refused(&reporter, &refusal))?
             .stdin(input::text(&input::discovery(&query.location)))
@@ -95,18 +117,53 @@ impl Driver for Script {
     }
 }
 
-async fn perform(context: &dyn Context, at: usize, call: &Call) -> Result<Report, Failure> {
-    let (role, script) = script_for(call)?;
-    let (settings, _) = Settings::read(&role, &call.binding);
-    let mut run = Run { role, script, settings, reporter: Reporter::of(script.name(), &[call], &[]) };
-    let answer = run.answer(context, at, call).await?;
-    if let Some(failure) = verdict::shortfall(&run.role, &answer, &run.reporter) {
-        // Keep the script's report: a failed launch may have created something, and reported its id.
-        context.checkpoint(at, answer.report).await?;
-        return Err(failure);
+impl Script {
+    async fn perform_one(&self, context: &dyn Context, at: usize, call: &Call) -> Result<Report, Failure> {
+        let (role, script) = script_for(call)?;
+        let (settings, _) = Settings::read(&role, &call.binding, self.timeouts);
+        let mut run = Run { role, script, settings, reporter: Reporter::of(script.name(), &[call], &[]) };
+        let answer = run.answer(context, at, call).await?;
+        if let Some(failure) = verdict::shortfall(&run.role, &answer, &run.reporter) {
+            // Keep the script's report: a failed launch may have created something, and reported its id.
+            context.checkpoint(at, answer.report).await?;
+            return Err(failure);
+        }
+        let settled = verdict::settled(&run.role, &answer);
+        Ok(Report { settled, ..answer.report })
     }
-    let settled = verdict::settled(&run.role, &answer);
-    Ok(Report { settled, ..answer.report })
+
+    /// Runs one health check for all calls. They share package and location. A failure of the script is the answer to
+    /// each of them.
+    async fn check_health(&self, context: &dyn Context, calls: &[&Call]) -> Vec<Result<Observed, Failure>> {
+        let Some(first) = calls.first() else { return Vec::new() };
+        let Some(script) = scripts::health_check(&first.package) else { return Vec::new() };
+        let role = Role::HealthCheck;
+        let document = input::health_check(calls, &first.location);
+        let mut run = Run {
+            role,
+            script,
+            settings: self.health_settings(first),
+            reporter: Reporter::of(script.name(), calls, &[]),
+        };
+        let answers = match run.output(context, 0, calls, &document).await {
+            Ok(outcome) => run.answers(calls, &outcome),
+            Err(failure) => calls.iter().map(|_| Err(failure.clone())).collect(),
+        };
+        let observed = |(call, answer): (&&Call, Result<Answer, Failure>)| {
+            let answer = answer?;
+            let asked = Role::of(&call.package, &call.action);
+            let observation = observe::observation(asked.as_ref(), call, &answer);
+            Ok(Observed { observation, report: answer.report })
+        };
+        calls.iter().zip(answers).map(observed).collect()
+    }
+
+    /// Returns the settings of the health check. It has its own timeout, even when it observes another action.
+    fn health_settings(&self, call: &Call) -> Settings {
+        let (role, timeouts) = (Role::HealthCheck, self.timeouts);
+        let integrity = binding(&call.package, &Action::Transition(Transition::Integrity));
+        integrity.map_or(Settings::of(&role, timeouts), |binding| Settings::read(&role, binding, timeouts).0)
+    }
 }
 
 /// Returns the observation of a call for which no script can run.
@@ -122,44 +179,11 @@ fn why_unseen(call: &Call) -> Option<Observation> {
     None
 }
 
-/// Runs one health check for all calls. They share package and location. A failure of the script is the answer to
-/// each of them.
-async fn check_health(context: &dyn Context, calls: &[&Call]) -> Vec<Result<Observed, Failure>> {
-    let Some(first) = calls.first() else { return Vec::new() };
-    let Some(script) = scripts::health_check(&first.package) else { return Vec::new() };
-    let role = Role::HealthCheck;
-    let document = input::health_check(calls, &first.location);
-    let mut run = Run {
-        role,
-        script,
-        settings: health_settings(first),
-        reporter: Reporter::of(script.name(), calls, &[]),
-    };
-    let answers = match run.output(context, 0, calls, &document).await {
-        Ok(outcome) => run.answers(calls, &outcome),
-        Err(failure) => calls.iter().map(|_| Err(failure.clone())).collect(),
-    };
-    let observed = |(call, answer): (&&Call, Result<Answer, Failure>)| {
-        let answer = answer?;
-        let asked = Role::of(&call.package, &call.action);
-        let observation = observe::observation(asked.as_ref(), call, &answer);
-        Ok(Observed { observation, report: answer.report })
-    };
-    calls.iter().zip(answers).map(observed).collect()
-}
-
 /// Tells whether a script launches the instances of a package. An instance without a natural id is then one whose
 /// launch has failed before it reported the id, and a health check can't find it.
 fn launches(package: &Package) -> bool {
     let launch = [Transition::Create, Transition::Install].map(Action::Transition);
     launch.iter().any(|action| binding(package, action).is_some())
-}
-
-/// Returns the settings of the health check. It has its own timeout, even when it observes another action.
-fn health_settings(call: &Call) -> Settings {
-    let integrity = binding(&call.package, &Action::Transition(Transition::Integrity));
-    integrity
-        .map_or(Settings::of(&Role::HealthCheck), |binding| Settings::read(&Role::HealthCheck, binding).0)
 }
 
 /// A script that is about to run.

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use windlass::RuntimeRegistry;
 use windlass::schema::{Document, schema};
+use windlass::{RuntimeRegistry, drivers};
 
 use super::print_json;
 use crate::args::{SchemaArgs, SchemaOf};
@@ -14,5 +14,5 @@ pub(crate) fn run(args: &SchemaArgs) -> ExitCode {
         SchemaOf::Resource => Document::Resource,
         SchemaOf::Project => Document::Project,
     };
-    print_json(&schema(document, &RuntimeRegistry::default()))
+    print_json(&schema(document, &RuntimeRegistry::default(), &drivers()))
 }

@@ -16,6 +16,7 @@ mod containers;
 mod cron;
 mod details;
 mod down;
+mod drivers;
 mod embedding;
 mod existing;
 mod failing;
