@@ -7,6 +7,7 @@ use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::sync::{Mutex, OnceLock};
 
 use anstyle::{AnsiColor, Style};
+use serde_json::Value;
 use windlass::model::record::{Event, EventRecord, StepEnd};
 use windlass::model::{State, Timestamp};
 
@@ -231,19 +232,32 @@ pub(crate) fn indent(text: &str, by: &str) -> String {
 pub(crate) fn print_event(event: &EventRecord) {
     match &event.draft.body {
         Event::StepEnded { title, end, millis, .. } => print_step_end(title, end, *millis),
-        Event::Logged { element, severity, message } => {
+        Event::Logged { element, severity, message, data } => {
             // An element of another assembly is shown by its full name.
             let own = element.assembly() == event.draft.assembly;
             let name = if own { element.local() } else { element.as_str() };
             let mut lines = message.trim_end().lines();
             let first = lines.next().unwrap_or_default();
-            let line = format!("{:<9} {name}: {first}", severity.as_str().to_lowercase());
+            let data = with_data(data.as_ref());
+            let line = format!("{:<9} {name}: {first}{data}", severity.as_str().to_lowercase());
             say!("{}", styled(DIM, line.trim_end()));
             for line in lines {
                 say!("{}", styled(DIM, format!("          | {line}")));
             }
         }
         _ => {}
+    }
+}
+
+/// Formats the data of a log entry for the end of a line: compact, and cut if it is long. `log --format json` has all
+/// of it.
+pub(crate) fn with_data(data: Option<&Value>) -> String {
+    const MOST_CHARS: usize = 160;
+    let Some(data) = data else { return String::new() };
+    let text = data.to_string();
+    match text.char_indices().nth(MOST_CHARS) {
+        Some((end, _)) => format!(" {}…", &text[..end]),
+        None => format!(" {text}"),
     }
 }
 

@@ -44,6 +44,8 @@ pub(crate) enum Form {
     Infrastructure,
     /// A list of transitions, or transitions with their drivers.
     Transitions(&'static Section),
+    /// Drivers by name, of which some have known properties.
+    Drivers(&'static Section),
     /// One section.
     One(&'static Section),
     /// Sections by name.
@@ -93,7 +95,7 @@ section! {
         "The transitions that its drivers execute: a list of names, or names with their drivers.";
     "on-package-change": Form::PackageChange,
         "The effect of a changed package of the same version: `keep` (the new scripts are used from then on), `reconfigure` (the default where Reconfigure is declared; otherwise it is `keep`) or `replace`; an extension of the language.";
-    "default-driver": Form::ByName(&DRIVER), "The drivers of all transitions and operations without their own.";
+    "default-driver": Form::Drivers(&DRIVER), "The drivers of all transitions and operations without their own.";
     "operations": Form::ByNameOrNull(&OPERATION), "The operations that relationships may call.";
     "commands": Form::ByNameOrNull(&OPERATION),
         "The commands that `windlass call` may call; an extension of the language.";
@@ -178,14 +180,14 @@ section! {
 
 section! {
     TRANSITION: Section, "Transition", Mapping, "The drivers of a transition.";
-    "drivers": Form::ByName(&DRIVER), "Its drivers; the default is `default-driver`.";
+    "drivers": Form::Drivers(&DRIVER), "Its drivers; the default is `default-driver`.";
     "properties": Form::Anything, "Kept and ignored.";
     "description": Form::Anything, "Its purpose.";
 }
 
 section! {
     OPERATION: Section, "Operation", Mapping, "The drivers and the arguments of an operation or a command.";
-    "drivers": Form::ByName(&DRIVER), "Its drivers; the default is `default-driver`.";
+    "drivers": Form::Drivers(&DRIVER), "Its drivers; the default is `default-driver`.";
     "properties": Form::Anything, "Its arguments.";
     "description": Form::Anything, "Its purpose.";
     "available-state": Form::Anything, "Kept and ignored.";

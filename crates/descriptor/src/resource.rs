@@ -83,6 +83,17 @@ pub struct DriverDecl {
     pub infrastructure: Vec<String>,
     /// Driver properties.
     pub properties: serde_json::Map<String, serde_json::Value>,
+    /// Places of the names of the driver properties.
+    pub property_spans: IndexMap<String, Span>,
+}
+
+impl ResourceDescriptor {
+    /// Returns all declared drivers: of transitions, operations, commands, the default and of queries.
+    pub fn drivers(&self) -> impl Iterator<Item = &DriverDecl> {
+        let actions = self.transitions.values().chain(self.operations.values()).chain(self.commands.values());
+        let own = actions.flat_map(|action| &action.drivers);
+        own.chain(&self.default_drivers).chain(&self.queries)
+    }
 }
 
 pub(crate) fn read(
@@ -237,12 +248,17 @@ fn drivers(reader: &mut Reader<'_>, node: &Node) -> Vec<DriverDecl> {
         }
         let selector = selector.and_then(|selector| get(selector, "infrastructure-type"));
         let infrastructure = selector.or_else(|| field("infrastructure-type")).filter(|node| !node.is_null());
-        let properties = field("properties").map(|node| node.to_value(Reading::Text));
+        let properties = field("properties");
+        let entries = properties.and_then(Node::as_mapping).map(Mapping::entries).unwrap_or_default();
+        let property_spans =
+            entries.iter().map(|entry| (entry.key.text().to_owned(), entry.key.span())).collect();
+        let properties = properties.map(|node| node.to_value(Reading::Text));
         found.push(DriverDecl {
             name_span: driver.span,
             driver: driver.value,
             infrastructure: infrastructure.map_or_else(|| vec!["*".into()], |node| texts(reader, node)),
             properties: properties.and_then(|p| p.as_object().cloned()).unwrap_or_default(),
+            property_spans,
         });
     }
     found

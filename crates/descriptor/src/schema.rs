@@ -6,24 +6,31 @@
 //!
 //! The schemas are generated from the reader's own tables of keys.
 
-use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
 use windlass_source::keys::{Definitions, Forms, by_name, or_null, schema};
 
-use crate::keys::{self, Form};
+use crate::keys::{self, Form, Section};
 
 /// Returns the schema of assembly descriptors, of the draft 2020-12.
 pub fn assembly() -> Value {
-    schema(&Descriptors, &keys::ASSEMBLY, "Assembly descriptor")
+    schema(&Descriptors(&DriverProperties::new()), &keys::ASSEMBLY, "Assembly descriptor")
 }
 
-/// Returns the schema of resource descriptors, of the draft 2020-12.
-pub fn resource() -> Value {
-    schema(&Descriptors, &keys::RESOURCE, "Resource descriptor")
+/// The schemas of driver properties, by driver. A value that a property may have can also be declared as
+/// `{value: …}` or `{default: …}`.
+pub type DriverProperties = BTreeMap<String, Map<String, Value>>;
+
+/// Returns the schema of resource descriptors, of the draft 2020-12. It describes the properties of these drivers,
+/// and permits those of others.
+pub fn resource(drivers: &DriverProperties) -> Value {
+    schema(&Descriptors(drivers), &keys::RESOURCE, "Resource descriptor")
 }
 
-struct Descriptors;
+struct Descriptors<'d>(&'d DriverProperties);
 
-impl Forms for Descriptors {
+impl Forms for Descriptors<'_> {
     type Form = Form;
 
     fn form(&self, form: Form, definitions: &mut Definitions) -> Value {
@@ -66,6 +73,9 @@ impl Forms for Descriptors {
                     "additionalProperties": or_null(&definitions.part(self, section)),
                 })
             }),
+            Form::Drivers(section) => {
+                definitions.refer("Drivers", |definitions| self.drivers(section, definitions))
+            }
             Form::One(section) => definitions.part(self, section),
             Form::ByName(section) => by_name(&definitions.part(self, section)),
             Form::ByNameOrNull(section) => by_name(&or_null(&definitions.part(self, section))),
@@ -73,9 +83,36 @@ impl Forms for Descriptors {
     }
 }
 
+impl Descriptors<'_> {
+    /// Returns the schema of a mapping of drivers.
+    fn drivers(&self, section: &'static Section, definitions: &mut Definitions) -> Value {
+        let driver = definitions.part(self, section);
+        let known = self.0.iter().map(|(name, properties)| {
+            let properties: Map<String, Value> =
+                properties.iter().map(|(name, schema)| (name.clone(), plain_or_declared(schema))).collect();
+            let properties = json!({"properties": {"properties": {"properties": properties}}});
+            (name.clone(), json!({"allOf": [driver, properties]}))
+        });
+        let known: Map<String, Value> = known.collect();
+        json!({"type": ["object", "null"], "properties": known, "additionalProperties": driver})
+    }
+}
+
 /// Returns the schema of text. A scalar keeps its spelling, also if another reader takes it for a number.
 fn text(definitions: &mut Definitions) -> Value {
     definitions.refer("Text", |_| json!({"type": ["string", "number", "boolean", "null"]}))
+}
+
+/// Returns the schema of a driver property: a value, or its declaration in the form of other properties.
+fn plain_or_declared(schema: &Value) -> Value {
+    let mut value = schema.clone();
+    let about = value.as_object_mut().and_then(|schema| schema.remove("description"));
+    let declared = |key: &str| json!({"type": "object", "required": [key], "properties": {key: value}});
+    let mut schema = json!({"anyOf": [value, declared("value"), declared("default")]});
+    if let Some(about) = about {
+        schema["description"] = about;
+    }
+    schema
 }
 
 fn flag() -> Value {

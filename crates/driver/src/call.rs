@@ -41,8 +41,8 @@ pub struct Call {
     pub arguments: BTreeMap<PropertyName, Input>,
     /// The pair of nodes for which an operation is called.
     pub pair: Option<PairKey>,
-    /// Private state of the driver for this instance.
-    pub private: Value,
+    /// Private state of the driver's family for this instance; null before a report has set it.
+    pub private: PrivateState,
     /// The package of the resource.
     pub package: Arc<Package>,
     /// The part of the descriptor that chose the driver.
@@ -54,13 +54,29 @@ pub struct Call {
 /// A value that a driver receives.
 pub type Input = Resolved;
 
+/// Private state of a driver for an instance.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct PrivateState {
+    /// The state, as the driver last reported it.
+    pub value: Value,
+    /// The texts of its values that are secret. The store has them sealed.
+    pub secrets: Vec<String>,
+}
+
+impl std::fmt::Debug for PrivateState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.secrets.is_empty() { self.value.fmt(f) } else { f.write_str("***") }
+    }
+}
+
 impl Call {
-    /// Returns the texts of all sensitive values of the call, including those of its location. They must not
-    /// appear in any log. [`Context::hide`](crate::Context::hide) adds the values that the call publishes.
+    /// Returns the texts of all sensitive values of the call, including those of its private state and of its
+    /// location. They must not appear in any log. [`Context::hide`](crate::Context::hide) adds the values that
+    /// the call publishes.
     pub fn secrets(&self) -> Vec<String> {
         let values = self.properties.values().chain(self.arguments.values());
         let given = values.filter(|input| input.sensitive).flat_map(|input| texts(&input.value));
-        given.chain(self.location.secrets()).collect()
+        given.chain(self.private.secrets.iter().cloned()).chain(self.location.secrets()).collect()
     }
 }
 
@@ -71,9 +87,10 @@ pub struct Report {
     pub natural: Option<String>,
     /// Update commands for the instance document, in wire form; null for no update.
     pub updates: Value,
-    /// The new private state of the driver; `None` keeps the current one.
+    /// The new private state of the driver's family; `None` keeps the current one. Texts and numbers in it that
+    /// hold a secret of the call, or one that the driver has [hidden](crate::Context::hide), are sealed.
     pub private: Option<Value>,
-    /// Entries for the activity log.
+    /// Entries for the activity log. They must not contain secrets.
     pub log: Vec<LogEntry>,
     /// Whether the instance has reached the state that the call requests.
     pub settled: Settled,

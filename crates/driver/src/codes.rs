@@ -1,8 +1,8 @@
-//! The codes of this crate: `WL0450` to `WL0459`, for its built-in drivers.
+//! The codes of this crate: `WL0450` to `WL0459`.
 
 windlass_source::codes! {
-    NOOP_UNKNOWN = "WL0450", "driver property that `noop` doesn't have",
-        "The driver `noop` knows the driver properties `effect`, `timeout` and `outputs`, and ignores all others:\n\n```yaml\ndefault-driver:\n  noop:\n    properties:\n      effect: repeatable       # or `once`: make a call for every declared action\n      outputs:                 # publish properties when the part is created\n        address: given-address # <output property>: <input property>\n```\n\nWithout them no call is made, and only the states change.";
+    UNKNOWN_PROPERTY = "WL0450", "unknown driver property",
+        "The driver has no property of this name, and ignores it. A name that is nearly one of its properties is an error. The driver `script` has `effect`, `timeout` and `limits`. The driver `noop` has `effect`, `timeout` and `outputs`:\n\n```yaml\ndefault-driver:\n  noop:\n    properties:\n      effect: repeatable       # or `once`: make a call for every declared action\n      outputs:                 # publish properties when the part is created\n        address: given-address # <output property>: <input property>\n```\n\nWithout them no call is made, and only the states change.";
     NOOP_VALUE = "WL0451", "driver property of `noop` that can't be read",
         "`effect` is `repeatable` or `once`. `timeout` is a time such as `30s` or `10m`. `outputs` is a mapping whose keys are the properties to publish, and whose values are the names of the properties that they are taken from:\n\n```yaml\nproperties:\n  effect: once\n  outputs:\n    address: given-address\n```\n\nLike other properties, each may also be declared as `{value: …}` or `{default: …}`.";
     NOOP_UNPUBLISHED = "WL0452", "outputs that are never published",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use serde_json::Value;
 use windlass_executor::{Job, Outcome};
 use windlass_model::name::DriverKind;
 use windlass_model::record::{Effect, Failure};
@@ -12,8 +13,10 @@ use windlass_model::{Action, Timestamp};
 use windlass_source::Diagnostic;
 
 use crate::call::{Call, Observed, Report};
+use crate::keys::{Setting, SettingError};
 use crate::location::Location;
 use crate::package::{Binding, Package};
+use crate::settings::CallSettings;
 
 /// The characteristics of an action of a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +48,27 @@ pub trait Driver: Send + Sync {
     /// Returns the key of its private state. Drivers that share private state share the key.
     fn family(&self) -> &'static str;
 
-    /// Checks a package: required files, executable bits, driver properties.
+    /// Returns the driver properties that resource descriptors may set for it. The check of a descriptor reports
+    /// others as [unknown](crate::properties::unknown). The default are those of all drivers.
+    fn properties(&self) -> Vec<Setting> {
+        CallSettings::described().into()
+    }
+
+    /// Returns the settings that its entry of `drivers` in `windlass.yaml` may have. The default has none.
+    fn settings(&self) -> Vec<Setting> {
+        Vec::new()
+    }
+
+    /// Returns the driver with settings of `windlass.yaml`; `None` if they change nothing. They are values of
+    /// [`settings`](Self::settings), in which every scalar is text.
+    ///
+    /// # Errors
+    /// All settings with an invalid value.
+    fn configured(&self, _: &BTreeMap<String, Value>) -> Result<Option<Arc<dyn Driver>>, Vec<SettingError>> {
+        Ok(None)
+    }
+
+    /// Checks a package: required files, executable bits, values of driver properties.
     fn check(&self, package: &Package) -> Vec<Diagnostic>;
 
     /// Returns the characteristics of an action; `None` if the action needs no call.
@@ -87,7 +110,7 @@ pub struct Query {
     /// The location.
     pub location: Arc<Location>,
     /// The required property values.
-    pub properties: BTreeMap<String, serde_json::Value>,
+    pub properties: BTreeMap<String, Value>,
 }
 
 /// An existing instance that a search found.
@@ -96,7 +119,7 @@ pub struct Found {
     /// The natural id of the instance.
     pub natural: String,
     /// Its properties.
-    pub properties: BTreeMap<String, serde_json::Value>,
+    pub properties: BTreeMap<String, Value>,
 }
 
 /// The access of a driver to the outside world. The engine implements it, and journals all jobs and
@@ -113,8 +136,13 @@ pub trait Context: Send + Sync {
     async fn checkpoint(&self, call: usize, report: Report) -> Result<(), Failure>;
 
     /// Registers further secrets of the calls' jobs: values of [sensitive](Call::sensitive) properties that
-    /// they publish. The driver must call this before it uses a job's outcome in any other way.
+    /// they publish, and other secrets in their output. The driver must call this before it uses a job's outcome
+    /// in any other way. The secrets are masked in the records, and sealed in outputs and in private state.
     fn hide(&self, secrets: &[String]);
+
+    /// Declares that the stdout of a job is text for people, and not an answer for the driver. It is recorded as
+    /// stderr is, also if the job has succeeded. The default does nothing, for a context without records.
+    fn show_stdout(&self, _job: &str) {}
 
     /// Tells whether the user requested a stop. A driver with several jobs checks this between them.
     fn cancelled(&self) -> bool;
@@ -155,14 +183,25 @@ impl Registry {
 
     /// Adds a driver under its kind.
     #[must_use]
-    pub fn with(mut self, driver: impl Driver + 'static) -> Self {
-        self.drivers.insert(driver.kind(), Arc::new(driver));
+    pub fn with(self, driver: impl Driver + 'static) -> Self {
+        self.with_shared(Arc::new(driver))
+    }
+
+    /// Adds a shared driver under its kind.
+    #[must_use]
+    pub fn with_shared(mut self, driver: Arc<dyn Driver>) -> Self {
+        self.drivers.insert(driver.kind(), driver);
         self
     }
 
     /// Finds a driver.
     pub fn get(&self, kind: &DriverKind) -> Option<&Arc<dyn Driver>> {
         self.drivers.get(kind)
+    }
+
+    /// Returns the drivers, sorted by kind.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Driver>> {
+        self.drivers.values()
     }
 
     /// Returns the available kinds, sorted.

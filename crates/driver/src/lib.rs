@@ -21,13 +21,15 @@
 //! | `masking` | the [`texts`] of a value, which must be masked if it is secret |
 //! | [`location`] | the placement of a part, and its runtime |
 //! | [`package`] | the files of a resource, and its driver bindings |
+//! | `keys` | [`Setting`]: a key with the schema of its value |
 //! | `settings` | [`CallSettings`]: the driver properties that all drivers have |
 //! | [`call`] | calls to drivers, and their reports |
 //! | [`contract`] | the traits [`Driver`] and [`Context`] |
 //! | [`case`] | test cases of packages: the input of one call, and its expected result |
 //! | `unrecorded` | [`Unrecorded`]: a context that runs jobs and records nothing |
+//! | [`properties`] | the driver properties that a driver does not have |
 //! | [`noop`] | a driver without jobs |
-//! | [`codes`] | the diagnostic codes for the properties of that driver |
+//! | [`codes`] | the codes of diagnostics |
 //! | `testing` | the conformance suite, with the feature of that name |
 //!
 //! The README contains a complete driver. The following asks a driver for the characteristics of an action:
@@ -46,21 +48,24 @@ pub mod call;
 pub mod case;
 pub mod codes;
 pub mod contract;
+mod keys;
 pub mod location;
 mod masking;
 pub mod noop;
 pub mod package;
+pub mod properties;
 mod settings;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod unrecorded;
 
-pub use call::{Call, Input, Observation, Observed, Report, Settled};
+pub use call::{Call, Input, Observation, Observed, PrivateState, Report, Settled};
 pub use contract::{Context, Driver, Found, JobFailure, Nature, Query, Registry};
+pub use keys::{Setting, SettingError};
 pub use location::{Location, Placement, PoolSecrets};
 pub use masking::texts;
 pub use package::{Binding, Bindings, Package};
-pub use settings::{CallSettingError, CallSettings, setting, text_of_setting};
+pub use settings::{CallSettingError, CallSettings, duration, duration_schema, setting, text_of_setting};
 pub use unrecorded::Unrecorded;
 pub use windlass_model::record::{Effect, Failure, FailureKind};
 

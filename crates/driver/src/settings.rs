@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use thiserror::Error;
+use windlass_model::record::Effect;
 
-use crate::{Binding, Effect};
+use crate::keys::Setting;
+use crate::package::Binding;
 
 /// The driver properties that all drivers have, as a resource descriptor declares them.
 ///
@@ -51,8 +53,20 @@ pub enum CallSettingError {
 }
 
 impl CallSettings {
-    /// The names of the properties.
-    pub const PROPERTIES: [&str; 2] = ["effect", "timeout"];
+    /// Returns the properties with their schemas.
+    pub fn described() -> [Setting; 2] {
+        let effect = json!({
+            "description": "Whether a second execution does harm (`once`) or not (`repeatable`).",
+            "enum": ["once", "repeatable"],
+        });
+        let timeout = duration_schema("The maximum time of a call, such as `30s`, `10m` or `1h30m`.");
+        [Setting { key: "effect", schema: effect }, Setting { key: "timeout", schema: timeout }]
+    }
+
+    /// Tells whether a driver property is one of them.
+    pub fn has(name: &str) -> bool {
+        matches!(name, "effect" | "timeout")
+    }
 
     /// Returns the settings of a descriptor, and all problems. An invalid setting counts as not set.
     pub fn read(binding: &Binding) -> (Self, Vec<CallSettingError>) {
@@ -85,8 +99,17 @@ pub fn text_of_setting(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
+/// Returns the JSON Schema of a [duration].
+pub fn duration_schema(description: &str) -> Value {
+    json!({
+        "description": description,
+        "type": "string",
+        "pattern": r"^\s*([0-9]+\s*(ms|s|m|min|h)\s*)+$",
+    })
+}
+
 /// Parses a duration such as `30s`, `10m`, `1h30m` or `500ms`. The sum must be positive.
-fn duration(text: &str) -> Option<Duration> {
+pub fn duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     let mut total = Duration::ZERO;
     while !rest.is_empty() {

@@ -266,9 +266,10 @@ impl Running<'_> {
     }
 
     fn checkpoint(&mut self, checkpoint: Checkpoint) -> Event {
+        let Checkpoint { call, report, hidden, reply } = checkpoint;
         self.next_reply += 1;
-        self.replies.insert(self.next_reply, checkpoint.reply);
-        Event::Checkpoint { call: checkpoint.call, report: checkpoint.report, reply: self.next_reply }
+        self.replies.insert(self.next_reply, reply);
+        Event::Checkpoint { call, report, hidden, reply: self.next_reply }
     }
 }
 

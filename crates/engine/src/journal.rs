@@ -1,6 +1,6 @@
 //! The journal: records the jobs of calls, so that a repeated call gets the same answers.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -61,6 +61,8 @@ pub(crate) struct Entry {
 pub(crate) struct Checkpoint {
     pub(crate) call: CallId,
     pub(crate) report: Report,
+    /// The secrets that the jobs of the call have published so far.
+    pub(crate) hidden: Vec<String>,
     pub(crate) reply: oneshot::Sender<Result<(), Failure>>,
 }
 
@@ -84,8 +86,12 @@ pub(crate) struct CallContext {
     looks: bool,
     /// Whether one of its jobs was submitted, here or by an earlier process.
     has_begun: AtomicBool,
-    /// The secrets of its jobs. More become known when the jobs have answered.
-    secrets: Mutex<Vec<String>>,
+    /// The secrets that it was given.
+    given: Vec<String>,
+    /// The secrets that its jobs have published.
+    hidden: Mutex<Vec<String>>,
+    /// The names of the jobs whose stdout is text for people.
+    shown: Mutex<BTreeSet<String>>,
     artifacts: Mutex<CallArtifacts>,
 }
 
@@ -96,6 +102,8 @@ pub(crate) struct CallArtifacts {
     pub(crate) wipe: Vec<SecretRef>,
     /// Ended jobs, with their output.
     pub(crate) jobs: Vec<JobRecord>,
+    /// The secrets that the jobs have published.
+    pub(crate) hidden: Vec<String>,
     /// Whether a stop refused its first job, so that nothing was done.
     pub(crate) is_refused: bool,
     /// Whether one of its jobs has started, and so may have acted.
@@ -108,7 +116,9 @@ pub(crate) struct CallArtifacts {
 #[derive(Debug)]
 struct Written {
     stderr: Captured,
-    stdout: Option<Captured>,
+    stdout: Captured,
+    /// Whether the job has failed.
+    failed: bool,
 }
 
 impl CallContext {
@@ -127,7 +137,9 @@ impl CallContext {
             location: call.location.name.clone(),
             looks: false,
             has_begun: AtomicBool::new(false),
-            secrets: Mutex::new(call.secrets()),
+            given: call.secrets(),
+            hidden: Mutex::default(),
+            shown: Mutex::default(),
             artifacts: Mutex::default(),
         }
     }
@@ -158,16 +170,20 @@ impl CallContext {
     pub(crate) fn take_artifacts(&self) -> CallArtifacts {
         let mut artifacts = std::mem::take(&mut *locked(&self.artifacts));
         let redactor = self.redactor();
+        let for_people = locked(&self.shown);
         let written = std::mem::take(&mut artifacts.written);
-        for (end, written) in artifacts.jobs.iter_mut().filter_map(|job| job.end.as_mut()).zip(written) {
-            end.stderr = shown(&redactor, &written.stderr);
-            end.stdout = written.stdout.map(|stdout| shown(&redactor, &stdout));
+        for (job, Written { stderr, stdout, failed }) in artifacts.jobs.iter_mut().zip(written) {
+            let Some(end) = &mut job.end else { continue };
+            end.stderr = shown(&redactor, &stderr);
+            let is_shown = failed || for_people.contains(&job.name);
+            end.stdout = (is_shown && stdout.total() > 0).then(|| shown(&redactor, &stdout));
         }
+        artifacts.hidden.clone_from(&locked(&self.hidden));
         artifacts
     }
 
     fn redactor(&self) -> Redactor {
-        Redactor::new(&*locked(&self.secrets))
+        Redactor::new(self.given.iter().chain(&*locked(&self.hidden)))
     }
 
     fn job_id(&self, name: &str) -> Result<JobId, JobFailure> {
@@ -227,11 +243,15 @@ impl CallContext {
         if job.end.is_none() {
             return;
         }
-        let stdout = (!outcome.success() && outcome.stdout.total() > 0).then(|| outcome.stdout.clone());
+        let written = Written {
+            stderr: outcome.stderr.clone(),
+            stdout: outcome.stdout.clone(),
+            failed: !outcome.success(),
+        };
         let mut artifacts = locked(&self.artifacts);
         artifacts.started |= !matches!(outcome.end, End::NotStarted(_));
         artifacts.jobs.push(job);
-        artifacts.written.push(Written { stderr: outcome.stderr.clone(), stdout });
+        artifacts.written.push(written);
     }
 
     /// Submits a job unless the runtime knows it already, and waits for its end.
@@ -482,13 +502,18 @@ impl Context for CallContext {
     async fn checkpoint(&self, _call: usize, report: Report) -> Result<(), Failure> {
         let (reply, answer) = oneshot::channel();
         let gone = || Failure::new(FailureKind::Infrastructure, "the engine has stopped");
-        let checkpoint = Checkpoint { call: self.call.clone(), report, reply };
+        let hidden = locked(&self.hidden).clone();
+        let checkpoint = Checkpoint { call: self.call.clone(), report, hidden, reply };
         self.journal.checkpoints.send(checkpoint).await.map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
     }
 
     fn hide(&self, secrets: &[String]) {
-        locked(&self.secrets).extend_from_slice(secrets);
+        locked(&self.hidden).extend_from_slice(secrets);
+    }
+
+    fn show_stdout(&self, job: &str) {
+        locked(&self.shown).insert(job.to_owned());
     }
 
     fn cancelled(&self) -> bool {

@@ -133,6 +133,7 @@
 //! | `values` | properties, inputs and outputs, resolved from a world |
 //! | `applied_inputs`, `outdated_inputs` | the values that parts and relationships were made with, and whether they are still current |
 //! | `current` | the present state for the planner |
+//! | `sealing` | secrets in values: found, masked, taken out |
 //! | `report` | reports of drivers: applied to a world, with secrets sealed |
 //! | `package_diffs` | files that differ between installed and desired packages |
 //! | `command_arguments` | the sealed arguments of a command |
@@ -160,6 +161,7 @@ mod panic;
 pub mod places;
 mod report;
 mod runner;
+mod sealing;
 mod slots;
 mod stop;
 mod values;

@@ -1,7 +1,7 @@
 //! Applies reports of drivers to instance documents, and answers of operators that replace a report. Secrets
 //! are sealed on the way.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use windlass_driver::{Call, Report, texts};
@@ -9,27 +9,39 @@ use windlass_model::instance::{InstanceView, LogEntry, OUTPUTS, shape, take_log}
 use windlass_model::record::{Failure, FailureKind, InstanceRecord, Severity};
 use windlass_model::resolve::{Lookup, MAX_VALUE};
 use windlass_model::{Action, ElementName, InstanceId, PropertyName, Side, Transition};
-use windlass_secret::{Redactor, SecretRef};
+use windlass_secret::SecretRef;
 use windlass_source::suggest;
 use windlass_store::Batch;
 use windlass_update_ops::Update;
 
 use crate::engine::PublishedOutputs;
 use crate::outdated_inputs::{Published, note_readers};
+use crate::sealing::{KnownSecrets, markers};
 use crate::values::sensitive;
 use crate::world::World;
+
+/// The call that a report answers.
+#[derive(Clone, Copy)]
+pub(crate) struct Answered<'a> {
+    pub(crate) call: &'a Call,
+    /// The key of its driver's private state.
+    pub(crate) family: &'a str,
+    /// The secrets that its jobs have published.
+    pub(crate) hidden: &'a [String],
+}
 
 impl World {
     /// Applies a report to the instance document, and returns the entries for the activity log.
     ///
-    /// Values of sensitive properties, and values that contain a secret of the call, become secrets here.
+    /// Values of sensitive properties, and values that contain a secret of the call, become secrets here: in the
+    /// document, in the private state, and in the log.
     pub(crate) fn apply(
         &mut self,
-        call: &Call,
-        family: &str,
+        answered: Answered<'_>,
         report: Report,
         batch: &mut Batch,
     ) -> Result<Vec<LogEntry>, Failure> {
+        let Answered { call, hidden, .. } = answered;
         let parsed = Update::parse(&report.updates, shape()).map_err(|errors| {
             let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
             Failure::new(FailureKind::Protocol, format!("its updates are not valid: {}", all.join("; ")))
@@ -43,13 +55,12 @@ impl World {
         too_much(&record.document)?;
         let before = Published::of(self, &call.element);
         let name = record.document["name"].as_str().map(str::to_owned);
-        let secrets = self.seal(&call.element, &call.instance, call.secrets(), &mut record, batch);
-        let redactor = Redactor::new(&secrets);
+        let given = [call.secrets(), hidden.to_vec()].concat();
+        let secrets = self.seal(&call.element, &call.instance, given, &mut record, batch);
         log.extend(self.undeclared(&call.element, &before, &record));
-        let tells = |text: &str| !secrets.is_empty() && holds_secret(&text.into(), &secrets, &redactor);
-        let mut told = name.filter(|name| tells(name)).map(|name| ("name", name));
+        let mut told = name.filter(|name| secrets.are_in_text(name)).map(|name| ("name", name));
         if let Some(natural) = report.natural {
-            if tells(&natural) {
+            if secrets.are_in_text(&natural) {
                 self.seal_natural(&call.instance, &natural, &mut record, batch);
                 told = Some(("id", natural));
             } else {
@@ -57,12 +68,13 @@ impl World {
             }
         }
         for entry in &mut log {
-            entry.message = redactor.mask_str(&entry.message);
+            entry.message = secrets.redactor().mask_str(&entry.message);
+            entry.data.iter_mut().for_each(|data| secrets.redactor().mask_value(data));
         }
         self.instances.put(record, batch);
         note_readers(self, &call.action, &before, batch);
         if let Some(private) = report.private {
-            self.note(call, family, private, batch);
+            self.put_private(answered, private, &secrets, batch);
         }
         match told {
             Some((what, text)) => Err(tells_a_secret(call, what, &text)),
@@ -101,7 +113,7 @@ impl World {
             "it publishes {}{more}, which its descriptor does not declare; nothing can read that",
             told.join(", ")
         );
-        (!undeclared.is_empty()).then_some(LogEntry { severity: Severity::Warning, message })
+        (!undeclared.is_empty()).then(|| LogEntry::new(Severity::Warning, message))
     }
 
     /// Seals a natural id that contains a secret, for the calls that remove the instance.
@@ -150,10 +162,45 @@ impl World {
         self.instances.put(record, batch);
     }
 
-    fn note(&mut self, call: &Call, family: &str, private: Value, batch: &mut Batch) {
-        if let Some(record) = self.elements.get_mut(&call.element) {
+    /// Records the private state of a driver family. Parts that hold a secret are sealed.
+    fn put_private(
+        &mut self,
+        answered: Answered<'_>,
+        mut private: Value,
+        secrets: &KnownSecrets,
+        batch: &mut Batch,
+    ) {
+        let Answered { call: Call { element, instance, .. }, family, .. } = answered;
+        self.drop_private(element, |key| key == family, batch);
+        let Some(record) = self.elements.get(element) else { return };
+        let taken: BTreeSet<SecretRef> = record.private.values().flat_map(markers).collect();
+        let assembly = element.assembly();
+        let names = (0..usize::MAX).map(|number| format!("{assembly}:private/{instance}/{number}"));
+        let names = names.map(|id| id.parse().expect("names of assemblies and instances are parts of ids"));
+        let mut names = names.filter(|name| !taken.contains(name));
+        for (secret, part) in secrets.take_out(&mut private, &mut names) {
+            self.secrets.seal(secret, &self.assembly.name, part.to_string(), batch);
+        }
+        if let Some(record) = self.elements.get_mut(element) {
             record.private.insert(family.to_owned(), private);
             batch.push(windlass_store::Change::PutElement(Box::new(record.clone())));
+        }
+    }
+
+    /// Drops the private state of some driver families, with its sealed parts. The caller records the element.
+    pub(crate) fn drop_private(
+        &mut self,
+        element: &ElementName,
+        is_meant: impl Fn(&str) -> bool,
+        batch: &mut Batch,
+    ) {
+        let Some(record) = self.elements.get_mut(element) else { return };
+        let (dropped, kept) =
+            std::mem::take(&mut record.private).into_iter().partition(|(family, _)| is_meant(family));
+        record.private = kept;
+        let dropped: BTreeMap<String, Value> = dropped;
+        for secret in dropped.values().flat_map(markers) {
+            self.secrets.forget(secret, batch);
         }
     }
 
@@ -166,30 +213,30 @@ impl World {
         known: Vec<String>,
         record: &mut InstanceRecord,
         batch: &mut Batch,
-    ) -> Vec<String> {
+    ) -> KnownSecrets {
         let sensitive: BTreeSet<PropertyName> =
             self.element(element, Side::Desired).map(sensitive).unwrap_or_default();
-        let mut secrets = known;
-        if secrets.is_empty() && sensitive.is_empty() {
-            return secrets;
+        if known.is_empty() && sensitive.is_empty() {
+            return KnownSecrets::new(known);
         }
         let is_sensitive = |name: &str| sensitive.iter().any(|property| property.as_str() == name);
+        let outputs = record.document.pointer_mut(&format!("/interfaces/{OUTPUTS}/signals"));
+        let outputs = outputs.and_then(Value::as_object_mut);
+        let is_new = |value: &Value| !value.is_null() && SecretRef::from_value(value).is_none();
+        let said = outputs.iter().flat_map(|outputs| outputs.iter());
+        let said = said.filter(|(name, value)| is_sensitive(name) && is_new(value));
+        let said = said.flat_map(|(_, value)| texts(value)).filter(|text| !text.is_empty());
+        let secrets = KnownSecrets::new(known.into_iter().chain(said).collect());
         let mut sealed = Vec::new();
-        if let Some(outputs) = record.document["interfaces"][OUTPUTS]["signals"].as_object_mut() {
+        if let Some(outputs) = outputs {
             // Outputs of earlier reports are already sealed, and keep their names.
             let taken: BTreeSet<SecretRef> = outputs.values().filter_map(SecretRef::from_value).collect();
-            let is_new = |value: &Value| !value.is_null() && SecretRef::from_value(value).is_none();
-            let said = outputs.iter().filter(|(name, value)| is_sensitive(name) && is_new(value));
-            secrets.extend(said.flat_map(|(_, value)| texts(value)).filter(|text| !text.is_empty()));
-            let redactor = Redactor::new(&secrets);
             let id = |number: usize| format!("{}:published/{instance}/{number}", element.assembly());
             let names = (0..).map_while(|number| id(number).parse::<SecretRef>().ok());
             let mut names = names.filter(|name| !taken.contains(name));
-            let is_secret =
-                |name: &str, value: &Value| is_sensitive(name) || holds_secret(value, &secrets, &redactor);
             for (name, value) in outputs.iter_mut() {
                 if is_new(value)
-                    && is_secret(name, value)
+                    && (is_sensitive(name) || secrets.are_in(value))
                     && let Some(secret) = names.next()
                 {
                     sealed.push((secret.clone(), windlass_model::resolve::text_of(value)));
@@ -200,7 +247,7 @@ impl World {
         for (secret, text) in sealed {
             self.secrets.seal(secret, &self.assembly.name, text, batch);
         }
-        mask_texts(&mut record.document, &Redactor::new(&secrets));
+        secrets.redactor().mask_value(&mut record.document);
         secrets
     }
 }
@@ -212,8 +259,8 @@ fn tells_a_secret(call: &Call, what: &str, text: &str) -> Failure {
     let given = given.map(|(name, input)| (name.to_string(), texts(&input.value)));
     let of_place = call.location.properties.iter().filter(|(name, _)| call.location.secret.contains(*name));
     let of_place = of_place.map(|(name, value)| (format!("location.{name}"), texts(value)));
-    let is_in = |secrets: &[String]| holds_secret(&text.into(), secrets, &Redactor::new(secrets));
-    let property = given.chain(of_place).find(|(_, secrets)| is_in(secrets)).map(|(name, _)| name);
+    let is_in = |secrets: Vec<String>| KnownSecrets::new(secrets).are_in_text(text);
+    let property = given.chain(of_place).find_map(|(name, secrets)| is_in(secrets).then_some(name));
     let property =
         property.map_or_else(|| "a secret that it publishes".to_owned(), |name| format!("`{name}`"));
     let message = format!(
@@ -237,66 +284,4 @@ fn too_much(document: &Value) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// Tells whether a value is or contains one of the secrets. A short secret is detected only as a whole value.
-fn holds_secret(value: &Value, secrets: &[String], redactor: &Redactor) -> bool {
-    let is_secret =
-        |text: &str| redactor.mask_str(text) != text || secrets.iter().any(|secret| secret == text);
-    match value {
-        Value::Null | Value::Bool(_) => false,
-        Value::Number(number) => is_secret(&number.to_string()),
-        Value::String(text) => is_secret(text),
-        Value::Array(items) => items.iter().any(|item| holds_secret(item, secrets, redactor)),
-        Value::Object(entries) => entries.values().any(|entry| holds_secret(entry, secrets, redactor)),
-    }
-}
-
-/// Masks all texts of a document, except markers.
-fn mask_texts(value: &mut Value, redactor: &Redactor) {
-    if SecretRef::from_value(value).is_some() {
-        return;
-    }
-    match value {
-        Value::String(text) => *text = redactor.mask_str(text),
-        Value::Array(items) => items.iter_mut().for_each(|item| mask_texts(item, redactor)),
-        Value::Object(entries) => {
-            let told = |name: &String| redactor.mask_str(name) != *name;
-            if entries.keys().any(told) {
-                let all = std::mem::take(entries);
-                entries.extend(all.into_iter().map(|(name, value)| (redactor.mask_str(&name), value)));
-            }
-            entries.values_mut().for_each(|entry| mask_texts(entry, redactor));
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_secret_is_found_wherever_it_is_in_a_value() {
-        let secrets = ["hunter22".to_owned(), "abc".to_owned(), "4711".to_owned()];
-        let redactor = Redactor::new(&secrets);
-        let holds = |value| holds_secret(&value, &secrets, &redactor);
-        for secret in
-            [json!("x-hunter22"), json!(["a", {"b": "hunter22"}]), json!({"port": 4711}), json!("abc")]
-        {
-            assert!(holds(secret.clone()), "{secret}");
-        }
-        for plain in [json!("abcd"), json!(4712), json!(["a", null, true])] {
-            assert!(!holds(plain.clone()), "{plain}");
-        }
-    }
-
-    #[test]
-    fn names_in_a_document_are_masked_too() {
-        let mut document = json!({"interfaces": {"m": {"signals": {"of-hunter22": "hunter22", "b": 1}}}});
-        mask_texts(&mut document, &Redactor::new(["hunter22"]));
-        assert_eq!(document, json!({"interfaces": {"m": {"signals": {"of-***": "***", "b": 1}}}}));
-    }
 }

@@ -11,7 +11,7 @@
 //!     signals: {<pin>: <any value>}      the interface `properties` has the output properties, `metrics` readings
 //!     status:                            as above; absent means as the instance's
 //! components: <tree of references>       reference: {mapping, key}
-//! activityLog: [{severity, message}]     append only
+//! activityLog: [{severity, message, data}]  append only
 //! commands: {<command id>: [<result>]}   append only
 //! ```
 //!
@@ -163,6 +163,16 @@ pub struct LogEntry {
     pub severity: Severity,
     /// The message, which may have several lines.
     pub message: String,
+    /// JSON data that belongs to the message, for programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+}
+
+impl LogEntry {
+    /// Creates an entry without data.
+    pub fn new(severity: Severity, message: impl Into<String>) -> Self {
+        Self { severity, message: message.into(), data: None }
+    }
 }
 
 /// Removes the activity log from an update. The log is stored as events, not in the document.
@@ -183,11 +193,9 @@ fn log_entry(entry: &Value) -> LogEntry {
         Some(message) => LogEntry {
             severity: entry["severity"].as_str().map(Severity::from_word).unwrap_or_default(),
             message: message.to_owned(),
+            data: entry.get("data").filter(|data| !data.is_null()).cloned(),
         },
-        None => LogEntry {
-            severity: Severity::Error,
-            message: "a log entry without a text `message` is ignored".to_owned(),
-        },
+        None => LogEntry::new(Severity::Error, "a log entry without a text `message` is ignored"),
     }
 }
 
@@ -219,11 +227,17 @@ mod tests {
         assert!(parse(&json!({"activityLog": []})).is_err());
         assert!(parse(&json!({"$unset": {"commands.c1": null}})).is_err());
         let update = parse(&json!({"$pushAll": {"activityLog": [
-            {"severity": "eRRor", "message": "disk"}, {"message": "fine"}, {"severity": "info"},
+            {"severity": "eRRor", "message": "disk", "data": {"free": 0}},
+            {"message": "fine", "data": null},
+            {"severity": "info"},
         ]}, "name": "web"}))
         .unwrap();
         let (rest, log) = take_log(update);
         assert_eq!(rest.to_value(), json!({"name": "web"}));
+        assert_eq!(
+            log.iter().map(|e| e.data.clone()).collect::<Vec<_>>(),
+            [Some(json!({"free": 0})), None, None]
+        );
         let log: Vec<_> = log.iter().map(|e| format!("{} {}", e.severity, e.message)).collect();
         assert_eq!(log, ["ERROR disk", "INFO fine", "ERROR a log entry without a text `message` is ignored"]);
     }

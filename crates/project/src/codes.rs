@@ -142,6 +142,16 @@ value when a script needs it.";
         "The search for descriptors stops after 20 000 folders, and 12 levels down. Name the folders of the packages with `--catalog`.";
     BAD_SETTING = "WL0333", "bad setting of a runtime",
         "A location has keys that only its runtime has, and the runtime refuses the value of one of them. The message gives the reason.";
+    UNKNOWN_DRIVER = "WL0334", "unknown driver",
+        r"`drivers` has the settings of drivers, by the name of the driver. No driver has the name that is given here.
+
+```yaml
+version: 1
+drivers:
+  scirpt: {timeout: 30m}
+```";
+    BAD_DRIVER_SETTING = "WL0335", "bad setting of a driver",
+        "An entry of `drivers` has a key of the driver, and the driver refuses its value. The message gives the reason.\n\n```yaml\nversion: 1\ndrivers:\n  script: {timeout: 30m, health-check-timeout: 10s}\n```";
     NOT_IN_CATALOG = "WL0340", "package not found",
         "No folder of the catalog has a resource descriptor of this name, so there are no scripts to run.";
     LINK = "WL0341", "link in a package",

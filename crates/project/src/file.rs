@@ -10,14 +10,15 @@ use indexmap::IndexMap;
 use serde_json::Value;
 use windlass_descriptor::compose::MAX_ELEMENTS;
 use windlass_descriptor::{Existing, Offered};
-use windlass_driver::Location;
 use windlass_driver::location::{DEPLOYMENT_LOCATION, RESOURCE_MANAGER};
+use windlass_driver::{Location, Registry};
 use windlass_executor::{Bounds, VolumeName};
 use windlass_model::DescriptorName;
+use windlass_model::name::DriverKind;
 use windlass_model::retention::Retention;
 use windlass_secret::names_a_secret;
 use windlass_source::{
-    Diagnostic, Diagnostics, Entry, Limits, LoadOptions, Mapping, Node, Place, Reading, Source, Span,
+    Diagnostic, Diagnostics, Entry, Limits, LoadOptions, Mapping, Node, Place, Reading, Source, Span, listed,
     load_one, suggest,
 };
 
@@ -50,6 +51,8 @@ pub(crate) struct ProjectFile {
     pub(crate) retention: Retention,
     /// Maximum number of elements from `quantity`, `cluster` and nested assemblies.
     pub(crate) nodes: Option<usize>,
+    /// The drivers, with their settings.
+    pub(crate) drivers: Registry,
 }
 
 /// The package of an existing instance.
@@ -73,12 +76,16 @@ pub(crate) struct Declared {
 }
 
 /// Reads a `windlass.yaml`, and reports all its problems.
-pub(crate) fn read(source: &Arc<Source>, kinds: &RuntimeKinds) -> (ProjectFile, Diagnostics) {
+pub(crate) fn read(
+    source: &Arc<Source>,
+    kinds: &RuntimeKinds,
+    drivers: &Registry,
+) -> (ProjectFile, Diagnostics) {
     let limits = Limits { nodes: MOST_NODES, ..Limits::default() };
     let loaded = load_one(source, &LoadOptions { limits, ..LoadOptions::default() });
     let mut diagnostics = loaded.diagnostics;
     let mut reader = Reader { source, diagnostics: &mut diagnostics };
-    let file = loaded.root.as_ref().map(|root| read_root(&mut reader, root, kinds));
+    let file = loaded.root.as_ref().map(|root| read_root(&mut reader, root, kinds, drivers));
     if file.is_none() && !reader.diagnostics.has_errors() {
         missing_version(&mut reader, Span::empty(0));
     }
@@ -86,7 +93,7 @@ pub(crate) fn read(source: &Arc<Source>, kinds: &RuntimeKinds) -> (ProjectFile, 
     (file.unwrap_or_default(), diagnostics)
 }
 
-fn read_root(reader: &mut Reader<'_>, root: &Node, kinds: &RuntimeKinds) -> ProjectFile {
+fn read_root(reader: &mut Reader<'_>, root: &Node, kinds: &RuntimeKinds, drivers: &Registry) -> ProjectFile {
     let Some(root) = reader.mapping(root, "`windlass.yaml`", keys::ROOT.names) else {
         return ProjectFile::default();
     };
@@ -97,7 +104,44 @@ fn read_root(reader: &mut Reader<'_>, root: &Node, kinds: &RuntimeKinds) -> Proj
     let (existing, packages) = root.get("existing").map(|node| existing(reader, node)).unwrap_or_default();
     let retention = root.get("retention").map(|node| retention(reader, node)).unwrap_or_default();
     let nodes = root.get("limits").and_then(|node| limits(reader, node));
-    ProjectFile { locations, existing, packages, retention, nodes }
+    let settings = root.get("drivers").and_then(|node| reader.any_mapping(node, "`drivers`"));
+    let settings = settings.map(Mapping::entries).unwrap_or_default();
+    let drivers = settings.iter().fold(drivers.clone(), |drivers, entry| driver(reader, entry, drivers));
+    ProjectFile { locations, existing, packages, retention, nodes, drivers }
+}
+
+/// Reads an entry of `drivers`: the settings of a driver. Returns the drivers with those settings.
+fn driver(reader: &mut Reader<'_>, entry: &Entry, drivers: Registry) -> Registry {
+    let name = entry.key.text();
+    let Some(driver) = drivers.iter().find(|driver| driver.kind().as_str() == name) else {
+        let known = || drivers.kinds().map(DriverKind::as_str);
+        let help = match suggest(name, known()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if known().next().is_none() => "this program has no drivers".to_owned(),
+            None => format!("there are {}", listed(known())),
+        };
+        let message = format!("there is no driver `{name}`");
+        let place = reader.place(entry.key.span());
+        reader.diagnostics.push(Diagnostic::error(codes::UNKNOWN_DRIVER, message).at(place).help(help));
+        return drivers;
+    };
+    let known: Vec<&str> = driver.settings().into_iter().map(|setting| setting.key).collect();
+    let body = reader.mapping(&entry.value, &format!("the driver `{name}`"), &known);
+    let given = body.map(Mapping::entries).unwrap_or_default().iter();
+    let given = given.filter(|entry| known.contains(&entry.key.text()) && !entry.value.is_null());
+    let given: BTreeMap<String, Value> =
+        given.map(|entry| (entry.key.text().to_owned(), entry.value.to_value(Reading::Text))).collect();
+    match driver.configured(&given) {
+        Ok(None) => drivers,
+        Ok(Some(configured)) => drivers.with_shared(configured),
+        Err(problems) => {
+            for problem in problems {
+                let value = body.and_then(|body| body.get(problem.key)).unwrap_or(&entry.value);
+                reader.error(codes::BAD_DRIVER_SETTING, value.span(), problem.message);
+            }
+            drivers
+        }
+    }
 }
 
 /// Reads `retention`.

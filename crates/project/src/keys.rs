@@ -26,6 +26,8 @@ pub(crate) enum Form {
     Age,
     /// The name of a registered kind of runtime.
     Runtime,
+    /// The settings of the registered drivers, by driver.
+    Drivers,
     /// Paths by the names of volumes.
     Volumes,
     /// A number of bytes with an optional unit.
@@ -50,6 +52,7 @@ section! {
     "version": Form::Version, required, "The version of this format: 1.";
     "locations": Form::ByName(&LOCATION),
         "The locations of components, by the name in their property `deploymentLocation`.";
+    "drivers": Form::Drivers, "The settings of the drivers.";
     "existing": Form::List(&EXISTING),
         "The existing instances that references may resolve to, beside assemblies.";
     "retention": Form::One(&RETENTION), "The limits of each assembly's history.";

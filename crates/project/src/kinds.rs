@@ -6,9 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::Value;
 use thiserror::Error;
-use windlass_driver::Location;
+use windlass_driver::{Location, Setting};
 use windlass_source::{Diagnostic, listed};
 
 use crate::codes;
@@ -27,7 +26,7 @@ pub trait RuntimeKind: Send + Sync {
     /// Returns whether its jobs run in an image.
     fn image(&self) -> ImageUse;
 
-    /// Returns the keys of a location that only some kinds have. The default has none.
+    /// Returns the keys of a location that only some kinds have. Their values are text. The default has none.
     fn settings(&self) -> Vec<Setting> {
         Vec::new()
     }
@@ -50,15 +49,6 @@ pub enum ImageUse {
     Optional,
     /// Jobs of scripts need an image.
     Required,
-}
-
-/// A key of a location that only some kinds of runtimes have. Its value is text: a scalar keeps its spelling.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Setting {
-    /// The key, in lower case with hyphens.
-    pub key: &'static str,
-    /// The JSON Schema of its value, with a `description`.
-    pub schema: Value,
 }
 
 /// A problem of a location that its kind of runtime reports.

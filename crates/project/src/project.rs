@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use indexmap::IndexMap;
 use thiserror::Error;
 use windlass_descriptor::{Descriptor, Existing};
-use windlass_driver::{Location, Placement};
+use windlass_driver::{Location, Placement, Registry};
 use windlass_model::DescriptorName;
 use windlass_model::retention::Retention;
 use windlass_source::{Diagnostic, Diagnostics, Place, listed, suggest};
@@ -34,6 +34,7 @@ pub struct Project {
     packages: Vec<PathBuf>,
     retention: Retention,
     nodes: Option<usize>,
+    drivers: Registry,
     warnings: Diagnostics,
     overlay: Overlay,
 }
@@ -41,17 +42,17 @@ pub struct Project {
 impl Project {
     /// Opens the project of `start`, a file or a folder: that of the nearest `windlass.yaml` at or above it.
     /// Without such a file the root of the project is `fallback`. The file may declare locations of no
-    /// runtime; [`open_with`](Self::open_with) knows runtimes.
+    /// runtime, and no drivers; [`open_with`](Self::open_with) knows them.
     ///
     /// # Errors
     /// If `start` or `fallback` does not exist, or the file can't be read or has errors; all of them are
     /// reported.
     pub fn open(start: &Path, fallback: &Path) -> Result<Self, Diagnostics> {
-        Self::open_with(start, fallback, Overlay::default(), &RuntimeKinds::default())
+        Self::open_with(start, fallback, Overlay::default(), &RuntimeKinds::default(), &Registry::default())
     }
 
-    /// Opens a project as [`open`](Self::open) does, with texts that replace those of files, and the kinds of
-    /// runtimes that locations may have.
+    /// Opens a project as [`open`](Self::open) does, with texts that replace those of files, the kinds of
+    /// runtimes that locations may have, and the drivers that may have settings.
     ///
     /// # Errors
     /// Those of [`open`](Self::open).
@@ -60,18 +61,24 @@ impl Project {
         fallback: &Path,
         overlay: Overlay,
         kinds: &RuntimeKinds,
+        drivers: &Registry,
     ) -> Result<Self, Diagnostics> {
         let start = real(start)?;
         match find_file(&start)? {
-            Some(file) => Self::read(file, overlay, kinds),
-            None => Ok(Self { overlay, ..Self::without_file(real(fallback)?) }),
+            Some(file) => Self::read(file, overlay, kinds, drivers),
+            None => Ok(Self { overlay, drivers: drivers.clone(), ..Self::without_file(real(fallback)?) }),
         }
     }
 
-    fn read(file: PathBuf, overlay: Overlay, kinds: &RuntimeKinds) -> Result<Self, Diagnostics> {
+    fn read(
+        file: PathBuf,
+        overlay: Overlay,
+        kinds: &RuntimeKinds,
+        drivers: &Registry,
+    ) -> Result<Self, Diagnostics> {
         let source = overlay.source(&file).map_err(|diagnostic| Diagnostics::from(vec![*diagnostic]))?;
-        let (ProjectFile { locations, existing, packages, retention, nodes }, mut warnings) =
-            read(&source, kinds);
+        let (file_content, mut warnings) = read(&source, kinds, drivers);
+        let ProjectFile { locations, existing, packages, retention, nodes, drivers } = file_content;
         let root = file.parent().unwrap_or(&file).to_path_buf();
         let mut folders = Vec::new();
         for package in packages {
@@ -84,7 +91,7 @@ impl Project {
             return Err(warnings);
         }
         let (file, packages) = (Some(file), folders);
-        Ok(Self { root, file, locations, existing, packages, retention, nodes, warnings, overlay })
+        Ok(Self { root, file, locations, existing, packages, retention, nodes, drivers, warnings, overlay })
     }
 
     fn without_file(root: PathBuf) -> Self {
@@ -96,6 +103,7 @@ impl Project {
             packages: Vec::new(),
             retention: Retention::default(),
             nodes: None,
+            drivers: Registry::default(),
             warnings: Diagnostics::new(),
             overlay: Overlay::default(),
         }
@@ -134,6 +142,11 @@ impl Project {
     /// Returns the declared locations, in the order of declaration.
     pub fn locations(&self) -> impl Iterator<Item = &Location> {
         self.locations.values().map(|declared| &declared.location)
+    }
+
+    /// Returns the drivers, with the settings of the file.
+    pub fn drivers(&self) -> &Registry {
+        &self.drivers
     }
 
     /// Returns the instances that references may resolve to: the entries of `existing`.

@@ -42,6 +42,7 @@ impl Reader<'_> {
                         let diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
                         if certain { diagnostic.fix(fix()) } else { diagnostic }
                     }
+                    None if known.is_empty() => diagnostic.help("remove it: there are no keys"),
                     None => diagnostic.help(format!("it may have {}", listed(known.iter().copied()))),
                 };
                 self.diagnostics.push(diagnostic);

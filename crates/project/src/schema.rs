@@ -2,16 +2,19 @@
 //!
 //! It is made from the reader's own tables of keys, and is as strict as the reader where a schema can be.
 
-use serde_json::{Value, json};
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
 use windlass_descriptor::compose::MAX_ELEMENTS;
+use windlass_driver::{Driver, Registry};
 use windlass_source::keys::{Definitions, Forms, by_name, schema};
 
 use crate::keys::{self, Form};
 use crate::kinds::RuntimeKinds;
 
-/// Returns the schema of `windlass.yaml` with these kinds of runtimes, in draft 2020-12.
-pub fn project(kinds: &RuntimeKinds) -> Value {
-    let mut schema = schema(&ProjectForms(kinds), &keys::ROOT, "windlass.yaml");
+/// Returns the schema of `windlass.yaml` with these kinds of runtimes and these drivers, in draft 2020-12.
+pub fn project(kinds: &RuntimeKinds, drivers: &Registry) -> Value {
+    let mut schema = schema(&ProjectForms { kinds, drivers }, &keys::ROOT, "windlass.yaml");
     let location = &mut schema["$defs"][keys::LOCATION.name]["properties"];
     for setting in kinds.settings() {
         location[setting.key] = setting.schema;
@@ -19,7 +22,20 @@ pub fn project(kinds: &RuntimeKinds) -> Value {
     schema
 }
 
-struct ProjectForms<'a>(&'a RuntimeKinds);
+/// Returns the schema of the settings of a driver.
+fn driver_settings(driver: &dyn Driver) -> Value {
+    let settings = driver.settings().into_iter().map(|setting| (setting.key.to_owned(), setting.schema));
+    json!({
+        "type": ["object", "null"],
+        "additionalProperties": false,
+        "properties": settings.collect::<Map<_, _>>(),
+    })
+}
+
+struct ProjectForms<'a> {
+    kinds: &'a RuntimeKinds,
+    drivers: &'a Registry,
+}
 
 impl Forms for ProjectForms<'_> {
     type Form = Form;
@@ -47,8 +63,16 @@ impl Forms for ProjectForms<'_> {
             }),
             Form::Age => json!({"type": ["string", "null"], "pattern": "^[0-9]+[smhd]$"}),
             Form::Runtime => {
-                let names = self.0.names().map(Value::from);
+                let names = self.kinds.names().map(Value::from);
                 json!({"enum": names.chain([Value::Null]).collect::<Vec<_>>()})
+            }
+            Form::Drivers => {
+                let of = |driver: &Arc<dyn Driver>| (driver.kind().to_string(), driver_settings(&**driver));
+                json!({
+                    "type": ["object", "null"],
+                    "additionalProperties": false,
+                    "properties": self.drivers.iter().map(of).collect::<Map<_, _>>(),
+                })
             }
             Form::Volumes => json!({
                 "type": ["object", "null"],

@@ -191,7 +191,7 @@ impl Answer {
                  \"When it ends\" in docs/scripts.md",
                 names.join("`, `")
             );
-            self.report.log.insert(0, LogEntry { severity: Severity::Warning, message });
+            self.report.log.insert(0, LogEntry::new(Severity::Warning, message));
         }
         self
     }
@@ -200,6 +200,7 @@ impl Answer {
     pub(crate) fn masked(mut self, reporter: &Reporter) -> Self {
         for entry in &mut self.report.log {
             entry.message = reporter.mask(&entry.message);
+            entry.data.iter_mut().for_each(|data| reporter.mask_value(data));
         }
         if let Some(message) = self.status.as_mut().and_then(|said| said.status.message.as_mut()) {
             *message = reporter.mask(message);
@@ -229,5 +230,5 @@ fn not_asked(output: &Output, said: &Said) -> Diagnostic {
 
 fn entry(note: &Diagnostic) -> LogEntry {
     let place = note.place().map(|place| format!("{place}: ")).unwrap_or_default();
-    LogEntry { severity: Severity::Warning, message: format!("{place}{}", note.message) }
+    LogEntry::new(Severity::Warning, format!("{place}{}", note.message))
 }

@@ -4,13 +4,13 @@ use windlass_driver::{Binding, Package};
 use windlass_executor::WorkPath;
 use windlass_model::record::PackageFile;
 use windlass_model::{Action, Transition};
-use windlass_source::{Diagnostic, Source, Span, suggest, suggest_within};
+use windlass_source::{Diagnostic, Source, Span, suggest};
 
 use crate::binding::{KIND, actions};
 use crate::codes;
 use crate::role::Role;
 use crate::scripts::{self, FOLDER, SCRIPTS, ScriptFile};
-use crate::settings::{PROPERTIES, SettingError, Settings};
+use crate::settings::{SettingError, Settings, Timeouts};
 
 /// Returns all problems of a package that concern this driver.
 ///
@@ -47,7 +47,7 @@ fn check_queries(package: &Package) -> Vec<Diagnostic> {
             let help = format!("add `{FOLDER}/{SCRIPTS}/discover`, with any extension");
             problems.push(Diagnostic::error(codes::SCRIPT_MISSING, message).help(help));
         }
-        let (_, errors) = Settings::read(&Role::Discover, binding);
+        let (_, errors) = Settings::read(&Role::Discover, binding, Timeouts::default());
         problems.extend(errors.iter().map(|error| setting(package, error)));
     }
     problems
@@ -104,7 +104,7 @@ fn near<'p>(package: &'p Package, wanted: &str) -> Option<&'p str> {
 }
 
 fn check_settings(package: &Package, action: &Action, role: &Role, binding: &Binding) -> Vec<Diagnostic> {
-    let (_, errors) = Settings::read(role, binding);
+    let (_, errors) = Settings::read(role, binding, Timeouts::default());
     // The default drivers apply to all actions, and are checked with the first of them.
     let shared = actions(package).find(|(_, other)| std::ptr::eq(*other, binding));
     if shared.is_some_and(|(first, _)| first != *action) {
@@ -113,23 +113,8 @@ fn check_settings(package: &Package, action: &Action, role: &Role, binding: &Bin
     errors.into_iter().map(|error| setting(package, &error)).collect()
 }
 
-/// Maximum edit distance between a misspelled property and the correct one.
-const EDITS: usize = 2;
-
 fn setting(package: &Package, error: &SettingError) -> Diagnostic {
-    let message = format!("in `{}`: {error}", package.name());
-    match error {
-        SettingError::Unknown { name } => {
-            // The setting of a misspelled property would be missing: a script with `once` would run again.
-            if let Some(near) = suggest_within(name, PROPERTIES, EDITS) {
-                return Diagnostic::error(codes::DRIVER_PROPERTY, message)
-                    .help(format!("did you mean `{near}`?"));
-            }
-            Diagnostic::warning(codes::DRIVER_PROPERTY, message)
-                .help("it is ignored; the properties are `effect`, `timeout`, `limits` and `style`")
-        }
-        _ => Diagnostic::error(codes::DRIVER_PROPERTY, message),
-    }
+    Diagnostic::error(codes::DRIVER_PROPERTY, format!("in `{}`: {error}", package.name()))
 }
 
 fn check_unused(package: &Package, served: &[ScriptFile<'_>]) -> Vec<Diagnostic> {

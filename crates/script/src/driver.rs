@@ -1,11 +1,15 @@
 //! The driver: chooses the script, builds its input, and interprets its answer.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
 use windlass_driver::contract::{Found, Nature, Query};
-use windlass_driver::{Call, Context, Driver, Failure, FailureKind, Observation, Observed, Package, Report};
+use windlass_driver::{
+    Call, Context, Driver, Failure, FailureKind, Observation, Observed, Package, Report, Setting,
+    SettingError,
+};
 use windlass_executor::{Job, Outcome};
 use windlass_model::name::DriverKind;
 use windlass_model::{Action, Transition};
@@ -21,13 +25,15 @@ use crate::plain::health;
 use crate::plain::status::Status;
 use crate::role::Role;
 use crate::scripts::{self, ScriptFile};
-use crate::settings::Settings;
+use crate::settings::{Settings, Timeouts};
 use crate::style::Style;
-use crate::{check, discover, input, observe, plain, published, verdict};
+use crate::{check, discover, input, observe, plain, published, settings, verdict};
 
 /// The driver that runs the scripts of a package. See the [crate] for their input and output.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Script;
+pub struct Script {
+    timeouts: Timeouts,
+}
 
 #[async_trait]
 impl Driver for Script {
@@ -39,6 +45,22 @@ impl Driver for Script {
         KIND
     }
 
+    fn properties(&self) -> Vec<Setting> {
+        settings::described()
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        Timeouts::described()
+    }
+
+    fn configured(
+        &self,
+        given: &BTreeMap<String, Value>,
+    ) -> Result<Option<Arc<dyn Driver>>, Vec<SettingError>> {
+        let timeouts = self.timeouts.with(given)?;
+        Ok(Some(Arc::new(Self { timeouts })))
+    }
+
     fn check(&self, package: &Package) -> Vec<Diagnostic> {
         check::check(package)
     }
@@ -48,9 +70,9 @@ impl Driver for Script {
     fn nature(&self, package: &Package, action: &Action) -> Option<Nature> {
         let binding = binding(package, action)?;
         let role = Role::of(package, action)?;
-        let (settings, _) = Settings::read(&role, binding);
+        let (settings, _) = Settings::read(&role, binding, self.timeouts);
         let observable = scripts::health_check(package).is_some();
-        let is_plain = integrity_settings(package).style == Style::Plain;
+        let is_plain = self.integrity_settings(package).style == Style::Plain;
         let batch = (observable && !is_plain).then(|| Role::HealthCheck.job_name().to_owned());
         let names = role == Role::Launch;
         Some(Nature { effect: settings.effect, observable, batch, timeout: settings.timeout, names })
@@ -70,7 +92,7 @@ impl Driver for Script {
         for (at, call) in calls.iter().enumerate() {
             let stopped = || Failure::new(FailureKind::Refused, "it was stopped on request before it began");
             let begins = at == 0 || !context.cancelled();
-            reports.push(if begins { perform(context, at, call).await } else { Err(stopped()) });
+            reports.push(if begins { self.perform_one(context, at, call).await } else { Err(stopped()) });
         }
         reports
     }
@@ -79,7 +101,7 @@ impl Driver for Script {
         let unseen: Vec<Option<Observation>> = calls.iter().map(why_unseen).collect();
         let asked: Vec<&Call> =
             calls.iter().zip(&unseen).filter(|(_, unseen)| unseen.is_none()).map(|(call, _)| call).collect();
-        let mut seen = check_health(context, &asked).await.into_iter();
+        let mut seen = self.check_health(context, &asked).await.into_iter();
         let report = Report::settled;
         let answer = |unseen: Option<Observation>| match unseen {
             Some(observation) => Some(Ok(Observed { observation, report: report() })),
@@ -91,7 +113,7 @@ impl Driver for Script {
     async fn discover(&self, context: &dyn Context, query: &Query) -> Result<Vec<Found>, Failure> {
         let Some(script) = scripts::discovery(&query.package) else { return Ok(Vec::new()) };
         let reporter = Reporter::new(script.name(), &query.location.secrets());
-        let (settings, _) = Settings::read(&Role::Discover, &query.binding);
+        let (settings, _) = Settings::read(&Role::Discover, &query.binding, self.timeouts);
         let job = job::job(script, &query.package, &query.location, settings)
             .map_err(|refusal| refused(&reporter, &refusal))?
             .on_owner_death(job::fate(&Role::Discover));
@@ -110,21 +132,52 @@ impl Driver for Script {
     }
 }
 
-async fn perform(context: &dyn Context, at: usize, call: &Call) -> Result<Report, Failure> {
-    let (role, script) = script_for(call)?;
-    let (settings, _) = Settings::read(&role, &call.binding);
-    let mut run = Run { role, script, settings, reporter: Reporter::of(script.name(), &[call], &[]) };
-    let answer = match run.settings.style {
-        Style::Full => run.answer(context, at, call).await?,
-        Style::Plain => run.answer_plain(context, at, call).await?,
-    };
-    if let Some(failure) = verdict::shortfall(&run.role, &answer, &run.reporter) {
-        // Keep the script's report: a failed launch may have created something, and reported its id.
-        context.checkpoint(at, answer.report).await?;
-        return Err(failure);
+impl Script {
+    async fn perform_one(&self, context: &dyn Context, at: usize, call: &Call) -> Result<Report, Failure> {
+        let (role, script) = script_for(call)?;
+        let (settings, _) = Settings::read(&role, &call.binding, self.timeouts);
+        let mut run = Run { role, script, settings, reporter: Reporter::of(script.name(), &[call], &[]) };
+        let answer = match run.settings.style {
+            Style::Full => run.answer(context, at, call).await?,
+            Style::Plain => run.answer_plain(context, at, call).await?,
+        };
+        if let Some(failure) = verdict::shortfall(&run.role, &answer, &run.reporter) {
+            // Keep the script's report: a failed launch may have created something, and reported its id.
+            context.checkpoint(at, answer.report).await?;
+            return Err(failure);
+        }
+        let settled = verdict::settled(&run.role, &answer);
+        Ok(Report { settled, ..answer.report })
     }
-    let settled = verdict::settled(&run.role, &answer);
-    Ok(Report { settled, ..answer.report })
+
+    /// Runs the health check for calls, which share package and location.
+    async fn check_health(&self, context: &dyn Context, calls: &[&Call]) -> Vec<Result<Observed, Failure>> {
+        let Some(first) = calls.first() else { return Vec::new() };
+        let Some(script) = scripts::health_check(&first.package) else { return Vec::new() };
+        let settings = self.integrity_settings(&first.package);
+        let run = |calls: &[&Call]| Run {
+            role: Role::HealthCheck,
+            script,
+            settings,
+            reporter: Reporter::of(script.name(), calls, &[]),
+        };
+        if settings.style == Style::Full {
+            return run(calls).observe_all(context, calls).await;
+        }
+        let mut observed = Vec::with_capacity(calls.len());
+        for (at, call) in calls.iter().enumerate() {
+            observed.push(run(&[call]).observe_plain(context, at, call).await);
+        }
+        observed
+    }
+
+    /// Returns the settings of the health check. It has its own timeout, even when it observes another action.
+    fn integrity_settings(&self, package: &Package) -> Settings {
+        let (role, timeouts) = (Role::HealthCheck, self.timeouts);
+        let integrity = binding(package, &Action::Transition(Transition::Integrity));
+        integrity.map_or(Settings::of(&role, timeouts), |binding| Settings::read(&role, binding, timeouts).0)
+    }
+    }
 }
 
 /// Returns the observation of a call for which no script can run.
@@ -140,39 +193,11 @@ fn why_unseen(call: &Call) -> Option<Observation> {
     None
 }
 
-/// Runs the health check for calls, which share package and location.
-async fn check_health(context: &dyn Context, calls: &[&Call]) -> Vec<Result<Observed, Failure>> {
-    let Some(first) = calls.first() else { return Vec::new() };
-    let Some(script) = scripts::health_check(&first.package) else { return Vec::new() };
-    let settings = integrity_settings(&first.package);
-    let run = |calls: &[&Call]| Run {
-        role: Role::HealthCheck,
-        script,
-        settings,
-        reporter: Reporter::of(script.name(), calls, &[]),
-    };
-    if settings.style == Style::Full {
-        return run(calls).observe_all(context, calls).await;
-    }
-    let mut observed = Vec::with_capacity(calls.len());
-    for (at, call) in calls.iter().enumerate() {
-        observed.push(run(&[call]).observe_plain(context, at, call).await);
-    }
-    observed
-}
-
 /// Tells whether a script launches the instances of a package. An instance without a natural id is then one whose
 /// launch has failed before it reported the id, and a health check can't find it.
 fn launches(package: &Package) -> bool {
     let launch = [Transition::Create, Transition::Install].map(Action::Transition);
     launch.iter().any(|action| binding(package, action).is_some())
-}
-
-/// Returns the settings of the health check. It has its own timeout, even when it observes another action.
-fn integrity_settings(package: &Package) -> Settings {
-    let integrity = binding(package, &Action::Transition(Transition::Integrity));
-    integrity
-        .map_or(Settings::of(&Role::HealthCheck), |binding| Settings::read(&Role::HealthCheck, binding).0)
 }
 
 /// A script that is about to run.

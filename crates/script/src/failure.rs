@@ -1,5 +1,6 @@
 //! Failures from the end of a job, and from unusable answers.
 
+use serde_json::Value;
 use windlass_driver::{Call, Failure, FailureKind};
 use windlass_executor::{Captured, End, Limits, Outcome, StartFailure};
 use windlass_secret::Redactor;
@@ -34,6 +35,11 @@ impl Reporter {
     /// Masks a text.
     pub(crate) fn mask(&self, text: &str) -> String {
         self.redactor.mask_str(text)
+    }
+
+    /// Masks JSON data.
+    pub(crate) fn mask_value(&self, value: &mut Value) {
+        self.redactor.mask_value(value);
     }
 
     /// Returns the failure of a job that did not succeed. A job succeeds with exit code 0.

@@ -104,7 +104,7 @@
 //!     ..Bindings::default()
 //! };
 //! let package = Package::new("resource::web::1.0".parse()?, bindings, vec![install]);
-//! assert_eq!(Script.check(&package), []);
+//! assert_eq!(Script::default().check(&package), []);
 //!
 //! let call = Call {
 //!     id: "st1-p1-s1-c1".parse()?,
@@ -115,12 +115,12 @@
 //!     package: Arc::new(package),
 //!     binding: script,
 //!     location: Arc::new(Location::local("here")),
-//! #   sensitive: [].into(), attempt: 1, natural: None, document: json!({}), arguments: [].into(), pair: None, private: json!(null),
+//! #   sensitive: [].into(), attempt: 1, natural: None, document: json!({}), arguments: [].into(), pair: None, private: Default::default(),
 //!     // …
 //! };
 //! # let context = Rehearsal;
 //! # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
-//! let report = Script.perform(&context, &[call]).await.remove(0)?;
+//! let report = Script::default().perform(&context, &[call]).await.remove(0)?;
 //! assert_eq!(report.natural.as_deref(), Some("i-7"));
 //! assert_eq!(report.updates["interfaces"]["properties"]["signals"]["url"], "http://203.0.113.1:8080");
 //! # Ok::<(), Failure>(())

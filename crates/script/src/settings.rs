@@ -1,10 +1,14 @@
-//! The driver properties `effect`, `timeout`, `limits` and `style`.
+//! The driver properties `effect`, `timeout`, `limits` and `style`, and the default timeouts of a project.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use thiserror::Error;
-use windlass_driver::{Binding, CallSettingError, CallSettings, Effect, setting, text_of_setting};
+use windlass_driver::{
+    Binding, CallSettingError, CallSettings, Effect, Setting, duration, duration_schema, setting,
+    text_of_setting,
+};
 use windlass_executor::{BoundError, Bounds};
 
 use crate::role::Role;
@@ -23,20 +27,89 @@ pub(crate) struct Settings {
     pub style: Style,
 }
 
-/// The names of the properties.
-pub(crate) const PROPERTIES: [&str; 4] =
-    [CallSettings::PROPERTIES[0], CallSettings::PROPERTIES[1], "limits", "style"];
+/// Returns the driver properties with their schemas.
+pub(crate) fn described() -> Vec<Setting> {
+    let limits = json!({
+        "description": "The limits of each job of the script.",
+        "type": "object",
+        "propertyNames": {"enum": Bounds::KEYS},
+    });
+    let mut described = Vec::from(CallSettings::described());
+    let style = json!({
+        "description": "How the script receives its input, and how it answers: by YAML documents, or by files.",
+        "enum": ["full", "plain"],
+    });
+    described.push(Setting { key: "limits", schema: limits });
+    described.push(Setting { key: "style", schema: style });
+    described
+}
+
+/// The default timeouts: those of scripts whose resource descriptor sets none.
+///
+/// The entry of the driver in `windlass.yaml` sets them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Timeouts {
+    /// That of scripts which change something: one hour, as in the original system.
+    change: Duration,
+    /// That of health checks: one minute.
+    health_check: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { change: minutes(60), health_check: minutes(1) }
+    }
+}
+
+const TIMEOUT: &str = "timeout";
+const HEALTH_CHECK_TIMEOUT: &str = "health-check-timeout";
+
+impl Timeouts {
+    /// Returns the settings of the driver with their schemas.
+    pub(crate) fn described() -> Vec<Setting> {
+        let of = |key, description| {
+            let mut schema = duration_schema(description);
+            schema["type"] = json!(["string", "null"]);
+            Setting { key, schema }
+        };
+        vec![
+            of(TIMEOUT, "The timeout of scripts that change something, such as `30m`; the default is `1h`."),
+            of(HEALTH_CHECK_TIMEOUT, "The timeout of health checks, such as `10s`; the default is `1m`."),
+        ]
+    }
+
+    /// Returns the timeouts with the given ones.
+    ///
+    /// # Errors
+    /// All values that are no duration.
+    pub(crate) fn with(
+        mut self,
+        given: &BTreeMap<String, Value>,
+    ) -> Result<Self, Vec<windlass_driver::SettingError>> {
+        let mut errors = Vec::new();
+        for (key, timeout) in [(TIMEOUT, &mut self.change), (HEALTH_CHECK_TIMEOUT, &mut self.health_check)] {
+            let Some(value) = given.get(key) else { continue };
+            let text = text_of_setting(value);
+            match duration(&text) {
+                Some(given) => *timeout = given,
+                None => errors.push(windlass_driver::SettingError {
+                    key,
+                    message: format!("`{key}` is a time such as `30s`, `10m` or `1h30m`, not `{text}`"),
+                }),
+            }
+        }
+        if errors.is_empty() { Ok(self) } else { Err(errors) }
+    }
+}
+
+const fn minutes(minutes: u64) -> Duration {
+    Duration::from_secs(60 * minutes)
+}
 
 /// A driver property that can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub(crate) enum SettingError {
-    /// The driver has no such property.
-    #[error("the driver `script` has no property `{name}`")]
-    Unknown {
-        /// The name as given.
-        name: String,
-    },
     /// A property that all drivers have can't be read.
     #[error(transparent)]
     Common(#[from] CallSettingError),
@@ -62,34 +135,31 @@ pub(crate) enum SettingError {
 impl Settings {
     /// Returns the default settings of a role.
     ///
-    /// A health check has a timeout of one minute, discovery of ten minutes; both are repeatable. All other
-    /// scripts have one hour, as in the original system, and the effect `once`.
-    pub(crate) fn of(role: &Role) -> Self {
-        let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
+    /// Health checks and discovery are repeatable; discovery has a timeout of ten minutes. All other scripts have
+    /// the effect `once`.
+    pub(crate) fn of(role: &Role, timeouts: Timeouts) -> Self {
         let (effect, timeout) = match role {
-            Role::HealthCheck => (Effect::Repeatable, minutes(1)),
+            Role::HealthCheck => (Effect::Repeatable, timeouts.health_check),
             Role::Discover => (Effect::Repeatable, minutes(10)),
-            _ => (Effect::Once, minutes(60)),
+            _ => (Effect::Once, timeouts.change),
         };
         Self { effect, timeout, bounds: Bounds::default(), style: Style::Full }
     }
 
     /// Returns the settings of a descriptor, and all problems. An invalid setting counts as not set.
-    pub(crate) fn read(role: &Role, binding: &Binding) -> (Self, Vec<SettingError>) {
+    pub(crate) fn read(role: &Role, binding: &Binding, timeouts: Timeouts) -> (Self, Vec<SettingError>) {
         let (common, errors) = CallSettings::read(binding);
-        let mut settings = Self::of(role);
+        let mut settings = Self::of(role, timeouts);
         settings.timeout = common.timeout.unwrap_or(settings.timeout);
         // A read-only script is always repeatable, whatever the descriptor sets for its package.
         if let Some(effect) = common.effect.filter(|_| !role.reads_only()) {
             settings.effect = effect;
         }
         let mut errors: Vec<_> = errors.into_iter().map(SettingError::Common).collect();
-        let own =
-            binding.properties.iter().filter(|(name, _)| !CallSettings::PROPERTIES.contains(&name.as_str()));
-        for (name, value) in own {
-            if let Err(error) = settings.set(name, setting(value)) {
-                errors.push(error);
-            }
+        if let Some(limits) = binding.properties.get("limits")
+            && let Err(error) = settings.limit(setting(limits))
+        {
+            errors.push(error);
         }
         (settings, errors)
     }
@@ -97,12 +167,11 @@ impl Settings {
     fn set(&mut self, name: &str, value: &Value) -> Result<(), SettingError> {
         match name {
             "limits" => self.set_limits(value),
-            "style" => {
+            _ => {
                 let found = text_of_setting(value);
                 self.style = found.parse().map_err(|()| SettingError::Style { found })?;
                 Ok(())
             }
-            _ => Err(SettingError::Unknown { name: name.to_owned() }),
         }
     }
 
@@ -127,7 +196,7 @@ mod tests {
     fn read(role: &Role, properties: Value) -> (Settings, Vec<String>) {
         let properties: BTreeMap<String, Value> = serde_json::from_value(properties).unwrap();
         let binding = Binding { driver: "script".parse().unwrap(), infrastructure: Vec::new(), properties };
-        let (settings, errors) = Settings::read(role, &binding);
+        let (settings, errors) = Settings::read(role, &binding, Timeouts::default());
         (settings, errors.iter().map(ToString::to_string).collect())
     }
 
@@ -150,14 +219,14 @@ mod tests {
     #[test]
     fn what_is_wrong_is_taken_as_not_set() {
         let (settings, errors) =
-            read(&Role::Launch, json!({"effect": "twice", "timeout": 10, "retries": "3", "style": "simple"}));
-        assert_eq!(settings, Settings::of(&Role::Launch));
+            read(&Role::Launch, json!({"effect": "twice", "timeout": 10, "limits": "3", "style": "simple"}));
+        assert_eq!(settings, Settings::of(&Role::Launch, Timeouts::default()));
         assert_eq!(
             errors,
             [
                 "the driver property `effect` is `repeatable` or `once`, not `twice`",
                 "the driver property `timeout` is a time such as `30s`, `10m` or `1h30m`, not `10`",
-                "the driver `script` has no property `retries`",
+                "the driver property `limits` is a mapping such as `{memory: 512M, processes: 64}`, not `3`",
                 "the driver property `style` is `plain` or `full`, not `simple`",
             ]
         );
@@ -166,5 +235,34 @@ mod tests {
     #[test]
     fn looking_is_repeatable_whatever_is_said() {
         assert_eq!(read(&Role::HealthCheck, json!({"effect": "once"})).0.effect, Effect::Repeatable);
+    }
+    #[test]
+    fn a_descriptor_precedes_the_project() {
+        let given = json!({"timeout": "2h", "health-check-timeout": "5s"});
+        let timeouts = Timeouts::default().with(&serde_json::from_value(given).unwrap()).unwrap();
+        let timeout = |role: &Role, properties: Value| {
+            let properties = serde_json::from_value(properties).unwrap();
+            let binding =
+                Binding { driver: "script".parse().unwrap(), infrastructure: Vec::new(), properties };
+            Settings::read(role, &binding, timeouts).0.timeout
+        };
+        assert_eq!(timeout(&Role::Launch, json!({})), minutes(120));
+        assert_eq!(timeout(&Role::Launch, json!({"timeout": "1m"})), minutes(1));
+        assert_eq!(timeout(&Role::HealthCheck, json!({})), Duration::from_secs(5));
+        assert_eq!(timeout(&Role::Discover, json!({})), minutes(10));
+    }
+
+    #[test]
+    fn all_wrong_timeouts_are_reported() {
+        let given = json!({"timeout": "soon", "health-check-timeout": ["5s"]});
+        let errors = Timeouts::default().with(&serde_json::from_value(given).unwrap()).unwrap_err();
+        let said: Vec<_> = errors.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            said,
+            [
+                "`timeout` is a time such as `30s`, `10m` or `1h30m`, not `soon`",
+                r#"`health-check-timeout` is a time such as `30s`, `10m` or `1h30m`, not `["5s"]`"#,
+            ]
+        );
     }
 }

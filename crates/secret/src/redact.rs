@@ -4,10 +4,12 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
+use serde_json::Value;
 use zeroize::Zeroizing;
 
 use crate::MASK;
 use crate::automaton::{Automaton, START};
+use crate::reference::SecretRef;
 use crate::spelling::{Spellings, spell};
 
 /// Masks known values in text and streams.
@@ -66,6 +68,34 @@ impl Redactor {
         match String::from_utf8(self.mask(text.as_bytes())) {
             Ok(masked) => masked,
             Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        }
+    }
+
+    /// Masks all texts of JSON data, the names in it, and numbers that are a value. [Markers](SecretRef) stay.
+    ///
+    /// ```
+    /// use serde_json::json;
+    ///
+    /// let mut data = json!({"url": "tcp://me:hunter22@db", "pin": 4711, "tries": 3});
+    /// windlass_secret::Redactor::new(["hunter22", "4711"]).mask_value(&mut data);
+    /// assert_eq!(data, json!({"url": "tcp://me:***@db", "pin": "***", "tries": 3}));
+    /// ```
+    pub fn mask_value(&self, value: &mut Value) {
+        if SecretRef::from_value(value).is_some() {
+            return;
+        }
+        match value {
+            Value::String(text) => *text = self.mask_str(text),
+            Value::Number(number) if self.mask_str(&number.to_string()) == MASK => *value = MASK.into(),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.mask_value(item)),
+            Value::Object(entries) => {
+                if entries.keys().any(|name| self.mask_str(name) != *name) {
+                    let all = std::mem::take(entries);
+                    entries.extend(all.into_iter().map(|(name, value)| (self.mask_str(&name), value)));
+                }
+                entries.values_mut().for_each(|entry| self.mask_value(entry));
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 

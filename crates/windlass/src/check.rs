@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 use windlass_descriptor::document::ReferenceDecl;
 use windlass_descriptor::{Catalog as _, Descriptor, MemoryCatalog, Missing, check, read};
+use windlass_driver::Registry;
 use windlass_manifest::is_manifest;
 use windlass_model::DescriptorName;
 use windlass_model::name::DescriptorKind;
@@ -92,8 +93,8 @@ fn line_and_column<S: Serializer>(place: &Place, serializer: S) -> Result<S::Ok,
 ///
 /// Only if the working folder can't be determined. All other problems are part of the result.
 pub fn check_paths(paths: &[PathBuf], folders: &[PathBuf]) -> Result<CheckView, Error> {
-    let (overlay, runtimes) = (Overlay::default(), RuntimeRegistry::default());
-    check_over(CheckInput { paths, folders, overlay: &overlay, runtimes: &runtimes })
+    let (overlay, runtimes, drivers) = (Overlay::default(), RuntimeRegistry::default(), drivers());
+    check_over(CheckInput { paths, folders, overlay: &overlay, runtimes: &runtimes, drivers: &drivers })
 }
 
 /// The input of a check.
@@ -107,20 +108,23 @@ pub struct CheckInput<'a> {
     pub overlay: &'a Overlay,
     /// The kinds of runtimes that locations may have.
     pub runtimes: &'a RuntimeRegistry,
+    /// The drivers that check packages, and that may have settings.
+    pub drivers: &'a Registry,
 }
 
-/// Checks as [`check_paths`] does, with texts that replace those of files, and other kinds of runtimes.
+/// Checks as [`check_paths`] does, with texts that replace those of files, and with other kinds of runtimes and
+/// drivers.
 ///
 /// # Errors
 ///
 /// Those of [`check_paths`].
 pub fn check_over(input: CheckInput<'_>) -> Result<CheckView, Error> {
-    let CheckInput { paths, folders, overlay, runtimes } = input;
+    let CheckInput { paths, folders, overlay, runtimes, drivers } = input;
     let kinds = runtimes.kinds();
     let here = std::env::current_dir().map_err(Error::WorkingFolder)?;
     let mut diagnostics = Diagnostics::default();
     for path in paths {
-        match Project::open_with(path, &here, overlay.clone(), &kinds) {
+        match Project::open_with(path, &here, overlay.clone(), &kinds, drivers) {
             Ok(project) => {
                 diagnostics.extend(project.warnings().clone());
                 check_path(&project, path, folders, &mut diagnostics);
@@ -156,7 +160,7 @@ pub fn check_text(name: &str, text: Vec<u8>, folders: &[PathBuf]) -> CheckView {
 
 fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: &mut Diagnostics) {
     if path.is_dir() && find_descriptor(path).is_err() {
-        return check_folder(path, project.overlay(), diagnostics);
+        return check_folder(project, path, diagnostics);
     }
     if path.is_file()
         && let Ok(source) = project.overlay().source(path)
@@ -241,7 +245,7 @@ fn check_parts(
     }
     let there =
         |name: &&DescriptorName| name.kind == DescriptorKind::Resource && catalog.find(name).is_some();
-    packages(catalog, seen.iter().filter(there), &drivers(), diagnostics);
+    packages(catalog, seen.iter().filter(there), project.drivers(), diagnostics);
 }
 
 /// Finds the newest resource whose `queries` would find a reference.
@@ -251,7 +255,8 @@ fn newest_resource(reference: &ReferenceDecl, catalog: &DiskCatalog) -> Option<D
     accepted.max_by(|one, other| one.version.cmp(&other.version))
 }
 
-fn check_folder(path: &Path, overlay: &Overlay, diagnostics: &mut Diagnostics) {
+fn check_folder(project: &Project, path: &Path, diagnostics: &mut Diagnostics) {
+    let overlay = project.overlay();
     let (catalog, found) = DiskCatalog::scan_with(&[path.to_owned()], overlay);
     diagnostics.extend(found);
     let names = catalog.names();
@@ -273,5 +278,5 @@ fn check_folder(path: &Path, overlay: &Overlay, diagnostics: &mut Diagnostics) {
     });
     nesting::check(assemblies, &catalog, diagnostics);
     let resources = names.iter().filter(|name| name.kind == DescriptorKind::Resource);
-    packages(&catalog, resources, &drivers(), diagnostics);
+    packages(&catalog, resources, project.drivers(), diagnostics);
 }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use windlass_descriptor::compose::MAX_NODES;
 use windlass_descriptor::{
-    AssemblyDescriptor, Catalog as _, Composed, Descriptor, ReferenceRequest, Request, Search, compose_given,
+    AssemblyDescriptor, Catalog as _, Composed, Descriptor, ReferenceRequest, Request, ResourceDescriptor,
+    Search, compose_given,
 };
 use windlass_driver::{Package, Registry};
 use windlass_engine::{Desired, EngineEnv, UpOptions};
@@ -223,6 +224,9 @@ pub(crate) fn packages<'a>(
                     let found = drivers.get(&kind).map(|driver| driver.check(&package)).unwrap_or_default();
                     diagnostics.extend(found.into_iter().map(|problem| placed(catalog, resource, problem)));
                 }
+                if let Some(Descriptor::Resource(descriptor)) = catalog.find(resource) {
+                    diagnostics.extend(unknown_properties(&descriptor, drivers));
+                }
                 packages.push(package);
             }
             // Problems of the descriptor text were reported before.
@@ -236,6 +240,18 @@ pub(crate) fn packages<'a>(
         }
     }
     packages
+}
+
+/// Returns the driver properties of a descriptor that their drivers do not have.
+fn unknown_properties(descriptor: &ResourceDescriptor, drivers: &Registry) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for declared in descriptor.drivers() {
+        let Some(driver) = drivers.get(&declared.driver) else { continue };
+        found.extend(declared.property_spans.iter().filter_map(|(name, span)| {
+            Some(windlass_driver::properties::unknown(&**driver, name)?.at(descriptor.source.place(*span)))
+        }));
+    }
+    found
 }
 
 /// Maps a problem of a package to its place on disk, because a driver knows only paths within the package. A

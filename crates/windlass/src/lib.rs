@@ -82,7 +82,7 @@ pub use windlass_store as store;
 
 pub use error::Error;
 pub use input::AssemblyInput;
-pub use open::{Settings, Windlass};
+pub use open::{Settings, Windlass, drivers};
 pub use request::Pending;
 pub use runtimes::{RuntimeFactory, RuntimeRegistry};
 pub use saved::SavedPlan;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::OnceCell;
 use windlass_driver::noop::Noop;
-use windlass_driver::{Location, Registry};
+use windlass_driver::{Driver, Location, Registry};
 use windlass_engine::{Engine, EngineEnv, JobSlots, Options};
 use windlass_executor::Runtime;
 use windlass_executor::process::SupervisorCommand;
@@ -31,6 +31,7 @@ pub struct Settings {
     supervisor: SupervisorCommand,
     images: Option<PathBuf>,
     runtimes: RuntimeRegistry,
+    drivers: Registry,
     key_file: Option<PathBuf>,
     state: Option<String>,
     options: Options,
@@ -51,6 +52,7 @@ impl Settings {
             supervisor: supervise::command(),
             images: None,
             runtimes: RuntimeRegistry::default(),
+            drivers: drivers(),
             key_file: None,
             state: None,
             options: Options::default(),
@@ -108,6 +110,14 @@ impl Settings {
     #[must_use]
     pub fn runtime_kind(mut self, factory: Arc<dyn RuntimeFactory>) -> Self {
         self.runtimes = self.runtimes.with(factory);
+        self
+    }
+
+    /// Adds a driver of the embedding program, with its own settings in `windlass.yaml`. It replaces a driver of
+    /// the same kind.
+    #[must_use]
+    pub fn driver(mut self, driver: impl Driver + 'static) -> Self {
+        self.drivers = self.drivers.with(driver);
         self
     }
 
@@ -172,7 +182,6 @@ pub struct Windlass {
     pub(crate) settings: Settings,
     context: RuntimeContext,
     places: Arc<ProjectPlaces>,
-    drivers: Registry,
     slots: JobSlots,
     store: OnceCell<Arc<dyn Store>>,
 }
@@ -192,7 +201,8 @@ impl Windlass {
         let folder = std::env::current_dir().map_err(Error::WorkingFolder)?;
         let files = Overlay::default().with_limit(settings.max_size);
         let kinds = settings.runtimes.kinds();
-        let project = Project::open_with(&settings.start, &folder, files, &kinds).map_err(Error::Input)?;
+        let project = Project::open_with(&settings.start, &folder, files, &kinds, &settings.drivers)
+            .map_err(Error::Input)?;
         let state = project.state_dir();
         let context = RuntimeContext {
             images: settings.images.clone().unwrap_or_else(|| state.join("images")),
@@ -203,7 +213,7 @@ impl Windlass {
         let runtimes = Runtimes::new(settings.runtimes.factories(), &context);
         let places = Arc::new(ProjectPlaces::new(project.clone(), settings.variables.clone(), runtimes));
         let slots = JobSlots::default();
-        Ok(Self { project, settings, context, places, drivers: drivers(), slots, store: OnceCell::new() })
+        Ok(Self { project, settings, context, places, slots, store: OnceCell::new() })
     }
 
     /// Returns the project.
@@ -211,16 +221,9 @@ impl Windlass {
         &self.project
     }
 
-    /// Returns the available drivers.
+    /// Returns the available drivers, with the settings of the project.
     pub fn drivers(&self) -> &Registry {
-        &self.drivers
-    }
-
-    /// Adds a driver of the embedding program.
-    #[must_use]
-    pub fn with_driver(mut self, driver: impl windlass_driver::Driver + 'static) -> Self {
-        self.drivers = self.drivers.with(driver);
-        self
+        self.project.drivers()
     }
 
     /// Returns the current time.
@@ -313,7 +316,7 @@ impl Windlass {
     /// Returns the engine's dependencies beside the store.
     pub(crate) fn engine_env(&self) -> EngineEnv {
         EngineEnv {
-            drivers: self.drivers.clone(),
+            drivers: self.drivers().clone(),
             places: self.places.clone(),
             slots: self.slots.clone(),
             clock: self.settings.clock.clone(),
@@ -347,9 +350,9 @@ impl<E: Into<Error>> From<E> for Unopened {
     }
 }
 
-/// Returns the drivers of this version.
-pub(crate) fn drivers() -> Registry {
-    Registry::new().with(Noop).with(Script)
+/// Returns the drivers of this crate.
+pub fn drivers() -> Registry {
+    Registry::new().with(Noop).with(Script::default())
 }
 
 impl std::fmt::Debug for Windlass {

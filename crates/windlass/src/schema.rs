@@ -1,8 +1,11 @@
 //! JSON Schemas of the documents that users write.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::Value;
+use windlass_descriptor::schema::DriverProperties;
+use windlass_driver::{Driver, Registry};
 use windlass_project::{Overlay, find_descriptor};
 
 use crate::desired::read_assembly;
@@ -47,11 +50,21 @@ pub fn parameters(file: &Path, overlay: &Overlay) -> Result<Value, Error> {
 }
 
 /// Returns the JSON Schema of a kind of document, in draft 2020-12. Locations may have the registered kinds of
-/// runtimes.
-pub fn schema(document: Document, runtimes: &RuntimeRegistry) -> Value {
+/// runtimes, and drivers have their settings and driver properties.
+pub fn schema(document: Document, runtimes: &RuntimeRegistry, drivers: &Registry) -> Value {
     match document {
         Document::Assembly => windlass_descriptor::schema::assembly(),
-        Document::Resource => windlass_descriptor::schema::resource(),
-        Document::Project => windlass_project::schema::project(&runtimes.kinds()),
+        Document::Resource => windlass_descriptor::schema::resource(&properties(drivers)),
+        Document::Project => windlass_project::schema::project(&runtimes.kinds(), drivers),
     }
+}
+
+/// Returns the driver properties of each driver.
+fn properties(drivers: &Registry) -> DriverProperties {
+    let of = |driver: &Arc<dyn Driver>| {
+        let properties = driver.properties().into_iter();
+        let schemas = properties.map(|property| (property.key.to_owned(), property.schema)).collect();
+        (driver.kind().to_string(), schemas)
+    };
+    drivers.iter().map(of).collect()
 }

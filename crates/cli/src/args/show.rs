@@ -186,6 +186,8 @@ pub(crate) struct OutputArgs {
 }
 
 /// Show the steps, jobs and activity log of an assembly.
+///
+/// A line with `|` below a job is of its stderr, one with `>` of its stdout.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

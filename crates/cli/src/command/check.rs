@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use similar::{ChangeTag, TextDiff};
-use windlass::RuntimeRegistry;
 use windlass::check::RepairedFile;
 use windlass::check::{CheckInput, CheckView, check_over, check_text};
 use windlass::repair::{Repair, repair_paths};
 use windlass::source::{Source, files};
 use windlass::view::sarif::sarif;
+use windlass::{RuntimeRegistry, drivers};
 
 use super::{disk, explain, fail, plural, print_json};
 use crate::args::{CheckArgs, CheckFormat, Deny, ExplainArgs, Format, PrintArgs};
@@ -32,6 +32,7 @@ pub(crate) fn run(args: &CheckArgs) -> ExitCode {
         folders: &args.catalog,
         overlay: &disk(),
         runtimes: &RuntimeRegistry::default(),
+        drivers: &drivers(),
     };
     let checked = match (args.fix, args.dry_run) {
         (true, true) => repair_paths(input, Repair::DryRun),

@@ -8,7 +8,7 @@ use windlass::view::log::{ActivityLog, JobLog, LogView, MoveLog, MoveWay, Proces
 use super::{fail, open, plural, print_json};
 use crate::args::{Format, LogArgs};
 use crate::exit;
-use crate::output::{BAD, DIM, GOOD, ODD, STRONG, duration, indent, say, styled};
+use crate::output::{BAD, DIM, GOOD, ODD, STRONG, duration, indent, say, styled, with_data};
 
 pub(crate) async fn run(args: LogArgs) -> ExitCode {
     let windlass = match open(None, None, "log") {
@@ -106,13 +106,15 @@ fn print_job(job: &JobLog) {
     let end = job.end.as_deref().unwrap_or("still running, or lost");
     let place = format!("{} on {} ({})", job.submitted, job.location, job.runtime);
     say!("    {} {end}{took} {}", job.command, styled(DIM, place));
+    job.stdout.iter().for_each(|stdout| crate::output::print(&indent(stdout, "      > ")));
     crate::output::print(&indent(&job.stderr, "      | "));
 }
 
 fn print_activity(entry: &ActivityLog) {
     let head = format!("{} {} {}", entry.at, entry.severity, entry.element.local());
     let mut lines = entry.message.trim_end().lines();
-    say!("  {} {}", styled(DIM, head), lines.next().unwrap_or_default());
+    let data = styled(DIM, with_data(entry.data.as_ref()));
+    say!("  {} {}{data}", styled(DIM, head), lines.next().unwrap_or_default());
     for line in lines {
         say!("      | {line}");
     }

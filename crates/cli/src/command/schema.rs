@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use windlass::RuntimeRegistry;
 use windlass::schema::{Document, parameters, schema};
+use windlass::{RuntimeRegistry, drivers};
 
 use super::{disk, fail, print_json};
 use crate::args::{SchemaArgs, SchemaOf};
@@ -32,5 +32,5 @@ pub(crate) fn run(args: &SchemaArgs) -> ExitCode {
         (SchemaOf::Resource, None) => Document::Resource,
         (SchemaOf::Project, None) => Document::Project,
     };
-    print_json(&schema(document, &RuntimeRegistry::default()))
+    print_json(&schema(document, &RuntimeRegistry::default(), &drivers()))
 }

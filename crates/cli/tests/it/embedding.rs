@@ -1,22 +1,27 @@
-//! A program that embeds windlass and registers a kind of runtime of its own.
+//! A program that embeds windlass and registers a kind of runtime and a driver of its own.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde_json::json;
+use serde_json::{Value, json};
 use windlass::check::{CheckInput, check_over};
 use windlass::doctor::{RuntimeView, look};
-use windlass::driver::Location;
+use windlass::driver::{
+    Call, Context, Driver, Effect, Failure, Location, Nature, Observed, Package, Query, Report, SettingError,
+};
 use windlass::engine::Stop;
 use windlass::executor::process::{ProcessRuntime, SupervisorCommand};
 use windlass::executor::{Capabilities, Events, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError};
+use windlass::model::Action;
+use windlass::model::name::DriverKind;
 use windlass::model::record::ProcessStatus;
 use windlass::project::{ImageUse, Overlay, RuntimeKind, Setting, SettingProblem};
 use windlass::runtimes::{ProjectRuntimes, RuntimeContext, RuntimeFactory};
 use windlass::schema::{Document, schema};
-use windlass::{AssemblyInput, RuntimeRegistry, Settings, Windlass};
+use windlass::source::Diagnostic;
+use windlass::{AssemblyInput, RuntimeRegistry, Settings, Windlass, drivers};
 
 use crate::env::TestEnv;
 
@@ -137,7 +142,7 @@ fn project(mark: &str) -> TestEnv {
 /// Returns the problems of a check.
 fn check(env: &TestEnv, runtimes: &RuntimeRegistry) -> Vec<String> {
     let (paths, overlay) = ([env.path("small")], Overlay::default());
-    let input = CheckInput { paths: &paths, folders: &[], overlay: &overlay, runtimes };
+    let input = CheckInput { paths: &paths, folders: &[], overlay: &overlay, runtimes, drivers: &drivers() };
     let problems = check_over(input).unwrap().diagnostics;
     problems.iter().map(|problem| format!("{} {}", problem.code, problem.message)).collect()
 }
@@ -152,7 +157,7 @@ async fn a_runtime_kind_of_an_embedding_program_serves_a_location() {
     assert_eq!(found, [unknown[1], unknown[0]]);
     assert_eq!(check(&env, &with_kind), [""; 0]);
     assert_eq!(check(&project("B1"), &with_kind), ["WL0333 `mark` has letters only, and this is `B1`"]);
-    let schema = schema(Document::Project, &with_kind);
+    let schema = schema(Document::Project, &with_kind, &drivers());
     assert_eq!(schema["$defs"]["Location"]["properties"]["mark"]["pattern"], "^[a-z]+$");
 
     let supervisor = SupervisorCommand::new(env!("CARGO_BIN_EXE_windlass"), ["windlass-supervise"]);
@@ -169,4 +174,106 @@ async fn a_runtime_kind_of_an_embedding_program_serves_a_location() {
     assert_eq!(ended.process.status, ProcessStatus::Completed);
     assert_eq!(env.read("trace"), "Install\nblue\n");
     windlass.close().await.unwrap();
+}
+
+/// The driver `talker`: its jobs say the words of its setting `words`, and their stdout is text for people.
+#[derive(Default)]
+struct Talker {
+    words: String,
+}
+
+#[async_trait]
+impl Driver for Talker {
+    fn kind(&self) -> DriverKind {
+        "talker".parse().unwrap()
+    }
+
+    fn family(&self) -> &'static str {
+        "talker"
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        vec![Setting { key: "words", schema: json!({"type": "string"}) }]
+    }
+
+    fn configured(
+        &self,
+        given: &BTreeMap<String, Value>,
+    ) -> Result<Option<Arc<dyn Driver>>, Vec<SettingError>> {
+        match given.get("words").and_then(Value::as_str) {
+            Some(words) => Ok(Some(Arc::new(Self { words: words.to_owned() }))),
+            None => Err(vec![SettingError { key: "words", message: "`words` is text".to_owned() }]),
+        }
+    }
+
+    fn check(&self, _: &Package) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
+    fn nature(&self, _: &Package, _: &Action) -> Option<Nature> {
+        let timeout = Duration::from_secs(60);
+        Some(Nature { effect: Effect::Repeatable, observable: false, batch: None, timeout, names: false })
+    }
+
+    async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>> {
+        let mut reports = Vec::new();
+        for call in calls {
+            let secret = call.location.properties["token"].as_str().unwrap_or_default();
+            let said = format!("{} {}, {secret}", call.action, self.words);
+            let job = |text: &str| Job::command("cat").stdin(text.as_bytes().to_vec());
+            context.show_stdout("talk");
+            let outcomes = [context.job("talk", job(&said)).await, context.job("answer", job("42")).await];
+            let failure = outcomes.into_iter().find_map(Result::err);
+            reports.push(failure.map_or_else(|| Ok(Report::settled()), |failure| Err(failure.into())));
+        }
+        reports
+    }
+
+    async fn observe(&self, _: &dyn Context, _: &[Call]) -> Vec<Result<Observed, Failure>> {
+        Vec::new()
+    }
+
+    async fn discover(&self, _: &dyn Context, _: &Query) -> Result<Vec<windlass::driver::Found>, Failure> {
+        Ok(Vec::new())
+    }
+}
+
+#[tokio::test]
+async fn a_driver_of_an_embedding_program_has_settings_and_shows_its_stdout() {
+    let env = TestEnv::new();
+    env.write(
+        "windlass.yaml",
+        "version: 1\nlocations: {here: {properties: {token: hunter22}}}\ndrivers: {talker: {words: says hello}}\n",
+    );
+    env.write(
+        "talk/assembly.yaml",
+        "name: assembly::talk::1.0\ncomposition: {box: {type: 'resource::box::1.0'}}\n",
+    );
+    env.write(
+        "talk/Contains/box/resource.yaml",
+        "name: resource::box::1.0\nlifecycle: [Install]\ndefault-driver: {talker: {}}\n",
+    );
+    let supervisor = SupervisorCommand::new(env!("CARGO_BIN_EXE_windlass"), ["windlass-supervise"]);
+    let settings = || Settings::new(env.path("")).supervisor(supervisor.clone());
+    let Err(unknown) = Windlass::open(settings()) else { panic!("it has no such driver") };
+    assert!(format!("{unknown:?}").contains("there is no driver `talker`"), "{unknown:?}");
+
+    let windlass = Windlass::open(settings().driver(Talker::default())).unwrap();
+    let stop = Stop::default();
+    let started = windlass.up(AssemblyInput::new(env.path("talk")), &stop).await.unwrap();
+    let ended = started.run(&stop).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Completed);
+    let log = windlass.log(&"talk".parse().unwrap(), None).await.unwrap();
+    let jobs = log.processes[0].steps.iter().flat_map(|step| &step.jobs);
+    let shown: Vec<_> = jobs.map(|job| job.stdout.as_deref()).collect();
+    assert_eq!(shown, [Some("Install says hello, ***"), None]);
+    windlass.close().await.unwrap();
+    // The driver is not one of the program that prints.
+    env.edit("windlass.yaml", "drivers: {talker: {words: says hello}}\n", "");
+    let printed = env.ok(&["log", "talk"]).stdout;
+    assert!(printed.contains("      > Install says hello, ***\n"), "{printed}");
+
+    env.write("windlass.yaml", "version: 1\ndrivers: {talker: {words: }}\n");
+    let Err(wrong) = Windlass::open(settings().driver(Talker::default())) else { panic!("it has no words") };
+    assert!(format!("{wrong:?}").contains("`words` is text"), "{wrong:?}");
 }

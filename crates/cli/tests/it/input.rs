@@ -560,11 +560,11 @@ fn missing_files_of_a_package() {
     1 | name: resource::box::1.0
       |       ^^^^^^^^^^^^^^^^^^
 
-    warning[WL0404]: in `resource::box::1.0`: the driver `script` has no property `retries`
-     --> small/Contains/box/Definitions/lm/resource.yaml:1:7
+    warning[WL0450]: the driver `script` has no property `retries`
+     --> small/Contains/box/Definitions/lm/resource.yaml:9:50
       |
-    1 | name: resource::box::1.0
-      |       ^^^^^^^^^^^^^^^^^^
+    9 |     properties: {effect: sometimes, timeout: 10, retries: 3}
+      |                                                  ^^^^^^^
       |
       = help: it is ignored; the properties are `effect`, `timeout`, `limits` and `style`
 

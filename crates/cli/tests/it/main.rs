@@ -17,6 +17,7 @@ mod containers;
 mod cron;
 mod details;
 mod down;
+mod drivers;
 mod embedding;
 mod existing;
 mod failing;

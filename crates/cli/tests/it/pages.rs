@@ -123,7 +123,9 @@ fn the_examples_of_the_page_of_windlass_yaml_work() {
     }
     let schema = env.ok(&["schema", "project"]).json();
     let definitions = schema["$defs"].as_object().unwrap().values();
-    let described = definitions.chain([&schema]).filter_map(|described| described["properties"].as_object());
+    let drivers = schema["properties"]["drivers"]["properties"].as_object().unwrap().values();
+    let described = definitions.chain([&schema]).chain(drivers);
+    let described = described.filter_map(|described| described["properties"].as_object());
     let keys: Vec<&String> = described.flat_map(serde_json::Map::keys).collect();
     assert!(keys.len() > 20, "{keys:?}");
     for key in keys {

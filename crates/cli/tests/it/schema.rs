@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use jsonschema::Validator;
 use rstest::rstest;
 use serde_json::Value;
-use windlass::RuntimeRegistry;
 use windlass::descriptor::{Descriptor, MemoryCatalog, Missing, check, read};
 use windlass::schema::{Document, schema};
 use windlass::source::{LoadOptions, Reading, Source, load_one};
+use windlass::{RuntimeRegistry, drivers};
 
 use crate::env::{TestEnv, say};
 
@@ -35,7 +35,7 @@ fn the_published_schemas_are_those_of_the_program(#[case] name: &str, #[case] do
     );
     assert_eq!(
         serde_json::from_str::<Value>(&printed).unwrap(),
-        schema(document, &RuntimeRegistry::default())
+        schema(document, &RuntimeRegistry::default(), &drivers())
     );
 }
 
@@ -45,7 +45,7 @@ struct Schemas(Vec<(Document, Validator)>);
 impl Schemas {
     fn new() -> Self {
         let make = |document: Document| {
-            let schema = schema(document, &RuntimeRegistry::default());
+            let schema = schema(document, &RuntimeRegistry::default(), &drivers());
             assert!(jsonschema::meta::is_valid(&schema), "{document:?}");
             (document, jsonschema::validator_for(&schema).unwrap())
         };

@@ -30,12 +30,13 @@ use windlass_model::instance::OUTPUTS;
 use windlass_model::name::DriverKind;
 use windlass_model::record::{Effect, Failure, FailureKind};
 use windlass_model::{Action, PropertyName, Transition};
-use windlass_source::{Diagnostic, suggest};
+use windlass_source::Diagnostic;
 
-use self::settings::{PROPERTIES, SettingError, Settings};
+use self::settings::{SettingError, Settings};
 use crate::call::{Call, Observation, Observed, Report};
 use crate::codes;
 use crate::contract::{Context, Driver, Found, Nature, Query};
+use crate::keys::Setting;
 use crate::package::{Binding, Package};
 
 const KIND: &str = "noop";
@@ -53,6 +54,10 @@ impl Driver for Noop {
 
     fn family(&self) -> &'static str {
         KIND
+    }
+
+    fn properties(&self) -> Vec<Setting> {
+        settings::described()
     }
 
     fn check(&self, package: &Package) -> Vec<Diagnostic> {
@@ -154,17 +159,7 @@ fn check(package: &Package) -> Vec<Diagnostic> {
 }
 
 fn problem(package: &Package, error: &SettingError) -> Diagnostic {
-    let message = format!("in `{}`: {error}", package.name());
-    match error {
-        SettingError::Unknown { name } => {
-            let problem = Diagnostic::warning(codes::NOOP_UNKNOWN, message);
-            match suggest(name, PROPERTIES) {
-                Some(near) => problem.help(format!("did you mean `{near}`?")),
-                None => problem.help("it is ignored; the properties are `effect`, `timeout` and `outputs`"),
-            }
-        }
-        _ => Diagnostic::error(codes::NOOP_VALUE, message),
-    }
+    Diagnostic::error(codes::NOOP_VALUE, format!("in `{}`: {error}", package.name()))
 }
 
 fn unpublished(package: &Package) -> Diagnostic {

@@ -1,10 +1,11 @@
 //! The driver properties `effect`, `timeout` and `outputs`.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use thiserror::Error;
 use windlass_model::PropertyName;
 
 use crate::Binding;
+use crate::keys::Setting;
 use crate::settings::{CallSettingError, CallSettings, setting, text_of_setting};
 
 /// The settings of a resource descriptor.
@@ -16,20 +17,21 @@ pub(super) struct Settings {
     pub(super) outputs: Vec<(PropertyName, PropertyName)>,
 }
 
-/// The names of the properties.
-pub(super) const PROPERTIES: [&str; 3] =
-    [CallSettings::PROPERTIES[0], CallSettings::PROPERTIES[1], "outputs"];
+/// Returns the properties with their schemas.
+pub(super) fn described() -> Vec<Setting> {
+    let outputs = json!({
+        "description": "The published output properties, each with the property that provides its value.",
+        "type": "object",
+    });
+    let mut described = Vec::from(CallSettings::described());
+    described.push(Setting { key: "outputs", schema: outputs });
+    described
+}
 
 /// A driver property that can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub(super) enum SettingError {
-    /// The driver has no such property.
-    #[error("the driver `noop` has no property `{name}`")]
-    Unknown {
-        /// The name as given.
-        name: String,
-    },
     /// A property that all drivers have can't be read.
     #[error(transparent)]
     Common(#[from] CallSettingError),
@@ -55,12 +57,8 @@ impl Settings {
         let (common, errors) = CallSettings::read(binding);
         let mut settings = Self { common, outputs: Vec::new() };
         let mut errors: Vec<_> = errors.into_iter().map(SettingError::Common).collect();
-        for (name, value) in &binding.properties {
-            match name.as_str() {
-                name if CallSettings::PROPERTIES.contains(&name) => {}
-                "outputs" => settings.read_outputs(mapping(value), &mut errors),
-                _ => errors.push(SettingError::Unknown { name: name.clone() }),
-            }
+        if let Some(outputs) = binding.properties.get("outputs") {
+            settings.read_outputs(mapping(outputs), &mut errors);
         }
         (settings, errors)
     }
@@ -127,7 +125,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_taken_as_not_set() {
         let (settings, errors) = read(json!({
-            "effect": "none", "outputs": {"a": ["b"], "b c": "d", "e": "f"}, "outptus": {},
+            "effect": "none", "outputs": {"a": ["b"], "b c": "d", "e": "f"},
         }));
         assert_eq!(settings.common, CallSettings::default());
         assert_eq!(settings.outputs.len(), 1);
@@ -135,7 +133,6 @@ mod tests {
             errors,
             [
                 "the driver property `effect` is `repeatable` or `once`, not `none`",
-                "the driver `noop` has no property `outptus`",
                 r#"the driver property `outputs` takes `a` from a property, not from `["b"]`"#,
                 "the driver property `outputs` takes `b c` from a property, not from `d`",
             ]

@@ -58,7 +58,7 @@ pub(super) fn apply(call: &mut Call, report: &Report) {
         call.natural = Some(natural.clone());
     }
     if let Some(private) = &report.private {
-        call.private = private.clone();
+        call.private.value = private.clone();
     }
     if report.updates == Value::Null {
         return;

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use windlass_model::Action;
 
-use crate::{Call, Location, Package};
+use crate::{Call, Location, Package, PrivateState};
 
 /// Creates a call of an action of a package, at a local location, for the instance of this number.
 ///
@@ -29,7 +29,7 @@ pub fn call(package: Package, action: Action, number: u32) -> Call {
         sensitive: BTreeSet::new(),
         arguments: BTreeMap::new(),
         pair: None,
-        private: Value::Null,
+        private: PrivateState::default(),
         package: Arc::new(package),
         binding,
         location: Arc::new(Location::local("here")),

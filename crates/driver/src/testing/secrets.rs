@@ -100,7 +100,11 @@ fn public_parts(job: &Job) -> String {
 }
 
 fn logged(log: &[LogEntry]) -> String {
-    log.iter().map(|entry| entry.message.as_str()).collect::<Vec<_>>().join("\n")
+    let entry = |entry: &LogEntry| {
+        let data = entry.data.iter().flat_map(|data| [vec![data.to_string()], texts(data)].concat());
+        std::iter::once(entry.message.clone()).chain(data).collect::<Vec<_>>().join("\n")
+    };
+    log.iter().map(entry).collect::<Vec<_>>().join("\n")
 }
 
 fn failed(failure: &Failure) -> String {

@@ -46,6 +46,7 @@ detected! {
     one_answer_for_all: OneForAll by batches::a_lost_job_answers_every_call, "the number of answers";
     a_stop_that_is_ignored: GoesOn by cancellation::ends_soon_while_performing, "after the stop";
     a_secret_in_a_job: SecretInJob by secrets::not_in_jobs, "a secret is in the job";
+    a_secret_in_the_data_of_a_log: SecretInData by secrets::not_in_reports, "a secret is in the answer";
     a_secret_in_a_log: SecretInLog by secrets::not_in_reports, "a secret is in the answer";
     a_published_secret_that_is_not_hidden: Unhidden by secrets::published_ones_are_hidden, "without hiding it";
 }

@@ -47,6 +47,8 @@ pub(crate) enum Slip {
     SecretInJob,
     /// A secret is in a log entry.
     SecretInLog,
+    /// A secret is in the data of a log entry.
+    SecretInData,
     /// A published secret is not hidden.
     Unhidden,
     /// There is no time for the action.
@@ -113,7 +115,8 @@ impl TwoStep {
             context.hide(std::slice::from_ref(&token));
         }
         let message = if self.has(Slip::SecretInLog) { "with a-given-secret" } else { "confirmed" };
-        let log = vec![LogEntry { severity: Severity::Info, message: message.to_owned() }];
+        let data = self.has(Slip::SecretInData).then(|| json!({"with": {"a-given-secret": true}}));
+        let log = vec![LogEntry { data, ..LogEntry::new(Severity::Info, message) }];
         let word = if self.has(Slip::BadUpdates) { "$sett" } else { "$set" };
         let updates = json!({ word: { "interfaces.properties.signals.token": token } });
         Ok(Report { updates, log, ..known })

@@ -14,6 +14,7 @@ use super::queues::StepKey;
 use super::{Ack, CallRun, Command, Machine};
 use crate::command_arguments;
 use crate::engine::PublishedOutputs;
+use crate::report::Answered;
 use crate::world::without_complaint;
 
 impl Machine {
@@ -107,7 +108,8 @@ impl Machine {
         if begins_anew {
             home.instances.forget_complaint(&element);
         }
-        let applied = home.apply(&run.call, run.driver.family(), report, &mut self.out.batch);
+        let answered = Answered { call: &run.call, family: run.driver.family(), hidden: &run.hidden };
+        let applied = home.apply(answered, report, &mut self.out.batch);
         Some(applied.map(|log| {
             self.log(process, &element, log);
             element
@@ -137,8 +139,9 @@ impl Machine {
     }
 
     pub(super) fn log(&mut self, process: ProcessId, element: &ElementName, entries: Vec<LogEntry>) {
-        for LogEntry { severity, message } in entries {
-            self.happened(Some(process), Happening::Logged { element: element.clone(), severity, message });
+        for LogEntry { severity, message, data } in entries {
+            let element = element.clone();
+            self.happened(Some(process), Happening::Logged { element, severity, message, data });
         }
     }
 
@@ -213,11 +216,8 @@ impl Machine {
             Err(failure) if recovering => self.undecided(id, &failure.message),
             Err(failure) => {
                 let (process, element) = (run.record.process, run.record.element.clone());
-                let message = format!("the observation failed: {failure}");
-                self.happened(
-                    Some(process),
-                    Happening::Logged { element, severity: Severity::Warning, message },
-                );
+                let entry = LogEntry::new(Severity::Warning, format!("the observation failed: {failure}"));
+                self.log(process, &element, vec![entry]);
                 self.converge(id);
             }
         }
@@ -261,7 +261,7 @@ impl Machine {
         let wait = FIRST_WAIT << doublings;
         let (process, element) = (run.record.process, run.record.element.clone());
         let message = format!("{failure}; the next attempt is in {} s", wait / 1000);
-        self.happened(Some(process), Happening::Logged { element, severity: Severity::Warning, message });
+        self.log(process, &element, vec![LogEntry::new(Severity::Warning, message)]);
         self.out.commands.push(Command::Wake { call: id.clone(), at: self.now.plus_millis(wait) });
     }
 
@@ -311,10 +311,7 @@ impl Machine {
             Assumption::Failed => ("failed", CallState::Failed(failure())),
         };
         let message = format!("the operator reported {} as {word}", record.action);
-        self.happened(
-            Some(process),
-            Happening::Logged { element: element.clone(), severity: Severity::Info, message },
-        );
+        self.log(process, &element, vec![LogEntry::new(Severity::Info, message)]);
         let is_moot = self.is_moot(&record);
         self.close(record, state);
         self.note_failure(&element, None);

@@ -144,6 +144,10 @@ impl Machine {
 
     pub(super) fn reach(&mut self, element: &ElementName, to: State, process: Option<ProcessId>) {
         self.failed_parts.remove(element, self.world.topology());
+        if to == State::Absent {
+            // It is about an instance that is gone.
+            self.world.drop_private(element, |_| true, &mut self.out.batch);
+        }
         let now = self.now;
         let mut from = to;
         self.update_element(element, |record| {

@@ -70,7 +70,7 @@ pub(crate) enum Event {
     /// The time of a [`Command::Wake`] has come.
     Due(CallId),
     /// A driver waits until an intermediate report is durable.
-    Checkpoint { call: CallId, report: Report, reply: u64 },
+    Checkpoint { call: CallId, report: Report, hidden: Vec<String>, reply: u64 },
     /// A slot is free that was requested by [`Command::TakeSlot`].
     Slot(JobSlot),
     /// A stop is requested.
@@ -240,6 +240,8 @@ struct CallRun {
     polls: u32,
     /// Sealed outcomes of its jobs.
     wipe: Vec<SecretRef>,
+    /// The secrets that its jobs have published.
+    hidden: Vec<String>,
 }
 
 impl CallRun {
@@ -334,7 +336,10 @@ impl Machine {
                 }
             }
             Event::Due(call) => self.due(&call),
-            Event::Checkpoint { call, report, reply } => self.checkpoint(&call, report, reply),
+            Event::Checkpoint { call, report, mut hidden, reply } => {
+                self.hide(&call, &mut hidden);
+                self.checkpoint(&call, report, reply);
+            }
             Event::Slot(slot) => self.admit(slot),
             Event::Cancel => self.cancel(),
         }
@@ -344,13 +349,21 @@ impl Machine {
 
     /// Records the jobs of a call, and keeps their sealed outcomes until the call has ended. A lost call is
     /// observed first. If a crash interrupts that, the next process must find the outcomes of its jobs.
-    fn take_over(&mut self, call: &CallId, artifacts: CallArtifacts) {
+    fn take_over(&mut self, call: &CallId, mut artifacts: CallArtifacts) {
+        self.hide(call, &mut artifacts.hidden);
         for job in artifacts.jobs {
             self.change(Change::PutJob(Box::new(job)));
         }
         match self.calls.get_mut(call) {
             Some(run) => run.wipe.extend(artifacts.wipe),
             None => self.wipe(artifacts.wipe),
+        }
+    }
+
+    /// Keeps the secrets that the jobs of a call have published until its end.
+    fn hide(&mut self, call: &CallId, secrets: &mut Vec<String>) {
+        if let Some(run) = self.calls.get_mut(call) {
+            run.hidden.append(secrets);
         }
     }
 
@@ -555,7 +568,8 @@ mod tests {
         let world = World::new(samples::assembly(&samples::name("t"), &[]));
         let now = Timestamp::from_millis(0);
         let mut machine = Machine::settle(tools, world, Vec::new(), now);
-        let event = Event::Checkpoint { call: samples::call_id(7, 1), report: Report::settled(), reply: 3 };
+        let (call, report) = (samples::call_id(7, 1), Report::settled());
+        let event = Event::Checkpoint { call, report, hidden: Vec::new(), reply: 3 };
         let replies = machine.on(now, event).into_iter().filter_map(|command| match command {
             Command::Reply { reply, result } => Some((reply, result.unwrap_err().kind)),
             _ => None,

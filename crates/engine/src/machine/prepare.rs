@@ -19,6 +19,7 @@ use crate::applied_inputs::given;
 use crate::command_arguments;
 use crate::engine::{ByQueries, Look, ReadyLook};
 use crate::panic::panicked;
+use crate::sealing::opened;
 use crate::values::{self, Unknown, sensitive};
 use crate::world::without_complaint;
 
@@ -103,6 +104,7 @@ impl Machine {
             untouched: false,
             polls: 0,
             wipe: Vec::new(),
+            hidden: Vec::new(),
         }))
     }
 
@@ -222,6 +224,15 @@ impl Machine {
         let instance = home.instances.get(&record.element);
         let natural = instance.and_then(|instance| home.secrets.natural(instance));
         let properties = values::properties(home, element, side, unknown)?;
+        let private = known.and_then(|known| known.private.get(family)).cloned().unwrap_or_default();
+        let (private, missing) = opened(private, &|secret| home.secrets.text(secret));
+        if let Some(secret) = missing.first().filter(|_| unknown == Unknown::Refused) {
+            let message = format!(
+                "its private state needs `{secret}`, which the store does not have; re-create it with `windlass up --replace {}`",
+                element.name.local()
+            );
+            return Err(Failure::new(FailureKind::Refused, message));
+        }
         let mut document = instance.map(|instance| instance.document.clone()).unwrap_or_default();
         if record.state == CallState::Open {
             without_complaint(&mut document);
@@ -243,7 +254,7 @@ impl Machine {
             sensitive: sensitive(element),
             arguments,
             pair: record.pair.clone(),
-            private: known.and_then(|known| known.private.get(family)).cloned().unwrap_or_default(),
+            private,
             package: found.package,
             binding: found.binding,
             location: found.location,

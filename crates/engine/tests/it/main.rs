@@ -12,6 +12,7 @@ mod looking;
 mod lost;
 mod model;
 mod packages;
+mod private;
 mod steps;
 mod stopping;
 mod support;

@@ -153,7 +153,7 @@ pub struct JobEnd {
     pub exit: Option<i32>,
     /// The last part of its stderr; empty until its calls have ended.
     pub stderr: String,
-    /// The last part of its stdout; only for failed jobs.
+    /// The last part of its stdout; none if it is the answer of a job that has succeeded.
     pub stdout: Option<String>,
     /// The whole outcome, sealed, until its calls have ended.
     pub outcome: Option<SecretRef>,

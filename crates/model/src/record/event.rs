@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{Intent, ProcessStatus, StepEnd};
 use crate::clock::Timestamp;
@@ -119,6 +120,9 @@ pub enum Event {
         severity: Severity,
         /// The message.
         message: String,
+        /// JSON data that belongs to the message. Events of older versions have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        data: Option<Value>,
     },
 }
 
@@ -166,5 +170,20 @@ impl Severity {
 impl fmt::Display for Severity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_entry_of_an_older_windlass_is_read_and_has_no_data() {
+        let old = json!({"logged": {"element": "t__a", "severity": "INFO", "message": "it rests"}});
+        let event: Event = serde_json::from_value(old.clone()).unwrap();
+        assert!(matches!(event, Event::Logged { data: None, .. }), "{event:?}");
+        assert_eq!(serde_json::to_value(&event).unwrap(), old);
     }
 }

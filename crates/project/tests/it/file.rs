@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use serde_json::json;
-use windlass_driver::Placement;
+use windlass_driver::{Placement, Registry};
 use windlass_executor::Bounds;
 use windlass_project::{Overlay, Project};
 
@@ -12,7 +12,7 @@ use crate::kinds::kinds;
 fn open(text: &str) -> (Folder, Result<Project, windlass_source::Diagnostics>) {
     let folder = Folder::with(&[("windlass.yaml", text)]);
     let start = folder.path("");
-    let project = Project::open_with(&start, &start, Overlay::default(), &kinds());
+    let project = Project::open_with(&start, &start, Overlay::default(), &kinds(), &Registry::default());
     (folder, project)
 }
 

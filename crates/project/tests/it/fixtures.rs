@@ -6,6 +6,7 @@ use std::path::Path;
 use insta::assert_snapshot;
 use rstest::rstest;
 use windlass_descriptor::{Descriptor, Request, compose};
+use windlass_driver::Registry;
 use windlass_project::{DiskCatalog, Overlay, Project, find_descriptor, load};
 
 use crate::kinds::kinds;
@@ -19,7 +20,9 @@ use crate::kinds::kinds;
 )]
 fn examples_are_found_and_composed(#[case] name: &str, #[case] parameters: &[&str]) {
     let file = find_descriptor(&Path::new("../../fixtures/assemblies").join(name)).unwrap();
-    let project = Project::open_with(&file, Path::new("."), Overlay::default(), &kinds()).unwrap();
+    let project =
+        Project::open_with(&file, Path::new("."), Overlay::default(), &kinds(), &Registry::default())
+            .unwrap();
     assert_eq!(project.root(), Path::new("../..").canonicalize().unwrap());
     let Some(Descriptor::Assembly(assembly)) = load(&file).descriptor else { panic!("it is an assembly") };
     let (catalog, diagnostics) = DiskCatalog::around(&file, &assembly, &project, &[]);

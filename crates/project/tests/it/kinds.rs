@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use insta::assert_snapshot;
 use serde_json::json;
-use windlass_driver::Location;
+use windlass_driver::{Location, Registry};
 use windlass_project::{ImageUse, Overlay, Project, RuntimeKind, RuntimeKinds, Setting, SettingProblem};
 
 use crate::folder::Folder;
@@ -59,7 +59,7 @@ pub(crate) fn kinds() -> RuntimeKinds {
 fn open(locations: &str) -> (Folder, Result<Project, windlass_source::Diagnostics>) {
     let folder = Folder::with(&[("windlass.yaml", &format!("version: 1\nlocations:\n{locations}"))]);
     let start = folder.path("");
-    let project = Project::open_with(&start, &start, Overlay::default(), &kinds());
+    let project = Project::open_with(&start, &start, Overlay::default(), &kinds(), &Registry::default());
     (folder, project)
 }
 
@@ -114,7 +114,7 @@ fn without_kinds_no_location_has_a_runtime() {
 
 #[test]
 fn the_schema_has_the_kinds_and_their_settings() {
-    let schema = windlass_project::schema::project(&kinds());
+    let schema = windlass_project::schema::project(&kinds(), &Registry::default());
     let location = &schema["$defs"]["Location"]["properties"];
     assert_eq!(location["runtime"]["enum"], json!(["process", "boxed", null]));
     assert_eq!(location["port"], json!({"type": ["string", "integer"]}));

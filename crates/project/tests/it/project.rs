@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
-use windlass_driver::{Location, Placement};
+use windlass_driver::{Location, Placement, Registry};
 use windlass_project::{Overlay, Project};
 
 use crate::folder::Folder;
@@ -89,7 +89,9 @@ fn links_are_followed_before_looking_up() {
 #[test]
 fn an_empty_path_is_the_working_folder() {
     // As `Path::parent` gives it for a bare file name. The file found is that of this repository.
-    let project = Project::open_with(Path::new(""), Path::new(""), Overlay::default(), &kinds()).unwrap();
+    let project =
+        Project::open_with(Path::new(""), Path::new(""), Overlay::default(), &kinds(), &Registry::default())
+            .unwrap();
     assert_eq!(project.root(), PathBuf::from("../..").canonicalize().unwrap());
 }
 

@@ -22,7 +22,7 @@ fn call(action: &str) -> Call {
 async fn printed(call: Call, stdout: impl AsRef<[u8]>) -> Result<Report, Failure> {
     let mut outcome = Outcome::new(End::Exited(0), Timestamp::from_millis(0));
     outcome.stdout = Captured::whole(stdout.as_ref());
-    Script.perform(&Canned(outcome), &[call]).await.remove(0)
+    Script::default().perform(&Canned(outcome), &[call]).await.remove(0)
 }
 
 async fn failure(action: &str, stdout: impl AsRef<[u8]>) -> String {
@@ -102,17 +102,21 @@ instances:
   i-1:
     $set: {status.flags.active: yes}
     $pushAll:
-      activityLog: [{severity: error, message: 'password hunter22 refused'}, {severity: loud}]
+      activityLog:
+        - {severity: error, message: 'password hunter22 refused', data: {given: hunter22, tries: 3}}
+        - {severity: loud}
       commands.st1p1s3c1: [{done: 1}]
   i-2: {name: other}
 ";
     let report = printed(call("Join"), stdout).await.unwrap();
     insta::assert_snapshot!(log(&report), @"
-    WARNING stdout of Join.sh:8:3: the instance `i-2` was not requested: its updates are ignored
+    WARNING stdout of Join.sh:10:3: the instance `i-2` was not requested: its updates are ignored
     WARNING stdout of Join.sh:4:33: instance `i-1`: `status.flags.active`: `yes` was read as `true`
     ERROR password *** refused
     ERROR a log entry without a text `message` is ignored
     ");
+    let data: Vec<_> = report.log.iter().filter_map(|entry| entry.data.clone()).collect();
+    assert_eq!(data, [json!({"given": "***", "tries": 3})]);
     assert_eq!(
         report.updates,
         json!({"$pushAll": {"commands.st1p1s3c1": [{"done": 1}]}, "$set": {"status.flags.active": true}})
@@ -177,7 +181,7 @@ async fn two_documents() {
 async fn not_utf8() {
     let mut outcome = Outcome::new(End::Exited(0), Timestamp::from_millis(0));
     outcome.stdout = Captured::whole(*b"instances:\n  i-1: {name: caf\xe9}\n");
-    let failure = Script.perform(&Canned(outcome), &[call("Start")]).await.remove(0).unwrap_err();
+    let failure = Script::default().perform(&Canned(outcome), &[call("Start")]).await.remove(0).unwrap_err();
     insta::assert_snapshot!(shown(&failure), @"
     Protocol: the output of `Start.sh` can't be used: the text is not UTF-8: byte 0xe9 at offset 28
     ---
@@ -191,7 +195,7 @@ async fn not_utf8() {
 async fn too_much() {
     let mut outcome = Outcome::new(End::Exited(0), Timestamp::from_millis(0));
     outcome.stdout = Captured::new(*b"instances:", *b"", 5_000_000);
-    let failure = Script.perform(&Canned(outcome), &[call("Start")]).await.remove(0).unwrap_err();
+    let failure = Script::default().perform(&Canned(outcome), &[call("Start")]).await.remove(0).unwrap_err();
     insta::assert_snapshot!(shown(&failure), @"
     Protocol: the output of `Start.sh` can't be used: the script printed 5000000 bytes, of which 4999990 were discarded
     ---
@@ -376,7 +380,7 @@ async fn what_a_failed_launch_said_is_kept() {
     let place = Place::new();
     let call =
         World::new().declares(&["Install"]).script("launch", &format!("echo '{answer}'")).call("Install");
-    let failure = Script.perform(&place, &[call]).await.remove(0).unwrap_err();
+    let failure = Script::default().perform(&place, &[call]).await.remove(0).unwrap_err();
     assert_eq!(failure.message, "`launch` reported a failure");
     let kept = place.checkpoints().remove(0);
     assert_eq!(kept.natural.as_deref(), Some("i-7"));
@@ -388,7 +392,7 @@ async fn calls_made_together_fail_alone() {
     let place = Place::new();
     let world = World::new().declares(&["Start"]).script("Start.sh", "grep -q i-2");
     let calls = [world.call("Start").natural("i-1"), world.call("Start").natural("i-2")];
-    let reports = Script.perform(&place, &calls).await;
+    let reports = Script::default().perform(&place, &calls).await;
     assert_eq!(reports.iter().map(Result::is_ok).collect::<Vec<_>>(), [false, true]);
     let names: Vec<_> = place.jobs().into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["transition", "transition-2"]);
@@ -398,7 +402,7 @@ async fn calls_made_together_fail_alone() {
 async fn what_a_script_has_left_running_is_a_warning() {
     let mut outcome = Outcome::new(End::Exited(0), Timestamp::from_millis(0));
     outcome.left_behind = vec!["node".to_owned(), "sleep".to_owned()];
-    let report = Script.perform(&Canned(outcome), &[call("Start")]).await.remove(0).unwrap();
+    let report = Script::default().perform(&Canned(outcome), &[call("Start")]).await.remove(0).unwrap();
     let log = log(&report);
     assert!(log.contains("`Start.sh` left processes running in the background: `node`, `sleep`."), "{log}");
     assert!(log.starts_with("WARNING") && log.contains("docs/scripts.md"), "{log}");

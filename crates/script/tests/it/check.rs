@@ -12,7 +12,7 @@ fn problems(world: &World) -> String {
         let help = problem.help.as_ref().map(|help| format!("    help: {help}\n")).unwrap_or_default();
         format!("{problem}\n{help}")
     };
-    Script.check(&world.package()).into_iter().map(shown).collect()
+    Script::default().check(&world.package()).into_iter().map(shown).collect()
 }
 
 #[test]
@@ -126,17 +126,11 @@ fn driver_properties() {
         .declares(&["Start", "Stop"])
         .script("Start.sh", "")
         .script("Stop.sh", "")
-        .set("efect", "repeatable")
-        .set("colour", "red")
         .set("effect", "twice")
         .set("timeout", "10");
     insta::assert_snapshot!(problems(&world), @"
     error[WL0404]: in `resource::web::1.0`: the driver property `effect` is `repeatable` or `once`, not `twice`
     error[WL0404]: in `resource::web::1.0`: the driver property `timeout` is a time such as `30s`, `10m` or `1h30m`, not `10`
-    warning[WL0404]: in `resource::web::1.0`: the driver `script` has no property `colour`
-        help: it is ignored; the properties are `effect`, `timeout`, `limits` and `style`
-    error[WL0404]: in `resource::web::1.0`: the driver `script` has no property `efect`
-        help: did you mean `effect`?
     ");
 }
 
@@ -153,7 +147,7 @@ fn natures() {
         .script("Integrity.sh", "")
         .set("effect", serde_json::json!({"value": "repeatable"}))
         .set("timeout", "90s");
-    let nature = |world: &World, word: &str| Script.nature(&world.package(), &action(word));
+    let nature = |world: &World, word: &str| Script::default().nature(&world.package(), &action(word));
     let set = nature(&world, "Install").unwrap();
     assert_eq!(
         (set.effect, set.timeout, set.observable),

@@ -70,7 +70,7 @@ async fn check(case: impl AsyncFnOnce(&Subject)) {
     let mut calls = Vec::from(actions.map(call));
     let other = call("Integrity").natural("vm-2");
     calls.push(Call { instance: "another".parse().unwrap(), ..other });
-    Subject::new(Script, calls).on(place.runtime()).check(case).await;
+    Subject::new(Script::default(), calls).on(place.runtime()).check(case).await;
 }
 
 windlass_driver::conformance_tests!(check);
@@ -81,7 +81,7 @@ async fn the_calls_differ() {
     let place = Place::new();
     let mut ends = Vec::new();
     for action in ["Install", "Configure", "Start", "Integrity", "Reconfigure", "Uninstall", "Join"] {
-        let answer = Script.perform(&place, &[call(action)]).await.remove(0);
+        let answer = Script::default().perform(&place, &[call(action)]).await.remove(0);
         ends.push(match answer {
             Ok(report) => format!("{action}: {:?} {:?}", report.settled, report.natural),
             Err(failure) => format!("{action}: {}", failure.message),

@@ -40,7 +40,7 @@ fn call(action: &str) -> Call {
 /// Returns the name of the job of a call, and its input.
 async fn read(call: Call) -> String {
     let place = Place::new();
-    Script.perform(&place, &[call]).await.remove(0).unwrap();
+    Script::default().perform(&place, &[call]).await.remove(0).unwrap();
     let (name, text) = place.jobs().remove(0);
     format!("{name}\n{text}")
 }
@@ -170,7 +170,7 @@ async fn discovery_has_the_configuration_alone() {
         location: call.location,
         properties: [].into(),
     };
-    assert_eq!(Script.discover(&place, &query).await, Ok(Vec::new()));
+    assert_eq!(Script::default().discover(&place, &query).await, Ok(Vec::new()));
     insta::assert_snapshot!(place.jobs()[0].1, @r#"
     configuration:
       location.region: "eu-1"
@@ -184,7 +184,7 @@ async fn the_job_has_the_whole_folder_and_nothing_else() {
         .file("lib/words.sh", false, "greeting=hello\n")
         .call("Configure")
         .secret("password", "hunter22");
-    Script.perform(&place, &[call]).await.remove(0).unwrap();
+    Script::default().perform(&place, &[call]).await.remove(0).unwrap();
     let job = place.last_job();
     let files: Vec<_> = job.files.iter().map(|file| format!("{:o} {}", file.mode, file.path)).collect();
     insta::assert_snapshot!(files.join("\n"), @"
@@ -225,7 +225,7 @@ async fn the_location_says_what_the_job_may_use() {
     };
     call.location = location.into();
     // The process runtime can't provide an image, so the call fails. The test checks only the requested job.
-    let failure = Script.perform(&place, &[call]).await.remove(0).unwrap_err();
+    let failure = Script::default().perform(&place, &[call]).await.remove(0).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Infrastructure);
     let job = place.last_job();
     assert_eq!((job.image.as_deref(), job.network), (Some("demo:1"), Network::Bridge));
@@ -245,9 +245,9 @@ async fn a_job_with_secrets_is_alone_unless_the_location_shares() {
     shared.location = Location { pool_secrets: PoolSecrets::Shared, ..Location::local("here") }.into();
     for (call, alone) in [(plain, false), (secret, true), (shared, false)] {
         let calls = std::slice::from_ref(&call);
-        Script.observe(&place, calls).await.remove(0).unwrap();
+        Script::default().observe(&place, calls).await.remove(0).unwrap();
         assert_eq!(place.last_job().alone, alone, "a health check with {:?}", call.properties);
-        Script.perform(&place, calls).await.remove(0).unwrap();
+        Script::default().perform(&place, calls).await.remove(0).unwrap();
         assert_eq!(place.last_job().alone, alone, "a script with {:?}", call.properties);
     }
 }
@@ -255,7 +255,7 @@ async fn a_job_with_secrets_is_alone_unless_the_location_shares() {
 #[tokio::test]
 async fn looking_ends_with_its_owner() {
     let place = Place::new();
-    Script.observe(&place, &[call("Configure")]).await.remove(0).unwrap();
+    Script::default().observe(&place, &[call("Configure")]).await.remove(0).unwrap();
     assert_eq!(place.jobs()[0].0, "health-check");
     assert_eq!(place.last_job().on_owner_death, OnOwnerDeath::Kill);
 }
@@ -268,6 +268,6 @@ async fn a_script_finds_its_neighbours() {
         .file("lib/words.sh", false, "greeting=hello\n")
         .script("Start.sh", ". lib/words.sh; echo \"$greeting\" >&2; exit 1")
         .call("Start");
-    let failure = Script.perform(&place, &[call]).await.remove(0).unwrap_err();
+    let failure = Script::default().perform(&place, &[call]).await.remove(0).unwrap_err();
     assert_eq!(failure.detail.as_deref(), Some("hello"));
 }

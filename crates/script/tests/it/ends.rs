@@ -11,7 +11,7 @@ use crate::world::{With, World, shown};
 async fn run(world: World) -> String {
     let call = world.declares(&["Configure"]).call("Configure").secret("password", "hunter22");
     let place = Place::new();
-    let failure = Script.perform(&place, &[call]).await.remove(0).unwrap_err();
+    let failure = Script::default().perform(&place, &[call]).await.remove(0).unwrap_err();
     assert!(place.checkpoints().is_empty(), "nothing of a failed script counts");
     shown(&failure)
 }
@@ -20,7 +20,7 @@ async fn ended(end: End) -> String {
     let mut outcome = Outcome::new(end, Timestamp::from_millis(0));
     outcome.stderr = Captured::whole("the last words\n");
     let call = World::new().declares(&["Configure"]).script("Configure.sh", "").call("Configure");
-    shown(&Script.perform(&Canned(outcome), &[call]).await.remove(0).unwrap_err())
+    shown(&Script::default().perform(&Canned(outcome), &[call]).await.remove(0).unwrap_err())
 }
 
 #[tokio::test]

@@ -117,7 +117,7 @@ impl<'p> Life<'p> {
     }
 
     async fn once(&self, action: &str, arguments: &[(&str, &str)]) -> Result<Report, Failure> {
-        Script.perform(self.place, &[self.call(action, arguments)]).await.remove(0)
+        Script::default().perform(self.place, &[self.call(action, arguments)]).await.remove(0)
     }
 
     fn output(&self, name: &str) -> Value {
@@ -135,7 +135,7 @@ fn trace(place: &Place) -> String {
 #[test]
 fn the_packages_are_in_order() {
     for path in PACKAGES {
-        assert_eq!(Script.check(&package(path)), [], "{path}");
+        assert_eq!(Script::default().check(&package(path)), [], "{path}");
     }
 }
 
@@ -286,10 +286,10 @@ async fn a_health_check_tells_a_server_at_rest_from_none() {
     let mut life = Life::new(&place, PACKAGES[0], "h_bta__A");
     let seen = |life: &Life<'_>| life.call("Start", &[]);
     let call = Call { natural: Some(INSTANCE.to_owned()), ..seen(&life) };
-    let none = Script.observe(&place, &[call]).await.remove(0).unwrap();
+    let none = Script::default().observe(&place, &[call]).await.remove(0).unwrap();
     insta::assert_debug_snapshot!(none.observation, @"Absent");
     life.twice("Install", &[]).await;
-    let rest = Script.observe(&place, &[seen(&life)]).await.remove(0).unwrap();
+    let rest = Script::default().observe(&place, &[seen(&life)]).await.remove(0).unwrap();
     insta::assert_debug_snapshot!(rest.observation, @r#"
     Differs(
         "it is not active",

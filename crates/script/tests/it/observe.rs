@@ -27,7 +27,7 @@ async fn seen(stdout: &str) -> String {
     let mut rows = Vec::new();
     for action in ACTIONS {
         let call = world().call(action).natural("i-1");
-        let observed = Script.observe(&exited(stdout), &[call]).await.remove(0).unwrap();
+        let observed = Script::default().observe(&exited(stdout), &[call]).await.remove(0).unwrap();
         rows.push(format!("{action:9} {:?}", observed.observation));
     }
     rows.join("\n")
@@ -53,7 +53,7 @@ async fn an_instance_without_an_id_can_not_be_observed() {
         exited("instances: {id: {status: {flags: {active: false, converging: false, failed: false}}}}");
     for action in ["Install", "Uninstall"] {
         let call = Call { natural: None, ..world().call(action) };
-        let observed = Script.observe(&gone, &[call]).await.remove(0).unwrap();
+        let observed = Script::default().observe(&gone, &[call]).await.remove(0).unwrap();
         assert!(
             matches!(observed.observation, Observation::CannotTell(_)),
             "{action}: {:?}",
@@ -132,7 +132,7 @@ async fn silent() {
 async fn what_is_learned_on_the_way_is_reported() {
     let stdout = "instances: {i-1: {interfaces: {properties: {signals: {ip: 10.0.0.1}}}}}";
     let call = world().call("Start").natural("i-1");
-    let observed = Script.observe(&exited(stdout), &[call]).await.remove(0).unwrap();
+    let observed = Script::default().observe(&exited(stdout), &[call]).await.remove(0).unwrap();
     assert_eq!(
         observed.report.updates,
         json!({"interfaces": {"properties": {"signals": {"ip": "10.0.0.1"}}}})
@@ -141,7 +141,8 @@ async fn what_is_learned_on_the_way_is_reported() {
 
 #[tokio::test]
 async fn a_launch_whose_id_is_unknown_cannot_be_seen() {
-    let observed = Script.observe(&exited("{"), &[world().call("Install")]).await.remove(0).unwrap();
+    let observed =
+        Script::default().observe(&exited("{"), &[world().call("Install")]).await.remove(0).unwrap();
     let why = "the id that the launch script chose is unknown".to_owned();
     assert_eq!(observed.observation, Observation::CannotTell(why));
 }
@@ -149,7 +150,7 @@ async fn a_launch_whose_id_is_unknown_cannot_be_seen() {
 #[tokio::test]
 async fn without_a_health_check_nothing_can_be_seen() {
     let call = World::new().declares(&ACTIONS).call("Start").natural("i-1");
-    let observed = Script.observe(&exited("{"), &[call]).await.remove(0).unwrap();
+    let observed = Script::default().observe(&exited("{"), &[call]).await.remove(0).unwrap();
     let why = "the package has no health check script".to_owned();
     assert_eq!(observed.observation, Observation::CannotTell(why));
 }
@@ -166,7 +167,7 @@ instances:
     let properties =
         [("name".to_owned(), json!("VIDEO")), ("deploymentLocation".to_owned(), json!("here"))].into();
     let query = Query { package: call.package, binding: call.binding, location: call.location, properties };
-    let found = Script.discover(&exited(stdout), &query).await.unwrap();
+    let found = Script::default().discover(&exited(stdout), &query).await.unwrap();
     let found: Vec<_> = found.into_iter().map(|found| (found.natural, json!(found.properties))).collect();
     assert_eq!(
         found,
@@ -186,7 +187,7 @@ async fn without_a_script_discovery_finds_nothing() {
         location: call.location,
         properties: [].into(),
     };
-    assert_eq!(Script.discover(&exited("{"), &query).await, Ok(Vec::new()));
+    assert_eq!(Script::default().discover(&exited("{"), &query).await, Ok(Vec::new()));
 }
 
 #[tokio::test]
@@ -194,7 +195,7 @@ async fn what_was_converging_still_is_when_nobody_says_otherwise() {
     let converging = json!({"status": {"flags": {"active": false, "converging": true, "failed": false}}});
     for world in [world(), World::new().declares(&ACTIONS)] {
         let call = Call { document: converging.clone(), ..world.call("Install").natural("i-1") };
-        let observed = Script.observe(&exited(""), &[call]).await.remove(0).unwrap();
+        let observed = Script::default().observe(&exited(""), &[call]).await.remove(0).unwrap();
         assert_eq!(observed.observation, Observation::Converging);
     }
 }
@@ -212,7 +213,7 @@ fn three(script: &str) -> Vec<Call> {
 /// Observes calls together. Returns the observations, and the inputs of the jobs.
 async fn together(calls: &[Call]) -> (Vec<String>, Vec<(String, String)>) {
     let place = Place::new();
-    let seen = Script.observe(&place, calls).await;
+    let seen = Script::default().observe(&place, calls).await;
     let seen = seen.into_iter().map(|seen| match seen {
         Ok(seen) => format!("{:?}", seen.observation),
         Err(failure) => failure.message,
@@ -244,7 +245,7 @@ async fn a_wrong_update_of_one_instance_spoils_no_other() {
     let (seen, _) = together(&calls).await;
     assert_eq!((seen[0].as_str(), seen[2].as_str()), ("Reached", "Absent"));
     assert!(seen[1].contains("status.flags.actve"), "{seen:?}");
-    let seen = Script.observe(&Place::new(), &calls).await;
+    let seen = Script::default().observe(&Place::new(), &calls).await;
     let log = &seen[0].as_ref().unwrap().report.log;
     assert_eq!(log.len(), 1, "only `i-4` was not requested: {log:?}");
     assert!(log[0].message.contains("`i-4` was not requested"), "{log:?}");

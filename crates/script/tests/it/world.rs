@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use windlass_driver::{Binding, Bindings, Call, Failure, Location, Package};
+use windlass_driver::{Binding, Bindings, Call, Failure, Location, Package, PrivateState};
 use windlass_model::record::PackageFile;
 use windlass_model::resolve::Resolved;
 use windlass_model::{Action, Transition};
@@ -101,7 +101,7 @@ pub(crate) fn call(word: &str, package: Package, properties: BTreeMap<String, Va
         sensitive: BTreeSet::new(),
         arguments: BTreeMap::new(),
         pair: None,
-        private: Value::Null,
+        private: PrivateState::default(),
         package: Arc::new(package),
         binding,
         location: Arc::new(location),

@@ -219,7 +219,7 @@ pub fn package(label: &str) -> PackageRecord {
 /// Returns an event with a message.
 pub fn event(assembly: &AssemblyName, message: impl Into<String>) -> EventDraft {
     let element = ElementName::from(assembly);
-    let body = Event::Logged { element, severity: Severity::Info, message: message.into() };
+    let body = Event::Logged { element, severity: Severity::Info, message: message.into(), data: None };
     EventDraft { at: TIME, assembly: assembly.clone(), process: None, body }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
+use serde_json::Value;
 use windlass_model::record::{Event, Failure, JobRecord, Severity, StepEnd, StepState};
 use windlass_model::{AssemblyName, ElementName, ProcessId, RequestId, Seq, StepId, Timestamp};
 use windlass_store::{ProcessHistory, Store};
@@ -127,6 +128,9 @@ pub struct JobLog {
     pub exit: Option<i32>,
     /// The last part of its stderr output.
     pub stderr: String,
+    /// The last part of its stdout output, if that is for people or the job has failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stdout: Option<String>,
 }
 
 /// An entry of an activity log.
@@ -141,6 +145,9 @@ pub struct ActivityLog {
     pub severity: Severity,
     /// The message.
     pub message: String,
+    /// JSON data that belongs to the message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
 }
 
 /// A request that was not executed.
@@ -223,8 +230,8 @@ async fn told(store: &dyn Store, name: &AssemblyName) -> Result<Told, Error> {
         for event in events {
             let (at, process) = (event.draft.at, event.draft.process);
             match event.draft.body {
-                Event::Logged { element, severity, message } => {
-                    told.activity.push((process, ActivityLog { at, element, severity, message }));
+                Event::Logged { element, severity, message, data } => {
+                    told.activity.push((process, ActivityLog { at, element, severity, message, data }));
                 }
                 Event::Dismissed { request, intent, why } => {
                     told.dismissed.push(DismissedLog { at, request, intent: intent.to_string(), why });
@@ -314,6 +321,7 @@ impl JobLog {
             end: end.map(|end| end.how.clone()),
             exit: end.and_then(|end| end.exit),
             stderr: end.map(|end| end.stderr.clone()).unwrap_or_default(),
+            stdout: end.and_then(|end| end.stdout.clone()),
         }
     }
 }

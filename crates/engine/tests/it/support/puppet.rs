@@ -32,6 +32,10 @@ pub(crate) enum Act {
     PublishMore(&'static str, Value),
     /// Runs its job, whose answer then can't be used.
     Garble,
+    /// Runs its job, then reports this.
+    Answer(Report),
+    /// Hides a secret before its next act.
+    Hide(&'static str),
     /// Makes an id durable, then fails.
     CheckpointThenFail(&'static str),
     /// Runs its job, then panics.
@@ -74,6 +78,7 @@ struct State {
     sights: BTreeMap<String, VecDeque<Observation>>,
     calls: Vec<String>,
     told: Vec<String>,
+    private: Vec<Value>,
     packages: Vec<String>,
     at_once: usize,
     most_at_once: usize,
@@ -155,6 +160,11 @@ impl Strings {
         self.lock().told.clone()
     }
 
+    /// Returns the private state that all calls of `a` so far have got, in order.
+    pub(crate) fn private(&self) -> Vec<Value> {
+        self.lock().private.clone()
+    }
+
     /// Returns all calls so far in order with the digests of their packages, such as `a Start by sha256:…`.
     pub(crate) fn packages(&self) -> Vec<String> {
         self.lock().packages.clone()
@@ -163,6 +173,11 @@ impl Strings {
     /// Returns the maximum number of concurrent calls so far.
     pub(crate) fn most_at_once(&self) -> usize {
         self.lock().most_at_once
+    }
+
+    /// Takes the next act of a call.
+    fn next(&self, call: &str) -> Option<Act> {
+        self.lock().acts.get_mut(call).and_then(VecDeque::pop_front)
     }
 
     /// Tells whether a call panics before its job.
@@ -193,6 +208,9 @@ impl Puppet {
                 if call.attempt > 1 { format!(" (attempt {})", call.attempt) } else { String::new() };
             state.calls.push(format!("{title}{attempt}"));
             state.packages.push(format!("{title} by {}", call.package.digest().0));
+            if call.element.local() == "a" {
+                state.private.push(call.private.value.clone());
+            }
             for input in call.arguments.values() {
                 state.told.push(format!("{title} {}", text_of(&input.value)));
             }
@@ -207,7 +225,11 @@ impl Puppet {
         });
         self.0.lock().at_once -= 1;
         outcome?;
-        let act = self.0.lock().acts.get_mut(&title).and_then(VecDeque::pop_front);
+        let mut act = self.0.next(&title);
+        while let Some(Act::Hide(secret)) = act {
+            context.hide(&[secret.to_owned()]);
+            act = self.0.next(&title);
+        }
         let tells = !self.0.lock().names || call.action == Action::Transition(Transition::Install);
         let natural = tells.then(|| format!("n-{}", call.element.local()));
         match act {
@@ -231,6 +253,8 @@ impl Puppet {
                 let path = format!("interfaces.properties.signals.{output}");
                 Ok(Report { natural, updates: json!({ "$set": { path: value } }), ..Report::settled() })
             }
+            Some(Act::Answer(report)) => Ok(Report { natural, ..report }),
+            Some(Act::Hide(_)) => unreachable!("it is done before"),
             Some(Act::Panic(message)) => panic!("{message}"),
             Some(Act::PanicAtOnce) => unreachable!("it has panicked before its job"),
             Some(Act::Hang) => std::future::pending().await,

@@ -1,0 +1,39 @@
+//! Driver properties that a resource descriptor sets and a driver does not have.
+
+use windlass_source::{Diagnostic, listed, suggest_within};
+
+use crate::codes;
+use crate::contract::Driver;
+
+/// Maximum edit distance between a misspelled property and the correct one.
+const EDITS: usize = 2;
+
+/// Returns the diagnostic for a driver property that a driver does not have; `None` if it has it. The caller adds
+/// the place.
+///
+/// A misspelled property is an error, because its setting would be missing: a script with the effect `once` would
+/// run again. Any other unknown property is ignored, with a warning.
+///
+/// ```
+/// use windlass_driver::{noop::Noop, properties::unknown};
+///
+/// assert_eq!(unknown(&Noop, "timeout"), None);
+/// let problem = unknown(&Noop, "timout").expect("it is misspelled");
+/// assert_eq!(problem.message, "the driver `noop` has no property `timout`");
+/// assert_eq!(problem.help.as_deref(), Some("did you mean `timeout`?"));
+/// ```
+pub fn unknown(driver: &dyn Driver, name: &str) -> Option<Diagnostic> {
+    let known = driver.properties();
+    let names = || known.iter().map(|property| property.key);
+    if names().any(|known| known == name) {
+        return None;
+    }
+    let message = format!("the driver `{}` has no property `{name}`", driver.kind());
+    Some(match suggest_within(name, names(), EDITS) {
+        Some(near) => {
+            Diagnostic::error(codes::UNKNOWN_PROPERTY, message).help(format!("did you mean `{near}`?"))
+        }
+        None => Diagnostic::warning(codes::UNKNOWN_PROPERTY, message)
+            .help(format!("it is ignored; the properties are {}", listed(names()))),
+    })
+}
