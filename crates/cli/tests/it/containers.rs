@@ -363,7 +363,8 @@ fn an_interrupt_cancels_a_job_by_hand() {
     running.signal(rustix::process::Signal::INT);
     let run = running.end();
     assert_eq!((run.code(), run.stdout.as_str()), (Some(130), "ready\nbye\n"), "{run}");
-    assert_eq!(run.stderr, "the job was cancelled\n");
+    let told = "\nstopping: running jobs have 10 s to end; interrupt again to stop them now\nthe job was cancelled\n";
+    assert_eq!(run.stderr, told);
 }
 
 #[test]
