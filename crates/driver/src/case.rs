@@ -9,7 +9,7 @@ use windlass_model::record::{Failure, FailureKind};
 use windlass_model::resolve::Resolved;
 use windlass_model::{Action, InstanceId, PropertyName};
 
-use crate::call::{Call, Report, Settled};
+use crate::call::{Call, PrivateState, Report, Settled};
 use crate::contract::{Context, Driver, Query};
 use crate::location::Location;
 use crate::package::{Binding, Package};
@@ -154,7 +154,7 @@ impl CaseInput {
             sensitive: self.secrets.keys().cloned().collect(),
             arguments: plain(&self.arguments),
             pair: None,
-            private: Value::Null,
+            private: PrivateState::default(),
             binding,
             package,
             location,

@@ -177,7 +177,6 @@ impl Script {
         let integrity = binding(package, &Action::Transition(Transition::Integrity));
         integrity.map_or(Settings::of(&role, timeouts), |binding| Settings::read(&role, binding, timeouts).0)
     }
-    }
 }
 
 /// Returns the observation of a call for which no script can run.

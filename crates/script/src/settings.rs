@@ -156,23 +156,19 @@ impl Settings {
             settings.effect = effect;
         }
         let mut errors: Vec<_> = errors.into_iter().map(SettingError::Common).collect();
-        if let Some(limits) = binding.properties.get("limits")
-            && let Err(error) = settings.limit(setting(limits))
-        {
-            errors.push(error);
+        if let Some(limits) = binding.properties.get("limits") {
+            errors.extend(settings.set_limits(setting(limits)).err());
+        }
+        if let Some(style) = binding.properties.get("style") {
+            errors.extend(settings.set_style(setting(style)).err());
         }
         (settings, errors)
     }
 
-    fn set(&mut self, name: &str, value: &Value) -> Result<(), SettingError> {
-        match name {
-            "limits" => self.set_limits(value),
-            _ => {
-                let found = text_of_setting(value);
-                self.style = found.parse().map_err(|()| SettingError::Style { found })?;
-                Ok(())
-            }
-        }
+    fn set_style(&mut self, value: &Value) -> Result<(), SettingError> {
+        let found = text_of_setting(value);
+        self.style = found.parse().map_err(|()| SettingError::Style { found })?;
+        Ok(())
     }
 
     fn set_limits(&mut self, value: &Value) -> Result<(), SettingError> {
