@@ -40,7 +40,7 @@ pub struct CaseInput {
     pub document: BTreeMap<String, Value>,
 }
 
-/// What a case asks a driver for.
+/// The request of a case to a driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CaseAction {
     /// To perform an action.

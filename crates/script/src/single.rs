@@ -29,6 +29,7 @@ use crate::scripts::{FOLDER, SCRIPTS, stem};
 /// assert_eq!(package.files()[0].path, "Lifecycle/script/scripts/Install.sh");
 /// assert_eq!(Script.check(&package), []);
 /// ```
+#[expect(clippy::missing_panics_doc, reason = "the parsed texts are constants of the right form")]
 pub fn single_script(
     action: &CaseAction,
     script: PackageFile,
@@ -65,7 +66,8 @@ pub fn single_script(
         CaseAction::Perform(action) => Role::of(&empty, action),
         CaseAction::Discover => Some(Role::Discover),
     };
-    let names: Vec<&str> = role.iter().flat_map(|role| role.names()).copied().chain([name]).collect();
+    let mut names: Vec<&str> = role.map(|role| role.names().to_vec()).unwrap_or_default();
+    names.push(name);
     let folder = format!("{FOLDER}/{SCRIPTS}/");
     let is_other = |file: &PackageFile| {
         let own = file.path.strip_prefix(&folder);

@@ -109,9 +109,9 @@ struct CaseFile {
 ///
 /// If the file can't be read, or has other content.
 pub fn read_input(file: &Path) -> Result<CaseInput, Error> {
-    let source = disk::source(file).map_err(problem)?;
+    let source = disk::source(file).map_err(|found| problem(*found))?;
     match read_root(&source)? {
-        Some(root) => root.parse(&source, Reading::Script).map_err(problem),
+        Some(root) => root.parse(&source, Reading::Script).map_err(|found| problem(*found)),
         None => Ok(CaseInput::default()),
     }
 }
@@ -260,11 +260,11 @@ impl Windlass {
         update: bool,
         stop: &Stop,
     ) -> Result<CaseView, Error> {
-        let source = disk::source(&file).map_err(problem)?;
+        let source = disk::source(&file).map_err(|found| problem(*found))?;
         let root = read_root(&source)?.ok_or_else(|| {
             refusal(format!("`{}` is empty", disk::shown(&file)), "write a case, or remove it")
         })?;
-        let case: CaseFile = root.parse(&source, Reading::Script).map_err(problem)?;
+        let case: CaseFile = root.parse(&source, Reading::Script).map_err(|found| problem(*found))?;
         if case.version != 1 {
             let message = format!("`{}` has version {}", disk::shown(&file), case.version);
             return Err(refusal(message, "this windlass reads cases of version 1"));
@@ -376,9 +376,12 @@ fn rewrite(file: &Path, source: &Arc<Source>, root: &Node, actual: &str) -> Resu
         Some(at) => source.slice(Span::new(0, entries[at].key.span().start)),
         None => text,
     };
-    let indented: String = actual.lines().map(|line| format!("  {line}\n")).collect();
-    let expect =
-        if actual.trim() == "{}" { "expect: {}\n".to_owned() } else { format!("expect:\n{indented}") };
+    let indented: Vec<String> = actual.lines().map(|line| format!("  {line}\n")).collect();
+    let expect = if actual.trim() == "{}" {
+        "expect: {}\n".to_owned()
+    } else {
+        format!("expect:\n{}", indented.concat())
+    };
     let end = if kept.is_empty() || kept.ends_with('\n') { "" } else { "\n" };
     fs::write(file, format!("{kept}{end}{expect}"))
         .map_err(|source| Error::Write { path: file.to_owned(), source })
@@ -394,10 +397,10 @@ pub fn yaml(result: &CaseResult) -> String {
     emit(&json!(result), EmitStyle::Block)
 }
 
-fn problem(diagnostic: Box<Diagnostic>) -> Error {
-    Error::Input(vec![*diagnostic].into())
+fn problem(diagnostic: Diagnostic) -> Error {
+    Error::Input(vec![diagnostic].into())
 }
 
 fn refusal(message: String, help: &str) -> Error {
-    Error::Input(vec![Diagnostic::error(codes::SCRIPT, message).help(help)].into())
+    problem(Diagnostic::error(codes::SCRIPT, message).help(help))
 }

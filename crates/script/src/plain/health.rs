@@ -42,12 +42,11 @@ pub(crate) fn observation(
         Goal::Unseen => cannot_tell(&format!("whether {} was done", call.action)),
     };
     let message = message.filter(|_| !active).map(str::to_owned);
-    let status = match observation {
-        Observation::Converging => Status::converging(message),
-        _ => {
-            let failed = awaited && is_check && matches!(observation, Observation::Differs(_));
-            Status { active: Some(active), converging: false, failed, message }
-        }
+    let status = if observation == Observation::Converging {
+        Status::converging(message)
+    } else {
+        let failed = awaited && is_check && matches!(observation, Observation::Differs(_));
+        Status { active: Some(active), converging: false, failed, message }
     };
     (observation, status)
 }

@@ -67,7 +67,7 @@ pub(crate) fn answer(
     let status = status.into_iter().flat_map(Status::operations);
     let update = Update::from_ops(written.operations(role, call).into_iter().chain(status), shape());
     let update = update.map_err(|errors| {
-        let problems = errors.iter().map(|error| problem(error.to_string(), "write a simpler value"));
+        let problems = errors.iter().map(|error| *problem(error.to_string(), "write a simpler value"));
         problems.collect::<Vec<_>>()
     })?;
     Ok(crate::answer::answer(natural, update, &[], call))
@@ -87,12 +87,12 @@ pub(crate) fn read(outcome: &Outcome) -> Result<Written, Vec<Diagnostic>> {
                 let values = read_folder(place, files, &mut problems);
                 written.signals.insert(interface, values);
             }
-            Some(other) => problems.push(unusable(&format!("${}", place.variable), other)),
+            Some(other) => problems.push(*unusable(&format!("${}", place.variable), other)),
         }
     }
     match outcome.outputs.get(ID.variable).map(read_id) {
         Some(Ok(id)) => written.id = Some(id),
-        Some(Err(problem)) => problems.push(problem),
+        Some(Err(problem)) => problems.push(*problem),
         None => {}
     }
     if problems.is_empty() { Ok(written) } else { Err(problems) }
@@ -111,16 +111,16 @@ fn read_folder(
             Ok(value) => {
                 if values.insert(name.to_owned(), value).is_some() {
                     let message = format!("`{shown}` and `${}/{name}` are the same output", place.variable);
-                    problems.push(problem(message, "write one of them"));
+                    problems.push(*problem(message, "write one of them"));
                 }
             }
-            Err(found) => problems.push(found),
+            Err(found) => problems.push(*found),
         }
     }
     values
 }
 
-fn read_file(shown: &str, file: &str, name: &str, output: &Output) -> Result<Value, Diagnostic> {
+fn read_file(shown: &str, file: &str, name: &str, output: &Output) -> Result<Value, Box<Diagnostic>> {
     let Output::Content(bytes) = output else { return Err(unusable(shown, output)) };
     let text = text(shown, bytes)?;
     if name.parse::<PropertyName>().is_err() {
@@ -136,7 +136,7 @@ fn read_file(shown: &str, file: &str, name: &str, output: &Output) -> Result<Val
     })
 }
 
-fn read_id(output: &Output) -> Result<String, Diagnostic> {
+fn read_id(output: &Output) -> Result<String, Box<Diagnostic>> {
     let shown = format!("${}", ID.variable);
     let Output::Content(bytes) = output else { return Err(unusable(&shown, output)) };
     let id = text(&shown, bytes)?.trim();
@@ -147,7 +147,7 @@ fn read_id(output: &Output) -> Result<String, Diagnostic> {
     Ok(id.to_owned())
 }
 
-fn text<'b>(shown: &str, bytes: &'b [u8]) -> Result<&'b str, Diagnostic> {
+fn text<'b>(shown: &str, bytes: &'b [u8]) -> Result<&'b str, Box<Diagnostic>> {
     std::str::from_utf8(bytes).map_err(|error| {
         let message = format!("`{shown}` is not UTF-8 at byte {}", error.valid_up_to());
         problem(message, "encode binary data, for example by `base64`")
@@ -155,7 +155,7 @@ fn text<'b>(shown: &str, bytes: &'b [u8]) -> Result<&'b str, Diagnostic> {
 }
 
 /// Describes an output that has no content.
-fn unusable(shown: &str, output: &Output) -> Diagnostic {
+fn unusable(shown: &str, output: &Output) -> Box<Diagnostic> {
     let help = match output {
         Output::TooLarge { .. } => "all files of the folder may have 4 MiB together",
         Output::NotAFile | Output::Outside => {
@@ -167,8 +167,8 @@ fn unusable(shown: &str, output: &Output) -> Diagnostic {
     problem(format!("`{shown}` {output}"), help)
 }
 
-fn problem(message: String, help: impl Into<String>) -> Diagnostic {
-    Diagnostic::error(codes::OUTPUT_FILE, message).help(help.into())
+fn problem(message: String, help: impl Into<String>) -> Box<Diagnostic> {
+    Box::new(Diagnostic::error(codes::OUTPUT_FILE, message).help(help.into()))
 }
 
 /// Returns the texts of all values under the name of a sensitive property, also of files that can't be used.
@@ -200,9 +200,9 @@ fn below(value: &Value, is_sensitive: &impl Fn(&str) -> bool, found: &mut Vec<St
         Value::Object(entries) => {
             for (name, value) in entries {
                 if is_sensitive(name) {
-                    found.extend(texts(value))
+                    found.extend(texts(value));
                 } else {
-                    below(value, is_sensitive, found)
+                    below(value, is_sensitive, found);
                 }
             }
         }
