@@ -16,7 +16,7 @@ fn world() -> World {
 /// Performs an action whose script has this body.
 async fn report(action: &str, body: &str) -> Report {
     let call = world().declares(&[action]).script(&format!("{action}.sh"), body).call(action);
-    Script.perform(&Place::new(), &[call]).await.remove(0).unwrap()
+    Script::default().perform(&Place::new(), &[call]).await.remove(0).unwrap()
 }
 
 /// Returns the failure of a Configure script with this body.
@@ -24,7 +24,7 @@ async fn failure(body: &str) -> String {
     let mut call = world().declares(&["Configure"]).script("Configure.sh", body).call("Configure");
     call.sensitive.insert("token".parse().unwrap());
     let place = Place::new();
-    let failure = Script.perform(&place, &[call]).await.remove(0).unwrap_err();
+    let failure = Script::default().perform(&place, &[call]).await.remove(0).unwrap_err();
     assert!(place.checkpoints().is_empty(), "nothing of the output counts");
     shown(&failure)
 }
@@ -49,7 +49,7 @@ cat "$WINDLASS_ID_FILE"; echo; wc -c <"$WINDLASS_IN/greeting"; exit 3"#;
         .secret("password", "hunter22")
         .argument("target", "/srv");
     let place = Place::new();
-    let failure = Script.perform(&place, &[call]).await.remove(0).unwrap_err();
+    let failure = Script::default().perform(&place, &[call]).await.remove(0).unwrap_err();
     insta::assert_snapshot!(shown(&failure), @r#"
     Failed: `Join.sh` exited with code 3
     ---
@@ -117,7 +117,7 @@ async fn a_launch_drops_the_outputs_of_an_earlier_one() {
     let mut call =
         world().declares(&["Install"]).script("Install.sh", r#"echo b >"$WINDLASS_OUT/new""#).call("Install");
     call.document = json!({"interfaces": {"properties": {"signals": {"new": "a", "old": "a"}}}});
-    let report = Script.perform(&Place::new(), &[call]).await.remove(0).unwrap();
+    let report = Script::default().perform(&Place::new(), &[call]).await.remove(0).unwrap();
     let expected = json!({
         "$set": {"interfaces.properties.signals.new": "b"}, "$unset": {"interfaces.properties.signals.old": null}
     });
@@ -131,7 +131,7 @@ async fn a_launch_may_choose_the_id() {
     insta::assert_snapshot!(
         shown(&{
             let call = world().declares(&["Install"]).script("Install.sh", r#": >"$WINDLASS_ID_FILE""#).call("Install");
-            Script.perform(&Place::new(), &[call]).await.remove(0).unwrap_err()
+            Script::default().perform(&Place::new(), &[call]).await.remove(0).unwrap_err()
         }),
         @"
         Protocol: the output of `Install.sh` can't be used: `$WINDLASS_ID_FILE` must have one line with the id of the instance
@@ -148,7 +148,7 @@ async fn a_later_script_changes_single_outputs() {
     let body = r#"echo new >"$WINDLASS_OUT/address"; echo other >"$WINDLASS_ID_FILE""#;
     let call =
         world().declares(&["Configure"]).script("Configure.sh", body).call("Configure").natural("vm-1");
-    let report = Script.perform(&Place::new(), &[call]).await.remove(0).unwrap();
+    let report = Script::default().perform(&Place::new(), &[call]).await.remove(0).unwrap();
     assert_eq!(report.natural.as_deref(), Some("vm-1"));
     assert_eq!(report.updates, json!({"$set": {"interfaces.properties.signals.address": "new"}}));
 }
@@ -248,7 +248,7 @@ async fn seen(code: i32, converging: bool) -> String {
     for action in actions {
         let mut call = world.call(action).natural("i-1");
         call.document = json!({"status": {"flags": {"converging": converging}}});
-        let observed = Script.observe(&Canned(outcome.clone()), &[call]).await.remove(0);
+        let observed = Script::default().observe(&Canned(outcome.clone()), &[call]).await.remove(0);
         let (seen, updates) = match observed {
             Ok(observed) => (format!("{:?}", observed.observation), observed.report.updates),
             Err(failure) => (failure.message, Value::Null),
@@ -337,7 +337,7 @@ async fn integrity_of_an_inactive_instance_fails() {
         .call("Integrity")
         .natural("i-1");
     let place = Place::new();
-    let failure = Script.perform(&place, &[call]).await.remove(0).unwrap_err();
+    let failure = Script::default().perform(&place, &[call]).await.remove(0).unwrap_err();
     assert_eq!(failure.message, "`Integrity.sh` found that the instance is not active: port 80 is closed");
     assert_eq!(place.checkpoints().len(), 1);
 }
@@ -347,12 +347,16 @@ async fn integrity_of_an_inactive_instance_fails() {
 async fn each_instance_has_its_own_health_check() {
     let world =
         world().declares(&["Integrity"]).script("Integrity.sh", r#"grep -q vm-1 "$WINDLASS_ID_FILE""#);
-    let nature = Script.nature(&world.package(), &crate::world::action("Integrity")).unwrap();
+    let nature = Script::default().nature(&world.package(), &crate::world::action("Integrity")).unwrap();
     assert_eq!(nature.batch, None);
     let calls = ["vm-1", "vm-2"].map(|id| world.call("Integrity").natural(id));
     let place = Place::new();
-    let observed: Vec<_> =
-        Script.observe(&place, &calls).await.into_iter().map(|seen| seen.unwrap().observation).collect();
+    let observed: Vec<_> = Script::default()
+        .observe(&place, &calls)
+        .await
+        .into_iter()
+        .map(|seen| seen.unwrap().observation)
+        .collect();
     assert_eq!(observed, [Observation::Reached, Observation::Differs("it is not active".to_owned())]);
     let names: Vec<String> = place.jobs().into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["health-check", "health-check-2"]);
@@ -367,7 +371,7 @@ async fn discovered(body: &str) -> Result<Value, String> {
         location: world.declares(&["Start"]).call("Start").location,
         properties: [("size".to_owned(), json!("2"))].into(),
     };
-    match Script.discover(&Place::new(), &query).await {
+    match Script::default().discover(&Place::new(), &query).await {
         Ok(found) => Ok(found.into_iter().map(|found| json!([found.natural, found.properties])).collect()),
         Err(failure) => Err(shown(&failure)),
     }

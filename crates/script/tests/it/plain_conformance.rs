@@ -41,7 +41,7 @@ async fn check(case: impl AsyncFnOnce(&Subject)) {
     let mut calls = Vec::from(ACTIONS.map(call));
     let other = call("Integrity").natural("vm-2");
     calls.push(Call { instance: "another".parse().unwrap(), ..other });
-    Subject::new(Script, calls).on(place.runtime()).check(case).await;
+    Subject::new(Script::default(), calls).on(place.runtime()).check(case).await;
 }
 
 windlass_driver::conformance_tests!(check);

@@ -51,7 +51,7 @@ async fn a_declined_process_is_cancelled() {
 #[tokio::test]
 async fn a_run_that_is_dropped_is_resumed() {
     let echo = Echo::default();
-    let project = Shop::driven_by("echo: {}", |windlass| windlass.with_driver(echo.clone()));
+    let project = Shop::driven_by("echo: {}", |settings| settings.driver(echo.clone()));
     echo.hold(true);
     let (started, stop) = (project.up().await.unwrap(), Stop::default());
     let dropped = started.process().id;

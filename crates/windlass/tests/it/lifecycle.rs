@@ -53,7 +53,7 @@ async fn an_assembly_is_planned_brought_up_looked_at_and_taken_down() {
 /// A driver of the embedding program publishes a new value, and the program updates the readers of it.
 #[tokio::test]
 async fn readers_of_a_changed_output_are_updated() {
-    let project = Shop::driven_by("echo: {}", |windlass| windlass.with_driver(Echo::default()));
+    let project = Shop::driven_by("echo: {}", |settings| settings.driver(Echo::default()));
     let stop = Stop::default();
     project.up().await.unwrap().run(&stop).await.unwrap();
     let started = project.windlass.up(project.input().parameter("size", "large"), &stop).await.unwrap();

@@ -16,20 +16,20 @@ pub(crate) struct Shop {
 impl Shop {
     /// Creates the project. Its part `web` publishes its size, by the driver `noop`.
     pub(crate) fn new() -> Self {
-        Self::driven_by("noop: {properties: {outputs: {is: size}, effect: repeatable}}", |windlass| windlass)
+        Self::driven_by("noop: {properties: {outputs: {is: size}, effect: repeatable}}", |settings| settings)
     }
 
     /// Creates the project with another driver for its parts, and a program that adds it.
-    pub(crate) fn driven_by(driver: &str, add: impl FnOnce(Windlass) -> Windlass) -> Self {
+    pub(crate) fn driven_by(driver: &str, add: impl FnOnce(Settings) -> Settings) -> Self {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), driver);
-        let windlass = add(open(folder.path(), "embedder"));
+        let windlass = Windlass::open(add(settings(folder.path(), "embedder"))).unwrap();
         Self { windlass, folder }
     }
 
     /// Opens the project once more, as another program.
     pub(crate) fn other(&self, command: &str) -> Windlass {
-        open(self.folder.path(), command)
+        Windlass::open(settings(self.folder.path(), command)).unwrap()
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -63,8 +63,8 @@ pub(crate) fn shop() -> AssemblyName {
     "shop".parse().unwrap()
 }
 
-fn open(folder: &Path, command: &str) -> Windlass {
-    Windlass::open(Settings::new(folder).command(command)).unwrap()
+fn settings(folder: &Path, command: &str) -> Settings {
+    Settings::new(folder).command(command)
 }
 
 fn write(folder: &Path, driver: &str) {
