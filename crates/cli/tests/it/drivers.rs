@@ -166,13 +166,13 @@ fn the_schemas_have_the_settings_and_the_driver_properties() {
 /// An entry may carry JSON data. It is shown compactly to people, and whole to programs; secrets are masked.
 #[test]
 fn entries_of_the_log_have_data() {
-    let install = r#"answer
+    let install = r"answer
 cat <<'END'
     $pushAll:
       activityLog:
         - {severity: INFO, message: it is made, data: {exit: 3, url: 'tcp://me:hunter22@db', pin: 47114711}}
         - {message: plain}
-END"#;
+END";
     let env = TestEnv::small("effect: repeatable", &[("Install", install), ("Uninstall", "")]);
     env.location("token: hunter22\npin-token: 47114711");
     let up = env.ok(&["up", "small"]).stdout;

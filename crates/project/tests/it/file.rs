@@ -180,7 +180,7 @@ fn unknown_keys_are_errors() {
     windlass.yaml:2:1: error[WL0311]: `windlass.yaml` has no key `location`
         help: did you mean `locations`?
     windlass.yaml:3:1: error[WL0311]: `windlass.yaml` has no key `plugins`
-        help: it may have `version`, `locations`, `existing`, `retention` and `limits`
+        help: it may have `version`, `locations`, `drivers`, `existing`, `retention` and `limits`
     ");
     assert_snapshot!(messages("version: 1\nlocations:\n  a: {resource_manager: x, runtime: process, port: 80}\n"), @"
     windlass.yaml:3:7: error[WL0311]: the location `a` has no key `resource_manager`
