@@ -51,7 +51,7 @@ lifecycle:
     .to_owned();
     env.script(&format!("{SCRIPTS}/backup.sh"), BACKUP);
     for (transition, body) in scripts {
-        resource += &format!("  {transition}: {{}}\n");
+        resource.extend(["  ", transition, ": {}\n"]);
         env.script(&format!("{SCRIPTS}/{transition}.sh"), format!("#!/bin/sh\nset -eu\n{body}\n"));
     }
     env.write("web/Contains/box/resource.yaml", resource);

@@ -33,9 +33,9 @@ async fn sealed(rig: &Rig) -> Vec<String> {
 }
 
 async fn forge(rig: &Rig, batch: Batch) {
-    let lease = rig.store.lease(&assembly_name("t"), &Holder::current("test")).await.unwrap();
-    rig.store.commit(&lease, batch).await.unwrap();
-    rig.store.release(lease).await.unwrap();
+    let lease = rig.store.lease(&assembly_name("t"), &Holder::current("test")).await.expect("it is free");
+    rig.store.commit(&lease, batch).await.expect("it is taken");
+    rig.store.release(lease).await.expect("it is held");
 }
 
 #[tokio::test(start_paused = true)]
