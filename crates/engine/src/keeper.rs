@@ -138,7 +138,7 @@ impl Renewal {
                 return lost;
             }
             if self.lost.changed().await.is_err() {
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
         }
     }
