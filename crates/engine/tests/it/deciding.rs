@@ -20,7 +20,13 @@ fn sketch() -> Sketch {
 async fn prepared(rig: &Rig) -> (Prepared, Cut) {
     let (engine, holder, life) = rig.mortal(u64::MAX, true);
     let up = Request::up(sketch().desired());
-    (engine.prepare(&assembly_name("t"), up, &holder, &Stop::default()).await.unwrap(), life)
+    (
+        engine
+            .prepare(&assembly_name("t"), up, &holder, &Stop::default())
+            .await
+            .expect("nothing stands against it"),
+        life,
+    )
 }
 
 /// Tells whether another process is refused because the lease is held.
