@@ -51,7 +51,7 @@ fn a_plan_that_destroys_needs_a_yes(#[case] command: &[&str], #[case] counts: &s
         assert_eq!(
             refused,
             format!(
-                "error: the plan for `h_bta` removes or replaces parts that are well {counts}; review it with `--dry-run`, and agree to it with `--yes`\n"
+                "error[WL0541]: the plan for `h_bta` removes or replaces parts that are well {counts}; review it with `--dry-run`, and agree to it with `--yes`\n"
             )
         );
     }

@@ -426,6 +426,9 @@ const FAILING: &[&str] = &[
     "image import|gone",
     "image ls|",
     "image prune|",
+    "script new|file",
+    "script run|launch gone.sh",
+    "script test|gone",
     "completions|no-shell",
     "man|file/man1",
 ];
