@@ -163,6 +163,8 @@ impl Renewal {
         let released = self.store.release(self.lease).await;
         self.dropped.disarm();
         self.task.abort();
+        // The task has the store until it has ended, and the caller may close the store next.
+        let _ = self.task.await;
         released
     }
 }

@@ -7,6 +7,7 @@ use windlass::executor::image::build::ImageBuilder;
 
 use crate::containers::{IMAGE, engine};
 use crate::env::TestEnv;
+use crate::run::Run;
 
 const SCRIPTS: &str = "web/Contains/box/Lifecycle/script/scripts";
 
@@ -161,11 +162,28 @@ fn check_knows_the_style() {
     assert!(env.refuses(&["check", "web"]).contains("did you mean `style`?"));
 }
 
+/// Creates the package `vm`. Its scripts keep their files in a folder of the test instead of `/tmp`, which other tests
+/// use.
+fn new_package(env: &TestEnv, options: &[&str]) -> Run {
+    let made = env.ok(&[&["script", "new", "vm"], options].concat());
+    std::fs::create_dir_all(state(env)).unwrap();
+    for file in env.files().iter().filter(|file| file.starts_with("vm/")) {
+        if env.path(file).is_file() {
+            std::fs::write(env.path(file), env.read(file).replace("/tmp", &state(env))).unwrap();
+        }
+    }
+    made
+}
+
+fn state(env: &TestEnv) -> String {
+    env.path("state").to_str().unwrap().to_owned()
+}
+
 /// A new package passes the check and its own test cases, in each language and style.
 #[rstest]
 fn a_new_package_works(#[values("sh", "python")] language: &str, #[values("plain", "full")] style: &str) {
     let env = TestEnv::bare();
-    let made = env.ok(&["script", "new", "vm", "--lang", language, "--style", style]);
+    let made = new_package(&env, &["--lang", language, "--style", style]);
     assert!(made.stdout.ends_with("\nnext: `windlass script test vm` runs its test cases\n"), "{made}");
     env.ok(&["check", "vm", "--deny", "warnings"]);
     assert_snapshot!(env.ok(&["script", "test", "vm"]).stdout, @"
@@ -180,11 +198,11 @@ fn a_new_package_works(#[values("sh", "python")] language: &str, #[values("plain
 #[test]
 fn a_case_that_fails_is_updated() {
     let env = TestEnv::bare();
-    env.ok(&["script", "new", "vm"]);
+    new_package(&env, &[]);
     env.edit("vm/Lifecycle/script/scripts/Install.sh", "WINDLASS_OUT/file", "WINDLASS_OUT/place");
     let test = env.run(&["script", "test", "vm"]);
     assert_eq!(test.code(), Some(1), "{test}");
-    assert_snapshot!(test.stdout, @r#"
+    assert_snapshot!(test.stdout.replace(&state(&env), "/tmp"), @r#"
     failed  vm/tests/1-install.yaml
       expected:
         id: "case"
