@@ -54,7 +54,7 @@ pub struct Ended {
     pub outdated: OutdatedInputs,
     /// The assembly's output properties.
     pub outputs: BTreeMap<PropertyName, Resolved>,
-    /// The consent for a further process that [goes on](Self::goes_on).
+    /// The consent for a further process that [continues](Self::continued).
     pub consent: Consent,
 }
 
