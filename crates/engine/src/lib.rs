@@ -72,6 +72,8 @@
 //! #         cluster: None,
 //! #         referent: None,
 //! #         origin: None,
+//! #         protected: false,
+//! #         on_package_change: None,
 //! #     })
 //! # };
 //! # let root = element("shop", ElementKind::Assembly, "assembly::shop::1.0")?;
