@@ -27,7 +27,7 @@ use crate::scripts::{FOLDER, SCRIPTS, stem};
 /// let launch = CaseAction::Perform(Action::Transition(Transition::Install));
 /// let package = single_script(&launch, script, Vec::new(), [].into());
 /// assert_eq!(package.files()[0].path, "Lifecycle/script/scripts/Install.sh");
-/// assert_eq!(Script.check(&package), []);
+/// assert_eq!(Script::default().check(&package), []);
 /// ```
 #[expect(clippy::missing_panics_doc, reason = "the parsed texts are constants of the right form")]
 pub fn single_script(
