@@ -145,6 +145,16 @@ pub(crate) struct InitArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 
+    #[command(flatten)]
+    pub(crate) scripts: NewScriptsArgs,
+
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
+}
+
+/// The scripts of a new package.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct NewScriptsArgs {
     /// Write the scripts in this language
     #[arg(long, value_enum, value_name = "LANGUAGE", default_value_t = Language::Sh)]
     pub(crate) lang: Language,
@@ -152,9 +162,6 @@ pub(crate) struct InitArgs {
     /// Write scripts of this style
     #[arg(long, value_enum, value_name = "STYLE", default_value_t = Style::Plain)]
     pub(crate) style: Style,
-
-    #[command(flatten)]
-    pub(crate) print: PrintArgs,
 }
 
 /// A language of scripts.

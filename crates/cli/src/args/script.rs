@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::describe::{Language, Style};
+use super::describe::{NewScriptsArgs, Style};
 use super::flags::PrintArgs;
 
 /// Run, test and create scripts, without an assembly.
@@ -115,13 +115,8 @@ pub(crate) struct ScriptNewArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 
-    /// Write the scripts in this language
-    #[arg(long, value_enum, value_name = "LANGUAGE", default_value_t = Language::Sh)]
-    pub(crate) lang: Language,
-
-    /// Write scripts of this style
-    #[arg(long, value_enum, value_name = "STYLE", default_value_t = Style::Plain)]
-    pub(crate) style: Style,
+    #[command(flatten)]
+    pub(crate) scripts: NewScriptsArgs,
 
     #[command(flatten)]
     pub(crate) print: PrintArgs,

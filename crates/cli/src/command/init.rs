@@ -11,8 +11,8 @@ use crate::exit;
 use crate::output::say;
 
 pub(crate) fn run(args: &InitArgs) -> ExitCode {
-    let InitArgs { folder, name, lang, style, print } = args;
-    let view = match init(folder, name.as_deref(), (*lang).into(), (*style).into()) {
+    let InitArgs { folder, name, scripts, print } = args;
+    let view = match init(folder, name.as_deref(), scripts.lang.into(), scripts.style.into()) {
         Ok(view) => view,
         Err(error) => return fail(&error),
     };

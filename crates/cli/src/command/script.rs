@@ -97,8 +97,8 @@ fn print_case(case: &CaseView) {
 }
 
 fn new(args: &ScriptNewArgs) -> ExitCode {
-    let ScriptNewArgs { folder, name, lang, style, print } = args;
-    let view = match init::new_package(folder, name.as_deref(), (*lang).into(), (*style).into()) {
+    let ScriptNewArgs { folder, name, scripts, print } = args;
+    let view = match init::new_package(folder, name.as_deref(), scripts.lang.into(), scripts.style.into()) {
         Ok(view) => view,
         Err(error) => return fail(&error),
     };

@@ -122,7 +122,7 @@ impl<'c> Line<'c> {
                 Wanted::AssemblyOr(words.map(str::to_owned).collect())
             }
             (_, "name") => Wanted::Assembly,
-            (["status" | "log" | "scale"], "component") | (["heal"], "part") | (["retry"], "of") => {
+            (["status" | "log" | "scale"], "component") | (["heal" | "call"], "part") | (["retry"], "of") => {
                 Wanted::Part(of()?)
             }
             (["ps", "show"], "process") => Wanted::Process(None),
@@ -166,6 +166,7 @@ mod tests {
             ("status --format json shop ", Some(Wanted::Part(shop()))),
             ("log shop ", Some(Wanted::Part(shop()))),
             ("heal shop ", Some(Wanted::Part(shop()))),
+            ("call shop ", Some(Wanted::Part(shop()))),
             ("retry shop --assume done --of ", Some(Wanted::Part(shop()))),
             ("ps ", Some(Wanted::AssemblyOr(vec!["show".to_owned()]))),
             ("ps show ", Some(Wanted::Process(None))),
