@@ -51,6 +51,12 @@ windlass::source::codes! {
         "Images are kept in `windlass/images` of the user's cache, and neither `XDG_CACHE_HOME` nor `HOME` says \
          where that is. Nothing was done.\n\n\
          Set `XDG_CACHE_HOME` to an absolute path.";
+    FORGET = "WL0811", "forgetting without a consent",
+        "`windlass forget` removes the records of components, and calls nothing. The components keep running, \
+         and windlass knows nothing of them afterwards. On a terminal, it asks; elsewhere it needs `--yes`. \
+         Nothing was changed.\n\n\
+         `windlass forget NAME --dry-run` lists the components. To stop and remove them, run `windlass down \
+         NAME` instead.";
 }
 
 /// Returns the codes of all errors of the program, sorted.

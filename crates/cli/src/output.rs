@@ -4,9 +4,11 @@ use std::borrow::Cow;
 use std::fmt::{Arguments, Write as _};
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use anstyle::{AnsiColor, Style};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::Value;
 use windlass::model::record::{Event, EventRecord, StepEnd};
 use windlass::model::{State, Timestamp};
@@ -26,6 +28,19 @@ pub(crate) use {say, tell};
 
 /// The first error of printing.
 static TROUBLE: Mutex<Option<std::io::Error>> = Mutex::new(None);
+
+/// Whether the reader of standard output is gone.
+static CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Tells whether nobody reads standard output any more.
+pub(crate) fn is_closed() -> bool {
+    let stdout = std::io::stdout();
+    let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
+    // The kernel reports the end of the other side even if nothing is asked for.
+    let is_gone = poll(&mut polled, Some(&Timespec::default())).is_ok()
+        && polled[0].revents().intersects(PollFlags::ERR | PollFlags::HUP);
+    is_gone || CLOSED.load(Ordering::Relaxed)
+}
 
 /// Prints a line to standard output.
 pub(crate) fn print_line(line: Arguments<'_>) {
@@ -50,6 +65,11 @@ pub(crate) fn print_document(text: &str) {
     } else {
         note(std::io::stdout().write_all(text.as_bytes()));
     }
+}
+
+/// Clears the terminal that standard output is.
+pub(crate) fn clear_screen() {
+    note(std::io::stdout().write_all(b"\x1b[H\x1b[2J"));
 }
 
 /// Prints a line to standard error. A failure of that is ignored, because it can't be reported.
@@ -163,9 +183,11 @@ fn drawn(text: &str) -> String {
 
 /// Remembers an error of printing, which is reported at the end. A closed pipe is not an error.
 fn note(result: std::io::Result<()>) {
-    if let Err(error) = result
-        && error.kind() != ErrorKind::BrokenPipe
+    if let Err(error) = &result
+        && error.kind() == ErrorKind::BrokenPipe
     {
+        CLOSED.store(true, Ordering::Relaxed);
+    } else if let Err(error) = result {
         TROUBLE.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(error);
     }
 }
@@ -195,6 +217,14 @@ pub(crate) fn duration(millis: u64) -> String {
         1_000..60_000 => format!("{}.{} s", millis / 1_000, millis % 1_000 / 100),
         60_000..3_600_000 => format!("{} min {} s", millis / 60_000, millis % 60_000 / 1_000),
         _ => format!("{} h {} min", millis / 3_600_000, millis % 3_600_000 / 60_000),
+    }
+}
+
+/// Formats the time since a start, in whole seconds: `12 s`, `1 min 15 s`.
+pub(crate) fn elapsed(now: Timestamp, since: Timestamp) -> String {
+    match now.millis_since(since) {
+        millis @ 0..60_000 => format!("{} s", millis / 1_000),
+        millis => duration(millis),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Parameters: `-p key=value` and `--params FILE`.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use windlass::Error;
@@ -72,6 +72,26 @@ pub(crate) fn collect(
     Ok(parameters)
 }
 
+/// The ends of the names of parameter files that are read without being named.
+const AUTOMATIC: [&str; 2] = [".auto.params.yaml", ".auto.params.yml"];
+
+/// Returns the parameter files beside a descriptor, which may be its folder: `params.yaml`, then those with
+/// `.auto.params.yaml` at the end of their names, by name. A later file takes precedence.
+pub(crate) fn beside(descriptor: &Path) -> Vec<PathBuf> {
+    let folder = if descriptor.is_dir() { Some(descriptor) } else { descriptor.parent() };
+    let Some(folder) = folder else { return Vec::new() };
+    let main = ["params.yaml", "params.yml"].map(|name| folder.join(name));
+    let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let names =
+        std::fs::read_dir(here).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.file_name()));
+    let is_automatic = |name: &str| AUTOMATIC.iter().any(|end| name.ends_with(end));
+    let mut automatic: Vec<String> =
+        names.filter_map(|name| name.into_string().ok()).filter(|name| is_automatic(name)).collect();
+    automatic.sort();
+    let automatic = automatic.into_iter().map(|name| folder.join(name));
+    main.into_iter().chain(automatic).filter(|file| file.is_file()).collect()
+}
+
 /// Reads a parameter file: names, values, and the places of the names.
 fn read_file(path: &Path) -> Result<Vec<(String, Value, Place)>, ParameterError> {
     let bytes = files::read(path, max_size()).map_err(|source| file(path, source))?;
@@ -112,10 +132,10 @@ fn concealed(diagnostic: &Diagnostic) -> Diagnostic {
     }
 }
 
-/// Reads a value. One line break at the end is removed.
+/// Reads a value, without the line break after a single line.
 fn read_text(path: &Path) -> Result<String, ParameterError> {
     let text = files::read_text(path, max_size()).map_err(|source| file(path, source))?;
-    Ok(without_line_break(text))
+    Ok(files::value(text))
 }
 
 fn read_stdin(flag: &str, key: &str) -> Result<String, ParameterError> {
@@ -128,7 +148,7 @@ fn read_stdin(flag: &str, key: &str) -> Result<String, ParameterError> {
         );
         return Err(wrong(message));
     }
-    Ok(without_line_break(text))
+    Ok(files::value(text))
 }
 
 /// Returns the error of a wrong argument.
@@ -139,16 +159,6 @@ fn wrong(message: String) -> ParameterError {
 /// Returns the error of input that can't be read.
 fn unread(message: String) -> ParameterError {
     ParameterError::Form { code: codes::INPUT, message }
-}
-
-fn without_line_break(mut text: String) -> String {
-    if text.ends_with('\n') {
-        text.pop();
-        if text.ends_with('\r') {
-            text.pop();
-        }
-    }
-    text
 }
 
 fn file(path: &Path, source: ReadError) -> ParameterError {

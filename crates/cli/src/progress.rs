@@ -1,11 +1,28 @@
 //! A progress display on the terminal.
 
-use std::time::Duration;
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::fmt::Write as _;
+use std::io::stderr;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
+use rustix::termios::tcgetwinsize;
+use windlass::Windlass;
+use windlass::live::RunningStep;
+use windlass::model::record::ProcessRecord;
+use windlass::model::{StepId, Timestamp};
 
-/// A line at the bottom of the terminal, without colours. It disappears when it is dropped. If standard error
-/// is not a terminal, nothing is shown.
+use crate::output::{elapsed, visible};
+
+/// Maximum number of running steps that are shown.
+const SHOWN: usize = 5;
+
+/// The shortest time between two readings of the running steps.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Lines at the bottom of the terminal, without colours: the number of ended steps, and the steps that run. They
+/// disappear when it is dropped. If standard error is not a terminal, nothing is shown.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
@@ -15,7 +32,7 @@ impl Progress {
         let target = if steps == 0 { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar =
             ProgressBar::with_draw_target(Some(steps as u64), target).with_finish(ProgressFinish::AndClear);
-        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} steps, {elapsed}") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} steps, {elapsed}{msg}") {
             bar.set_style(style.progress_chars("=> "));
         }
         if !bar.is_hidden() {
@@ -32,5 +49,89 @@ impl Progress {
     /// Prints something above the line.
     pub(crate) fn aside(&self, print: impl FnOnce()) {
         self.0.suspend(print);
+    }
+
+    /// Shows the running steps of a process, with the number of calls of each step. The larger a process is, the more
+    /// rarely its steps are read.
+    pub(crate) async fn observe(
+        &self,
+        windlass: &Windlass,
+        process: &ProcessRecord,
+        own: bool,
+        calls: &HashMap<StepId, u64>,
+    ) -> Infallible {
+        if self.0.is_hidden() {
+            return std::future::pending().await;
+        }
+        let mut running = windlass.running_steps(own);
+        let mut pause = PAUSE;
+        loop {
+            tokio::time::sleep(pause).await;
+            let begun = Instant::now();
+            // A store that does not answer is reported by the output of events.
+            if let Ok(steps) = running.read(&process.assembly, process.id).await {
+                // A terminal that does not know its width says 0.
+                let width = tcgetwinsize(stderr()).map_or(0, |size| usize::from(size.ws_col));
+                let width = if width == 0 { 80 } else { width };
+                self.0.set_message(message(&steps, calls, windlass.now(), width));
+            }
+            pause = PAUSE.max(begun.elapsed() * 10);
+        }
+    }
+}
+
+/// Returns the lines of the running steps, each after a line break.
+fn message(steps: &[RunningStep], calls: &HashMap<StepId, u64>, now: Timestamp, width: usize) -> String {
+    let mut message = String::new();
+    for step in steps.iter().take(SHOWN) {
+        let count = match calls.get(&step.id) {
+            Some(calls) if *calls > 1 => format!(" {}/{calls}", step.ended_calls),
+            _ => String::new(),
+        };
+        let last = step.last_line.as_ref().map(|line| format!(" | {}", line.trim())).unwrap_or_default();
+        let line = format!("{}{count} ({}){last}", step.title, elapsed(now, step.since));
+        message.push_str("\n  ");
+        // A line that fills the terminal would begin another one.
+        message.push_str(&cut(&visible(&line).replace(['\t', '\n'], " "), width.saturating_sub(3)));
+    }
+    if steps.len() > SHOWN {
+        let _ = write!(message, "\n  and {} more", steps.len() - SHOWN);
+    }
+    message
+}
+
+/// Cuts a text to a number of characters.
+fn cut(text: &str, width: usize) -> String {
+    match text.char_indices().nth(width) {
+        Some(_) => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn running_steps_fit_into_a_narrow_terminal() {
+        let step = |id: u32, since: i64, last: Option<&str>| RunningStep {
+            id: StepId(id),
+            title: format!("web__{id} Install"),
+            since: Timestamp::from_millis(since),
+            ended_calls: 12,
+            last_line: last.map(str::to_owned),
+        };
+        let now = Timestamp::from_millis(75_500);
+        let steps = [step(1, 500, Some("fetching \u{1b}[2Jpackages\tnow")), step(2, 70_000, None)];
+        let calls = HashMap::from([(StepId(1), 40), (StepId(2), 1)]);
+        assert_eq!(
+            message(&steps, &calls, now, 80),
+            "\n  web__1 Install 12/40 (1 min 15 s) | fetching \\u001b[2Jpackages now\n  web__2 Install (5 s)"
+        );
+        for line in message(&steps, &calls, now, 20).lines() {
+            assert!(line.chars().count() < 20, "{line}");
+        }
+        let many: Vec<RunningStep> = (1..=9).map(|id| step(id, 500, None)).collect();
+        assert!(message(&many, &calls, now, 80).ends_with("\n  and 4 more"));
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use crate::output::tell;
+use crate::output::{is_closed, tell};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use windlass::engine::Stop;
 
@@ -29,6 +29,19 @@ pub(crate) fn listen_idle(grace: Duration) -> Stop {
         tell!("\nstopping");
         stop.soon.cancel();
     })
+}
+
+/// Listens for the same signals, for a command that only shows something and ends at the first of them.
+pub(crate) fn listen_quietly() -> Stop {
+    listen_and(Duration::ZERO, |stop| stop.soon.cancel())
+}
+
+/// Waits until nobody reads standard output any more.
+pub(crate) async fn reader_is_gone() {
+    const PAUSE: Duration = Duration::from_millis(500);
+    while !is_closed() {
+        tokio::time::sleep(PAUSE).await;
+    }
 }
 
 fn listen_and(grace: Duration, begin: impl Fn(&Stop) + Send + 'static) -> Stop {

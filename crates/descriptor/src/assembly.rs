@@ -1,13 +1,13 @@
 //! Reads the sections of an assembly descriptor.
 
 use indexmap::IndexMap;
-use windlass_model::assembly::OperationCall;
+use windlass_model::assembly::{OnFailure, OperationCall, Update};
 use windlass_model::name::NameError;
 use windlass_model::name::RelationshipName;
 use windlass_model::state::WordError;
 use windlass_model::template::End;
 use windlass_model::version::VersionError;
-use windlass_model::{DescriptorName, Modifier, State};
+use windlass_model::{ComponentName, DescriptorName, Modifier, State};
 use windlass_source::{Diagnostic, Mapping, Node, Severity, did_you_mean, listed, suggest};
 
 use crate::codes;
@@ -107,9 +107,36 @@ fn component(reader: &mut Reader<'_>, body: &Body<'_>) -> Component {
         reader.diagnostics.push(diagnostic);
     }
     let properties = read_properties(reader, field("properties"), Dots::Tolerated);
+    let depends_on = field("depends-on").map(|node| dependencies(reader, node)).unwrap_or_default();
     let told = kind.is_some() || reader.around.has_placeholders();
     let placeholder = open_placeholder(field("type"), told).map(Box::new);
-    Component { name_span: body.name_span, kind, placeholder, protect, quantity, cluster, properties }
+    let component = Component {
+        name_span: body.name_span,
+        kind,
+        placeholder,
+        protect,
+        quantity,
+        cluster,
+        update: None,
+        depends_on,
+        properties,
+    };
+    let update = field("update").and_then(|node| update(reader, node, component.is_plural(), &what));
+    Component { update, ..component }
+}
+
+/// Reads `depends-on`: a list of components, or one.
+fn dependencies(reader: &mut Reader<'_>, node: &Node) -> Vec<Spanned<ComponentName>> {
+    let items: Vec<&Node> = match node.as_sequence() {
+        Some(items) => items.iter().collect(),
+        None if node.is_null() => Vec::new(),
+        None => vec![node],
+    };
+    let mut component = |item: &&Node| {
+        let text = reader.text(item, "an entry of `depends-on`")?;
+        reader.parse_text(&text.value, text.span, codes::NAME)
+    };
+    items.iter().filter_map(&mut component).collect()
 }
 
 fn component_type(
@@ -222,6 +249,37 @@ fn cluster(reader: &mut Reader<'_>, node: &Node) -> Option<ClusterDecl> {
         maximum: value("maximum-nodes"),
         increment: value("scaling-increment"),
     })
+}
+
+/// Reads `update` of a component. `plural` tells whether the component may have several nodes.
+fn update(reader: &mut Reader<'_>, node: &Node, plural: bool, what: &str) -> Option<Update> {
+    let mapping = reader.mapping(node, "`update`")?;
+    reader.unknown_keys(mapping, keys::UPDATE.names, "an update");
+    if !plural {
+        reader.say(Severity::Error, |source| {
+            let message = format!("{what} has one node, so it can't be updated in batches");
+            Diagnostic::error(codes::BAD_UPDATE, message)
+                .at(source.place(node.span()))
+                .help("add `quantity` or `cluster`, or remove `update`")
+        });
+    }
+    let field = |key: &str| get(mapping, key).filter(|node| !node.is_null());
+    let mut update = Update::default();
+    if let Some(text) = field("max-unavailable").and_then(|node| reader.text(node, "`max-unavailable`")) {
+        match text.value.parse() {
+            Ok(count) => update.max_unavailable = Some(count),
+            Err(error) => reader.error(codes::BAD_UPDATE, text.span, error.to_string()),
+        }
+    }
+    if let Some(text) = field("on-failure").and_then(|node| reader.text(node, "`on-failure`")) {
+        match text.value.parse() {
+            Ok(reaction) => update.on_failure = reaction,
+            Err(error) => {
+                reader.bad_word(codes::BAD_UPDATE, &text, &error.to_string(), &OnFailure::WORDS);
+            }
+        }
+    }
+    Some(update)
 }
 
 fn reference(reader: &mut Reader<'_>, body: &Body<'_>) -> ReferenceDecl {

@@ -585,6 +585,19 @@ name: resource::web::1.0
 lifecycle: [Install, Uninstall]
 on-package-change: reconfigure
 ```";
+    BAD_UPDATE = "WL0149", "bad rules for an update",
+        r"`update` tells how a change of a component with several nodes goes in batches. `max-unavailable` is the number of nodes
+that may be down at once: a number from 1, a percentage of the nodes, or `all`. A percentage is rounded down to at least 1.
+`on-failure` is `stop` or `rollback`.
+
+```yaml
+name: assembly::shop::1.0
+composition:
+  web:
+    type: resource::web::1.0
+    quantity: 4
+    update: {max-unavailable: 0}
+```";
     UNKNOWN_PARAMETER = "WL0150", "unknown parameter",
         r"The assembly declares no property of this name. Here `regoin` was given:
 
@@ -671,6 +684,16 @@ composition:
     type: resource::web::1.0
     properties:
       url: {value: 'http://shop/'}
+```";
+    DEPENDENCY_CYCLE = "WL0172", "components that depend on each other",
+        r"Each of these components must be Active before the next one begins, so none of them can begin. `depends-on` of one of
+them has an entry too many.
+
+```yaml
+name: assembly::shop::1.0
+composition:
+  db: {type: resource::web::1.0, depends-on: [web]}
+  web: {type: resource::web::1.0, depends-on: [db]}
 ```";
 }
 

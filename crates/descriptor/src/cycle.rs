@@ -343,6 +343,44 @@ fn waiting(names: &Names<'_>, source: &Arc<Source>, circle: Circle<Option<&Refer
     )
 }
 
+/// Reports components that depend on each other by `depends-on`.
+pub(crate) fn dependencies(assembly: &AssemblyDescriptor) -> Vec<Diagnostic> {
+    if assembly.composition.values().all(|component| component.depends_on.is_empty()) {
+        return Vec::new();
+    }
+    let mut graph = Graph::with_capacity(assembly.composition.len());
+    for component in assembly.composition.values() {
+        for on in &component.depends_on {
+            if let Some(at) = assembly.composition.get_index_of(&on.value) {
+                graph.edge(at, on.span);
+            }
+        }
+        graph.end_node();
+    }
+    let name = |at: usize| assembly.composition.get_index(at).map_or("", |(name, _)| name.as_str());
+    let circles = find_all(&graph, graph.len(), MOST).into_iter();
+    circles
+        .map(|circle| {
+            let shown = &circle[..circle.len().min(SHOWN)];
+            let names: Vec<&str> = shown.iter().map(|(dependent, ..)| name(*dependent)).collect();
+            let message = match names[..] {
+                [one] => format!("`{one}` depends on itself"),
+                _ => format!("components depend on each other in a circle: {}", way(&names, circle.len())),
+            };
+            let mut diagnostic = Diagnostic::error(codes::DEPENDENCY_CYCLE, message);
+            for (dependent, on, span) in shown {
+                let place = assembly.source.place(*span);
+                let text = format!("`{}` depends on `{}`", name(*dependent), name(*on));
+                diagnostic = match diagnostic.place() {
+                    None => diagnostic.at(place).label(text),
+                    Some(_) => diagnostic.related(place, text),
+                };
+            }
+            diagnostic.help("remove one of these entries of `depends-on`")
+        })
+        .collect()
+}
+
 /// Reports the first edges of a cycle of `length` edges.
 pub(crate) fn diagnostic(circle: Vec<(String, String, Option<Place>)>, length: usize) -> Diagnostic {
     let names: Vec<&str> = circle.iter().map(|edge| edge.0.as_str()).collect();

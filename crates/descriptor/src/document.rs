@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use windlass_model::assembly::OperationCall;
+use windlass_model::assembly::{OperationCall, Update};
 use windlass_model::name::{DescriptorKind, DescriptorParts, RelationshipName};
 use windlass_model::version::VersionRange;
 use windlass_model::{AssemblyName, ComponentName, DescriptorName, Modifier, OperationName, State};
@@ -164,6 +164,10 @@ pub struct Component {
     pub quantity: Option<Value>,
     /// Bounds, if it is a cluster.
     pub cluster: Option<Box<ClusterDecl>>,
+    /// Components that must be Active before its first transition; an extension of the language.
+    pub depends_on: Vec<Spanned<ComponentName>>,
+    /// Rules for changes of its nodes; an extension of the language.
+    pub update: Option<Update>,
     /// Given values.
     pub properties: Properties,
 }

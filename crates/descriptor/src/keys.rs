@@ -32,12 +32,18 @@ pub(crate) enum Form {
     PromotedOperation,
     /// The endpoints of a relationship.
     Endpoints,
+    /// A list of components, or one.
+    Components,
     /// A state that a relationship waits for.
     State,
     /// `pre` or `post`.
     Modifier,
     /// `keep`, `reconfigure` or `replace`.
     PackageChange,
+    /// A number of nodes from 1, a percentage, or `all`.
+    MaxUnavailable,
+    /// `stop` or `rollback`.
+    OnFailure,
     /// A list of operations.
     Operations,
     /// A list of infrastructure types, or one.
@@ -128,7 +134,19 @@ section! {
         "Whether it, and each of its nodes, may be neither removed nor replaced; an extension of the language.";
     "quantity": Form::Count, "The number of instances; the default is 1.";
     "cluster": Form::One(&CLUSTER), "The limits of its number of nodes. This key makes the component a cluster.";
+    "depends-on": Form::Components,
+        "The components that must be Active before its first transition, and that stop after it: a list, or one; an extension of the language.";
+    "update": Form::One(&UPDATE),
+        "The rules for changes of its nodes: they change in batches; an extension of the language.";
     "properties": Form::ByName(&PROPERTY), "The values of its properties.";
+}
+
+section! {
+    UPDATE: Section, "Update", OrNull, "The rules for changes of a group's nodes.";
+    "max-unavailable": Form::MaxUnavailable,
+        "The number of nodes that a change takes down at once: a number from 1, a percentage such as `25%`, which is rounded down to at least 1, or `all`. The default is 1 if another component depends on the group, and `all` otherwise.";
+    "on-failure": Form::OnFailure,
+        "The reaction to a failure of its nodes in a batch: `stop` (the default), or `rollback` to the version of the assembly before the change.";
 }
 
 section! {

@@ -57,10 +57,18 @@ impl Forms for Descriptors<'_> {
             Form::Endpoints => {
                 definitions.refer("Endpoints", |_| json!({"type": ["array", "string"], "items": {"type": "string"}}))
             }
+            Form::Components => json!({"type": ["array", "string", "null"], "items": {"type": "string"}}),
             Form::State => definitions
                 .refer("State", |_| json!({"type": "string", "enum": ["Installed", "Inactive", "Active"]})),
             Form::Modifier => definitions.refer("Modifier", |_| json!({"enum": ["pre", "post", null]})),
             Form::PackageChange => json!({"enum": ["keep", "reconfigure", "replace", null]}),
+            Form::MaxUnavailable => json!({
+                "type": ["integer", "string", "null"],
+                "minimum": 1,
+                "maximum": u32::MAX,
+                "pattern": "^([+]?0*[1-9][0-9]*|[+]?0*([1-9][0-9]?|100)%|all)$",
+            }),
+            Form::OnFailure => json!({"enum": ["stop", "rollback", null]}),
             Form::Operations => json!({"type": ["array", "null"], "items": text(definitions)}),
             Form::Infrastructure => definitions.refer("Infrastructure", |definitions| {
                 json!({"anyOf": [text(definitions), {"type": "array", "items": {"type": "string"}}]})

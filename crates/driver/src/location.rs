@@ -47,6 +47,9 @@ pub struct Location {
     pub network: Option<String>,
     /// Named volumes, and the paths where container runtimes mount them.
     pub volumes: BTreeMap<String, String>,
+    /// Variables of each job. No value is secret: other programs of the user may read an environment.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
     /// Resource limits of each job.
     #[serde(default)]
     pub limits: Bounds,
@@ -85,6 +88,7 @@ impl Location {
             image: None,
             network: None,
             volumes: BTreeMap::new(),
+            environment: BTreeMap::new(),
             limits: Bounds::default(),
             max_jobs: None,
             properties: BTreeMap::new(),

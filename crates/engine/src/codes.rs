@@ -38,9 +38,10 @@ windlass_source::codes! {
          Resume that process with `windlass retry NAME`, with the name of the other assembly. Then run the \
          command again.";
     UNFINISHED = "WL0507", "interrupted process",
-        "The last process of the assembly was interrupted, and an export needs the outcome of all calls. The \
-         assembly stays in this store.\n\n\
-         Resume the process with `windlass retry NAME`, and export the assembly again.";
+        "The last process of the assembly was interrupted, and `export` and `forget` need the \
+         outcome of all calls. Nothing was changed.\n\n\
+         Resume the process with `windlass retry NAME`, and run the command again. If its parts can't be \
+         reached any more, `windlass forget NAME --force` removes the records of the whole assembly.";
     IMPORTED_BEFORE = "WL0508", "export that was imported before",
         "This export was imported into this store before; the message gives the time. The file describes the \
          assembly at the time of the export, so a second import would bring back outdated records. Nothing \
@@ -176,11 +177,6 @@ windlass_source::codes! {
          started no step. The message lists the resources of the assembly.\n\n\
          Name one of them, as in `windlass heal NAME PART`. If the part is left over from an earlier \
          version, `windlass up FILE` removes it.";
-    HEAL_NO_RESOURCE = "WL0535", "heal of a part that is not a resource",
-        "`heal` stops a resource and starts it again. This part is an assembly or a group of nodes. windlass \
-         has started no step.\n\n\
-         The message lists the resources in it. Heal each that does not work, as in `windlass heal NAME \
-         web__2`.";
     HEAL_REFERENCE = "WL0536", "reference instead of a part",
         "The name is that of a reference. windlass does not manage the referenced instance as part of this \
          assembly, and has started no step.\n\n\

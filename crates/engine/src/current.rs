@@ -1,6 +1,7 @@
 //! The present state of an assembly, as the planner takes it.
 
 use windlass_lifecycle::{Current, ElementNow, HalfMade};
+use windlass_model::State;
 use windlass_model::record::{FailureKind, InstanceRecord, PairRecord};
 
 use crate::applied_inputs::outdated_pairs;
@@ -20,6 +21,8 @@ pub(crate) fn current(world: &World) -> Current {
             now.configured_by = made.configured_by.0;
         }
         now.attempted = record.attempted;
+        let is_gone = record.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Gone);
+        now.gone = record.state == State::Failed && is_gone && !present && record.attempted.is_none();
         now.outdated.clone_from(&record.outdated);
         current.element(record.name.clone(), now);
     }

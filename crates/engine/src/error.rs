@@ -97,6 +97,9 @@ pub enum EngineError {
     /// The plan differs from the saved plan.
     #[error("the steps for `{0}` would differ from the saved plan; save a new plan")]
     MovedOn(AssemblyName),
+    /// Health checks find other parts gone or broken than when the plan was saved.
+    #[error("the plan for `{}` is out of date: the conditions of {} differ from what its health checks found; save a new plan", .0, named(.1))]
+    FoundOther(AssemblyName, Vec<ElementName>),
     /// The plan removes or replaces parts that are recorded well, and nobody has agreed to it.
     #[error(
         "the plan for `{}` removes or replaces parts that are well ({}); review it with `--dry-run`, and agree to it with `--yes`",
@@ -263,7 +266,7 @@ impl EngineError {
             Self::Unfinished(_) => codes::UNFINISHED,
             Self::ImportedBefore { .. } => codes::IMPORTED_BEFORE,
             Self::AlreadyHere(_) => codes::ALREADY_HERE,
-            Self::MovedOn(_) => codes::MOVED_ON,
+            Self::MovedOn(_) | Self::FoundOther(..) => codes::MOVED_ON,
             Self::NeedsConsent(_) => codes::NEEDS_CONSENT,
             Self::Protected(_) => codes::PROTECTED,
             Self::ReferenceGone { .. } => codes::REFERENCE_GONE,
@@ -294,32 +297,25 @@ impl EngineError {
 
     /// Tells whether the input of the user is wrong, in contrast to a failure of the execution.
     pub fn is_input(&self) -> bool {
-        matches!(
-            self,
-            Self::Unknown { .. }
-                | Self::NameTaken { .. }
-                | Self::Nothing
-                | Self::GoingDown(_)
-                | Self::NoVersion { .. }
-                | Self::MovedOn(_)
-                | Self::NeedsConsent(_)
-                | Self::Protected(_)
-                | Self::AlreadyHere(_)
-                | Self::ImportedBefore { .. }
-                | Self::Referenced { .. }
-                | Self::ReferenceGone { .. }
-                | Self::Scale(_)
-                | Self::Heal(_)
-                | Self::Unplaceable(_)
-                | Self::Lifecycle(_)
-                | Self::NothingToDecide(_)
-                | Self::NotLookedAt(_)
-                | Self::NotPublished(_)
-                | Self::NotCallable { .. }
-                | Self::NotAnArgument { .. }
-                | Self::Unnamed { .. }
-                | Self::NotInDoubt { .. }
-        )
+        match self {
+            Self::Unknown { .. } | Self::NameTaken { .. } | Self::Nothing | Self::AlreadyHere(_) => true,
+            Self::GoingDown(_) | Self::NoVersion { .. } | Self::MovedOn(_) | Self::ImportedBefore { .. } => {
+                true
+            }
+            Self::NeedsConsent(_) | Self::Protected(_) | Self::FoundOther(..) => true,
+            Self::Referenced { .. } | Self::ReferenceGone { .. } => true,
+            Self::Scale(_) | Self::Heal(_) | Self::Unplaceable(_) | Self::Lifecycle(_) => true,
+            Self::NothingToDecide(_) | Self::NotLookedAt(_) | Self::NotInDoubt { .. } => true,
+            Self::NotPublished(_) | Self::Unnamed { .. } => true,
+            Self::NotCallable { .. } | Self::NotAnArgument { .. } => true,
+            Self::Store(_) | Self::Unreachable(_) | Self::Stopped => false,
+            Self::Entangled { .. } | Self::Interrupted(_) | Self::Unfinished(_) | Self::AtWork { .. } => {
+                false
+            }
+            Self::NeedsDecision { .. } | Self::NotUndecided { .. } | Self::DamagedCall { .. } => false,
+            Self::PackageGone(_) | Self::PackageUnreadable { .. } => false,
+            Self::RequestEnded { .. } | Self::RequestUnreadable { .. } => false,
+        }
     }
 
     /// Tells whether the same intent may succeed later without any change. Examples are a held lease, an
@@ -352,7 +348,6 @@ fn code_of_scale(error: &ScaleError) -> Code {
 fn code_of_heal(error: &HealError) -> Code {
     match error {
         HealError::Unknown { .. } => codes::HEAL_UNKNOWN,
-        HealError::NoResource { .. } => codes::HEAL_NO_RESOURCE,
         HealError::Reference { .. } => codes::HEAL_REFERENCE,
         _ => codes::NO_PLAN,
     }
@@ -476,6 +471,10 @@ fn no_version(name: &AssemblyName, process: Option<ProcessId>) -> String {
             "`{name}` has no earlier version to roll back to; `windlass history {name}` lists its versions"
         ),
     }
+}
+
+fn named(parts: &[ElementName]) -> String {
+    parts.iter().map(|part| format!("`{}`", part.local())).collect::<Vec<_>>().join(", ")
 }
 
 fn listed(calls: &[CallRecord]) -> String {

@@ -74,6 +74,7 @@
 //! #         origin: None,
 //! #         protected: false,
 //! #         on_package_change: None,
+//! #         update: None,
 //! #     })
 //! # };
 //! # let root = element("shop", ElementKind::Assembly, "assembly::shop::1.0")?;
@@ -170,9 +171,10 @@ mod values;
 mod world;
 
 pub use engine::{
-    Answer, Argument, Arguments, Bundle, Consent, Desired, DestructivePlan, DiscoveryQuery, Ended, Engine,
-    EngineEnv, HandOver, Offer, Options, PlanFingerprint, Prepared, Preview, Pruned, PublishedOutputs,
-    Request, Seen, UpOptions, fingerprint, monitor_of, offer, outputs,
+    Answer, Argument, Arguments, Bundle, Condition, Consent, Desired, DestructivePlan, DiscoveryQuery, Ended,
+    Engine, EngineEnv, ForgottenPart, ForgottenRecords, HandOver, Offer, Options, PlanFingerprint, Prepared,
+    Preview, Pruned, PublishedOutputs, RecordedSecrets, Request, Seen, UpOptions, conditions, fingerprint,
+    monitor_of, offer, outputs,
 };
 pub use error::{EngineError, Lack, ProtectedPart, Unplaced};
 pub use machine::Tally;

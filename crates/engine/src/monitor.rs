@@ -450,6 +450,7 @@ mod tests {
             referent: None,
             protected: false,
             on_package_change: None,
+            update: None,
             origin: None,
         }
     }

@@ -8,8 +8,11 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
-use windlass_lifecycle::{Current, Options, Situation, Version, plan};
-use windlass_model::assembly::{Element, ElementKind, Endpoint, OperationCall, Property, Relationship};
+use windlass_lifecycle::{Current, ElementNow, Options, Situation, Version, plan};
+use windlass_model::assembly::{
+    Element, ElementKind, Endpoint, MaxUnavailable, OperationCall, Property, Relationship,
+};
+use windlass_model::record::PairKey;
 use windlass_model::resolve::NothingYet;
 use windlass_model::template::End;
 use windlass_model::{DescriptorName, Modifier, State, Template, Topology, Transition};
@@ -18,6 +21,11 @@ use windlass_model::{DescriptorName, Modifier, State, Template, Topology, Transi
 fn main() {
     let shape = std::env::args().nth(1).unwrap_or_default();
     let count: usize = std::env::args().nth(2).and_then(|count| count.parse().ok()).unwrap_or(1_000);
+    if let "rolling" | "at-once" = shape.as_str() {
+        let max = if shape == "rolling" { MaxUnavailable::ONE } else { MaxUnavailable::All };
+        println!("{count} {:.7} {}", change(count, max), peak().unwrap_or(0));
+        return;
+    }
     let topology = if shape == "clusters" { clusters(count) } else { chained(count) };
     // The first plan loads the program from disk, so it is not measured.
     make(&chained(10));
@@ -49,6 +57,46 @@ fn make(topology: &Topology) {
     let situation = Situation { current: &Current::default(), installed: None, desired };
     let planned = plan(&situation, &Options::default()).expect("there is a plan");
     assert!(!planned.plan.is_empty() && !planned.diff.is_empty());
+}
+
+/// Plans a change of all nodes of a group that is related to another part. Returns the time in seconds.
+fn change(count: usize, max: MaxUnavailable) -> f64 {
+    let (old, new) = (served(count, "a"), served(count, "b"));
+    let mut current = Current::default();
+    for part in old.elements().iter().filter(|element| element.kind == ElementKind::Resource) {
+        current.element(part.name.clone(), ElementNow::new(State::Active, true));
+    }
+    let relationship = &old.relationships()[0];
+    for node in old.children(&relationship.sources[0].element) {
+        current.pair(PairKey {
+            assembly: relationship.assembly.clone(),
+            relationship: relationship.name.clone(),
+            source: node.name.clone(),
+            target: relationship.targets[0].element.clone(),
+        });
+    }
+    let version = |topology| Some(Version { topology, lookup: &NothingYet });
+    let situation = Situation { current: &current, installed: version(&old), desired: version(&new) };
+    let options = Options { max_unavailable: Some(max), ..Options::default() };
+    let start = worked();
+    let planned = plan(&situation, &options).expect("there is a plan");
+    let time = worked() - start;
+    assert_eq!(planned.diff.elements.len(), count);
+    time
+}
+
+/// Returns a group of nodes that are related to one other part.
+fn served(count: usize, value: &str) -> Topology {
+    let mut elements = vec![element("t", ElementKind::Assembly, None)];
+    elements.push(element("t__a", ElementKind::Group, Some("t")));
+    for at in 1..=count {
+        let mut node = element(&format!("t__a__{at}"), ElementKind::Resource, Some("t__a"));
+        let value = Some(Template::literal(value));
+        node.properties.insert("in".parse().expect("valid"), Property { value, ..Property::default() });
+        elements.push(node);
+    }
+    elements.push(element("t__b", ElementKind::Resource, Some("t")));
+    Topology::new("t".parse().expect("valid"), elements, vec![joined()])
 }
 
 /// Returns the CPU time of this thread in seconds, which excludes other load on the machine.
@@ -89,6 +137,7 @@ fn element(name: &str, kind: ElementKind, parent: Option<&str>) -> Element {
         referent: None,
         protected: false,
         on_package_change: None,
+        update: None,
         metrics: BTreeMap::new().into_iter().collect(),
         origin: None,
     }
@@ -120,11 +169,16 @@ fn clusters(count: usize) -> Topology {
             elements.push(element(&format!("{group}__{at}"), ElementKind::Resource, Some(group)));
         }
     }
+    Topology::new("t".parse().expect("valid"), elements, vec![joined()])
+}
+
+/// Returns a relationship of `a` and `b` with operations.
+fn joined() -> Relationship {
     let end = |name: &str| vec![Endpoint { element: name.parse().expect("valid"), capability: None }];
     let call = |operation: &str| {
         vec![OperationCall { end: End::Target, operation: operation.parse().expect("valid") }]
     };
-    let relationship = Relationship {
+    Relationship {
         name: "rel".parse().expect("valid"),
         assembly: "t".parse().expect("valid"),
         sources: end("t__a"),
@@ -137,6 +191,5 @@ fn clusters(count: usize) -> Topology {
         create: call("Join"),
         cease: call("Leave"),
         origin: None,
-    };
-    Topology::new("t".parse().expect("valid"), elements, vec![relationship])
+    }
 }

@@ -56,8 +56,8 @@ mod picture;
 pub mod testing;
 
 pub use differences::{
-    Affected, Counts, Diff, Effect, ElementChange, ElementChangeKind, Ends, FileChange, FileChangeKind,
-    PackageDiff, PropertyChange, RelationshipChange, RelationshipChangeKind,
+    Affected, Batches, Counts, Diff, Effect, ElementChange, ElementChangeKind, Ends, FileChange,
+    FileChangeKind, PackageDiff, PropertyChange, RelationshipChange, RelationshipChangeKind,
 };
 pub use picture::{draw_properties, draw_topology};
 pub use plan::{LifecycleError, OrderError, Plan, Planned, down, draw_plan, plan, up};

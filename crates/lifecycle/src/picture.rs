@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use windlass_model::assembly::{ElementKind, Endpoint, Referent};
-use windlass_model::{Element, ElementName, Part, Template, Topology};
-use windlass_plan::draw::{Drawing, Edge, Group, Line, Node, Shape};
+use windlass_model::{Element, ElementName, Part, Relationship, Template, Topology};
+use windlass_plan::draw::{Drawing, Edge, Group, Line, Node, Shape, Sign};
 
 /// Draws components and relationships.
 ///
@@ -23,20 +23,49 @@ pub fn draw_topology(topology: &Topology) -> Drawing {
                 drawing.edges.push(Edge {
                     from: *from,
                     to: *to,
-                    label: format!(
-                        "{}: source {} ({}), target {} ({})",
-                        relationship.name,
-                        relationship.source_state,
-                        relationship.source_modifier,
-                        relationship.target_state,
-                        relationship.target_modifier
-                    ),
+                    name: name(relationship),
+                    label: label(relationship),
                     line: if calls { Line::Solid } else { Line::Dashed },
                 });
             }
         }
     }
+    drawing.legend = nodes_of_components();
+    drawing.legend.extend([
+        (Sign::Edge(Line::Solid), "relationship with operations, from source to target".to_owned()),
+        (Sign::Edge(Line::Dashed), "relationship without operations: an order".to_owned()),
+    ]);
+    drawing.trim_legend();
     drawing
+}
+
+fn name(relationship: &Relationship) -> String {
+    if relationship.is_dependency() { "depends on".to_owned() } else { relationship.name.to_string() }
+}
+
+fn label(relationship: &Relationship) -> String {
+    if relationship.is_dependency() {
+        let names = |ends: &[Endpoint]| -> String {
+            ends.iter().map(|end| end.element.local()).collect::<Vec<_>>().join(", ")
+        };
+        return format!("{} depends on {}", names(&relationship.targets), names(&relationship.sources));
+    }
+    format!(
+        "{}: source {} ({}), target {} ({})",
+        relationship.name,
+        relationship.source_state,
+        relationship.source_modifier,
+        relationship.target_state,
+        relationship.target_modifier
+    )
+}
+
+/// Returns the legend of the nodes of components.
+fn nodes_of_components() -> Vec<(Sign, String)> {
+    vec![
+        (Sign::Node(Shape::Box), "component, or a cluster × its nodes".to_owned()),
+        (Sign::Node(Shape::Round), "reference to something that exists".to_owned()),
+    ]
 }
 
 /// Draws the references between properties.
@@ -66,8 +95,16 @@ pub fn draw_properties(topology: &Topology) -> Drawing {
         }
     }
     for ((from, to), lines) in reads {
-        drawing.edges.push(Edge { from, to, label: lines.join(", "), line: Line::Solid });
+        let name = match lines.as_slice() {
+            [first] => first.clone(),
+            [first, more @ ..] => format!("{first} (+{})", more.len()),
+            [] => String::new(),
+        };
+        drawing.edges.push(Edge { from, to, name, label: lines.join(", "), line: Line::Solid });
     }
+    drawing.legend = nodes_of_components();
+    drawing.legend.push((Sign::Edge(Line::Solid), "property ← the output that it reads".to_owned()));
+    drawing.trim_legend();
     drawing
 }
 
@@ -184,6 +221,7 @@ fn node(topology: &Topology, element: &Element, group: Option<usize>) -> Node {
         id: element.name.to_string(),
         label,
         shape: if element.kind == ElementKind::Reference { Shape::Round } else { Shape::Box },
+        tone: None,
         group,
         details,
     }

@@ -282,6 +282,7 @@ impl Compiler<'_> {
             referent: None,
             protected: false,
             on_package_change: None,
+            update: None,
             origin: Some(self.origin(self.checked.manifest.span)),
         }
     }

@@ -8,6 +8,7 @@ mod element;
 mod property;
 mod relationship;
 mod topology;
+mod update;
 
 use std::fmt;
 
@@ -17,6 +18,7 @@ pub use self::element::{Cluster, Element, ElementKind, OnPackageChange, Operatio
 pub use self::property::{Origin, Property};
 pub use self::relationship::{Endpoint, OperationCall, Relationship};
 pub use self::topology::Topology;
+pub use self::update::{MaxUnavailable, MaxUnavailableError, OnFailure, Update};
 use crate::name::{CommandName, OperationName};
 use crate::state::Transition;
 

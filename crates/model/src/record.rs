@@ -113,6 +113,25 @@ pub struct ElementRecord {
     pub heals: u32,
 }
 
+impl ElementRecord {
+    /// Creates the record of an element of which nothing exists.
+    pub fn new(name: ElementName, id: InstanceId, since: Timestamp) -> Self {
+        Self {
+            name,
+            id,
+            state: State::Absent,
+            since,
+            progress: 0,
+            private: BTreeMap::new(),
+            failure: None,
+            attempted: None,
+            made: None,
+            outdated: BTreeMap::new(),
+            heals: 0,
+        }
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_zero(number: &u32) -> bool {
     *number == 0

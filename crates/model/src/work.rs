@@ -79,6 +79,17 @@ impl Work {
         }
     }
 
+    /// Returns the number of driver calls that it makes if none fails.
+    pub fn calls(&self) -> u64 {
+        let count = |calls: usize| u64::try_from(calls).unwrap_or(u64::MAX);
+        match self {
+            Self::Transition { calls, .. } => count(calls.iter().count()),
+            Self::Relate(relate) => relate.pairs.saturating_mul(count(relate.operations.len())),
+            Self::Command { .. } => 1,
+            Self::Package { .. } => 0,
+        }
+    }
+
     /// Returns the element that it changes. For a relationship, this is the target.
     pub fn element(&self) -> &ElementName {
         match self {

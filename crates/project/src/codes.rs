@@ -152,6 +152,18 @@ drivers:
 ```";
     BAD_DRIVER_SETTING = "WL0335", "bad setting of a driver",
         "An entry of `drivers` has a key of the driver, and the driver refuses its value. The message gives the reason.\n\n```yaml\nversion: 1\ndrivers:\n  script: {timeout: 30m, health-check-timeout: 10s}\n```";
+    BAD_VARIABLE = "WL0336", "bad variable",
+        r"`environment` of a location has texts by the names of variables, and `inherit-environment` lists variables of the
+program that runs the jobs. A name has letters, digits and `_`, and does not begin with `WINDLASS_`. An environment has no
+secrets, because other programs of the user may read it.
+
+```yaml
+version: 1
+locations:
+  here:
+    environment: {WINDLASS_JOB: mine}
+    inherit-environment: [SSH_AUTH_SOCK]
+```";
     NOT_IN_CATALOG = "WL0340", "package not found",
         "No folder of the catalog has a resource descriptor of this name, so there are no scripts to run.";
     LINK = "WL0341", "link in a package",

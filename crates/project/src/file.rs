@@ -1,7 +1,7 @@
 //! `windlass.yaml`, the document of a project: its locations, and the existing instances that references may
 //! resolve to.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -23,6 +23,7 @@ use windlass_source::{
 };
 
 use crate::codes;
+use crate::environment::{environment, inherited};
 use crate::keys;
 use crate::kinds::{IMAGE, Misfit, RuntimeKinds};
 use crate::reader::Reader;
@@ -72,6 +73,8 @@ pub(crate) struct Declared {
     pub(crate) location: Location,
     /// The sources of secret property values that the file does not contain.
     pub(crate) sources: BTreeMap<String, SecretSource>,
+    /// The variables that its jobs get from the environment of windlass.
+    pub(crate) inherited: BTreeSet<String>,
     pub(crate) place: Place,
 }
 
@@ -226,6 +229,8 @@ fn location(reader: &mut Reader<'_>, entry: &Entry, kinds: &RuntimeKinds) -> Opt
     let values: BTreeMap<String, String> = values.collect();
     location.network = field("network").and_then(|node| network(reader, node));
     location.volumes = field("volumes").map(|node| volumes(reader, node)).unwrap_or_default();
+    location.environment = field("environment").map(|node| environment(reader, node)).unwrap_or_default();
+    let inherited = field("inherit-environment").map(|node| inherited(reader, node)).unwrap_or_default();
     location.limits = field("limits").map(|node| job_limits(reader, node)).unwrap_or_default();
     location.max_jobs = field(MAX_JOBS).and_then(|node| max_jobs(reader, node));
     for misfit in kinds.fit(&mut location, runtime.as_deref(), values) {
@@ -234,7 +239,7 @@ fn location(reader: &mut Reader<'_>, entry: &Entry, kinds: &RuntimeKinds) -> Opt
         reader.diagnostics.push(diagnostic.at(reader.place(span)));
     }
     let sources = field("properties").map(|node| configure(reader, node, &mut location)).unwrap_or_default();
-    Some((name, Declared { location, sources, place: reader.place(entry.key.span()) }))
+    Some((name, Declared { location, sources, inherited, place: reader.place(entry.key.span()) }))
 }
 
 /// Returns the diagnostic of a location that does not match its runtime, and the key with the problem.

@@ -30,6 +30,10 @@ pub(crate) enum Form {
     Drivers,
     /// Paths by the names of volumes.
     Volumes,
+    /// Texts by the names of variables.
+    Variables,
+    /// A list of the names of variables.
+    VariableNames,
     /// A number of bytes with an optional unit.
     Memory,
     /// A number of processors.
@@ -69,6 +73,10 @@ section! {
     "runtime": Form::Runtime,
         "The runtime of the scripts. The default is the first one that has the most keys of the location.";
     "volumes": Form::Volumes, "Named volumes, and where container runtimes mount them.";
+    "environment": Form::Variables,
+        "Variables of each job, by name. They have no secrets; `properties` has.";
+    "inherit-environment": Form::VariableNames,
+        "The variables that each job gets from the environment of the windlass process that starts it.";
     "image": Form::Text, "The image that container runtimes start from.";
     "network": Form::Text, "The network of containers: `none`, `bridge`, `host`, or the name of one.";
     "limits": Form::One(&JOB_LIMITS), "The limits of each job.";

@@ -29,6 +29,7 @@
 pub mod catalog;
 pub mod codes;
 pub mod disk;
+mod environment;
 pub mod file;
 pub mod find;
 mod ignored;

@@ -212,6 +212,23 @@ impl Project {
         Ok(location)
     }
 
+    /// Adds the variables that the jobs of a location inherit. `variables` is the environment. `environment`
+    /// of the location takes precedence, and variables that are not set are left out.
+    #[must_use]
+    pub fn with_environment(
+        &self,
+        mut location: Location,
+        variables: &dyn Fn(&str) -> Option<String>,
+    ) -> Location {
+        let declared = self.locations.get(&location.name);
+        for name in declared.iter().flat_map(|declared| &declared.inherited) {
+            if let (false, Some(value)) = (location.environment.contains_key(name), variables(name)) {
+                location.environment.insert(name.clone(), value);
+            }
+        }
+        location
+    }
+
     fn unknown(&self, name: &str) -> PlacementError {
         PlacementError::Unknown {
             location: name.to_owned(),

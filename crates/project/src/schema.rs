@@ -79,6 +79,15 @@ impl Forms for ProjectForms<'_> {
                 "propertyNames": {"pattern": VOLUME},
                 "additionalProperties": {"type": "string", "pattern": r"^/(?!(.*/)?\.\.(/|$))."},
             }),
+            Form::Variables => json!({
+                "type": ["object", "null"],
+                "propertyNames": {"pattern": VARIABLE},
+                "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
+            }),
+            Form::VariableNames => json!({
+                "type": ["array", "null"],
+                "items": {"type": "string", "pattern": VARIABLE},
+            }),
             Form::Memory => json!({
                 "type": ["integer", "string", "null"],
                 "minimum": 4_194_304,
@@ -102,6 +111,9 @@ impl Forms for ProjectForms<'_> {
 
 /// The pattern of a whole number from 1.
 const POSITIVE: &str = "^[1-9][0-9]*$";
+
+/// The form of the name of a variable.
+const VARIABLE: &str = "^(?!WINDLASS_)[A-Za-z_][A-Za-z0-9_]*$";
 
 /// The pattern of volume names.
 const VOLUME: &str = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$";

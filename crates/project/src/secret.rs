@@ -5,6 +5,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
+use windlass_source::files;
 
 /// Maximum length of a value in bytes.
 const LONGEST: u64 = 1 << 20;
@@ -19,7 +20,7 @@ const LONGEST: u64 = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SecretSource {
-    /// A file, relative to the project's root. One line break at its end is not part of the value.
+    /// A file, relative to the project's root. The line break after a single line is not part of the value.
     File(PathBuf),
     /// A variable of windlass's own environment.
     Env(String),
@@ -77,13 +78,7 @@ fn read_file(path: &Path) -> Result<String, String> {
     if text.len() as u64 > LONGEST {
         return Err(format!("it has more than {} MiB", LONGEST >> 20));
     }
-    if text.ends_with('\n') {
-        text.pop();
-        if text.ends_with('\r') {
-            text.pop();
-        }
-    }
-    Ok(text)
+    Ok(files::value(text))
 }
 
 #[cfg(test)]
@@ -94,10 +89,12 @@ mod tests {
     fn a_file_and_a_variable_are_read() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("token"), "hunter2\r\n").unwrap();
+        std::fs::write(folder.path().join("key"), "-----BEGIN\nabc\n").unwrap();
         std::fs::write(folder.path().join("empty"), "\n").unwrap();
         let none = |_: &str| None;
         let read = |source: SecretSource| source.read(folder.path(), &none);
         assert_eq!(read(SecretSource::File("token".into())).unwrap(), "hunter2");
+        assert_eq!(read(SecretSource::File("key".into())).unwrap(), "-----BEGIN\nabc\n");
         let variables = |name: &str| (name == "TOKEN").then(|| "hunter2".to_owned());
         assert_eq!(SecretSource::Env("TOKEN".into()).read(folder.path(), &variables).unwrap(), "hunter2");
         for (source, why) in [

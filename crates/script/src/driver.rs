@@ -118,7 +118,7 @@ impl Driver for Script {
             .map_err(|refusal| refused(&reporter, &refusal))?
             .on_owner_death(job::fate(&Role::Discover));
         let job = match settings.style {
-            Style::Full => job.stdin(input::text(&input::discovery(&query.location))),
+            Style::Full => job.stdin(input::text(&input::discovery(&query.location), settings.input)),
             Style::Plain => plain::input::with_location(&query.location, job),
         };
         let limits = job.limits.clone();
@@ -226,7 +226,7 @@ impl Run<'_> {
         calls: &[&Call],
         document: &Value,
     ) -> Result<Outcome, Failure> {
-        let job = self.job(calls)?.stdin(input::text(document));
+        let job = self.job(calls)?.stdin(input::text(document, self.settings.input));
         let limits = job.limits.clone();
         let outcome = self.ended(context, at, calls, job).await?;
         self.reporter.check(&outcome, &limits)?;

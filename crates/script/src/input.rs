@@ -9,6 +9,7 @@ use windlass_model::PropertyName;
 use windlass_source::{EmitStyle, emit};
 
 use crate::role::Role;
+use crate::style::Notation;
 
 /// Returns the document for a call, as the protocol defines it for the script's role.
 ///
@@ -50,9 +51,12 @@ pub(crate) fn discovery(place: &Location) -> Value {
     json!({ "configuration": location(place) })
 }
 
-/// Serializes a document so that every YAML reader reads it the same way: see [`windlass_source::emit`].
-pub(crate) fn text(document: &Value) -> String {
-    emit(document, EmitStyle::Block)
+/// Serializes a document. Every YAML reader reads the YAML the same way: see [`windlass_source::emit`].
+pub(crate) fn text(document: &Value, notation: Notation) -> String {
+    match notation {
+        Notation::Yaml => emit(document, EmitStyle::Block),
+        Notation::Json => format!("{document}\n"),
+    }
 }
 
 /// Returns the id by which the script knows the instance.

@@ -59,7 +59,10 @@ pub(crate) fn job(
     let mut job = Job::command(script.path).timeout(settings.timeout).network(network(location));
     job.limits = job.limits.within(&location.limits).within(&settings.bounds);
     let job = with_files(job, package)?;
-    let job = with_volumes(job, location)?;
+    let mut job = with_volumes(job, location)?;
+    for (name, value) in &location.environment {
+        job = job.env(name, value);
+    }
     Ok(match &location.image {
         Some(image) => job.image(image),
         None => job,

@@ -1,4 +1,4 @@
-//! The driver properties `effect`, `timeout`, `limits` and `style`, and the default timeouts of a project.
+//! The driver properties `effect`, `timeout`, `limits`, `style` and `input`, and the default timeouts of a project.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use windlass_driver::{
 use windlass_executor::{BoundError, Bounds};
 
 use crate::role::Role;
-use crate::style::Style;
+use crate::style::{Notation, Style};
 
 /// The settings for the script of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub(crate) struct Settings {
     pub bounds: Bounds,
     /// How the script receives its input, and how it answers.
     pub style: Style,
+    /// The notation of its input document.
+    pub input: Notation,
 }
 
 /// Returns the driver properties with their schemas.
@@ -41,6 +43,11 @@ pub(crate) fn described() -> Vec<Setting> {
     });
     described.push(Setting { key: "limits", schema: limits });
     described.push(Setting { key: "style", schema: style });
+    let input = json!({
+        "description": "The notation of the document that a full script reads; the default is `yaml`.",
+        "enum": ["yaml", "json"],
+    });
+    described.push(Setting { key: "input", schema: input });
     described
 }
 
@@ -119,6 +126,12 @@ pub(crate) enum SettingError {
         /// The value as given.
         found: String,
     },
+    /// The notation is not a valid word.
+    #[error("the driver property `input` is `yaml` or `json`, not `{found}`")]
+    Input {
+        /// The value as given.
+        found: String,
+    },
     /// The limits are not a mapping.
     #[error(
         "the driver property `limits` is a mapping such as `{{memory: 512M, processes: 64}}`, not `{found}`"
@@ -143,7 +156,7 @@ impl Settings {
             Role::Discover => (Effect::Repeatable, minutes(10)),
             _ => (Effect::Once, timeouts.change),
         };
-        Self { effect, timeout, bounds: Bounds::default(), style: Style::Full }
+        Self { effect, timeout, bounds: Bounds::default(), style: Style::Full, input: Notation::Yaml }
     }
 
     /// Returns the settings of a descriptor, and all problems. An invalid setting counts as not set.
@@ -161,6 +174,13 @@ impl Settings {
         }
         if let Some(style) = binding.properties.get("style") {
             errors.extend(settings.set_style(setting(style)).err());
+        }
+        if let Some(input) = binding.properties.get("input") {
+            let found = text_of_setting(setting(input));
+            match found.parse() {
+                Ok(input) => settings.input = input,
+                Err(()) => errors.push(SettingError::Input { found }),
+            }
         }
         (settings, errors)
     }
@@ -203,10 +223,11 @@ mod tests {
             timeout: Duration::from_secs(600),
             bounds: Bounds::default(),
             style: Style::Plain,
+            input: Notation::Json,
         };
         for properties in [
-            json!({"effect": "repeatable", "timeout": "10m", "style": "plain"}),
-            json!({"effect": {"value": "repeatable"}, "timeout": {"type": "string", "default": "10m"}, "style": {"value": "plain"}}),
+            json!({"effect": "repeatable", "timeout": "10m", "style": "plain", "input": "json"}),
+            json!({"effect": {"value": "repeatable"}, "timeout": {"type": "string", "default": "10m"}, "style": {"value": "plain"}, "input": {"value": "json"}}),
         ] {
             assert_eq!(read(&Role::Launch, properties), (set, Vec::new()));
         }
@@ -214,8 +235,10 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_taken_as_not_set() {
-        let (settings, errors) =
-            read(&Role::Launch, json!({"effect": "twice", "timeout": 10, "limits": "3", "style": "simple"}));
+        let (settings, errors) = read(
+            &Role::Launch,
+            json!({"effect": "twice", "timeout": 10, "limits": "3", "style": "simple", "input": "xml"}),
+        );
         assert_eq!(settings, Settings::of(&Role::Launch, Timeouts::default()));
         assert_eq!(
             errors,
@@ -224,6 +247,7 @@ mod tests {
                 "the driver property `timeout` is a time such as `30s`, `10m` or `1h30m`, not `10`",
                 "the driver property `limits` is a mapping such as `{memory: 512M, processes: 64}`, not `3`",
                 "the driver property `style` is `plain` or `full`, not `simple`",
+                "the driver property `input` is `yaml` or `json`, not `xml`",
             ]
         );
     }

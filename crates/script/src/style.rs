@@ -1,4 +1,4 @@
-//! The style of a script: how it receives its input, and how it answers.
+//! The style of a script: how it receives its input, and how it answers. Also the notation of its documents.
 
 /// The style of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,6 +28,28 @@ impl std::str::FromStr for Style {
         match text {
             "full" => Ok(Self::Full),
             "plain" => Ok(Self::Plain),
+            _ => Err(()),
+        }
+    }
+}
+
+/// The notation of the document that a full script reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Notation {
+    /// YAML, one entry a line.
+    #[default]
+    Yaml,
+    /// JSON in one line, for scripts without a YAML parser.
+    Json,
+}
+
+impl std::str::FromStr for Notation {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "yaml" => Ok(Self::Yaml),
+            "json" => Ok(Self::Json),
             _ => Err(()),
         }
     }

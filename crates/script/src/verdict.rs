@@ -30,7 +30,7 @@ pub(crate) fn shortfall(role: &Role, answer: &Answer, reporter: &Reporter) -> Op
     let (kind, what) = match role {
         _ if said.status.failed => (FailureKind::Failed, "reported a failure"),
         Role::Launch if said.gone => (FailureKind::Failed, "reported that the instance is not running"),
-        Role::HealthCheck if said.gone => (FailureKind::NotFound, "found no such instance"),
+        Role::HealthCheck if said.gone => (FailureKind::Gone, "found no such instance"),
         Role::HealthCheck if !said.status.active && !said.status.converging => {
             (FailureKind::Failed, "found that the instance is not active")
         }

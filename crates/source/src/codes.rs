@@ -191,4 +191,14 @@ a mapping that lacks a key.
 name: web
 port: many
 ```";
+    NOT_FORMATTED = "WL0042", "layout that can't be changed",
+        r"`windlass fmt` changes blanks at the begin and the end of lines only, and reads the result again. In this file, that
+would change the data, so the file stays as it is. A frequent reason is a block scalar with `|+` or `>+` at the end of the
+file, because blank lines there are data. End it with `|` or `|-`:
+
+```yaml
+note: |+
+  all of it
+
+```";
 }

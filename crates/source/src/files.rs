@@ -15,6 +15,27 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 /// Default maximum size of a document in bytes: 16 MiB.
 pub const MAX_SIZE: usize = 16 << 20;
 
+/// Returns the value that a file with a single value has: its text, without the line break after a single line.
+///
+/// Editors and `echo` end a line with a line break that is no part of a password. A text of several lines, such as a key or
+/// a certificate, is a value as it is: programs refuse a key without its last line break.
+///
+/// ```
+/// use windlass_source::files::value;
+///
+/// assert_eq!(value("hunter2\n".to_owned()), "hunter2");
+/// assert_eq!(value("-----BEGIN\nabc\n-----END\n".to_owned()), "-----BEGIN\nabc\n-----END\n");
+/// ```
+pub fn value(mut text: String) -> String {
+    if text.find('\n').is_some_and(|at| at + 1 == text.len()) {
+        text.pop();
+        if text.ends_with('\r') {
+            text.pop();
+        }
+    }
+    text
+}
+
 /// The reason why a file is not read. Each message is a fragment whose subject is the file: ``it is a
 /// folder``.
 #[derive(Debug)]

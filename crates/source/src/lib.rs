@@ -60,7 +60,7 @@
 //! | data with infinities and bytes, as spiff has it | [`SpiffScalar`] |
 //! | find the place of an error from outside | [`Node::locate`] (a JSON pointer), [`Node::inside`] (within a text) |
 //! | report | [`Diagnostic`], [`codes!`], [`suggest()`], [`listed`], [`did_you_mean`] |
-//! | fix | [`Fix`], [`apply_fixes`] |
+//! | fix, format | [`Fix`], [`apply_fixes`], [`formatted`] |
 //! | write YAML for any reader, with comments | [`emit()`], [`Tree`] |
 //! | declare the keys of a language, and make its JSON Schema | [`keys`], [`section!`] |
 //!
@@ -79,6 +79,7 @@ mod diagnostics;
 mod emit;
 pub mod files;
 mod fix;
+mod format;
 mod hint;
 mod inside;
 mod invisible;
@@ -107,6 +108,7 @@ pub use diagnostic::{Diagnostic, Label};
 pub use diagnostics::Diagnostics;
 pub use emit::{Content, EmitStyle, Tree, emit, quote};
 pub use fix::{Edit, Fix, apply_fixes};
+pub use format::formatted;
 pub use hint::did_you_mean;
 pub use inside::Inside;
 pub use load::{Dialect, DuplicateKeys, Limits, LoadOptions, Loaded, LoadedOne, MergeKeys, load, load_one};

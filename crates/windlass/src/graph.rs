@@ -1,14 +1,19 @@
 //! Drawings of assemblies and plans.
 
+use std::collections::BTreeMap;
+
 use windlass_engine::Request;
 use windlass_lifecycle::{Plan, draw_plan, draw_properties, draw_topology};
-use windlass_model::AssemblyName;
-use windlass_plan::draw::Drawing;
+use windlass_model::assembly::ElementKind;
+use windlass_model::{AssemblyName, State};
+use windlass_plan::draw::{Drawing, Sign, Tone};
 use windlass_source::Diagnostics;
+use windlass_store::Snapshot;
 
 use crate::error::Error;
 use crate::input::AssemblyInput;
 use crate::open::Windlass;
+use crate::view::status::lowest;
 
 /// The subject of a drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -60,8 +65,8 @@ impl Windlass {
         let snapshot = self.snapshot(name).await?;
         let topology = &snapshot.assembly.topology;
         Ok(match view {
-            GraphView::Topology => draw_topology(topology),
-            GraphView::Properties => draw_properties(topology),
+            GraphView::Topology => with_states(draw_topology(topology), &snapshot),
+            GraphView::Properties => with_states(draw_properties(topology), &snapshot),
             GraphView::Plan => {
                 let last = self.store_of(name).await?.processes_of(name, None, 1).await?.pop();
                 let plan = last
@@ -77,4 +82,45 @@ impl Windlass {
             }
         })
     }
+}
+
+/// Adds the states of the components. A node that stands for several counts them.
+fn with_states(mut drawing: Drawing, snapshot: &Snapshot) -> Drawing {
+    let mut states: BTreeMap<String, Vec<State>> = BTreeMap::new();
+    let elements = snapshot.assembly.topology.elements().iter();
+    for element in elements.filter(|element| element.kind == ElementKind::Resource) {
+        let state = snapshot.elements.get(&element.name).map(|record| record.state);
+        states.entry(numberless(element.name.as_str())).or_default().push(state.unwrap_or_default());
+    }
+    for node in &mut drawing.nodes {
+        let own = numberless(&node.id);
+        let Some(states) = states.get(&own).or_else(|| states.get(&format!("{own}__*"))) else { continue };
+        let lowest = lowest(states.iter().copied());
+        let alike = states.iter().filter(|state| **state == lowest).count();
+        let text = match states.len() {
+            all if all == alike => lowest.to_string(),
+            all => format!("{alike} of {all} {lowest}"),
+        };
+        node.label = format!("{}\n{text}", node.label);
+        node.details.insert(0, ("state".to_owned(), text));
+        node.tone = match lowest {
+            State::Active => Some(Tone::Good),
+            State::Failed | State::Broken => Some(Tone::Bad),
+            State::Absent => None,
+            State::Created | State::Installed | State::Inactive => Some(Tone::Pending),
+        };
+    }
+    let tones = [(Tone::Good, "Active"), (Tone::Pending, "not Active yet"), (Tone::Bad, "Failed or Broken")];
+    drawing.legend.extend(tones.map(|(tone, text)| (Sign::Tone(tone), text.to_owned())));
+    drawing.trim_legend();
+    drawing
+}
+
+/// Replaces the numbers of nodes in a name by `*`: the nodes of a cluster share a drawn node.
+fn numberless(name: &str) -> String {
+    let part = |part: &str| match part.parse::<u32>() {
+        Ok(_) => "*".to_owned(),
+        Err(_) => part.to_owned(),
+    };
+    name.split("__").map(part).collect::<Vec<_>>().join("__")
 }

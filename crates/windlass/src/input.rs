@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::Value;
 use windlass_engine::Consent;
+use windlass_model::assembly::MaxUnavailable;
 use windlass_model::{AssemblyName, State};
 use windlass_source::Place;
 
@@ -23,9 +25,14 @@ pub struct AssemblyInput {
     pub(crate) adopt: bool,
     pub(crate) replace: Vec<String>,
     pub(crate) target: Vec<String>,
+    pub(crate) max_unavailable: Option<MaxUnavailable>,
     pub(crate) protect: bool,
     pub(crate) consent: Consent,
+    pub(crate) refresh: Option<Duration>,
 }
+
+/// Default of the maximum time for the health checks before a plan is made.
+pub const REFRESH_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl AssemblyInput {
     /// Creates the input for the descriptor in a file or folder.
@@ -42,8 +49,10 @@ impl AssemblyInput {
             adopt: false,
             replace: Vec::new(),
             target: Vec::new(),
+            max_unavailable: None,
             protect: false,
             consent: Consent::Any,
+            refresh: Some(REFRESH_TIMEOUT),
         }
     }
 
@@ -124,6 +133,14 @@ impl AssemblyInput {
         self
     }
 
+    /// Sets the number of nodes of each group that a change may take down at once. Default: the number that the
+    /// descriptor declares. Without one it is 1 if a relationship joins the group with another component, and all
+    /// nodes otherwise.
+    pub fn max_unavailable(mut self, count: Option<MaxUnavailable>) -> Self {
+        self.max_unavailable = count;
+        self
+    }
+
     /// Limits the plan to parts and their dependencies. Names are relative to the assembly: `B__1`.
     pub fn target(mut self, parts: impl IntoIterator<Item = String>) -> Self {
         self.target.extend(parts);
@@ -140,6 +157,13 @@ impl AssemblyInput {
     /// Limits the plans that may remove or replace parts which are recorded well. Default: all may.
     pub fn consent(mut self, consent: Consent) -> Self {
         self.consent = consent;
+        self
+    }
+
+    /// Sets the maximum time for the health checks before the plan is made, which repairs what they find gone or
+    /// broken. `None` checks nothing. Default: [`REFRESH_TIMEOUT`].
+    pub fn refresh(mut self, within: Option<Duration>) -> Self {
+        self.refresh = within;
         self
     }
 

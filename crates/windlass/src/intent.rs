@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::input::AssemblyInput;
 use crate::open::Windlass;
 use crate::started::Started;
-use crate::view::plan::{DriftView, PlanView};
+use crate::view::plan::PlanView;
 
 impl Windlass {
     /// Prepares to create an assembly, or to change or repair an existing one.
@@ -32,7 +32,7 @@ impl Windlass {
     pub async fn up(&self, input: AssemblyInput, stop: &Stop) -> Result<Started, Error> {
         let (desired, warnings) = self.desired(&input).await?;
         let name = desired.topology.name().clone();
-        let request = Request::up(desired).with_consent(input.consent);
+        let request = Request::up(desired).with_consent(input.consent).refreshed(input.refresh);
         self.bring_up(&name, request, warnings, stop).await
     }
 
@@ -113,8 +113,8 @@ impl Windlass {
     pub async fn plan(&self, input: &AssemblyInput) -> Result<(PlanView, Diagnostics), Error> {
         let (desired, warnings) = self.desired(input).await?;
         let name = desired.topology.name().clone();
-        let preview = self.preview_up(&name, Request::up(desired)).await?;
-        Ok((PlanView::new(name, &preview.plan, preview.diff).undone(preview.undone), warnings))
+        let preview = self.preview_up(&name, Request::up(desired).refreshed(input.refresh)).await?;
+        Ok((PlanView::of(name, preview), warnings))
     }
 
     /// Plans an intent on an assembly that may not exist yet.
@@ -123,20 +123,6 @@ impl Windlass {
             Some(store) => Box::pin(self.engine(store).preview(name, request)).await?,
             None => self.engine_env().preview_new(request)?,
         })
-    }
-
-    /// Observes the active parts of an assembly, and compares them with the records.
-    ///
-    /// # Errors
-    ///
-    /// If the store can't be read.
-    pub async fn drift(&self, name: &AssemblyName) -> Result<Vec<DriftView>, Error> {
-        let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
-        match self.engine(store).look(name).await {
-            Ok(seen) => Ok(seen.into_iter().map(DriftView::new).collect()),
-            Err(EngineError::Unknown { .. }) => Ok(Vec::new()),
-            Err(error) => Err(error.into()),
-        }
     }
 
     /// Tells whether an assembly existed and was removed.
@@ -159,7 +145,7 @@ impl Windlass {
         let request = request.into();
         let store = self.store_of(name).await?;
         let preview = Box::pin(self.engine(store).preview(name, request)).await?;
-        Ok(PlanView::new(name.clone(), &preview.plan, preview.diff).undone(preview.undone))
+        Ok(PlanView::of(name.clone(), preview))
     }
 
     /// Requests that a process stops. Running calls may finish; no further call is started.
@@ -329,7 +315,8 @@ impl Windlass {
         if input.protect {
             desired.topology.protect();
         }
-        desired.options = UpOptions { goal: input.goal, adopt: input.adopt, replace, target };
+        let (goal, adopt, max_unavailable) = (input.goal, input.adopt, input.max_unavailable);
+        desired.options = UpOptions { goal, adopt, replace, target, max_unavailable };
         Ok((desired, warnings))
     }
 

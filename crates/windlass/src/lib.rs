@@ -31,6 +31,7 @@
 //! [`store`], [`executor`], [`driver`], [`model`], [`source`], [`project`], [`secret`].
 
 mod blocking;
+pub mod changes;
 pub mod check;
 pub mod codes;
 #[cfg(feature = "daemon")]
@@ -40,12 +41,16 @@ pub mod doctor;
 pub mod document;
 pub mod error;
 pub mod explain;
+pub mod forget;
+pub mod format;
 pub mod graph;
 pub mod images;
 pub mod init;
 pub mod input;
 pub mod intent;
 mod known;
+pub mod live;
+pub mod log_stream;
 mod misfits;
 mod nesting;
 pub mod open;
@@ -81,7 +86,7 @@ pub use windlass_source as source;
 pub use windlass_store as store;
 
 pub use error::Error;
-pub use input::AssemblyInput;
+pub use input::{AssemblyInput, REFRESH_TIMEOUT};
 pub use open::{Settings, Windlass, drivers};
 pub use request::Pending;
 pub use runtimes::{RuntimeFactory, RuntimeRegistry};

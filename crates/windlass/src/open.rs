@@ -181,7 +181,7 @@ pub struct Windlass {
     pub(crate) project: Project,
     pub(crate) settings: Settings,
     context: RuntimeContext,
-    places: Arc<ProjectPlaces>,
+    pub(crate) places: Arc<ProjectPlaces>,
     slots: JobSlots,
     store: OnceCell<Arc<dyn Store>>,
 }
@@ -326,7 +326,7 @@ impl Windlass {
     }
 
     /// Names this machine and the canonical folder of this project.
-    fn home(&self) -> String {
+    pub(crate) fn home(&self) -> String {
         let root = self.project.root();
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         format!("{}:{}", self.holder().host, root.display())

@@ -21,6 +21,16 @@ impl ProjectPlaces {
     pub(crate) fn new(project: Project, variables: Variables, runtimes: Runtimes) -> Self {
         Self { project, variables, runtimes }
     }
+
+    /// Returns the secrets of a location, for masking. Returns `None` if they can't be read, or if they come from a
+    /// variable or a file, which another process may have read differently, and `own` is not set.
+    pub(crate) fn secrets(&self, location: &str, own: bool) -> Option<Vec<String>> {
+        let Some(declared) = self.project.locations().find(|declared| declared.name == location) else {
+            return Some(Vec::new());
+        };
+        let read = self.project.with_secrets(declared.clone(), &*self.variables).ok()?;
+        (own || read.properties == declared.properties).then(|| read.secrets())
+    }
 }
 
 #[async_trait]
@@ -33,6 +43,7 @@ impl Places for ProjectPlaces {
                 None => error.to_string(),
             }
         })?;
+        let location = self.project.with_environment(location, &*self.variables);
         self.project.with_secrets(location, &*self.variables).map_err(|error| error.to_string())
     }
 

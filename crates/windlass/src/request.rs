@@ -33,7 +33,7 @@ impl Windlass {
     pub async fn ask_up(&self, input: &AssemblyInput) -> Result<Pending<'_>, Error> {
         let (desired, warnings) = self.desired(input).await?;
         let name = desired.topology.name().clone();
-        let request = Request::up(desired).with_consent(input.consent.clone());
+        let request = Request::up(desired).with_consent(input.consent.clone()).refreshed(input.refresh);
         self.ask_for_new(&name, request, warnings).await
     }
 

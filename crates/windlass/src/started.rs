@@ -62,7 +62,11 @@ impl Started {
             Work::Own(prepared) => (prepared.diff().clone(), prepared.undone().clone()),
             Work::Theirs(_) => (Diff::default(), Diff::default()),
         };
-        PlanView::new(self.process().assembly.clone(), self.plan(), changes).undone(undone)
+        let seen = match &self.work {
+            Work::Own(prepared) => prepared.seen(),
+            Work::Theirs(_) => None,
+        };
+        PlanView::new(self.process().assembly.clone(), self.plan(), changes).undone(undone).observed(seen)
     }
 
     /// Returns the process.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
@@ -9,8 +10,10 @@ use windlass::model::id::IdError;
 use windlass::model::{AssemblyName, CommandName, ProcessId, RequestId, State, record};
 
 use super::flags::{
-    AssemblyArgs, ConsentArgs, DryRunArgs, ForceArgs, HowArgs, PartsArgs, PrintArgs, RunArgs,
+    AssemblyArgs, ConsentArgs, DryRunArgs, ForceArgs, HowArgs, PartsArgs, PrintArgs, RefreshArgs, RunArgs,
 };
+use super::numbers::duration;
+use super::numbers::whole;
 
 /// The commands that give an existing assembly another intent.
 #[derive(Debug, Subcommand)]
@@ -26,7 +29,8 @@ pub(crate) enum ChangeCommand {
 
 /// Create, update or repair an assembly.
 ///
-/// Compares the descriptor with the records, prints the changes and the plan, and runs the missing steps. Components are
+/// Checks the health of the existing components, compares the descriptor with the records, prints the changes and the plan,
+/// and runs the missing steps. Components that are gone are created again, and broken ones are restarted. Components are
 /// reconfigured where only volatile properties changed, and re-created otherwise. Components that the descriptor no longer
 /// contains are removed. On a terminal, `up` asks before it removes or replaces components that are well; elsewhere it needs
 /// --yes. The last lines are the assembly's output properties.
@@ -47,6 +51,8 @@ pub(crate) struct UpArgs {
     #[arg(long)]
     pub(crate) protect: bool,
     #[command(flatten)]
+    pub(crate) refresh: RefreshArgs,
+    #[command(flatten)]
     pub(crate) force: ForceArgs,
     #[command(flatten)]
     pub(crate) consent: ConsentArgs,
@@ -56,8 +62,8 @@ pub(crate) struct UpArgs {
 
 /// Execute a plan that `windlass plan -o` or a dry run saved.
 ///
-/// windlass refuses a plan that is out of date: a process changed the assembly since, or the descriptor, a package or a
-/// reference changed. A plan contains no secrets: pass them again.
+/// windlass refuses a plan that is out of date: a process changed the assembly since, or the descriptor, a package, a
+/// reference or the health of a component changed. A plan contains no secrets: pass them again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -76,6 +82,9 @@ pub(crate) struct ApplyArgs {
     #[arg(long, value_name = "FILE", visible_alias = "param-file")]
     pub(crate) params: Vec<PathBuf>,
 
+    /// Wait this long for the health checks, unless the plan was made without them
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
+    pub(crate) refresh_timeout: Duration,
     #[command(flatten)]
     pub(crate) force: ForceArgs,
     #[command(flatten)]
@@ -202,21 +211,61 @@ fn states() -> impl TypedValueParser<Value = State> {
     .try_map(|word| word.parse::<State>())
 }
 
-/// Add nodes to a cluster or remove them, by its `scaling-increment`.
+/// Change the number of nodes of a cluster.
 ///
-/// `scale in` removes the nodes with the highest numbers; it asks before, or needs --yes. `up` keeps the size of a scaled cluster until the descriptor
-/// declares another size.
+/// The nodes with the highest numbers are removed first; a scaling that removes nodes asks before, or needs --yes. `up` keeps
+/// the size of a scaled cluster until the descriptor declares another size.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "\
+Examples:
+  windlass scale h_bta B 4
+  windlass scale h_bta B=4
+  windlass scale out h_bta B
+  windlass scale in h_bta B --yes"
+)]
+pub(crate) struct ScaleArgs {
+    #[command(subcommand)]
+    pub(crate) step: Option<ScaleCommand>,
+
+    /// The assembly
+    #[arg(required = true)]
+    pub(crate) name: Option<AssemblyName>,
+    /// The cluster, or the cluster with its number of nodes
+    #[arg(required = true, value_name = "CLUSTER[=NODES]")]
+    pub(crate) component: Option<String>,
+    /// The number of nodes
+    #[arg(value_parser = whole)]
+    pub(crate) nodes: Option<u32>,
+    #[command(flatten)]
+    pub(crate) consent: ConsentArgs,
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
+}
+
+/// The direction in which a cluster is scaled by its increment.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ScaleCommand {
+    /// Add nodes by the cluster's `scaling-increment`
+    #[command(after_help = "\
 Examples:
   windlass scale out h_bta B
+  windlass scale out h_bta B --dry-run")]
+    Out(ScaleStepArgs),
+    /// Remove nodes by the cluster's `scaling-increment`
+    #[command(after_help = "\
+Examples:
   windlass scale in h_bta B --dry-run
   windlass scale in h_bta B --yes
   windlass scale in h_bta B --dry-run -o smaller.plan")]
-pub(crate) struct ScaleArgs {
-    /// The direction
-    #[arg(value_enum)]
-    pub(crate) way: Way,
+    In(ScaleStepArgs),
+}
+
+/// The arguments of `scale out` and `scale in`.
+#[derive(Debug, Args)]
+pub(crate) struct ScaleStepArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
     /// The cluster
@@ -227,28 +276,29 @@ pub(crate) struct ScaleArgs {
     pub(crate) how: HowArgs,
 }
 
-/// The direction in which a cluster is scaled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Way {
-    /// More nodes.
-    Out,
-    /// Fewer nodes.
-    In,
-}
-
 /// Repair a component: stop it and start it again.
 ///
-/// Relationships that need the component Active are ceased before and created again after.
+/// Relationships that need the component Active are ceased before and created again after. Of a cluster, or of the assembly
+/// with --all, only the components that are not up are repaired, after their health was checked as `up` does it. The desired
+/// assembly stays the same.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   windlass heal h_bta B__1
-  windlass heal h_bta i-0a1b2c")]
+  windlass heal h_bta i-0a1b2c
+  windlass heal h_bta B
+  windlass heal h_bta --all")]
 pub(crate) struct HealArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
-    /// The component, such as `B__1`; its full name, which is its metric key; or its id
-    pub(crate) part: String,
+    /// The component, such as `B__1`; its full name, which is its metric key; its id; or a cluster
+    #[arg(required_unless_present = "all")]
+    pub(crate) part: Option<String>,
+    /// Repair all components that are not up
+    #[arg(long, conflicts_with = "part")]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) refresh: RefreshArgs,
     #[command(flatten)]
     pub(crate) how: HowArgs,
 }
@@ -401,6 +451,33 @@ pub(crate) struct ImportArgs {
     /// Open the secrets with the key in this file [default: this project's key]
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) dry: DryRunArgs,
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
+}
+
+/// Remove the records of an assembly or of a component, and call nothing.
+///
+/// The components themselves stay as they are, and windlass no longer manages them. Use it for components that were removed by
+/// hand, or whose location is gone. `up` creates a forgotten component anew. It asks on a terminal; elsewhere it needs --yes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass forget h_bta --dry-run
+  windlass forget h_bta B__1 --yes
+  windlass forget h_bta --yes --force")]
+pub(crate) struct ForgetArgs {
+    /// The assembly
+    pub(crate) name: AssemblyName,
+    /// Forget only this component, such as `B` or `B__1`
+    pub(crate) part: Option<String>,
+    /// Remove the records without a question
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Proceed even if other assemblies reference it, or its last process was interrupted
+    #[arg(long)]
+    pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) dry: DryRunArgs,
     #[command(flatten)]

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::flags::{AssemblyArgs, ErrorArgs, PartsArgs, PrintArgs};
+use super::flags::{AssemblyArgs, ErrorArgs, PartsArgs, PrintArgs, RefreshArgs};
 
 /// Show the plan of `up`: its steps, and why each step waits.
 ///
-/// Nothing changes. `windlass apply` executes exactly the plan that -o saved, or refuses it if something changed since. More
+/// Nothing changes. The health of existing components is checked first: the plan repairs components that are gone or broken.
+/// `windlass apply` executes exactly the plan that -o saved, or refuses it if something changed since. More
 /// than ten identical steps of a cluster's nodes share a line.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -16,7 +17,7 @@ Examples:
   windlass plan fixtures/assemblies/h_bta
   windlass plan shop.yaml -p nodes=3 --format json
   windlass plan shop.yaml --why s7
-  windlass plan shop.yaml --refresh
+  windlass plan shop.yaml --no-refresh
   windlass plan shop.yaml -o shop.plan")]
 pub(crate) struct PlanArgs {
     #[command(flatten)]
@@ -30,13 +31,12 @@ pub(crate) struct PlanArgs {
     #[arg(long, conflicts_with = "why")]
     pub(crate) all: bool,
 
-    /// Exit with code 3 when something would change, or when --refresh finds drift
+    /// Exit with code 3 when something would change, also because a component is gone or broken
     #[arg(long)]
     pub(crate) detailed_exitcode: bool,
 
-    /// Observe the existing components, and show how they differ from the records
-    #[arg(long)]
-    pub(crate) refresh: bool,
+    #[command(flatten)]
+    pub(crate) refresh: RefreshArgs,
 
     /// Save the plan to this file, for `windlass apply`
     #[arg(short = 'o', long, value_name = "PLAN", conflicts_with = "why")]
@@ -270,6 +270,28 @@ pub(crate) struct CheckArgs {
     /// Explain the code of an error, warning or note instead
     #[arg(long, value_name = "CODE", exclusive = true)]
     pub(crate) explain: Option<String>,
+}
+
+/// Format the layout of descriptors and other YAML files.
+///
+/// Indents each entry by two columns, and removes blanks at the end of lines. Comments, quotes and the order of keys stay.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass fmt
+  windlass fmt shop.yaml
+  windlass fmt . --check")]
+pub(crate) struct FmtArgs {
+    /// Files, or folders with files that end in .yaml or .yml
+    #[arg(value_name = "FILE|DIR", default_value = ".")]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// Change nothing, list the files that would change, and exit with code 2 if there are any
+    #[arg(long)]
+    pub(crate) check: bool,
+
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
 }
 
 /// How what was found is printed.

@@ -1,12 +1,15 @@
 //! Arguments that several commands have.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use windlass::AssemblyInput;
 use windlass::engine::Consent;
 use windlass::model::AssemblyName;
+use windlass::model::assembly::MaxUnavailable;
 
-use super::numbers::{counted, whole};
+use super::numbers::{counted, duration, whole};
 
 /// How something is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -32,7 +35,8 @@ pub(crate) struct AssemblyArgs {
     #[arg(short = 'p', long = "param", value_name = "KEY=VALUE")]
     pub(crate) parameters: Vec<String>,
 
-    /// Read values of properties from a YAML file; -p takes precedence. Can be repeated
+    /// Read values of properties from a YAML file; -p takes precedence. Can be repeated. `params.yaml` and `*.auto.params.yaml`
+    /// beside the descriptor are read before
     #[arg(long, visible_alias = "param-file", value_name = "FILE")]
     pub(crate) params: Vec<PathBuf>,
 
@@ -91,6 +95,30 @@ impl ConsentArgs {
     }
 }
 
+/// Whether the health of components is checked before a plan is made.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct RefreshArgs {
+    /// Plan by the records, and don't check the health of the components
+    #[arg(long)]
+    pub(crate) no_refresh: bool,
+    /// Wait this long for the health checks; a component without an answer is planned by its record
+    #[arg(
+        long,
+        value_name = "DURATION",
+        default_value = "30s",
+        value_parser = duration,
+        conflicts_with = "no_refresh"
+    )]
+    refresh_timeout: Duration,
+}
+
+impl RefreshArgs {
+    /// Returns the maximum time for the health checks; `None` if there are none.
+    pub(crate) fn within(self) -> Option<Duration> {
+        (!self.no_refresh).then_some(self.refresh_timeout)
+    }
+}
+
 /// Which parts a plan is about.
 #[derive(Debug, Args)]
 pub(crate) struct PartsArgs {
@@ -101,6 +129,18 @@ pub(crate) struct PartsArgs {
     /// Re-create this component even if it has not changed, such as `B` or `B__1`
     #[arg(long, value_name = "PART")]
     pub(crate) replace: Vec<String>,
+
+    /// Let a change take down this many nodes of a cluster at once: a number, a percentage such as 25%, or `all`
+    #[arg(long, value_name = "N")]
+    pub(crate) max_unavailable: Option<MaxUnavailable>,
+}
+
+impl PartsArgs {
+    /// Adds the options to the input of a plan.
+    pub(crate) fn given_to(&self, input: AssemblyInput) -> AssemblyInput {
+        let input = input.target(self.target.clone()).replace(self.replace.clone());
+        input.max_unavailable(self.max_unavailable)
+    }
 }
 
 /// How something that is found is printed.

@@ -40,7 +40,7 @@ pub(crate) struct ExecArgs {
     pub(crate) network: Option<String>,
 
     /// Stop the job after this time, such as 30s, 10m or 1h [default: 1h]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = super::numbers::duration)]
     pub(crate) timeout: Option<std::time::Duration>,
 
     /// Set an environment variable of the job
@@ -67,22 +67,6 @@ pub(crate) fn runtimes() -> PossibleValuesParser {
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
-}
-
-/// Parses a duration: a number with a unit.
-fn duration(text: &str) -> Result<std::time::Duration, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let millis = match unit {
-        "ms" => 1,
-        "s" => 1_000,
-        "m" => 60_000,
-        "h" => 3_600_000,
-        _ => return Err("expected a number with a unit, such as 500ms, 30s, 10m or 1h".to_owned()),
-    };
-    let time =
-        number.parse::<u64>().ok().and_then(|number| number.checked_mul(millis)).filter(|time| *time > 0);
-    time.map(std::time::Duration::from_millis).ok_or_else(|| format!("`{number}` is not a valid number"))
 }
 
 /// List the available runtimes, their isolation, and missing requirements.

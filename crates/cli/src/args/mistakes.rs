@@ -15,7 +15,7 @@ use crate::{codes, exit, failure};
 use super::{Cli, Command, TemplateCommand, Templates};
 
 /// Commands, with the names that other tools use for them.
-const COMMANDS: [(&[&str], &str); 17] = [
+const COMMANDS: [(&[&str], &str); 21] = [
     (&["start", "create", "install", "deploy", "launch", "upgrade", "converge"], "up"),
     (&["delete", "destroy", "remove", "rm", "uninstall", "teardown"], "down"),
     (&["list", "ls", "get", "show", "describe", "inspect", "state", "info"], "status"),
@@ -30,7 +30,11 @@ const COMMANDS: [(&[&str], &str); 17] = [
     (&["repair", "restart", "recover"], "heal"),
     (&["resume", "continue"], "retry"),
     (&["draw", "dot", "topology"], "graph"),
-    (&["preview", "dry-run"], "plan"),
+    (&["preview", "dry-run", "refresh"], "plan"),
+    (&["downgrade"], "rollback"),
+    (&["format", "tidy"], "fmt"),
+    (&["resize", "downscale", "upscale", "autoscale"], "scale"),
+    (&["unmanage", "untrack"], "forget"),
     (&["setstate", "activate", "deactivate"], "set-state"),
     (&["completion"], "completions"),
 ];
@@ -45,13 +49,27 @@ const VALUES: [(&[&str], &str); 6] = [
     (&["components", "relationships", "deps"], "topology"),
 ];
 
+/// Options of other tools, with a tip. A value may follow after `=`.
+const OPTIONS: [(&[&str], &str); 7] = [
+    (&["-var", "--var", "--set"], "windlass up -p KEY=VALUE sets a property"),
+    (&["-var-file", "--var-file", "--values"], "windlass up --params FILE reads properties from a file"),
+    (&["-f", "--file", "--filename"], "the descriptor is an argument: windlass up FILE"),
+    (&["-target"], "the option is --target PART"),
+    (&["-out", "--out"], "the option is -o PLAN"),
+    (&["-auto-approve", "--auto-approve", "-y"], "the option is --yes"),
+    (
+        &["--watch", "-w"],
+        "commands show their progress until they end; `watch windlass status` repeats the status",
+    ),
+];
+
 /// Parses the arguments of the program. On a mistake it prints an error, and exits or returns the exit code.
 pub(crate) fn parse() -> Result<Cli, ExitCode> {
     if let Some(cli) = short(std::env::args_os()) {
         return Ok(cli);
     }
     Cli::try_parse().map_err(|mut error| {
-        complete(&mut error, std::env::args().skip(1));
+        complete(&mut error, std::env::args().skip(1).collect::<Vec<_>>().into_iter());
         if !error.use_stderr() {
             // Help and the version.
             error.exit();
@@ -82,7 +100,7 @@ fn short(arguments: impl Iterator<Item = OsString>) -> Option<Cli> {
 }
 
 /// Adds a suggestion to an error.
-fn complete(error: &mut Error, given: impl Iterator<Item = String>) {
+fn complete(error: &mut Error, given: impl Iterator<Item = String> + Clone) {
     let mut given = given.peekable();
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
@@ -91,9 +109,7 @@ fn complete(error: &mut Error, given: impl Iterator<Item = String>) {
                 // Other tools update what `up` updates here.
                 let tip = "to update an assembly, use windlass up FILE".into();
                 error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
-            } else if word == "stop" {
-                // `stop` sounds like a pause, so `down`, which removes the assembly, must not be suggested.
-                let tip = "windlass set-state NAME Inactive stops the parts of an assembly and keeps them; windlass cancel NAME PROCESS stops a process";
+            } else if let Some(tip) = pausing(word).or_else(|| of_state(word, given.clone())) {
                 error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
                 error.remove(ContextKind::SuggestedSubcommand);
             } else if word == "version" {
@@ -105,6 +121,8 @@ fn complete(error: &mut Error, given: impl Iterator<Item = String>) {
             } else if let Some(meant) = command(word, given) {
                 let meant = ContextValue::Strings(vec![meant]);
                 error.insert(ContextKind::SuggestedSubcommand, meant);
+            } else if !word.starts_with(['d', 'D']) || word.len() > "down".len() + 1 {
+                spare_down(error);
             }
         }
         ErrorKind::InvalidValue => {
@@ -117,16 +135,54 @@ fn complete(error: &mut Error, given: impl Iterator<Item = String>) {
                 error.insert(ContextKind::SuggestedValue, ContextValue::String(meant));
             }
         }
-        // terraform's `-var KEY=VALUE`, which is read as the option `-v`.
-        ErrorKind::UnknownArgument if given.any(|word| word == "-var" || word.starts_with("-var=")) => {
-            let tip = "windlass up -p KEY=VALUE sets a property".into();
-            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+        ErrorKind::ValueValidation if given.peek().is_some_and(|first| first == "scale") => {
+            if let Some(line) = scaling(given) {
+                let tip = format!("the direction comes first: {line}").into();
+                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+            }
+        }
+        ErrorKind::UnknownArgument => {
+            if let Some(tip) = OPTIONS.iter().find_map(|(words, tip)| {
+                let is_meant = |word: &String| words.contains(&word.split('=').next().unwrap_or_default());
+                given.clone().any(|word| is_meant(&word)).then_some(*tip)
+            }) {
+                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+                error.remove(ContextKind::SuggestedArg);
+            }
+        }
+        ErrorKind::MissingRequiredArgument if given.peek().is_some_and(|first| first == "apply") => {
+            let tip =
+                "windlass up FILE creates or changes an assembly; windlass apply PLAN executes a saved plan";
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
         }
         ErrorKind::ArgumentConflict if given.next().as_deref() == Some("ps") => {
             let tip = "to show one process, use windlass ps show PROCESS".into();
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
         }
         _ => {}
+    }
+}
+
+/// Returns the tip for words that sound like a pause. `down` removes the assembly and must not be suggested.
+fn pausing(word: &str) -> Option<&'static str> {
+    ["stop", "pause", "suspend", "shutdown", "halt"].contains(&word).then_some(
+        "windlass set-state NAME Inactive stops the parts of an assembly and keeps them; windlass cancel NAME PROCESS stops a process",
+    )
+}
+
+/// Returns the tip for terraform's `state rm`. The other commands of `state` list and show things.
+fn of_state(word: &str, mut given: impl Iterator<Item = String>) -> Option<&'static str> {
+    let removes = word == "state" && given.any(|word| word == "rm");
+    removes.then_some("windlass forget NAME PART removes records and calls nothing")
+}
+
+/// Removes `down` from the suggestions of the parser, because the word does not mean to destroy.
+fn spare_down(error: &mut Error) {
+    if let Some(ContextValue::Strings(names)) = error.remove(ContextKind::SuggestedSubcommand) {
+        let names: Vec<String> = names.into_iter().filter(|name| name != "down").collect();
+        if !names.is_empty() {
+            error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(names));
+        }
     }
 }
 
@@ -165,6 +221,15 @@ fn in_order(word: &str, valid: &[String], given: impl Iterator<Item = String>) -
     Some(format!("windlass {}", words.join(" ")))
 }
 
+/// Returns the intended `scale out` or `scale in`, if one of the words means a direction.
+fn scaling(given: impl Iterator<Item = String>) -> Option<String> {
+    let mut words: Vec<String> = given.skip(1).collect();
+    let ways = ["out".to_owned(), "in".to_owned()];
+    let (at, way) = words.iter().enumerate().find_map(|(at, word)| Some((at, value(word, &ways)?)))?;
+    words.remove(at);
+    Some(format!("windlass scale {way} {}", words.join(" ")))
+}
+
 /// Returns the intended value if only the case differs, or if the word is an alternative for it.
 fn value(word: &str, valid: &[String]) -> Option<String> {
     let same = valid.iter().find(|valid| valid.eq_ignore_ascii_case(word)).cloned();
@@ -195,13 +260,13 @@ mod tests {
             ("statsu", "'status'"),
             ("help stauts", "'status'"),
             ("help logs", "'log'"),
+            ("state list", "'status'"),
+            ("inspect shop", "'status'"),
+            ("downgrade shop", "'rollback'"),
             ("metric psuh a 1", "'push'"),
             ("set-state shop inactive", "'Inactive'"),
             ("set-state shop ACTIVE", "'Active'"),
             ("set-state shop Instaled", "'Installed'"),
-            ("scale OUT shop web", "'out'"),
-            ("scale up shop web", "'out'"),
-            ("scale down shop web", "'in'"),
             ("retry shop --assume DONE", "'done'"),
             ("retry shop --assume no", "'not-done'"),
             ("graph shop --format SVG", "'svg'"),
@@ -237,11 +302,31 @@ mod tests {
             "{}",
             said("version")
         );
-        assert!(
-            said("up shop -var a=1").contains("tip: windlass up -p KEY=VALUE"),
-            "{}",
-            said("up shop -var a=1")
-        );
+        for (line, tip) in [
+            ("up shop -var a=1", "windlass up -p KEY=VALUE"),
+            ("up shop -var=a=1", "windlass up -p KEY=VALUE"),
+            ("up shop -var-file=a.yaml", "windlass up --params FILE"),
+            ("up -f shop.yaml", "windlass up FILE"),
+            ("up shop --auto-approve", "--yes"),
+            ("up shop --watch", "watch windlass status"),
+            ("apply", "windlass up FILE"),
+            ("state rm web", "windlass forget NAME PART"),
+            ("shutdown shop", "windlass set-state NAME Inactive"),
+        ] {
+            let said = said(line);
+            assert!(said.contains("tip: ") && said.contains(tip), "{line}: {said}");
+        }
+    }
+
+    #[test]
+    fn only_words_that_mean_destroying_suggest_down() {
+        for line in ["destroy shop", "rm shop", "dwn shop", "DOWN shop"] {
+            assert!(said(line).contains("'down'"), "{}", said(line));
+        }
+        for line in ["stop shop", "shutdown shop", "downgrade shop", "download shop", "own shop", "town shop"]
+        {
+            assert!(!said(line).contains("'down'"), "{}", said(line));
+        }
     }
 
     #[test]
@@ -249,7 +334,6 @@ mod tests {
         for (line, right) in [
             ("set-state inactive shop", "windlass set-state shop Inactive"),
             ("set-state Active shop --dry-run", "windlass set-state shop Active --dry-run"),
-            ("scale shop out web", "windlass scale out shop web"),
         ] {
             let said = said(line);
             assert!(
@@ -260,12 +344,26 @@ mod tests {
     }
 
     #[test]
+    fn the_direction_of_a_scaling_is_recognised() {
+        for (line, right) in [
+            ("scale OUT shop web", "windlass scale out shop web"),
+            ("scale up shop web", "windlass scale out shop web"),
+            ("scale down shop web --yes", "windlass scale in shop web --yes"),
+            ("scale shop out web", "windlass scale out shop web"),
+        ] {
+            let said = said(line);
+            assert!(said.contains(&format!("tip: the direction comes first: {right}")), "{line}: {said}");
+        }
+    }
+
+    #[test]
     fn numbers_are_asked_for_in_plain_words() {
         for (line, wanted) in [
             ("up shop --grace soon", "a whole number from 0"),
             ("up shop --parallelism 0", "a whole number from 1"),
             ("run --health -1", "a whole number from 0"),
             ("log shop --last many", "a whole number from 1"),
+            ("scale shop web few", "a whole number from 0"),
         ] {
             let said = said(line);
             assert!(said.contains(wanted), "{line}: {said}");

@@ -1,6 +1,6 @@
 //! The command line arguments.
 
-mod change;
+pub(crate) mod change;
 mod cron;
 mod describe;
 mod flags;
@@ -17,13 +17,12 @@ mod watch;
 use clap::{Parser, Subcommand};
 
 pub(crate) use change::{
-    AdoptArgs, ApplyArgs, AskedFor, CallArgs, CancelArgs, ChangeCommand, DownArgs, ExportArgs, HealArgs,
-    ImportArgs, RetryArgs, RollbackArgs, ScaleArgs, SetStateArgs, UpArgs, Way,
+    AdoptArgs, ApplyArgs, AskedFor, CancelArgs, ChangeCommand, ExportArgs, ForgetArgs, ImportArgs, UpArgs,
 };
 pub(crate) use cron::{CronArgs, CronCommand, CronExplainArgs, CronNextArgs};
 pub(crate) use describe::{
-    CheckArgs, CheckFormat, Deny, ExplainArgs, GraphArgs, GraphFormat, GraphKind, InitArgs, PlanArgs,
-    ResolveArgs, SchemaArgs, SchemaOf,
+    CheckArgs, CheckFormat, Deny, ExplainArgs, FmtArgs, GraphArgs, GraphFormat, GraphKind, InitArgs,
+    PlanArgs, ResolveArgs, SchemaArgs, SchemaOf,
 };
 pub(crate) use flags::{AssemblyArgs, DryRunArgs, ErrorArgs, Format, HowArgs, PrintArgs, RunArgs};
 pub(crate) use image::{ImageArgs, ImageCommand, ImagePruneArgs};
@@ -104,6 +103,7 @@ pub(crate) enum Command {
     Cancel(CancelArgs),
     Export(ExportArgs),
     Import(ImportArgs),
+    Forget(ForgetArgs),
     Prune(PruneArgs),
     Ps(PsArgs),
     Run(WatchArgs),
@@ -116,6 +116,7 @@ pub(crate) enum Command {
     Plan(PlanArgs),
     Init(InitArgs),
     Check(CheckArgs),
+    Fmt(FmtArgs),
     Graph(GraphArgs),
     Resolve(ResolveArgs),
     Schema(SchemaArgs),

@@ -1,4 +1,6 @@
-//! Numbers as arguments, with errors in plain words.
+//! Numbers and durations as arguments, with errors in plain words.
+
+use std::time::Duration;
 
 /// Parses a whole number.
 pub(crate) fn whole(text: &str) -> Result<u32, String> {
@@ -22,4 +24,20 @@ pub(crate) fn size(text: &str) -> Result<usize, String> {
         Some(bytes @ 1..) => Ok(bytes as usize),
         _ => Err("expected a number of bytes below 4GiB, such as `64MiB`".to_owned()),
     }
+}
+
+/// Parses a duration: a number with a unit.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let millis = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => return Err("expected a number with a unit, such as 500ms, 30s, 10m or 1h".to_owned()),
+    };
+    let time =
+        number.parse::<u64>().ok().and_then(|number| number.checked_mul(millis)).filter(|time| *time > 0);
+    time.map(Duration::from_millis).ok_or_else(|| format!("`{number}` is not a valid number"))
 }

@@ -1,6 +1,7 @@
 //! Commands that show recorded information about assemblies.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use windlass::model::record::Severity;
 use windlass::model::retention::Age;
 use windlass::model::{AssemblyName, ProcessId, PropertyName};
 
@@ -145,6 +146,7 @@ impl std::str::FromStr for VersionName {
 Examples:
   windlass status
   windlass status h_bta B__1
+  windlass status h_bta --watch
   windlass status h_bta --format json")]
 pub(crate) struct StatusArgs {
     /// Show only this assembly
@@ -156,6 +158,10 @@ pub(crate) struct StatusArgs {
     /// List each node of large clusters too
     #[arg(long)]
     pub(crate) all: bool,
+
+    /// Print the status again when it changes, until interrupted; on a terminal in place
+    #[arg(short = 'w', long)]
+    pub(crate) watch: bool,
 
     #[command(flatten)]
     pub(crate) print: PrintArgs,
@@ -185,25 +191,66 @@ pub(crate) struct OutputArgs {
     pub(crate) print: PrintArgs,
 }
 
+/// The severity of log entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Level {
+    Trace,
+    Debug,
+    Info,
+    #[value(alias = "warning")]
+    Warn,
+    Error,
+}
+
+impl From<Level> for Severity {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Trace => Self::Trace,
+            Level::Debug => Self::Debug,
+            Level::Info => Self::Info,
+            Level::Warn => Self::Warning,
+            Level::Error => Self::Error,
+        }
+    }
+}
+
 /// Show the steps, jobs and activity log of an assembly.
 ///
-/// A line with `|` below a job is of its stderr, one with `>` of its stdout.
+/// Entries are in the order of time. A line with `|` below a job is of its stderr, one with `>` of its stdout. With --follow, events are printed as they
+/// happen, and the stderr of running jobs as they write it, until Ctrl-C. Following begins with the steps that run now, or
+/// with the entries since --since. Jobs may be of any process on this machine; for others it says where they run.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   windlass log h_bta
   windlass log h_bta --last 1
+  windlass log h_bta --since 5m --level warn
+  windlass log -f
+  windlass log -f h_bta B__1
   windlass log h_bta B__1 --format json")]
 pub(crate) struct LogArgs {
-    /// The assembly, which may be removed already
-    pub(crate) name: AssemblyName,
+    /// The assembly, which may be removed already; all assemblies with --follow and no name
+    #[arg(required_unless_present = "follow")]
+    pub(crate) name: Option<AssemblyName>,
 
     /// Show only the entries of this component, such as `B` or `B__1`
     pub(crate) component: Option<String>,
 
     /// Show only the last N processes
-    #[arg(long, value_name = "N", value_parser = counted)]
+    #[arg(long, value_name = "N", value_parser = counted, conflicts_with = "follow")]
     pub(crate) last: Option<u16>,
+
+    /// Print new entries and the output of running jobs, until interrupted
+    #[arg(short = 'f', long)]
+    pub(crate) follow: bool,
+
+    /// Show only entries of this time until now, such as 5m, 12h or 30s
+    #[arg(long, value_name = "AGE")]
+    pub(crate) since: Option<Age>,
+
+    /// Show only entries of at least this severity; a failed step is an error, a skipped one a warning
+    #[arg(long, value_enum)]
+    pub(crate) level: Option<Level>,
 
     #[command(flatten)]
     pub(crate) print: PrintArgs,

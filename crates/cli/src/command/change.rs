@@ -13,12 +13,14 @@ use windlass::view::plan::PlanView;
 
 use super::process::Execution;
 use super::{collected, fail, grace, open, open_against, plan, print_json};
-use crate::args::{
-    AskedFor, CallArgs, CancelArgs, ChangeCommand, DownArgs, Format, HealArgs, HowArgs, RetryArgs,
-    RollbackArgs, ScaleArgs, SetStateArgs, Way,
+use crate::args::change::{
+    CallArgs, CancelArgs, ChangeCommand, DownArgs, HealArgs, RetryArgs, RollbackArgs, ScaleArgs,
+    ScaleCommand, ScaleStepArgs, SetStateArgs,
 };
+use crate::args::{AskedFor, Format, HowArgs};
+use crate::failure::fault;
 use crate::output::{say, tell};
-use crate::{diagnostics, exit, signals};
+use crate::{codes, diagnostics, exit, signals};
 
 /// A change of an assembly, and its options.
 struct Change<'a> {
@@ -203,20 +205,55 @@ async fn set_state(args: SetStateArgs) -> ExitCode {
 }
 
 async fn scale(args: ScaleArgs) -> ExitCode {
-    let ScaleArgs { way, name, component, consent, how } = &args;
-    let (word, intent): (_, fn(ElementName) -> Intent) = match way {
-        Way::Out => ("out", Intent::ScaleOut),
-        Way::In => ("in", Intent::ScaleIn),
-    };
+    let ScaleArgs { step, name, component, nodes, consent, how } = args;
+    match step {
+        Some(ScaleCommand::Out(args)) => scale_by_step("out", Intent::ScaleOut, args).await,
+        Some(ScaleCommand::In(args)) => scale_by_step("in", Intent::ScaleIn, args).await,
+        None => {
+            let name = name.expect("the parser requires it without a subcommand");
+            let component = component.expect("the parser requires it without a subcommand");
+            let Some((cluster, nodes)) = wanted_size(&component, nodes) else {
+                fault!(
+                    codes::COMMAND_LINE,
+                    "`scale` needs one number of nodes: write `windlass scale {name} {component} 6`, `scale out` or `scale in`"
+                );
+                return exit::wrong_input();
+            };
+            let command = format!("scale {name} {cluster} {nodes}");
+            let request = async |windlass: &Windlass| {
+                Ok(Intent::ScaleTo { cluster: windlass.part(&name, cluster).await?, nodes }.into())
+            };
+            Change { consent: consent.consent(), ..Change::new(&name, command, &how) }.run(request).await
+        }
+    }
+}
+
+/// Reads `CLUSTER NODES` or `CLUSTER=NODES`; `None` without a number, or with two.
+fn wanted_size(component: &str, nodes: Option<u32>) -> Option<(&str, u32)> {
+    match (component.split_once('='), nodes) {
+        (None, Some(nodes)) => Some((component, nodes)),
+        (Some((cluster, nodes)), None) => Some((cluster, nodes.parse().ok()?)),
+        _ => None,
+    }
+}
+
+async fn scale_by_step(word: &str, intent: fn(ElementName) -> Intent, args: ScaleStepArgs) -> ExitCode {
+    let ScaleStepArgs { name, component, consent, how } = &args;
     let command = format!("scale {word} {name} {component}");
     let request = async |windlass: &Windlass| Ok(intent(windlass.part(name, component).await?).into());
     Change { consent: consent.consent(), ..Change::new(name, command, how) }.run(request).await
 }
 
 async fn heal(args: HealArgs) -> ExitCode {
-    let HealArgs { name, part, how } = &args;
-    let command = format!("heal {name} {part}");
-    let request = async |windlass: &Windlass| Ok(Intent::Heal(windlass.part(name, part).await?).into());
+    let HealArgs { name, part, all: _, refresh, how } = &args;
+    let command = format!("heal {name} {}", part.as_deref().unwrap_or("--all"));
+    let request = async |windlass: &Windlass| {
+        let part = match part {
+            Some(part) => windlass.part(name, part).await?,
+            None => name.into(),
+        };
+        Ok(Request::from(Intent::Heal(part)).refreshed(refresh.within()))
+    };
     Change::new(name, command, how).run(request).await
 }
 

@@ -1,4 +1,4 @@
-//! The question before a plan that removes or replaces parts which are recorded well.
+//! Questions on the terminal, such as that before a plan which removes or replaces parts that are well.
 
 use std::io::{IsTerminal as _, stdin, stdout};
 use std::process::ExitCode;
@@ -17,12 +17,23 @@ pub(crate) async fn ask(
     format: Format,
     stop: &Stop,
 ) -> Result<Consent, ExitCode> {
-    if format != Format::Human || !stdin().is_terminal() || !stdout().is_terminal() {
+    if !can_ask(format) {
         return Err(fail(&EngineError::NeedsConsent(destructive).into()));
     }
     plan::print_destructive(&destructive.changes);
     let name = styled(STRONG, &destructive.assembly);
-    print_prompt(&format!("{name}: run this plan? [y/N] "));
+    confirm(&format!("{name}: run this plan?"), stop).await?;
+    Ok(Consent::Plan(destructive.fingerprint))
+}
+
+/// Tells whether a person can be asked.
+pub(crate) fn can_ask(format: Format) -> bool {
+    format == Format::Human && stdin().is_terminal() && stdout().is_terminal()
+}
+
+/// Asks a question on the terminal. Every answer but a yes is an error with the exit code.
+pub(crate) async fn confirm(question: &str, stop: &Stop) -> Result<(), ExitCode> {
+    print_prompt(&format!("{question} [y/N] "));
     let answer = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
         stdin().read_line(&mut line).map(|_| line)
@@ -31,7 +42,7 @@ pub(crate) async fn ask(
         biased;
         () = stop.soon.cancelled() => Err(fail(&Error::from(EngineError::Stopped))),
         answer = answer => match answer {
-            Ok(Ok(line)) if is_yes(&line) => Ok(Consent::Plan(destructive.fingerprint)),
+            Ok(Ok(line)) if is_yes(&line) => Ok(()),
             _ => {
                 tell!("not agreed; nothing was changed");
                 Err(exit::wrong_input())

@@ -1,10 +1,17 @@
 //! `windlass log`.
 
+mod follow;
+
 use std::process::ExitCode;
 
-use windlass::model::record::FailureKind;
-use windlass::view::log::{ActivityLog, JobLog, LogView, MoveLog, MoveWay, ProcessLog, StepLog};
+use windlass::model::record::{FailureKind, Severity};
+use windlass::model::retention::Age;
+use windlass::view::log::{
+    ActivityLog, DismissedLog, ForgottenLog, JobLog, LogFilter, LogView, MoveLog, MoveWay, ProcessEntry,
+    ProcessLog, StepLog,
+};
 
+use super::pairs::between;
 use super::{fail, open, plural, print_json};
 use crate::args::{Format, LogArgs};
 use crate::exit;
@@ -15,7 +22,17 @@ pub(crate) async fn run(args: LogArgs) -> ExitCode {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };
-    let view = windlass.log(&args.name, args.component.as_deref()).await.map(|mut view| {
+    let age = |age: Age| i64::try_from(age.0.as_millis()).unwrap_or(i64::MAX);
+    let filter = LogFilter {
+        part: args.component,
+        since: args.since.map(|since| windlass.now().plus_millis(-age(since))),
+        level: args.level.map_or(Severity::Trace, Severity::from),
+    };
+    let name = match args.name {
+        Some(name) if !args.follow => name,
+        name => return follow::run(&windlass, name.as_ref(), filter, args.print.format).await,
+    };
+    let view = windlass.log(&name, &filter).await.map(|mut view| {
         let last = args.last.map_or(usize::MAX, usize::from);
         view.processes.drain(..view.processes.len().saturating_sub(last));
         if let (Some(_), Some(first)) = (args.last, view.processes.first()) {
@@ -31,26 +48,48 @@ pub(crate) async fn run(args: LogArgs) -> ExitCode {
     }
 }
 
+/// An entry of the log of an assembly.
+enum Entry<'v> {
+    Process(&'v ProcessLog),
+    Move(&'v MoveLog),
+    Dismissed(&'v DismissedLog),
+    Forgotten(&'v ForgottenLog),
+}
+
 fn print(view: &LogView) -> ExitCode {
-    let mut moves = view.moves.iter().peekable();
-    for (at, process) in view.processes.iter().enumerate() {
-        while let Some(way) = moves.next_if(|way| way.at < process.started) {
-            print_move(way);
+    let processes = view.processes.iter().map(|process| (process.started, Entry::Process(process)));
+    let moves = view.moves.iter().map(|way| (way.at, Entry::Move(way)));
+    let dismissed = view.dismissed.iter().map(|request| (request.at, Entry::Dismissed(request)));
+    let forgotten = view.forgotten.iter().map(|forgotten| (forgotten.at, Entry::Forgotten(forgotten)));
+    let mut entries: Vec<_> = moves.chain(processes).chain(dismissed).chain(forgotten).collect();
+    entries.sort_by_key(|(at, _)| *at);
+    for (at, (_, entry)) in entries.iter().enumerate() {
+        match entry {
+            Entry::Move(way) => {
+                print_move(way);
+                continue;
+            }
+            _ if at == 0 => {}
+            _ => say!(),
         }
-        if at > 0 {
-            say!();
+        match entry {
+            Entry::Process(process) => print_process(process),
+            Entry::Dismissed(request) => print_dismissed(request),
+            Entry::Forgotten(forgotten) => {
+                let what = forgotten.part.as_ref().map_or(view.assembly.as_str(), |part| part.local());
+                say!("{} {what} {}", styled(STRONG, "forgot"), styled(DIM, forgotten.at));
+            }
+            Entry::Move(_) => {}
         }
-        print_process(process);
-    }
-    moves.for_each(print_move);
-    for request in &view.dismissed {
-        say!();
-        let fate = if request.why.is_some() { "refused" } else { "withdrawn" };
-        let title = format!("{} {} {fate}", request.request, request.intent);
-        say!("{} {}", styled(STRONG, title), styled(DIM, request.at));
-        request.why.iter().for_each(|why| say!("  {why}"));
     }
     exit::DONE
+}
+
+fn print_dismissed(request: &DismissedLog) {
+    let fate = if request.why.is_some() { "refused" } else { "withdrawn" };
+    let title = format!("{} {} {fate}", request.request, request.intent);
+    say!("{} {}", styled(STRONG, title), styled(DIM, request.at));
+    request.why.iter().for_each(|why| say!("  {why}"));
 }
 
 /// Prints an import or export of an assembly.
@@ -69,13 +108,16 @@ pub(crate) fn print_process(process: &ProcessLog) {
     if let Some(reason) = &process.reason {
         say!("  {reason}");
     }
-    let told = |step: &&StepLog| !step.jobs.is_empty() || step.failure.is_some();
-    process.steps.iter().filter(told).for_each(print_step);
-    if !process.steps.is_empty() && !process.steps.iter().any(|step| told(&step)) {
-        say!("  {} without a script run", plural(process.steps.len(), "step"));
+    let is_told = |step: &StepLog| !step.jobs.is_empty() || step.failure.is_some();
+    for entry in process.entries() {
+        match entry {
+            ProcessEntry::Step(step) if is_told(step) => print_step(step),
+            ProcessEntry::Step(_) => {}
+            ProcessEntry::Activity(entry) => print_activity(entry),
+        }
     }
-    for entry in &process.activity {
-        print_activity(entry);
+    if !process.steps.is_empty() && !process.steps.iter().any(is_told) {
+        say!("  {} without a script run", plural(process.steps.len(), "step"));
     }
 }
 
@@ -86,7 +128,8 @@ fn print_step(step: &StepLog) {
         _ => ODD,
     };
     let took = step.millis.map(|millis| format!(" {}", styled(DIM, duration(millis)))).unwrap_or_default();
-    say!("  {} {}{took}", styled(style, &step.state), step.title);
+    let pairs = between(&step.pairs).map(|pairs| format!(" ({pairs})")).unwrap_or_default();
+    say!("  {} {}{pairs}{took}", styled(style, &step.state), step.title);
     if let Some(failure) = &step.failure {
         say!("    {failure}");
         // Shows only the protocol errors here. The script's other output is shown below its job.

@@ -7,6 +7,8 @@ mod cron;
 mod doctor;
 mod exec;
 mod explain;
+mod fmt;
+mod forget;
 mod graph;
 mod history;
 mod image;
@@ -15,6 +17,7 @@ mod itself;
 mod log;
 pub(crate) mod names;
 mod outputs;
+mod pairs;
 mod plan;
 mod process;
 mod prune;
@@ -48,7 +51,7 @@ use crate::codes;
 use crate::exit;
 use crate::failure::{self, fault};
 use crate::output::{say, tell};
-use crate::parameters::{ParameterError, Parameters, collect};
+use crate::parameters::{ParameterError, Parameters, beside, collect};
 use crate::size_limit::{self, max_size};
 
 /// Runs a command.
@@ -62,6 +65,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Change(command) => wait_for(change::run(command)),
         Command::Export(args) => wait_for(transfer::export(args)),
         Command::Import(args) => wait_for(transfer::import(args)),
+        Command::Forget(args) => wait_for(forget::run(args)),
         Command::Cancel(args) => wait_for(change::cancel(args)),
         Command::Prune(args) => wait_for(prune::run(args)),
         Command::Ps(args) => wait_for(ps::run(args)),
@@ -75,6 +79,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Plan(args) => wait_for(plan::run(args)),
         Command::Init(args) => init::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Fmt(args) => fmt::run(&args),
         Command::Graph(args) => wait_for(graph::run(&args)),
         Command::Resolve(args) => resolve::run(&args),
         Command::Script(args) => wait_for(script::run(args)),
@@ -289,7 +294,16 @@ fn collected(flag: &str, given: &[String], files: &[PathBuf]) -> Result<Paramete
 /// Creates an input from arguments, or prints their problems.
 fn input(args: &AssemblyArgs) -> Result<AssemblyInput, ExitCode> {
     let input = AssemblyInput::new(&args.file).name(args.name.clone()).catalog(args.catalog.iter().cloned());
-    with_parameters(input, &args.parameters, &args.params)
+    let mut files = beside(&args.file);
+    let is_given = |file: &PathBuf| {
+        args.params.iter().any(|given| given.canonicalize().ok() == file.canonicalize().ok())
+    };
+    files.retain(|file| !is_given(file));
+    for file in &files {
+        tell!("note: parameters are read from `{}`", file.display());
+    }
+    files.extend(args.params.iter().cloned());
+    with_parameters(input, &args.parameters, &files)
 }
 
 /// Adds parameters to an input: from arguments, then from files, then from the environment.

@@ -7,6 +7,7 @@
 
 mod place;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use windlass::Windlass;
 use windlass::model::AssemblyName;
 
 use self::place::{Place, Wanted};
-use super::{STATE, environment, open, wait_for};
+use super::{STATE, disk, environment, open, wait_for};
 use crate::exit;
 use crate::output::say;
 
@@ -41,6 +42,9 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
 }
 
 async fn candidates(wanted: &Wanted, typed: &str) -> Option<Vec<String>> {
+    if let Wanted::Parameter(file) = wanted {
+        return parameters(file);
+    }
     let windlass = open(None, None, "complete-names").ok()?;
     Some(match wanted {
         Wanted::Assembly | Wanted::AssemblyOrFile => assemblies(&windlass).await?,
@@ -48,13 +52,25 @@ async fn candidates(wanted: &Wanted, typed: &str) -> Option<Vec<String>> {
             words.iter().cloned().chain(assemblies(&windlass).await.unwrap_or_default()).collect()
         }
         Wanted::Part(assembly) => parts(&windlass, assembly, typed).await?,
+        Wanted::Cluster(assembly) => {
+            let all = windlass.clusters(assembly).await.ok()?;
+            all.iter().map(|cluster| cluster.local().to_owned()).collect()
+        }
         Wanted::Process(assembly) => processes(&windlass, assembly.as_ref(), |_| true).await?,
         Wanted::Running(assembly) => running(&windlass, assembly).await?,
+        Wanted::Parameter(_) => return None,
         Wanted::Version => {
             let all = windlass.processes(None).await.ok()?.processes;
             all.iter().map(|process| format!("{}@{}", process.assembly, process.id)).collect()
         }
     })
+}
+
+/// Lists the parameters of the assembly in a file or folder, each with `=`.
+fn parameters(file: &Path) -> Option<Vec<String>> {
+    let schema = windlass::schema::parameters(file, &disk()).ok()?;
+    let properties = schema.get("properties")?.as_object()?;
+    Some(properties.keys().map(|name| format!("{name}=")).collect())
 }
 
 async fn assemblies(windlass: &Windlass) -> Option<Vec<String>> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use windlass::lifecycle::{Counts, Diff, Effect, ElementChange, PackageDiff};
-use windlass::model::{AssemblyName, StepId};
+use windlass::model::{ElementName, StepId};
 use windlass::plan::WaitKind;
 use windlass::source::Diagnostics;
 use windlass::view::plan::{DriftView, PlanView, StepView};
@@ -22,7 +22,7 @@ use crate::{codes, diagnostics, exit};
 
 pub(crate) async fn run(args: PlanArgs) -> ExitCode {
     let input = match input(&args.assembly) {
-        Ok(input) => input.target(args.parts.target.clone()).replace(args.parts.replace.clone()),
+        Ok(input) => args.parts.given_to(input).refresh(args.refresh.within()),
         Err(code) => return code,
     };
     let windlass = match open(Some(&args.assembly.file), None, "plan") {
@@ -35,17 +35,8 @@ pub(crate) async fn run(args: PlanArgs) -> ExitCode {
     };
     let closed = windlass.close().await;
     match planned.and_then(|planned| closed.map(|()| planned)) {
-        Ok((mut plan, warnings)) => {
+        Ok((plan, warnings)) => {
             diagnostics::print(warnings.iter());
-            if args.refresh {
-                match windlass.drift(&plan.assembly).await {
-                    Ok(drift) => plan.drift = Some(drift),
-                    Err(error) => return fail(&error),
-                }
-                if let Err(error) = windlass.close().await {
-                    return fail(&error);
-                }
-            }
             if let Some(step) = &args.why {
                 return why(&plan, step, args.print.format);
             }
@@ -81,9 +72,9 @@ pub(crate) fn show(plan: &PlanView, format: Format, detailed: bool) -> ExitCode 
 }
 
 fn show_steps(plan: &PlanView, format: Format, detailed: bool, whole: bool) -> ExitCode {
+    warn_unknown(plan);
     let code = if format == Format::Json { print_json(plan) } else { print(plan, whole) };
-    let drifted = plan.drift.iter().flatten().any(|part| part.well == Some(false));
-    let changes = drifted || plan.calling().next().is_some() || !plan.changes.is_empty();
+    let changes = plan.calling().next().is_some() || !plan.changes.is_empty();
     if detailed && changes && code == exit::DONE { exit::changes() } else { code }
 }
 
@@ -197,31 +188,39 @@ fn lines(changes: &Diff) -> Vec<(Effect, String)> {
     lines
 }
 
-/// Prints the parts that differ from their records, or whose state is unknown.
-fn print_drift(assembly: &AssemblyName, drift: &[DriftView], whole: bool) {
-    let odd = drift.iter().filter(|part| part.well != Some(true));
+/// Warns about the parts whose condition is unknown, with one line for all that have the same reason.
+pub(crate) fn warn_unknown(plan: &PlanView) {
+    let mut reasons: Vec<(String, Vec<&ElementName>)> = Vec::new();
+    for part in plan.drift.iter().flatten().filter(|part| part.well.is_none()) {
+        let seen = alike::nameless(&part.seen, &part.element);
+        match reasons.iter_mut().find(|(known, _)| *known == seen) {
+            Some((_, parts)) => parts.push(&part.element),
+            None => reasons.push((seen, vec![&part.element])),
+        }
+    }
+    for (seen, parts) in reasons {
+        tell!("warning: {}: {seen}; planned by the records", alike::named(parts));
+    }
+}
+
+/// Prints the parts that health checks found gone or broken.
+pub(crate) fn print_found(plan: &PlanView, whole: bool) {
+    let found = plan.drift.iter().flatten().filter(|part| part.well == Some(false));
     let seen = |part: &DriftView| alike::nameless(&part.seen, &part.element);
-    let key = |part: &&DriftView| Some((part.well, seen(part)));
-    for parts in alike::put_together_unless(whole, odd, key) {
+    let key = |part: &&DriftView| Some(seen(part));
+    for parts in alike::put_together_unless(whole, found, key) {
         let first = parts[0];
-        let style = if first.well == Some(false) { BAD } else { ODD };
         let seen = if parts.len() > 1 { seen(first) } else { first.seen.clone() };
         let names = alike::named(parts.iter().map(|part| &part.element));
-        say!("  {}", styled(style, format!("! {names}: {seen}")));
+        say!("  {}", styled(BAD, format!("! {names}: {seen}")));
     }
+}
+
+/// Prints the number of checked parts, unless all are well.
+fn print_checked(drift: &[DriftView]) {
     let well = drift.iter().filter(|part| part.well == Some(true)).count();
-    say!("{} observed, {well} as recorded", plural(drift.len(), "part"));
-    if let Some(unwell) = drift.iter().find(|part| part.well == Some(false)) {
-        let part = unwell.element.local();
-        say!(
-            "{}",
-            styled(
-                DIM,
-                format!(
-                    "`up` relies on the records; `windlass heal {assembly} {part}` stops and starts a part"
-                )
-            )
-        );
+    if well < drift.len() {
+        say!("{} observed, {well} as recorded", plural(drift.len(), "part"));
     }
 }
 
@@ -262,9 +261,8 @@ fn steps(plan: &PlanView) -> String {
 
 fn print(plan: &PlanView, whole: bool) -> ExitCode {
     let name = styled(STRONG, &plan.assembly);
-    if let Some(drift) = &plan.drift {
-        print_drift(&plan.assembly, drift, whole);
-    }
+    print_found(plan, whole);
+    print_checked(plan.drift.as_deref().unwrap_or_default());
     let calling: Vec<&StepView> = plan.calling().collect();
     if calling.is_empty() {
         say!("{name}: nothing to {}", if plan.changes.is_empty() { "do" } else { "call" });

@@ -37,6 +37,8 @@ struct EndedView {
     skipped: u32,
     outputs: BTreeMap<String, Value>,
     undone: Diff,
+    #[serde(rename = "rolled-back", skip_serializing_if = "Option::is_none")]
+    rolled_back: Option<ProcessId>,
 }
 
 /// A request that was left to the daemon, as JSON.
@@ -151,21 +153,25 @@ enum Halt {
     NotAgreed(Box<Ended>),
 }
 
-/// Runs an intent, and retries until all parts have the current input values.
+/// Runs an intent, and the processes that continue it.
 async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format) -> ExitCode {
     let undone = started.plan_view().undone;
-    let retry = |before: Ended| async move {
-        if format == Format::Human {
-            say!("{} {}", styled(STRONG, "resuming:"), reads_anew(&before));
+    let next = |before: Ended, request: Request| async move {
+        match &before.failed_group {
+            _ if format != Format::Human => {}
+            Some(group) if matches!(request.intent(), Intent::Rollback(_)) => {
+                say!("{} a node of `{}` has failed", styled(STRONG, "rolling back:"), group.local());
+            }
+            _ => say!("{} {}", styled(STRONG, "resuming:"), reads_anew(&before)),
         }
-        match resume(windlass, &before, stop, format).await {
+        match resume(windlass, &before, request, stop, format).await {
             Some(Ok(started)) => run_one(windlass, started, stop, format).await.map_err(Halt::Failed),
             Some(Err(error)) => Err(Halt::Failed(error)),
             None => Err(Halt::NotAgreed(Box::new(before))),
         }
     };
     let ended = match run_one(windlass, started, stop, format).await {
-        Ok(first) => first.continued(retry).await,
+        Ok(first) => first.continued(next).await,
         Err(error) => Err(Halt::Failed(error)),
     };
     let (ended, is_agreed) = match ended {
@@ -178,7 +184,12 @@ async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format)
             if ended.process.status == ProcessStatus::Completed && !ended.outdated.is_empty() {
                 say!("  {}; `windlass retry {}` updates them", reads_anew(&ended), ended.process.assembly);
             }
-            code(ended.process.status)
+            if let Some(failed) =
+                ended.rolled_back.filter(|_| ended.process.status == ProcessStatus::Completed)
+            {
+                say!("{} {failed} has failed, and was rolled back", styled(BAD, "not done:"));
+            }
+            code(&ended)
         }
         Ok(ended) => print_ended_json(&ended, undone),
         Err(error) => fail(&error),
@@ -186,19 +197,18 @@ async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format)
     close(windlass, if is_agreed { code } else { exit::FAILED }).await
 }
 
-/// Prepares a process that updates outdated inputs. Returns `None` if its plan needs a consent that nobody gives.
+/// Prepares a process that continues another one. Returns `None` if its plan needs a consent that nobody gives.
 async fn resume(
     windlass: &Windlass,
     before: &Ended,
+    mut request: Request,
     stop: &Stop,
     format: Format,
 ) -> Option<Result<Started, windlass::Error>> {
-    let mut consent = before.consent.clone();
     loop {
-        let request = Request::from(Intent::Retry).with_consent(consent);
-        match windlass.change(&before.process.assembly, request, stop).await {
+        match windlass.change(&before.process.assembly, request.clone(), stop).await {
             Err(windlass::Error::Engine(EngineError::NeedsConsent(plan))) if format == Format::Human => {
-                consent = consent::ask(plan, format, stop).await.ok()?;
+                request = request.with_consent(consent::ask(plan, format, stop).await.ok()?);
             }
             Err(windlass::Error::Engine(EngineError::NeedsConsent(_))) => return None,
             prepared => return Some(prepared),
@@ -237,13 +247,23 @@ async fn run_one(
         if started.runs_here() {
             print_new(&mut following, &[], None).await;
         }
+        super::plan::print_found(&plan, false);
         print_plan(&started, &plan);
     }
+    super::plan::warn_unknown(&plan);
     let silent: Vec<StepId> = plan.steps.iter().filter(|step| !step.calls).map(|step| step.id).collect();
     // Steps that end without an event, because their driver has nothing to do.
     let mut quiet: BTreeSet<StepId> =
         plan.steps.iter().filter(|step| step.calls).map(|step| step.id).collect();
     let progress = human.then(|| Progress::of(plan.steps.len() - silent.len()));
+    let (process, own) = (started.process().clone(), started.runs_here());
+    let calls = plan.steps.iter().map(|step| (step.id, step.call_count)).collect();
+    let mut observed = Box::pin(async {
+        match &progress {
+            Some(progress) => progress.observe(windlass, &process, own, &calls).await,
+            None => std::future::pending().await,
+        }
+    });
     let mut running = Box::pin(started.run(stop));
     let mut trouble = Trouble { store: windlass.store_kind(), is_told: false };
     let ended = loop {
@@ -254,8 +274,10 @@ async fn run_one(
                 quiet.retain(|step| !told.contains(step));
             }
             ended = &mut running => break ended,
+            never = &mut observed => match never {},
         }
     };
+    drop(observed);
     if human {
         match print_new(&mut following, &silent, progress.as_ref()).await {
             Some(told) => quiet.retain(|step| !told.contains(step)),
@@ -317,7 +339,7 @@ async fn patiently<T>(preparing: impl Future<Output = T>) -> T {
         prepared = &mut preparing => return prepared,
         () = tokio::time::sleep(Duration::from_secs(1)) => {}
     }
-    tell!("waiting for jobs of an interrupted run to end");
+    tell!("waiting for health checks and for jobs of an interrupted run");
     preparing.await
 }
 
@@ -436,10 +458,12 @@ fn hint(ended: &Ended) -> String {
         return format!("check it, then run `windlass retry {name} --assume done`, `not-done` or `failed`");
     }
     let next = match process.intent {
-        Intent::Call { .. } => "calls it again",
-        _ => "resumes the process",
+        // An `up` may have begun it, and begins a new attempt then.
+        Intent::Rollback(_) => format!("`windlass retry {name}` resumes the rollback"),
+        ref intent if intent.repeats() => "the same command calls it again".to_owned(),
+        _ => "the same command resumes the process".to_owned(),
     };
-    let went = format!("`windlass log {name}` lists the steps that ran; the same command {next}");
+    let went = format!("`windlass log {name}` lists the steps that ran; {next}");
     if process.intent == Intent::Down && ended.tally.failed > 0 {
         return format!(
             "{went}, with the pinned scripts\n  `windlass down {name} --current-packages FILE` runs the current \
@@ -461,14 +485,15 @@ fn print_ended_json(ended: &Ended, undone: Diff) -> ExitCode {
         skipped: ended.tally.skipped,
         outputs: ended.outputs.iter().map(|(name, value)| (name.to_string(), value.shown())).collect(),
         undone,
+        rolled_back: ended.rolled_back,
     };
     print_json(&view);
-    code(ended.process.status)
+    code(ended)
 }
 
-fn code(status: ProcessStatus) -> ExitCode {
-    match status {
-        ProcessStatus::Completed => exit::DONE,
+fn code(ended: &Ended) -> ExitCode {
+    match ended.process.status {
+        ProcessStatus::Completed if ended.rolled_back.is_none() => exit::DONE,
         ProcessStatus::Cancelled => exit::interrupted(),
         _ => exit::FAILED,
     }

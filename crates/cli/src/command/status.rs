@@ -2,17 +2,19 @@
 
 mod node;
 mod tree;
+mod watch;
 
 use std::process::ExitCode;
 
+use windlass::Windlass;
 use windlass::model::{AssemblyName, State, Timestamp};
 use windlass::view::status::{
-    AssemblyView, LeavingView, PairView, PartsView, RelationshipView, StatusView, UndecidedView,
+    AssemblyView, LeavingView, PartsView, RelationshipView, StatusView, UndecidedView,
 };
 
 use self::tree::Tree;
 use super::process::text;
-use super::{fail, open, print_json};
+use super::{fail, open, pairs, print_json};
 use crate::alike;
 use crate::args::{Format, StatusArgs};
 use crate::exit;
@@ -23,16 +25,28 @@ pub(crate) async fn run(args: StatusArgs) -> ExitCode {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };
-    let view = match (&args.name, &args.component) {
+    if args.watch {
+        return watch::run(&windlass, &args).await;
+    }
+    match read(&windlass, &args).await {
+        Ok(view) => show(&windlass, &args, &view),
+        Err(error) => fail(&error),
+    }
+}
+
+async fn read(windlass: &Windlass, args: &StatusArgs) -> Result<StatusView, windlass::Error> {
+    match (&args.name, &args.component) {
         (Some(name), Some(component)) => windlass.status_of_part(name, component).await,
         (name, _) => windlass.status(name.as_ref()).await,
-    };
+    }
+}
+
+fn show(windlass: &Windlass, args: &StatusArgs, view: &StatusView) -> ExitCode {
     // A request for one component shows all of it.
     let tree = Tree { now: windlass.now(), whole: args.all || args.component.is_some() };
-    match view {
-        Ok(view) if args.print.format == Format::Json => print_json(&view),
-        Ok(view) => print(tree, &view, args.component.is_some()),
-        Err(error) => fail(&error),
+    match args.print.format {
+        Format::Json => print_json(view),
+        Format::Human => print(tree, view, args.component.is_some()),
     }
 }
 
@@ -71,9 +85,7 @@ fn print_head(now: Timestamp, assembly: &AssemblyView) {
     if let Some(process) = &assembly.process {
         let how = match &process.runs {
             Some(holder) => format!("is run by {holder}"),
-            None => {
-                format!("was interrupted; the same command or `windlass retry {}` resumes it", assembly.name)
-            }
+            None => format!("was interrupted; `windlass retry {}` resumes it", assembly.name),
         };
         say!("  {}", styled(ODD, format!("{} {} {how}", process.id, process.intent)));
     }
@@ -92,7 +104,7 @@ fn print_undecided(assembly: &AssemblyName, undecided: &[UndecidedView], whole: 
     for calls in alike::put_together_unless(whole, undecided, key) {
         let (names, action) = (alike::named(calls.iter().map(|call| &call.element)), &calls[0].action);
         let of = match (&calls[0].relationship, &calls[0].pair) {
-            (Some(relationship), Some(pair)) => format!(" of {relationship}, {}", between(pair)),
+            (Some(relationship), Some(pair)) => format!(" of {relationship}, {}", pairs::between_two(pair)),
             _ => String::new(),
         };
         say!("  {}", styled(BAD, format!("{names} {action}{of}: its outcome is unknown")));
@@ -126,21 +138,6 @@ fn print_leaving(now: Timestamp, leaving: &[LeavingView], whole: bool) {
     }
 }
 
-/// Names the two nodes of a pair.
-fn between(pair: &PairView) -> String {
-    format!("{} → {}", pair.source.local(), pair.target.local())
-}
-
-/// Names the first pairs, and counts the rest; `None` if there are no pairs.
-fn named(pairs: &[PairView]) -> Option<String> {
-    const MOST: usize = 5;
-    let mut named: Vec<String> = pairs.iter().take(MOST).map(between).collect();
-    if pairs.len() > MOST {
-        named.push(format!("{} more", pairs.len() - MOST));
-    }
-    (!named.is_empty()).then(|| named.join(", "))
-}
-
 fn print_foot(assembly: &AssemblyView) {
     for RelationshipView { name, made, half_made, half_ended, missing } in &assembly.relationships {
         if *made > 0 {
@@ -148,7 +145,7 @@ fn print_foot(assembly: &AssemblyView) {
         }
         for (word, pairs) in [("half-created", half_made), ("half-ceased", half_ended), ("missing", missing)]
         {
-            if let Some(named) = named(pairs) {
+            if let Some(named) = pairs::between(pairs) {
                 say!("  {}", styled(ODD, format!("{name} {word}: {named}")));
             }
         }

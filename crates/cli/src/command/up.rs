@@ -12,10 +12,8 @@ use crate::size_limit::max_size;
 use crate::{diagnostics, signals};
 
 pub(crate) async fn run(args: UpArgs) -> ExitCode {
-    let UpArgs { assembly, parts, protect, force, consent, how } = &args;
-    let options = |input: AssemblyInput| {
-        input.target(parts.target.clone()).replace(parts.replace.clone()).protect(*protect)
-    };
+    let UpArgs { assembly, parts, protect, refresh, force, consent, how } = &args;
+    let options = |input: AssemblyInput| parts.given_to(input).protect(*protect).refresh(refresh.within());
     let consent = consent.consent();
     BringUp { verb: "up", assembly, force: force.force, consent, how }.run(options).await
 }
@@ -23,7 +21,9 @@ pub(crate) async fn run(args: UpArgs) -> ExitCode {
 pub(crate) async fn adopt(args: AdoptArgs) -> ExitCode {
     let AdoptArgs { assembly, consent, how } = &args;
     let consent = consent.consent();
-    BringUp { verb: "adopt", assembly, force: false, consent, how }.run(|input| input.adopt(true)).await
+    BringUp { verb: "adopt", assembly, force: false, consent, how }
+        .run(|input| input.adopt(true).refresh(None))
+        .await
 }
 
 /// The creation or change of an assembly by its descriptor.
@@ -73,7 +73,8 @@ impl BringUp<'_> {
 }
 
 pub(crate) async fn apply(args: ApplyArgs) -> ExitCode {
-    let given = match with_parameters(AssemblyInput::new(&args.plan), &args.parameters, &args.params) {
+    let given = AssemblyInput::new(&args.plan).refresh(Some(args.refresh_timeout));
+    let given = match with_parameters(given, &args.parameters, &args.params) {
         Ok(given) => given,
         Err(code) => return code,
     };

@@ -7,13 +7,13 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use windlass::daemon::socket::{MetricSocket, push};
 use windlass::daemon::{Notice, Watching};
-use windlass::model::AssemblyName;
 use windlass::model::record::ProcessStatus;
+use windlass::model::{AssemblyName, Timestamp};
 
 use super::{fail, grace, open, plural};
 use crate::args::{Format, MetricArgs, MetricCommand, WatchArgs};
 use crate::failure::fault;
-use crate::output::{BAD, GOOD, ODD, say, styled, tell};
+use crate::output::{BAD, DIM, GOOD, ODD, say, styled, tell};
 use crate::{codes, exit, signals};
 
 /// Maximum number of readings that wait for the daemon.
@@ -40,7 +40,7 @@ pub(crate) async fn run(args: WatchArgs) -> ExitCode {
     let stop = signals::listen_idle(grace(&args.run));
     let seconds = args.run.grace;
     let (sender, samples) = mpsc::channel(QUEUE);
-    let tell_it = move |notice: Notice| print(&notice, human, seconds);
+    let tell_it = |notice: Notice| print(&notice, windlass.now(), human, seconds);
     let watched = windlass.watch(&watching, samples, &tell_it, &stop);
     let ended = tokio::select! {
         ended = watched => ended,
@@ -58,7 +58,7 @@ pub(crate) async fn run(args: WatchArgs) -> ExitCode {
     }
 }
 
-fn print(notice: &Notice, human: bool, grace: u32) {
+fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
     if !human {
         let (event, assembly, text) = match notice {
             Notice::Watches { assembly, metrics } => ("watches", Some(assembly), metrics.join(", ")),
@@ -87,48 +87,55 @@ fn print(notice: &Notice, human: bool, grace: u32) {
             Notice::Back { store } => ("back", None, format!("{store} is back")),
             _ => return,
         };
-        say!("{}", json!({"version": 1, "event": event, "assembly": assembly, "text": text}));
+        say!(
+            "{}",
+            json!({"version": 1, "at": now.exactly().to_string(), "event": event, "assembly": assembly, "text": text})
+        );
         return;
     }
+    let at = styled(DIM, now);
     match notice {
         Notice::Watches { assembly, metrics } => {
-            say!("{assembly}: watching {}", some_of(metrics));
+            say!("{at} {assembly}: watching {}", some_of(metrics));
         }
         Notice::Acts { assembly, what, because } => {
-            say!("{assembly}: {} because {because}", styled(ODD, what));
+            say!("{at} {assembly}: {} because {because}", styled(ODD, what));
         }
         Notice::TakesUp { assembly, request, what, by } => {
-            say!("{assembly}: {} ({request}), requested by {by}", styled(ODD, what));
+            say!("{at} {assembly}: {} ({request}), requested by {by}", styled(ODD, what));
         }
         Notice::GoesOn { assembly, process, what } => {
-            say!("{assembly}: resumes {process} {}, which was interrupted", styled(ODD, what));
+            say!("{at} {assembly}: resumes {process} {}, which was interrupted", styled(ODD, what));
         }
         Notice::GivesUp { assembly, part, times, because } => {
             say!(
-                "{assembly}: {} {part}: {because}, and {times} heals did not repair it; policies heal it again after its health \
+                "{at} {assembly}: {} {part}: {because}, and {times} heals did not repair it; policies heal it again after its health \
                  check succeeds, or after a change such as `windlass heal {assembly} {part}`",
                 styled(BAD, "no more heals of")
             );
         }
         Notice::Unwell { assembly, part, seen } => say!(
-            "{assembly}: {} {seen}; no policy heals it; repair it with `windlass heal {assembly} {part}`",
+            "{at} {assembly}: {} {seen}; no policy heals it; repair it with `windlass heal {assembly} {part}`",
             styled(BAD, format!("{part}:"))
         ),
         Notice::Well { assembly, part } => {
-            say!("{assembly}: {} it is healthy again", styled(GOOD, format!("{part}:")));
+            say!("{at} {assembly}: {} it is healthy again", styled(GOOD, format!("{part}:")));
         }
         Notice::Refused { assembly, what, why } => {
-            say!("{assembly}: {} {what}: {why}", styled(BAD, "not done:"));
+            say!("{at} {assembly}: {} {what}: {why}", styled(BAD, "not done:"));
         }
         Notice::Ended { assembly, process, status } => {
             let style = if *status == ProcessStatus::Completed { GOOD } else { BAD };
-            say!("{assembly}: {process} {}", styled(style, status));
+            say!("{at} {assembly}: {process} {}", styled(style, status));
         }
         Notice::Stopping { at_work } => {
-            tell!("the jobs of {} have {grace} s to end; interrupt again to stop them now", list(at_work));
+            tell!(
+                "{now} the jobs of {} have {grace} s to end; interrupt again to stop them now",
+                list(at_work)
+            );
         }
-        Notice::Trouble(trouble) => tell!("{trouble}; windlass tries again"),
-        Notice::Back { store } => tell!("{store} is back"),
+        Notice::Trouble(trouble) => tell!("{now} {trouble}; windlass tries again"),
+        Notice::Back { store } => tell!("{now} {store} is back"),
         _ => {}
     }
 }

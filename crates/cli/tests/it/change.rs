@@ -63,7 +63,7 @@ fn another_value_makes_parts_anew() {
           after all parts that change are Inactive again
     longest chain: s1 → s3 → s4 → s6 → s8 → s10 → s11 → s12
     ");
-    assert_eq!(env.trace(), [""; 0], "a dry run calls nothing");
+    assert_eq!(env.changes(), [""; 0], "a dry run calls nothing");
     let run = env.run(&[&plan[..], &["--detailed-exitcode"]].concat());
     assert_eq!(run.code(), Some(3), "{run}");
     env.ok(&["up", "h_bta", "-p", "data=other", "--yes"]);
@@ -189,6 +189,32 @@ fn a_cluster_grows_and_shrinks_within_its_bounds() {
 }
 
 #[test]
+fn a_cluster_gets_a_number_of_nodes() {
+    let env = up();
+    let nodes = || {
+        env.json(&["status", "h_bta", "B"])["assemblies"][0]["components"][0]["components"]
+            .as_array()
+            .map(Vec::len)
+    };
+    let dry = env.run(&["scale", "h_bta", "B", "3", "--dry-run", "--detailed-exitcode"]);
+    assert!(dry.code() == Some(3) && dry.stdout.contains("2 to add"), "{dry}");
+    let grown = env.ok(&["scale", "h_bta", "B=3"]);
+    assert!(grown.stdout.contains("scale B=3") && nodes() == Some(3), "{grown}");
+    // The same number again changes nothing.
+    let same = env.ok(&["scale", "h_bta", "B", "3"]);
+    assert!(same.stdout.contains("nothing to call"), "{same}");
+    assert_snapshot!(env.refuses(&["scale", "h_bta", "B", "1"]), @"error[WL0541]: the plan for `h_bta` removes or replaces parts that are well (2 to remove); review it with `--dry-run`, and agree to it with `--yes`");
+    env.ok(&["scale", "h_bta", "B", "1", "--yes"]);
+    assert_eq!(nodes(), Some(1));
+    assert_snapshot!(env.refuses(&["scale", "h_bta", "B", "9"]), @"error[WL0531]: `h_bta__B` can't grow by 8: nodes now 1, at most 4 (`maximum-nodes`)");
+    for line in [&["scale", "h_bta", "B"][..], &["scale", "h_bta", "B=", "2"], &["scale", "h_bta", "B=many"]]
+    {
+        let refused = env.refuses(line);
+        assert!(refused.contains("`scale` needs one number of nodes"), "{refused}");
+    }
+}
+
+#[test]
 fn a_part_is_healed() {
     let env = up();
     assert_snapshot!(env.ok(&["heal", "h_bta", "B__1"]).out(), @"
@@ -215,7 +241,8 @@ fn a_part_is_healed() {
     let cluster = parts.iter().find(|part| part["name"] == "h_bta__B").unwrap();
     let id = cluster["components"][0]["id"].as_str().unwrap();
     assert!(env.ok(&["heal", "h_bta", id, "--dry-run"]).stdout.contains("B__1 restarted"), "{status:#}");
-    assert_snapshot!(env.refuses(&["heal", "h_bta", "B"]), @"error[WL0535]: `h_bta__B` is not a resource, and only resources break: heal `B__1`");
+    let healthy = env.ok(&["heal", "h_bta", "B"]);
+    assert!(healthy.stdout.contains("nothing to call"), "healthy nodes stay up: {healthy}");
 }
 
 #[test]
@@ -613,20 +640,15 @@ printf 'instances:\n  "%s":\n    status:\n      flags:\n        active: %s\n    
         &[("Install", "answer"), ("Integrity", health), ("Uninstall", "")],
     );
     env.ok(&["up", "small"]);
-    assert_snapshot!(env.ok(&["plan", "small", "--refresh"]).out(), @"
-    1 part observed, 1 as recorded
-    small: nothing to do
-    ");
+    assert_snapshot!(env.ok(&["plan", "small"]).out(), @"small: nothing to do");
     env.write(".windlass/volumes/state/gone", "");
-    let drift = env.ok(&["plan", "small", "--refresh"]);
+    let drift = env.ok(&["plan", "small"]).stdout;
     let code = |args: &[&str]| env.run(&[&["plan", "small", "--detailed-exitcode"], args].concat()).code();
-    assert_eq!(
-        (code(&[]), code(&["--refresh"])),
-        (Some(0), Some(3)),
-        "who looks is told by the exit code, too"
-    );
-    assert!(drift.stdout.contains("! box:"), "{drift}");
-    assert_eq!(env.json(&["plan", "small", "--refresh"])["drift"][0]["well"], false);
+    assert_eq!((code(&["--no-refresh"]), code(&[])), (Some(0), Some(3)));
+    assert!(drift.contains("! box: it no longer exists\n1 part observed, 0 as recorded\n"), "{drift}");
+    assert!(drift.contains("+ box added again, it no longer exists\n1 to add\n"), "{drift}");
+    assert_eq!(env.json(&["plan", "small"])["drift"][0]["well"], false);
+    assert_eq!(env.json(&["status", "small"])["assemblies"][0]["state"], "Active", "nothing is recorded");
     env.ok(&["down", "small"]);
 }
 
@@ -641,17 +663,14 @@ printf '%s\n' "$input" | sed -n 's/^  \([a-z0-9]*\): null$/  "\1": {$set: {statu
     env.edit("small/assembly.yaml", "quantity: 1", "quantity: 3");
     env.ok(&["up", "small"]);
     env.clear_trace();
-    assert_snapshot!(env.ok(&["plan", "small", "--refresh"]).out(), @"
-    3 parts observed, 3 as recorded
-    small: nothing to do
-    ");
+    assert_snapshot!(env.ok(&["plan", "small"]).out(), @"small: nothing to do");
     assert_eq!(env.trace(), ["Integrity"]);
 
     let status = env.json(&["status", "small"]);
     let bad = status["assemblies"][0]["components"][0]["components"][1]["id"].as_str().unwrap().to_owned();
     env.write(".windlass/volumes/state/bad", bad);
     env.clear_trace();
-    let drift = env.json(&["plan", "small", "--refresh"])["drift"].clone();
+    let drift = env.json(&["plan", "small"])["drift"].clone();
     let well: Vec<_> = drift.as_array().unwrap().iter().map(|part| part["well"].as_bool()).collect();
     assert_eq!(well, [Some(true), None, Some(true)], "{drift}");
     assert_eq!(env.trace(), ["Integrity"; 4], "all together, and each alone");

@@ -55,13 +55,13 @@ fn a_plan_that_destroys_needs_a_yes(#[case] command: &[&str], #[case] counts: &s
             )
         );
     }
-    assert_eq!((env.trace(), env.json(&["status"])), (Vec::new(), before), "nothing was changed");
+    assert_eq!((env.changes(), env.json(&["status"])), (Vec::new(), before), "nothing was changed");
     let json = env.run(&[command, &["--format", "json"]].concat());
     let (code, error) = (json.code(), json.json());
     assert_eq!((code, &error["error"]["code"]), (Some(2), &"WL0541".into()), "{error:#}");
     env.ok(&[command, &["--dry-run", "-o", "agreed.plan"]].concat());
     env.ok(&[command, &["--yes"]].concat());
-    assert_ne!(env.trace(), [""; 0]);
+    assert_ne!(env.changes(), [""; 0]);
 }
 
 /// A saved plan is agreed to, because a person has reviewed it.

@@ -187,7 +187,7 @@ fn kills(usual: u32) -> u32 {
 
 /// A life of `h_bta`: up, scale out, scale in, down.
 const LIFE: [Act; 4] = [
-    Act { args: &["up", "h_bta", "-p", "pause=0.1"], kills: 3 },
+    Act { args: &["up", "h_bta", "-p", "pause=0.1", "--no-refresh"], kills: 3 },
     Act { args: &["scale", "out", "h_bta", "B"], kills: 2 },
     Act { args: &["scale", "in", "h_bta", "B", "--yes"], kills: 2 },
     Act { args: &["down", "h_bta"], kills: 2 },

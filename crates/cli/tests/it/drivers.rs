@@ -126,7 +126,7 @@ fn a_driver_property_is_found_by_the_drivers_description() {
     8 |     properties: {effect: repeatable, timout: 1m, colour: red}
       |                                                  ^^^^^^
       |
-      = help: it is ignored; the properties are `effect`, `timeout`, `limits` and `style`
+      = help: it is ignored; the properties are `effect`, `timeout`, `limits`, `style` and `input`
 
     warning[WL0405]: `Install.sh` is never run: nothing that `resource::box::1.0` declares leads to it
      --> small/Contains/box/Lifecycle/script/scripts/Install.sh:1:1

@@ -82,16 +82,36 @@ fn nested_assemblies_are_framed() {
         label="branch × 2 (assembly::site::1.0)";
         n2 [label="branch__1__lan\nresource::net::1.0"];
       }
-      n0 -> n1 [tooltip="uplink ← address"];
-      n0 -> n2 [tooltip="uplink ← address"];
+      n0 -> n1 [label="uplink ← address", tooltip="uplink ← address"];
+      n0 -> n2 [label="uplink ← address", tooltip="uplink ← address"];
     }
     "#);
     let picture = drawn("svg");
     let frames: Vec<&str> = picture.lines().filter(|line| line.contains("class=\"f\"")).collect();
     assert_snapshot!(frames.join("\n"), @r#"
-    <g class="f"><rect x="226" y="10" width="244" height="78"/><text x="234" y="26">office (assembly::site::1.0)</text></g>
-    <g class="f"><rect x="226" y="102" width="244" height="78"/><text x="234" y="118">branch × 2 (assembly::site::1.0)</text></g>
+    <g class="f"><rect x="272" y="10" width="244" height="78"/><text x="280" y="26">office (assembly::site::1.0)</text></g>
+    <g class="f"><rect x="272" y="102" width="244" height="78"/><text x="280" y="118">branch × 2 (assembly::site::1.0)</text></g>
     "#);
+}
+
+/// The drawing of an existing assembly has the states of its parts. Edges have the names of relationships, and of the
+/// properties that steps wait for.
+#[test]
+fn an_existing_assembly_is_drawn_with_its_states() {
+    let env = TestEnv::with("h_bta");
+    env.ok(&["up", "h_bta", "-p", "numOfServers=2"]);
+    let drawn = env.ok(&["graph", "h_bta", "--stored"]).stdout;
+    assert!(drawn.contains(r#"label="A\nresource::h_simple::1.0\nActive", color=darkgreen"#), "{drawn}");
+    assert!(drawn.contains(r#"label="B × 2\nresource::t_simple::1.0\nActive""#), "{drawn}");
+    assert!(drawn.contains(r#"[label="third-relationship", "#), "{drawn}");
+    env.ok(&["set-state", "h_bta", "Inactive", "--yes"]);
+    let svg = env.ok(&["graph", "h_bta", "--stored", "--format", "svg"]).stdout;
+    assert!(svg.contains("class=\"n pending\"") && svg.contains(">not Active yet</text>"), "{svg}");
+    assert!(!svg.contains(">Failed or Broken</text>"), "{svg}");
+    assert!(!env.ok(&["graph", "./h_bta"]).stdout.contains(r"\nActive"), "a descriptor has no states");
+    let plan =
+        env.ok(&["graph", "./h_bta", "--name", "other", "--view", "plan", "--format", "mermaid"]).stdout;
+    assert!(plan.contains("-->|\"third-relationship\"| "), "{plan}");
 }
 
 /// If the name of an existing assembly is given instead of a file, the error explains it.

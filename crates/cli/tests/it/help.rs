@@ -20,13 +20,14 @@ fn the_main_help_lists_commands_and_exit_codes() {
       down         Remove an assembly: stop and uninstall its components
       retry        Resume the last intent of an assembly after a failure or an interruption
       set-state    Move all components of an assembly to one state
-      scale        Add nodes to a cluster or remove them, by its `scaling-increment`
+      scale        Change the number of nodes of a cluster
       heal         Repair a component: stop it and start it again
       call         Call a command of a component
       rollback     Roll back an assembly to an earlier version
       cancel       Stop a running process, or withdraw a pending request
       export       Move an assembly out of this store into a file
       import       Import an assembly that `windlass export` wrote
+      forget       Remove the records of an assembly or of a component, and call nothing
       prune        Remove old processes and versions from the state
       ps           List processes, or show one step by step
       run          Run the daemon: execute queued requests, check health, apply policies
@@ -39,6 +40,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
       plan         Show the plan of `up`: its steps, and why each step waits
       init         Create an assembly of one component, as a start for your own
       check        Check descriptors, packages and project files, and report all problems at once
+      fmt          Format the layout of descriptors and other YAML files
       graph        Draw the topology, the plan or the property references of an assembly
       resolve      Print an assembly's descriptor with all known values filled in
       schema       Print the JSON Schema of a document, for editors and other tools
@@ -100,6 +102,7 @@ fn each_command_has_examples(
         "cancel",
         "export",
         "import",
+        "forget",
         "prune",
         "ps",
         "history",
@@ -110,6 +113,7 @@ fn each_command_has_examples(
         "plan",
         "init",
         "check",
+        "fmt",
         "graph",
         "resolve",
         "schema",
@@ -158,6 +162,7 @@ fn every_command_has_a_help_that_was_tested() {
             "cancel",
             "export",
             "import",
+            "forget",
             "prune",
             "ps",
             "run",
@@ -170,6 +175,7 @@ fn every_command_has_a_help_that_was_tested() {
             "plan",
             "init",
             "check",
+            "fmt",
             "graph",
             "resolve",
             "schema",

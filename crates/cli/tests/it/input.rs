@@ -373,6 +373,7 @@ relationships:
 #[test]
 fn parameters() {
     let env = TestEnv::with("streamer_cluster");
+    std::fs::remove_file(env.path("streamer_cluster/params.yaml")).unwrap();
     assert_snapshot!(env.refuses(&["up", "streamer_cluster"]), @"
     error[WL0151]: `deploymentLocation` is required and has no value
      --> streamer_cluster/assembly.yaml:6:3
@@ -566,7 +567,7 @@ fn missing_files_of_a_package() {
     9 |     properties: {effect: sometimes, timeout: 10, retries: 3}
       |                                                  ^^^^^^^
       |
-      = help: it is ignored; the properties are `effect`, `timeout`, `limits` and `style`
+      = help: it is ignored; the properties are `effect`, `timeout`, `limits`, `style` and `input`
 
     2 errors; nothing was changed
     ");

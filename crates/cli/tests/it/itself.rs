@@ -54,7 +54,7 @@ fn shop() -> TestEnv {
     let env = TestEnv::bare();
     env.write(
         "stall.yaml",
-        "name: assembly::shop::1.0\ncomposition:\n  web: {type: resource::web::1.0, cluster: {initial-quantity: 2}}\n",
+        "name: assembly::shop::1.0\nproperties: {region: {default: us}}\ncomposition:\n  web: {type: resource::web::1.0, cluster: {initial-quantity: 2}}\n",
     );
     env.write(
         "Contains/web/resource.yaml",
@@ -67,16 +67,18 @@ fn shop() -> TestEnv {
 }
 
 /// Lines with tabs, and their expected completions.
-const LINES: [(&str, &str); 9] = [
+const LINES: [(&str, &str); 11] = [
     ("down sh→", "down shop"),
     ("status shop w→", "status shop web"),
     ("scale out s→ w→", "scale out shop web"),
+    ("scale sh→ w→ 3", "scale shop web 3"),
     ("heal shop web__3→", "heal shop web__3"),
     ("ps show p3→", "ps show p3"),
     ("rollback shop --to p1→", "rollback shop --to p1"),
     ("diff shop@p1→ shop@p2→", "diff shop@p1 shop@p2"),
     ("set-st→ sh→", "set-state shop"),
     ("plan stal→", "plan stall.yaml"),
+    ("plan stall.yaml -p reg→eu", "plan stall.yaml -p region=eu"),
 ];
 
 #[test]
@@ -86,6 +88,32 @@ fn bash_completes_names() {
     env.write("rc", script + "\ncomplete -F _windlass -o nosort -o bashdefault -o default probe\nprobe() { echo \"GOT<$*>\"; }\n");
     let lines = LINES.map(|(line, _)| line);
     assert_eq!(typed(&env, "bash --noprofile --rcfile rc -i", &lines), LINES.map(|(_, whole)| whole));
+}
+
+/// Before a command, bash offers commands and no options.
+#[test]
+fn bash_offers_commands_before_options() {
+    let env = TestEnv::bare();
+    env.write("rc", env.ok(&["completions", "bash"]).stdout);
+    let mut bash = std::process::Command::new("bash");
+    env.settle(&mut bash);
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_windlass")).parent().unwrap().display();
+    let offers = |line: &str, word: &str| {
+        format!(
+            "COMP_LINE='{line}' COMP_POINT={} COMP_WORDS=(windlass '{word}') COMP_CWORD=1; _windlass windlass '{word}' windlass; echo \"GOT ${{COMPREPLY[*]}}\"",
+            line.len()
+        )
+    };
+    let script = format!(
+        "PATH={program}:$PATH; source rc; {}; {}",
+        offers("windlass ", ""),
+        offers("windlass --st", "--st")
+    );
+    bash.args(["--noprofile", "--norc", "-c", &script]);
+    let run = env.start(bash).end();
+    let got: Vec<&str> = run.stdout.lines().filter_map(|line| line.strip_prefix("GOT ")).collect();
+    assert!(got[0].starts_with("up apply adopt") && !got[0].contains("--"), "{run}");
+    assert_eq!(got[1], "--state", "{run}");
 }
 
 #[test]

@@ -202,6 +202,7 @@ fn up_status_log_and_down() {
               "state": "succeeded",
               "failure": null,
               "started": "WHEN",
+              "ended": "WHEN",
               "millis": "LONG",
               "jobs": [
                 {
@@ -225,6 +226,7 @@ fn up_status_log_and_down() {
               "state": "succeeded",
               "failure": null,
               "started": "WHEN",
+              "ended": "WHEN",
               "millis": "LONG",
               "jobs": []
             },
@@ -234,6 +236,7 @@ fn up_status_log_and_down() {
               "state": "succeeded",
               "failure": null,
               "started": "WHEN",
+              "ended": "WHEN",
               "millis": "LONG",
               "jobs": [
                 {
@@ -381,7 +384,11 @@ const FAILING: &[&str] = &[
     "apply|gone.plan",
     "down|gone",
     "set-state|gone Active",
-    "scale|out gone part",
+    "scale|gone part 3",
+    "scale out|gone part",
+    "scale in|gone part",
+    "forget|gone",
+    "fmt|gone.yaml",
     "heal|gone part",
     "call|gone part Backup",
     "adopt|gone.yaml",

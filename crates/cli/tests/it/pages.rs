@@ -113,7 +113,7 @@ fn the_example_of_the_page_of_scripts_works() {
 fn the_examples_of_the_page_of_windlass_yaml_work() {
     let env = TestEnv::bare();
     let files = files(PROJECTS);
-    assert_eq!(files.len(), 10, "{files:?}");
+    assert_eq!(files.len(), 11, "{files:?}");
     for (path, text) in files {
         let folder = path.strip_suffix("/windlass.yaml").unwrap();
         env.write(path, text);

@@ -156,3 +156,35 @@ composition: {}
     assert!(run.stderr.contains("`open.x` is not a whole number"), "{run}");
     assert!(!run.stderr.contains("`y`"), "{run}");
 }
+
+/// `params.yaml` and `*.auto.params.yaml` beside the descriptor are read, and options take precedence.
+#[test]
+fn files_beside_the_descriptor_are_read() {
+    let env = env();
+    env.edit(
+        "shop.yaml",
+        "composition: {}",
+        "  out: {read-only: true, value: '${anything} ${replicas} ${ratio}'}\ncomposition: {}",
+    );
+    env.write("params.yaml", "anything: main\nreplicas: 2\nratio: 0.2\n");
+    env.write("a.auto.params.yaml", "replicas: 3\nratio: 0.3\n");
+    env.write("b.auto.params.yaml", "ratio: 0.4\n");
+    env.write("other.yaml", "anything: other\n");
+    let out = |args: &[&str]| {
+        let run = env.ok(&[&["resolve"], args, &["--format", "json"]].concat());
+        let text = run.json().to_string();
+        let shown =
+            run.stderr.lines().filter_map(|line| line.strip_prefix("note: parameters are read from "));
+        (text, shown.map(str::to_owned).collect::<Vec<_>>())
+    };
+    let (text, shown) = out(&["shop.yaml"]);
+    assert!(text.contains("main 3 0.4"), "{text}");
+    assert_eq!(shown, ["`params.yaml`", "`a.auto.params.yaml`", "`b.auto.params.yaml`"]);
+    let (text, shown) = out(&["shop.yaml", "--params", "other.yaml", "-p", "ratio=0.9"]);
+    assert!(text.contains("other 3 0.9") && shown.len() == 3, "{text}");
+    // A file that is named takes precedence as the others that are.
+    let (text, shown) = out(&["shop.yaml", "--params", "params.yaml"]);
+    assert!(text.contains("main 2 0.2"), "{text}");
+    assert_eq!(shown, ["`a.auto.params.yaml`", "`b.auto.params.yaml`"]);
+    env.ok(&["check", "shop.yaml", "--deny", "warnings"]);
+}

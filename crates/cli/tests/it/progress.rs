@@ -2,15 +2,23 @@
 
 use std::process::Command;
 
-use crate::env::TestEnv;
+use rustix::process::Signal;
 
-/// Runs a command of `windlass` on a terminal that `script` creates. Returns the terminal's content.
-fn on_a_terminal(env: &TestEnv, command: &str) -> String {
+use crate::env::{TestEnv, until};
+use crate::run::Running;
+
+/// Starts a command of `windlass` on a terminal that `script` creates.
+fn spawn_on_a_terminal(env: &TestEnv, command: &str) -> Running {
     let mut script = Command::new("script");
     env.settle(&mut script);
     script.env("TERM", "xterm");
     script.args(["-qec", &format!("{} {command}", env!("CARGO_BIN_EXE_windlass")), "/dev/null"]);
-    let run = env.start(script).end();
+    env.start(script)
+}
+
+/// Runs a command of `windlass` on a terminal. Returns the terminal's content.
+fn on_a_terminal(env: &TestEnv, command: &str) -> String {
+    let run = spawn_on_a_terminal(env, command).end();
     assert_eq!(run.code(), Some(0), "{run}");
     run.stdout
 }
@@ -25,6 +33,67 @@ fn a_terminal_shows_how_far_it_is() {
     assert!(seen.contains("\u{1b}[2K"), "{seen}");
     // No colours, because NO_COLOR is set.
     assert!(!seen.contains("\u{1b}[3"), "{seen}");
+}
+
+/// Returns an assembly whose last call prints lines and waits for the file `go`.
+fn slow() -> TestEnv {
+    let gate = r#"
+printf 'looking\nfound \033[2Jit\n' >&2
+echo "instances: {$(printf '%s\n' "$input" | sed -n '/^instances:$/{n;s/^ *\([a-z0-9]*\):.*/\1/p;}'): {\$set: {status.flags.active: true}}}"
+until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
+    TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Start", ""), ("Integrity", gate)])
+}
+
+#[test]
+fn a_terminal_shows_the_running_calls() {
+    let env = slow();
+    let up = spawn_on_a_terminal(&env, "up small");
+    let running = "box Start, Integrity 1/2 (";
+    until("the call is shown", || up.stdout().contains(running));
+    until("its output is shown", || up.stdout().contains(" s) | found \\u001b[2Jit"));
+    env.write(".windlass/volumes/state/go", "");
+    let run = up.end();
+    assert!(run.stdout.contains("done: small is Active"), "{run}");
+}
+
+#[test]
+fn a_status_shows_the_running_calls_and_is_watched() {
+    let env = slow();
+    let up = env.spawn(&["up", "small"]);
+    until("the health check runs", || env.trace() == ["Install", "Start", "Integrity"]);
+    let text = env.ok(&["status", "small"]).stdout;
+    let (_, during) = text.split_once("Checking (").unwrap_or_else(|| panic!("{text}"));
+    assert!(during.contains(" s)"), "{text}");
+    let running = &env.json(&["status", "small"])["assemblies"][0]["components"][0]["running"];
+    assert_eq!(running["action"], "Integrity");
+    let piped = env.spawn(&["status", "small", "--watch"]);
+    let json = env.spawn(&["status", "--watch", "--format", "json"]);
+    let drawn = spawn_on_a_terminal(&env, "status small --watch");
+    for watching in [&piped, &drawn] {
+        until("the check is shown", || watching.stdout().contains("Checking ("));
+    }
+    until("it is drawn again", || drawn.stdout().matches("\u{1b}[H\u{1b}[2J").count() > 1);
+    env.write(".windlass/volumes/state/go", "");
+    assert_eq!(up.end().code(), Some(0));
+    for watching in [&piped, &drawn] {
+        until("the end is shown", || watching.stdout().contains("small Active"));
+    }
+    let last = || serde_json::from_str::<serde_json::Value>(json.stdout().lines().last()?).ok();
+    until("the end is shown as JSON", || {
+        last().is_some_and(|last| last["assemblies"][0]["state"] == "Active")
+    });
+    for watching in [piped, json] {
+        watching.signal(Signal::INT);
+        let run = watching.end();
+        assert_eq!((run.code(), run.stderr.as_str()), (Some(130), ""), "{run}");
+        assert!(!run.stdout.contains('\u{1b}'), "{run}");
+        assert!(
+            run.stdout.matches("small").count() < 100,
+            "it is printed only when something changes: {run}"
+        );
+    }
+    drawn.signal(Signal::TERM);
+    drawn.end();
 }
 
 /// Escape sequences in the output of a job are escaped on a terminal; a pipe gets the raw bytes.

@@ -213,13 +213,20 @@ fn a_new_assembly_works(#[values("sh", "python")] language: &str, #[values("plai
     run(&["up", "-p", "greeting=ahoy"]);
     let file = run(&["output", "hello", "file", "--raw"]);
     assert!(std::fs::read_to_string(&file).unwrap().contains("ahoy"), "{file}");
-    assert!(run(&["plan", "--refresh"]).contains("1 part observed, 1 as recorded"));
+    let well = || {
+        let plan = env.run_in("hello", &["plan", "--format", "json"]).json();
+        plan["drift"].as_array().unwrap().iter().filter(|part| part["well"] == true).count()
+    };
+    assert_eq!(well(), 1);
     let more = "  other:\n    type: resource::greeter::1.0\n    quantity: 3\n    properties: {greeting: {value: hi}}\n";
     env.write("hello/assembly.yaml", env.read("hello/assembly.yaml") + more);
     run(&["up", "-p", "greeting=ahoy"]);
-    assert!(run(&["plan", "--refresh"]).contains("4 parts observed, 4 as recorded"));
+    assert_eq!(well(), 4);
     std::fs::remove_file(&file).unwrap();
-    assert!(run(&["plan", "--refresh"]).contains("4 parts observed, 3 as recorded"));
+    assert!(run(&["plan"]).contains("4 parts observed, 3 as recorded"));
+    run(&["up", "-p", "greeting=ahoy"]);
+    let file = run(&["output", "hello", "file", "--raw"]);
+    assert!(std::path::Path::new(&file).exists(), "{file}");
     run(&["down", "hello"]);
     assert!(!std::path::Path::new(&file).exists());
 }
@@ -234,4 +241,48 @@ fn init_changes_no_file_that_exists() {
     let files = env.json(&["init", "inside", "--name", "other"])["files"].clone();
     assert_eq!(files[0], "assembly.yaml", "the project has a windlass.yaml: {files}");
     assert!(env.read("inside/assembly.yaml").starts_with("name: assembly::other::1.0\n"));
+}
+
+/// The jobs of a location get its variables, and those of windlass that it passes on.
+#[test]
+fn a_location_has_variables_of_its_own() {
+    let install = "echo \"$REGION ${PASSED-none} ${OTHER-none} ${UNSET-none}\" >>\"$trace\"\nanswer";
+    let env = TestEnv::small("effect: repeatable", &[("Install", install)]);
+    let lines = "    runtime: process\n    environment: {REGION: 7, OTHER: mine}\n    inherit-environment: [PASSED, OTHER, UNSET]\n";
+    env.edit("windlass.yaml", "    runtime: process\n", lines);
+    let mut up = env.command(&["up", "small"]);
+    up.env("PASSED", "passed on").env("OTHER", "theirs").env("HIDDEN", "x");
+    let up = env.start(up).end();
+    assert_eq!(up.code(), Some(0), "{up}");
+    assert_eq!(env.trace(), ["Install", "7 passed on mine none"]);
+
+    let wrong = "    environment: {1st: a, TOKEN: {env: TOKEN}}\n    inherit-environment: [WINDLASS_JOB]\n";
+    env.edit("windlass.yaml", lines, &format!("    runtime: process\n{wrong}"));
+    assert_snapshot!(env.refuses(&["up", "small"]), @"
+    error[WL0336]: `1st` can't be the name of a variable
+      --> windlass.yaml:11:19
+       |
+    11 |     environment: {1st: a, TOKEN: {env: *****}}
+       |                   ^^^
+       |
+       = help: a name has letters, digits and `_`, such as `HTTPS_PROXY`
+
+    error[WL0336]: the variable `***` is not a text
+      --> windlass.yaml:11:34
+       |
+    11 |     environment: {1st: a, TOKEN: {env: *****}}
+       |                                  ^^^^^^^^^^^^
+       |
+       = help: an environment has no secrets; write `{file: PATH}` or `{env: VARIABLE}` in `properties`
+
+    error[WL0336]: `WINDLASS_JOB` can't be the name of a variable
+      --> windlass.yaml:12:27
+       |
+    12 |     inherit-environment: [WINDLASS_JOB]
+       |                           ^^^^^^^^^^^^
+       |
+       = help: windlass sets the variables that begin with `WINDLASS_`
+
+    3 errors; nothing was changed
+    ");
 }

@@ -36,7 +36,7 @@ fn a_protected_cluster_loses_no_node(#[case] command: &[&str], #[case] lost: &st
     let sure = if command[0] == "down" { &[][..] } else { &["--yes"] };
     assert_eq!(env.refuses(&[command, sure].concat()), expected);
     assert_eq!(env.refuses(&[command, &["--dry-run"]].concat()), expected);
-    assert_eq!(env.trace(), [""; 0]);
+    assert_eq!(env.changes(), [""; 0]);
     let status = env.ok(&["status", "h_bta"]);
     assert!(status.stdout.contains("─ B Active protected\n"), "{status}");
     // Other parts, and changes that lose nothing, are not affected.
@@ -53,7 +53,7 @@ fn only_an_up_lifts_a_protection() {
     env.refuses(&["up", "h_bta", "-p", "numOfServers=1", "--yes"]);
     env.refuses(&["down", "h_bta"]);
     env.ok(&UP);
-    assert_eq!(env.trace(), [""; 0], "nothing is called to lift it");
+    assert_eq!(env.changes(), [""; 0], "nothing is called to lift it");
     // A rollback to the protected version protects again, and one to an unprotected version does not lift.
     env.ok(&["rollback", "h_bta"]);
     env.refuses(&["down", "h_bta"]);

@@ -74,10 +74,10 @@ fn requests_for_a_held_assembly_are_executed_in_turn() {
     exit 0
     ----- stdout -----
     listening for metrics at PROJECT/.windlass/metrics.sock
-    small: heal box (q2), requested by `windlass heal small box` (process PID on HOST)
-    small: p3 completed
-    small: set-state Inactive (q4), requested by `windlass set-state small Inactive` (process PID on HOST)
-    small: p5 completed
+    WHEN small: heal box (q2), requested by `windlass heal small box` (process PID on HOST)
+    WHEN small: p3 completed
+    WHEN small: set-state Inactive (q4), requested by `windlass set-state small Inactive` (process PID on HOST)
+    WHEN small: p5 completed
     ----- stderr -----
 
     stopping

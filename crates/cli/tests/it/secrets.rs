@@ -251,7 +251,7 @@ fn no_command_and_no_file_tells_a_secret() {
     std::fs::remove_file(env.path(".windlass/volumes/state/well")).unwrap();
     let of_file: [&[&str]; 8] = [
         &["plan", "small", "-o", "saved.plan"],
-        &["plan", "small", "--refresh"],
+        &["plan", "small"],
         &["plan", "small", "--replace", "box", "--why", "s1"],
         &["up", "small", "--dry-run"],
         &["resolve", "small"],

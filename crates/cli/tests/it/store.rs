@@ -166,12 +166,10 @@ fn held_by_another() {
     ----- stderr -----
     error[WL0200]: `small` is held by `windlass up small` (process PID on HOST) since WHEN; wait until it ends, or stop it, and try again
     ");
-    assert_snapshot!(env.ok(&["status"]).out(), @"
-    small Absent assembly::small::1.0, AGE
-      p1 up is run by `windlass up small` (process PID on HOST)
-      0 of 1 Active
-    └─ box Absent AGE
-    ");
+    let status = env.ok(&["status"]).out();
+    assert!(status.contains("  p1 up is run by `windlass up small` (process PID on HOST)\n"), "{status}");
+    let part = status.lines().last().unwrap();
+    assert!(part.starts_with("└─ box Installing (") && part.ends_with(" s)"), "{status}");
     let other = env.spawn(&["up", "small", "--name", "other"]);
     until("the other's script has begun", || env.trace() == ["Install", "Install"]);
     env.write(".windlass/volumes/state/go", "");

@@ -70,13 +70,13 @@ fn h_bta_comes_up_in_its_order() {
         scripts/Install.sh exited with code 0 LONG WHEN on admin@local (process)
       succeeded B__1 Configure LONG
         scripts/Configure.sh exited with code 0 LONG WHEN on admin@local (process)
-      succeeded B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3 LONG
+      succeeded B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3 (A → B__1) LONG
         scripts/CreateRelationship3.sh exited with code 0 LONG WHEN on admin@local (process)
         scripts/CreateRelationship3.sh exited with code 0 LONG WHEN on admin@local (process)
+      WHEN INFO B__1 h_bta__A and h_bta__B__1 are related
       succeeded B__1 Start, Integrity LONG
         scripts/Start.sh exited with code 0 LONG WHEN on admin@local (process)
         scripts/Integrity.sh exited with code 0 LONG WHEN on admin@local (process)
-      WHEN INFO B__1 h_bta__A and h_bta__B__1 are related
     ");
 }
 
@@ -128,7 +128,7 @@ fn a_second_up_has_nothing_to_do() {
       output: A_output
     ");
     assert_snapshot!(env.ok(&["plan", "h_bta"]).out(), @"h_bta: nothing to do");
-    assert_eq!(env.trace(), [""; 0]);
+    assert_eq!(env.changes(), [""; 0]);
 }
 
 #[test]

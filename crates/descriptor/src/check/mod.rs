@@ -74,6 +74,7 @@ impl<'a> Check<'a, '_> {
         self.policies();
         values::data_types(&self.assembly.data_types, self.said);
         self.said.diagnostics.extend(cycle::problems(self.assembly, self.catalog));
+        self.said.diagnostics.extend(cycle::dependencies(self.assembly));
     }
 
     fn own_properties(&mut self) {
@@ -100,10 +101,29 @@ impl<'a> Check<'a, '_> {
             (Some(_), Some(descriptor)) => self.given_values(component, descriptor),
             (None, _) => {}
         }
+        for on in &component.depends_on {
+            self.dependency(on);
+        }
         self.placeholder(component.placeholder.as_deref());
         self.nodes(component);
         self.properties(&component.properties, Scope::assembly(self.assembly));
         values::types(&component.properties, &self.assembly.data_types, self.said);
+    }
+
+    /// Checks that an entry of `depends-on` is a component.
+    fn dependency(&mut self, on: &Spanned<ComponentName>) {
+        let name = &on.value;
+        if self.assembly.composition.contains_key(name) {
+            return;
+        }
+        if self.assembly.references.contains_key(name) {
+            let message = format!("`depends-on` names `{name}`, which is a reference");
+            let diagnostic = self.said.at(Severity::Error, codes::UNKNOWN_COMPONENT, on.span, message);
+            self.said.push(diagnostic.help("a reference exists already; remove the entry"));
+        } else {
+            let message = format!("`depends-on` names `{name}`, and there is no such component");
+            self.no_component(name.as_str(), on.span, message);
+        }
     }
 
     fn reference_decl(&mut self, name: &ComponentName, reference: &'a ReferenceDecl) {

@@ -64,6 +64,7 @@ impl Seat {
             referent: None,
             protected: self.protect,
             on_package_change: None,
+            update: None,
             origin: None,
         }
     }

@@ -184,6 +184,15 @@ impl Composer<'_> {
             let bound = self.relationship(frame, name, decl);
             self.relationships.push(bound);
         }
+        for (name, decl) in &assembly.composition {
+            for (at, on) in decl.depends_on.iter().enumerate() {
+                if decl.depends_on[..at].iter().all(|before| before.value != on.value) {
+                    let declared_at = origin(&assembly.source, on.span);
+                    let bound = Relationship::dependency(owner.clone(), name, &on.value, declared_at);
+                    self.relationships.push(bound);
+                }
+            }
+        }
     }
 
     /// Binds each promoted operation to the resource that has it.
@@ -227,6 +236,7 @@ impl Composer<'_> {
         let (group, component) = (seat.name.clone(), seat.component.clone());
         self.push(Element {
             cluster,
+            update: decl.update,
             origin: Some(origin(&frame.assembly.source, decl.name_span)),
             ..seat.element(ElementKind::Group, kind.clone())
         });

@@ -132,3 +132,33 @@ composition:
         help: an output is known once its component is installed; give one of these properties a value of its own
     ");
 }
+
+#[test]
+fn of_dependencies() {
+    let component =
+        |name: &str, on: &str| format!("  {name}: {{type: resource::box::1.0, depends-on: {on}}}\n");
+    let assembly = |components: &[(&str, &str)]| {
+        let components: String = components.iter().map(|(name, on)| component(name, on)).collect();
+        let world = World::of(&["name: resource::box::1.0\nlifecycle: [Install]\n"]);
+        world.check(&format!("name: assembly::a::1.0\ncomposition:\n{components}"), Missing::Refused)
+    };
+    assert_eq!(assembly(&[("web", "[db, cache]"), ("cache", "db"), ("db", "[]")]), "");
+    assert_snapshot!(assembly(&[("web", "[web]")]), @"
+    a.yaml:3:48: error[WL0172]: `web` depends on itself
+        help: remove one of these entries of `depends-on`
+    ");
+    assert_snapshot!(assembly(&[("web", "[cache]"), ("cache", "[db]"), ("db", "[web]")]), @"
+    a.yaml:3:48: error[WL0172]: components depend on each other in a circle: web -> cache -> db -> web
+        a.yaml:4:50: `cache` depends on `db`
+        a.yaml:5:47: `db` depends on `web`
+        help: remove one of these entries of `depends-on`
+    ");
+    let wrong = assembly(&[("web", "[bd]"), ("db", "{web: {}}")]);
+    for said in [
+        "a.yaml:3:48: error[WL0112]: `depends-on` names `bd`, and there is no such component",
+        "did you mean `db`?",
+        "a.yaml:4:46: error[WL0104]: an entry of `depends-on` must be text",
+    ] {
+        assert!(wrong.contains(said), "{said}: {wrong}");
+    }
+}

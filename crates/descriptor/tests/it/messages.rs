@@ -772,3 +772,47 @@ composition:
     let web = topology.get(&"test__one".parse().unwrap()).unwrap();
     assert_eq!(web.package_change(), windlass_model::assembly::OnPackageChange::Replace);
 }
+
+#[test]
+fn update_limits_the_nodes_that_a_change_takes_down() {
+    let shop = |update: &str, nodes: u32| {
+        format!(
+            "name: assembly::shop::1.0
+composition:
+  web: {{type: resource::web::1.0, quantity: {nodes}, update: {update}}}
+"
+        )
+    };
+    let world = World::of(&["name: resource::web::1.0\nlifecycle: [Install]\n"]);
+    let declared = |update: &str| {
+        let topology = world.compose_text(&shop(update, 4)).topology.unwrap();
+        let declared = topology.elements().iter().filter_map(|element| {
+            let update = element.update?;
+            Some(format!("{} {}", element.name.local(), update.max_unavailable?))
+        });
+        declared.collect::<Vec<_>>()
+    };
+    assert_eq!(declared("{max-unavailable: 2}"), ["web 2"]);
+    assert_eq!(declared("{max-unavailable: 25%}"), ["web 25%"]);
+    assert_eq!(declared("{max-unavailable: all}"), ["web all"]);
+    assert_eq!(declared("{}"), Vec::<String>::new());
+    let wrong = |update: &str, nodes| {
+        let text = messages(&shop(update, nodes));
+        // The first error is the missing descriptor of `web`.
+        text.lines().skip(2).collect::<Vec<_>>().join("\n")
+    };
+    assert_snapshot!(wrong("{max-unavailable: 0}", 4), @"a.yaml:3:74: error[WL0149]: `0` is no number of nodes: a number from 1, a percentage from `1%` to `100%`, or `all`");
+    assert_snapshot!(wrong("{max-unavailable: 101%}", 4), @"a.yaml:3:74: error[WL0149]: `101%` is no number of nodes: a number from 1, a percentage from `1%` to `100%`, or `all`");
+    assert_snapshot!(wrong("{on-failure: rolback}", 4), @"
+    a.yaml:3:69: error[WL0149]: `rolback` is no reaction to a failure: one of stop, rollback
+        help: did you mean `rollback`?
+    ");
+    assert_snapshot!(wrong("{max-unavailable: 1}", 1), @"
+    a.yaml:3:56: error[WL0149]: the component `web` has one node, so it can't be updated in batches
+        help: add `quantity` or `cluster`, or remove `update`
+    ");
+    assert_snapshot!(wrong("{max-unavailble: 1}", 4), @"
+    a.yaml:3:57: error[WL0103]: an update has no `max-unavailble`
+        help: did you mean `max-unavailable`?
+    ");
+}

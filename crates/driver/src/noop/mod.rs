@@ -69,7 +69,9 @@ impl Driver for Noop {
         let publishes = !settings.outputs.is_empty() && publishing(package).as_ref() == Some(action);
         let effect = settings.common.effect.or_else(|| publishes.then_some(Effect::Repeatable))?;
         let timeout = settings.common.timeout.unwrap_or(Duration::from_secs(60));
-        Some(Nature { effect, observable: true, batch: None, timeout, names: false })
+        // An observation costs nothing, so one is enough for all parts of a package.
+        let batch = Some("noop".to_owned());
+        Some(Nature { effect, observable: true, batch, timeout, names: false })
     }
 
     /// Tells whether both packages publish the same outputs. Others are published only when the part is re-created.

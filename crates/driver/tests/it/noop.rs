@@ -8,7 +8,7 @@ use windlass_model::resolve::Resolved;
 use windlass_model::{Action, Transition};
 
 /// Returns a call of a resource that publishes its sensitive input.
-fn call(transition: Transition) -> Call {
+fn call(transition: Transition, number: u32) -> Call {
     let properties = json!({"effect": "once", "outputs": {"token": "given"}});
     let binding = Binding {
         driver: Noop.kind(),
@@ -19,7 +19,7 @@ fn call(transition: Transition) -> Call {
     let bindings =
         Bindings { transitions: transitions.into(), default: vec![binding], ..Bindings::default() };
     let package = Package::new("resource::data::1.0".parse().unwrap(), bindings, Vec::new());
-    let mut call = sample::call(package, Action::Transition(transition), 1);
+    let mut call = sample::call(package, Action::Transition(transition), number);
     let secret = Resolved { value: json!("a-given-secret"), sensitive: true };
     call.properties.insert("given".parse().unwrap(), secret);
     call.sensitive.insert("token".parse().unwrap());
@@ -27,8 +27,9 @@ fn call(transition: Transition) -> Call {
 }
 
 async fn check(case: impl AsyncFnOnce(&Subject)) {
-    let calls = [Transition::Install, Transition::Start].map(call);
-    Subject::new(Noop, calls.into()).check(case).await;
+    let calls = [Transition::Install, Transition::Start].map(|transition| call(transition, 1));
+    let second = call(Transition::Start, 2);
+    Subject::new(Noop, calls.into_iter().chain([second]).collect()).check(case).await;
 }
 
 windlass_driver::conformance_tests!(check);

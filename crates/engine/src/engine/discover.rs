@@ -60,7 +60,7 @@ impl EngineEnv {
         let context = Unrecorded {
             runtime: runtime.map_err(|why| Failure::new(FailureKind::Infrastructure, why))?,
             prefix: match &quest.store {
-                Some(store) => look::round(store, &*self.entropy, self.clock.now(), LONGEST),
+                Some(store) => look::round(store, &*self.entropy, self.clock.now(), LONGEST, None),
                 None => format!("query-{}", InstanceId::random(&*self.entropy)),
             },
             owner: quest.store.as_ref().and_then(|store| store.as_str().parse().ok()),

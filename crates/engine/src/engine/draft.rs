@@ -8,10 +8,10 @@ use std::sync::Arc;
 use windlass_driver::Package;
 use windlass_lifecycle::Plan;
 use windlass_lifecycle::{
-    Diff, ElementChange, ElementChangeKind, Options, Scale, Situation, Version, describes, healable, merged,
-    plan, resized, scaled,
+    Diff, ElementChange, ElementChangeKind, Options, Scale, ScaleError, Situation, Version, describes,
+    healable, merged, plan, resized, scaled,
 };
-use windlass_model::assembly::PackageDigest;
+use windlass_model::assembly::{ElementKind, MaxUnavailable, PackageDigest};
 use windlass_model::record::{AssemblyRecord, ElementRecord, Intent, Made, Scaled, VersionRecord};
 use windlass_model::template::End;
 use windlass_model::work::{Relate, Work};
@@ -25,6 +25,8 @@ use super::call;
 use super::consent::{Consent, DestructivePlan};
 use super::env::EngineEnv;
 use super::fingerprint::PlanFingerprint;
+use super::found::{self, Found};
+use super::look::Seen;
 use super::request::{Arguments, Desired, Request, UpOptions};
 use crate::current::current;
 use crate::error::{EngineError, ProtectedPart};
@@ -41,8 +43,17 @@ pub(super) struct PreviousState {
     /// The intent of the last process, if that process has not completed. A `Scale` or `Rollback` that is
     /// repeated resumes it.
     pub(super) unfinished: Option<Intent>,
-    /// Elements that the last intent was limited to. A retry keeps this limit.
+    /// The limits of the last intent, which a retry keeps.
+    pub(super) limits: Limits,
+}
+
+/// The limits that an operator gives an intent.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Limits {
+    /// The elements that it is limited to; empty means all.
     pub(super) target: BTreeSet<ElementName>,
+    /// The number of nodes of each group that may be down at once, if it was given.
+    pub(super) max_unavailable: Option<MaxUnavailable>,
 }
 
 /// The result of drafting an intent.
@@ -52,8 +63,8 @@ pub(super) struct Draft {
     pub(super) diff: Diff,
     /// Changes that the plan omits because it is limited to some elements.
     pub(super) undone: Diff,
-    /// Elements that the operator has limited the intent to.
-    pub(super) target: BTreeSet<ElementName>,
+    /// The limits that the operator has given the intent.
+    pub(super) limits: Limits,
     pub(super) intent: Intent,
     /// Whether the desired assembly differs from the recorded one.
     pub(super) is_new_version: bool,
@@ -67,6 +78,10 @@ pub(super) struct Draft {
     pub(super) arguments: Option<Arguments>,
     /// Elements that become Broken when the process begins.
     pub(super) broken: Vec<ElementName>,
+    /// The results of the health checks; `None` if there were none.
+    pub(super) seen: Option<Vec<Seen>>,
+    /// The changes of the records by these results.
+    pub(super) found: Found,
     /// The assembly before the intent; `None` for a new one.
     pub(super) before: Option<Before>,
     /// The plans that may remove or replace parts which are recorded well.
@@ -96,10 +111,19 @@ impl EngineEnv {
         request: Request,
         snapshot: Option<Snapshot>,
         previous: PreviousState,
+        seen: Option<Vec<Seen>>,
     ) -> Result<Draft, EngineError> {
         let now = self.clock.now();
-        let Request { intent: requested, desired, packages: instead, arguments, expected, consent, .. } =
-            request;
+        let Request {
+            intent: requested,
+            desired,
+            packages: instead,
+            arguments,
+            expected,
+            consent,
+            observed,
+            ..
+        } = request;
         let before = snapshot.as_ref().map(|snapshot| snapshot.assembly.clone());
         let goal = before.as_ref().map_or(State::Active, |record| record.goal);
         let mut intent = recorded(&requested, goal);
@@ -142,12 +166,14 @@ impl EngineEnv {
         }
         world.assembly.updated = now;
         world.limited = !target.options.target.is_empty() || called.is_some();
-        let is_heal = !target.options.heal.is_empty();
+        let is_heal = matches!(intent, Intent::Heal(_));
         let desired = world.packages.desire(&world.assembly.packages, &target.packages);
         desired.map_err(EngineError::PackageGone)?;
         world.packages.ask_what_is_kept(world.elements.values(), &self.drivers);
         target.options.kept.clone_from(world.packages.kept());
         world.secrets.extend(&target.secrets);
+        let found = found::note(&mut world, seen.as_deref().unwrap_or_default(), now);
+        target.options.replace.extend(found.replace.iter().cloned());
         let mut enrolled = Vec::new();
         let goes = world.assembly.goal == State::Absent;
         if !goes {
@@ -167,6 +193,13 @@ impl EngineEnv {
             Some((part, command)) => call::planned(&world, part, command)?,
             None => plan(&situation, &target.options)?,
         };
+        if let Some(observed) = observed {
+            let differ =
+                found::differences(&observed, &found::conditions(seen.as_deref().unwrap_or_default()));
+            if !differ.is_empty() {
+                return Err(EngineError::FoundOther(world.assembly.name.clone(), differ));
+            }
+        }
         if expected.is_some_and(|expected| !expected.is(&planned.plan, &planned.diff)) {
             return Err(EngineError::MovedOn(world.assembly.name.clone()));
         }
@@ -176,7 +209,10 @@ impl EngineEnv {
             plan: planned.plan,
             diff: planned.diff,
             undone: planned.undone,
-            target: if is_heal { BTreeSet::new() } else { target.options.target },
+            limits: Limits {
+                target: if is_heal { BTreeSet::new() } else { target.options.target },
+                max_unavailable: target.options.max_unavailable.filter(|_| !is_heal),
+            },
             intent,
             is_new_version,
             enrolled,
@@ -184,6 +220,8 @@ impl EngineEnv {
             packages: target.packages,
             arguments: called.map(|_| arguments),
             broken: target.options.heal.into_iter().collect(),
+            seen,
+            found,
             before: before_all,
             consent,
             world,
@@ -262,10 +300,18 @@ fn up(
     if let Some(before) = before {
         (topology, sizes) = keep_sizes(topology, &before.scaled);
     }
-    let UpOptions { goal, adopt, replace, target } = options;
+    let UpOptions { goal, adopt, replace, target, max_unavailable } = options;
     let mut references = topology.referenced();
     references.extend(before.iter().flat_map(|before| before.references.iter().cloned()));
-    let options = Options { goal, adopt, packages: pins.clone(), replace, target, ..Options::default() };
+    let options = Options {
+        goal,
+        adopt,
+        packages: pins.clone(),
+        replace,
+        target,
+        max_unavailable,
+        ..Options::default()
+    };
     let record = AssemblyRecord {
         name: topology.name().clone(),
         descriptor,
@@ -291,25 +337,38 @@ fn stored(
     intent: &mut Intent,
 ) -> Result<Target, EngineError> {
     let mut next = record.clone();
-    let mut options = Options { goal: record.goal, packages: record.packages.clone(), ..Options::default() };
+    let packages = record.packages.clone();
+    let mut options = Options { goal: record.goal, packages, max_unavailable: None, ..Options::default() };
     match requested {
         // The desired assembly stays the same.
         Intent::Up | Intent::Call { .. } => {}
         Intent::Adopt => options.adopt = true,
         Intent::Down => return Ok(nothing()),
         Intent::Retry if record.goal == State::Absent => return Ok(nothing()),
-        Intent::Retry => options.target.clone_from(&previous.target),
+        Intent::Retry => {
+            options.target.clone_from(&previous.limits.target);
+            options.max_unavailable = previous.limits.max_unavailable;
+        }
         Intent::SetState(state) => {
             next.goal = state;
             options.goal = state;
         }
         // The interrupted process has already recorded the new size.
         Intent::ScaleOut(_) | Intent::ScaleIn(_) if previous.unfinished.as_ref() == Some(&*intent) => {}
-        Intent::ScaleOut(cluster) => next = resize(next, &cluster, Scale::Out)?,
-        Intent::ScaleIn(cluster) => next = resize(next, &cluster, Scale::In)?,
+        Intent::ScaleOut(cluster) => next = resize(next, &cluster, |now| scaled(now, &cluster, Scale::Out))?,
+        Intent::ScaleIn(cluster) => next = resize(next, &cluster, |now| scaled(now, &cluster, Scale::In))?,
+        Intent::ScaleTo { cluster, nodes } => {
+            next = resize(next, &cluster, |now| resized(now, &cluster, nodes))?;
+        }
         Intent::Heal(element) => {
             let element = healable(&record.topology, &element)?.clone();
-            options = Options { goal: record.goal, ..Options::heal([element]) };
+            let heal = if is_whole(&record.topology, &element) {
+                // Parts of it that are not up are repaired. Healthy parts stay up.
+                Options { target: [element].into(), ..Options::default() }
+            } else {
+                Options::heal([element])
+            };
+            options = Options { goal: record.goal, ..heal };
         }
         Intent::Rollback(process) => {
             let process = match previous.unfinished {
@@ -343,6 +402,12 @@ fn stored(
     Ok(Target { record: Some(next), packages: Vec::new(), secrets: BTreeMap::new(), options })
 }
 
+/// Tells whether an element is an assembly or a group, which consists of parts.
+fn is_whole(topology: &Topology, name: &ElementName) -> bool {
+    let kind = topology.get(name).map(|element| element.kind);
+    matches!(kind, Some(ElementKind::Assembly | ElementKind::Group))
+}
+
 fn nothing() -> Target {
     Target { record: None, packages: Vec::new(), secrets: BTreeMap::new(), options: Options::default() }
 }
@@ -350,11 +415,11 @@ fn nothing() -> Target {
 fn resize(
     mut record: AssemblyRecord,
     cluster: &ElementName,
-    scale: Scale,
+    scale: impl FnOnce(&Topology) -> Result<Topology, ScaleError>,
 ) -> Result<AssemblyRecord, EngineError> {
     let count = |topology: &Topology| u32::try_from(topology.children(cluster).count()).unwrap_or(u32::MAX);
     let nodes = count(&record.topology);
-    record.topology = scaled(&record.topology, cluster, scale)?;
+    record.topology = scale(&record.topology)?;
     let described = record.scaled.get(cluster).map_or(nodes, |scaled| scaled.described);
     let nodes = count(&record.topology);
     if nodes == described {

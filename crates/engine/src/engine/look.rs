@@ -1,22 +1,26 @@
 //! Health checks: observe the actual state of elements. A check changes nothing, so it needs no lease.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 use windlass_driver::{Call, Driver, Location, Observation, Observed, Report, Unrecorded};
 use windlass_executor::JobId;
-use windlass_model::assembly::PackageDigest;
+use windlass_model::assembly::{ElementKind, PackageDigest};
 use windlass_model::id::{Entropy, StoreId};
 use windlass_model::instance::{InstanceView, shape};
 use windlass_model::name::DriverKind;
-use windlass_model::record::{Failure, FailureKind};
+use windlass_model::record::{AssemblyRecord, Failure, FailureKind, Intent};
 use windlass_model::{AssemblyName, ElementName, InstanceId, State, Timestamp};
+use windlass_store::Snapshot;
 use windlass_update_ops::Update;
 
 use super::core::Engine;
+use super::request::Request;
 use crate::error::EngineError;
 use crate::machine::Machine;
 use crate::panic::{as_many, caught};
@@ -78,24 +82,72 @@ impl Engine {
         let Some(snapshot) = self.store.load(name).await? else {
             return Err(self.unknown(name).await?);
         };
+        self.look_at(snapshot, None, None, stop).await
+    }
+
+    /// Checks the elements of a snapshot. `within` is the maximum time for all checks; one that takes longer
+    /// counts as a check that could not run. `held` is the assembly if its lease is held meanwhile: then the next
+    /// holder removes jobs that are left, otherwise the first process after their time.
+    async fn look_at(
+        &self,
+        snapshot: Snapshot,
+        within: Option<Duration>,
+        held: Option<AssemblyName>,
+        stop: &Stop,
+    ) -> Result<Vec<Seen>, EngineError> {
         let world = self.loaded(snapshot).await?;
         let mut machine = Machine::settle(self.tools(), world, Vec::new(), self.env.clock.now());
         let (batches, mut seen) = batches(machine.looks());
-        let parallelism = self.options.parallelism.max(1);
-        let round = CheckRound { stop, full: Mutex::default() };
-        let together = stream::iter(batches).map(|batch| self.look_together(batch, &round));
-        let together: Vec<Vec<Asked>> = together.buffer_unordered(parallelism).collect().await;
-        let each = stream::iter(together.into_iter().flatten()).map(|asked| self.look_alone(asked, &round));
-        seen.extend(each.buffer_unordered(parallelism).collect::<Vec<_>>().await);
+        let round = CheckRound { stop: stop.soon.child_token(), within, held, full: Mutex::default() };
+        let checks = self.look_round(batches, &round);
+        tokio::pin!(checks);
+        let checked = match within {
+            None => checks.await,
+            Some(within) => tokio::select! {
+                biased;
+                checked = &mut checks => checked,
+                () = tokio::time::sleep(within) => {
+                    round.stop.cancel();
+                    checks.await
+                }
+            },
+        };
         if stop.soon.is_cancelled() {
             return Err(EngineError::Stopped);
         }
+        seen.extend(checked);
         seen.sort_by_key(|(position, _)| *position);
         Ok(seen.into_iter().map(|(_, seen)| seen).collect())
     }
 
+    /// Checks the elements of an assembly before the plan of a request, if the request says so.
+    pub(super) async fn refreshed(
+        &self,
+        request: &Request,
+        snapshot: Option<&Snapshot>,
+        is_held: bool,
+        stop: &Stop,
+    ) -> Result<Option<Vec<Seen>>, EngineError> {
+        match (request.refresh, snapshot) {
+            (Some(within), Some(snapshot)) if needs_checks(&request.intent, &snapshot.assembly) => {
+                let held = is_held.then(|| snapshot.assembly.name.clone());
+                Box::pin(self.look_at(snapshot.clone(), Some(within), held, stop)).await.map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Runs the checks of all batches. Returns the results with their positions.
+    async fn look_round(&self, batches: Vec<LookBatch>, round: &CheckRound) -> Vec<(usize, Seen)> {
+        let parallelism = self.options.parallelism.max(1);
+        let together = stream::iter(batches).map(|batch| self.look_together(batch, round));
+        let together: Vec<Vec<Asked>> = together.buffer_unordered(parallelism).collect().await;
+        let each = stream::iter(together.into_iter().flatten()).map(|asked| self.look_alone(asked, round));
+        each.buffer_unordered(parallelism).collect().await
+    }
+
     /// Observes the elements of a batch by one call of the driver.
-    async fn look_together(&self, batch: LookBatch, round: &CheckRound<'_>) -> Vec<Asked> {
+    async fn look_together(&self, batch: LookBatch, round: &CheckRound) -> Vec<Asked> {
         let LookBatch { driver, elements, calls } = batch;
         let (answers, is_faulty) = match self.ask(&calls, &*driver, round).await {
             Ok(answers) => (answers, false),
@@ -113,7 +165,7 @@ impl Engine {
     }
 
     /// Observes an element alone if its batch gave no clear answer, so that an element that fails affects no other.
-    async fn look_alone(&self, asked: Asked, round: &CheckRound<'_>) -> (usize, Seen) {
+    async fn look_alone(&self, asked: Asked, round: &CheckRound) -> (usize, Seen) {
         let Asked { element: (position, element), call, driver, mut answer, again } = asked;
         if again {
             let alone = self.ask(std::slice::from_ref(&call), &*driver, round).await;
@@ -130,7 +182,7 @@ impl Engine {
         &self,
         calls: &[Call],
         driver: &dyn Driver,
-        round: &CheckRound<'_>,
+        round: &CheckRound,
     ) -> Result<Vec<Result<Observed, Failure>>, Failure> {
         let Some(first) = calls.first() else { return Ok(Vec::new()) };
         let not_run = |failure: Failure| Ok(calls.iter().map(|_| Err(failure.clone())).collect());
@@ -138,33 +190,79 @@ impl Engine {
             Ok(slot) => slot,
             Err(failure) => return not_run(failure),
         };
-        let runtime = match self.env.places.runtime(&first.location).await {
-            Ok(runtime) => runtime,
-            Err(why) => return not_run(Failure::new(FailureKind::Infrastructure, why)),
+        let runtime = tokio::select! {
+            biased;
+            () = round.stop.cancelled() => return not_run(round.ended()),
+            runtime = self.env.places.runtime(&first.location) => match runtime {
+                Ok(runtime) => runtime,
+                Err(why) => return not_run(Failure::new(FailureKind::Infrastructure, why)),
+            },
         };
         let now = self.env.clock.now();
+        let longest = round.within.map_or(LONGEST, |within| within.min(LONGEST));
         let context = Unrecorded {
             runtime,
-            prefix: self::round(self.store.id(), &*self.env.entropy, now, LONGEST),
+            prefix: self::round(self.store.id(), &*self.env.entropy, now, longest, round.held.as_ref()),
             owner: self.store.id().as_str().parse().ok(),
             clock: self.env.clock.clone(),
-            longest: LONGEST,
-            stop: round.stop.soon.clone(),
+            longest,
+            stop: round.stop.clone(),
         };
-        let answers = caught(driver.observe(&context, calls)).await;
-        let answers = answers.and_then(|answers| as_many(answers, calls.len()));
+        let answers = tokio::select! {
+            biased;
+            answers = caught(driver.observe(&context, calls)) => answers,
+            () = round.is_overdue() => return not_run(round.ended()),
+        };
+        let mut answers = answers.and_then(|answers| as_many(answers, calls.len()));
+        if round.stop.is_cancelled() {
+            // The driver reports only that its job was stopped.
+            for answer in answers.iter_mut().flatten().filter(|answer| answer.is_err()) {
+                *answer = Err(round.ended());
+            }
+        }
         answers.map_err(|fault| Failure { kind: FailureKind::Infrastructure, ..fault })
     }
 }
 
+/// Tells whether the plan of an intent depends on health checks. A heal of one resource restarts it in any case.
+fn needs_checks(intent: &Intent, assembly: &AssemblyRecord) -> bool {
+    let is_resource = match intent {
+        Intent::Heal(element) => {
+            assembly.topology.get(element).is_some_and(|element| element.kind == ElementKind::Resource)
+        }
+        _ => false,
+    };
+    assembly.goal != State::Absent && !is_resource
+}
+
 /// One round of checks of an assembly.
-struct CheckRound<'a> {
-    stop: &'a Stop,
+struct CheckRound {
+    /// Ends the checks.
+    stop: CancellationToken,
+    /// Maximum time for all checks.
+    within: Option<Duration>,
+    /// The assembly whose lease is held meanwhile.
+    held: Option<AssemblyName>,
     /// The locations at which a check has waited for a slot in vain.
     full: Mutex<BTreeSet<String>>,
 }
 
-impl CheckRound<'_> {
+impl CheckRound {
+    /// Returns the failure of a check that was ended.
+    fn ended(&self) -> Failure {
+        let why = match self.within {
+            Some(within) => format!("it gave no answer within {within:?}"),
+            None => "it was stopped on request".to_owned(),
+        };
+        Failure::new(FailureKind::Infrastructure, why)
+    }
+
+    /// Waits until an ended check is no longer awaited. A driver has time to remove its job before.
+    async fn is_overdue(&self) {
+        self.stop.cancelled().await;
+        tokio::time::sleep(LAST_ANSWER).await;
+    }
+
     /// Waits for a slot of a location; `None` if the location has no limit. A round waits only once at a location
     /// whose slots stay taken.
     async fn slot(&self, slots: &JobSlots, location: &Location) -> Result<Option<JobSlot>, Failure> {
@@ -172,9 +270,7 @@ impl CheckRound<'_> {
         let patience = if full().contains(&location.name) { Duration::ZERO } else { SLOT_PATIENCE };
         tokio::select! {
             biased;
-            () = self.stop.soon.cancelled() => {
-                Err(Failure::new(FailureKind::Infrastructure, "it was stopped on request"))
-            }
+            () = self.stop.cancelled() => Err(self.ended()),
             slot = tokio::time::timeout(patience, slots.take_at(location)) => slot.map_err(|_| {
                 full().insert(location.name.clone());
                 let message = format!("`{}` runs as many jobs as its `max-jobs` permits", location.name);
@@ -187,6 +283,9 @@ impl CheckRound<'_> {
 /// Maximum time that a check waits for a slot. A heal policy must learn before the next sample is due that a check
 /// could not run.
 const SLOT_PATIENCE: Duration = Duration::from_secs(20);
+
+/// Time that a driver has to answer after its check was ended.
+const LAST_ANSWER: Duration = Duration::from_secs(6);
 
 /// Tells whether an observation of a batch leaves open how an element is, while one of the element alone may tell.
 fn is_unclear(answer: &Result<Observed, Failure>) -> bool {
@@ -234,9 +333,9 @@ fn batches(looks: Vec<Look>) -> (Vec<LookBatch>, Vec<(usize, Seen)>) {
 /// The key of a batch: that of the driver, the driver, and the shared package, action and location.
 type BatchKey = (String, DriverKind, PackageDigest, String, String);
 
-/// Maximum number of elements in a batch. A script that checks one after the other has enough time for them, and
-/// several batches run at once.
-const LARGEST_BATCH: usize = 100;
+/// Maximum number of elements in a batch. The answer of a script about so many is far below its limit of 4 MiB,
+/// and several batches run at once.
+const LARGEST_BATCH: usize = 1000;
 
 /// Checks that one call of a driver makes.
 struct LookBatch {
@@ -263,19 +362,35 @@ struct Asked {
 }
 
 /// Returns a unique prefix for the ids of a check's jobs. It contains the time, in seconds, after which no
-/// process waits for these jobs.
-pub(super) fn round(store: &StoreId, entropy: &dyn Entropy, now: Timestamp, longest: Duration) -> String {
+/// process waits for these jobs. If the lease of an assembly is held meanwhile, it contains a mark of that too.
+pub(super) fn round(
+    store: &StoreId,
+    entropy: &dyn Entropy,
+    now: Timestamp,
+    longest: Duration,
+    held: Option<&AssemblyName>,
+) -> String {
     let over = now.plus_millis(i64::try_from((longest + SLACK).as_millis()).unwrap_or(i64::MAX));
     let random = InstanceId::random(entropy);
-    format!("{store}-w{}-{}", over.as_millis() / 1000, &random.as_str()[..LETTERS])
+    let held = held.map(|name| format!("{}-", mark(name))).unwrap_or_default();
+    format!("{store}-w{}-{held}{}", over.as_millis() / 1000, &random.as_str()[..LETTERS])
 }
 
-/// Tells whether a job belongs to a health check or a query whose time is over, so that no process waits for
-/// it.
-pub(super) fn is_forgotten(job: &JobId, store: &StoreId, now: Timestamp) -> bool {
+/// Returns the mark of checks under the lease of an assembly. It has fewer letters than a random part. In the rare
+/// case that two assemblies have the same mark, a check may be ended by the other one; it then could not run.
+fn mark(assembly: &AssemblyName) -> String {
+    let mut hasher = DefaultHasher::new();
+    assembly.as_str().hash(&mut hasher);
+    format!("of{:06x}", hasher.finish() & 0xff_ffff)
+}
+
+/// Tells whether no process waits for a job of a health check or a query: its time is over, or it ran under the lease
+/// of `held`, which this process holds now.
+pub(super) fn is_forgotten(job: &JobId, store: &StoreId, now: Timestamp, held: &AssemblyName) -> bool {
     let rest = job.as_str().strip_prefix(store.as_str()).and_then(|rest| rest.strip_prefix("-w"));
-    let over = rest.and_then(|rest| rest.split('-').next()?.parse::<i64>().ok());
-    over.is_some_and(|over| over < now.as_millis() / 1000)
+    let Some((over, rest)) = rest.and_then(|rest| rest.split_once('-')) else { return false };
+    let is_over = over.parse::<i64>().is_ok_and(|over| over < now.as_millis() / 1000);
+    is_over || rest.split('-').next() == Some(mark(held).as_str())
 }
 
 /// Time after its limit in which a check's job may still exist: to end by itself, and to be removed.
@@ -322,14 +437,20 @@ mod tests {
     fn no_two_looks_have_the_same_jobs() {
         let (store, now) = ("shop".parse().unwrap(), Timestamp::from_millis(1_700_000_000_123));
         let one = CountingEntropy::seeded(1);
-        let rounds: Vec<String> = (0..1000).map(|_| round(&store, &one, now, LONGEST)).collect();
+        let rounds: Vec<String> = (0..1000).map(|_| round(&store, &one, now, LONGEST, None)).collect();
         let apart: std::collections::BTreeSet<&String> = rounds.iter().collect();
         assert_eq!(apart.len(), rounds.len());
         let job: JobId = format!("{}-health-check", rounds[0]).parse().unwrap();
-        assert!(!is_forgotten(&job, &store, now.plus_millis(180_000)));
-        assert!(is_forgotten(&job, &store, now.plus_millis(182_000)));
-        assert!(!is_forgotten(&job, &"other".parse().unwrap(), now.plus_millis(182_000)));
+        let (name, other) = ("shop".parse().unwrap(), "office".parse().unwrap());
+        assert!(!is_forgotten(&job, &store, now.plus_millis(180_000), &name));
+        assert!(is_forgotten(&job, &store, now.plus_millis(182_000), &name));
+        assert!(!is_forgotten(&job, &"other".parse().unwrap(), now.plus_millis(182_000), &name));
         let of_a_call: JobId = "shop-p1-s1-c0-a1-run".parse().unwrap();
-        assert!(!is_forgotten(&of_a_call, &store, now.plus_millis(182_000)));
+        assert!(!is_forgotten(&of_a_call, &store, now.plus_millis(182_000), &name));
+        let held = round(&store, &one, now, LONGEST, Some(&name));
+        let held: JobId = format!("{held}-health-check").parse().unwrap();
+        assert!(is_forgotten(&held, &store, now, &name), "its process held the lease that is held now");
+        assert!(!is_forgotten(&held, &store, now, &other));
+        assert!(is_forgotten(&held, &store, now.plus_millis(182_000), &other));
     }
 }

@@ -1,12 +1,15 @@
 //! Executes intents under the lease of their assembly.
 
 mod call;
+mod condition;
 mod consent;
 mod core;
 mod discover;
 mod draft;
 mod env;
 mod fingerprint;
+mod forget;
+mod found;
 mod look;
 mod prepare;
 mod prepared;
@@ -20,18 +23,21 @@ mod request;
 mod settle;
 mod transfer;
 
+pub use condition::Condition;
 pub use consent::{Consent, DestructivePlan};
 pub use core::{Engine, Options};
 pub(crate) use discover::ByQueries;
 pub use discover::DiscoveryQuery;
 pub use env::EngineEnv;
 pub use fingerprint::{PlanFingerprint, fingerprint};
+pub use forget::{ForgottenPart, ForgottenRecords};
+pub use found::conditions;
 pub use look::Seen;
 pub(crate) use look::{Look, ReadyLook};
 pub use prepared::{Ended, Prepared};
 pub use preview::Preview;
 pub use prune::Pruned;
-pub use recorded::{monitor_of, outputs};
+pub use recorded::{RecordedSecrets, monitor_of, outputs};
 pub use references::{Offer, offer};
 pub use request::{Answer, Argument, Arguments, Desired, PublishedOutputs, Request, UpOptions};
 pub use transfer::{Bundle, HandOver};

@@ -12,6 +12,7 @@ use windlass_store::{Batch, Change, Holder, Lease};
 use super::core::Engine;
 use super::draft;
 use super::draft::Draft;
+use super::found::Found;
 use super::prepared::Prepared;
 use super::request::Request;
 use crate::command_arguments;
@@ -59,10 +60,11 @@ impl Engine {
             return Err(self.unknown(name).await?);
         }
         let continues = snapshot.as_ref().and_then(|s| s.processes.last().map(|p| p.id));
+        let seen = self.refreshed(&request, snapshot.as_ref(), true, stop).await?;
         let previous = self.previous(&request.intent, snapshot.as_ref()).await?;
         // A retry was checked when its intent was first prepared.
         let goes_on = request.intent == Intent::Retry;
-        let mut draft = self.env.draft(request, snapshot, previous)?;
+        let mut draft = self.env.draft(request, snapshot, previous, seen)?;
         if !goes_on {
             self.refuse_if_referenced(&draft).await?;
         }
@@ -120,7 +122,8 @@ impl Engine {
             from: Some(self.env.home.clone()),
             request: request.map(|request| request.id),
             unattended: lease.holder.serves,
-            target: draft.target.clone(),
+            target: draft.limits.target.clone(),
+            max_unavailable: draft.limits.max_unavailable,
             created: now,
             ended: None,
             reason: None,
@@ -138,7 +141,7 @@ impl Engine {
 /// Returns the batch that begins a process.
 fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
     let (id, now) = (process.id, process.created);
-    let mut batch = Batch::new();
+    let Found { states, mut batch, .. } = std::mem::take(&mut draft.found);
     for package in &draft.packages {
         batch = batch.put_package(package.to_record());
     }
@@ -165,6 +168,10 @@ fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
     batch.extend(count_heals(world, process));
     if draft.is_new_version {
         batch = batch.put_version(VersionRecord { process: id, assembly: world.assembly.clone() });
+    }
+    for (element, from, to) in states {
+        let changed = Happening::StateChanged { element, from, to };
+        batch = batch.event(event(world, Some(id), now, changed));
     }
     for name in &draft.broken {
         let Some(record) = world.elements.get_mut(name).filter(|record| record.state == State::Active) else {

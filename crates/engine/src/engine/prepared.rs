@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use windlass_lifecycle::{Diff, Plan};
+use windlass_lifecycle::{Diff, ElementChangeKind, Plan};
+use windlass_model::assembly::OnFailure;
 use windlass_model::record::{Intent, ProcessRecord, ProcessStatus};
 use windlass_model::resolve::Resolved;
-use windlass_model::{PropertyName, State, Topology};
+use windlass_model::{Element, ElementName, ProcessId, PropertyName, State, Topology};
 use windlass_store::Snapshot;
 
 use super::consent::Consent;
 use super::core::{Engine, Options};
 use super::draft::Draft;
+use super::look::Seen;
+use super::request::Request;
 use crate::error::EngineError;
 use crate::host::JournalParts;
 use crate::keeper::Renewal;
@@ -35,6 +38,7 @@ pub struct Prepared {
     pub(super) diff: Diff,
     pub(super) undone: Diff,
     pub(super) consent: Consent,
+    pub(super) seen: Option<Vec<Seen>>,
 }
 
 /// The result of a process.
@@ -56,14 +60,18 @@ pub struct Ended {
     pub outputs: BTreeMap<PropertyName, Resolved>,
     /// The consent for a further process that [continues](Self::continued).
     pub consent: Consent,
+    /// A group of which a batch has failed, and whose declaration demands a rollback.
+    pub failed_group: Option<ElementName>,
+    /// The failed process that this one has rolled back.
+    pub rolled_back: Option<ProcessId>,
 }
 
 impl Prepared {
     /// Takes over a recorded process with its lease.
     pub(super) fn new(engine: Engine, renewal: Renewal, draft: Draft, process: ProcessRecord) -> Self {
-        let Draft { world, plan, diff, undone, consent, .. } = draft;
+        let Draft { world, plan, diff, undone, consent, seen, .. } = draft;
         renewal.add(world.foreign_assemblies.values().map(|foreign| foreign.lease.clone()));
-        Self { engine, renewal, world, process, plan, diff, undone, consent }
+        Self { engine, renewal, world, process, plan, diff, undone, consent, seen }
     }
 
     /// Returns the plan.
@@ -79,6 +87,11 @@ impl Prepared {
     /// Returns the changes that the plan omits because the process is limited to some elements.
     pub fn undone(&self) -> &Diff {
         &self.undone
+    }
+
+    /// Returns the results of the health checks before the plan was made; `None` if there were none.
+    pub fn seen(&self) -> Option<&[Seen]> {
+        self.seen.as_deref()
     }
 
     /// Returns the process as recorded at its beginning.
@@ -100,7 +113,7 @@ impl Prepared {
     /// An error of the store. Committed changes remain, and the same intent resumes from them.
     /// [`LeaseLost`](windlass_store::StoreError::LeaseLost) if the lease was lost before the process ran.
     pub async fn run(self, stop: &Stop) -> Result<Ended, EngineError> {
-        let Self { engine, mut renewal, world, process, plan, diff: _, undone: _, consent } = self;
+        let Self { engine, mut renewal, world, process, plan, diff, undone: _, consent, seen: _ } = self;
         let host = engine.host(renewal.lease(), &world, stop);
         let mut machine = Machine::run(engine.tools(), world, plan, process.clone(), engine.env.clock.now());
         let Options { grace, patience, .. } = engine.options;
@@ -114,6 +127,8 @@ impl Prepared {
         result?;
         released?;
         Ok(Ended {
+            failed_group: failed_group(&machine.world, &diff),
+            rolled_back: None,
             process: machine.process().cloned().unwrap_or(process),
             tally: machine.tally,
             goal: machine.world.assembly.goal,
@@ -127,33 +142,46 @@ impl Prepared {
 }
 
 impl Ended {
-    /// Continues with [`Intent::Retry`] until all parts have the current input values. Returns the last result.
+    /// Continues with further processes, as long as they are needed. Returns the last result. `next` gets the
+    /// previous result and a request, executes the request, and returns the next result.
     ///
-    /// An output that changes while a process runs leaves its readers with outdated inputs, which another
-    /// process updates. `retry` gets the previous result, executes the intent, and returns the next result.
-    ///
-    /// It is called only after a completed `up` or rollback of the whole assembly, and only while retries help:
-    /// not if a process has left the same inputs outdated as the one before.
+    /// - A failed batch of a group that demands it: the assembly is rolled back. The declaration is the consent.
+    /// - Outdated inputs: an output that changes while a process runs leaves its readers with them, and
+    ///   [`Intent::Retry`] updates them. It is requested only after a completed `up` or rollback of the whole
+    ///   assembly, and not if a process has left the same inputs outdated as the one before.
     ///
     /// # Errors
-    /// The error of `retry`.
-    pub async fn continued<E, F>(self, mut retry: impl FnMut(Self) -> F) -> Result<Self, E>
+    /// The error of `next`.
+    pub async fn continued<E, F>(self, mut next: impl FnMut(Self, Request) -> F) -> Result<Self, E>
     where
         F: Future<Output = Result<Self, E>>,
     {
         let (mut ended, mut left) = (self, OutdatedInputs::default());
-        while ended.needs_retry(&left) {
+        loop {
+            let rolled_back = if ended.needs_rollback() { Some(ended.process.id) } else { ended.rolled_back };
+            let request = if ended.needs_rollback() {
+                Request::from(Intent::Rollback(None))
+            } else if ended.needs_retry(&left) {
+                Request::from(Intent::Retry).with_consent(ended.consent.clone())
+            } else {
+                return Ok(ended);
+            };
             left.clone_from(&ended.outdated);
-            ended = retry(ended).await?;
+            ended = Self { rolled_back, ..next(ended, request).await? };
         }
-        Ok(ended)
+    }
+
+    /// Tells whether a group has failed whose declaration demands a rollback.
+    fn needs_rollback(&self) -> bool {
+        let has_failed = self.process.status == ProcessStatus::Failed && self.failed_group.is_some();
+        has_failed && matches!(self.process.intent, Intent::Up)
     }
 
     /// Tells whether a retry helps. `left` has the outdated inputs after the previous process.
     fn needs_retry(&self, left: &OutdatedInputs) -> bool {
         let is_whole = self.process.status == ProcessStatus::Completed && !self.limited;
         let is_left = !self.outdated.is_empty() && self.outdated != *left;
-        is_whole && is_left && matches!(self.process.intent, Intent::Up | Intent::Rollback(_))
+        is_whole && is_left && self.process.intent.updates_inputs()
     }
 
     /// Builds the result of a process from the present records of its assembly. A removed assembly yields
@@ -164,6 +192,42 @@ impl Ended {
             world.as_ref().map_or_else(Default::default, |world| (world.assembly.goal, world.reached()));
         let outdated = world.as_ref().map(outdated_inputs).unwrap_or_default();
         let outputs = world.as_ref().map(values::outputs).unwrap_or_default();
-        Self { process, tally, goal, reached, limited: true, outdated, outputs, consent: Consent::None }
+        Self {
+            process,
+            tally,
+            goal,
+            reached,
+            limited: true,
+            outdated,
+            outputs,
+            consent: Consent::None,
+            failed_group: None,
+            rolled_back: None,
+        }
     }
+}
+
+/// Returns the first group with changed nodes that has a failed node, and demands a rollback then. New nodes demand
+/// none, because there is no version to return to.
+fn failed_group(world: &World, diff: &Diff) -> Option<ElementName> {
+    let topology = world.topology();
+    let demands =
+        |group: &&Element| group.update.is_some_and(|update| update.on_failure == OnFailure::Rollback);
+    let has_changed = |group: &&Element| {
+        let is_new = |kind| matches!(kind, ElementChangeKind::Added | ElementChangeKind::Removed);
+        let changes = diff.elements.iter().filter(|change| !is_new(change.kind));
+        changes.map(|change| &change.element).any(|name| is_within(topology, name, &group.name))
+    };
+    let has_failed = |group: &&Element| {
+        let failed = world.elements.values().filter(|record| record.failure.is_some());
+        failed.map(|record| &record.name).any(|name| is_within(topology, name, &group.name))
+    };
+    let mut groups = topology.elements().iter().filter(demands).filter(has_changed);
+    groups.find(has_failed).map(|group| group.name.clone())
+}
+
+/// Tells whether an element is a part of another one.
+fn is_within(topology: &Topology, name: &ElementName, whole: &ElementName) -> bool {
+    let above = |name: &ElementName| topology.get(name).and_then(|element| element.parent.as_ref());
+    std::iter::successors(above(name), |name| above(name)).any(|above| above == whole)
 }

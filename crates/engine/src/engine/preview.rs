@@ -7,8 +7,10 @@ use windlass_model::record::{AssemblyRecord, Intent};
 use super::core::Engine;
 use super::draft::{Draft, PreviousState};
 use super::env::EngineEnv;
+use super::look::Seen;
 use super::request::Request;
 use crate::error::EngineError;
+use crate::stop::Stop;
 
 /// A preview of an intent.
 #[derive(Debug, Clone)]
@@ -25,12 +27,14 @@ pub struct Preview {
     pub intent: Intent,
     /// Whether the assembly already exists.
     pub exists: bool,
+    /// The results of the health checks; `None` if there were none.
+    pub seen: Option<Vec<Seen>>,
 }
 
 impl Preview {
     fn of(draft: Draft, exists: bool) -> Self {
-        let Draft { world, plan, diff, undone, intent, .. } = draft;
-        Self { plan, diff, undone, assembly: world.assembly, intent, exists }
+        let Draft { world, plan, diff, undone, intent, seen, .. } = draft;
+        Self { plan, diff, undone, assembly: world.assembly, intent, exists, seen }
     }
 }
 
@@ -41,7 +45,7 @@ impl EngineEnv {
     /// # Errors
     /// The reason why the assembly can't be created.
     pub fn preview_new(&self, request: Request) -> Result<Preview, EngineError> {
-        Ok(Preview::of(self.draft(request, None, PreviousState::default())?, false))
+        Ok(Preview::of(self.draft(request, None, PreviousState::default(), None)?, false))
     }
 }
 
@@ -69,9 +73,10 @@ impl Engine {
         if let Some(recorded) = snapshot.take() {
             snapshot = Some(self.supposed(name, recorded, request.answer.clone()).await?);
         }
+        let seen = self.refreshed(&request, snapshot.as_ref(), false, &Stop::default()).await?;
         let previous = self.previous(&request.intent, snapshot.as_ref()).await?;
         let goes_on = request.intent == Intent::Retry;
-        let draft = self.env.draft(request, snapshot, previous)?;
+        let draft = self.env.draft(request, snapshot, previous, seen)?;
         if !goes_on {
             self.refuse_if_referenced(&draft).await?;
         }

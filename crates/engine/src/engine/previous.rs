@@ -1,15 +1,15 @@
 //! The recorded past of an assembly, as far as a draft needs it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use windlass_model::assembly::PackageDigest;
-use windlass_model::record::{Intent, ProcessStatus};
-use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId};
+use windlass_model::record::{Intent, ProcessRecord, ProcessStatus};
+use windlass_model::{AssemblyName, DescriptorName, ProcessId};
 use windlass_store::Snapshot;
 
 use super::core::Engine;
-use super::draft::{PreviousState, is_mixed};
+use super::draft::{Limits, PreviousState, is_mixed};
 use crate::error::EngineError;
 
 impl Engine {
@@ -21,12 +21,7 @@ impl Engine {
     ) -> Result<PreviousState, EngineError> {
         let Some(snapshot) = snapshot else { return Ok(PreviousState::default()) };
         let name = &snapshot.assembly.name;
-        let unfinished = match intent {
-            Intent::ScaleOut(_) | Intent::ScaleIn(_) | Intent::Rollback(None) => {
-                self.unfinished(name).await?
-            }
-            _ => None,
-        };
+        let unfinished = if intent.resumes_itself() { self.unfinished(name).await? } else { None };
         // The versions since the last reached one describe everything that exists.
         let reached = snapshot.assembly.reached.unwrap_or(ProcessId(0));
         let versions = match (intent, &unfinished) {
@@ -53,11 +48,11 @@ impl Engine {
                 packages.insert(digest.clone(), Arc::new(package));
             }
         }
-        let target = match intent {
-            Intent::Retry => self.last_target(name).await?,
-            _ => BTreeSet::new(),
+        let limits = match intent {
+            Intent::Retry => self.last_limits(name).await?,
+            _ => Limits::default(),
         };
-        Ok(PreviousState { versions, packages, unfinished, target })
+        Ok(PreviousState { versions, packages, unfinished, limits })
     }
 
     /// Returns the intent of the last process, unless that process has completed.
@@ -66,21 +61,20 @@ impl Engine {
         Ok(last.filter(|process| process.status != ProcessStatus::Completed).map(|process| process.intent))
     }
 
-    /// Returns the elements that the last intent was limited to. Heals and calls are skipped, since they leave
-    /// the desired assembly unchanged.
-    async fn last_target(&self, name: &AssemblyName) -> Result<BTreeSet<ElementName>, EngineError> {
+    /// Returns the limits of the last intent, of those that concern the whole assembly.
+    async fn last_limits(&self, name: &AssemblyName) -> Result<Limits, EngineError> {
         const PAGE: usize = 16;
         let mut before = None;
         loop {
             let page = self.store.processes_of(name, before, PAGE).await?;
             let is_last = page.len() < PAGE;
             before = page.last().map(|process| process.id);
-            match page
-                .into_iter()
-                .find(|process| !matches!(process.intent, Intent::Heal(_) | Intent::Call { .. }))
-            {
-                Some(process) => return Ok(process.target),
-                None if is_last => return Ok(BTreeSet::new()),
+            match page.into_iter().find(|process| process.intent.concerns_assembly()) {
+                Some(process) => {
+                    let ProcessRecord { target, max_unavailable, .. } = process;
+                    return Ok(Limits { target, max_unavailable });
+                }
+                None if is_last => return Ok(Limits::default()),
                 None => {}
             }
         }

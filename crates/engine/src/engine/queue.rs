@@ -1,16 +1,18 @@
 //! The queue of requests: intents that one process submits and a later lease holder executes.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use windlass_driver::Package;
 use windlass_model::record::{Event as Happening, EventDraft, Intent, ProcessRecord};
 use windlass_model::request::{RequestRecord, RequestStatus};
-use windlass_model::{AssemblyName, DescriptorName, PropertyName, RequestId, Topology};
+use windlass_model::{AssemblyName, DescriptorName, ElementName, PropertyName, RequestId, Topology};
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Holder, Lease};
 
+use super::condition::Condition;
 use super::consent::Consent;
 use super::core::Engine;
 use super::draft::Draft;
@@ -54,6 +56,10 @@ struct RequestContent {
     /// Requests of an earlier windlass have none, because no plan needed consent then.
     #[serde(default, skip_serializing_if = "Consent::is_any")]
     consent: Consent,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    refresh: Option<Duration>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    observed: Option<BTreeMap<ElementName, Condition>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -169,7 +175,8 @@ impl Engine {
         if request.consent.is_any() {
             return Ok(());
         }
-        match self.drafted(name, request.clone()).await {
+        // Parts that are gone or broken need no consent, so nothing is checked here.
+        match self.drafted(name, request.clone().refreshed(None)).await {
             Ok(draft) => draft.refuse_without_consent(),
             Err(_) => Ok(()),
         }
@@ -372,7 +379,7 @@ mod tests {
         let fingerprint = PlanFingerprint::of(&[1], Some(&[2]));
         let request = Request::up(desired()).as_planned(fingerprint.clone());
         for consent in [Consent::Any, Consent::Plan(fingerprint), Consent::None] {
-            let request = request.clone().with_consent(consent);
+            let request = request.clone().with_consent(consent).refreshed(Some(Duration::from_secs(30)));
             let content = sealed(true, request.clone());
             let read = read(content.expose(), RequestId(1)).unwrap();
             assert_eq!(format!("{:?}", read.request), format!("{request:?}"));

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+use windlass_driver::{Input, texts};
+use windlass_model::record::CallRecord;
 use windlass_model::resolve::Resolved;
-use windlass_model::{PropertyName, Timestamp};
+use windlass_model::{Element, PropertyName, Timestamp};
 use windlass_store::Snapshot;
 
 use crate::monitor::Monitor;
-use crate::values;
+use crate::values::{self, Unknown};
 use crate::world::World;
 
 /// Creates a monitor of the policies of a recorded assembly.
@@ -19,4 +22,47 @@ pub fn monitor_of(snapshot: Snapshot, now: Timestamp) -> Monitor {
 /// Returns the output properties of a recorded assembly.
 pub fn outputs(snapshot: Snapshot) -> BTreeMap<PropertyName, Resolved> {
     values::outputs(&World::load(snapshot))
+}
+
+/// The secrets of a recorded assembly, for masking the output of calls that still run.
+pub struct RecordedSecrets {
+    world: World,
+    stored: Vec<String>,
+}
+
+impl RecordedSecrets {
+    /// Reads the secrets of an assembly, and of the assemblies that it references.
+    pub fn of(snapshot: Snapshot, references: impl IntoIterator<Item = Snapshot>) -> Self {
+        let world = World::load(snapshot);
+        let others = references.into_iter().map(World::load);
+        let others: Vec<String> = others.flat_map(|other| other.secrets.all_texts()).collect();
+        let stored = world.secrets.all_texts().into_iter().chain(others).flat_map(spelled).collect();
+        Self { world, stored }
+    }
+
+    /// Returns the texts to mask in the output of a running call. Returns `None` if the call may publish a secret
+    /// that is not recorded yet, or if its element is not part of the desired assembly. Its output must not be shown
+    /// then before its end.
+    pub fn of_call(&self, call: &CallRecord) -> Option<Vec<String>> {
+        let element = self.world.topology().get(&call.element).filter(|element| !may_publish(element))?;
+        let inputs = values::properties(&self.world, element, call.side, Unknown::LeftOut).ok()?;
+        let arguments = match &call.pair {
+            Some(pair) => values::arguments(&self.world, pair, call.side, Unknown::LeftOut).ok()?,
+            None => BTreeMap::new(),
+        };
+        let sensitive = inputs.values().chain(arguments.values()).filter(|input: &&Input| input.sensitive);
+        let given = sensitive.flat_map(|input| texts(&input.value));
+        Some(self.stored.iter().cloned().chain(given).collect())
+    }
+}
+
+/// Returns a stored secret as it is, and the texts in it if it is a part of private state, which is stored as JSON.
+fn spelled(stored: String) -> Vec<String> {
+    let inside = serde_json::from_str::<Value>(&stored).map(|value| texts(&value)).unwrap_or_default();
+    std::iter::once(stored).chain(inside).collect()
+}
+
+/// Tells whether an element has a sensitive property whose value its driver publishes.
+fn may_publish(element: &Element) -> bool {
+    element.properties.values().any(|p| p.sensitive && (p.read_only || p.value.is_none()))
 }

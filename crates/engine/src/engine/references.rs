@@ -208,10 +208,11 @@ impl Engine {
 /// there is none, or if the removal has already begun.
 fn takes(draft: &Draft) -> Option<String> {
     let before = draft.before.as_ref().filter(|before| before.goal != State::Absent)?;
-    match draft.intent {
-        Intent::Down => return Some("it would be removed".to_owned()),
-        Intent::Up | Intent::Rollback(_) | Intent::Adopt => {}
-        _ => return None,
+    if draft.intent == Intent::Down {
+        return Some("it would be removed".to_owned());
+    }
+    if !draft.intent.replaces_assembly() {
+        return None;
     }
     let after = &draft.world.assembly.descriptor;
     if *after != before.descriptor {

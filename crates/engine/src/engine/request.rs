@@ -2,14 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_driver::Package;
+use windlass_model::assembly::MaxUnavailable;
 use windlass_model::record::{Assumption, CallRecord, Intent};
 use windlass_model::{CallId, CommandName, DescriptorName, ElementName, PropertyName, State, Topology};
 use windlass_secret::{SecretRef, Sensitive};
 
+use super::condition::Condition;
 use super::consent::Consent;
 use super::fingerprint::PlanFingerprint;
 use crate::error::EngineError;
@@ -127,6 +130,10 @@ pub struct Request {
     pub(super) expected: Option<PlanFingerprint>,
     /// The plans that may remove or replace parts which are recorded well.
     pub(super) consent: Consent,
+    /// Maximum time for the health checks before the plan is made; `None` if there are none.
+    pub(super) refresh: Option<Duration>,
+    /// The conditions that the checks must find; otherwise the intent is refused.
+    pub(super) observed: Option<BTreeMap<ElementName, Condition>>,
 }
 
 impl From<Intent> for Request {
@@ -139,6 +146,8 @@ impl From<Intent> for Request {
             arguments: Arguments::default(),
             expected: None,
             consent: Consent::Any,
+            refresh: None,
+            observed: None,
         }
     }
 }
@@ -175,6 +184,17 @@ impl Request {
         Self { consent, ..self }
     }
 
+    /// Checks the health of all active parts before the plan is made. The plan repairs what the checks find
+    /// gone or broken. All checks together take at most `within`; `None` checks nothing.
+    pub fn refreshed(self, within: Option<Duration>) -> Self {
+        Self { refresh: within, ..self }
+    }
+
+    /// Refuses the intent unless the checks find exactly these conditions.
+    pub fn as_observed(self, observed: BTreeMap<ElementName, Condition>) -> Self {
+        Self { observed: Some(observed), ..self }
+    }
+
     /// Returns the intent.
     pub fn intent(&self) -> &Intent {
         &self.intent
@@ -187,7 +207,7 @@ impl Request {
 
     /// Tells whether a saved plan can carry the intent: it has no inputs that are kept secret or used once.
     pub fn can_be_saved(&self) -> bool {
-        self.answer.is_none() && !matches!(self.intent, Intent::Call { .. })
+        self.answer.is_none() && !self.intent.repeats()
     }
 }
 
@@ -219,11 +239,16 @@ pub struct UpOptions {
     pub replace: BTreeSet<ElementName>,
     /// Elements that the plan is limited to, together with their prerequisites; empty means all.
     pub target: BTreeSet<ElementName>,
+    /// The number of nodes of each group that a change may take down at once; none means the number that the
+    /// descriptor declares, or the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_unavailable: Option<MaxUnavailable>,
 }
 
 impl Default for UpOptions {
     /// Returns options that make all elements Active and touch only changed elements.
     fn default() -> Self {
-        Self { goal: State::Active, adopt: false, replace: BTreeSet::new(), target: BTreeSet::new() }
+        let (replace, target) = (BTreeSet::new(), BTreeSet::new());
+        Self { goal: State::Active, adopt: false, replace, target, max_unavailable: None }
     }
 }

@@ -237,7 +237,7 @@ impl Engine {
             }
             // No process waits for these jobs of checks. They change nothing, so they are cancelled.
             let now = self.env.clock.now();
-            for job in jobs.iter().filter(|job| look::is_forgotten(job, self.store.id(), now)) {
+            for job in jobs.iter().filter(|job| look::is_forgotten(job, self.store.id(), now, name)) {
                 if let Err(error) = forget(&*runtime, job, self.options.grace).await {
                     tracing::warn!(%job, %error, "a job of an earlier check could not be removed");
                 }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use windlass_driver::Package;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::record::{
-    AssemblyRecord, ElementRecord, Event as Happening, EventDraft, InstanceRecord, Intent, PackageRecord,
-    PairRecord, ProcessRecord, VersionRecord,
+    AssemblyRecord, ElementRecord, Event as Happening, EventDraft, InstanceRecord, PackageRecord, PairRecord,
+    ProcessRecord, VersionRecord,
 };
 use windlass_model::{AssemblyName, ProcessId, Seq, Timestamp, TransferId};
 use windlass_secret::{SecretRef, Sensitive};
@@ -316,7 +316,7 @@ fn intact(bundle: &Bundle) -> Result<(), EngineError> {
 /// and end identify it.
 fn is_same(there: &ProcessRecord, here: &ProcessRecord, known: &BTreeMap<ProcessId, ProcessId>) -> bool {
     let mut intent = there.intent.clone();
-    if let Intent::Rollback(Some(to)) = &mut intent {
+    if let Some(to) = intent.process_mut() {
         *to = known.get(to).copied().unwrap_or(*to);
     }
     let times = |process: &ProcessRecord| (process.created, process.ended);
@@ -395,9 +395,7 @@ impl Bundle {
         for process in &mut self.processes {
             number(&mut process.id);
             process.continues = process.continues.and_then(|id| numbers.get(&id).copied());
-            if let Intent::Rollback(Some(to)) = &mut process.intent {
-                number(to);
-            }
+            process.intent.process_mut().into_iter().for_each(number);
         }
     }
 }

@@ -75,7 +75,7 @@ impl Machine {
         if gone && !leaves {
             self.failed(
                 id,
-                Failure::new(FailureKind::NotFound, "its script reports that the instance no longer exists"),
+                Failure::new(FailureKind::Gone, "its script reports that the instance no longer exists"),
             );
         } else if status.failed && !before.failed && !gone {
             let message = status.message.unwrap_or_else(|| "its script reports a failure".to_owned());

@@ -165,19 +165,7 @@ impl World {
             if element.kind == ElementKind::Reference || self.elements.contains_key(&element.name) {
                 continue;
             }
-            let record = ElementRecord {
-                name: element.name.clone(),
-                id: InstanceId::random(entropy),
-                state: State::Absent,
-                since: now,
-                progress: 0,
-                private: BTreeMap::new(),
-                failure: None,
-                attempted: None,
-                made: None,
-                outdated: BTreeMap::new(),
-                heals: 0,
-            };
+            let record = ElementRecord::new(element.name.clone(), InstanceId::random(entropy), now);
             batch.push(record.clone());
             self.elements.insert(element.name.clone(), record);
         }

@@ -36,7 +36,7 @@ fn rig(effect: Effect) -> Rig {
 async fn up(rig: &Rig, desired: Desired) -> u32 {
     let mut processes = 1;
     let first = rig.up(desired).await.expect("nothing stands against it");
-    let retry = |_| {
+    let retry = |_, _| {
         processes += 1;
         rig.retry("t", None)
     };
@@ -182,7 +182,7 @@ async fn a_request_that_is_never_served_stays() {
     }
     let first = rig.up(related("1").desired()).await.unwrap();
     let mut retries = 0;
-    let retry = |_| {
+    let retry = |_, _| {
         retries += 1;
         rig.retry("t", None)
     };

@@ -34,11 +34,11 @@ async fn elements_of_one_batch_are_one_observation() {
 
 #[tokio::test(start_paused = true)]
 async fn a_large_assembly_is_several_batches() {
-    let rig = up(250).await;
-    assert_eq!(look(&rig).await.len(), 250);
+    let rig = up(1100).await;
+    assert_eq!(look(&rig).await.len(), 1100);
     let mut sizes: Vec<usize> = rig.strings.take_observed().iter().map(Vec::len).collect();
     sizes.sort_unstable();
-    assert_eq!(sizes, [50, 100, 100]);
+    assert_eq!(sizes, [100, 1000]);
 }
 
 /// Elements of another package are another batch.

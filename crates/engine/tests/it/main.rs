@@ -5,6 +5,7 @@ mod artifacts;
 mod changing;
 mod crash;
 mod deciding;
+mod found;
 mod heals;
 mod intents;
 mod limits;

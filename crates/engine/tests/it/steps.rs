@@ -3,7 +3,7 @@
 use serde_json::json;
 use windlass_driver::Observation;
 use windlass_engine::{Answer, Request, Stop};
-use windlass_model::assembly::{Cluster, Property};
+use windlass_model::assembly::{Cluster, MaxUnavailable, Property};
 use windlass_model::record::{Assumption, CallState, Effect, ProcessStatus, StepEnd, StepState};
 use windlass_model::{Part, State, Template};
 use windlass_secret::Sensitive;
@@ -83,7 +83,10 @@ async fn a_source_in_doubt_is_not_related() {
     rig.up(sized("1").desired()).await.unwrap();
     let before = rig.strings.calls().len();
     rig.jobs.lose("web__2 Stop");
-    rig.up(sized("2").desired()).await.unwrap();
+    // Both nodes change at once, so they are related in one step.
+    let mut desired = sized("2").desired();
+    desired.options.max_unavailable = Some(MaxUnavailable::All);
+    rig.up(desired).await.unwrap();
     let calls = rig.strings.calls();
     let joins: Vec<&String> = calls[before..].iter().filter(|call| call.ends_with("Join")).collect();
     assert_eq!(joins, ["lb Join", "web__1 Join"]);

@@ -44,6 +44,8 @@ impl<'a> ChangeRules<'a> {
         match part.now.state {
             State::Failed if part.now.has_remains() => return ChangeKind::Repair,
             State::Absent | State::Failed if self.options.adopt => return ChangeKind::Adopt,
+            // Its relationships are ceased at their other ends.
+            State::Failed if part.now.gone => return ChangeKind::Repair,
             State::Absent | State::Failed => return ChangeKind::Add,
             _ if part.now.is_partly_removed() => return ChangeKind::Reinstall,
             _ => {}

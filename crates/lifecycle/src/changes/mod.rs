@@ -7,6 +7,8 @@ mod part;
 mod parts;
 mod path;
 mod readers;
+mod rolling;
+mod rolls;
 mod scope;
 
 pub(crate) use decision::ChangeRules;
@@ -15,4 +17,5 @@ pub(crate) use node::{Disposition, NodePath};
 pub(crate) use part::{ChangeKind, Part};
 pub(crate) use parts::Parts;
 pub(crate) use readers::follow_values;
+pub(crate) use rolling::{Rolling, RollingGroup};
 pub(crate) use scope::{Reach, Scope};

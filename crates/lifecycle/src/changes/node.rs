@@ -3,6 +3,7 @@
 use windlass_model::State;
 
 use super::part::{ChangeKind, Part};
+use super::rolls::Rolls;
 use crate::rank;
 
 /// The path of an endpoint of a relationship.
@@ -18,6 +19,8 @@ pub(crate) struct NodePath {
     pub(crate) climbs: bool,
     /// Whether it is kept, changed or removed.
     pub(crate) disposition: Disposition,
+    /// Its share in rolling changes.
+    pub(crate) rolls: Rolls,
 }
 
 /// The disposition of an element in a plan: whether it is kept, changed or removed.
@@ -40,6 +43,7 @@ impl NodePath {
         absent: false,
         climbs: false,
         disposition: Disposition::Kept,
+        rolls: Rolls { turn: 0, group: 0, tied: false },
     };
 
     /// Tells whether its path leads down first.
@@ -59,6 +63,7 @@ impl NodePath {
                 ChangeKind::Reinstall | ChangeKind::Lower => Disposition::Changed,
                 _ => Disposition::Kept,
             },
+            rolls: part.rolls,
         }
     }
 
@@ -70,6 +75,7 @@ impl NodePath {
             absent: self.absent && other.absent,
             climbs: self.climbs || other.climbs,
             disposition: self.disposition.max(other.disposition),
+            rolls: self.rolls.both(other.rolls),
         }
     }
 }

@@ -4,9 +4,10 @@ use windlass_model::{DescriptorName, Element, ElementName, State, Transitions};
 use windlass_plan::Draft;
 
 use super::path::Steps;
+use super::rolls::Rolls;
 use crate::differences::PropertyChange;
 use crate::rank;
-use crate::situation::ElementNow;
+use crate::situation::{ElementNow, Shown};
 
 /// The position of an element that is no resource, or that the topology does not contain.
 pub(crate) const NOWHERE: u32 = u32::MAX;
@@ -76,6 +77,8 @@ pub(crate) struct Part<'a> {
     /// The properties whose values change, if the part exists.
     pub(crate) changes: Vec<PropertyChange>,
     pub(crate) steps: Steps,
+    /// Its share in rolling changes.
+    pub(crate) rolls: Rolls,
 }
 
 impl<'a> Part<'a> {
@@ -104,6 +107,7 @@ impl<'a> Part<'a> {
             end: 0,
             changes: Vec::new(),
             steps: Steps::default(),
+            rolls: Rolls::default(),
         }
     }
 
@@ -130,6 +134,15 @@ impl<'a> Part<'a> {
     /// Tells whether the plan installs the part, so that its driver publishes the outputs again.
     pub(crate) fn publishes_anew(&self) -> bool {
         !self.untouched && self.low < rank::INSTALLED
+    }
+
+    /// Returns the parts whose new outputs it reads.
+    pub(crate) fn awaited_producers(&self) -> impl Iterator<Item = &ElementName> {
+        let producers = self.changes.iter().filter_map(|change| match &change.after {
+            Shown::KnownAfter(producers) => Some(producers),
+            _ => None,
+        });
+        producers.flatten()
     }
 
     /// Tells whether the part gets its new package in a step without calls, because no other step uses it.

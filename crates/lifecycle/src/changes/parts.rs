@@ -122,7 +122,7 @@ impl<'a> Parts<'a> {
     ///
     /// The target drives. If it reaches the state that the relationship names, and the relationship is
     /// created before that, the source must be at its own state. A relationship is examined again after one
-    /// of its targets was raised.
+    /// of its targets was raised. A dependency only orders the steps, so a lower goal also holds for its source.
     pub(crate) fn raise_ends(&mut self, desired: Option<&Topology>, rules: &ChangeRules<'_>) {
         let Some(topology) = desired.filter(|_| (rank::CREATED..rank::ACTIVE).contains(&rules.goal())) else {
             return;
@@ -140,7 +140,7 @@ impl<'a> Parts<'a> {
                 self.end_of(topology, &end.element)
                     >= relationship.target_state.rank().unwrap_or(rank::ABOVE_ALL)
             });
-            if !reached || relationship.target_modifier == Modifier::Post {
+            if !reached || relationship.target_modifier == Modifier::Post || relationship.is_dependency() {
                 continue;
             }
             let least = rank::least(relationship.source_state, relationship.source_modifier);

@@ -10,7 +10,7 @@ use windlass_plan::{Draft, WaitKind, Why};
 
 use super::graph::Graph;
 use super::soft::Priority;
-use crate::changes::Parts;
+use crate::changes::{Parts, Rolling};
 use crate::rank;
 use crate::situation::{Situation, Version};
 
@@ -20,6 +20,11 @@ pub(crate) struct Constraints<'a> {
     /// The parts, with their steps.
     pub(crate) parts: Parts<'a>,
     pub(crate) graph: Graph,
+    pub(crate) rolling: Rolling,
+    /// The steps by which the pairs of rolling nodes are ceased, by turn.
+    pub(crate) begins: Vec<(u32, Draft)>,
+    /// The steps by which pairs of rolling nodes are created, by group and turn.
+    pub(crate) completes: Vec<(u32, u32, Draft)>,
     /// For a group or assembly, the barrier behind its parts that reach a rank. The key is its position in
     /// the desired topology and the rank.
     reached: HashMap<(usize, u8), Option<Draft>>,
@@ -44,11 +49,14 @@ struct Hold {
 
 impl<'a> Constraints<'a> {
     /// Creates the constraints of parts whose steps `graph` has already.
-    pub(crate) fn new(situation: &Situation<'a>, parts: Parts<'a>, graph: Graph) -> Self {
+    pub(crate) fn new(situation: &Situation<'a>, parts: Parts<'a>, graph: Graph, rolling: Rolling) -> Self {
         Self {
             situation: *situation,
             parts,
             graph,
+            rolling,
+            begins: Vec::new(),
+            completes: Vec::new(),
             reached: HashMap::new(),
             left: HashMap::new(),
             holds: Holds::new(),
@@ -211,7 +219,14 @@ impl<'a> Constraints<'a> {
             let part = self.parts.get(&leaf.name)?;
             // An unhealthy part is removed even if its relationships could not be ceased.
             let kind = if !up && part.is_unwell() { WaitKind::After } else { WaitKind::Needs };
-            let step = if up { part.steps.enter(rank) } else { part.leaving(rank) };
+            let step = if !up {
+                part.leaving(rank)
+            } else if rank == rank::CREATED {
+                // A dependency demands it before the first step up, whichever that is.
+                part.steps.up_to(rank)
+            } else {
+                part.steps.enter(rank)
+            };
             step.map(|step| (step, kind))
         };
         leaves.iter().filter_map(step).collect()

@@ -12,8 +12,10 @@ pub(crate) const CLIMB: Phase = 0;
 pub(crate) const CHANGE: Phase = 10;
 /// Changed parts are raised again, numbered like `CLIMB`.
 pub(crate) const AGAIN: Phase = 20;
+/// The nodes of rolling groups are lowered and raised, in batches.
+pub(crate) const ROLL: Phase = 25;
 /// Moved or removed relationships are ceased.
-pub(crate) const CUT_OVER: Phase = 25;
+pub(crate) const CUT_OVER: Phase = 26;
 /// Removed parts are lowered.
 pub(crate) const OUT: Phase = 30;
 

@@ -26,6 +26,28 @@ pub struct Diff {
     /// The differences between the packages of these resources. The planner knows no files and leaves it empty.
     #[serde(skip)]
     pub packages: Vec<PackageDiff>,
+    /// The groups whose nodes change in batches.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub batches: Vec<Batches>,
+}
+
+/// The batches of a group: each begins when the one before is Active and has its relationships.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Batches {
+    /// The group.
+    pub group: ElementName,
+    /// The nodes of each batch, in order. Nodes that are down already precede them and are not listed.
+    pub nodes: Vec<Vec<ElementName>>,
+}
+
+impl fmt::Display for Batches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.nodes.len();
+        let most = self.nodes.iter().map(Vec::len).max().unwrap_or(0);
+        let (batches, nodes) =
+            (if count == 1 { "batch" } else { "batches" }, if most == 1 { "node" } else { "nodes" });
+        write!(f, "{} changes in {count} {batches} of at most {most} {nodes}", self.group.local())
+    }
 }
 
 impl Diff {
@@ -34,11 +56,13 @@ impl Diff {
         self.elements.is_empty() && self.relationships.is_empty()
     }
 
-    /// Returns a line for each resource that keeps an outdated package, with the command that replaces it.
+    /// Returns a line for each group that changes in batches, and for each resource that keeps an outdated
+    /// package, with the command that replaces it.
     pub fn notes(&self) -> impl Iterator<Item = String> {
-        self.outdated.iter().map(ElementName::local).map(|name| {
+        let outdated = self.outdated.iter().map(ElementName::local).map(|name| {
             format!("= {name} keeps its old package; `up --replace {name}` re-creates it with the new one")
-        })
+        });
+        self.batches.iter().map(Batches::to_string).chain(outdated)
     }
 }
 
@@ -84,6 +108,8 @@ pub enum ElementChangeKind {
     Healed,
     /// It has failed, or its removal was not completed. Its leftovers are removed, and it is installed again.
     Repaired,
+    /// A health check has found that it no longer exists, and it is installed again.
+    Recreated,
     /// It is raised to a higher state.
     Raised,
     /// It is lowered to a lower state.
@@ -215,7 +241,9 @@ impl ElementChange {
     /// Returns the effect of the change.
     pub fn effect(&self) -> Effect {
         match self.kind {
-            ElementChangeKind::Added | ElementChangeKind::Adopted => Effect::Added,
+            ElementChangeKind::Added | ElementChangeKind::Adopted | ElementChangeKind::Recreated => {
+                Effect::Added
+            }
             ElementChangeKind::Removed => Effect::Removed,
             ElementChangeKind::Reinstalled | ElementChangeKind::Repaired => Effect::Replaced,
             // No transition leads back there: the part is uninstalled and installed again.
@@ -266,6 +294,7 @@ impl fmt::Display for ElementChange {
             }
             ElementChangeKind::Repaired if self.from == State::Failed => f.write_str(", it has failed")?,
             ElementChangeKind::Repaired => f.write_str(", its removal is incomplete")?,
+            ElementChangeKind::Recreated => f.write_str(" again, it no longer exists")?,
             _ => {}
         }
         for PropertyChange { property, before, after, .. } in &self.properties {

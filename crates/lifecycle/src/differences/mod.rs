@@ -8,7 +8,7 @@ mod values;
 
 pub use counts::Counts;
 pub use diff::{
-    Diff, Effect, ElementChange, ElementChangeKind, Ends, PropertyChange, RelationshipChange,
+    Batches, Diff, Effect, ElementChange, ElementChangeKind, Ends, PropertyChange, RelationshipChange,
     RelationshipChangeKind,
 };
 pub use packages::{Affected, FileChange, FileChangeKind, PackageDiff};

@@ -1,16 +1,26 @@
 //! Drawings of plans.
 
-use windlass_plan::Task;
+use windlass_model::work::Reason;
 use windlass_plan::draw::Drawing;
+use windlass_plan::{Step, Task};
 
 use super::planned::Plan;
 
 /// Draws a plan.
 ///
-/// The details of a step name its element and its calls. The details of a wait name its origin in the
+/// An edge is named by the relationship or the property that causes it. The details of a step name its element and its calls. The details of a wait name its origin in the
 /// descriptor.
 pub fn draw_plan(title: impl Into<String>, plan: &Plan) -> Drawing {
     let mut drawing = Drawing::of_plan(title, plan);
+    // Both list the waits of each step in turn.
+    let waits = plan.steps().flat_map(Step::waits);
+    for (edge, wait) in drawing.edges.iter_mut().zip(waits) {
+        edge.name = match wait.reason {
+            Reason::Relationship { relationship, .. } => relationship.to_string(),
+            Reason::Property { property, .. } => property.to_string(),
+            _ => String::new(),
+        };
+    }
     for (node, step) in drawing.nodes.iter_mut().zip(plan.steps()) {
         for (detail, wait) in node.details.iter_mut().zip(step.waits()) {
             if let Some(origin) = wait.reason.origin() {

@@ -74,7 +74,8 @@ fn label(number: Phase) -> String {
         phase::CHANGE..phase::AGAIN => {
             format!("all parts that change are {}", down(number - phase::CHANGE))
         }
-        phase::AGAIN..phase::CUT_OVER => {
+        phase::ROLL => "all batches are Active".to_owned(),
+        phase::AGAIN..phase::ROLL => {
             format!("all parts that change are {} again", rank::state(number - phase::AGAIN))
         }
         phase::CUT_OVER..phase::OUT => "all relationships are moved".to_owned(),

@@ -9,10 +9,11 @@ use windlass_model::resolve::{Lookup, NothingYet};
 use super::error::{LifecycleError, OrderError};
 use super::planned::{Plan, Planned};
 use super::{phases, summary};
-use crate::changes::{ChangeRules, Parts, Scope, follow_values};
+use crate::changes::{ChangeRules, Parts, Rolling, RollingGroup, Scope, follow_values};
 use crate::constraints::{Constraints, Graph, readers_down, readers_up};
-use crate::differences::Diff;
+use crate::differences::{Batches, Diff};
 use crate::situation::{Current, Options, Situation, Version};
+use crate::steps::batches;
 use crate::steps::relationships::{self, Related};
 use crate::steps::transitions;
 
@@ -56,24 +57,27 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
         scope.freeze(&mut parts);
     }
     follow_values(&mut parts, situation);
+    let rolling = Rolling::of(&mut parts, situation, options);
     // Most parts have three steps and read one output. Unused capacity costs nothing.
     let mut graph = Graph::with_capacity(4 * parts.list.len(), 2 * parts.list.len());
     for part in &mut parts.list {
         transitions::add(&mut graph, part);
     }
-    let mut constraints = Constraints::new(situation, parts, graph);
+    let mut constraints = Constraints::new(situation, parts, graph, rolling);
     readers_up(&mut constraints)?;
     readers_down(&mut constraints)?;
     let Related { mut changes, undone: unrelated } =
         relationships::add(&mut constraints, options, scope.as_ref())?;
+    batches::add(&mut constraints);
     constraints.settle();
-    let Constraints { parts, graph, .. } = constraints;
+    let Constraints { parts, graph, rolling, .. } = constraints;
     if scope.is_some() {
         let ties = graph.ties();
         changes.retain(|change| ties.contains(&(&change.assembly, &change.relationship)));
         undone.relationships = unrelated;
     }
-    let diff = summary::diff(parts, changes);
+    let mut diff = summary::diff(parts, changes);
+    diff.batches = rolling.groups.iter().map(batches_of).collect();
     Ok(Planned { plan: phases::build(graph).map_err(OrderError)?, diff, undone })
 }
 
@@ -92,6 +96,12 @@ fn left_undone(situation: &Situation<'_>, options: &Options, scope: &Scope) -> D
     let mut undone = summary::diff(parts, Vec::new());
     undone.elements.retain(|change| !scope.is_acting(&change.element));
     undone
+}
+
+/// Returns the names of the nodes in a group's batches.
+fn batches_of(group: &RollingGroup) -> Batches {
+    let nodes = group.batches.iter().map(|batch| batch.iter().map(|node| node.name.clone()).collect());
+    Batches { group: group.name.clone(), nodes: nodes.collect() }
 }
 
 fn check_names(situation: &Situation<'_>, options: &Options) -> Result<(), LifecycleError> {

@@ -12,7 +12,7 @@ pub(crate) fn diff(parts: Parts<'_>, relationships: Vec<RelationshipChange>) -> 
     let outdated = outdated.map(|part| part.name.clone()).collect();
     // Collecting in place reuses the memory of the parts.
     let elements = parts.list.into_iter().filter_map(change).collect();
-    Diff { elements, relationships, outdated, packages: Vec::new() }
+    Diff { elements, relationships, outdated, packages: Vec::new(), batches: Vec::new() }
 }
 
 fn change(part: Part<'_>) -> Option<ElementChange> {
@@ -24,6 +24,7 @@ fn change(part: Part<'_>) -> Option<ElementChange> {
         ChangeKind::Keep => ElementChangeKind::Raised,
         ChangeKind::Add => ElementChangeKind::Added,
         ChangeKind::Adopt => ElementChangeKind::Adopted,
+        ChangeKind::Repair if part.now.gone => ElementChangeKind::Recreated,
         ChangeKind::Repair => ElementChangeKind::Repaired,
         ChangeKind::Heal => ElementChangeKind::Healed,
         ChangeKind::Lower => ElementChangeKind::Lowered,

@@ -60,6 +60,9 @@ pub struct ElementNow {
     /// It failed or was interrupted after it may have started to act. Or it succeeded without the transition that
     /// completes its step.
     pub attempted: Option<Transition>,
+    /// Whether a health check has found that its instance no longer exists. Such an element is Failed, and has
+    /// nothing that could be removed.
+    pub gone: bool,
     /// The package that it was installed from, if known.
     pub package: Option<PackageDigest>,
     /// The number of the process that installed it; 0 if unknown. Later processes have higher numbers.
@@ -81,6 +84,7 @@ static NOTHING: ElementNow = ElementNow {
     state: State::Absent,
     present: false,
     attempted: None,
+    gone: false,
     package: None,
     installed_by: 0,
     configured_by: 0,

@@ -16,14 +16,6 @@ pub enum HealError {
         /// The resources of the assembly.
         known: Vec<ElementName>,
     },
-    /// The element is no resource. Only resources break.
-    #[error("`{name}` is not a resource, and only resources break: heal {}", listed(resources))]
-    NoResource {
-        /// The element.
-        name: ElementName,
-        /// The resources in it.
-        resources: Vec<ElementName>,
-    },
     /// The element is a reference, which windlass does not manage.
     #[error("`{name}` is a reference: heal it in the assembly that owns it")]
     Reference {
@@ -32,11 +24,12 @@ pub enum HealError {
     },
 }
 
-/// Returns the resource that a heal of `name` refers to.
+/// Returns the element that a heal of `name` refers to: a resource, or the group or assembly whose resources
+/// are healed.
 ///
 /// # Errors
 ///
-/// Returns an error if there is no such element, or if it is no resource. The error lists the possible
+/// Returns an error if there is no such element, or if it is a reference. The error lists the possible
 /// elements.
 pub fn healable<'a>(topology: &'a Topology, name: &ElementName) -> Result<&'a ElementName, HealError> {
     let names = |at: &ElementName| topology.leaves(at).iter().map(|leaf| leaf.name.clone()).collect();
@@ -45,11 +38,8 @@ pub fn healable<'a>(topology: &'a Topology, name: &ElementName) -> Result<&'a El
         return Err(HealError::Unknown { name: name.clone(), known });
     };
     match element.kind {
-        ElementKind::Resource => Ok(&element.name),
         ElementKind::Reference => Err(HealError::Reference { name: name.clone() }),
-        ElementKind::Assembly | ElementKind::Group => {
-            Err(HealError::NoResource { name: name.clone(), resources: names(name) })
-        }
+        ElementKind::Resource | ElementKind::Assembly | ElementKind::Group => Ok(&element.name),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use windlass_model::assembly::PackageDigest;
+use windlass_model::assembly::{MaxUnavailable, PackageDigest};
 use windlass_model::{DescriptorName, ElementName, State};
 
 /// The options of a plan.
@@ -32,10 +32,15 @@ pub struct Options {
     ///
     /// Missing parts that they need to run are planned too. All other parts stay as they are.
     pub target: BTreeSet<ElementName>,
+    /// The number of nodes of each group that may be down at once, if nodes change that work now.
+    ///
+    /// None means the number that the group declares. Otherwise it is 1 if a relationship joins the group and an
+    /// element outside, and all if not.
+    pub max_unavailable: Option<MaxUnavailable>,
 }
 
 impl Default for Options {
-    /// Makes all parts Active, and touches no unchanged part.
+    /// Makes all parts Active, touches no unchanged part, and changes all nodes of a group together.
     fn default() -> Self {
         Self {
             goal: State::Active,
@@ -45,6 +50,7 @@ impl Default for Options {
             replace: BTreeSet::new(),
             heal: BTreeSet::new(),
             target: BTreeSet::new(),
+            max_unavailable: Some(MaxUnavailable::All),
         }
     }
 }

@@ -28,14 +28,16 @@ pub(crate) fn add(graph: &mut Graph, part: &mut Part<'_>) {
 fn down_base(part: &Part<'_>) -> Phase {
     match part.change_kind {
         ChangeKind::Remove => phase::OUT,
+        _ if part.rolls.turn > 0 => phase::ROLL,
         ChangeKind::Repair | ChangeKind::Heal => phase::CLEAR,
         _ => phase::CHANGE,
     }
 }
 
 /// Returns the base number of the phases of a part's path up.
-pub(crate) fn up_base(part: &Part<'_>) -> Phase {
+fn up_base(part: &Part<'_>) -> Phase {
     match part.change_kind {
+        _ if part.rolls.turn > 0 => phase::ROLL,
         ChangeKind::Reinstall | ChangeKind::Lower | ChangeKind::Reconfigure => phase::AGAIN,
         _ => phase::CLIMB,
     }
@@ -56,7 +58,7 @@ fn descend(graph: &mut Graph, part: &mut Part<'_>) {
             side: Side::Installed,
         };
         // All leftovers are removed in one phase, because new steps require a known state.
-        let number = if base == phase::CLEAR { base } else { base + stair.offset };
+        let number = if matches!(base, phase::CLEAR | phase::ROLL) { base } else { base + stair.offset };
         let step = match above {
             Some(above) => graph.next_step(number, work, stair.from, above),
             None => graph.step(number, work),
@@ -78,9 +80,10 @@ fn ascend(graph: &mut Graph, part: &mut Part<'_>) {
         let calls = part.declared.and(calls_into(to));
         let work =
             Work::Transition { element: part.name.clone(), from: state, to, calls, side: Side::Desired };
+        let number = if base == phase::ROLL { base } else { base + rank };
         let step = match below {
-            Some(below) => graph.next_step(base + rank, work, state, below),
-            None => graph.step(base + rank, work),
+            Some(below) => graph.next_step(number, work, state, below),
+            None => graph.step(number, work),
         };
         part.steps.set_enter(rank..=rank, step);
         (state, below) = (to, Some(step));
@@ -110,7 +113,8 @@ fn reconfigure(graph: &mut Graph, part: &mut Part<'_>) {
         calls: [Transition::Reconfigure].into(),
         side: Side::Desired,
     };
-    let step = graph.step(phase::AGAIN + rank::ACTIVE, work);
+    let number = if part.rolls.turn > 0 { phase::ROLL } else { phase::AGAIN + rank::ACTIVE };
+    let step = graph.step(number, work);
     part.steps.set_reconfigure(step);
 }
 

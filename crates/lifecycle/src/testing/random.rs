@@ -154,6 +154,7 @@ fn element(at: &str, kind: ElementKind, parent: Option<&str>) -> Element {
         referent: None,
         protected: false,
         on_package_change: None,
+        update: None,
         metrics: IndexMap::new(),
         origin: None,
     }

@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::property::{Origin, Property};
+use super::update::Update;
 use crate::name::{
     AssemblyName, ComponentName, DescriptorName, ElementName, MetricName, OperationName, PropertyName,
 };
@@ -114,6 +115,9 @@ pub struct Element {
     /// The declared effect of a changed package; see [`Element::package_change`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_package_change: Option<OnPackageChange>,
+    /// The declared rules for changes of its nodes; none for elements other than groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update: Option<Update>,
     /// The place of its declaration.
     pub origin: Option<Origin>,
 }

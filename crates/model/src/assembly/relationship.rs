@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::property::{Origin, Property};
-use crate::name::{ElementName, OperationName, PropertyName, RelationshipName};
+use crate::name::{ComponentName, ElementName, OperationName, PropertyName, RelationshipName};
 use crate::state::{Modifier, State};
 use crate::template::End;
 
@@ -40,6 +40,38 @@ pub struct Relationship {
 }
 
 impl Relationship {
+    /// Creates the relationship that `depends-on` declares: `on` is Active before the first transition of
+    /// `dependent`, and does not stop before `dependent` has stopped. It calls no operation.
+    #[expect(clippy::missing_panics_doc, reason = "two words with words between them are a name")]
+    pub fn dependency(
+        assembly: ElementName,
+        dependent: &ComponentName,
+        on: &ComponentName,
+        origin: Origin,
+    ) -> Self {
+        let end = |component| vec![Endpoint { element: assembly.child(component), capability: None }];
+        let name = format!("{dependent}-depends-on-{on}");
+        Self {
+            name: name.parse().expect("names of components have no blanks"),
+            sources: end(on),
+            targets: end(dependent),
+            source_state: State::Active,
+            source_modifier: Modifier::Post,
+            target_state: State::Created,
+            target_modifier: Modifier::Pre,
+            properties: IndexMap::new(),
+            create: Vec::new(),
+            cease: Vec::new(),
+            origin: Some(origin),
+            assembly,
+        }
+    }
+
+    /// Tells whether `depends-on` declares it. No declared relationship can demand the state Created.
+    pub fn is_dependency(&self) -> bool {
+        self.target_state == State::Created
+    }
+
     /// Returns the operations of `cease` that undo the operation at index `at` of `create`.
     ///
     /// If `create` and `cease` call an end equally often, the nth operation of `cease` undoes the nth of

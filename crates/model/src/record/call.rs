@@ -202,6 +202,8 @@ pub enum FailureKind {
     AlreadyExists,
     /// The object of the action does not exist.
     NotFound,
+    /// The instance existed, and no longer does: its health check or its driver tells so.
+    Gone,
     /// The runtime ran out of a resource, such as memory.
     Capacity,
     /// The infrastructure failed, such as the runtime.

@@ -71,6 +71,11 @@ pub enum Event {
         /// The file, as the user named it.
         file: String,
     },
+    /// The records of the assembly, or of one of its parts, were removed without calling a driver.
+    Forgotten {
+        /// The part; none for the whole assembly.
+        part: Option<ElementName>,
+    },
     /// A process began.
     ProcessStarted {
         /// The intent.
@@ -126,6 +131,21 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// Returns the severity: that of a log entry, else an error for a failure, a warning for work that was not done, and
+    /// information for the rest.
+    pub fn severity(&self) -> Severity {
+        match self {
+            Self::Logged { severity, .. } => *severity,
+            Self::StepEnded { end, .. } => Severity::of_end(end),
+            Self::ProcessEnded { status, .. } => Severity::of_status(*status),
+            Self::StateChanged { to: State::Failed | State::Broken, .. } => Severity::Error,
+            Self::Dismissed { why: Some(_), .. } => Severity::Warning,
+            _ => Severity::Info,
+        }
+    }
+}
+
 /// The severity of a log entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
@@ -152,6 +172,24 @@ impl Severity {
             "WARNING" => Self::Warning,
             "ERROR" => Self::Error,
             _ => Self::Info,
+        }
+    }
+
+    /// Returns the severity of the end of a step.
+    pub fn of_end(end: &StepEnd) -> Self {
+        match end {
+            StepEnd::Failed(_) | StepEnd::NeedsDecision { .. } => Self::Error,
+            StepEnd::Skipped { .. } | StepEnd::Cancelled => Self::Warning,
+            StepEnd::Succeeded => Self::Info,
+        }
+    }
+
+    /// Returns the severity of a process with this status.
+    pub fn of_status(status: ProcessStatus) -> Self {
+        match status {
+            ProcessStatus::Failed => Self::Error,
+            ProcessStatus::Cancelled => Self::Warning,
+            ProcessStatus::InProgress | ProcessStatus::Completed => Self::Info,
         }
     }
 

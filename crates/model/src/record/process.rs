@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::Failure;
+use crate::assembly::MaxUnavailable;
 use crate::clock::Timestamp;
 use crate::id::{CallId, ProcessId, RequestId, StepId};
 use crate::name::{AssemblyName, CommandName, ElementName};
@@ -33,7 +34,14 @@ pub enum Intent {
     ScaleOut(ElementName),
     /// Removes nodes from a cluster, by its increment.
     ScaleIn(ElementName),
-    /// Stops and starts a part that does not work.
+    /// Gives a cluster a number of nodes, within its bounds.
+    ScaleTo {
+        /// The cluster.
+        cluster: ElementName,
+        /// The number of nodes.
+        nodes: u32,
+    },
+    /// Stops and starts a part that does not work. Of a group or an assembly, it repairs the parts that are not up.
     Heal(ElementName),
     /// Creates the assembly from existing instances.
     Adopt,
@@ -49,6 +57,69 @@ pub enum Intent {
     },
 }
 
+/// The classification of intents. Each match is exhaustive, so that a new intent is classified here and nowhere else.
+impl Intent {
+    /// Tells whether the intent changes the desired assembly or the state of all its parts. The other intents act on single
+    /// parts and leave the desired assembly unchanged.
+    pub fn concerns_assembly(&self) -> bool {
+        match self {
+            Self::Up | Self::Down | Self::Retry | Self::Adopt | Self::Rollback(_) => true,
+            Self::SetState(_) | Self::ScaleOut(_) | Self::ScaleIn(_) | Self::ScaleTo { .. } => true,
+            Self::Heal(_) | Self::Call { .. } => false,
+        }
+    }
+
+    /// Tells whether the intent can remove parts or re-create them because the desired assembly differs from the recorded
+    /// one. Other assemblies may reference such a part.
+    pub fn replaces_assembly(&self) -> bool {
+        match self {
+            Self::Up | Self::Down | Self::Adopt | Self::Rollback(_) => true,
+            Self::ScaleOut(_) | Self::ScaleIn(_) | Self::ScaleTo { .. } => false,
+            Self::Retry | Self::SetState(_) | Self::Heal(_) | Self::Call { .. } => false,
+        }
+    }
+
+    /// Tells whether the intent is complete only when every part has the current values of its inputs.
+    pub fn updates_inputs(&self) -> bool {
+        match self {
+            Self::Up | Self::Rollback(_) => true,
+            Self::Down | Self::Retry | Self::Adopt | Self::SetState(_) => false,
+            Self::ScaleOut(_) | Self::ScaleIn(_) | Self::ScaleTo { .. } => false,
+            Self::Heal(_) | Self::Call { .. } => false,
+        }
+    }
+
+    /// Tells whether the same intent after an interruption resumes the interrupted process from its own record. The others
+    /// are planned again from the records of the parts.
+    pub fn resumes_itself(&self) -> bool {
+        match self {
+            Self::ScaleOut(_) | Self::ScaleIn(_) | Self::Rollback(None) => true,
+            Self::Up | Self::Down | Self::Retry | Self::Adopt | Self::SetState(_) => false,
+            Self::ScaleTo { .. } | Self::Rollback(Some(_)) | Self::Heal(_) | Self::Call { .. } => false,
+        }
+    }
+
+    /// Tells whether the same command, given again after a failure, repeats the whole intent. The others resume it.
+    pub fn repeats(&self) -> bool {
+        match self {
+            Self::Call { .. } => true,
+            Self::Up | Self::Down | Self::Retry | Self::Adopt | Self::Rollback(_) => false,
+            Self::ScaleOut(_) | Self::ScaleIn(_) | Self::ScaleTo { .. } => false,
+            Self::SetState(_) | Self::Heal(_) => false,
+        }
+    }
+
+    /// The process that the intent names.
+    pub fn process_mut(&mut self) -> Option<&mut ProcessId> {
+        match self {
+            Self::Rollback(process) => process.as_mut(),
+            Self::Up | Self::Down | Self::Retry | Self::Adopt | Self::SetState(_) => None,
+            Self::ScaleOut(_) | Self::ScaleIn(_) | Self::ScaleTo { .. } => None,
+            Self::Heal(_) | Self::Call { .. } => None,
+        }
+    }
+}
+
 impl fmt::Display for Intent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -59,6 +130,8 @@ impl fmt::Display for Intent {
             Self::SetState(state) => return write!(f, "set-state {state}"),
             Self::ScaleOut(cluster) => return write!(f, "scale out {}", cluster.local()),
             Self::ScaleIn(cluster) => return write!(f, "scale in {}", cluster.local()),
+            Self::ScaleTo { cluster, nodes } => return write!(f, "scale {}={nodes}", cluster.local()),
+            Self::Heal(element) if element.as_str() == element.assembly().as_str() => "heal --all",
             Self::Heal(element) => return write!(f, "heal {}", element.local()),
             Self::Call { part, command } => return write!(f, "call {} {command}", part.local()),
             // The version is chosen when the plan is created.
@@ -117,6 +190,9 @@ pub struct ProcessRecord {
     /// The parts that it is limited to. An empty set means all parts.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub target: BTreeSet<ElementName>,
+    /// The number of nodes of each group that it may take down at once, if it was given for all groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_unavailable: Option<MaxUnavailable>,
     /// The time of its creation.
     pub created: Timestamp,
     /// The time of its end.

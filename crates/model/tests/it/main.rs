@@ -49,6 +49,7 @@ fn topology(elements: &[Sketch<'_>]) -> Topology {
         referent: None,
         protected: false,
         on_package_change: None,
+        update: None,
         origin: None,
     };
     let all = elements.iter().enumerate().map(element).collect();

@@ -16,12 +16,76 @@ pub struct Drawing {
     pub edges: Vec<Edge>,
     /// The groups of nodes. Outer groups precede inner ones.
     pub groups: Vec<Group>,
+    /// The meaning of shapes, lines and colours, as far as the picture explains them.
+    #[serde(skip)]
+    pub legend: Vec<(Sign, String)>,
+}
+
+/// A sign that a legend explains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sign {
+    /// A node of this shape.
+    Node(Shape),
+    /// A node of this tone.
+    Tone(Tone),
+    /// An edge of this line style.
+    Edge(Line),
+}
+
+/// The tone of a node, which pictures show as a colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tone {
+    /// It is as it should be.
+    Good,
+    /// It is on the way.
+    Pending,
+    /// It has failed.
+    Bad,
+}
+
+/// The greatest number of named edges whose names a picture shows. The names of more would cover each other.
+const MOST_NAMES: usize = 60;
+
+/// The greatest number of characters of a name in a picture.
+const LONGEST_NAME: usize = 28;
+
+impl Edge {
+    /// Returns the name as a picture shows it: cut if it is long.
+    pub(super) fn shown_name(&self) -> String {
+        match self.name.char_indices().nth(LONGEST_NAME) {
+            Some(_) => self.name.chars().take(LONGEST_NAME - 1).chain(['…']).collect(),
+            None => self.name.clone(),
+        }
+    }
 }
 
 impl Drawing {
+    /// Tells whether the picture shows the names of edges.
+    pub(super) fn shows_names(&self) -> bool {
+        self.edges.iter().filter(|edge| !edge.name.is_empty()).count() <= MOST_NAMES
+    }
+
+    /// Drops the entries of the legend whose sign does not occur.
+    pub fn trim_legend(&mut self) {
+        let (nodes, edges) = (&self.nodes, &self.edges);
+        self.legend.retain(|(sign, _)| match sign {
+            Sign::Node(shape) => nodes.iter().any(|node| node.shape == *shape),
+            Sign::Tone(tone) => nodes.iter().any(|node| node.tone == Some(*tone)),
+            Sign::Edge(line) => edges.iter().any(|edge| edge.line == *line),
+        });
+    }
+
     /// Creates an empty drawing.
     pub fn new(title: impl Into<String>) -> Self {
-        Self { version: 1, title: title.into(), nodes: Vec::new(), edges: Vec::new(), groups: Vec::new() }
+        Self {
+            version: 1,
+            title: title.into(),
+            nodes: Vec::new(),
+            edges: Vec::new(),
+            groups: Vec::new(),
+            legend: Vec::new(),
+        }
     }
 }
 
@@ -34,6 +98,9 @@ pub struct Node {
     pub label: String,
     /// Its shape.
     pub shape: Shape,
+    /// Its tone; none for a node without a state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tone: Option<Tone>,
     /// The index of its group.
     pub group: Option<usize>,
     /// The details that the HTML page shows on a click: names and values.
@@ -61,7 +128,10 @@ pub struct Edge {
     pub from: usize,
     /// The index of its end in [`Drawing::nodes`].
     pub to: usize,
-    /// Its label.
+    /// Its name, such as that of a relationship; empty for an edge without a name.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// Its description.
     pub label: String,
     /// Its line style.
     pub line: Line,

@@ -3,6 +3,8 @@
 /// The width of a character and the height of a line of text, in pixels.
 pub(super) const CHAR: u32 = 7;
 pub(super) const LINE: u32 = 17;
+/// The width of a character of small text, in pixels.
+pub(super) const SMALL_CHAR: u32 = 6;
 /// The space between a box and its text, and around the picture, in pixels.
 pub(super) const PAD: u32 = 10;
 /// The space between two columns, in pixels.

@@ -22,7 +22,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-pub use self::drawing::{Drawing, Edge, Group, Line, Node, Shape};
+pub use self::drawing::{Drawing, Edge, Group, Line, Node, Shape, Sign, Tone};
 use crate::plan::{Plan, StepNumber, Task, Wait, WaitKind};
 
 /// The output format of a drawing.
@@ -85,9 +85,9 @@ impl Drawing {
             let (shape, label) = match step.task {
                 Task::Barrier(label) => (Shape::Quiet, label.clone()),
                 Task::Work(work) if critical.contains(&step.number) => {
-                    (Shape::Bold, format!("{} {work}", step.number))
+                    (Shape::Bold, wrapped(&format!("{} {work}", step.number)))
                 }
-                Task::Work(work) => (Shape::Box, format!("{} {work}", step.number)),
+                Task::Work(work) => (Shape::Box, wrapped(&format!("{} {work}", step.number))),
             };
             let mut details = Vec::new();
             for Wait { on, kind, reason } in step.waits() {
@@ -97,10 +97,25 @@ impl Drawing {
                 };
                 details.push((format!("{word} {on}"), reason.to_string()));
                 let from = on.index().unwrap_or_default();
-                drawing.edges.push(Edge { from, to, label: reason.to_string(), line });
+                drawing.edges.push(Edge { from, to, name: String::new(), label: reason.to_string(), line });
             }
-            drawing.nodes.push(Node { id: step.number.to_string(), label, shape, group: None, details });
+            drawing.nodes.push(Node {
+                id: step.number.to_string(),
+                label,
+                shape,
+                tone: None,
+                group: None,
+                details,
+            });
         }
+        drawing.legend = vec![
+            (Sign::Node(Shape::Box), "step".to_owned()),
+            (Sign::Node(Shape::Bold), "step of the longest chain".to_owned()),
+            (Sign::Node(Shape::Quiet), "all steps before it have ended".to_owned()),
+            (Sign::Edge(Line::Solid), "needs the success of the step before".to_owned()),
+            (Sign::Edge(Line::Dashed), "comes after the step before".to_owned()),
+        ];
+        drawing.trim_legend();
         drawing
     }
 
@@ -114,4 +129,20 @@ impl Drawing {
             Format::Html => html::html(self),
         }
     }
+}
+
+/// Breaks a label into lines, so that the columns of a large plan stay narrow.
+fn wrapped(label: &str) -> String {
+    const WIDTH: usize = 32;
+    let mut lines: Vec<String> = Vec::new();
+    for word in label.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + word.chars().count() < WIDTH => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
 }

@@ -12,6 +12,17 @@
 
   const show = () => svg.setAttribute("viewBox", `${view.x} ${view.y} ${view.width} ${view.height}`);
   const scale = () => Math.max(view.width / main.clientWidth, view.height / main.clientHeight);
+  // A larger picture would be too small to read as a whole: at first its beginning is shown.
+  const smallest = 0.6;
+  const begin = () => {
+    const [width, height] = [main.clientWidth / smallest, main.clientHeight / smallest];
+    if (all.width <= width && all.height <= height) {
+      fit();
+      return;
+    }
+    view = { x: all.x, y: all.y, width, height };
+    show();
+  };
   const fit = () => {
     view = { ...all };
     // A picture that is smaller than the window is shown in its own size.
@@ -90,5 +101,5 @@
   });
   document.getElementById("close").addEventListener("click", clear);
   document.getElementById("fit").addEventListener("click", fit);
-  fit();
+  begin();
 })();

@@ -1,7 +1,7 @@
 //! Positions in pixels: the last step of the [layout](super::layout).
 
 use super::drawing::Drawing;
-use super::geometry::{CHAR, GAP_X, Item, Layout, PAD, Place, number};
+use super::geometry::{CHAR, GAP_X, Item, Layout, PAD, Place, SMALL_CHAR, number};
 use super::lanes::{Frame, Lanes, MARGIN};
 
 /// The items in their columns, with the positions and sizes of columns.
@@ -30,7 +30,7 @@ impl<'a> Columns<'a> {
     ) -> Self {
         let margins: Vec<u32> = (0..frames.len()).map(|group| lanes.depth(group) * MARGIN).collect();
         let margin = margins.iter().copied().max().unwrap_or(0);
-        let gap = GAP_X.max(2 * margin + GAP_X / 2);
+        let gap = GAP_X.max(2 * margin + GAP_X / 2).max(room_for_names(drawing));
         let widths = widths(drawing, items, frames, &margins, gap);
         let mut lefts = Vec::with_capacity(widths.len());
         let mut x = PAD + margin;
@@ -130,4 +130,13 @@ fn widths(
         widths[*last] += needs.saturating_sub(has);
     }
     widths
+}
+
+/// Returns the space between two columns that the names of edges need.
+fn room_for_names(drawing: &Drawing) -> u32 {
+    if !drawing.shows_names() {
+        return 0;
+    }
+    let longest = drawing.edges.iter().map(|edge| edge.shown_name().chars().count()).max().unwrap_or(0);
+    if longest == 0 { 0 } else { number(longest) * SMALL_CHAR + 2 * PAD }
 }

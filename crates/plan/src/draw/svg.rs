@@ -1,17 +1,32 @@
 //! The SVG picture.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::drawing::{Drawing, Line, Shape};
-use super::geometry::{LINE, PAD, Place};
+use super::drawing::{Drawing, Line, Shape, Sign, Tone};
+use super::geometry::{CHAR, LINE, Layout, PAD, Place, number};
 use super::layout::layout;
 
-/// The style sheet of the picture, which the HTML page also contains.
+/// The style sheet of the picture, which the HTML page also contains. The picture has its own background, light or dark
+/// as the viewer prefers.
 pub(crate) const STYLE: &str = "text{font:13px ui-sans-serif,system-ui,sans-serif;fill:#1c2733}\
-.n rect{fill:#f4f7fa;stroke:#5b7083;rx:4}.bold rect{stroke:#b3261e;stroke-width:2.5}\
-.round rect{fill:#eef6ee;stroke:#4f7d4f;rx:14}.quiet rect{fill:none;stroke:#b9c4ce;stroke-dasharray:2 3}\
-.quiet text{fill:#5b6b78}.e{fill:none;stroke:#7d8c99;stroke-width:1.2}.dashed{stroke-dasharray:5 4;stroke:#b0bac3}\
-.f rect{fill:#5b7083;fill-opacity:.06;stroke:#9fb0bf;rx:6}.f text{font-size:12px;fill:#4a5d6e}";
+.bg{fill:#fff}.n rect{fill:#f4f7fa;stroke:#5b7083;rx:4}.round rect{fill:#eef2fb;stroke:#4f5f9d;rx:14}\
+.good rect{fill:#e3f4e4;stroke:#2f7d32}.pending rect{fill:#fff4d6;stroke:#9a6b00}\
+.bad rect{fill:#fde7e5;stroke:#b3261e}.bold rect{stroke:#b3261e;stroke-width:2.5}\
+.quiet rect{fill:none;stroke:#b9c4ce;stroke-dasharray:2 3}.quiet text{fill:#5b6b78}\
+.e{fill:none;stroke:#7d8c99;stroke-width:1.2}.dashed{stroke-dasharray:5 4;stroke:#9aa7b2}.tip{fill:#7d8c99}\
+.f rect{fill:#5b7083;fill-opacity:.06;stroke:#9fb0bf;rx:6}.f text{font-size:12px;fill:#4a5d6e}\
+.l{font-size:11px;fill:#3d5a80;text-anchor:middle;paint-order:stroke;stroke:#fff;stroke-width:3px}\
+.k text{font-size:12px;fill:#4a5d6e}\
+@media(prefers-color-scheme:dark){text{fill:#dfe7ee}.bg{fill:#12181f}.n rect{fill:#1f2a35;stroke:#8ba0b3}\
+.round rect{fill:#222a45;stroke:#8f9fe0}.good rect{fill:#1b3a20;stroke:#6cc070}\
+.pending rect{fill:#43350f;stroke:#d9a93a}.bad rect{fill:#4a1d1a;stroke:#f08a80}.bold rect{stroke:#f08a80}\
+.quiet rect{fill:none;stroke:#5b6b78}.quiet text{fill:#a9b6c2}.e{stroke:#8ba0b3}.dashed{stroke:#66757f}\
+.tip{fill:#8ba0b3}.f text,.k text{fill:#a9b6c2}.l{fill:#9cc2f0;stroke:#12181f}}";
+
+/// The height of a line of the legend, and the width of its signs, in pixels.
+const ROW: u32 = 22;
+const SIGN: u32 = 34;
 
 /// Writes the picture as a document.
 pub(crate) fn svg(drawing: &Drawing) -> String {
@@ -23,10 +38,12 @@ pub(crate) fn svg(drawing: &Drawing) -> String {
 /// Writes the picture into a string.
 pub(crate) fn write(drawing: &Drawing, out: &mut String) {
     let layout = layout(drawing);
-    let (width, height) = (layout.width, layout.height);
+    let longest = drawing.legend.iter().map(|(_, text)| text.chars().count()).max();
+    let width = layout.width.max(longest.map_or(0, |longest| number(longest) * CHAR + SIGN + 3 * PAD));
+    let height = layout.height + number(drawing.legend.len()) * ROW + if longest.is_some() { PAD } else { 0 };
     let _ = writeln!(
         out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\">\n<title>{}</title>\n<style>{STYLE}</style>\n<defs><marker id=\"arrow\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto-start-reverse\"><path d=\"M0 0L8 4L0 8z\" fill=\"#7d8c99\"/></marker></defs>",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\">\n<title>{}</title>\n<style>{STYLE}</style>\n<defs><marker id=\"arrow\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto-start-reverse\"><path class=\"tip\" d=\"M0 0L8 4L0 8z\"/></marker></defs>\n<rect class=\"bg\" width=\"{width}\" height=\"{height}\"/>",
         escaped(&drawing.title)
     );
     out.push_str("<g id=\"all\">\n");
@@ -52,12 +69,7 @@ pub(crate) fn write(drawing: &Drawing, out: &mut String) {
         );
     }
     for (at, (node, place)) in drawing.nodes.iter().zip(&layout.nodes).enumerate() {
-        let class = match node.shape {
-            Shape::Box => "n",
-            Shape::Bold => "n bold",
-            Shape::Round => "n round",
-            Shape::Quiet => "n quiet",
-        };
+        let class = class(node.shape, node.tone);
         let Place { x, y, width, height } = place;
         let _ = write!(
             out,
@@ -74,7 +86,78 @@ pub(crate) fn write(drawing: &Drawing, out: &mut String) {
         }
         out.push_str("</g>\n");
     }
+    if drawing.shows_names() {
+        names(drawing, &layout, out);
+    }
+    legend(&drawing.legend, layout.height, out);
     out.push_str("</g>\n</svg>\n");
+}
+
+fn class(shape: Shape, tone: Option<Tone>) -> String {
+    let shape = match shape {
+        Shape::Box => "n",
+        Shape::Bold => "n bold",
+        Shape::Round => "n round",
+        Shape::Quiet => "n quiet",
+    };
+    match tone {
+        None => shape.to_owned(),
+        Some(Tone::Good) => format!("{shape} good"),
+        Some(Tone::Pending) => format!("{shape} pending"),
+        Some(Tone::Bad) => format!("{shape} bad"),
+    }
+}
+
+/// Writes the names of edges, each in the middle of its first part. Of many edges with one name from one node, only the
+/// middle one has it.
+fn names(drawing: &Drawing, layout: &Layout, out: &mut String) {
+    const FEW: usize = 3;
+    let mut bundles: BTreeMap<(usize, &str), Vec<usize>> = BTreeMap::new();
+    for (at, edge) in drawing.edges.iter().enumerate().filter(|(_, edge)| !edge.name.is_empty()) {
+        bundles.entry((edge.from, &edge.name)).or_default().push(at);
+    }
+    for mut edges in bundles.into_values() {
+        if edges.len() > FEW {
+            edges = vec![edges[edges.len() / 2]];
+        }
+        for at in edges {
+            let [(x0, y0), (x, y), ..] = layout.edges[at][..] else { continue };
+            let (x, y) = (x0.midpoint(x), y0.midpoint(y).saturating_sub(4));
+            let name = escaped(&drawing.edges[at].shown_name());
+            let _ = writeln!(out, "<text class=\"l\" x=\"{x}\" y=\"{y}\">{name}</text>");
+        }
+    }
+}
+
+/// Writes the legend below the picture, one sign a line.
+fn legend(legend: &[(Sign, String)], top: u32, out: &mut String) {
+    for ((sign, text), row) in legend.iter().zip(0_u32..) {
+        let y = top + row * ROW;
+        out.push_str("<g class=\"k\">");
+        let _ = match sign {
+            Sign::Edge(line) => {
+                let class = if *line == Line::Dashed { "e dashed" } else { "e" };
+                write!(
+                    out,
+                    "<path class=\"{class}\" d=\"M{PAD} {}h{SIGN}\" marker-end=\"url(#arrow)\"/>",
+                    y + ROW / 2
+                )
+            }
+            sign => {
+                let class = match sign {
+                    Sign::Tone(tone) => class(Shape::Box, Some(*tone)),
+                    Sign::Node(shape) => class(*shape, None),
+                    Sign::Edge(_) => String::new(),
+                };
+                write!(
+                    out,
+                    "<g class=\"{class}\"><rect x=\"{PAD}\" y=\"{}\" width=\"{SIGN}\" height=\"14\"/></g>",
+                    y + 4
+                )
+            }
+        };
+        let _ = writeln!(out, "<text x=\"{}\" y=\"{}\">{}</text></g>", SIGN + 2 * PAD, y + 15, escaped(text));
+    }
 }
 
 /// Returns the path of a curve through points, with horizontal tangents.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::drawing::{Drawing, Line, Shape};
+use super::drawing::{Drawing, Line, Shape, Tone};
 
 /// Writes a drawing as JSON.
 pub(crate) fn json(drawing: &Drawing) -> String {
@@ -32,7 +32,13 @@ pub(crate) fn dot(drawing: &Drawing) -> String {
                 Shape::Round => ", style=rounded",
                 Shape::Quiet => ", shape=plaintext, fontcolor=gray40",
             };
-            let _ = writeln!(out, "{indent}n{at} [label={}{look}];", quoted(&node.label));
+            let tone = match node.tone {
+                None => "",
+                Some(Tone::Good) => ", color=darkgreen",
+                Some(Tone::Pending) => ", color=darkorange",
+                Some(Tone::Bad) => ", color=red",
+            };
+            let _ = writeln!(out, "{indent}n{at} [label={}{look}{tone}];", quoted(&node.label));
         },
         &|label, number| {
             (format!("subgraph cluster_{number} {{\n"), format!("label={};\n", quoted(label)), "}\n")
@@ -40,7 +46,10 @@ pub(crate) fn dot(drawing: &Drawing) -> String {
     );
     for edge in &drawing.edges {
         let style = if edge.line == Line::Dashed { ", style=dashed" } else { "" };
-        let _ = writeln!(out, "  n{} -> n{} [tooltip={}{style}];", edge.from, edge.to, quoted(&edge.label));
+        let name =
+            if edge.name.is_empty() { String::new() } else { format!("label={}, ", quoted(&edge.name)) };
+        let tooltip = quoted(&edge.label);
+        let _ = writeln!(out, "  n{} -> n{} [{name}tooltip={tooltip}{style}];", edge.from, edge.to);
     }
     out.push_str("}\n");
     out
@@ -67,7 +76,9 @@ pub(crate) fn mermaid(drawing: &Drawing) -> String {
     );
     for edge in &drawing.edges {
         let arrow = if edge.line == Line::Dashed { "-.->" } else { "-->" };
-        let _ = writeln!(out, "  n{} {arrow} n{}", edge.from, edge.to);
+        let name =
+            if edge.name.is_empty() { String::new() } else { format!("|\"{}\"|", entities(&edge.name)) };
+        let _ = writeln!(out, "  n{} {arrow}{name} n{}", edge.from, edge.to);
     }
     let bold: Vec<String> = (0..drawing.nodes.len())
         .filter(|at| drawing.nodes[*at].shape == Shape::Bold)

@@ -6,17 +6,17 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use windlass_plan::WaitKind;
 use windlass_plan::draw::layout::{Place, layout};
-use windlass_plan::draw::{Drawing, Edge, Format, Group, Line, Node, Shape};
+use windlass_plan::draw::{Drawing, Edge, Format, Group, Line, Node, Shape, Sign, Tone};
 
 use crate::{add, builder};
 
 fn node(label: &str, group: Option<usize>) -> Node {
     let details = vec![("says".to_owned(), label.to_owned())];
-    Node { id: label.to_owned(), label: label.to_owned(), shape: Shape::Box, group, details }
+    Node { id: label.to_owned(), label: label.to_owned(), shape: Shape::Box, tone: None, group, details }
 }
 
 fn edge(from: usize, to: usize) -> Edge {
-    Edge { from, to, label: String::new(), line: Line::Solid }
+    Edge { from, to, name: String::new(), label: String::new(), line: Line::Solid }
 }
 
 fn plan() -> Drawing {
@@ -109,17 +109,23 @@ fn a_plan_is_drawn_as_text() {
 
 #[test]
 fn a_plan_is_drawn_as_a_picture() {
-    assert_snapshot!(plan().render(Format::Svg), @r##"
-    <svg xmlns="http://www.w3.org/2000/svg" width="500" height="47" viewBox="0 0 500 47" role="img">
+    let svg = plan().render(Format::Svg);
+    let lines: Vec<&str> = svg.lines().filter(|line| !line.starts_with("<style>")).collect();
+    assert_snapshot!(lines.join("\n"), @r##"
+    <svg xmlns="http://www.w3.org/2000/svg" width="500" height="145" viewBox="0 0 500 145" role="img">
     <title>a plan</title>
-    <style>text{font:13px ui-sans-serif,system-ui,sans-serif;fill:#1c2733}.n rect{fill:#f4f7fa;stroke:#5b7083;rx:4}.bold rect{stroke:#b3261e;stroke-width:2.5}.round rect{fill:#eef6ee;stroke:#4f7d4f;rx:14}.quiet rect{fill:none;stroke:#b9c4ce;stroke-dasharray:2 3}.quiet text{fill:#5b6b78}.e{fill:none;stroke:#7d8c99;stroke-width:1.2}.dashed{stroke-dasharray:5 4;stroke:#b0bac3}.f rect{fill:#5b7083;fill-opacity:.06;stroke:#9fb0bf;rx:6}.f text{font-size:12px;fill:#4a5d6e}</style>
-    <defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" fill="#7d8c99"/></marker></defs>
+    <defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path class="tip" d="M0 0L8 4L0 8z"/></marker></defs>
+    <rect class="bg" width="500" height="145"/>
     <g id="all">
     <path class="e" data-from="0" data-to="1" d="M100 23L170 23" marker-end="url(#arrow)"><title>b reads `peer` from a</title></path>
     <path class="e dashed" data-from="1" data-to="2" d="M260 23L330 23" marker-end="url(#arrow)"><title>Active</title></path>
     <g class="n bold" data-node="0"><rect x="10" y="10" width="90" height="27"/><text x="20" y="28">s1 a Start</text></g>
     <g class="n bold" data-node="1"><rect x="170" y="10" width="90" height="27"/><text x="180" y="28">s2 b Start</text></g>
     <g class="n quiet" data-node="2"><rect x="330" y="10" width="160" height="27"/><text x="340" y="28">all parts are Active</text></g>
+    <g class="k"><g class="n bold"><rect x="10" y="51" width="34" height="14"/></g><text x="54" y="62">step of the longest chain</text></g>
+    <g class="k"><g class="n quiet"><rect x="10" y="73" width="34" height="14"/></g><text x="54" y="84">all steps before it have ended</text></g>
+    <g class="k"><path class="e" d="M10 102h34" marker-end="url(#arrow)"/><text x="54" y="106">needs the success of the step before</text></g>
+    <g class="k"><path class="e dashed" d="M10 124h34" marker-end="url(#arrow)"/><text x="54" y="128">comes after the step before</text></g>
     </g>
     </svg>
     "##);
@@ -320,4 +326,34 @@ fn many_nodes_without_edges_are_a_block() {
     let corners: std::collections::BTreeSet<_> =
         placed.nodes.iter().map(|place| (place.x, place.y)).collect();
     assert_eq!(corners.len(), 300);
+}
+
+/// A name is beside its edge, a tone colours its node, and the legend is below the picture.
+#[test]
+fn names_tones_and_a_legend_are_drawn() {
+    let mut drawing = Drawing::new("named");
+    drawing.nodes = vec![node("a", None), node("b", None)];
+    drawing.nodes[0].tone = Some(Tone::Bad);
+    drawing.edges = vec![Edge { name: "peer <ring>".to_owned(), ..edge(0, 1) }];
+    drawing.legend = vec![
+        (Sign::Tone(Tone::Bad), "failed".to_owned()),
+        (Sign::Tone(Tone::Good), "well".to_owned()),
+        (Sign::Edge(Line::Solid), "needs".to_owned()),
+    ];
+    drawing.trim_legend();
+    let svg = drawing.render(Format::Svg);
+    let text = svg.lines().find(|line| line.starts_with("<text class=\"l\"")).unwrap();
+    assert!(text.ends_with(">peer &lt;ring&gt;</text>"), "{text}");
+    assert!(svg.contains("<g class=\"n bad\" data-node=\"0\">"), "{svg}");
+    assert!(
+        svg.contains(">failed</text>") && svg.contains(">needs</text>") && !svg.contains(">well<"),
+        "{svg}"
+    );
+    let [a, b] = layout(&drawing).nodes[..] else { panic!("there are two nodes") };
+    assert!(b.x - (a.x + a.width) > 11 * 6, "there is room for the name");
+    assert!(drawing.render(Format::Dot).contains("n0 -> n1 [label=\"peer <ring>\", "));
+    assert!(drawing.render(Format::Mermaid).contains("n0 -->|\"peer #lt;ring#gt;\"| n1"));
+    // The names of many edges would cover each other.
+    drawing.edges = vec![drawing.edges[0].clone(); 61];
+    assert!(!drawing.render(Format::Svg).contains("class=\"l\""));
 }

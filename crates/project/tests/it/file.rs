@@ -44,6 +44,8 @@ locations:
     runtime: boxed
     port: 0080
     volumes: {state: /var/lib/demo}
+    environment: {REGION: eu-1, DEBUG: 1, EMPTY:}
+    inherit-environment: [SSH_AUTH_SOCK, REGION]
     image: windlass/python:1
     network: bridge
     max-jobs: 2
@@ -76,6 +78,11 @@ existing:
         ),
         volumes: {
             "state": "/var/lib/demo",
+        },
+        environment: {
+            "DEBUG": "1",
+            "EMPTY": "",
+            "REGION": "eu-1",
         },
         limits: Bounds {
             memory_bytes: None,

@@ -7,6 +7,10 @@ use crate::role::Role;
 /// The exit code of a script whose instance is still converging: `EX_TEMPFAIL` of `sysexits.h`.
 pub(crate) const CONVERGING: i32 = 75;
 
+/// The exit code of a health check whose instance no longer exists. No shell uses it, nor programs that health checks call
+/// often, such as `curl`, `grep` and `systemctl`.
+pub(crate) const GONE: i32 = 104;
+
 /// The result that an exit code states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -16,6 +20,8 @@ pub(crate) enum Exit {
     Converging,
     /// The health check found that the instance is not active.
     Inactive,
+    /// The health check found that the instance no longer exists.
+    Gone,
 }
 
 impl Exit {
@@ -26,6 +32,7 @@ impl Exit {
         match outcome.end {
             End::Exited(0) => Some(Self::Success),
             End::Exited(CONVERGING) if *role != Role::Discover => Some(Self::Converging),
+            End::Exited(GONE) if *role == Role::HealthCheck => Some(Self::Gone),
             End::Exited(1..=125) if *role == Role::HealthCheck => Some(Self::Inactive),
             _ => None,
         }

@@ -14,6 +14,7 @@ use crate::role::Role;
 /// |---|---|---|---|---|---|
 /// | 0 | reached | differs | differs | reached | can't tell |
 /// | 75 | converging | converging | converging | converging | converging |
+/// | 104 | absent | reached | reached | absent | absent |
 /// | others | differs | reached | can't tell | can't tell | can't tell |
 ///
 /// While the instance is converging after an action, an exit code that contradicts the action's goal means that it
@@ -31,6 +32,8 @@ pub(crate) fn observation(
     let wants_active = !matches!(goal, Goal::Resting | Goal::Gone);
     let observation = match goal {
         _ if exit == Exit::Converging => Observation::Converging,
+        Goal::Resting | Goal::Gone if exit == Exit::Gone => Observation::Reached,
+        _ if exit == Exit::Gone => Observation::Absent,
         _ if awaited && active == wants_active => Observation::Reached,
         _ if awaited && !is_check => Observation::Converging,
         Goal::Active | Goal::There if active => Observation::Reached,
@@ -44,8 +47,10 @@ pub(crate) fn observation(
     let message = message.filter(|_| !active).map(str::to_owned);
     let status = if observation == Observation::Converging {
         Status::converging(message)
+    } else if exit == Exit::Gone {
+        Status::gone(message)
     } else {
-        let failed = awaited && is_check && matches!(observation, Observation::Differs(_));
+        let failed = (awaited && is_check && matches!(observation, Observation::Differs(_))).then_some(true);
         Status { active: Some(active), converging: false, failed, message }
     };
     (observation, status)

@@ -9,7 +9,7 @@ use windlass_model::PropertyName;
 use windlass_model::instance::{
     InstanceView, METRICS as METRICS_INTERFACE, OUTPUTS as OUTPUTS_INTERFACE, shape,
 };
-use windlass_source::Diagnostic;
+use windlass_source::{Diagnostic, files};
 use windlass_update_ops::{Op, Path, Update};
 
 use super::place::{ID, METRICS, OUTPUTS, Place};
@@ -128,7 +128,7 @@ fn read_file(shown: &str, file: &str, name: &str, output: &Output) -> Result<Val
         return Err(problem(message, "name the file as the property"));
     }
     if file == name {
-        return Ok(text.strip_suffix('\n').unwrap_or(text).into());
+        return Ok(files::value(text.to_owned()).into());
     }
     serde_json::from_str(text).map_err(|error| {
         let message = format!("`{shown}` is not JSON: {error}");

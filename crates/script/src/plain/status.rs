@@ -8,25 +8,31 @@ pub(crate) struct Status {
     /// Whether the instance is active, if the script tells.
     pub active: Option<bool>,
     pub converging: bool,
-    pub failed: bool,
+    /// Whether the instance has failed, if the script tells.
+    pub failed: Option<bool>,
     pub message: Option<String>,
 }
 
 impl Status {
     /// Returns the status of an instance that is not there yet.
     pub(crate) fn converging(message: Option<String>) -> Self {
-        Self { active: None, converging: true, failed: false, message }
+        Self { active: None, converging: true, failed: None, message }
     }
 
-    /// Returns the operations of an update that reports the status. They never set all three flags to false,
-    /// which would mean that the instance no longer exists.
+    /// Returns the status of an instance that no longer exists.
+    pub(crate) fn gone(message: Option<String>) -> Self {
+        Self { active: Some(false), converging: false, failed: Some(false), message }
+    }
+
+    /// Returns the operations of an update that reports the status. All three flags are set to false only for an
+    /// instance that no longer exists, because that is their meaning.
     pub(crate) fn operations(self) -> Vec<(Path, Op)> {
         let flag = |name: &str, value: bool| (path(&["status", "flags", name]), Op::Replace(value.into()));
         let message = self.message.map_or(Op::Unset, |message| Op::Replace(message.into()));
         let mut operations =
             vec![flag("converging", self.converging), (path(&["status", "message"]), message)];
         operations.extend(self.active.map(|active| flag("active", active)));
-        operations.extend(self.failed.then(|| flag("failed", true)));
+        operations.extend(self.failed.map(|failed| flag("failed", failed)));
         operations
     }
 }

@@ -370,7 +370,7 @@ async fn an_integrity_check_of_something_inactive() {
 
 #[tokio::test]
 async fn an_integrity_check_of_nothing() {
-    insta::assert_snapshot!(failure("Integrity", "instances: {i-1: {status: {flags: {active: no}}}}").await, @"NotFound: `Integrity.sh` found no such instance");
+    insta::assert_snapshot!(failure("Integrity", "instances: {i-1: {status: {flags: {active: no}}}}").await, @"Gone: `Integrity.sh` found no such instance");
 }
 
 #[tokio::test]

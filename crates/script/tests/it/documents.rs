@@ -61,6 +61,16 @@ async fn a_launch_names_the_request() {
 }
 
 #[tokio::test]
+async fn a_script_can_read_json() {
+    let mut call = call("Create");
+    call.binding.properties.insert("input".to_owned(), "json".into());
+    assert_eq!(
+        read(call).await,
+        "launch\n{\"configuration\":{\"location.region\":\"eu-1\"},\"launch\":{\"abcdefghijkmnpqrstuvwxyz\":{\"configuration\":{\"properties.note\":\"two\\nlines\",\"properties.on\":\"yes\",\"properties.size\":3}}}}\n"
+    );
+}
+
+#[tokio::test]
 async fn a_step_names_its_transition() {
     insta::assert_snapshot!(read(call("Configure").natural("i-1")).await, @r#"
     transition

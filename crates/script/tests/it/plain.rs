@@ -105,7 +105,7 @@ echo 42 >"$WINDLASS_METRICS/load.json"; echo "made it"; echo "for people" >&2"#;
             null
           ]
         },
-        "interfaces.properties.signals.text": "a\n"
+        "interfaces.properties.signals.text": "a\n\n"
       }
     }
     "#);
@@ -313,6 +313,28 @@ async fn a_health_check_that_says_converging() {
     Uninstall Converging {"$set":{"status.flags.converging":true,"status.message":"no answer"}}
     Join      Converging {"$set":{"status.flags.converging":true,"status.message":"no answer"}}
     "#);
+}
+
+#[tokio::test]
+async fn a_health_check_that_finds_no_instance() {
+    let seen = [seen(104, false).await, seen(104, true).await];
+    let [is_resting, was_converging] = seen;
+    assert_eq!(is_resting, was_converging);
+    let gone = r#"{"$set":{"status.flags.active":false,"status.flags.converging":false,"status.flags.failed":false,"status.message":"no answer"}}"#;
+    let observed: Vec<&str> =
+        is_resting.lines().filter_map(|row| row.strip_suffix(gone)).map(str::trim).collect();
+    assert_eq!(
+        observed,
+        [
+            "Install   Absent",
+            "Configure Absent",
+            "Start     Absent",
+            "Integrity Absent",
+            "Stop      Reached",
+            "Uninstall Reached",
+            "Join      Absent"
+        ]
+    );
 }
 
 /// A shell exits with 127 if a command is missing. That says nothing about the instance.

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use windlass_source::testing::{page_problems, repaired_pages};
-use windlass_source::{Diagnostics, LoadOptions, Reading, Source, code_problems, codes, load_one};
+use windlass_source::{Diagnostics, LoadOptions, Reading, Source, code_problems, codes, formatted, load_one};
 
 /// The document type for the pages of typed reading.
 #[derive(Debug, Deserialize)]
@@ -21,6 +21,11 @@ fn said(code: &str, text: &str) -> Diagnostics {
     let options = if code == "WL0030" { LoadOptions::json() } else { LoadOptions::default() };
     let loaded = load_one(&source, &options);
     let mut diagnostics = loaded.diagnostics;
+    if code == "WL0042"
+        && let Err(problems) = formatted(&source)
+    {
+        diagnostics.extend(problems);
+    }
     if let (Some(root), "WL0040" | "WL0041") = (loaded.root, code)
         && let Err(error) = root.parse::<Service>(&source, Reading::Script)
     {

@@ -120,3 +120,16 @@ fn a_script_scalar_that_is_no_text_is_the_same_for_pyyaml() {
     }
     assert!(typed > 100, "{typed}");
 }
+
+/// The reason why `emit` is not `serde_yaml`: docs/design/source.md, Rejected alternatives.
+#[test]
+fn serde_yaml_writes_text_that_is_no_text_for_pyyaml() {
+    let words = ["no", "on", "1:30", "2026-01-31"];
+    let documents = |write: &dyn Fn(&Value) -> String| words.map(|word| write(&json!(word))).to_vec();
+    let ours = documents(&|word| emit(word, EmitStyle::Text));
+    let theirs = documents(&|word| serde_yaml::to_string(word).expect("a text"));
+    let Some(read) = ask("pyyaml words", &[ours, theirs].concat()) else { return };
+    let (ours, theirs) = read.split_at(words.len());
+    assert_eq!(ours, words.map(|word| json!({"text": word})));
+    assert_eq!(theirs, [json!(false), json!(true), json!({"int": "90"}), json!({"other": "2026-01-31"})]);
+}

@@ -79,19 +79,8 @@ pub fn version(name: &AssemblyName, process: u64, packages: &[&PackageRecord]) -
 
 /// Returns an element that has completed `progress` calls.
 pub fn element(name: &ElementName, progress: u32) -> ElementRecord {
-    ElementRecord {
-        name: name.clone(),
-        id: "abcdefghijkmnpqrstuvwxyz".parse::<InstanceId>().expect(VALID),
-        state: State::Installed,
-        since: TIME,
-        progress,
-        private: BTreeMap::new(),
-        failure: None,
-        attempted: None,
-        made: None,
-        outdated: BTreeMap::new(),
-        heals: 0,
-    }
+    let id = "abcdefghijkmnpqrstuvwxyz".parse::<InstanceId>().expect(VALID);
+    ElementRecord { state: State::Installed, progress, ..ElementRecord::new(name.clone(), id, TIME) }
 }
 
 /// Returns an instance at a revision.
@@ -144,6 +133,7 @@ pub fn process(assembly: &AssemblyName, id: u64, status: ProcessStatus) -> Proce
         request: None,
         unattended: false,
         target: BTreeSet::new(),
+        max_unavailable: None,
         created: TIME,
         ended: status.is_final().then_some(TIME),
         reason: None,

@@ -281,7 +281,7 @@ impl Daemon<'_> {
                 self.elsewhere.remove(name);
                 self.changed.insert(name.clone());
             }
-            Event::Exported { .. } | Event::Imported { .. } => {
+            Event::Exported { .. } | Event::Imported { .. } | Event::Forgotten { .. } => {
                 self.changed.insert(name.clone());
             }
             _ => {}

@@ -24,7 +24,7 @@ pub(super) struct Looked {
 pub(super) fn measured(seen: &[Seen], reads: &Reads) -> Looked {
     let found = seen.iter().filter_map(|seen| Some((seen, reads.get(&seen.element)?)));
     let samples = found.flat_map(|(seen, read)| samples(seen, read)).collect();
-    let others = seen.iter().filter(|seen| !is_healed(&seen.element, reads)).cloned();
+    let others = seen.iter().filter(|seen| !is_healed(&seen.element, reads));
     Looked { samples, others: others.map(DriftView::new).collect() }
 }
 

@@ -12,7 +12,6 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use windlass_engine::{Ended, Engine, EngineError, Request, Stop};
 use windlass_model::AssemblyName;
-use windlass_model::record::Intent;
 use windlass_store::Holder;
 
 use super::notice::Notice;
@@ -134,15 +133,12 @@ impl Work {
     }
 }
 
-/// Runs an intent to its end, and retries until all parts have the current input values.
+/// Runs an intent to its end, and the processes that continue it.
 async fn seen_through(
     context: &Context,
     assembly: &AssemblyName,
     intent: impl Future<Output = Result<Option<Ended>, EngineError>>,
 ) -> Result<Option<Ended>, EngineError> {
     let Some(first) = intent.await? else { return Ok(None) };
-    let retry = |before: Ended| {
-        context.carry_out(assembly, Request::from(Intent::Retry).with_consent(before.consent))
-    };
-    first.continued(retry).await.map(Some)
+    first.continued(|_, request| context.carry_out(assembly, request)).await.map(Some)
 }

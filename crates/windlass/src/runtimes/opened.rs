@@ -57,6 +57,14 @@ impl Runtimes {
         Ok(all)
     }
 
+    /// Returns the runtimes of a kind that may hold jobs of other processes.
+    pub(crate) async fn of_kind(&self, name: &str) -> Result<Vec<Arc<dyn Runtime>>, String> {
+        match self.kinds.iter().find(|(kind, _)| kind.name() == name) {
+            Some((_, project)) => project.with_jobs().await,
+            None => Ok(Vec::new()),
+        }
+    }
+
     /// Closes the runtimes, and removes their empty folders. Also removes the folders of owners that were
     /// killed. Returns the first error after all runtimes were closed.
     pub(crate) async fn close(&self) -> Result<(), RuntimeError> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use windlass_driver::Package;
-use windlass_engine::{PlanFingerprint, Preview, Request, Stop};
+use windlass_engine::{PlanFingerprint, Request, Stop};
 use windlass_model::record::{Intent, ProcessRecord};
 use windlass_model::{AssemblyName, ProcessId};
 use windlass_source::Diagnostics;
@@ -13,7 +13,7 @@ use windlass_store::{Store, StoreError};
 
 use super::{Base, NAMED, Recipe, SavedPlan, SavedPlanError, elements_of, packages_of};
 use crate::error::Error;
-use crate::input::AssemblyInput;
+use crate::input::{AssemblyInput, REFRESH_TIMEOUT};
 use crate::open::Windlass;
 use crate::request::Pending;
 use crate::started::Started;
@@ -47,9 +47,10 @@ impl Windlass {
             adopt: input.adopt,
             replace: input.replace.clone(),
             target: input.target.clone(),
+            max_unavailable: input.max_unavailable,
             protect: input.protect,
         };
-        let request = Request::up(desired.clone());
+        let request = Request::up(desired.clone()).refreshed(input.refresh);
         let mut saved = self.saved(assembly, request.intent().clone(), &desired.packages).await?;
         saved.up = Some(recipe);
         saved.elements = elements_of(&desired.topology);
@@ -96,7 +97,19 @@ impl Windlass {
         let (made, packages) = (self.now(), packages_of(packages));
         let (elements, plan, changes) = (BTreeMap::new(), Value::Null, Value::Null);
         let (up, packages_around) = (None, None);
-        Ok(SavedPlan { assembly, made, base, intent, up, packages_around, packages, elements, plan, changes })
+        Ok(SavedPlan {
+            assembly,
+            made,
+            base,
+            intent,
+            up,
+            packages_around,
+            packages,
+            elements,
+            plan,
+            changes,
+            observed: None,
+        })
     }
 
     /// Returns a path relative to the project's root if it is inside the project.
@@ -138,8 +151,8 @@ impl Windlass {
     ) -> Result<(PlanView, Diagnostics), Error> {
         let (request, warnings) = self.saved_request(saved, given).await?;
         let preview = self.preview_up(&saved.assembly, request).await;
-        let Preview { plan, diff, undone, .. } = preview.map_err(|error| saved.explain(error))?;
-        Ok((PlanView::new(saved.assembly.clone(), &plan, diff).undone(undone), warnings))
+        let preview = preview.map_err(|error| saved.explain(error))?;
+        Ok((PlanView::of(saved.assembly.clone(), preview), warnings))
     }
 
     /// Submits a request to execute a saved plan.
@@ -177,6 +190,13 @@ impl Windlass {
         let (request, warnings, moved) = self.rebuilt(saved, given).await?;
         refuse(moved)?;
         let expected = PlanFingerprint::of(&saved.plan, Some(&saved.changes));
+        let request = match &saved.observed {
+            Some(observed) => {
+                let within = given.refresh.or(Some(REFRESH_TIMEOUT));
+                request.refreshed(within).as_observed(observed.clone())
+            }
+            None => request,
+        };
         Ok((request.as_planned(expected), warnings))
     }
 

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use windlass_driver::Package;
-use windlass_engine::{Desired, EngineError, Preview, fingerprint};
-use windlass_model::assembly::PackageDigest;
+use windlass_engine::{Condition, Desired, EngineError, Preview, conditions, fingerprint};
+use windlass_model::assembly::{MaxUnavailable, PackageDigest};
 use windlass_model::record::Intent;
 use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, State, Timestamp, Topology};
 use windlass_project::output;
@@ -52,6 +52,9 @@ pub struct SavedPlan {
     plan: Value,
     /// The changes, without source places.
     changes: Value,
+    /// The parts that health checks found gone or broken; `None` if nothing was checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    observed: Option<BTreeMap<ElementName, Condition>>,
 }
 
 /// The state on which a plan is based.
@@ -82,6 +85,8 @@ struct Recipe {
     adopt: bool,
     replace: Vec<String>,
     target: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_unavailable: Option<MaxUnavailable>,
     /// Whether the assembly is protected by `--protect`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     protect: bool,
@@ -152,7 +157,8 @@ impl SavedPlan {
     fn fill(&mut self, preview: Preview) -> PlanView {
         self.plan = fingerprint(&preview.plan);
         self.changes = fingerprint(&preview.diff);
-        PlanView::new(self.assembly.clone(), &preview.plan, preview.diff).undone(preview.undone)
+        self.observed = preview.seen.as_deref().map(conditions);
+        PlanView::of(self.assembly.clone(), preview)
     }
 
     /// Replaces the error of a changed plan if the secrets may be the reason, because they were given again.
@@ -195,6 +201,7 @@ impl SavedPlan {
             .adopt(recipe.adopt)
             .replace(recipe.replace.clone())
             .target(recipe.target.clone())
+            .max_unavailable(recipe.max_unavailable)
             .protect(recipe.protect);
         for (name, value) in &recipe.parameters {
             input = input.parameter(name, value.clone());

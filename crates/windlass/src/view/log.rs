@@ -4,12 +4,43 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 use serde_json::Value;
-use windlass_model::record::{Event, Failure, JobRecord, Severity, StepEnd, StepState};
+use windlass_model::record::{
+    CallRecord, Event, Failure, JobRecord, Severity, StepEnd, StepRecord, StepState,
+};
 use windlass_model::{AssemblyName, ElementName, ProcessId, RequestId, Seq, StepId, Timestamp};
 use windlass_store::{ProcessHistory, Store};
 
 use crate::error::Error;
 use crate::open::Windlass;
+use crate::view::status::{PairView, pairs_of};
+
+/// The entries of a log that are asked for.
+#[derive(Debug, Clone)]
+pub struct LogFilter {
+    /// The part, by its name relative to the assembly (`B__1`) or its full name; none for all parts.
+    pub part: Option<String>,
+    /// The time of the oldest entry; none for no limit.
+    pub since: Option<Timestamp>,
+    /// The lowest severity. A step or process that failed is an error, a skipped or stopped one a warning.
+    pub level: Severity,
+}
+
+impl Default for LogFilter {
+    fn default() -> Self {
+        Self { part: None, since: None, level: Severity::Trace }
+    }
+}
+
+impl LogFilter {
+    /// Tells whether an element is the part that is asked for, or is inside it.
+    pub(crate) fn admits(&self, element: &ElementName) -> bool {
+        self.part.as_ref().is_none_or(|part| concerns(element, part))
+    }
+
+    fn is_recent(&self, at: Timestamp) -> bool {
+        self.since.is_none_or(|since| at >= since)
+    }
+}
 
 /// The history of an assembly, oldest first.
 #[derive(Debug, Clone, Serialize)]
@@ -24,6 +55,19 @@ pub struct LogView {
     pub dismissed: Vec<DismissedLog>,
     /// Imports and exports of the assembly.
     pub moves: Vec<MoveLog>,
+    /// Removals of records by `forget`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub forgotten: Vec<ForgottenLog>,
+}
+
+/// A removal of records that called no driver.
+#[derive(Debug, Clone, Serialize)]
+pub struct ForgottenLog {
+    /// The time of the removal.
+    #[serde(serialize_with = "super::time::one")]
+    pub at: Timestamp,
+    /// The part; none for the whole assembly.
+    pub part: Option<ElementName>,
 }
 
 /// A move of an assembly between stores.
@@ -65,6 +109,9 @@ pub struct ProcessLog {
     /// The time of its end.
     #[serde(serialize_with = "super::time::maybe")]
     pub ended: Option<Timestamp>,
+    /// Its severity: that of its status.
+    #[serde(skip)]
+    pub severity: Severity,
     /// Its steps.
     pub steps: Vec<StepLog>,
     /// Entries that drivers wrote to the activity log.
@@ -91,13 +138,22 @@ pub struct StepLog {
     pub title: String,
     /// Its state, in one word.
     pub state: String,
+    /// Its severity: that of its end.
+    #[serde(skip)]
+    pub severity: Severity,
     /// The failure, if it did not succeed.
     pub failure: Option<Failure>,
     /// The time of its start.
     #[serde(serialize_with = "super::time::maybe")]
     pub started: Option<Timestamp>,
+    /// The time of its end.
+    #[serde(serialize_with = "super::time::maybe")]
+    pub ended: Option<Timestamp>,
     /// Its duration in milliseconds.
     pub millis: Option<u64>,
+    /// The pairs of nodes that a step of a relationship connects or separates.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<PairView>,
     /// The jobs of the step.
     pub jobs: Vec<JobLog>,
 }
@@ -165,20 +221,19 @@ pub struct DismissedLog {
 }
 
 impl Windlass {
-    /// Returns the history of an assembly, even after its deletion. `component` restricts it to one part, by
-    /// its name relative to the assembly (`B__1`) or its full name.
+    /// Returns the history of an assembly, even after its deletion, as far as a filter asks for it.
     ///
     /// # Errors
     ///
     /// If there is no history of such an assembly or component, or the store can't be read.
-    pub async fn log(&self, name: &AssemblyName, component: Option<&str>) -> Result<LogView, Error> {
+    pub async fn log(&self, name: &AssemblyName, filter: &LogFilter) -> Result<LogView, Error> {
         let store = self.store_of(name).await?;
         let history = store.history(name).await?;
-        let Told { activity, dismissed, moves } = told(&*store, name).await?;
+        let Told { activity, dismissed, moves, forgotten } = told(&*store, name).await?;
         if history.processes.is_empty() && dismissed.is_empty() {
             return Err(self.unknown(store, name).await);
         }
-        let concerns = |element: &ElementName| component.is_none_or(|c| concerns(element, c));
+        let concerns = |element: &ElementName| filter.admits(element);
         let processes = history.processes.iter().map(|process| {
             let mut log = ProcessLog::new(process, &concerns);
             let id = process.process.id;
@@ -187,20 +242,69 @@ impl Windlass {
             log
         });
         let processes: Vec<ProcessLog> = processes.collect();
-        if let Some(component) = component
+        if let Some(component) = &filter.part
             && processes.iter().all(|process| process.steps.is_empty() && process.activity.is_empty())
         {
             let known = history.processes.iter().flat_map(|process| &process.calls);
             let known: BTreeSet<String> = known.map(|call| call.element.local().to_owned()).collect();
-            let (assembly, component) = (name.clone(), component.to_owned());
+            let (assembly, component) = (name.clone(), component.clone());
             return Err(Error::NoComponent { assembly, component, known: known.into_iter().collect() });
         }
-        Ok(LogView { version: 1, assembly: name.clone(), processes, dismissed, moves })
+        let mut view = LogView { version: 1, assembly: name.clone(), processes, dismissed, moves, forgotten };
+        view.keep(filter);
+        Ok(view)
+    }
+}
+
+impl LogView {
+    /// Drops the entries that are older or less severe than a filter asks for. A process stays as long as it, or an entry
+    /// of it, is asked for.
+    fn keep(&mut self, filter: &LogFilter) {
+        for process in &mut self.processes {
+            process.steps.retain(|step| {
+                step.severity >= filter.level && step.ended.is_none_or(|ended| filter.is_recent(ended))
+            });
+            process.activity.retain(|entry| entry.severity >= filter.level && filter.is_recent(entry.at));
+        }
+        self.processes.retain(|process| {
+            let is_recent = process.ended.is_none_or(|ended| filter.is_recent(ended));
+            let is_own = is_recent && process.severity >= filter.level;
+            is_own || !process.steps.is_empty() || !process.activity.is_empty()
+        });
+        self.dismissed.retain(|request| {
+            let severity = if request.why.is_some() { Severity::Warning } else { Severity::Info };
+            severity >= filter.level && filter.is_recent(request.at)
+        });
+        self.moves.retain(|way| Severity::Info >= filter.level && filter.is_recent(way.at));
+        self.forgotten.retain(|forgotten| Severity::Info >= filter.level && filter.is_recent(forgotten.at));
+    }
+}
+
+/// An entry of a process, in the order of time.
+#[derive(Debug, Clone, Copy)]
+pub enum ProcessEntry<'v> {
+    /// A step, at its start.
+    Step(&'v StepLog),
+    /// An entry of the activity log.
+    Activity(&'v ActivityLog),
+}
+
+impl ProcessLog {
+    /// Returns the steps and the activity in the order of time. A step that did not start is at its end.
+    pub fn entries(&self) -> Vec<ProcessEntry<'_>> {
+        let steps = self
+            .steps
+            .iter()
+            .map(|step| (step.started.or(step.ended).unwrap_or(self.started), ProcessEntry::Step(step)));
+        let activity = self.activity.iter().map(|entry| (entry.at, ProcessEntry::Activity(entry)));
+        let mut entries: Vec<_> = steps.chain(activity).collect();
+        entries.sort_by_key(|(at, _)| *at);
+        entries.into_iter().map(|(_, entry)| entry).collect()
     }
 }
 
 /// Tells whether an element is a component or is inside it.
-fn concerns(element: &ElementName, component: &str) -> bool {
+pub(crate) fn concerns(element: &ElementName, component: &str) -> bool {
     let at = |name: &str| {
         name.strip_prefix(component).is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
     };
@@ -213,6 +317,7 @@ struct Told {
     activity: Vec<(Option<ProcessId>, ActivityLog)>,
     dismissed: Vec<DismissedLog>,
     moves: Vec<MoveLog>,
+    forgotten: Vec<ForgottenLog>,
 }
 
 /// Returns the imports and exports of an assembly.
@@ -242,6 +347,7 @@ async fn told(store: &dyn Store, name: &AssemblyName) -> Result<Told, Error> {
                 Event::Imported { file, .. } => {
                     told.moves.push(MoveLog { at, way: MoveWay::Imported, file });
                 }
+                Event::Forgotten { part } => told.forgotten.push(ForgottenLog { at, part }),
                 _ => {}
             }
         }
@@ -263,7 +369,8 @@ impl ProcessLog {
             let named = format!("{}__{}", process.assembly, step.title.split(' ').next().unwrap_or_default());
             let own = named.parse().is_ok_and(|element: ElementName| concerns(&element));
             let touches = own || calls.clone().any(|call| concerns(&call.element));
-            touches.then(|| StepLog::new(step, jobs))
+            let calls: Vec<&CallRecord> = calls.collect();
+            touches.then(|| StepLog::new(step, jobs, pairs_of(&calls)))
         });
         Self {
             id: process.id,
@@ -272,6 +379,7 @@ impl ProcessLog {
             reason: process.reason.clone(),
             started: process.created,
             ended: process.ended,
+            severity: Severity::of_status(process.status),
             steps: steps.collect(),
             activity: Vec::new(),
         }
@@ -279,7 +387,7 @@ impl ProcessLog {
 }
 
 impl StepLog {
-    fn new(step: &windlass_model::record::StepRecord, jobs: Vec<JobLog>) -> Self {
+    fn new(step: &StepRecord, jobs: Vec<JobLog>, pairs: Vec<PairView>) -> Self {
         let (state, failure) = match &step.state {
             StepState::Running => ("running", None),
             StepState::Converging { .. } => ("converging", None),
@@ -298,16 +406,22 @@ impl StepLog {
             id: step.step,
             title: step.title.clone(),
             state: state.to_owned(),
+            severity: match &step.state {
+                StepState::Done(end) => Severity::of_end(end),
+                _ => Severity::Info,
+            },
             failure,
             started: step.started,
+            ended: step.ended,
             millis,
+            pairs,
             jobs,
         }
     }
 }
 
 impl JobLog {
-    fn new(job: &JobRecord, call: &windlass_model::record::CallRecord) -> Self {
+    fn new(job: &JobRecord, call: &CallRecord) -> Self {
         let end = job.end.as_ref();
         Self {
             id: job.id.clone(),

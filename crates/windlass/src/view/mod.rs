@@ -7,4 +7,4 @@ pub mod plan;
 pub mod process;
 pub mod sarif;
 pub mod status;
-mod time;
+pub(crate) mod time;

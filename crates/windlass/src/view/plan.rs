@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use windlass_driver::Observation;
-use windlass_engine::Seen;
+use windlass_engine::{Preview, Seen};
 use windlass_lifecycle::{Counts, Diff, Effect, ElementChange, PackageDiff, Plan};
 use windlass_model::work::{Reason, Work};
 use windlass_model::{AssemblyName, ElementName, Origin, StepId};
@@ -32,7 +32,7 @@ pub struct PlanView {
     pub packages: Vec<PackageDiff>,
     /// The differences that remain because the plan is limited to some parts.
     pub undone: Diff,
-    /// The observed states of active parts; `None` if they were not observed.
+    /// The results of the health checks before the plan; `None` if there were none.
     pub drift: Option<Vec<DriftView>>,
     /// The plan itself, for explanations.
     #[serde(skip)]
@@ -62,7 +62,7 @@ pub struct DriftView {
 }
 
 impl DriftView {
-    pub(crate) fn new(seen: Seen) -> Self {
+    pub(crate) fn new(seen: &Seen) -> Self {
         let well = seen.is_well();
         let seen_as = match &seen.sight {
             Ok(Observation::Reached) => "as it should be".to_owned(),
@@ -73,7 +73,7 @@ impl DriftView {
             Ok(_) => "its condition is unknown".to_owned(),
             Err(failure) => format!("it can't be observed: {failure}"),
         };
-        Self { element: seen.element, well, seen: seen_as }
+        Self { element: seen.element.clone(), well, seen: seen_as }
     }
 }
 
@@ -122,6 +122,9 @@ pub struct StepView {
     pub action: String,
     /// Whether it calls a driver, or only changes a state.
     pub calls: bool,
+    /// The number of driver calls that it makes if none fails.
+    #[serde(skip)]
+    pub call_count: u64,
     /// Its waits. A wait on a barrier stands for waits on all steps before the barrier.
     pub waits: Vec<WaitView>,
 }
@@ -171,9 +174,20 @@ impl PlanView {
         }
     }
 
+    /// Creates the view of a preview.
+    pub(crate) fn of(assembly: AssemblyName, preview: Preview) -> Self {
+        let Preview { plan, diff, undone, seen, .. } = preview;
+        Self { undone, ..Self::new(assembly, &plan, diff) }.observed(seen.as_deref())
+    }
+
     /// Sets the differences that remain after the plan.
     pub(crate) fn undone(self, undone: Diff) -> Self {
         Self { undone, ..self }
+    }
+
+    /// Sets the results of the health checks before the plan.
+    pub(crate) fn observed(self, seen: Option<&[Seen]>) -> Self {
+        Self { drift: seen.map(|seen| seen.iter().map(DriftView::new).collect()), ..self }
     }
 
     /// Explains the waits of a step, including all transitive ones. Returns `None` if there is no such step.
@@ -216,6 +230,7 @@ impl StepView {
             element: work.element().clone(),
             action: work.verb(),
             calls: work.has_calls(),
+            call_count: work.calls(),
             waits: waits.collect(),
         })
     }

@@ -16,7 +16,7 @@ use windlass_secret::{SecretRef, Sensitive};
 
 use crate::error::Error;
 use crate::open::Windlass;
-use crate::view::log::{LogView, MoveLog, OneProcessView};
+use crate::view::log::{LogFilter, LogView, MoveLog, OneProcessView};
 
 /// Processes, oldest first.
 #[derive(Debug, Clone, Serialize)]
@@ -203,7 +203,7 @@ impl Windlass {
             let last = self.processes(None).await?.processes.last().map(|last| last.id);
             return Err(Error::NoProcess { process: id, last });
         };
-        let LogView { processes, .. } = self.log(&found.assembly, None).await?;
+        let LogView { processes, .. } = self.log(&found.assembly, &LogFilter::default()).await?;
         let unknown = || Error::NoProcess { process: id, last: None };
         let log = processes.into_iter().find(|process| process.id == id).ok_or_else(unknown)?;
         Ok(OneProcessView { version: 1, assembly: found.assembly.clone(), process: log })

@@ -1,13 +1,15 @@
 //! The status of assemblies.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Serialize;
 use serde_json::Value;
 use windlass_engine::monitor::Heals;
-use windlass_model::assembly::{ElementKind, Endpoint, Referent};
+use windlass_model::assembly::{Action, ElementKind, Endpoint, Referent};
 use windlass_model::instance::InstanceView;
-use windlass_model::record::{CallState, ElementRecord, Failure, PairKey, PairRecord, ProcessRecord};
+use windlass_model::record::{
+    CallRecord, CallState, ElementRecord, Failure, PairKey, PairRecord, ProcessRecord,
+};
 use windlass_model::{
     AssemblyName, CallId, DescriptorName, Element, ElementName, InstanceId, ProcessId, PropertyName,
     Relationship, State, Timestamp,
@@ -59,6 +61,21 @@ pub struct AssemblyView {
     pub components: Vec<ElementView>,
     /// Parts that are no longer desired and still exist. An upgrade is removing them, or could not.
     pub leaving: Vec<LeavingView>,
+}
+
+/// A call that runs now.
+#[derive(Debug, Clone, Serialize)]
+pub struct RunningView {
+    /// Its action.
+    #[serde(serialize_with = "action_word")]
+    pub action: Action,
+    /// The time of its start.
+    #[serde(serialize_with = "super::time::one")]
+    pub since: Timestamp,
+}
+
+fn action_word<S: serde::Serializer>(action: &Action, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(action.as_str())
 }
 
 /// The number of active resources of an assembly.
@@ -122,9 +139,16 @@ pub struct PairView {
 }
 
 impl PairView {
-    fn new(key: &PairKey) -> Self {
+    pub(crate) fn new(key: &PairKey) -> Self {
         Self { source: key.source.clone(), target: key.target.clone() }
     }
+}
+
+/// Returns the pairs of calls, each once, in the order of the calls.
+pub(crate) fn pairs_of(calls: &[&CallRecord]) -> Vec<PairView> {
+    let mut seen = HashSet::new();
+    let pairs = calls.iter().filter_map(|call| call.pair.as_ref());
+    pairs.filter(|pair| seen.insert(*pair)).map(PairView::new).collect()
 }
 
 /// A relationship, and the pairs of nodes that it connects.
@@ -157,6 +181,9 @@ pub struct ElementView {
     pub status: Option<String>,
     /// The message that it reports with the status.
     pub message: Option<String>,
+    /// The call that runs on it now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub running: Option<RunningView>,
     /// The time of its last state change; `None` for an element without a state of its own.
     #[serde(serialize_with = "super::time::maybe")]
     pub since: Option<Timestamp>,
@@ -232,6 +259,20 @@ impl Windlass {
         Ok(assembly.topology.elements().iter().skip(1).map(|element| element.name.clone()).collect())
     }
 
+    /// Returns the names of an assembly's clusters, in the order of declaration.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such assembly, or the store can't be read.
+    pub async fn clusters(&self, name: &AssemblyName) -> Result<Vec<ElementName>, Error> {
+        let store = self.store_of(name).await?;
+        let Some(assembly) = store.assembly(name).await? else {
+            return Err(self.unknown(store, name).await);
+        };
+        let clusters = assembly.topology.elements().iter().filter(|element| element.cluster.is_some());
+        Ok(clusters.map(|element| element.name.clone()).collect())
+    }
+
     /// Returns the status of one part of an assembly, in the form of [`status`](Self::status). `components`
     /// contains only that part with its inner elements. `part` is the name relative to the assembly (`B__1`),
     /// the full name, or an id.
@@ -268,8 +309,9 @@ impl AssemblyView {
     fn new(snapshot: Snapshot, holder: Option<&Holder>) -> Self {
         let topology = &snapshot.assembly.topology;
         let root = ElementName::from(&snapshot.assembly.name);
+        let running = running(&snapshot, holder);
         let components: Vec<ElementView> =
-            topology.children(&root).map(|element| ElementView::new(&snapshot, element)).collect();
+            topology.children(&root).map(|element| ElementView::new(&snapshot, element, &running)).collect();
         let undecided = snapshot.calls.iter().filter(|call| call.state == CallState::Undecided);
         Self {
             name: snapshot.assembly.name.clone(),
@@ -315,6 +357,13 @@ impl PartsView {
         let states: Vec<State> = states.map(Option::unwrap_or_default).collect();
         Self { active: states.iter().filter(|state| **state == State::Active).count(), all: states.len() }
     }
+}
+
+/// Returns the call that runs on each element. Without a holder nothing runs that windlass waits for.
+fn running(snapshot: &Snapshot, holder: Option<&Holder>) -> HashMap<ElementName, RunningView> {
+    let calls = snapshot.calls.iter().filter(|call| holder.is_some() && call.state != CallState::Undecided);
+    let view = |call: &CallRecord| RunningView { action: call.action.clone(), since: call.started };
+    calls.map(|call| (call.element.clone(), view(call))).collect()
 }
 
 fn leaving(snapshot: &Snapshot) -> Vec<LeavingView> {
@@ -393,10 +442,10 @@ fn missing(snapshot: &Snapshot, relationship: &Relationship, there: &[&PairRecor
 }
 
 impl ElementView {
-    fn new(snapshot: &Snapshot, element: &Element) -> Self {
+    fn new(snapshot: &Snapshot, element: &Element, running: &HashMap<ElementName, RunningView>) -> Self {
         let topology = &snapshot.assembly.topology;
         let components: Vec<Self> =
-            topology.children(&element.name).map(|child| Self::new(snapshot, child)).collect();
+            topology.children(&element.name).map(|child| Self::new(snapshot, child, running)).collect();
         let record = snapshot.elements.get(&element.name);
         let instance = snapshot.instances.get(&element.name);
         let view = instance.map(|instance| InstanceView::new(&instance.document));
@@ -419,6 +468,7 @@ impl ElementView {
                 .filter(|word| *word != NO_STATUS)
                 .map(str::to_owned),
             message: status.and_then(|status| status.message).filter(|message| !message.trim().is_empty()),
+            running: running.get(&element.name).cloned(),
             since: record.filter(|_| own).map(|record| record.since),
             id: record.map(|record| record.id.clone()),
             natural: instance.and_then(|instance| instance.natural.clone()),
@@ -443,7 +493,7 @@ fn shown((name, value): (&String, &Value)) -> (String, Value) {
 
 /// Returns the lowest of some states. Failed and Broken rank below all others. Without states the result is
 /// Active.
-fn lowest(states: impl Iterator<Item = State>) -> State {
+pub(crate) fn lowest(states: impl Iterator<Item = State>) -> State {
     let place = |state: &State| match state {
         State::Failed => -2,
         State::Broken => -1,

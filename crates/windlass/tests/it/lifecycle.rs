@@ -1,10 +1,11 @@
 //! The life of an assembly as an embedding program sees it: typed results, and nothing printed.
 
 use windlass::Error;
-use windlass::engine::{Ended, EngineError, Stop};
+use windlass::engine::{Ended, EngineError, Request, Stop};
 use windlass::model::record::{Event, EventRecord, Intent, ProcessStatus};
 use windlass::model::retention::Retention;
 use windlass::model::{ProcessId, State};
+use windlass::view::log::LogFilter;
 
 use crate::echo::Echo;
 use crate::shop::{Shop, shop};
@@ -46,7 +47,7 @@ async fn an_assembly_is_planned_brought_up_looked_at_and_taken_down() {
     assert_eq!(down.process.status, ProcessStatus::Completed);
     assert!(windlass.is_removed(&shop()).await.unwrap());
     assert!(windlass.status(None).await.unwrap().assemblies.is_empty());
-    assert_eq!(windlass.log(&shop(), None).await.unwrap().processes.len(), 3);
+    assert_eq!(windlass.log(&shop(), &LogFilter::default()).await.unwrap().processes.len(), 3);
     windlass.close().await.unwrap();
 }
 
@@ -59,11 +60,11 @@ async fn readers_of_a_changed_output_are_updated() {
     let started = project.windlass.up(project.input().parameter("size", "large"), &stop).await.unwrap();
     let first = started.run(&stop).await.unwrap();
     assert_eq!(first.outdated.parts.len(), 1, "`guest` reads the size of `web`");
-    let retry = async |before: Ended| {
-        let started = project.windlass.change(&before.process.assembly, Intent::Retry, &stop).await?;
+    let next = async |before: Ended, request: Request| {
+        let started = project.windlass.change(&before.process.assembly, request, &stop).await?;
         started.run(&stop).await
     };
-    let last = first.continued(retry).await.unwrap();
+    let last = first.continued(next).await.unwrap();
     assert_eq!((last.process.id, last.outdated.parts.len()), (ProcessId(3), 0));
     let status = project.windlass.status(Some(&shop())).await.unwrap();
     let published: Vec<_> =
@@ -100,7 +101,7 @@ async fn wrong_uses_have_typed_errors() {
     let unknown = [
         windlass.status(Some(&ship)).await.map(drop),
         windlass.outputs(&ship).await.map(drop),
-        windlass.log(&ship, None).await.map(drop),
+        windlass.log(&ship, &LogFilter::default()).await.map(drop),
         windlass.history(&ship).await.map(drop),
         windlass.processes(Some(&ship)).await.map(drop),
         windlass.parts(&ship).await.map(drop),
@@ -125,7 +126,13 @@ async fn wrong_uses_have_typed_errors() {
         (windlass.part(&shop(), "wep").await.map(drop), "WL0554"),
         (windlass.status_of_part(&shop(), "wep").await.map(drop), "WL0554"),
         (windlass.up(project.input().target(["wep".to_owned()]), &stop).await.map(drop), "WL0554"),
-        (windlass.log(&shop(), Some("wep")).await.map(drop), "WL0553"),
+        (
+            windlass
+                .log(&shop(), &LogFilter { part: Some("wep".to_owned()), ..LogFilter::default() })
+                .await
+                .map(drop),
+            "WL0553",
+        ),
         (windlass.process(p9).await.map(drop), "WL0556"),
         (windlass.cancel(&shop(), p1).await, "WL0557"),
         (windlass.cancel(&shop(), p9).await, "WL0204"),

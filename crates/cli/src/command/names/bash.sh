@@ -11,6 +11,14 @@ _windlass() {
         COMPREPLY=()
     else
         _windlass_words "$@"
+        # Options are offered before commands only once a `-` is typed.
+        if [[ $2 != -* ]]; then
+            local -a words_only=()
+            for name in "${COMPREPLY[@]}"; do
+                [[ $name == -* ]] || words_only+=("$name")
+            done
+            [[ ${#words_only[@]} -eq 0 ]] || COMPREPLY=("${words_only[@]}")
+        fi
         if [[ -n $names && ${#COMPREPLY[@]} -eq 0 ]]; then
             mapfile -t COMPREPLY < <(compgen -f -- "$2")
             compopt -o filenames 2>/dev/null
@@ -21,4 +29,6 @@ _windlass() {
     while read -r name; do
         [[ -z $name ]] || COMPREPLY+=("${name#"${typed%"$2"}"}")
     done <<<"$names"
+    # The value of a parameter follows without a blank.
+    [[ $names != *= ]] || compopt -o nospace 2>/dev/null
 }

@@ -1,6 +1,7 @@
 //! The position in a command line, and the names that are possible there.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use clap::{Arg, Command, CommandFactory as _};
 use windlass::model::AssemblyName;
@@ -29,12 +30,16 @@ pub(super) enum Wanted {
     AssemblyOr(Vec<String>),
     /// A part of an assembly.
     Part(AssemblyName),
+    /// A cluster of an assembly.
+    Cluster(AssemblyName),
     /// A process of this assembly, or of any.
     Process(Option<AssemblyName>),
     /// A process or request of an assembly that has not ended.
     Running(AssemblyName),
     /// A version of an assembly, as `NAME@PROCESS`.
     Version,
+    /// A parameter of the assembly in this file or folder, as `NAME=`.
+    Parameter(PathBuf),
 }
 
 impl Place {
@@ -116,19 +121,23 @@ impl<'c> Line<'c> {
         let of = || self.given.get("name")?.parse::<AssemblyName>().ok();
         Some(match (self.path.as_slice(), arg) {
             (["graph"], "file") => Wanted::AssemblyOrFile,
-            (["ps"], "name") => {
+            (["ps" | "scale"], "name") => {
                 let words =
                     self.command.get_subcommands().map(Command::get_name).filter(|word| *word != "help");
                 Wanted::AssemblyOr(words.map(str::to_owned).collect())
             }
             (_, "name") => Wanted::Assembly,
-            (["status" | "log" | "scale"], "component") | (["heal" | "call"], "part") | (["retry"], "of") => {
-                Wanted::Part(of()?)
-            }
+            (["scale", ..], "component") => Wanted::Cluster(of()?),
+            (["status" | "log"], "component")
+            | (["heal" | "call" | "forget"], "part")
+            | (["retry"], "of") => Wanted::Part(of()?),
             (["ps", "show"], "process") => Wanted::Process(None),
             (["rollback"], "to") => Wanted::Process(Some(of()?)),
             (["cancel"], "what") => Wanted::Running(of()?),
             (["diff"], "from" | "to") => Wanted::Version,
+            (["up" | "adopt" | "plan" | "graph" | "resolve"], "parameters") if !typed.contains('=') => {
+                Wanted::Parameter(self.given.get("file").map_or_else(|| ".".into(), PathBuf::from))
+            }
             _ => return None,
         })
     }
@@ -159,14 +168,16 @@ mod tests {
             ("up shop.yaml --name ", Some(Wanted::Assembly)),
             ("graph ", Some(Wanted::AssemblyOrFile)),
             ("set-state shop ", None),
-            ("scale ", None),
+            ("scale ", Some(Wanted::AssemblyOr(vec!["out".to_owned(), "in".to_owned()]))),
+            ("scale shop ", Some(Wanted::Cluster(shop()))),
             ("scale out ", Some(Wanted::Assembly)),
-            ("scale out shop ", Some(Wanted::Part(shop()))),
+            ("scale out shop ", Some(Wanted::Cluster(shop()))),
             ("status shop web__", Some(Wanted::Part(shop()))),
             ("status --format json shop ", Some(Wanted::Part(shop()))),
             ("log shop ", Some(Wanted::Part(shop()))),
             ("heal shop ", Some(Wanted::Part(shop()))),
             ("call shop ", Some(Wanted::Part(shop()))),
+            ("forget shop ", Some(Wanted::Part(shop()))),
             ("retry shop --assume done --of ", Some(Wanted::Part(shop()))),
             ("ps ", Some(Wanted::AssemblyOr(vec!["show".to_owned()]))),
             ("ps show ", Some(Wanted::Process(None))),
@@ -174,6 +185,11 @@ mod tests {
             ("cancel shop ", Some(Wanted::Running(shop()))),
             ("diff ", Some(Wanted::Version)),
             ("diff shop@p1 ", Some(Wanted::Version)),
+            ("up -p ", Some(Wanted::Parameter(".".into()))),
+            ("up shop.yaml -p reg", Some(Wanted::Parameter("shop.yaml".into()))),
+            ("plan shop.yaml --param ", Some(Wanted::Parameter("shop.yaml".into()))),
+            ("up shop.yaml -p region=", None),
+            ("apply shop.plan -p ", None),
             ("exec -- down ", None),
             ("nonsense ", None),
             ("", None),

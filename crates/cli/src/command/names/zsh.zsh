@@ -6,7 +6,10 @@ _windlass() {
     only=$?
     if [[ -n $names ]]; then
         local -a found=("${(@f)names}")
-        compadd -a found && ret=0
+        local -a blank=()
+        # The value of a parameter follows without a blank.
+        [[ $names != *= ]] || blank=(-S '')
+        compadd $blank -a found && ret=0
     fi
     (( only == 0 )) || { _windlass_words "$@" && ret=0 }
     return ret

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use windlass::engine::monitor::MOST_HEALS;
-use windlass::model::assembly::{ElementKind, Referent};
+use windlass::model::assembly::{Action, ElementKind, Referent};
 use windlass::model::record::Failure;
-use windlass::model::{InstanceId, State, Timestamp};
+use windlass::model::{InstanceId, State, Timestamp, Transition};
 use windlass::view::status::ElementView;
 
 use super::super::process::text;
 use crate::alike;
-use crate::output::{BAD, DIM, age, ending, indent, print, say, state_style, styled};
+use crate::output::{BAD, DIM, ODD, age, elapsed, ending, indent, print, say, state_style, styled};
 
 /// Similar parts: one, or several with the same [likeness].
 pub(super) struct Alike<'v> {
@@ -31,9 +31,13 @@ impl<'v> Alike<'v> {
         let first = self.first;
         let state = match first.kind {
             ElementKind::Reference => styled(DIM, exists(first.referent.as_ref())),
-            _ => styled(state_style(first.state), first.state),
+            _ => self.state(),
         };
-        let since: Vec<Timestamp> = self.all.iter().filter_map(|part| part.since).collect();
+        let in_transition =
+            first.running.as_ref().is_some_and(|running| matches!(running.action, Action::Transition(_)));
+        // The age of a state that is being left would be read as that of the transition.
+        let since = self.all.iter().filter(|_| !in_transition).filter_map(|part| part.since);
+        let since: Vec<Timestamp> = since.collect();
         let mut notes: Vec<String> = Vec::new();
         // A stopped part keeps its last status.
         let is_stale = first.status.as_deref() == Some("active") && first.state != State::Active;
@@ -44,6 +48,20 @@ impl<'v> Alike<'v> {
         let notes =
             if notes.is_empty() { String::new() } else { format!(" {}", styled(DIM, notes.join(", "))) };
         format!("{state}{notes}")
+    }
+
+    /// Returns the state, or the transition that runs now. A running operation or command does not change the state.
+    fn state(&self) -> String {
+        let first = self.first;
+        let state = styled(state_style(first.state), first.state);
+        let Some(running) = &first.running else { return state };
+        let since = self.all.iter().filter_map(|part| part.running.as_ref()).map(|running| running.since);
+        let oldest = since.min().unwrap_or(running.since);
+        let during = format!("{} ({})", doing(&running.action), elapsed(self.now, oldest));
+        match running.action {
+            Action::Transition(_) => styled(ODD, during),
+            _ => format!("{state} {}", styled(ODD, during)),
+        }
     }
 
     /// Prints the lines below the name: outputs and failures.
@@ -90,6 +108,25 @@ impl<'v> Alike<'v> {
     }
 }
 
+/// Returns the words for a running action.
+fn doing(action: &Action) -> String {
+    let Action::Transition(transition) = action else { return format!("running {action}") };
+    let word = match transition {
+        Transition::Create => "Creating",
+        Transition::Install => "Installing",
+        Transition::Configure => "Configuring",
+        Transition::Start => "Starting",
+        Transition::Integrity => "Checking",
+        Transition::Reconfigure => "Reconfiguring",
+        Transition::Stop => "Stopping",
+        Transition::Uninstall => "Uninstalling",
+        Transition::Delete => "Deleting",
+        Transition::Adopt => "Adopting",
+        _ => return format!("running {action}"),
+    };
+    word.to_owned()
+}
+
 /// Tells whether the last step of a part failed or policies no longer heal it. Includes its inner parts.
 pub(super) fn has_failed(part: &ElementView) -> bool {
     part.failure.is_some() || part.left_alone || part.components.iter().any(has_failed)
@@ -111,6 +148,7 @@ pub(super) fn likeness(part: &ElementView) -> String {
         &part.referent,
         part.left_alone,
         part.protected,
+        part.running.as_ref().map(|running| &running.action),
     );
     let _ = write!(likeness, "{what:?}{message:?}{failure:?}");
     for inside in &part.components {

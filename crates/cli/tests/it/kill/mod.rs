@@ -15,10 +15,21 @@ const PROJECTS: u32 = 4;
 /// A life of `h_bta`: up, scale out, changed values, scale in, down. Each script takes a while, so that kills
 /// hit running scripts.
 const LIFE: [Act; 5] = [
-    Act { args: &["up", "h_bta", "-p", "numOfServers=2", "-p", "pause=0.03"], kills: 3 },
+    Act { args: &["up", "h_bta", "-p", "numOfServers=2", "-p", "pause=0.03", "--no-refresh"], kills: 3 },
     Act { args: &["scale", "out", "h_bta", "B"], kills: 2 },
     Act {
-        args: &["up", "h_bta", "-p", "numOfServers=2", "-p", "pause=0.02", "-p", "data=other", "--yes"],
+        args: &[
+            "up",
+            "h_bta",
+            "-p",
+            "numOfServers=2",
+            "-p",
+            "pause=0.02",
+            "-p",
+            "data=other",
+            "--yes",
+            "--no-refresh",
+        ],
         kills: 3,
     },
     Act { args: &["scale", "in", "h_bta", "B", "--yes"], kills: 2 },

@@ -124,7 +124,7 @@ impl Session {
                 Ok(ended)
             };
             let ended = match one(ask).await {
-                Ok(first) => first.continued(|_| one(Intent::Retry.into())).await,
+                Ok(first) => first.continued(|_, request| one(request)).await,
                 Err(fate) => Err(fate),
             };
             ended.map_or_else(|fate| fate, |ended| Fate::Ended(ended.process.status, ended.process.reason))

@@ -497,6 +497,7 @@ fn part(name: &str, kind: ElementKind, descriptor: &str) -> Element {
         referent: None,
         protected: false,
         on_package_change: None,
+        update: None,
         origin: None,
     }
 }

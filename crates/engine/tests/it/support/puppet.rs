@@ -63,6 +63,8 @@ pub(crate) enum Spoil {
     Panics,
     /// The check could not run.
     NotRun,
+    /// The check never answers.
+    Hangs,
 }
 
 /// The control of the puppet: the behaviour of calls, the results of observations, and the calls so far.
@@ -317,6 +319,7 @@ impl Driver for Puppet {
         };
         let failure = match spoil {
             Some(Spoil::Panics) => panic!("it was told to panic"),
+            Some(Spoil::Hangs) => std::future::pending().await,
             Some(Spoil::Fails) => Some(Failure::new(FailureKind::Failed, "it was told to fail")),
             Some(Spoil::NotRun) => Some(Failure::new(FailureKind::Infrastructure, "there is no runtime")),
             None => None,

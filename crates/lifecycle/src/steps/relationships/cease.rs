@@ -1,6 +1,6 @@
 //! The steps that cease a relationship's pairs: for which pairs, in which phase, and what waits for them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_model::assembly::OperationCall;
 use windlass_model::template::End;
@@ -10,14 +10,15 @@ use windlass_plan::{Draft, WaitKind};
 
 use super::diff::Skipped;
 use super::relation::{Node, Relation, RelationshipPlanner, is_order_only, is_outdated, listed};
+use super::slots::{STATIC, Slot, moves_in, slots};
 use crate::changes::{Disposition, Reach};
 use crate::constraints::phase::{self, Phase};
 use crate::constraints::{Constraints, Priority};
 use crate::rank;
 use crate::situation::Current;
 
-/// The steps that cease a relationship, by target.
-pub(super) type Ceased<'a> = BTreeMap<&'a ElementName, Vec<Draft>>;
+/// The steps that cease a relationship, by target and slot.
+pub(super) type Ceased<'a> = BTreeMap<&'a ElementName, BTreeMap<Slot, Vec<Draft>>>;
 
 /// Adds the steps that cease pairs. Returns them by target.
 pub(super) fn cease<'a>(
@@ -25,12 +26,13 @@ pub(super) fn cease<'a>(
     relation: Relation<'a>,
     skipped: &mut Skipped<'a>,
 ) -> Ceased<'a> {
-    let mut ceased = BTreeMap::new();
+    let mut ceased: Ceased<'a> = BTreeMap::new();
     let Some(old) = relation.old.filter(|old| !is_order_only(old)) else { return ceased };
     let (sources, targets) =
         (planner.old_nodes(relation, End::Source), planner.old_nodes(relation, End::Target));
     let leaving: Vec<&Node<'a>> = sources.iter().filter(|node| !node.stays).collect();
-    let mut concerned = vec![false; sources.len()];
+    // The sources of each slot whose steps wait for it, and its steps.
+    let mut concerned: BTreeMap<Slot, (BTreeSet<usize>, Vec<Draft>)> = BTreeMap::new();
     for target in &targets {
         let outdated = planner.outdated_at(relation, &target.element.name);
         if target.stays && leaving.is_empty() && outdated.is_none() || target.path.absent {
@@ -66,38 +68,56 @@ pub(super) fn cease<'a>(
         if ended.is_empty() {
             continue;
         }
-        for at in &ended {
-            concerned[*at] = true;
-        }
         // A partly created pair is ceased by the inverses of the called operations.
         let calls = |at: usize| half(&sources[at].element.name).map_or(&old.cease, |half| &half.undo);
-        for (operations, which) in alike(&ended, calls) {
-            let step = cease_at(planner.constraints, old, target, &sources, &which, operations);
-            ceased.entry(&target.element.name).or_default().push(step);
+        for (slot, ended) in by_first_slot(planner, ended, &sources, target) {
+            let (moving, steps) = concerned.entry(slot).or_default();
+            moving.extend(ended.iter().filter(|at| moves_in(slot, &sources[**at])));
+            for (operations, which) in alike(&ended, calls) {
+                let step = cease_at(planner.constraints, old, target, &sources, (&which, slot), operations);
+                ceased.entry(&target.element.name).or_default().entry(slot).or_default().push(step);
+                steps.push(step);
+            }
         }
     }
-    hold_sources_leaving(
-        planner.constraints,
-        old,
-        &sources,
-        &concerned,
-        ceased.values().flatten().copied().collect(),
-    );
+    for (slot, (moving, steps)) in concerned {
+        hold_sources_leaving(planner.constraints, old, &sources, (&moving, slot), steps);
+    }
     ceased
 }
 
+/// Groups the ended pairs of a target by the slot in which they are ceased.
+fn by_first_slot(
+    planner: &RelationshipPlanner<'_, '_>,
+    ended: Vec<usize>,
+    sources: &[Node<'_>],
+    target: &Node<'_>,
+) -> BTreeMap<Slot, Vec<usize>> {
+    if planner.constraints.rolling.groups.is_empty() {
+        return BTreeMap::from([(STATIC, ended)]);
+    }
+    let mut found: BTreeMap<Slot, Vec<usize>> = BTreeMap::new();
+    for at in ended {
+        found.entry(slots(&sources[at], target).0).or_default().push(at);
+    }
+    found
+}
+
 /// Adds the step that ceases the pairs of a target with the sources at the positions `ended` by
-/// `operations`.
+/// `operations`, in their first slot.
 fn cease_at<'a>(
     constraints: &mut Constraints<'a>,
     old: &'a Relationship,
     target: &Node<'a>,
     sources: &[Node<'a>],
-    ended: &[usize],
+    (ended, slot): (&[usize], Slot),
     operations: &[OperationCall],
 ) -> Draft {
-    let ends = || ended.iter().map(|at| &sources[*at]).chain([target]);
-    let number = ends().filter_map(|node| cease_phase(old, node)).min().unwrap_or(phase::CUT_OVER);
+    let ends = || ended.iter().map(|at| &sources[*at]).chain([target]).filter(|node| moves_in(slot, node));
+    let number = match slot {
+        Some(1..) => phase::ROLL,
+        _ => ends().filter_map(|node| cease_phase(old, node)).min().unwrap_or(phase::CUT_OVER),
+    };
     let step = constraints.graph.step(
         number,
         Work::Relate(Box::new(Relate {
@@ -111,6 +131,10 @@ fn cease_at<'a>(
             side: Side::Installed,
         })),
     );
+    constraints.begins.extend(slot.filter(|turn| *turn > 0).map(|turn| (turn, step)));
+    if !moves_in(slot, target) {
+        return step;
+    }
     let state = old.target_state;
     let rank = rank::of(state);
     after_target_rests(constraints, old, target.element, rank, step);
@@ -152,24 +176,25 @@ fn hold_sources_leaving<'a>(
     constraints: &mut Constraints<'a>,
     old: &'a Relationship,
     sources: &[Node<'a>],
-    concerned: &[bool],
+    (moving, slot): (&BTreeSet<usize>, Slot),
     ceased: Vec<Draft>,
 ) {
-    let leaving: Vec<&Node<'a>> = sources
-        .iter()
-        .zip(concerned)
-        .filter(|(node, concerned)| **concerned && node.path.falls())
-        .map(|(node, _)| node)
-        .collect();
+    let leaving: Vec<&Node<'a>> =
+        moving.iter().map(|at| &sources[*at]).filter(|node| node.path.falls()).collect();
     if leaving.is_empty() {
         return;
     }
-    // Targets are stopped before sources, so the barrier exists even for a single step.
-    let all = constraints.graph.barrier(format!("{} is ceased everywhere", old.name));
-    let why = constraints.graph.because(old, "it is ceased at each target".to_owned());
-    for step in ceased {
-        constraints.graph.need(all, step, why);
-    }
+    let all = if let (Some(1..), [only]) = (slot, ceased.as_slice()) {
+        *only
+    } else {
+        // Targets are stopped before sources, so the barrier exists even for a single step.
+        let all = constraints.graph.barrier(format!("{} is ceased everywhere", old.name));
+        let why = constraints.graph.because(old, "it is ceased at each target".to_owned());
+        for step in ceased {
+            constraints.graph.need(all, step, why);
+        }
+        all
+    };
     let rank = rank::of(old.source_state);
     for node in leaving {
         let name = &node.element.name;

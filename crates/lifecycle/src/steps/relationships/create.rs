@@ -1,6 +1,6 @@
 //! The steps that create a relationship's pairs: for which pairs, in which phase, and what waits for them.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use windlass_model::Side;
 use windlass_model::assembly::{ElementKind, OperationCall};
@@ -12,6 +12,7 @@ use windlass_plan::{Draft, WaitKind, Why};
 use super::cease::{Ceased, alike};
 use super::diff::Skipped;
 use super::relation::{Node, Relation, RelationshipPlanner, is_order_only, is_outdated, listed};
+use super::slots::{InSlot, STATIC, Slot, by_slot, moves_in};
 use crate::changes::{Disposition, NodePath, Reach};
 use crate::constraints::phase::{self, Phase};
 use crate::constraints::{Constraints, Priority};
@@ -19,8 +20,9 @@ use crate::differences::end_properties;
 use crate::rank;
 use crate::situation::{Current, OutdatedTargets};
 
-/// The steps that publish the outputs that a relationship's values read, with the reasons for waiting.
-pub(super) type Awaited = Vec<(Draft, Reason)>;
+/// The steps that publish the outputs that a relationship's values read, with the reasons for waiting and the
+/// turns of the producers.
+pub(super) type Awaited = Vec<(Draft, Reason, u32)>;
 
 /// A relationship to create, with the nodes that end in a sufficient state.
 struct Making<'a> {
@@ -45,40 +47,131 @@ pub(super) fn create<'a>(
 ) {
     let Some(new) = relation.new.filter(|new| !is_order_only(new)) else { return };
     let making = making(planner, relation, new);
-    let awaited: Vec<(Draft, Why)> = awaited
-        .into_iter()
-        .map(|(published, reason)| (published, planner.constraints.graph.note(reason)))
-        .collect();
+    let mut awaited_in: BTreeMap<u32, Vec<(Draft, Why)>> = BTreeMap::new();
+    for (published, reason, turn) in awaited {
+        let why = planner.constraints.graph.note(reason);
+        awaited_in.entry(turn).or_default().push((published, why));
+    }
     let given_sources = given_anew(planner, new, End::Source, &making.sources);
     let given_targets = given_anew(planner, new, End::Target, &making.targets);
-    let mut created = Vec::new();
-    let mut concerned = vec![false; making.sources.len()];
+    // The sources of each slot whose steps wait for it, and its steps.
+    let mut concerned: BTreeMap<Slot, (BTreeSet<usize>, Vec<Draft>)> = BTreeMap::new();
     for (place, target) in making.targets.iter().enumerate() {
         let mut open = open_sources(planner, &making, target);
         open.retain(|at| may_make(planner, &making, *at, target, skipped));
         if open.is_empty() {
             continue;
         }
-        for at in &open {
-            concerned[*at] = true;
+        let ceased = ceased.get(&target.element.name);
+        // The steps that have created pairs which a later slot re-creates, by source.
+        let mut earlier: HashMap<usize, Draft> = HashMap::new();
+        for (slot, pairs) in open_by_slot(planner, &making, target, open) {
+            let mut before = ceased.and_then(|ceased| ceased.get(&slot)).cloned().unwrap_or_default();
+            if !pairs.again.is_empty() {
+                before.push(cease_again(planner, &making, target, (&pairs.again, slot), &earlier));
+            }
+            let step = create_at(planner, &making, target, (&pairs, slot), &before);
+            if slot.is_some() {
+                earlier.extend(pairs.pairs.iter().map(|at| (*at, step)));
+            }
+            undo_first(planner, &making, target, &pairs.pairs, step);
+            for (published, why) in due(&awaited_in, slot) {
+                planner.constraints.graph.need(step, *published, *why);
+            }
+            for at in &pairs.pairs {
+                if let Some(given) = given_sources.get(at).filter(|_| is_done(slot, &making.sources[*at])) {
+                    after_values(planner.constraints, new, step, *given, &making.sources[*at]);
+                }
+            }
+            if let Some(given) = given_targets.get(&place).filter(|_| is_done(slot, target)) {
+                after_values(planner.constraints, new, step, *given, target);
+            }
+            let waits = |at: &&usize| {
+                let source = &making.sources[**at];
+                moves_in(slot, source) || pairs.is_first && is_done(slot, source)
+            };
+            let (waiting, steps) = concerned.entry(slot).or_default();
+            waiting.extend(pairs.pairs.iter().filter(waits));
+            steps.push(step);
         }
-        let ceased = ceased.get(&target.element.name).map(Vec::as_slice).unwrap_or_default();
-        let step = create_at(planner, &making, target, &open, ceased);
-        undo_first(planner, &making, target, &open, step);
-        for (published, why) in &awaited {
-            planner.constraints.graph.need(step, *published, *why);
-        }
-        for (at, given) in given_sources.iter().filter(|(at, _)| open.binary_search(at).is_ok()) {
-            after_values(planner.constraints, new, step, *given, &making.sources[*at]);
-        }
-        for (_, given) in given_targets.iter().filter(|(at, _)| *at == place) {
-            after_values(planner.constraints, new, step, *given, target);
-        }
-        created.push(step);
     }
-    if modifiers(planner, new).0 == Modifier::Pre && !created.is_empty() {
-        hold_sources(planner.constraints, new, &making.sources, &concerned, created);
+    if modifiers(planner, new).0 == Modifier::Pre {
+        for (waiting, steps) in concerned.into_values() {
+            hold_sources(planner.constraints, new, &making.sources, &waiting, steps);
+        }
     }
+}
+
+/// Returns the awaited steps of a slot, of all awaited steps by turn.
+///
+/// The producers of a later turn have published before, and an earlier turn has passed.
+fn due(awaited: &BTreeMap<u32, Vec<(Draft, Why)>>, slot: Slot) -> impl Iterator<Item = &(Draft, Why)> {
+    let all = slot.is_none().then(|| awaited.values());
+    let (first, own) = (slot.map(|_| 0), slot.filter(|turn| *turn > 0));
+    let some = first.into_iter().chain(own).filter_map(|turn| awaited.get(&turn));
+    all.into_iter().flatten().chain(some).flatten()
+}
+
+/// Tells whether an end has had its turn in a slot, or has it then.
+fn is_done(slot: Slot, node: &Node<'_>) -> bool {
+    slot.is_none_or(|turn| node.path.rolls.turn <= turn)
+}
+
+/// Groups the pairs of a target that are to be created by their slots.
+fn open_by_slot(
+    planner: &RelationshipPlanner<'_, '_>,
+    making: &Making<'_>,
+    target: &Node<'_>,
+    open: Vec<usize>,
+) -> BTreeMap<Slot, InSlot> {
+    if planner.constraints.rolling.groups.is_empty() {
+        return BTreeMap::from([(STATIC, InSlot { pairs: open, again: Vec::new(), is_first: true })]);
+    }
+    let current: &Current = planner.constraints.situation.current;
+    let made = current.made_at(making.new, &target.element.name);
+    let half_made = current.half_made_at(making.new, &target.element.name);
+    by_slot(open, &making.sources, target, |at| {
+        let name = &making.sources[at].element.name;
+        made.is_some_and(|made| made.contains(name)) || half_made.is_some_and(|half| half.contains_key(name))
+    })
+}
+
+/// Adds the step that ceases pairs of a target which this plan has created in an earlier slot.
+fn cease_again<'a>(
+    planner: &mut RelationshipPlanner<'_, 'a>,
+    making: &Making<'a>,
+    target: &Node<'a>,
+    (again, slot): (&[usize], Slot),
+    earlier: &HashMap<usize, Draft>,
+) -> Draft {
+    let Making { new, sources, .. } = making;
+    let constraints = &mut *planner.constraints;
+    let relate = Relate {
+        direction: Direction::Cease,
+        assembly: new.assembly.clone(),
+        relationship: new.name.clone(),
+        target: target.element.name.clone(),
+        sources: again.iter().map(|at| sources[*at].element.name.clone()).collect(),
+        pairs: u64::try_from(again.len()).unwrap_or(u64::MAX),
+        operations: new.cease.clone(),
+        side: Side::Desired,
+    };
+    let step = constraints.graph.step(phase::ROLL, Work::Relate(Box::new(relate)));
+    constraints.begins.extend(slot.map(|turn| (turn, step)));
+    let why = constraints.graph.because(new, "the relationship with the node before is ceased".to_owned());
+    let created: BTreeSet<Draft> = again.iter().filter_map(|at| earlier.get(at).copied()).collect();
+    for created in created {
+        constraints.graph.need(step, created, why);
+    }
+    if moves_in(slot, target) {
+        let rank = rank::of(new.target_state);
+        constraints.hold_leaving(&target.element.name, rank, step, Priority::Required, why);
+    }
+    for source in again.iter().map(|at| &sources[*at]).filter(|source| moves_in(slot, source)) {
+        let rank = rank::of(new.source_state);
+        constraints.hold_leaving(&source.element.name, rank, step, Priority::Required, why);
+    }
+    step
 }
 
 /// Returns the nodes for which a relationship can be created.
@@ -92,7 +185,7 @@ fn making<'a>(
         nodes
             .into_iter()
             .filter(|(_, path)| path.end >= least)
-            .map(|(element, path)| Node { element, path, stays: false, drops: false })
+            .map(|(element, path)| Node { element, path, stays: false, drops: false, wanted: true })
             .collect()
     };
     let mut sources = ready(&new.sources, rank::of(new.source_state));
@@ -201,9 +294,10 @@ fn create_at<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
     target: &Node<'a>,
-    open: &[usize],
+    (pairs, slot): (&InSlot, Slot),
     ceased: &[Draft],
 ) -> Draft {
+    let open = &pairs.pairs;
     let Making { new, sources, .. } = making;
     let with = || open.iter().map(|at| &sources[*at]);
     let listed = if making.all_sources {
@@ -212,7 +306,7 @@ fn create_at<'a>(
         with().map(|source| source.element.name.clone()).collect()
     };
     let step = planner.constraints.graph.step(
-        create_phase(new, target, with()),
+        if matches!(slot, Some(1..)) { phase::ROLL } else { create_phase(new, target, with()) },
         Work::Relate(Box::new(Relate {
             direction: Direction::Create,
             assembly: new.assembly.clone(),
@@ -227,7 +321,17 @@ fn create_at<'a>(
     let (source_modifier, target_modifier) = modifiers(planner, new);
     let least_source = rank::least(new.source_state, source_modifier);
     let each_by_itself = !planner.options.adopt && are_apart(with());
-    for source in &listed {
+    // A node of a later turn is far enough, and a pair with a node of an earlier turn exists already.
+    let is_due = |source: &&Node<'_>| {
+        let turn = source.path.rolls.turn;
+        turn == 0 || moves_in(slot, source) || pairs.is_first && is_done(slot, source)
+    };
+    let awaited = if with().all(|source| source.path.rolls.turn == 0 || slot.is_none()) {
+        listed
+    } else {
+        with().filter(is_due).map(|source| source.element.name.clone()).collect()
+    };
+    for source in &awaited {
         if each_by_itself {
             after_each(planner.constraints, new, step, source, least_source);
         } else {
@@ -235,8 +339,12 @@ fn create_at<'a>(
         }
     }
     let least_target = rank::least(new.target_state, target_modifier);
-    after_end(planner.constraints, new, step, &target.element.name, "target", least_target);
-    if target_modifier == Modifier::Pre {
+    if is_done(slot, target) {
+        after_end(planner.constraints, new, step, &target.element.name, "target", least_target);
+    }
+    note_created(planner.constraints, (step, slot), with().chain([target]));
+    if target_modifier == Modifier::Pre && (moves_in(slot, target) || pairs.is_first && is_done(slot, target))
+    {
         let state = new.target_state;
         let rule = format!("it is created before target {} becomes {state}", target.element.name.local());
         let why = planner.constraints.graph.because(new, rule);
@@ -250,6 +358,18 @@ fn create_at<'a>(
         }
     }
     step
+}
+
+/// Records the creation of pairs with nodes of rolling groups, which the next batch waits for.
+fn note_created<'n, 'a: 'n>(
+    constraints: &mut Constraints<'a>,
+    (step, slot): (Draft, Slot),
+    ends: impl Iterator<Item = &'n Node<'a>>,
+) {
+    let Some(turn) = slot.filter(|_| !constraints.rolling.groups.is_empty()) else { return };
+    let groups = ends.map(|end| end.path.rolls).filter(|rolls| rolls.group > 0 && rolls.turn == turn);
+    let groups: BTreeSet<u32> = groups.map(|rolls| rolls.group).collect();
+    constraints.completes.extend(groups.into_iter().map(|group| (group, turn, step)));
 }
 
 /// Adds the steps that undo the operations in doubt of a target's pairs, before `step` creates the rest.
@@ -323,13 +443,13 @@ fn given_anew<'a>(
     new: &Relationship,
     end: End,
     nodes: &[Node<'a>],
-) -> Vec<(usize, Draft)> {
+) -> HashMap<usize, Draft> {
     let read = end_properties(new, end);
     let given = |(at, node): (usize, &Node<'a>)| {
         let step = planner.constraints.parts.get(&node.element.name)?.steps.reconfigure()?;
         planner.changes_one_of(&node.element.name, &read).then_some((at, step))
     };
-    if read.is_empty() { Vec::new() } else { nodes.iter().enumerate().filter_map(given).collect() }
+    if read.is_empty() { HashMap::new() } else { nodes.iter().enumerate().filter_map(given).collect() }
 }
 
 /// Makes the creation of a relationship wait until an end has the new values that the relationship reads.
@@ -384,16 +504,19 @@ fn hold_sources<'a>(
     constraints: &mut Constraints<'a>,
     new: &'a Relationship,
     sources: &[Node<'a>],
-    concerned: &[bool],
+    waiting: &BTreeSet<usize>,
     created: Vec<Draft>,
 ) {
+    if created.is_empty() {
+        return;
+    }
     let all = constraints.graph.barrier(format!("{} is created everywhere", new.name));
     let why = constraints.graph.because(new, "it is created at each target".to_owned());
     for step in created {
         constraints.graph.need(all, step, why);
     }
     let rank = rank::of(new.source_state);
-    for (source, _) in sources.iter().zip(concerned).filter(|(_, concerned)| **concerned) {
+    for source in waiting.iter().map(|at| &sources[*at]) {
         let name = &source.element.name;
         let rule = format!("it is created before source {} becomes {}", name.local(), new.source_state);
         let why = constraints.graph.because(new, rule);

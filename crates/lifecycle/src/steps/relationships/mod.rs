@@ -9,6 +9,7 @@ mod create;
 mod diff;
 mod order;
 mod relation;
+mod slots;
 
 use std::collections::HashSet;
 
@@ -100,8 +101,8 @@ fn desired_relations<'a>(
             _ => false,
         };
         let waits = reads.relationship(new, &installs)?.iter().filter_map(|read| {
-            let published = constraints.parts.at(read.place)?.publishing()?;
-            Some((published, read.by_relationship(new)))
+            let producer = constraints.parts.at(read.place)?;
+            Some((producer.publishing()?, read.by_relationship(new), producer.rolls.turn))
         });
         relations.push((Relation { old, new: Some(new), changed }, waits.collect()));
     }

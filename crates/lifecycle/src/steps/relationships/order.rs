@@ -1,7 +1,7 @@
 //! Relationships without operations, which only order their ends.
 
 use windlass_model::assembly::Endpoint;
-use windlass_model::{Modifier, Relationship, State};
+use windlass_model::{Modifier, Relationship, State, Topology};
 use windlass_plan::{Draft, Why};
 
 use super::relation::{Relation, is_order_only};
@@ -19,12 +19,25 @@ pub(super) fn order(constraints: &mut Constraints<'_>, relation: Relation<'_>) {
         for (first, then) in ordered(old) {
             order_down(constraints, old, then, first);
         }
+        if old.is_dependency() {
+            // Also where the dependent is stopped and stays installed.
+            let active = |ends| Stage { ends, rank: rank::ACTIVE, least: rank::ACTIVE };
+            order_down(constraints, old, active(&old.targets), active(&old.sources));
+        }
     }
 }
 
 fn order_up(constraints: &mut Constraints<'_>, new: &Relationship, first: Stage<'_>, then: Stage<'_>) {
-    let waits: Vec<Draft> =
-        first.ends.iter().filter_map(|end| constraints.reached(&end.element, first.least)).collect();
+    // Where the goal is lower, a dependency has to reach that.
+    let lowest = if new.is_dependency() { rank::INSTALLED } else { first.least };
+    let mut waits: Vec<Draft> = Vec::new();
+    for end in first.ends {
+        // Most nodes of a rolling group are Active at any time.
+        if !rolls(constraints, constraints.desired(), end) {
+            let ready = (lowest..=first.least).rev().find_map(|rank| constraints.reached(&end.element, rank));
+            waits.extend(ready);
+        }
+    }
     let rule = format!("{} must be {}", first.names(), rank::state(first.least));
     let why = constraints.graph.because(new, rule);
     let Some(gate) = gate(constraints, new, waits, why, "is ready") else { return };
@@ -34,6 +47,10 @@ fn order_up(constraints: &mut Constraints<'_>, new: &Relationship, first: Stage<
 }
 
 fn order_down(constraints: &mut Constraints<'_>, old: &Relationship, first: Stage<'_>, then: Stage<'_>) {
+    let mut both = first.ends.iter().chain(then.ends);
+    if both.any(|end| rolls(constraints, constraints.installed(), end)) {
+        return;
+    }
     let waits: Vec<Draft> =
         first.ends.iter().filter_map(|end| constraints.left(&end.element, first.rank)).collect();
     let rule = format!("{} must leave {} first", first.names(), rank::state(first.rank));
@@ -44,6 +61,16 @@ fn order_down(constraints: &mut Constraints<'_>, old: &Relationship, first: Stag
     for end in then.ends {
         constraints.hold_leaving(&end.element, then.least, gate, Priority::Strong, why);
     }
+}
+
+/// Tells whether nodes of an endpoint change in batches.
+fn rolls(constraints: &Constraints<'_>, topology: Option<&Topology>, end: &Endpoint) -> bool {
+    if constraints.rolling.groups.is_empty() {
+        return false;
+    }
+    let leaves = topology.map(|topology| topology.leaves(&end.element)).unwrap_or_default();
+    let parts = leaves.into_iter().filter_map(|leaf| constraints.parts.get(&leaf.name));
+    parts.into_iter().any(|part| part.rolls.turn > 0)
 }
 
 /// Returns a barrier behind several steps, or the only step.

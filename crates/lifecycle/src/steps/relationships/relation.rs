@@ -29,6 +29,8 @@ pub(super) struct Node<'a> {
     pub(super) stays: bool,
     /// Whether its pairs cannot stay because it is lowered.
     pub(super) drops: bool,
+    /// Whether the desired version has pairs of it.
+    pub(super) wanted: bool,
 }
 
 /// The plan under construction, as far as relationships need it.
@@ -75,7 +77,7 @@ impl<'a> RelationshipPlanner<'_, 'a> {
                 && path.falls_to >= rank
                 && !self.changes_one_of(&element.name, &read)
                 && !self.is_other_reference(element);
-            Node { element, path, stays, drops: path.falls_to < rank }
+            Node { element, path, stays, drops: path.falls_to < rank, wanted }
         };
         self.nodes(self.constraints.installed(), ends).into_iter().map(node).collect()
     }

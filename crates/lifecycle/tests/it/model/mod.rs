@@ -1,6 +1,7 @@
 //! Random assemblies whose plans an interpreter executes with failures and cuts.
 
 mod limited;
+mod rolling;
 mod run;
 mod world;
 
@@ -37,14 +38,14 @@ fn goes(world: &mut World) {
 }
 
 /// Upgrades from one version to another and back, with failures in between and a successful end.
-fn to_and_fro(a: &Spec, b: &Spec, luck: Luck) {
+fn to_and_fro(a: &Spec, b: &Spec, options: &Options, luck: Luck) {
     let (a, b) = (a.topology(), b.topology());
     let mut world = brought_up(&a, luck.seed);
-    world.go(Some(&b), &Options::default(), luck);
+    world.go(Some(&b), options, luck);
     settles(&mut world, &b);
-    world.go(Some(&a), &Options::default(), luck);
+    world.go(Some(&a), options, luck);
     // This upgrade interrupts the rollback.
-    world.go(Some(&b), &Options::default(), luck);
+    world.go(Some(&b), options, luck);
     settles(&mut world, &a);
     goes(&mut world);
 }
@@ -88,7 +89,7 @@ fn regression_a_relationship_turned_round_twice() {
         ],
         ties: vec![tie(0, 0, (false, false), 0), None, tie(43, 2, (false, false), 1)],
     };
-    to_and_fro(&a, &b, Luck { seed: 1_907_708_846_037_879_591, fails: 2, cut: None });
+    to_and_fro(&a, &b, &Options::default(), Luck { seed: 1_907_708_846_037_879_591, fails: 2, cut: None });
 }
 
 /// A case that random tests found: an upgrade that adds a part to an assembly is cut before the part exists.
@@ -170,7 +171,7 @@ proptest! {
         cut in proptest::option::of(0..60_usize),
     ) {
         prop_assume!(has_order(&a.topology()) && has_order(&b.topology()));
-        to_and_fro(&a, &b, Luck { seed, fails, cut });
+        to_and_fro(&a, &b, &Options::default(), Luck { seed, fails, cut });
     }
 
     /// A plan with a target has steps only for the target and missing parts that it needs. It lists all other

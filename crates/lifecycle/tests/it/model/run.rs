@@ -74,6 +74,7 @@ impl<'a> Run<'a> {
             let choice = usize::try_from(self.luck.draw()).unwrap_or(0) % choices;
             if let Some(at) = ready.get(choice) {
                 fared[*at] = self.start(*at, &fared);
+                self.check_watched(&fared);
             } else {
                 let at = running[choice - ready.len()];
                 let well = !self.luck.fails() && !self.leaves_some_out(work(plan, at));
@@ -124,6 +125,14 @@ impl<'a> Run<'a> {
             _ => {}
         }
         Fared::Running
+    }
+
+    /// Asserts that not too many nodes are down while some steps run.
+    fn check_watched(&self, fared: &[Fared]) {
+        let (Some(watched), Some(desired)) = (&self.world.watched, &self.desired) else { return };
+        let running = fared.iter().enumerate().filter(|(_, fared)| **fared == Fared::Running);
+        let running: Vec<&Work> = running.map(|(at, _)| work(self.plan, at)).collect();
+        watched.check(&self.world.ground, desired, &running);
     }
 
     fn topology(&self, side: Side) -> &Topology {

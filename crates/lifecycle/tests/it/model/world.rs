@@ -12,6 +12,7 @@ use windlass_model::record::PairKey;
 use windlass_model::resolve::Resolved;
 use windlass_model::{ElementName, PropertyName, State, Topology, Transition};
 
+use super::rolling::Watched;
 use super::run::Run;
 
 /// The record that an engine would have of a resource.
@@ -37,6 +38,8 @@ pub(super) struct World {
     /// Created pairs that a step has failed to cease.
     pub(super) half_ended: BTreeSet<PairKey>,
     pub(super) process: u64,
+    /// The group whose nodes are counted.
+    pub(super) watched: Option<Watched>,
 }
 
 /// Returns a plan and its diff as JSON.

@@ -4,5 +4,6 @@ set -eu
 echo "instances:"
 sed -nE '/^instances:$/,/^[^ ]/s/^  "?([a-z0-9]+)"?:.*/\1/p' | while read -r id; do
     if [ -e "${WINDLASS_VOLUME_STATE:-/tmp}/greeting-$id" ]; then active=true; else active=false; fi
-    printf '  "%s":\n    $set: {status.flags.active: %s}\n' "$id" "$active"
+    # All flags are false: the component no longer exists, and `up` creates it again.
+    printf '  "%s":\n    $set: {status.flags: {active: %s}}\n' "$id" "$active"
 done

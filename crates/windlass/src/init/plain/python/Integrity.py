@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the health of the component. The exit code tells: 0 active, 75 still converging, others not active."""
+"""Checks the health of the component. The exit code tells: 0 active, 75 still converging, 104 gone, others not active."""
 import os
 import sys
 from pathlib import Path
@@ -7,4 +7,5 @@ from pathlib import Path
 id = Path(os.environ["WINDLASS_ID_FILE"]).read_text()
 file = Path(os.environ.get("WINDLASS_VOLUME_STATE", "/tmp"), f"greeting-{id}")
 if not file.exists():
-    sys.exit(f"{file} is missing")
+    print(f"{file} is missing", file=sys.stderr)
+    sys.exit(104)

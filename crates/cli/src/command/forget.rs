@@ -1,0 +1,78 @@
+//! `windlass forget`.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use windlass::forget::ForgetView;
+
+use super::consent::{can_ask, confirm};
+use super::{fail, open_against, plural, print_json};
+use crate::args::{ForgetArgs, Format};
+use crate::failure::fault;
+use crate::output::{DIM, STRONG, say, styled};
+use crate::{codes, exit, signals};
+
+pub(crate) async fn run(args: ForgetArgs) -> ExitCode {
+    let ForgetArgs { name, part, yes, force, dry, print } = args;
+    let windlass = match open_against(None, None, &format!("forget {name}"), force) {
+        Ok(windlass) => windlass,
+        Err(error) => return fail(&error),
+    };
+    let part = match &part {
+        Some(part) => match windlass.part(&name, part).await {
+            Ok(part) => Some(part),
+            Err(error) => return fail(&error),
+        },
+        None => None,
+    };
+    if dry.dry_run || !yes {
+        let view = match windlass.can_forget(&name, part.as_ref()).await {
+            Ok(view) => view,
+            Err(error) => return fail(&error),
+        };
+        if dry.dry_run {
+            let code = show(&view, print.format);
+            return if dry.detailed_exitcode && code == exit::DONE { exit::changes() } else { code };
+        }
+        if !can_ask(print.format) {
+            fault!(
+                codes::FORGET,
+                "`forget` removes records that can't be restored ({}); review them with `--dry-run`, and agree to it with `--yes`",
+                plural(view.resources.len(), "part")
+            );
+            return exit::wrong_input();
+        }
+        let _shown = show(&view, print.format);
+        let question = format!("{}: forget this?", styled(STRONG, &name));
+        if let Err(code) = confirm(&question, &signals::listen(Duration::ZERO)).await {
+            return code;
+        }
+    }
+    match windlass.forget(&name, part.as_ref()).await {
+        Ok(view) => show(&view, print.format),
+        Err(error) => fail(&error),
+    }
+}
+
+fn show(view: &ForgetView, format: Format) -> ExitCode {
+    if format == Format::Json {
+        return print_json(view);
+    }
+    for resource in &view.resources {
+        let natural = resource.natural_id.iter().map(|id| format!(" {}", styled(DIM, id)));
+        say!("  {} {}{}", resource.name.local(), resource.state, natural.collect::<String>());
+    }
+    let what = view.part.as_ref().map_or(view.assembly.as_str(), |part| part.local());
+    let name = styled(STRONG, what);
+    let relationships = match view.relationships {
+        0 => String::new(),
+        count => format!(" and {}", plural(count, "relationship")),
+    };
+    let parts = plural(view.resources.len(), "part");
+    if view.done {
+        say!("{name} is forgotten; windlass no longer manages {parts}{relationships}");
+    } else {
+        say!("{name} would be forgotten; windlass would no longer manage {parts}{relationships}");
+    }
+    exit::DONE
+}

@@ -1,0 +1,160 @@
+//! `windlass log --follow`.
+
+use std::convert::Infallible;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use windlass::Windlass;
+use windlass::log_stream::{LogContent, LogEntry};
+use windlass::model::AssemblyName;
+use windlass::model::record::{Event, Failure, FailureKind, ProcessStatus, Severity, StepEnd};
+use windlass::view::log::LogFilter;
+
+use super::super::pairs::between;
+use super::super::{fail, plural};
+use crate::args::Format;
+use crate::output::{
+    BAD, DIM, GOOD, ODD, STRONG, duration, ending, indent, say, state_style, styled, tell, with_data,
+};
+use crate::{exit, signals};
+
+/// The pause after a failure of the store.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Prints entries until a signal arrives, or until nobody reads them.
+pub(super) async fn run(
+    windlass: &Windlass,
+    name: Option<&AssemblyName>,
+    filter: LogFilter,
+    format: Format,
+) -> ExitCode {
+    let stop = signals::listen_quietly();
+    let followed = tokio::select! {
+        biased;
+        () = stop.soon.cancelled() => Ok(()),
+        () = signals::reader_is_gone() => Ok(()),
+        followed = follow(windlass, name, filter, format) => followed.map(|never| match never {}),
+    };
+    let code = match followed {
+        Ok(()) => exit::interrupted(),
+        Err(error) => fail(&error),
+    };
+    match windlass.close().await {
+        Ok(()) => code,
+        Err(error) => fail(&error),
+    }
+}
+
+async fn follow(
+    windlass: &Windlass,
+    name: Option<&AssemblyName>,
+    filter: LogFilter,
+    format: Format,
+) -> Result<Infallible, windlass::Error> {
+    let mut log = windlass.follow_log(name, filter).await?;
+    let mut is_told = false;
+    loop {
+        match log.next().await {
+            Ok(entry) => {
+                if std::mem::take(&mut is_told) {
+                    tell!("{} is back", windlass.store_kind());
+                }
+                match format {
+                    Format::Json => print_json(&entry),
+                    Format::Human => print(&entry, name.is_none()),
+                }
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut is_told, true) {
+                    tell!("{error}; windlass tries again");
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Prints an entry as one line of JSON.
+fn print_json(entry: &LogEntry) {
+    say!("{}", serde_json::to_string(entry).expect("an entry is plain data"));
+}
+
+/// Prints an entry: its time, its assembly if there may be several, and its content.
+fn print(entry: &LogEntry, many: bool) {
+    let LogEntry { at, assembly, process, content, .. } = entry;
+    let assembly = if many { format!("{assembly} ") } else { String::new() };
+    let head = format!("{} {}", styled(DIM, at), styled(STRONG, assembly));
+    let pairs = between(&entry.pairs).map(|pairs| format!(" ({pairs})")).unwrap_or_default();
+    match content {
+        LogContent::Running { title } => say!("{head}{} {title}{pairs}", styled(ODD, "running  ")),
+        LogContent::Output { element, action, stdout, line } => {
+            let mark = if *stdout { '>' } else { '|' };
+            say!("{head}{} {line}", styled(DIM, format!("{} {action}{pairs} {mark}", element.local())));
+        }
+        LogContent::Hidden { element, action, why } => {
+            say!("{head}{}", styled(DIM, format!("{} {action}{pairs}: {why}", element.local())));
+        }
+        LogContent::Event(Event::StepStarted { title, .. }) => {
+            say!("{head}{} {title}{pairs}", styled(DIM, "started  "));
+        }
+        LogContent::Event(Event::StepEnded { title, end, millis, .. }) => {
+            print_step_end(&head, &format!("{title}{pairs}"), end, *millis);
+        }
+        LogContent::Event(Event::Logged { element, severity, message, data }) => {
+            let style = if *severity >= Severity::Warning { ODD } else { DIM };
+            let word = severity.as_str().to_lowercase();
+            let mut lines = message.trim_end().lines();
+            let first = lines.next().unwrap_or_default();
+            let name = element.local();
+            say!("{head}{} {name}: {first}{}", styled(style, format!("{word:<9}")), with_data(data.as_ref()));
+            lines.for_each(|line| say!("{head}          | {line}"));
+        }
+        LogContent::Event(event) => {
+            if let Some(line) = line(event) {
+                let process = process.map(|process| format!("{process} ")).unwrap_or_default();
+                say!("{head}{process}{line}");
+            }
+        }
+        _ => {}
+    }
+}
+
+fn print_step_end(head: &str, title: &str, end: &StepEnd, millis: u64) {
+    let (word, more) = match end {
+        StepEnd::Succeeded => (styled(GOOD, "ok       "), format!(" {}", styled(DIM, duration(millis)))),
+        StepEnd::Failed(failure) => (styled(BAD, "failed   "), format!(": {failure}")),
+        StepEnd::Skipped { because } => (styled(ODD, "skipped  "), format!(": {because}")),
+        StepEnd::Cancelled => (styled(ODD, "stopped  "), String::new()),
+        StepEnd::NeedsDecision { .. } => (styled(BAD, "undecided"), ": its outcome is unknown".to_owned()),
+        _ => return,
+    };
+    say!("{head}{word} {title}{more}");
+    // The other output of a failed script was printed before.
+    if let StepEnd::Failed(Failure { kind: FailureKind::Protocol, detail: Some(detail), .. }) = end {
+        crate::output::print(&indent(&ending(detail), "          | "));
+    }
+}
+
+/// Returns the text of an event of an assembly or a process.
+fn line(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::ProcessStarted { intent, steps } => {
+            let steps = usize::try_from(*steps).unwrap_or(usize::MAX);
+            format!("{intent}: {}", plural(steps, "step"))
+        }
+        Event::ProcessEnded { status, reason } => {
+            let style = if *status == ProcessStatus::Completed { GOOD } else { BAD };
+            let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            format!("{}{reason}", styled(style, status))
+        }
+        Event::StateChanged { element, from, to } => {
+            format!("{} {from} → {}", element.local(), styled(state_style(*to), to))
+        }
+        Event::Asked { request, intent, by } => format!("{request} {intent}: requested by {by}"),
+        Event::Dismissed { request, intent, why: Some(why) } => format!("{request} {intent} refused: {why}"),
+        Event::Dismissed { request, intent, why: None } => format!("{request} {intent} withdrawn"),
+        Event::Exported { file, .. } => format!("exported to {file}"),
+        Event::Imported { file, .. } => format!("imported from {file}"),
+        _ => return None,
+    })
+}

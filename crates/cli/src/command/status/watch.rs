@@ -1,0 +1,67 @@
+//! `windlass status --watch`.
+
+use std::convert::Infallible;
+use std::io::{IsTerminal as _, stdout};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use windlass::Windlass;
+
+use super::super::fail;
+use super::{read, show};
+use crate::args::{Format, StatusArgs};
+use crate::output::{clear_screen, say};
+use crate::{exit, signals};
+
+/// The shortest time between two readings.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// The time after which a terminal is drawn again, because ages have changed.
+const REDRAW: Duration = Duration::from_secs(1);
+
+pub(super) async fn run(windlass: &Windlass, args: &StatusArgs) -> ExitCode {
+    let stop = signals::listen_quietly();
+    tokio::select! {
+        biased;
+        () = stop.soon.cancelled() => exit::interrupted(),
+        () = signals::reader_is_gone() => exit::interrupted(),
+        watched = watch(windlass, args) => match watched {
+            Ok(never) => match never {},
+            Err(error) => fail(&error),
+        },
+    }
+}
+
+/// Prints the status again and again.
+async fn watch(windlass: &Windlass, args: &StatusArgs) -> Result<Infallible, windlass::Error> {
+    let is_drawn = args.print.format == Format::Human && stdout().is_terminal();
+    let mut changes = windlass.changes();
+    let mut before = String::new();
+    loop {
+        let begun = Instant::now();
+        let view = read(windlass, args).await?;
+        let now = serde_json::to_string(&view).expect("a status is plain data");
+        if is_drawn {
+            clear_screen();
+            show(windlass, args, &view);
+        } else if now != before {
+            match args.print.format {
+                Format::Json => say!("{now}"),
+                Format::Human => {
+                    if !before.is_empty() {
+                        say!();
+                    }
+                    show(windlass, args, &view);
+                }
+            }
+        }
+        before = now;
+        // The larger the status is, the more rarely it is read.
+        tokio::time::sleep(PAUSE.max(begun.elapsed() * 10)).await;
+        if is_drawn {
+            let _redrawn_anyway = tokio::time::timeout(REDRAW, changes.next()).await;
+        } else {
+            changes.next().await?;
+        }
+    }
+}

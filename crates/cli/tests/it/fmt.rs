@@ -1,0 +1,44 @@
+//! The layout of files is formatted, and their data and comments stay.
+
+use crate::env::TestEnv;
+
+const BEFORE: &str = "name: assembly::shop::1.0   # the shop
+composition:
+    # where orders are
+    db:
+        type:   'resource::db::1.0'
+        properties: {motd: {value: \"a # b\"}}
+";
+
+const AFTER: &str = "name: assembly::shop::1.0   # the shop
+composition:
+  # where orders are
+  db:
+    type:   'resource::db::1.0'
+    properties: {motd: {value: \"a # b\"}}
+";
+
+#[test]
+fn files_are_formatted_once() {
+    let env = TestEnv::bare();
+    env.write("shop.yaml", BEFORE);
+    env.write("good.yml", AFTER);
+    env.write(".hidden/shop.yaml", BEFORE);
+    env.write("notes.txt", BEFORE);
+    let checked = env.run(&["fmt", "--check"]);
+    assert_eq!((checked.code(), checked.stdout.as_str()), (Some(2), "shop.yaml\n"), "{checked}");
+    assert!(checked.stderr.contains("1 file would be formatted; nothing was changed"), "{checked}");
+    assert_eq!(env.read("shop.yaml"), BEFORE);
+    env.ok(&["fmt"]);
+    assert_eq!(env.read("shop.yaml"), AFTER);
+    assert_eq!(
+        (env.read(".hidden/shop.yaml"), env.read("notes.txt")),
+        (BEFORE.to_owned(), BEFORE.to_owned())
+    );
+    assert_eq!(env.json(&["fmt", "--check"])["changed"], serde_json::json!([]));
+    // A file that can't be read is named, and the others are formatted.
+    env.write("broken.yaml", "a: [1\n");
+    let broken = env.run(&["fmt", "broken.yaml", ".hidden/shop.yaml"]);
+    assert!(broken.code() == Some(2) && broken.stderr.contains("broken.yaml:"), "{broken}");
+    assert_eq!(env.read(".hidden/shop.yaml"), AFTER);
+}

@@ -1,0 +1,187 @@
+//! Removes records without calling a driver: those of an assembly, or of one of its parts.
+
+use std::collections::BTreeSet;
+
+use windlass_model::assembly::ElementKind;
+use windlass_model::record::{ElementRecord, Event, EventDraft, PairKey, ProcessStatus};
+use windlass_model::{AssemblyName, ElementName, InstanceId, State};
+use windlass_store::{Batch, Holder, Lease, Snapshot};
+
+use super::core::Engine;
+use crate::error::EngineError;
+use crate::sealing::markers;
+
+/// The records that are removed, or would be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForgottenRecords {
+    /// The resources that are recorded as existing, by name.
+    pub parts: Vec<ForgottenPart>,
+    /// The created relationships between two nodes.
+    pub pairs: usize,
+}
+
+/// A resource whose records are removed. The resource itself stays as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForgottenPart {
+    /// Its name.
+    pub name: ElementName,
+    /// Its recorded state.
+    pub state: State,
+    /// Its natural id, unless it has none or is secret.
+    pub natural: Option<String>,
+}
+
+impl Engine {
+    /// Returns the records that [`forget`](Self::forget) would remove.
+    ///
+    /// # Errors
+    /// The reason why it would be refused.
+    pub async fn forgettable(
+        &self,
+        name: &AssemblyName,
+        part: Option<&ElementName>,
+    ) -> Result<ForgottenRecords, EngineError> {
+        if let Some(by) = self.store.holder(name).await? {
+            return Err(EngineError::AtWork { name: name.clone(), by: Box::new(by) });
+        }
+        let snapshot = self.to_forget(name, part).await?;
+        Ok(Forgetting::new(&snapshot, part).records())
+    }
+
+    /// Removes the records of an assembly, or of one part with everything inside it, and calls no driver. A
+    /// part that the descriptor still has is created anew by the next `up`. The history of the assembly stays.
+    ///
+    /// # Errors
+    /// An error if the assembly is leased, or is referenced by others. An interrupted assembly is refused too,
+    /// because its jobs may still run. [`Options::force`](super::Options::force) overrides the last two, but
+    /// an interrupted assembly can be forgotten only as a whole.
+    pub async fn forget(
+        &self,
+        name: &AssemblyName,
+        part: Option<&ElementName>,
+        holder: &Holder,
+    ) -> Result<ForgottenRecords, EngineError> {
+        let lease = self.store.lease(name, holder).await?;
+        match self.forget_under(&lease, part).await {
+            Ok(records) => {
+                self.store.release(lease).await?;
+                Ok(records)
+            }
+            Err(error) => Err(self.give_back(lease, error).await),
+        }
+    }
+
+    /// Loads the records, unless they can't be removed.
+    async fn to_forget(
+        &self,
+        name: &AssemblyName,
+        part: Option<&ElementName>,
+    ) -> Result<Snapshot, EngineError> {
+        let Some(snapshot) = self.store.load(name).await? else { return Err(self.unknown(name).await?) };
+        let is_unfinished = !snapshot.calls.is_empty() || !snapshot.processes.is_empty();
+        // The open calls of a forgotten part would be settled by the next intent, for its new record.
+        if is_unfinished && (part.is_some() || !self.options.force) {
+            return Err(EngineError::Unfinished(name.clone()));
+        }
+        if self.options.force {
+            return Ok(snapshot);
+        }
+        self.refuse_if_entangled(name).await?;
+        let by = self.store.referrers(name).await?;
+        if by.is_empty() {
+            return Ok(snapshot);
+        }
+        let what = "its records would be removed".to_owned();
+        Err(EngineError::Referenced { name: name.clone(), by, what })
+    }
+
+    async fn forget_under(
+        &self,
+        lease: &Lease,
+        part: Option<&ElementName>,
+    ) -> Result<ForgottenRecords, EngineError> {
+        let name = &lease.scope;
+        let snapshot = self.to_forget(name, part).await?;
+        let forgetting = Forgetting::new(&snapshot, part);
+        let records = forgetting.records();
+        let now = self.env.clock.now();
+        let body = Event::Forgotten { part: part.cloned() };
+        let mut batch =
+            Batch::new().event(EventDraft { at: now, assembly: name.clone(), process: None, body });
+        for mut process in snapshot.processes.iter().cloned() {
+            process.status = ProcessStatus::Cancelled;
+            process.ended = Some(now);
+            process.reason = Some("its records were removed by `windlass forget`".to_owned());
+            batch = batch.put_process(process);
+        }
+        if part.is_none() {
+            batch = batch.drop_assembly(name.clone());
+        } else {
+            for key in forgetting.pairs() {
+                batch = batch.drop_pair(key.clone());
+            }
+            for record in forgetting.elements() {
+                for secret in record.private.values().flat_map(markers) {
+                    batch = batch.drop_secret(secret);
+                }
+                batch = batch.drop_element(record.name.clone());
+                // A new id, so that no later job is taken for one of the forgotten instance.
+                if snapshot.assembly.topology.get(&record.name).is_some() {
+                    batch = batch.put_element(ElementRecord::new(
+                        record.name.clone(),
+                        InstanceId::random(&*self.env.entropy),
+                        now,
+                    ));
+                }
+            }
+        }
+        self.store.commit(lease, batch).await?;
+        Ok(records)
+    }
+}
+
+/// The records of an assembly, or of one of its parts with everything inside it.
+struct Forgetting<'s> {
+    snapshot: &'s Snapshot,
+    part: Option<&'s ElementName>,
+    groups: BTreeSet<&'s ElementName>,
+}
+
+impl<'s> Forgetting<'s> {
+    fn new(snapshot: &'s Snapshot, part: Option<&'s ElementName>) -> Self {
+        let is_resource = |kind| kind == ElementKind::Resource;
+        let elements = snapshot.assembly.topology.elements().iter();
+        let groups = elements.filter(|element| !is_resource(element.kind)).map(|element| &element.name);
+        Self { snapshot, part, groups: groups.collect() }
+    }
+
+    fn has(&self, name: &ElementName) -> bool {
+        let Some(part) = self.part else { return true };
+        let rest = name.as_str().strip_prefix(part.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
+    }
+
+    fn elements(&self) -> impl Iterator<Item = &'s ElementRecord> {
+        self.snapshot.elements.values().filter(|record| self.has(&record.name))
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = &'s PairKey> {
+        self.snapshot.pairs.keys().filter(|key| self.has(&key.source) || self.has(&key.target))
+    }
+
+    fn records(&self) -> ForgottenRecords {
+        let is_there = |record: &&ElementRecord| {
+            !self.groups.contains(&record.name)
+                && (record.state != State::Absent || record.made.is_some() || record.attempted.is_some())
+        };
+        let natural =
+            |name: &ElementName| self.snapshot.instances.get(name).and_then(|found| found.natural.clone());
+        let part = |record: &ElementRecord| ForgottenPart {
+            name: record.name.clone(),
+            state: record.state,
+            natural: natural(&record.name),
+        };
+        let created = self.pairs().filter(|key| self.snapshot.pairs[*key].created).count();
+        ForgottenRecords { parts: self.elements().filter(is_there).map(part).collect(), pairs: created }
+    }
+}

@@ -1,0 +1,189 @@
+//! Elements that a health check has found gone or broken, although they are recorded Active.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use windlass_driver::Observation;
+use windlass_model::assembly::OperationCall;
+use windlass_model::record::{ElementRecord, Failure, FailureKind, InstanceRecord, PairKey, PairRecord};
+use windlass_model::{ElementName, Side, State, Timestamp, Transition};
+use windlass_store::{Batch, Change};
+
+use super::condition::Condition;
+use super::look::Seen;
+use crate::world::World;
+
+impl Seen {
+    /// Returns the condition of the element if it does not match its record; `None` also if that is unknown.
+    pub fn condition(&self) -> Option<Condition> {
+        match &self.sight {
+            Ok(Observation::Absent) => Some(Condition::Gone),
+            Ok(Observation::Differs(_)) => Some(Condition::Broken),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the conditions of the elements that do not match their records.
+pub fn conditions(seen: &[Seen]) -> BTreeMap<ElementName, Condition> {
+    seen.iter().filter_map(|seen| Some((seen.element.clone(), seen.condition()?))).collect()
+}
+
+/// Returns the elements whose conditions differ.
+pub(super) fn differences(
+    expected: &BTreeMap<ElementName, Condition>,
+    found: &BTreeMap<ElementName, Condition>,
+) -> Vec<ElementName> {
+    let names: BTreeSet<&ElementName> = expected.keys().chain(found.keys()).collect();
+    names.into_iter().filter(|name| expected.get(*name) != found.get(*name)).cloned().collect()
+}
+
+/// The changes of an assembly's records by an observation.
+#[derive(Default)]
+pub(super) struct Found {
+    /// The elements with another state: the recorded one, and the new one.
+    pub(super) states: Vec<(ElementName, State, State)>,
+    /// The broken elements that only a new installation can repair.
+    pub(super) replace: BTreeSet<ElementName>,
+    /// The changed records.
+    pub(super) batch: Batch,
+}
+
+/// Changes the records of elements that were found gone or broken.
+///
+/// An element that is gone becomes Failed and has no instance any more. Its relationships are ceased at their
+/// other ends only, because nothing can be called on it. The same holds for one of which an earlier process
+/// has found no instance. A broken element becomes Broken. One that declares neither Start nor Stop
+/// stays Active: a restart would call nothing, and a replacement needs consent.
+pub(super) fn note(world: &mut World, seen: &[Seen], now: Timestamp) -> Found {
+    let mut found = Found::default();
+    let mut gone: BTreeSet<ElementName> = world
+        .elements
+        .values()
+        .filter(|record| is_told_gone(record))
+        .map(|record| record.name.clone())
+        .collect();
+    for name in &gone {
+        let failure = world.elements.get(name).and_then(|record| record.failure.clone());
+        found.change(world, name, State::Failed, failure, now);
+        found.drop_instance(world, name);
+    }
+    for seen in seen {
+        let Some(condition) = seen.condition() else { continue };
+        let name = &seen.element;
+        if world.elements.get(name).is_none_or(|record| record.state != State::Active) {
+            continue;
+        }
+        let (state, kind) = match condition {
+            Condition::Gone => (State::Failed, FailureKind::Gone),
+            Condition::Broken if is_only_installed(world, name) => {
+                found.replace.insert(name.clone());
+                continue;
+            }
+            Condition::Broken => (State::Broken, FailureKind::Failed),
+        };
+        let failure = Failure::new(kind, format!("its health check: {}", in_words(&seen.sight)));
+        found.change(world, name, state, Some(failure), now);
+        if condition == Condition::Gone {
+            gone.insert(name.clone());
+            found.drop_instance(world, name);
+        }
+    }
+    for key in pairs_with(world, &gone) {
+        spare(world, key, &gone, &mut found.batch);
+    }
+    found
+}
+
+impl Found {
+    /// Changes the state of an element.
+    fn change(
+        &mut self,
+        world: &mut World,
+        name: &ElementName,
+        state: State,
+        failure: Option<Failure>,
+        now: Timestamp,
+    ) {
+        let Some(record) = world.elements.get_mut(name) else { return };
+        self.states.push((name.clone(), record.state, state));
+        *record =
+            ElementRecord { state, since: now, progress: 0, attempted: None, failure, ..record.clone() };
+        self.batch.push(Change::PutElement(Box::new(record.clone())));
+    }
+
+    /// Records that the instance of an element no longer exists.
+    fn drop_instance(&mut self, world: &mut World, name: &ElementName) {
+        let instance = InstanceRecord { natural: None, sealed_natural: None, ..world.instances.of(name) };
+        world.instances.put(instance, &mut self.batch);
+    }
+}
+
+/// Tells whether an earlier process has found no instance of an element that is recorded as existing.
+fn is_told_gone(record: &ElementRecord) -> bool {
+    let is_gone = record.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Gone);
+    is_gone && matches!(record.state, State::Installed | State::Inactive | State::Broken)
+}
+
+/// Describes an observation that does not match the record.
+fn in_words(sight: &Result<Observation, Failure>) -> String {
+    match sight {
+        Ok(Observation::Differs(how)) => how.clone(),
+        _ => "it no longer exists".to_owned(),
+    }
+}
+
+/// Tells whether a restart of an element would call nothing. A protected element is never replaced.
+fn is_only_installed(world: &World, name: &ElementName) -> bool {
+    let declares = |transition| world.element(name, Side::Installed).is_some_and(|e| e.declares(transition));
+    let is_protected = world.topology().protector(name).is_some();
+    !is_protected && !declares(Transition::Start) && !declares(Transition::Stop)
+}
+
+/// Returns the pairs that may have operations of elements that are gone.
+fn pairs_with(world: &World, gone: &BTreeSet<ElementName>) -> Vec<PairKey> {
+    if gone.is_empty() {
+        return Vec::new();
+    }
+    world.pairs.there().map(|pair| pair.key.clone()).collect()
+}
+
+/// Omits the operations that cease a pair and would be called on an element that is gone. If none is left, the
+/// pair no longer exists.
+fn spare(world: &mut World, key: PairKey, gone: &BTreeSet<ElementName>, batch: &mut Batch) {
+    let Some(pair) = world.pairs.get(&key).cloned() else { return };
+    let is_spared = |call: &OperationCall| {
+        world.operation(&key, call, Side::Installed).is_ok_and(|(element, _)| gone.contains(&element))
+    };
+    if pair.created {
+        let described = || {
+            let topology = world.version(Side::Installed);
+            topology.relationship(&key.assembly, key.relationship.as_str()).map(|found| found.cease.clone())
+        };
+        let cease = pair.cease.clone().or_else(described).unwrap_or_default();
+        let done = usize::try_from(pair.progress).unwrap_or(0);
+        let rest: Vec<OperationCall> =
+            cease.iter().skip(done).filter(|call| !is_spared(call)).cloned().collect();
+        if rest.len() == cease.len() {
+            return;
+        }
+        if !rest.is_empty() {
+            return world.pairs.put(PairRecord { cease: Some(rest), progress: 0, ..pair }, batch);
+        }
+    } else {
+        let mut begun = world.begun(&key);
+        let before: usize = begun.iter().map(|begun| begun.undo.len()).sum();
+        for begun in &mut begun {
+            begun.undo.retain(|call| !is_spared(call));
+        }
+        let after: usize = begun.iter().map(|begun| begun.undo.len()).sum();
+        if after == before {
+            return;
+        }
+        if after > 0 {
+            return world.pairs.put(PairRecord { begun, ..pair }, batch);
+        }
+    }
+    world.pairs.forget_inputs(&key, &mut world.secrets, batch);
+    let since = pair.since;
+    world.pairs.put(PairRecord::new(key, since), batch);
+}

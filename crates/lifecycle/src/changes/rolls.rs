@@ -1,0 +1,24 @@
+//! The share of a part, or of an endpoint, in rolling changes.
+
+/// The share of a part, or of an endpoint, in rolling changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Rolls {
+    /// The turn of its batch; 0 if it belongs to none.
+    pub(crate) turn: u32,
+    /// The number of its rolling group, from 1; 0 if it belongs to none.
+    pub(crate) group: u32,
+    /// Whether it follows several turns: it reads outputs of rolling nodes, or contains several of them.
+    pub(crate) tied: bool,
+}
+
+impl Rolls {
+    /// Returns the share of an endpoint with several parts.
+    pub(crate) fn both(self, other: Self) -> Self {
+        let differ = self.turn != other.turn;
+        Self {
+            turn: if differ { 0 } else { self.turn },
+            group: if self.group == other.group { self.group } else { 0 },
+            tied: self.tied || other.tied || differ,
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The turns in which a pair is ceased and created again.
+//!
+//! A pair of a rolling node is re-created in the node's turn, with all other ends as they are then. A pair of
+//! two rolling nodes is re-created twice.
+
+use std::collections::BTreeMap;
+
+use super::relation::Node;
+
+/// A turn of a pair. `None` is that of a pair with a tied end, or that is not desired: it is ceased before any
+/// end leaves its state, and created after all have reached theirs.
+pub(super) type Slot = Option<u32>;
+
+/// The slot of pairs without rolling nodes.
+pub(super) const STATIC: Slot = Some(0);
+
+/// The pairs of a target that are re-created in one slot, by the positions of their sources.
+#[derive(Default)]
+pub(super) struct InSlot {
+    /// All pairs.
+    pub(super) pairs: Vec<usize>,
+    /// Those that an earlier slot has re-created.
+    pub(super) again: Vec<usize>,
+    /// Whether this slot is the first of some of them.
+    pub(super) is_first: bool,
+}
+
+/// Tells whether an end moves in a slot, so that its steps wait for those of its pairs.
+pub(super) fn moves_in(slot: Slot, node: &Node<'_>) -> bool {
+    slot.is_none_or(|turn| turn == node.path.rolls.turn)
+}
+
+/// Returns the first slot of a pair that is ceased, and the second one if it is desired.
+pub(super) fn slots(source: &Node<'_>, target: &Node<'_>) -> (Slot, Option<Slot>) {
+    let lasts = source.wanted && target.wanted;
+    if !lasts || source.path.rolls.tied || target.path.rolls.tied {
+        return (None, None);
+    }
+    let turns = (source.path.rolls.turn, target.path.rolls.turn);
+    // An end may be new in this version of the relationship.
+    let drops = |node: &Node<'_>| node.drops || node.path.falls();
+    match (drops(source), drops(target)) {
+        (true, false) => (Some(turns.0), None),
+        (false, true) => (Some(turns.1), None),
+        (true, true) if turns.0 != turns.1 => (Some(turns.0.min(turns.1)), Some(Some(turns.0.max(turns.1)))),
+        _ => (Some(turns.0.max(turns.1)), None),
+    }
+}
+
+/// Returns the slot of a pair that does not exist before.
+pub(super) fn slot_of_new(source: &Node<'_>, target: &Node<'_>) -> Slot {
+    let tied = source.path.rolls.tied || target.path.rolls.tied;
+    (!tied).then(|| source.path.rolls.turn.max(target.path.rolls.turn))
+}
+
+/// Groups the pairs of a target by their slots. `was_there` tells which of them exist before.
+pub(super) fn by_slot(
+    pairs: Vec<usize>,
+    sources: &[Node<'_>],
+    target: &Node<'_>,
+    was_there: impl Fn(usize) -> bool,
+) -> BTreeMap<Slot, InSlot> {
+    let mut found: BTreeMap<Slot, InSlot> = BTreeMap::new();
+    for at in pairs {
+        let existed = was_there(at);
+        let (first, second) =
+            if existed { slots(&sources[at], target) } else { (slot_of_new(&sources[at], target), None) };
+        let slot = found.entry(first).or_default();
+        slot.pairs.push(at);
+        slot.is_first = true;
+        if let Some(second) = second {
+            let slot = found.entry(second).or_default();
+            slot.pairs.push(at);
+            slot.again.push(at);
+        }
+    }
+    found
+}

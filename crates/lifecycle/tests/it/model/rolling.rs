@@ -1,0 +1,248 @@
+//! Rolling changes: an observer counts the nodes that are down at each moment.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use windlass_lifecycle::Options;
+use windlass_lifecycle::testing::{Ground, Luck, all_pairs, few, has_order, versions};
+use windlass_model::assembly::MaxUnavailable;
+use windlass_model::record::PairKey;
+use windlass_model::work::{Direction, Work};
+use windlass_model::{ElementName, State, Topology};
+
+use super::world::World;
+use super::{CASES, brought_up, goes, settles, to_and_fro};
+use crate::intents::name;
+use crate::support::assembly;
+
+/// The nodes of a group, of which only some may be down at once.
+#[derive(Debug, Clone)]
+pub(super) struct Watched {
+    nodes: Vec<ElementName>,
+    pairs: Vec<PairKey>,
+    max: usize,
+}
+
+impl Watched {
+    /// Watches a group and the pairs of its nodes.
+    fn of(topology: &Topology, group: &ElementName, max: usize) -> Self {
+        let nodes: Vec<ElementName> = topology.children(group).map(|node| node.name.clone()).collect();
+        let pairs = topology.relationships().iter().flat_map(|tie| all_pairs(topology, tie));
+        let is_of_group = |key: &PairKey| nodes.contains(&key.source) || nodes.contains(&key.target);
+        let pairs = pairs.filter(is_of_group).collect();
+        Self { nodes, pairs, max }
+    }
+
+    /// Watches the nodes of several groups together, without their pairs.
+    fn all(topology: &Topology, groups: &[ElementName], max: usize) -> Self {
+        let nodes = groups.iter().flat_map(|group| topology.children(group));
+        Self { nodes: nodes.map(|node| node.name.clone()).collect(), pairs: Vec::new(), max }
+    }
+
+    /// Asserts that no more nodes are down than may be, while some steps run.
+    ///
+    /// A node is down if a part of it is not Active or is in a transition, or if a pair of it is missing.
+    pub(super) fn check(&self, ground: &Ground, topology: &Topology, running: &[&Work]) {
+        let is_down = |node: &ElementName| {
+            let leaves = topology.leaves(node);
+            let moves = |work: &&Work| match work {
+                Work::Transition { element, .. } => leaves.iter().any(|leaf| leaf.name == *element),
+                Work::Relate(relate) if relate.direction == Direction::Cease => {
+                    let ends =
+                        |key: &&PairKey| relate.target == key.target && relate.sources.contains(&key.source);
+                    self.pairs.iter().filter(ends).any(|key| key.source == *node || key.target == *node)
+                }
+                _ => false,
+            };
+            let missing =
+                |key: &&PairKey| (key.source == *node || key.target == *node) && !ground.is_made(key);
+            let is_up = |end: &ElementName| {
+                topology.leaves(end).iter().all(|leaf| ground.state(&leaf.name) == State::Active)
+            };
+            leaves.iter().any(|leaf| ground.state(&leaf.name) != State::Active)
+                || running.iter().any(moves)
+                || self.pairs.iter().any(|key| missing(&key) && is_up(&key.source) && is_up(&key.target))
+        };
+        let down: Vec<&ElementName> = self.nodes.iter().filter(|node| is_down(node)).collect();
+        assert!(down.len() <= self.max, "{down:?} are down at once");
+    }
+}
+
+/// A service whose nodes are of the type `inner` or resources, between a balancer and a database.
+fn service(nodes: u32, value: &str, modifier: &str) -> Topology {
+    let tie = |name: &str, source: &str, target: &str| {
+        format!(
+            "  {name}:
+    source-capabilities: [{source}.cap]
+    target-requirements: [{target}.req]
+    source-state: Active
+    target-state: Active
+    target-state-modifier: {modifier}
+    lifecycle: {{Create: [target.Join], Cease: [target.Leave]}}
+"
+        )
+    };
+    assembly(
+        &[
+            ("web", "[Install, Configure, Start, Stop, Uninstall]"),
+            ("one", "[Install, Start, Stop, Uninstall]"),
+        ],
+        &format!(
+            "composition:
+  db: {{type: resource::one::1.0, properties: {{in: {{value: x}}}}}}
+  web: {{type: resource::web::1.0, quantity: {nodes}, properties: {{in: {{value: {value}}}}}}}
+  lb: {{type: resource::one::1.0, properties: {{in: {{value: x}}}}}}
+relationships:
+{}{}",
+            tie("reads", "db", "web"),
+            tie("serves", "web", "lb"),
+        ),
+    )
+}
+
+/// Two groups that are related to each other.
+fn two_groups(value: &str) -> Topology {
+    assembly(
+        &[("web", "[Install, Configure, Start, Stop, Uninstall]")],
+        &format!(
+            "composition:
+  back: {{type: resource::web::1.0, quantity: 3, properties: {{in: {{value: {value}}}}}}}
+  front: {{type: resource::web::1.0, quantity: 2, properties: {{in: {{value: {value}}}}}}}
+relationships:
+  asks:
+    source-capabilities: [back.cap]
+    target-requirements: [front.req]
+    source-state: Active
+    target-state: Active
+    lifecycle: {{Create: [target.Join], Cease: [target.Leave]}}
+"
+        ),
+    )
+}
+
+fn rolling(max: &str) -> Options {
+    Options { max_unavailable: Some(max.parse().expect("valid")), ..Options::default() }
+}
+
+/// Returns the nodes of each batch.
+fn batches(world: &World, topology: &Topology, options: &Options) -> Vec<Vec<String>> {
+    let planned = world.plan(Some(topology), options).expect("there is a plan");
+    let groups = planned.diff.batches.iter().flat_map(|group| &group.nodes);
+    groups.map(|batch| batch.iter().map(|node| node.local().to_owned()).collect()).collect()
+}
+
+#[test]
+fn batches_have_as_many_nodes_as_may_be_down() {
+    let (old, new) = (service(5, "a", "pre"), service(5, "b", "pre"));
+    let world = brought_up(&old, 1);
+    let sizes =
+        |max: &str| -> Vec<usize> { batches(&world, &new, &rolling(max)).iter().map(Vec::len).collect() };
+    assert_eq!(sizes("1"), [1; 5]);
+    assert_eq!(sizes("2"), [2, 2, 1]);
+    assert_eq!(sizes("40%"), [2, 2, 1]);
+    assert_eq!(sizes("10%"), [1; 5]);
+    assert_eq!((sizes("all"), sizes("5")), (vec![], vec![]));
+    // One node at a time is the default for groups that others depend on.
+    let default = Options { max_unavailable: None, ..Options::default() };
+    assert_eq!(batches(&world, &new, &default).len(), 5);
+}
+
+#[test]
+fn first_installation_scaling_and_removal_do_not_roll() {
+    let (five, seven) = (service(5, "a", "pre"), service(7, "a", "pre"));
+    let none: Vec<Vec<String>> = Vec::new();
+    assert_eq!(batches(&World::default(), &five, &rolling("1")), none);
+    assert_eq!(batches(&brought_up(&five, 1), &seven, &rolling("1")), none);
+    assert_eq!(batches(&brought_up(&seven, 1), &five, &rolling("1")), none);
+    // A new node belongs to no batch.
+    let both = batches(&brought_up(&five, 1), &service(6, "b", "pre"), &rolling("1"));
+    assert_eq!(both.concat(), ["web__1", "web__2", "web__3", "web__4", "web__5"]);
+}
+
+/// A node that is down precedes the batches, and nodes that have changed are done.
+#[test]
+fn a_killed_change_resumes_at_its_batch() {
+    let (old, new) = (service(4, "a", "pre"), service(4, "b", "pre"));
+    let mut world = brought_up(&old, 1);
+    // Each node takes nine steps and a barrier: this is in the second batch.
+    world.go(Some(&new), &rolling("1"), Luck { cut: Some(14), ..Luck::GOOD });
+    assert_eq!(batches(&world, &new, &rolling("1")).concat(), ["web__3", "web__4"]);
+    settles(&mut world, &new);
+}
+
+/// The plan of a rolling change is as large as its work, and hardly larger than that of all nodes at once.
+#[test]
+fn a_rolling_plan_is_linear() {
+    let size = |nodes: u32, max: &str| {
+        let (old, new) = (service(nodes, "a", "pre"), service(nodes, "b", "pre"));
+        let world = brought_up(&old, 1);
+        let plan = world.plan(Some(&new), &rolling(max)).expect("there is a plan").plan;
+        let waits: usize = plan.steps().map(|step| step.waits().len()).sum();
+        (plan.steps().len(), waits)
+    };
+    let [(few, few_waits), (more, more_waits), (most, most_waits)] =
+        [10, 20, 30].map(|nodes| size(nodes, "1"));
+    assert_eq!((more - few, more_waits - few_waits), (most - more, most_waits - more_waits));
+    let (at_once, at_once_waits) = size(30, "all");
+    assert!(
+        10 * most <= 15 * at_once && 10 * most_waits <= 15 * at_once_waits,
+        "{most} {most_waits} / {at_once} {at_once_waits}"
+    );
+}
+
+/// Two related groups roll one after the other: at no time is more than one node of both down.
+#[test]
+fn related_groups_roll_one_after_the_other() {
+    let (old, new) = (two_groups("a"), two_groups("b"));
+    for seed in 0..20 {
+        let mut world = brought_up(&old, 1);
+        world.watched = Some(Watched::all(&new, &["t__back", "t__front"].map(name), 1));
+        assert!(world.go(Some(&new), &rolling("1"), Luck { seed, ..Luck::GOOD }));
+        settles(&mut world, &new);
+        goes(&mut world);
+    }
+}
+
+proptest! {
+    #![proptest_config(few(CASES))]
+
+    /// Any number of failures and kills leaves no more nodes down than may be, and all nodes end new.
+    #[test]
+    fn never_more_nodes_are_down_than_may_be(
+        nodes in 2..6_u32,
+        max in 1..4_usize,
+        modifier in prop_oneof![Just("pre"), Just("post")],
+        replaces in any::<bool>(),
+        lucks in proptest::collection::vec(
+            (any::<u64>(), prop_oneof![Just(0), 3..12_u64], proptest::option::of(0..60_usize)), 1..4),
+    ) {
+        let old = service(nodes, "a", modifier);
+        let new = if replaces { old.clone() } else { service(nodes, "b", modifier) };
+        let mut world = brought_up(&old, 1);
+        world.watched = Some(Watched::of(&new, &name("t__web"), max));
+        let mut options = rolling(&max.to_string());
+        if replaces {
+            options.replace = [name("t__web")].into();
+        }
+        for (seed, fails, cut) in lucks {
+            world.go(Some(&new), &options, Luck { seed, fails, cut });
+            options.replace = BTreeSet::new();
+        }
+        prop_assert!(world.go(Some(&new), &options, Luck::GOOD));
+        settles(&mut world, &new);
+        goes(&mut world);
+    }
+
+    /// All rules of plans hold for random assemblies whose groups roll.
+    #[test]
+    fn a_rolling_upgrade_and_its_way_back(
+        (a, b) in versions(),
+        seed in any::<u64>(),
+        fails in prop_oneof![Just(0), 2..8_u64],
+        cut in proptest::option::of(0..60_usize),
+    ) {
+        prop_assume!(has_order(&a.topology()) && has_order(&b.topology()));
+        let options = Options { max_unavailable: Some(MaxUnavailable::ONE), ..Options::default() };
+        to_and_fro(&a, &b, &options, Luck { seed, fails, cut });
+    }
+}

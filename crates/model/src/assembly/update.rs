@@ -1,0 +1,155 @@
+//! The rules for changes of a group: how many of its nodes may be down at once.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::state::WordError;
+
+/// The rules for a change of several nodes of a group; an extension of the language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Update {
+    /// The number of nodes that may be down at once; none for the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_unavailable: Option<MaxUnavailable>,
+    /// The reaction to a failure of its nodes in a batch.
+    #[serde(default, skip_serializing_if = "OnFailure::is_stop")]
+    pub on_failure: OnFailure,
+}
+
+/// The reaction to a failure of a group's nodes in a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnFailure {
+    /// The change stops. The other nodes keep their old values and version.
+    #[default]
+    Stop,
+    /// The assembly is rolled back to its version before the change.
+    Rollback,
+}
+
+impl OnFailure {
+    /// All words.
+    pub const WORDS: [&str; 2] = ["stop", "rollback"];
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+    fn is_stop(&self) -> bool {
+        *self == Self::Stop
+    }
+}
+
+impl FromStr for OnFailure {
+    type Err = WordError;
+
+    fn from_str(word: &str) -> Result<Self, WordError> {
+        match word {
+            "stop" => Ok(Self::Stop),
+            "rollback" => Ok(Self::Rollback),
+            _ => Err(WordError {
+                word: word.to_owned(),
+                kind: "reaction to a failure",
+                expected: "stop, rollback",
+            }),
+        }
+    }
+}
+
+/// The number of a group's nodes that a change may take down at once.
+///
+/// Its text is a number from 1, a percentage from `1%` to `100%`, or `all`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum MaxUnavailable {
+    /// Some nodes.
+    Nodes(NonZeroU32),
+    /// A percentage of the nodes, from 1 to 100.
+    Percent(u8),
+    /// All nodes: they change together.
+    All,
+}
+
+/// An error of a text that is no number of nodes.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{0}` is no number of nodes: a number from 1, a percentage from `1%` to `100%`, or `all`")]
+pub struct MaxUnavailableError(
+    /// The text as given.
+    pub String,
+);
+
+impl MaxUnavailable {
+    /// One node at a time: the default for groups that others depend on.
+    pub const ONE: Self = Self::Nodes(NonZeroU32::MIN);
+
+    /// Returns the number of nodes, of a group of `nodes`. It is at least 1.
+    ///
+    /// A percentage is rounded down.
+    pub fn of(self, nodes: usize) -> usize {
+        match self {
+            Self::Nodes(count) => usize::try_from(count.get()).unwrap_or(usize::MAX),
+            // 100 times a number of nodes fits: the nodes are in memory.
+            Self::Percent(percent) => (nodes * usize::from(percent) / 100).max(1),
+            Self::All => nodes.max(1),
+        }
+    }
+}
+
+impl FromStr for MaxUnavailable {
+    type Err = MaxUnavailableError;
+
+    fn from_str(text: &str) -> Result<Self, MaxUnavailableError> {
+        let found = match text.strip_suffix('%') {
+            _ if text == "all" => Some(Self::All),
+            Some(percent) => {
+                percent.parse().ok().filter(|percent| (1..=100).contains(percent)).map(Self::Percent)
+            }
+            None => text.parse().ok().map(Self::Nodes),
+        };
+        found.ok_or_else(|| MaxUnavailableError(text.to_owned()))
+    }
+}
+
+impl fmt::Display for MaxUnavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nodes(count) => write!(f, "{count}"),
+            Self::Percent(percent) => write!(f, "{percent}%"),
+            Self::All => f.write_str("all"),
+        }
+    }
+}
+
+impl TryFrom<String> for MaxUnavailable {
+    type Error = MaxUnavailableError;
+
+    fn try_from(text: String) -> Result<Self, MaxUnavailableError> {
+        text.parse()
+    }
+}
+
+impl From<MaxUnavailable> for String {
+    fn from(count: MaxUnavailable) -> Self {
+        count.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_a_percentage_or_all() {
+        for (text, of_ten) in [("1", 1), ("4", 4), ("25%", 2), ("1%", 1), ("100%", 10), ("all", 10)] {
+            let count: MaxUnavailable = text.parse().unwrap();
+            assert_eq!((count.to_string().as_str(), count.of(10)), (text, of_ten));
+            let json = serde_json::to_value(count).unwrap();
+            assert_eq!(serde_json::from_value::<MaxUnavailable>(json).unwrap(), count);
+        }
+        for text in ["0", "0%", "101%", "-1", "1.5", "some", "", "%"] {
+            assert_eq!(text.parse::<MaxUnavailable>(), Err(MaxUnavailableError(text.to_owned())));
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Formats the layout of a YAML text: indentation, and blanks at the end of lines.
+//!
+//! Each block entry is indented by two columns more than the collection around it. All other lines move with the
+//! entry that they belong to. Comments, quotes, flow collections, the order of keys and the blanks within a line
+//! stay, so a comment behind a value and a column of values keep their form.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::load::{LoadOptions, load};
+use crate::node::{Kind, Node};
+use crate::reading::Reading;
+use crate::scalar::Style;
+use crate::{Diagnostic, Diagnostics, Severity, Source, codes};
+
+/// Columns between a collection and its entries.
+const STEP: usize = 2;
+
+/// Returns a YAML text with its layout formatted. Its data and its comments are the same.
+///
+/// ```
+/// use windlass_source::{Source, formatted};
+///
+/// let source = Source::new("a.yaml", "a:\n    - x   \n    # of b\n    -   b: 'c'\n");
+/// assert_eq!(formatted(&source).unwrap(), "a:\n  - x\n  # of b\n  -   b: 'c'\n");
+/// ```
+///
+/// # Errors
+///
+/// The problems of the text if it can't be read. Also [`codes::NOT_FORMATTED`] if another layout could change its
+/// data.
+pub fn formatted(source: &Arc<Source>) -> Result<String, Diagnostics> {
+    let loaded = load(source, &LoadOptions::default());
+    if loaded.diagnostics.has_errors() {
+        return Err(loaded.diagnostics);
+    }
+    let mut layout = Layout { source, starts: BTreeMap::new(), blocks: Vec::new(), inside: Vec::new() };
+    for document in &loaded.documents {
+        layout.node(document, 0);
+    }
+    let text = layout.text();
+    let again = load(&Source::new(source.name(), text.clone()), &LoadOptions::default());
+    if again.diagnostics.count(Severity::Error) == 0 && values(&again.documents) == values(&loaded.documents)
+    {
+        return Ok(text);
+    }
+    let message = "another layout could change the data of this file; it stays as it is";
+    let start = crate::Span::new(0, 0);
+    Err(vec![Diagnostic::error(codes::NOT_FORMATTED, message).at(source.place(start))].into())
+}
+
+fn values(documents: &[Node]) -> Vec<serde_json::Value> {
+    documents.iter().map(|document| document.to_value(Reading::Text)).collect()
+}
+
+/// The layout of a text. Lines count from 1, columns from 0.
+struct Layout<'s> {
+    source: &'s Source,
+    /// Lines that begin with a block entry, each with its old and its new column.
+    starts: BTreeMap<usize, (usize, usize)>,
+    /// First and last lines of block scalars, whose blanks are data.
+    blocks: Vec<(usize, usize)>,
+    /// Lines of other values after their first, up to the last. A `#` there begins no comment of its own.
+    inside: Vec<(usize, usize)>,
+}
+
+impl Layout<'_> {
+    /// Returns the line and the column of an offset.
+    fn at(&self, offset: u32) -> (usize, usize) {
+        let position = self.source.position(offset);
+        (position.line, position.column - 1)
+    }
+
+    fn line(&self, line: usize) -> &str {
+        self.source.line(line).map_or("", |span| &self.source.text()[span.start as usize..span.end as usize])
+    }
+
+    /// Records the entries of a node. `column` is the new column of its entries if they begin a line.
+    fn node(&mut self, node: &Node, column: usize) {
+        let (first, last) = (self.at(node.span().start), self.at(node.span().end).0);
+        let is_flow = self.source.text()[node.span().start as usize..].starts_with(['{', '[']);
+        match node.kind() {
+            Kind::Scalar(scalar) if matches!(scalar.style(), Style::Literal | Style::Folded) => {
+                self.blocks.push((first.0, last));
+            }
+            Kind::Sequence(items) if !is_flow => {
+                let (mut from, dashes) = self.dash(first);
+                for item in items {
+                    from = self.item(item, (from, dashes), column);
+                }
+            }
+            Kind::Mapping(mapping) if !is_flow => {
+                for entry in mapping {
+                    let (line, old) = self.at(entry.key.span().start);
+                    self.entry(line, old, column);
+                    // A value that begins in the line of its key has no entries, unless it is in a flow collection.
+                    self.node(&entry.value, column + STEP);
+                }
+            }
+            _ if last > first.0 => self.inside.push((first.0 + 1, last)),
+            _ => {}
+        }
+    }
+
+    /// Returns the place of the first `-` of a block sequence. If its `-` are in the column of its key, the place that the
+    /// parser gives it is that of its first item.
+    fn dash(&self, first: (usize, usize)) -> (usize, usize) {
+        let is_dash = |line: usize, column: usize| {
+            let rest = self.line(line).as_bytes().get(column..).unwrap_or_default();
+            matches!(rest, [b'-'] | [b'-', b' ' | b'\t', ..])
+        };
+        if is_dash(first.0, first.1) {
+            return first;
+        }
+        let begin = |line: usize| self.indentation(line).filter(|column| is_dash(line, *column));
+        (1..=first.0).rev().find_map(|line| Some((line, begin(line)?))).unwrap_or(first)
+    }
+
+    /// Records an item of a block sequence, whose `-` are in the column `dash.1` from line `dash.0` on. Returns
+    /// the line of its `-`.
+    fn item(&mut self, item: &Node, dash: (usize, usize), column: usize) -> usize {
+        let (from, old) = dash;
+        let (start, within) = self.at(item.span().start);
+        let has_dash = |line: &usize| self.line(*line).as_bytes().get(old) == Some(&b'-');
+        let line = (from..=start).rev().find(has_dash).unwrap_or(start);
+        self.entry(line, old, column);
+        // Entries behind a `-` keep their distance from it.
+        let inner = if start == line { column + within.saturating_sub(old) } else { column + STEP };
+        self.node(item, inner);
+        line
+    }
+
+    /// Records a line if the entry is the first thing in it.
+    fn entry(&mut self, line: usize, old: usize, new: usize) {
+        if self.indentation(line) == Some(old) {
+            // An alias has the places of its anchor, which comes first.
+            self.starts.entry(line).or_insert((old, new));
+        }
+    }
+
+    /// Returns the number of blanks that a line begins with; `None` for an empty line.
+    fn indentation(&self, line: usize) -> Option<usize> {
+        self.line(line).find(|blank: char| blank != ' ')
+    }
+
+    /// Writes the text.
+    fn text(&mut self) -> String {
+        self.blocks.sort_unstable();
+        self.inside.sort_unstable();
+        let lines = self.source.text().lines().count();
+        let mut out = String::with_capacity(self.source.text().len());
+        // The old and the new column of the entry before.
+        let mut moved = (0, 0);
+        for number in 1..=lines {
+            let line = self.line(number);
+            let is_block = is_in(&self.blocks, number);
+            if let Some(start) = self.starts.get(&number) {
+                moved = *start;
+            } else if line.starts_with("---") || line.starts_with("...") || line.starts_with('%') {
+                moved = (0, 0);
+            }
+            let Some(old) = self.indentation(number) else {
+                out.push('\n');
+                continue;
+            };
+            let is_comment = line[old..].starts_with('#') && !is_block && !is_in(&self.inside, number);
+            let (from, to) = if is_comment { self.comment(number, old).unwrap_or(moved) } else { moved };
+            let column = (old + to).saturating_sub(from);
+            out.extend(std::iter::repeat_n(' ', column));
+            out.push_str(if is_block { &line[old..] } else { line[old..].trim_end() });
+            out.push('\n');
+        }
+        let end = out.trim_end_matches('\n').len();
+        if end == 0 {
+            return String::new();
+        }
+        out.truncate(end + 1);
+        out
+    }
+
+    /// Returns the columns of the entry that a comment is aligned with: the next one, or one before.
+    fn comment(&self, line: usize, column: usize) -> Option<(usize, usize)> {
+        let next = self.starts.range(line..).next().map(|(_, columns)| *columns);
+        let is_same = |columns: &(usize, usize)| columns.0 == column;
+        next.filter(is_same)
+            .or_else(|| self.starts.range(..line).rev().map(|(_, columns)| *columns).find(is_same))
+    }
+}
+
+/// Tells whether a line is in one of the sorted ranges.
+fn is_in(ranges: &[(usize, usize)], line: usize) -> bool {
+    let after = ranges.partition_point(|(first, _)| *first <= line);
+    after.checked_sub(1).is_some_and(|at| line <= ranges[at].1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> String {
+        formatted(&Source::new("a.yaml", text)).unwrap_or_else(|problems| problems.to_string())
+    }
+
+    #[test]
+    fn entries_are_indented_by_two() {
+        for (before, after) in [
+            ("a:\n    b:\n        c: 1\n    d: 2\n", "a:\n  b:\n    c: 1\n  d: 2\n"),
+            ("a:\n- x\n- y:\n    - z\n", "a:\n  - x\n  - y:\n      - z\n"),
+            ("a:\n-\n  # one\n  x: 1\n-\n  x: 2\n", "a:\n  -\n    # one\n    x: 1\n  -\n    x: 2\n"),
+            ("a:\n- -1\n- - -2\n  - 3\n", "a:\n  - -1\n  - - -2\n    - 3\n"),
+            ("a:\n   -   b: 1\n       c: 2\n", "a:\n  -   b: 1\n      c: 2\n"),
+            ("-\n      a: 1\n- - 2\n  - 3\n", "-\n  a: 1\n- - 2\n  - 3\n"),
+            ("a:  {b: 1,\n      c: 2}   \n\n\n", "a:  {b: 1,\n      c: 2}\n"),
+            ("a: 'x\n  y'\r\nb:\r\n    c:\r\n", "a: 'x\n  y'\nb:\n  c:\n"),
+            ("---\na: 1\n---\nb:\n    c: 1\n", "---\na: 1\n---\nb:\n  c: 1\n"),
+            ("", ""),
+            ("\n# only\n", "\n# only\n"),
+        ] {
+            assert_eq!(text(before), after, "{before:?}");
+            assert_eq!(text(after), after, "again");
+        }
+    }
+
+    #[test]
+    fn block_scalars_keep_their_blanks() {
+        let before = "a:\n    run: |\n        if x  \n          y\n\n        # no comment\n    b: 1\n";
+        assert_eq!(text(before), "a:\n  run: |\n      if x  \n        y\n\n      # no comment\n  b: 1\n");
+        let with_indicator = "a:\n    run: |2\n        x\n    b: 1\n";
+        assert_eq!(text(with_indicator), "a:\n  run: |2\n      x\n  b: 1\n");
+    }
+
+    #[test]
+    fn comments_move_with_their_entries() {
+        let before = "# top\na:   # behind\n    # of b\n    b: 1\n    # end of a\n# of c\nc: '#'\n";
+        let after = "# top\na:   # behind\n  # of b\n  b: 1\n  # end of a\n# of c\nc: '#'\n";
+        assert_eq!(text(before), after);
+    }
+
+    #[test]
+    fn what_can_not_be_read_is_not_formatted() {
+        assert!(text("a: [1\n").contains("error[WL"), "{}", text("a: [1\n"));
+    }
+}

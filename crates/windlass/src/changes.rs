@@ -1,0 +1,48 @@
+//! Waiting for changes of the records, by any process.
+
+use std::time::Duration;
+
+use windlass_model::Seq;
+use windlass_store::Watch;
+
+use crate::error::Error;
+use crate::open::Windlass;
+
+/// The time until a missing store is looked for again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The changes of the records.
+pub struct Changes<'w> {
+    windlass: &'w Windlass,
+    watch: Option<Watch>,
+}
+
+impl Windlass {
+    /// Waits for changes from now on. Nothing is created or opened yet.
+    pub fn changes(&self) -> Changes<'_> {
+        Changes { windlass: self, watch: None }
+    }
+}
+
+impl Changes<'_> {
+    /// Waits for a change. The first call returns at once if there is a store, since changes before it are unknown.
+    /// Without a store it waits until there is one. The future may be dropped while it waits; no change is missed.
+    ///
+    /// # Errors
+    ///
+    /// If the store can't be read.
+    pub async fn next(&mut self) -> Result<(), Error> {
+        if let Some(watch) = &mut self.watch {
+            watch.next().await?;
+            return Ok(());
+        }
+        loop {
+            if let Some(store) = self.windlass.store(false).await? {
+                let last: Seq = store.last_event().await?;
+                self.watch = Some(store.watch(last));
+                return Ok(());
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Removal of records without calling a driver.
+
+use serde::Serialize;
+use windlass_engine::{ForgottenPart, ForgottenRecords};
+use windlass_model::{AssemblyName, ElementName, State};
+
+use crate::error::Error;
+use crate::open::Windlass;
+
+/// The records that were removed, or that would be.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct ForgetView {
+    /// The version of this format.
+    pub version: u32,
+    /// The assembly.
+    pub assembly: AssemblyName,
+    /// The part whose records they are; none for the whole assembly.
+    pub part: Option<ElementName>,
+    /// The resources that windlass no longer manages. They are neither stopped nor removed.
+    pub resources: Vec<ForgottenView>,
+    /// The number of created relationships between two nodes. None of their operations is called.
+    pub relationships: usize,
+    /// Whether it was done. Otherwise it was only checked that it is possible.
+    pub done: bool,
+}
+
+/// A resource without records.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct ForgottenView {
+    /// Its name.
+    pub name: ElementName,
+    /// Its last recorded state.
+    pub state: State,
+    /// Its natural id; none if it had none, or if it is secret.
+    pub natural_id: Option<String>,
+}
+
+impl ForgetView {
+    fn new(assembly: AssemblyName, part: Option<ElementName>, records: ForgottenRecords, done: bool) -> Self {
+        let view = |part: ForgottenPart| ForgottenView {
+            name: part.name,
+            state: part.state,
+            natural_id: part.natural,
+        };
+        let resources = records.parts.into_iter().map(view).collect();
+        Self { version: 1, assembly, part, resources, relationships: records.pairs, done }
+    }
+}
+
+impl Windlass {
+    /// Removes the records of an assembly, or of one of its parts, and calls no driver. The next `up` creates
+    /// a forgotten part anew.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such assembly, another process holds it, other assemblies reference it, or it was
+    /// interrupted. Nothing has been changed then.
+    pub async fn forget(&self, name: &AssemblyName, part: Option<&ElementName>) -> Result<ForgetView, Error> {
+        let engine = self.engine(self.store_of(name).await?);
+        let records = engine.forget(name, part, &self.holder()).await?;
+        Ok(ForgetView::new(name.clone(), part.cloned(), records, true))
+    }
+
+    /// Returns the records that [`forget`](Self::forget) would remove, and changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// The reason why it would be refused.
+    pub async fn can_forget(
+        &self,
+        name: &AssemblyName,
+        part: Option<&ElementName>,
+    ) -> Result<ForgetView, Error> {
+        let engine = self.engine(self.store_of(name).await?);
+        let records = engine.forgettable(name, part).await?;
+        Ok(ForgetView::new(name.clone(), part.cloned(), records, false))
+    }
+}

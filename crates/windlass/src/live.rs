@@ -1,0 +1,364 @@
+//! The output of running jobs: followed on this machine, masked, and cut into lines.
+//!
+//! A job's stderr is followed as the runtime keeps it, whichever process submitted the job. Its secrets are known
+//! from the records. A job whose output may contain other secrets is not followed: its output is shown when its
+//! end is recorded, masked.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+use windlass_engine::RecordedSecrets;
+use windlass_executor::{Found, JobEvent, JobId, Runtime, Stream};
+use windlass_model::record::{CallRecord, JobRecord};
+use windlass_model::{AssemblyName, StepId, Timestamp};
+use windlass_secret::Redactor;
+use windlass_store::ProcessHistory;
+
+use crate::error::Error;
+use crate::open::Windlass;
+
+/// Maximum number of lines that wait for the reader. A slow reader delays only the delivery.
+const QUEUE: usize = 256;
+
+/// Length of an unfinished line, in bytes, from which on it is cut.
+const LONGEST: usize = 8 * 1024;
+
+/// Number of attempts to find a job. Its record may be durable before its submission.
+const ATTEMPTS: u32 = 3;
+
+/// A line of a running job's output.
+#[derive(Debug)]
+pub(crate) struct LiveLine {
+    /// The id of the job.
+    pub(crate) job: String,
+    /// The line, masked.
+    pub(crate) text: String,
+}
+
+/// A reason why the output of a running job is not shown before its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hidden {
+    /// It may contain secrets that are not recorded yet.
+    Secrets,
+    /// The runtimes of this project don't have the job.
+    NotHere,
+}
+
+/// The output of running jobs.
+pub(crate) struct LiveOutput<'w> {
+    windlass: &'w Windlass,
+    /// Whether the jobs are those of this program.
+    own: bool,
+    jobs: HashMap<String, Sight>,
+    backlog: VecDeque<LiveLine>,
+    sender: mpsc::Sender<LiveLine>,
+    receiver: mpsc::Receiver<LiveLine>,
+}
+
+/// The state of following one job.
+enum Sight {
+    /// It was not found so many times.
+    Missing(u32),
+    Hidden,
+    Followed {
+        task: AbortHandle,
+        lines: usize,
+        last: String,
+    },
+}
+
+impl<'w> LiveOutput<'w> {
+    pub(crate) fn new(windlass: &'w Windlass, own: bool) -> Self {
+        let (sender, receiver) = mpsc::channel(QUEUE);
+        Self { windlass, own, jobs: HashMap::new(), backlog: VecDeque::new(), sender, receiver }
+    }
+
+    /// Waits for the next line. The future may be dropped while it waits.
+    pub(crate) async fn next(&mut self) -> LiveLine {
+        let line = match self.backlog.pop_front() {
+            Some(line) => line,
+            None => self.receiver.recv().await.expect("a sender of it is kept here"),
+        };
+        self.count(&line);
+        line
+    }
+
+    /// Returns the next line that has arrived.
+    fn arrived(&mut self) -> Option<LiveLine> {
+        let line = self.backlog.pop_front().or_else(|| self.receiver.try_recv().ok())?;
+        self.count(&line);
+        Some(line)
+    }
+
+    fn count(&mut self, line: &LiveLine) {
+        if let Some(Sight::Followed { lines, last, .. }) = self.jobs.get_mut(&line.job) {
+            *lines += 1;
+            last.clone_from(&line.text);
+        }
+    }
+
+    /// Follows the running jobs of a process. Returns the jobs that are not shown before their end, each once.
+    ///
+    /// # Errors
+    /// If the store can't be read.
+    pub(crate) async fn follow<'h>(
+        &mut self,
+        history: &'h ProcessHistory,
+    ) -> Result<Vec<(&'h JobRecord, &'h CallRecord, Hidden)>, Error> {
+        let calls: HashMap<_, _> = history.calls.iter().map(|call| (&call.id, call)).collect();
+        let running = history.jobs.iter().filter(|job| job.end.is_none());
+        let running = running.filter_map(|job| Some((job, *calls.get(job.calls.first()?)?)));
+        let new: Vec<_> = running.filter(|(job, _)| self.is_new(job)).collect();
+        if new.is_empty() {
+            return Ok(Vec::new());
+        }
+        let secrets = self.secrets(&history.process.assembly).await?;
+        let mut hidden = Vec::new();
+        for (job, call) in new {
+            let Some(redactor) = self.redactor(secrets.as_ref(), job, call) else {
+                self.jobs.insert(job.id.clone(), Sight::Hidden);
+                hidden.push((job, call, Hidden::Secrets));
+                continue;
+            };
+            let Ok(id) = job.id.parse::<JobId>() else { continue };
+            if let Some(runtime) = self.find(&job.runtime, &id).await {
+                let task =
+                    tokio::spawn(send_lines(runtime, id, redactor, self.sender.clone())).abort_handle();
+                let followed = Sight::Followed { task, lines: 0, last: String::new() };
+                self.jobs.insert(job.id.clone(), followed);
+                continue;
+            }
+            let missed = self.jobs.entry(job.id.clone()).or_insert(Sight::Missing(0));
+            if let Sight::Missing(times) = missed {
+                *times += 1;
+                if *times == ATTEMPTS {
+                    *missed = Sight::Hidden;
+                    hidden.push((job, call, Hidden::NotHere));
+                }
+            }
+        }
+        Ok(hidden)
+    }
+
+    fn is_new(&self, job: &JobRecord) -> bool {
+        matches!(self.jobs.get(&job.id), None | Some(Sight::Missing(_)))
+    }
+
+    /// Reads the secrets of an assembly. Returns `None` if they can't be opened.
+    async fn secrets(&self, name: &AssemblyName) -> Result<Option<RecordedSecrets>, Error> {
+        let store = self.windlass.store_of(name).await?;
+        let snapshot = match store.load(name).await {
+            Ok(Some(snapshot)) => snapshot,
+            Ok(None) | Err(windlass_store::StoreError::Key(_)) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let mut references = Vec::new();
+        for other in &snapshot.assembly.references {
+            references.extend(store.load(other).await?);
+        }
+        Ok(Some(RecordedSecrets::of(snapshot, references)))
+    }
+
+    fn redactor(
+        &self,
+        secrets: Option<&RecordedSecrets>,
+        job: &JobRecord,
+        call: &CallRecord,
+    ) -> Option<Redactor> {
+        let of_call = secrets?.of_call(call)?;
+        let of_location = self.windlass.places.secrets(&job.location, self.own)?;
+        Some(Redactor::new(of_call.into_iter().chain(of_location)))
+    }
+
+    /// Returns the runtime of this project that has a job.
+    async fn find(&self, kind: &str, id: &JobId) -> Option<Arc<dyn Runtime>> {
+        for runtime in self.windlass.places.runtimes.of_kind(kind).await.ok()? {
+            if let Ok(Found::Running | Found::Ended(_)) = runtime.find(id).await {
+                return Some(runtime);
+            }
+        }
+        None
+    }
+
+    /// Ends following a job, and returns the lines of its stderr that were not returned before. `recorded` is the end
+    /// of its stderr as it was recorded, masked.
+    pub(crate) fn finish(&mut self, job: &str, recorded: &str) -> Vec<String> {
+        let mut others = VecDeque::new();
+        let mut rest = Vec::new();
+        while let Some(line) = self.arrived() {
+            if line.job == job { rest.push(line.text) } else { others.push_back(line) }
+        }
+        // These lines are counted again when they are returned.
+        for line in &others {
+            if let Some(Sight::Followed { lines, .. }) = self.jobs.get_mut(&line.job) {
+                *lines -= 1;
+            }
+        }
+        self.backlog = others;
+        let (shown, last) = match self.jobs.remove(job) {
+            Some(Sight::Followed { task, lines, last }) => {
+                task.abort();
+                (lines, last)
+            }
+            _ => (0, String::new()),
+        };
+        rest.extend(after(recorded, shown, &last).map(str::to_owned));
+        rest
+    }
+}
+
+impl Drop for LiveOutput<'_> {
+    fn drop(&mut self) {
+        for sight in self.jobs.values() {
+            if let Sight::Followed { task, .. } = sight {
+                task.abort();
+            }
+        }
+    }
+}
+
+/// Returns the recorded lines after those that were shown. Of a long output only the end is recorded: then the lines
+/// after the last shown one are returned.
+fn after<'r>(recorded: &'r str, shown: usize, last: &str) -> std::vec::IntoIter<&'r str> {
+    let lines: Vec<&str> = recorded.lines().collect();
+    let is_whole = recorded.len() < LONGEST;
+    let from = match lines.iter().rposition(|line| *line == last) {
+        _ if is_whole || shown == 0 => shown,
+        Some(at) => at + 1,
+        None => 0,
+    };
+    lines.get(from..).unwrap_or_default().to_vec().into_iter()
+}
+
+/// Sends the lines of a job's stderr until it ends or the reader is gone.
+async fn send_lines(runtime: Arc<dyn Runtime>, id: JobId, redactor: Redactor, lines: mpsc::Sender<LiveLine>) {
+    let Ok(mut events) = runtime.events(&id).await else { return };
+    let mut masked = redactor.stream();
+    let mut line = Vec::new();
+    while let Some(event) = events.next().await {
+        if let JobEvent::Output { stream: Stream::Stderr, chunk, .. } = event {
+            for byte in masked.push(&chunk) {
+                if byte != b'\n' {
+                    line.push(byte);
+                }
+                if (byte == b'\n' || line.len() == LONGEST) && !send(&lines, &id, &mut line).await {
+                    return;
+                }
+            }
+        }
+    }
+    line.extend(masked.finish());
+    if !line.is_empty() {
+        send(&lines, &id, &mut line).await;
+    }
+}
+
+async fn send(lines: &mpsc::Sender<LiveLine>, id: &JobId, line: &mut Vec<u8>) -> bool {
+    let text = String::from_utf8_lossy(&std::mem::take(line)).into_owned();
+    lines.send(LiveLine { job: id.to_string(), text }).await.is_ok()
+}
+
+/// A step that runs now.
+#[derive(Debug, Clone)]
+pub struct RunningStep {
+    /// Its number.
+    pub id: StepId,
+    /// Its title.
+    pub title: String,
+    /// The time of its start.
+    pub since: Timestamp,
+    /// The number of its calls that have ended.
+    pub ended_calls: u64,
+    /// The last line that one of its running jobs has written to stderr, masked. It is none before the first line, and
+    /// for output that must not be shown yet.
+    pub last_line: Option<String>,
+}
+
+/// The steps of a process that run now, with the output of their jobs.
+pub struct RunningSteps<'w> {
+    live: LiveOutput<'w>,
+    /// The last line of each running job.
+    last: HashMap<String, String>,
+}
+
+impl Windlass {
+    /// Observes the running steps of processes. `own` tells whether they are executed by this program.
+    pub fn running_steps(&self, own: bool) -> RunningSteps<'_> {
+        RunningSteps { live: LiveOutput::new(self, own), last: HashMap::new() }
+    }
+}
+
+impl RunningSteps<'_> {
+    /// Returns the steps of a process that run now, those that began first before others.
+    ///
+    /// # Errors
+    /// If the store can't be read.
+    pub async fn read(
+        &mut self,
+        name: &AssemblyName,
+        process: windlass_model::ProcessId,
+    ) -> Result<Vec<RunningStep>, Error> {
+        let store = self.live.windlass.store_of(name).await?;
+        let Some(history) = store.process_history(process).await? else { return Ok(Vec::new()) };
+        self.live.follow(&history).await?;
+        while let Some(LiveLine { job, text }) = self.live.arrived() {
+            if !text.trim().is_empty() {
+                self.last.insert(job, text);
+            }
+        }
+        let ended = history.jobs.iter().filter(|job| job.end.is_some());
+        for job in ended {
+            self.live.finish(&job.id, "");
+            self.last.remove(&job.id);
+        }
+        let mut calls: HashMap<StepId, Vec<&CallRecord>> = HashMap::new();
+        for call in &history.calls {
+            calls.entry(call.step).or_default().push(call);
+        }
+        let open: HashMap<_, _> = history
+            .calls
+            .iter()
+            .filter(|call| call.state.is_open())
+            .map(|call| (&call.id, call.step))
+            .collect();
+        let of_step = |job: &JobRecord| job.calls.iter().find_map(|call| open.get(call).copied());
+        let mut last: HashMap<StepId, &String> = HashMap::new();
+        for job in history.jobs.iter().filter(|job| job.end.is_none()) {
+            last.extend(of_step(job).zip(self.last.get(&job.id)));
+        }
+        let running = history.steps.iter().filter(|step| step.ended.is_none());
+        let mut running: Vec<RunningStep> = running
+            .filter_map(|step| {
+                let calls = calls.get(&step.step).map(Vec::as_slice).unwrap_or_default();
+                let ended = calls.iter().filter(|call| !call.state.is_open()).count();
+                Some(RunningStep {
+                    id: step.step,
+                    title: step.title.clone(),
+                    since: step.started?,
+                    ended_calls: u64::try_from(ended).unwrap_or(u64::MAX),
+                    last_line: last.get(&step.step).map(|line| (*line).clone()),
+                })
+            })
+            .collect();
+        running.sort_by_key(|step| (step.since, step.id));
+        Ok(running)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recorded_output_continues_after_the_shown_lines() {
+        let rest = |recorded: &str, shown: usize, last: &str| after(recorded, shown, last).count();
+        assert_eq!(rest("a\nb\nb\nc\n", 2, "b"), 2);
+        assert_eq!(rest("a\n", 1, "a"), 0);
+        assert_eq!(rest("a\n", 3, "b"), 0);
+        let long = format!("{}\nx\ny\n", "z".repeat(LONGEST));
+        assert_eq!(rest(&long, 700, "x"), 1);
+        assert_eq!(rest(&long, 700, "lost"), 3);
+    }
+}

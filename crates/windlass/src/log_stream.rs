@@ -1,0 +1,383 @@
+//! Following the log: events as they become durable, and the output of jobs as they write it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::time::Instant;
+use windlass_model::record::{CallRecord, Event, EventRecord, Severity};
+use windlass_model::{AssemblyName, ElementName, ProcessId, Seq, StepId, Timestamp};
+use windlass_store::{ProcessHistory, Store, Watch};
+
+use crate::error::Error;
+use crate::live::{Hidden, LiveOutput};
+use crate::open::Windlass;
+use crate::view::log::{LogFilter, concerns};
+use crate::view::status::{PairView, pairs_of};
+
+/// The shortest time between two searches for running jobs.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// Number of events that are read at once.
+const PAGE: usize = 1_000;
+
+/// An entry of the log, as a document of its own.
+#[derive(Debug, Clone, Serialize)]
+pub struct LogEntry {
+    /// The version of this format.
+    pub version: u32,
+    /// The time of the entry.
+    #[serde(serialize_with = "crate::view::time::one")]
+    pub at: Timestamp,
+    /// The assembly.
+    pub assembly: AssemblyName,
+    /// The process that it belongs to; none for entries outside of processes.
+    pub process: Option<ProcessId>,
+    /// The severity. Output and progress are information, failures are errors.
+    pub severity: Severity,
+    /// The pairs of nodes that a step of a relationship connects or separates.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<PairView>,
+    /// The content.
+    pub content: LogContent,
+}
+
+/// The content of an entry.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum LogContent {
+    /// An event.
+    Event(Event),
+    /// A step that was running already when following began. The time of the entry is that of its start.
+    Running {
+        /// The title of the step.
+        title: String,
+    },
+    /// A line of a job's output.
+    Output {
+        /// The element of its call.
+        element: ElementName,
+        /// The action of its call.
+        action: String,
+        /// Whether it is of stdout, which is shown when the job has ended.
+        stdout: bool,
+        /// The line, masked.
+        line: String,
+    },
+    /// A running job whose output is shown only when it has ended.
+    Hidden {
+        /// The element of its call.
+        element: ElementName,
+        /// The action of its call.
+        action: String,
+        /// The reason, with the place where it runs if that is not here.
+        why: String,
+    },
+}
+
+/// The log of assemblies, as it grows.
+pub struct LogStream<'w> {
+    windlass: &'w Windlass,
+    store: Arc<dyn Store>,
+    watch: Watch,
+    seen: Seq,
+    name: Option<AssemblyName>,
+    filter: LogFilter,
+    live: LiveOutput<'w>,
+    /// The processes that run.
+    active: BTreeSet<ProcessId>,
+    /// The jobs of these processes whose recorded output was returned.
+    told: HashSet<String>,
+    /// The running jobs that are followed.
+    running: HashMap<String, (CallRecord, AssemblyName)>,
+    ready: VecDeque<LogEntry>,
+    refresh_at: Instant,
+}
+
+impl Windlass {
+    /// Follows the log of an assembly, or of all. Begins with the entries since the time of the filter. Without such a
+    /// time it begins with the steps that run now, and with the output of their jobs.
+    ///
+    /// Output is shown as soon as a job on this machine writes it, whichever process submitted the job. That of other
+    /// jobs is shown when their end is recorded.
+    ///
+    /// # Errors
+    ///
+    /// If there is no store, no such assembly or no such part, or the store can't be read.
+    pub async fn follow_log(
+        &self,
+        name: Option<&AssemblyName>,
+        filter: LogFilter,
+    ) -> Result<LogStream<'_>, Error> {
+        let store = match name {
+            Some(name) => self.store_of(name).await?,
+            None => self.store_or_new().await?,
+        };
+        if let Some(name) = name
+            && store.load(name).await?.is_none()
+            && store.processes_of(name, None, 1).await?.is_empty()
+        {
+            return Err(self.unknown(store, name).await);
+        }
+        if let (Some(name), Some(part)) = (name, &filter.part) {
+            self.part(name, part).await?;
+        }
+        let last = store.last_event().await?;
+        let from = match filter.since {
+            Some(_) => Seq::START,
+            None => last,
+        };
+        let mut stream = LogStream {
+            windlass: self,
+            watch: store.watch(from),
+            seen: from,
+            name: name.cloned(),
+            live: LiveOutput::new(self, false),
+            active: BTreeSet::new(),
+            told: HashSet::new(),
+            running: HashMap::new(),
+            ready: VecDeque::new(),
+            refresh_at: Instant::now(),
+            filter,
+            store,
+        };
+        if stream.filter.since.is_none() {
+            stream.begin().await?;
+        }
+        Ok(stream)
+    }
+}
+
+impl LogStream<'_> {
+    /// Waits for the next entry. If the future is dropped before its end, entries may come twice.
+    ///
+    /// # Errors
+    ///
+    /// If the store can't be read. The stream continues with the next call.
+    pub async fn next(&mut self) -> Result<LogEntry, Error> {
+        loop {
+            while let Some(entry) = self.ready.pop_front() {
+                if entry.severity >= self.filter.level
+                    && self.filter.since.is_none_or(|since| entry.at >= since)
+                {
+                    return Ok(entry);
+                }
+            }
+            let at = self.refresh_at;
+            tokio::select! {
+                biased;
+                line = self.live.next() => {
+                    if let Some((call, name)) = self.running.get(&line.job) {
+                        let entry = output(self.windlass.now(), name, call, line.text, false);
+                        self.ready.extend(self.filter.admits(&call.element).then_some(entry));
+                    }
+                }
+                woken = self.watch.next() => {
+                    woken?;
+                    self.read().await?;
+                }
+                () = tokio::time::sleep_until(at), if !self.active.is_empty() => {
+                    self.refresh(&[]).await?;
+                }
+            }
+        }
+    }
+
+    fn is_followed(&self, assembly: &AssemblyName) -> bool {
+        self.name.as_ref().is_none_or(|name| name == assembly)
+    }
+
+    /// Reports the steps that run already.
+    async fn begin(&mut self) -> Result<(), Error> {
+        for process in self.store.open_processes().await? {
+            let runs = self.store.holder(&process.assembly).await?.is_some();
+            if !runs || !self.is_followed(&process.assembly) {
+                continue;
+            }
+            self.active.insert(process.id);
+            let Some(history) = self.store.process_history(process.id).await? else { continue };
+            let ended = history.jobs.iter().filter(|job| job.end.is_some());
+            self.told.extend(ended.map(|job| job.id.clone()));
+            let running = history.steps.iter().filter(|step| step.ended.is_none());
+            for (step, at) in running.filter_map(|step| Some((step, step.started?))) {
+                let calls = of_step(&history, step.step);
+                if !self.admits_step(&process.assembly, &step.title, &calls) {
+                    continue;
+                }
+                self.ready.push_back(LogEntry {
+                    pairs: pairs_of(&calls),
+                    process: Some(process.id),
+                    ..entry(at, &process.assembly, LogContent::Running { title: step.title.clone() })
+                });
+            }
+        }
+        self.refresh(&[]).await
+    }
+
+    /// Reads new events, with the output of the jobs that have ended.
+    async fn read(&mut self) -> Result<(), Error> {
+        loop {
+            let events = match &self.name {
+                Some(name) => self.store.events_of(name, self.seen, PAGE).await?,
+                None => self.store.events(self.seen, PAGE).await?,
+            };
+            let Some(last) = events.last().map(|event| event.seq) else { return Ok(()) };
+            let since = self.filter.since.unwrap_or_default();
+            let new: Vec<EventRecord> = events.into_iter().filter(|event| event.draft.at >= since).collect();
+            self.refresh(&new).await?;
+            self.seen = last;
+        }
+    }
+
+    /// Reads the records of running processes: follows new jobs, and reports events with the output that belongs to
+    /// them.
+    async fn refresh(&mut self, events: &[EventRecord]) -> Result<(), Error> {
+        let begun = Instant::now();
+        let mentioned = events.iter().filter_map(|event| event.draft.process);
+        let processes: BTreeSet<ProcessId> = self.active.iter().copied().chain(mentioned).collect();
+        let mut histories = BTreeMap::new();
+        for process in processes {
+            if let Some(history) = self.store.process_history(process).await? {
+                histories.insert(process, history);
+            }
+        }
+        for event in events {
+            let history = event.draft.process.and_then(|process| histories.get(&process));
+            match (&event.draft.body, history) {
+                (Event::StepEnded { step, .. }, Some(history)) => self.tell_ended(history, Some(*step)),
+                (Event::ProcessEnded { .. }, Some(history)) => self.tell_ended(history, None),
+                _ => {}
+            }
+            self.tell(event, history);
+        }
+        for history in histories.into_values() {
+            self.tell_ended(&history, None);
+            if history.process.status.is_final() {
+                self.active.remove(&history.process.id);
+                for job in &history.jobs {
+                    self.told.remove(&job.id);
+                }
+            } else {
+                self.active.insert(history.process.id);
+                self.follow(&history).await?;
+            }
+        }
+        // The larger a history is, the more rarely it is read.
+        self.refresh_at = Instant::now() + PAUSE.max(begun.elapsed() * 10);
+        Ok(())
+    }
+
+    /// Follows the new jobs of a process.
+    async fn follow(&mut self, history: &ProcessHistory) -> Result<(), Error> {
+        let process = &history.process;
+        let calls: HashMap<_, _> = history.calls.iter().map(|call| (&call.id, call)).collect();
+        for job in history.jobs.iter().filter(|job| job.end.is_none()) {
+            if let Some(call) = job.calls.first().and_then(|call| calls.get(call)) {
+                let known = || ((*call).clone(), process.assembly.clone());
+                self.running.entry(job.id.clone()).or_insert_with(known);
+            }
+        }
+        let hidden = self.live.follow(history).await?;
+        let hidden: Vec<_> = hidden.into_iter().map(|(_, call, why)| (call.clone(), why)).collect();
+        for (call, why) in hidden.into_iter().filter(|(call, _)| self.filter.admits(&call.element)) {
+            let why = self.reason(process.from.as_deref(), why);
+            let content = LogContent::Hidden { element: call.element, action: call.action.to_string(), why };
+            let entry = entry(self.windlass.now(), &process.assembly, content);
+            self.ready.push_back(LogEntry { process: Some(process.id), ..entry });
+        }
+        Ok(())
+    }
+
+    fn reason(&self, from: Option<&str>, why: Hidden) -> String {
+        let later = "its output is shown when it has ended";
+        match (why, from) {
+            (Hidden::NotHere, Some(from)) if from != self.windlass.home() => {
+                format!("it runs from {from}; {later}")
+            }
+            (Hidden::NotHere, _) => format!("its runtime shows no output of other processes; {later}"),
+            (Hidden::Secrets, _) => format!("it may contain new secrets; {later}"),
+        }
+    }
+
+    /// Reports the output of jobs that have ended: of one step, or of all.
+    fn tell_ended(&mut self, history: &ProcessHistory, step: Option<StepId>) {
+        let calls: HashMap<_, _> = history.calls.iter().map(|call| (&call.id, call)).collect();
+        for job in &history.jobs {
+            let (Some(end), Some(call)) =
+                (&job.end, job.calls.first().and_then(|call| calls.get(call)).copied())
+            else {
+                continue;
+            };
+            // The output is recorded when the call has ended.
+            let is_meant = step.is_none_or(|step| step == call.step) && call.ended.is_some();
+            if !is_meant || !self.told.insert(job.id.clone()) {
+                continue;
+            }
+            self.running.remove(&job.id);
+            let rest = self.live.finish(&job.id, &end.stderr).into_iter().map(|line| (line, false));
+            let stdout = end.stdout.iter().flat_map(|stdout| stdout.lines());
+            let lines = rest.chain(stdout.map(|line| (line.to_owned(), true)));
+            if self.filter.admits(&call.element) {
+                let name = &history.process.assembly;
+                self.ready.extend(lines.map(|(line, stdout)| output(end.at, name, call, line, stdout)));
+            }
+        }
+    }
+
+    /// Reports an event, unless it does not concern the part of the filter.
+    fn tell(&mut self, event: &EventRecord, history: Option<&ProcessHistory>) {
+        let assembly = &event.draft.assembly;
+        let mut told = Vec::new();
+        let admitted = match &event.draft.body {
+            Event::StepStarted { step, title } | Event::StepEnded { step, title, .. } => {
+                let calls = history.map(|history| of_step(history, *step)).unwrap_or_default();
+                told = pairs_of(&calls);
+                self.admits_step(assembly, title, &calls)
+            }
+            Event::Logged { element, .. } | Event::StateChanged { element, .. } => {
+                self.filter.admits(element)
+            }
+            _ => self.filter.part.is_none(),
+        };
+        if admitted {
+            let entry = entry(event.draft.at, assembly, LogContent::Event(event.draft.body.clone()));
+            self.ready.push_back(LogEntry { process: event.draft.process, pairs: told, ..entry });
+        }
+    }
+
+    fn admits_step(&self, assembly: &AssemblyName, title: &str, calls: &[&CallRecord]) -> bool {
+        let Some(part) = &self.filter.part else { return true };
+        let named = format!("{assembly}__{}", title.split(' ').next().unwrap_or_default());
+        named.parse().is_ok_and(|element: ElementName| concerns(&element, part))
+            || calls.iter().any(|call| concerns(&call.element, part))
+    }
+}
+
+fn of_step(history: &ProcessHistory, step: StepId) -> Vec<&CallRecord> {
+    history.calls.iter().filter(|call| call.step == step).collect()
+}
+
+fn output(at: Timestamp, assembly: &AssemblyName, call: &CallRecord, line: String, stdout: bool) -> LogEntry {
+    let (element, action) = (call.element.clone(), call.action.to_string());
+    let content = LogContent::Output { element, action, stdout, line };
+    let pairs = call.pair.iter().map(PairView::new).collect();
+    LogEntry { process: Some(call.process), pairs, ..entry(at, assembly, content) }
+}
+
+fn entry(at: Timestamp, assembly: &AssemblyName, content: LogContent) -> LogEntry {
+    let severity = match &content {
+        LogContent::Event(event) => event.severity(),
+        _ => Severity::Info,
+    };
+    LogEntry {
+        version: 1,
+        at,
+        assembly: assembly.clone(),
+        process: None,
+        severity,
+        pairs: Vec::new(),
+        content,
+    }
+}
