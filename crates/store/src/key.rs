@@ -211,9 +211,17 @@ fn sweep(path: &Path) {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_name().to_str().is_some_and(is_draft)) {
         let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-        if is_file && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
+        if !is_file {
+            continue;
+        }
+        let Ok(draft) = File::open(entry.path()) else { continue };
+        // The lock is held until the draft is gone: its writer waits for the lock, and then creates it again.
+        // If another process swept the draft first, the path may name the new one.
+        let is_left = draft.try_lock().is_ok() && draft.metadata().is_ok_and(|found| found.nlink() > 0);
+        if is_left {
             let _stays = std::fs::remove_file(entry.path());
         }
+        drop(draft);
     }
 }
 
@@ -262,6 +270,32 @@ mod tests {
         drop(in_use);
         source.obtain(true, &CountingEntropy::seeded(4)).unwrap();
         assert!(!draft(3).exists());
+    }
+
+    #[test]
+    fn a_draft_in_use_is_never_swept_by_others_at_any_moment() {
+        let (_folder, path) = in_folder();
+        let ended = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    while !ended.load(std::sync::atomic::Ordering::Relaxed) {
+                        sweep(&path);
+                    }
+                });
+            }
+            let lost = (0..1000).filter(|seed| {
+                let id = StoreId::random(&CountingEntropy::seeded(*seed));
+                let draft = path.with_extension(format!("{id}{DRAFT}"));
+                let in_use = write(&draft, "in use").unwrap();
+                let is_lost = std::fs::remove_file(&draft).is_err();
+                drop(in_use);
+                is_lost
+            });
+            let lost = lost.count();
+            ended.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert_eq!(lost, 0);
+        });
     }
 
     #[test]
