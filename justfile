@@ -25,7 +25,7 @@ lint:
     scripts/import-circles
     scripts/ci-prose
     cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
-    scripts/ci-features
+    scripts/ci-features --each
 
 # The documentation of all crates, without their dependencies
 docs:

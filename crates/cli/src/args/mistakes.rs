@@ -49,17 +49,26 @@ const VALUES: [(&[&str], &str); 6] = [
     (&["components", "relationships", "deps"], "topology"),
 ];
 
-/// Options of other tools, with a tip. A value may follow after `=`.
-const OPTIONS: [(&[&str], &str); 7] = [
-    (&["-var", "--var", "--set"], "windlass up -p KEY=VALUE sets a property"),
-    (&["-var-file", "--var-file", "--values"], "windlass up --params FILE reads properties from a file"),
-    (&["-f", "--file", "--filename"], "the descriptor is an argument: windlass up FILE"),
-    (&["-target"], "the option is --target PART"),
-    (&["-out", "--out"], "the option is -o PLAN"),
-    (&["-auto-approve", "--auto-approve", "-y"], "the option is --yes"),
+/// Options of other tools, with the command that they are given to (any, if empty) and a tip. A value may follow
+/// after `=`.
+const OPTIONS: [(&str, &[&str], &str); 10] = [
+    ("", &["-var", "--var", "--set"], "windlass up -p KEY=VALUE sets a property"),
+    ("", &["-var-file", "--var-file", "--values"], "windlass up --params FILE reads properties from a file"),
+    ("", &["-f", "--file", "--filename"], "the descriptor is an argument: windlass up FILE"),
+    ("", &["-target"], "the option is --target PART"),
+    ("", &["-out", "--out"], "the option is -o PLAN"),
+    ("", &["-auto-approve", "--auto-approve", "-y"], "the option is --yes"),
+    ("", &["--watch", "-w"], "windlass status --watch shows the status until Ctrl-C"),
     (
-        &["--watch", "-w"],
-        "commands show their progress until they end; `watch windlass status` repeats the status",
+        "up",
+        &["-d", "--detach"],
+        "windlass up --queue FILE leaves the work to windlass run; otherwise up waits until the assembly is Active",
+    ),
+    ("ps", &["-a", "--all"], "windlass ps lists all processes, also those that ended"),
+    (
+        "scale",
+        &["--replicas", "--count", "-n"],
+        "the number is an argument: windlass scale NAME GROUP 6",
     ),
 ];
 
@@ -142,9 +151,11 @@ fn complete(error: &mut Error, given: impl Iterator<Item = String> + Clone) {
             }
         }
         ErrorKind::UnknownArgument => {
-            if let Some(tip) = OPTIONS.iter().find_map(|(words, tip)| {
+            let command = given.peek().cloned().unwrap_or_default();
+            if let Some(tip) = OPTIONS.iter().find_map(|(of, words, tip)| {
                 let is_meant = |word: &String| words.contains(&word.split('=').next().unwrap_or_default());
-                given.clone().any(|word| is_meant(&word)).then_some(*tip)
+                let applies = of.is_empty() || *of == command;
+                (applies && given.clone().any(|word| is_meant(&word))).then_some(*tip)
             }) {
                 error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
                 error.remove(ContextKind::SuggestedArg);
@@ -308,7 +319,11 @@ mod tests {
             ("up shop -var-file=a.yaml", "windlass up --params FILE"),
             ("up -f shop.yaml", "windlass up FILE"),
             ("up shop --auto-approve", "--yes"),
-            ("up shop --watch", "watch windlass status"),
+            ("up shop --watch", "windlass status --watch"),
+            ("up -d shop", "windlass up --queue FILE"),
+            ("ps -a", "lists all processes"),
+            ("scale shop web --replicas 6", "windlass scale NAME GROUP 6"),
+            ("scale shop web --replicas=6", "windlass scale NAME GROUP 6"),
             ("apply", "windlass up FILE"),
             ("state rm web", "windlass forget NAME PART"),
             ("shutdown shop", "windlass set-state NAME Inactive"),
