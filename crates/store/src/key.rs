@@ -284,7 +284,7 @@ mod tests {
                     }
                 });
             }
-            let lost = (0..1000).filter(|seed| {
+            let lost = (0..300).filter(|seed| {
                 let id = StoreId::random(&CountingEntropy::seeded(*seed));
                 let draft = path.with_extension(format!("{id}{DRAFT}"));
                 let in_use = write(&draft, "in use").unwrap();
