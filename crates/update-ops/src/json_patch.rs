@@ -13,69 +13,67 @@ use crate::problem::{NotViable, Problem, UpdateError};
 use crate::shape::Shape;
 use crate::update::{Op, Update};
 
-impl Update {
-    /// Translates a JSON Patch (RFC 6902): `add`, `replace` and `remove` on fields, and `add` at the end of a
-    /// list.
-    ///
-    /// The update has the same effect on each document that the patch can be applied to, modulo empty
-    /// containers. Where the patch fails, for example because a parent is missing, the update may succeed.
-    /// Under an [untyped](Shape::untyped) shape, the last key `-` means the end of a list.
-    ///
-    /// As in [`from_ops`](Update::from_ops), sorts are checked, and permissions are not.
-    ///
-    /// ```
-    /// use serde_json::json;
-    /// use windlass_update_ops::{Shape, Update};
-    ///
-    /// let patch = json!([
-    ///     {"op": "add", "path": "/signals/flow", "value": 8},
-    ///     {"op": "remove", "path": "/signals/error"},
-    ///     {"op": "add", "path": "/log/-", "value": "started"},
-    /// ]);
-    /// let update = Update::from_json_patch(&patch, &Shape::untyped()).expect("it has an equal update");
-    /// assert_eq!(update.to_value(), json!({
-    ///     "$set": {"signals.flow": 8},
-    ///     "$unset": {"signals.error": null},
-    ///     "$pushAll": {"log": ["started"]},
-    /// }));
-    /// ```
-    ///
-    /// # Errors
-    /// All operations without an equal update, with the reasons.
-    pub fn from_json_patch(patch: &Value, shape: &Shape) -> Result<Update, Vec<PatchError>> {
-        let Some(operations) = patch.as_array() else {
-            return Err(vec![malformed(Place::default(), "a list of operations")]);
-        };
-        let (mut update, mut errors) = (Update::new(), vec![]);
-        for (at, operation) in operations.iter().enumerate() {
-            let place = Place::default().index(at);
-            match read(operation, &place, shape) {
-                Err(more) => errors.extend(more),
-                Ok(next) => match mem::take(&mut update).then(&next) {
-                    Ok(both) => update = both,
-                    Err(error) => {
-                        errors.push(PatchError::new(place, PatchProblem::NotViable(Box::new(error))));
-                    }
-                },
-            }
+/// Translates a JSON Patch (RFC 6902): `add`, `replace` and `remove` on fields, and `add` at the end of a
+/// list.
+///
+/// The update has the same effect on each document that the patch can be applied to, modulo empty
+/// containers. Where the patch fails, for example because a parent is missing, the update may succeed.
+/// Under an [untyped](Shape::untyped) shape, the last key `-` means the end of a list.
+///
+/// As in [`Update::from_ops`], sorts are checked, and permissions are not.
+///
+/// ```
+/// use serde_json::json;
+/// use windlass_update_ops::{Shape, from_json_patch};
+///
+/// let patch = json!([
+///     {"op": "add", "path": "/signals/flow", "value": 8},
+///     {"op": "remove", "path": "/signals/error"},
+///     {"op": "add", "path": "/log/-", "value": "started"},
+/// ]);
+/// let update = from_json_patch(&patch, &Shape::untyped()).expect("it has an equal update");
+/// assert_eq!(update.to_value(), json!({
+///     "$set": {"signals.flow": 8},
+///     "$unset": {"signals.error": null},
+///     "$pushAll": {"log": ["started"]},
+/// }));
+/// ```
+///
+/// # Errors
+/// All operations without an equal update, with the reasons.
+pub fn from_json_patch(patch: &Value, shape: &Shape) -> Result<Update, Vec<PatchError>> {
+    let Some(operations) = patch.as_array() else {
+        return Err(vec![malformed(Place::default(), "a list of operations")]);
+    };
+    let (mut update, mut errors) = (Update::new(), vec![]);
+    for (at, operation) in operations.iter().enumerate() {
+        let place = Place::default().index(at);
+        match read(operation, &place, shape) {
+            Err(more) => errors.extend(more),
+            Ok(next) => match mem::take(&mut update).then(&next) {
+                Ok(both) => update = both,
+                Err(error) => {
+                    errors.push(PatchError::new(place, PatchProblem::NotViable(Box::new(error))));
+                }
+            },
         }
-        if errors.is_empty() { Ok(update) } else { Err(errors) }
     }
+    if errors.is_empty() { Ok(update) } else { Err(errors) }
+}
 
-    /// Returns the JSON Patch (RFC 6902) with the effect of the update on this document. It is empty if the
-    /// update changes nothing.
-    ///
-    /// A patch depends on the document: it must not remove a missing field, and must create missing maps.
-    ///
-    /// # Errors
-    /// When the update can't be applied to the document.
-    pub fn to_json_patch(&self, document: &Value) -> Result<Value, NotViable> {
-        let mut after = document.clone();
-        self.apply(&mut after)?;
-        let mut operations = vec![];
-        compare(&mut String::new(), document, &after, &mut operations);
-        Ok(operations.into())
-    }
+/// Returns the JSON Patch (RFC 6902) with the effect of an update on a document. It is empty if the
+/// update changes nothing.
+///
+/// A patch depends on the document: it must not remove a missing field, and must create missing maps.
+///
+/// # Errors
+/// When the update can't be applied to the document.
+pub fn to_json_patch(update: &Update, document: &Value) -> Result<Value, NotViable> {
+    let mut after = document.clone();
+    update.apply(&mut after)?;
+    let mut operations = vec![];
+    compare(&mut String::new(), document, &after, &mut operations);
+    Ok(operations.into())
 }
 
 fn malformed(place: Place, expected: &'static str) -> PatchError {

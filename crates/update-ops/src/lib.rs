@@ -131,7 +131,9 @@ mod suggest;
 mod update;
 mod wire;
 
+pub use json_patch::{from_json_patch, to_json_patch};
 pub use keys::Keys;
+pub use merge_patch::{from_merge_patch, to_merge_patch};
 pub use node::Node;
 pub use operator::Operator;
 pub use patch::{NoMergePatch, PatchError, PatchProblem};

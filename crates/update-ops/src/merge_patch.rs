@@ -12,64 +12,62 @@ use crate::problem::{Problem, UpdateError};
 use crate::shape::Shape;
 use crate::update::{Op, Update};
 
-impl Update {
-    /// Translates a JSON Merge Patch (RFC 7396): a `null` removes a field, a map is merged, and any other
-    /// value replaces.
-    ///
-    /// The update has the same effect on each document of the shape, modulo empty containers. Under an
-    /// [untyped](Shape::untyped) shape that holds for documents without a value in place of a map of the
-    /// patch: the patch overwrites such a value, and an update does not.
-    ///
-    /// As in [`from_ops`](Update::from_ops), sorts are checked, and permissions are not.
-    ///
-    /// ```
-    /// use serde_json::json;
-    /// use windlass_update_ops::{Shape, Update};
-    ///
-    /// let patch = json!({"name": "pump", "signals": {"flow": 8, "error": null}});
-    /// let update = Update::from_merge_patch(&patch, &Shape::untyped()).expect("it has an equal update");
-    /// assert_eq!(update.to_value(), json!({
-    ///     "name": "pump",
-    ///     "$set": {"signals.flow": 8},
-    ///     "$unset": {"signals.error": null},
-    /// }));
-    /// ```
-    ///
-    /// # Errors
-    /// All parts of the patch without an equal update, with the reasons.
-    pub fn from_merge_patch(patch: &Value, shape: &Shape) -> Result<Update, Vec<PatchError>> {
-        let Some(fields) = patch.as_object() else {
-            return Err(vec![PatchError::new(Place::default(), PatchProblem::WholeDocument)]);
-        };
-        let mut reader = Merge { keys: vec![], place: Place::default(), ops: vec![], errors: vec![] };
-        reader.fields(Some(&shape.root), fields);
-        if !reader.errors.is_empty() {
-            return Err(reader.errors);
-        }
-        let refused = |error: UpdateError| {
-            let keys = error.path.iter().flat_map(Path::keys);
-            let place = keys.fold(Place::default(), Place::key);
-            PatchError::new(place, PatchProblem::Refused(Box::new(error)))
-        };
-        Update::from_ops(reader.ops, shape)
-            .map_err(|errors: Vec<UpdateError>| errors.into_iter().map(refused).collect())
+/// Translates a JSON Merge Patch (RFC 7396): a `null` removes a field, a map is merged, and any other
+/// value replaces.
+///
+/// The update has the same effect on each document of the shape, modulo empty containers. Under an
+/// [untyped](Shape::untyped) shape that holds for documents without a value in place of a map of the
+/// patch: the patch overwrites such a value, and an update does not.
+///
+/// As in [`Update::from_ops`], sorts are checked, and permissions are not.
+///
+/// ```
+/// use serde_json::json;
+/// use windlass_update_ops::{Shape, from_merge_patch};
+///
+/// let patch = json!({"name": "pump", "signals": {"flow": 8, "error": null}});
+/// let update = from_merge_patch(&patch, &Shape::untyped()).expect("it has an equal update");
+/// assert_eq!(update.to_value(), json!({
+///     "name": "pump",
+///     "$set": {"signals.flow": 8},
+///     "$unset": {"signals.error": null},
+/// }));
+/// ```
+///
+/// # Errors
+/// All parts of the patch without an equal update, with the reasons.
+pub fn from_merge_patch(patch: &Value, shape: &Shape) -> Result<Update, Vec<PatchError>> {
+    let Some(fields) = patch.as_object() else {
+        return Err(vec![PatchError::new(Place::default(), PatchProblem::WholeDocument)]);
+    };
+    let mut reader = Merge { keys: vec![], place: Place::default(), ops: vec![], errors: vec![] };
+    reader.fields(Some(&shape.root), fields);
+    if !reader.errors.is_empty() {
+        return Err(reader.errors);
     }
+    let refused = |error: UpdateError| {
+        let keys = error.path.iter().flat_map(Path::keys);
+        let place = keys.fold(Place::default(), Place::key);
+        PatchError::new(place, PatchProblem::Refused(Box::new(error)))
+    };
+    Update::from_ops(reader.ops, shape)
+        .map_err(|errors: Vec<UpdateError>| errors.into_iter().map(refused).collect())
+}
 
-    /// Returns the JSON Merge Patch (RFC 7396) with the effect of the update on this document. It is empty if
-    /// the update changes nothing.
-    ///
-    /// A patch depends on the document: it replaces a map by naming each field that goes, and a list with all
-    /// of its entries.
-    ///
-    /// # Errors
-    /// When the update writes a `null`, or can't be applied to the document.
-    pub fn to_merge_patch(&self, document: &Value) -> Result<Value, NoMergePatch> {
-        let mut after = document.clone();
-        self.apply(&mut after)?;
-        let empty = Value::Object(Map::new());
-        let before = if document.is_object() { document } else { &empty };
-        Ok(difference(&mut vec![], Some(before), &after)?.unwrap_or(empty))
-    }
+/// Returns the JSON Merge Patch (RFC 7396) with the effect of an update on a document. It is empty if
+/// the update changes nothing.
+///
+/// A patch depends on the document: it replaces a map by naming each field that goes, and a list with all
+/// of its entries.
+///
+/// # Errors
+/// When the update writes a `null`, or can't be applied to the document.
+pub fn to_merge_patch(update: &Update, document: &Value) -> Result<Value, NoMergePatch> {
+    let mut after = document.clone();
+    update.apply(&mut after)?;
+    let empty = Value::Object(Map::new());
+    let before = if document.is_object() { document } else { &empty };
+    Ok(difference(&mut vec![], Some(before), &after)?.unwrap_or(empty))
 }
 
 struct Merge {

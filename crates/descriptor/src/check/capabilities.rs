@@ -8,33 +8,31 @@ use crate::codes;
 use crate::document::{EndpointDecl, RelationshipDecl};
 use crate::reader::Spanned;
 
-impl Check<'_, '_> {
-    /// Reports the ends whose name their descriptor doesn't declare, although it declares others.
-    pub(super) fn capabilities(&mut self, relationship: &RelationshipDecl) {
-        for endpoint in &relationship.sources {
-            self.declared(endpoint, End::Source);
-        }
-        for endpoint in &relationship.targets {
-            self.declared(endpoint, End::Target);
-        }
+/// Reports the ends whose name their descriptor doesn't declare, although it declares others.
+pub(super) fn capabilities(check: &mut Check<'_, '_>, relationship: &RelationshipDecl) {
+    for endpoint in &relationship.sources {
+        declared(check, endpoint, End::Source);
     }
+    for endpoint in &relationship.targets {
+        declared(check, endpoint, End::Target);
+    }
+}
 
-    fn declared(&mut self, endpoint: &Spanned<EndpointDecl>, end: End) {
-        let EndpointDecl { component, capability: Some(word) } = &endpoint.value else { return };
-        let Some(descriptor) = self.descriptor_of(component) else { return };
-        let (what, declared) = match end {
-            End::Source => ("capability", descriptor.capabilities()),
-            End::Target => ("requirement", descriptor.requirements()),
-        };
-        if declared.is_empty() || declared.contains_key(word) || self.said.leaves_out(Severity::Note) {
-            return;
-        }
-        let names: Vec<&str> = declared.keys().map(String::as_str).collect();
-        let message = format!("the descriptor of `{component}` declares no {what} `{word}`");
-        let diagnostic = self
-            .said
-            .at(Severity::Note, codes::UNKNOWN_CAPABILITY, endpoint.span, message)
-            .help(format!("it declares {}", listed(&names)));
-        self.said.push(did_you_mean(diagnostic, word, names));
+fn declared(check: &mut Check<'_, '_>, endpoint: &Spanned<EndpointDecl>, end: End) {
+    let EndpointDecl { component, capability: Some(word) } = &endpoint.value else { return };
+    let Some(descriptor) = check.descriptor_of(component) else { return };
+    let (what, declared) = match end {
+        End::Source => ("capability", descriptor.capabilities()),
+        End::Target => ("requirement", descriptor.requirements()),
+    };
+    if declared.is_empty() || declared.contains_key(word) || check.said.leaves_out(Severity::Note) {
+        return;
     }
+    let names: Vec<&str> = declared.keys().map(String::as_str).collect();
+    let message = format!("the descriptor of `{component}` declares no {what} `{word}`");
+    let diagnostic = check
+        .said
+        .at(Severity::Note, codes::UNKNOWN_CAPABILITY, endpoint.span, message)
+        .help(format!("it declares {}", listed(&names)));
+    check.said.push(did_you_mean(diagnostic, word, names));
 }

@@ -67,11 +67,11 @@ impl<'a> Check<'a, '_> {
             self.reference_decl(name, reference);
         }
         for relationship in self.assembly.relationships.values() {
-            self.relationship(relationship);
+            relationships::relationship(self, relationship);
         }
         self.promotions();
-        self.metrics();
-        self.policies();
+        policies::metrics(self);
+        policies::policies(self);
         values::data_types(&self.assembly.data_types, self.said);
         self.said.diagnostics.extend(cycle::problems(self.assembly, self.catalog));
         self.said.diagnostics.extend(cycle::dependencies(self.assembly));

@@ -15,132 +15,126 @@ use crate::resource::ResourceDescriptor;
 use crate::scope::Scope;
 use crate::template::Value;
 
-impl Check<'_, '_> {
-    pub(super) fn metrics(&mut self) {
-        for (name, metric) in &self.assembly.metrics {
-            kind(metric, self.said);
-            if let Some(period) = &metric.period {
-                self.value(period, Scope::assembly(self.assembly));
-                period_of(period, self.said);
-            }
-            let Some(source) = &metric.source else { continue };
-            let (component, from) = &source.value;
-            if !self.assembly.composition.contains_key(component) {
-                let message = format!("there is no component `{component}` to take the metric `{from}` from");
-                self.no_component(component.as_str(), source.span, message);
-                continue;
-            }
-            let found = self.metric_of(component, from, source.span);
-            if let (Some(declared), Some(found)) = (&metric.kind, found.and_then(|found| found.kind))
-                && declared.value != found.value
-            {
-                let message = format!(
-                    "`{name}` is declared as `{}`, and its source is `{}`",
-                    declared.value, found.value
-                );
-                let diagnostic = self.said.at(Severity::Warning, codes::BAD_METRIC, declared.span, message);
-                self.said.push(diagnostic.help("leave `type` out, and it is that of the source"));
-            }
+pub(super) fn metrics(check: &mut Check<'_, '_>) {
+    for (name, metric) in &check.assembly.metrics {
+        kind(metric, check.said);
+        if let Some(period) = &metric.period {
+            check.value(period, Scope::assembly(check.assembly));
+            period_of(period, check.said);
+        }
+        let Some(source) = &metric.source else { continue };
+        let (component, from) = &source.value;
+        if !check.assembly.composition.contains_key(component) {
+            let message = format!("there is no component `{component}` to take the metric `{from}` from");
+            check.no_component(component.as_str(), source.span, message);
+            continue;
+        }
+        let found = metric_of(check, component, from, source.span);
+        if let (Some(declared), Some(found)) = (&metric.kind, found.and_then(|found| found.kind))
+            && declared.value != found.value
+        {
+            let message =
+                format!("`{name}` is declared as `{}`, and its source is `{}`", declared.value, found.value);
+            let diagnostic = check.said.at(Severity::Warning, codes::BAD_METRIC, declared.span, message);
+            check.said.push(diagnostic.help("leave `type` out, and it is that of the source"));
         }
     }
+}
 
-    /// Returns a metric of a component. Reports an unknown name if the descriptor is available.
-    fn metric_of(
-        &mut self,
-        component: &ComponentName,
-        metric: &MetricName,
-        span: Span,
-    ) -> Option<MetricDecl> {
-        let descriptor = self.descriptor_of(component)?;
-        if let Some(found) = descriptor.metrics().get(metric) {
-            return Some(found.clone());
-        }
-        let part = self.assembly.composition.get(component)?;
-        if self.said.leaves_out(Severity::Error) {
-            return None;
-        }
-        let message = format!("the descriptor of `{component}` declares no metric `{metric}`");
-        let names: Vec<&str> = descriptor.metrics().keys().map(MetricName::as_str).collect();
-        let diagnostic = self
-            .said
-            .at(Severity::Error, codes::UNKNOWN_METRIC, span, message)
-            .related(self.source().place(part.name_span), "the component")
-            .help(declares(&names));
-        self.said.push(did_you_mean(diagnostic, metric.as_str(), names));
-        None
+/// Returns a metric of a component. Reports an unknown name if the descriptor is available.
+fn metric_of(
+    check: &mut Check<'_, '_>,
+    component: &ComponentName,
+    metric: &MetricName,
+    span: Span,
+) -> Option<MetricDecl> {
+    let descriptor = check.descriptor_of(component)?;
+    if let Some(found) = descriptor.metrics().get(metric) {
+        return Some(found.clone());
     }
+    let part = check.assembly.composition.get(component)?;
+    if check.said.leaves_out(Severity::Error) {
+        return None;
+    }
+    let message = format!("the descriptor of `{component}` declares no metric `{metric}`");
+    let names: Vec<&str> = descriptor.metrics().keys().map(MetricName::as_str).collect();
+    let diagnostic = check
+        .said
+        .at(Severity::Error, codes::UNKNOWN_METRIC, span, message)
+        .related(check.source().place(part.name_span), "the component")
+        .help(declares(&names));
+    check.said.push(did_you_mean(diagnostic, metric.as_str(), names));
+    None
+}
 
-    pub(super) fn policies(&mut self) {
-        for (name, policy) in &self.assembly.policies {
-            for setting in policy.settings.values() {
-                self.value(&setting.value, Scope::assembly(self.assembly));
+pub(super) fn policies(check: &mut Check<'_, '_>) {
+    for (name, policy) in &check.assembly.policies {
+        for setting in policy.settings.values() {
+            check.value(&setting.value, Scope::assembly(check.assembly));
+        }
+        let expected = PolicyKind::Scale;
+        policy_kind(name.as_str(), policy, &expected, check.said);
+        settings(policy, check.said);
+        policy_metric(check, name.as_str(), policy);
+        match &policy.target {
+            Some(target) => policy_target(check, name.as_str(), target, policy.name_span),
+            None if is(policy, &expected) => {
+                let message = format!("the policy `{name}` has no `target`");
+                let diagnostic = check.said.at(Severity::Error, codes::BAD_POLICY, policy.name_span, message);
+                check.said.push(diagnostic.help("name the component to scale, one with a `cluster`"));
             }
-            let expected = PolicyKind::Scale;
-            policy_kind(name.as_str(), policy, &expected, self.said);
-            settings(policy, self.said);
-            self.policy_metric(name.as_str(), policy);
-            match &policy.target {
-                Some(target) => self.policy_target(name.as_str(), target, policy.name_span),
-                None if is(policy, &expected) => {
-                    let message = format!("the policy `{name}` has no `target`");
-                    let diagnostic =
-                        self.said.at(Severity::Error, codes::BAD_POLICY, policy.name_span, message);
-                    self.said.push(diagnostic.help("name the component to scale, one with a `cluster`"));
-                }
-                None => {}
-            }
+            None => {}
         }
     }
+}
 
-    fn policy_metric(&mut self, name: &str, policy: &PolicyDecl) {
-        let Some(metric) = &policy.metric else { return };
-        let Some((component, from)) = metric.value.split_once('.') else {
-            return self.own_metric(policy, metric);
-        };
-        let Ok(from) = MetricName::from_str(from) else { return };
-        let Some((component, _)) = self.assembly.composition.get_key_value(component) else {
-            let message = format!("the metric `{}` of the policy `{name}` is of no component", metric.value);
-            return self.no_component(component, metric.span, message);
-        };
-        let found = self.metric_of(component, &from, metric.span);
-        measures(policy, found.as_ref(), metric.span, self.said);
+fn policy_metric(check: &mut Check<'_, '_>, name: &str, policy: &PolicyDecl) {
+    let Some(metric) = &policy.metric else { return };
+    let Some((component, from)) = metric.value.split_once('.') else {
+        return own_metric(check, policy, metric);
+    };
+    let Ok(from) = MetricName::from_str(from) else { return };
+    let Some((component, _)) = check.assembly.composition.get_key_value(component) else {
+        let message = format!("the metric `{}` of the policy `{name}` is of no component", metric.value);
+        return check.no_component(component, metric.span, message);
+    };
+    let found = metric_of(check, component, &from, metric.span);
+    measures(policy, found.as_ref(), metric.span, check.said);
+}
+
+/// Checks a metric without a component, which must be one that the assembly promotes.
+fn own_metric(check: &mut Check<'_, '_>, policy: &PolicyDecl, metric: &Spanned<String>) {
+    if let Some(own) = check.assembly.metrics.get(metric.value.as_str()) {
+        return measures(policy, Some(own), metric.span, check.said);
     }
-
-    /// Checks a metric without a component, which must be one that the assembly promotes.
-    fn own_metric(&mut self, policy: &PolicyDecl, metric: &Spanned<String>) {
-        if let Some(own) = self.assembly.metrics.get(metric.value.as_str()) {
-            return measures(policy, Some(own), metric.span, self.said);
-        }
-        if self.said.leaves_out(Severity::Error) {
-            return;
-        }
-        let names: Vec<&str> = self.assembly.metrics.keys().map(MetricName::as_str).collect();
-        let message = format!("there is no metric `{}`", metric.value);
-        let diagnostic = self
-            .said
-            .at(Severity::Error, codes::UNKNOWN_METRIC, metric.span, message)
-            .help("write `<component>.<metric>`, or the name of a metric that the assembly promotes");
-        self.said.push(did_you_mean(diagnostic, &metric.value, names));
+    if check.said.leaves_out(Severity::Error) {
+        return;
     }
+    let names: Vec<&str> = check.assembly.metrics.keys().map(MetricName::as_str).collect();
+    let message = format!("there is no metric `{}`", metric.value);
+    let diagnostic = check
+        .said
+        .at(Severity::Error, codes::UNKNOWN_METRIC, metric.span, message)
+        .help("write `<component>.<metric>`, or the name of a metric that the assembly promotes");
+    check.said.push(did_you_mean(diagnostic, &metric.value, names));
+}
 
-    fn policy_target(&mut self, name: &str, target: &Spanned<String>, policy: Span) {
-        match self.assembly.composition.get(target.value.as_str()) {
-            Some(component) if component.cluster.is_none() => {
-                let message =
-                    format!("the policy `{name}` scales `{}`, which has no `cluster`", target.value);
-                let diagnostic = self
-                    .said
-                    .at(Severity::Error, codes::BAD_POLICY, target.span, message)
-                    .related(self.source().place(component.name_span), "the component")
-                    .help("give it a `cluster` with the bounds between which it may scale");
-                self.said.push(diagnostic);
-            }
-            Some(_) => {}
-            None => {
-                let message = format!("the policy `{name}` scales `{}`, which is no component", target.value);
-                let _ = policy;
-                self.no_component(&target.value, target.span, message);
-            }
+fn policy_target(check: &mut Check<'_, '_>, name: &str, target: &Spanned<String>, policy: Span) {
+    match check.assembly.composition.get(target.value.as_str()) {
+        Some(component) if component.cluster.is_none() => {
+            let message = format!("the policy `{name}` scales `{}`, which has no `cluster`", target.value);
+            let diagnostic = check
+                .said
+                .at(Severity::Error, codes::BAD_POLICY, target.span, message)
+                .related(check.source().place(component.name_span), "the component")
+                .help("give it a `cluster` with the bounds between which it may scale");
+            check.said.push(diagnostic);
+        }
+        Some(_) => {}
+        None => {
+            let message = format!("the policy `{name}` scales `{}`, which is no component", target.value);
+            let _ = policy;
+            check.no_component(&target.value, target.span, message);
         }
     }
 }

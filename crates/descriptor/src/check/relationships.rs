@@ -6,6 +6,7 @@ use windlass_model::template::{End, InstanceField};
 use windlass_model::{ComponentName, DescriptorName, Modifier, State};
 use windlass_source::Severity;
 
+use super::capabilities::capabilities;
 use super::context::Check;
 use crate::codes;
 use crate::document::{Descriptor, EndpointDecl, RelationshipDecl};
@@ -13,88 +14,86 @@ use crate::property::PropertyDecl;
 use crate::reader::Spanned;
 use crate::scope::{Meaning, Scope};
 
-impl<'a> Check<'a, '_> {
-    pub(super) fn relationship(&mut self, relationship: &'a RelationshipDecl) {
-        for (end, endpoints) in [(End::Source, &relationship.sources), (End::Target, &relationship.targets)] {
-            for endpoint in endpoints {
-                self.endpoint(endpoint, end);
-            }
-        }
-        self.capabilities(relationship);
-        self.properties(&relationship.properties, Scope::relationship(self.assembly));
-        let ends =
-            Ends { sources: alike(self, &relationship.sources), targets: alike(self, &relationship.targets) };
-        for decl in relationship.properties.values() {
-            self.properties_of_ends(&ends, decl);
-        }
-        for call in relationship.create.iter().chain(&relationship.cease) {
-            self.operation_call(&ends, call);
-        }
-        if let Some(early) = relationship.create.iter().find(|call| call.value.end == End::Source)
-            && relationship.source_state == State::Installed
-            && relationship.source_modifier == Modifier::Pre
-        {
-            let message = format!("`{}` is called before its source is installed", early.value);
-            let diagnostic = self.said.at(Severity::Warning, codes::TOO_EARLY, early.span, message);
-            let help =
-                "leave `source-state-modifier` out, so that it is `post`, or call an operation of the target";
-            self.said.push(diagnostic.help(help));
+pub(super) fn relationship<'a>(check: &mut Check<'a, '_>, relationship: &'a RelationshipDecl) {
+    for (end, endpoints) in [(End::Source, &relationship.sources), (End::Target, &relationship.targets)] {
+        for declared in endpoints {
+            endpoint(check, declared, end);
         }
     }
+    capabilities(check, relationship);
+    check.properties(&relationship.properties, Scope::relationship(check.assembly));
+    let ends =
+        Ends { sources: alike(check, &relationship.sources), targets: alike(check, &relationship.targets) };
+    for decl in relationship.properties.values() {
+        properties_of_ends(check, &ends, decl);
+    }
+    for call in relationship.create.iter().chain(&relationship.cease) {
+        operation_call(check, &ends, call);
+    }
+    if let Some(early) = relationship.create.iter().find(|call| call.value.end == End::Source)
+        && relationship.source_state == State::Installed
+        && relationship.source_modifier == Modifier::Pre
+    {
+        let message = format!("`{}` is called before its source is installed", early.value);
+        let diagnostic = check.said.at(Severity::Warning, codes::TOO_EARLY, early.span, message);
+        let help =
+            "leave `source-state-modifier` out, so that it is `post`, or call an operation of the target";
+        check.said.push(diagnostic.help(help));
+    }
+}
 
-    fn endpoint(&mut self, endpoint: &Spanned<EndpointDecl>, end: End) {
-        let EndpointDecl { component, capability } = &endpoint.value;
-        let is_component = self.assembly.composition.contains_key(component);
-        let is_reference = self.assembly.references.contains_key(component);
-        if !is_component && !is_reference {
-            let written = capability.as_ref().map_or(component.to_string(), |c| format!("{component}.{c}"));
-            let message = format!("`{written}` is at the {end} end, and there is no component `{component}`");
-            self.no_part(component.as_str(), endpoint.span, message);
-        } else if is_reference && !is_component && end == End::Target {
-            let message = format!("`{component}` is a reference, and a reference can be a source only");
-            let diagnostic = self.said.at(Severity::Error, codes::BAD_ENDPOINT, endpoint.span, message);
-            self.said.push(diagnostic.help("what exists already is not changed by this assembly"));
-        } else if is_component && capability.is_none() {
-            let what = if end == End::Source { "capability" } else { "requirement" };
-            let message =
-                format!("`{component}` is a component, so its {what} should be named: `{component}.<name>`");
-            let diagnostic = self.said.at(Severity::Warning, codes::BAD_ENDPOINT, endpoint.span, message);
-            self.said.push(diagnostic);
+fn endpoint(check: &mut Check<'_, '_>, endpoint: &Spanned<EndpointDecl>, end: End) {
+    let EndpointDecl { component, capability } = &endpoint.value;
+    let is_component = check.assembly.composition.contains_key(component);
+    let is_reference = check.assembly.references.contains_key(component);
+    if !is_component && !is_reference {
+        let written = capability.as_ref().map_or(component.to_string(), |c| format!("{component}.{c}"));
+        let message = format!("`{written}` is at the {end} end, and there is no component `{component}`");
+        check.no_part(component.as_str(), endpoint.span, message);
+    } else if is_reference && !is_component && end == End::Target {
+        let message = format!("`{component}` is a reference, and a reference can be a source only");
+        let diagnostic = check.said.at(Severity::Error, codes::BAD_ENDPOINT, endpoint.span, message);
+        check.said.push(diagnostic.help("what exists already is not changed by this assembly"));
+    } else if is_component && capability.is_none() {
+        let what = if end == End::Source { "capability" } else { "requirement" };
+        let message =
+            format!("`{component}` is a component, so its {what} should be named: `{component}.<name>`");
+        let diagnostic = check.said.at(Severity::Warning, codes::BAD_ENDPOINT, endpoint.span, message);
+        check.said.push(diagnostic);
+    }
+}
+
+/// Checks that the properties read by `${source.…}` and `${target.…}` are declared at that end.
+fn properties_of_ends<'a>(check: &mut Check<'a, '_>, ends: &Ends<'a>, decl: &'a PropertyDecl) {
+    let scope = Scope::relationship(check.assembly);
+    let Some(value) = decl.effective() else { return };
+    value.for_each_reference(&mut |reference| {
+        let Some(Meaning::End(end, property)) = scope.find(reference) else { return };
+        if InstanceField::from_word(property.as_str()).is_some() {
+            return;
         }
-    }
+        for group in ends.of(end) {
+            // A property that the shared descriptor declares exists on all of the group.
+            let Some(first) = group.first() else { continue };
+            let declares = |found: Descriptor| found.properties().contains_key(&property);
+            if check.descriptor_of(first).is_none_or(declares) {
+                continue;
+            }
+            // At the display limit, one component stands for its group.
+            let is_full = check.said.diagnostics.is_full(Severity::Error);
+            for component in group.iter().take(if is_full { 1 } else { group.len() }) {
+                check.property_of_part(reference, component, &property);
+            }
+        }
+    });
+}
 
-    /// Checks that the properties read by `${source.…}` and `${target.…}` are declared at that end.
-    fn properties_of_ends(&mut self, ends: &Ends<'a>, decl: &'a PropertyDecl) {
-        let scope = Scope::relationship(self.assembly);
-        let Some(value) = decl.effective() else { return };
-        value.for_each_reference(&mut |reference| {
-            let Some(Meaning::End(end, property)) = scope.find(reference) else { return };
-            if InstanceField::from_word(property.as_str()).is_some() {
-                return;
-            }
-            for group in ends.of(end) {
-                // A property that the shared descriptor declares exists on all of the group.
-                let Some(first) = group.first() else { continue };
-                let declares = |found: Descriptor| found.properties().contains_key(&property);
-                if self.descriptor_of(first).is_none_or(declares) {
-                    continue;
-                }
-                // At the display limit, one component stands for its group.
-                let is_full = self.said.diagnostics.is_full(Severity::Error);
-                for component in group.iter().take(if is_full { 1 } else { group.len() }) {
-                    self.property_of_part(reference, component, &property);
-                }
-            }
-        });
-    }
-
-    fn operation_call(&mut self, ends: &Ends<'a>, call: &Spanned<OperationCall>) {
-        // Components of one descriptor declare the same operations, so one of each group is checked.
-        for component in ends.of(call.value.end).iter().filter_map(|group| group.first()) {
-            // The operations of a reference are known only when it is resolved.
-            if !self.assembly.references.contains_key(*component) {
-                self.operation(component, &call.value.operation, call.span);
-            }
+fn operation_call(check: &mut Check<'_, '_>, ends: &Ends<'_>, call: &Spanned<OperationCall>) {
+    // Components of one descriptor declare the same operations, so one of each group is checked.
+    for component in ends.of(call.value.end).iter().filter_map(|group| group.first()) {
+        // The operations of a reference are known only when it is resolved.
+        if !check.assembly.references.contains_key(*component) {
+            check.operation(component, &call.value.operation, call.span);
         }
     }
 }

@@ -1,21 +1,35 @@
 //! Converts values to templates: binds every `${…}` to its element, and turns sensitive literals into
 //! secrets.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 use windlass_model::assembly::Property;
-use windlass_model::{ComponentName, ElementName, Part, PropertyName, Template};
+use windlass_model::{AssemblyName, ComponentName, ElementName, Part, PropertyName, Template};
 use windlass_secret::{SecretRef, Sensitive};
-use windlass_source::Span;
+use windlass_source::{Place, Span};
 
-use super::composer::Composer;
 use super::frame::Binder;
 use crate::property::{Properties, PropertyDecl};
 use crate::reader::origin;
 use crate::scope::Meaning;
 use crate::template::{Segment, Value, ValueKind};
 
-impl Composer<'_> {
+/// The secrets and readings that binding values has found.
+pub(super) struct Values<'a> {
+    /// Name of the assembly instance, from which the ids of secrets are made.
+    name: &'a AssemblyName,
+    pub(super) secrets: BTreeMap<SecretRef, Sensitive<String>>,
+    /// Groups whose lowest node's value is read, with the place of the reference.
+    pub(super) lowest: BTreeSet<(ElementName, Place)>,
+}
+
+impl<'a> Values<'a> {
+    pub(super) fn new(name: &'a AssemblyName) -> Self {
+        Self { name, secrets: BTreeMap::new(), lowest: BTreeSet::new() }
+    }
+
     /// Binds a property section.
     pub(super) fn properties(
         &mut self,
@@ -128,7 +142,7 @@ impl Composer<'_> {
 
     fn secret(&mut self, text: String) -> Part {
         let number = self.secrets.len() + 1;
-        let id = format!("{}:given/{number}", self.request.name);
+        let id = format!("{}:given/{number}", self.name);
         let secret: SecretRef = id.parse().expect("an assembly's name and a number make an id");
         self.secrets.insert(secret.clone(), Sensitive::new(text));
         Part::Secret(secret)

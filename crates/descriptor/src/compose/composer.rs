@@ -1,80 +1,58 @@
-//! The state of a composition: the elements so far, their positions, and the problems.
+//! The state of a composition: its parts, and the problems so far.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use windlass_model::assembly::{Element, Relationship};
+use windlass_model::assembly::Relationship;
 use windlass_model::policy::Policy;
-use windlass_model::{DescriptorName, ElementName, PropertyName};
-use windlass_secret::{SecretRef, Sensitive};
+use windlass_model::{DescriptorName, Template};
 use windlass_source::{Code, Diagnostic, Diagnostics, Place, Source, Span};
 
+use super::bind::Values;
+use super::elements::Elements;
 use super::index::Index;
+use super::known::{Known, Unknown, known};
+use super::parameters::Parameters;
 use super::request::{ReferenceRequest, Request};
+use super::room::Room;
 
 /// A composition, with its elements and problems so far.
 pub(super) struct Composer<'a> {
     pub(super) request: Request<'a>,
-    /// Places of the names of parameters.
-    pub(super) given_at: BTreeMap<String, Place>,
+    pub(super) parameters: Parameters<'a>,
+    pub(super) values: Values<'a>,
     pub(super) diagnostics: Diagnostics,
-    pub(super) elements: Vec<Element>,
-    pub(super) places: HashMap<ElementName, usize>,
+    pub(super) elements: Elements,
     pub(super) relationships: Vec<Relationship>,
     pub(super) policies: Vec<Policy>,
     pub(super) references: Vec<ReferenceRequest>,
-    pub(super) secrets: BTreeMap<SecretRef, Sensitive<String>>,
     pub(super) resources: BTreeSet<DescriptorName>,
     /// Sources of all examined descriptors, by name.
     pub(super) sources: BTreeMap<String, Arc<Source>>,
     pub(super) examined: BTreeSet<DescriptorName>,
     /// Assemblies that are being composed, outermost first.
     pub(super) inside: Vec<DescriptorName>,
-    /// Required parameters without a value.
-    pub(super) missing: BTreeSet<PropertyName>,
-    /// Groups whose lowest node's value is read, with the place of the reference.
-    pub(super) lowest: BTreeSet<(ElementName, Place)>,
-    /// Whether the limit of elements is exceeded.
-    pub(super) full: bool,
-    /// Number of elements that no text declares: nodes after the first, and the content of a repeated
-    /// assembly.
-    pub(super) multiplied: usize,
-    /// Bytes of properties from descriptors that were used before.
-    pub(super) copied: usize,
-    /// Descriptors that were used.
-    pub(super) used: HashSet<DescriptorName>,
-    /// Assemblies that were nested.
-    pub(super) nested: HashSet<DescriptorName>,
-    /// Number of enclosing nodes and nested assemblies that are repetitions.
-    pub(super) repeated: usize,
+    pub(super) room: Room,
     /// Index of the instances that references may resolve to.
     pub(super) index: Option<Index<'a>>,
 }
 
 impl<'a> Composer<'a> {
-    pub(super) fn new(request: Request<'a>) -> Self {
+    pub(super) fn new(request: Request<'a>, places: &'a BTreeMap<String, Place>) -> Self {
         Self {
             request,
-            given_at: BTreeMap::new(),
+            parameters: Parameters::new(&request, places),
+            values: Values::new(request.name),
             diagnostics: Diagnostics::new(),
-            elements: Vec::new(),
-            places: HashMap::new(),
+            elements: Elements::default(),
             relationships: Vec::new(),
             policies: Vec::new(),
             references: Vec::new(),
-            secrets: BTreeMap::new(),
             resources: BTreeSet::new(),
             sources: BTreeMap::new(),
             examined: BTreeSet::new(),
             inside: Vec::new(),
-            missing: BTreeSet::new(),
-            lowest: BTreeSet::new(),
-            full: false,
-            multiplied: 0,
-            copied: 0,
-            used: HashSet::new(),
-            nested: HashSet::new(),
-            repeated: 0,
+            room: Room::new(request.nodes),
             index: None,
         }
     }
@@ -93,8 +71,8 @@ impl<'a> Composer<'a> {
         }
     }
 
-    pub(super) fn push(&mut self, element: Element) {
-        self.places.insert(element.name.clone(), self.elements.len());
-        self.elements.push(element);
+    /// Evaluates text from the elements created so far.
+    pub(super) fn known(&self, template: &Template) -> Result<Known, Unknown> {
+        known(template, &self.elements, &self.values.secrets)
     }
 }

@@ -1,14 +1,15 @@
 //! Evaluates text that must be known before anything is created: numbers of nodes, and the properties of
 //! references.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
 
 use windlass_model::resolve::{Entered, Joined, ResolveError, ValueGraph, Visits, evaluate};
 use windlass_model::template::InstanceField;
 use windlass_model::{ElementName, Part, PropertyName, Template};
+use windlass_secret::{SecretRef, Sensitive};
 
-use super::composer::Composer;
+use super::elements::Elements;
 
 /// Maximum bytes of such a text. It is evaluated again for each value that reads it.
 const LONGEST: usize = 64 << 10;
@@ -42,19 +43,21 @@ impl From<ResolveError> for Unknown {
     }
 }
 
-impl Composer<'_> {
-    /// Evaluates text from the elements created so far.
-    pub(super) fn known(&self, template: &Template) -> Result<Known, Unknown> {
-        let mut texts = Texts { composer: self, found: HashMap::new() };
-        let mut visits = Visits::default();
-        let parts = parts(template)?;
-        for part in parts {
-            if let Some(key) = texts.read(part) {
-                let Ok(()) = evaluate(&mut texts, &mut visits, key);
-            }
+/// Evaluates text from the elements created so far.
+pub(super) fn known(
+    template: &Template,
+    elements: &Elements,
+    secrets: &BTreeMap<SecretRef, Sensitive<String>>,
+) -> Result<Known, Unknown> {
+    let mut texts = Texts { elements, secrets, found: HashMap::new() };
+    let mut visits = Visits::default();
+    let parts = parts(template)?;
+    for part in parts {
+        if let Some(key) = texts.read(part) {
+            let Ok(()) = evaluate(&mut texts, &mut visits, key);
         }
-        texts.join(parts)
     }
+    texts.join(parts)
 }
 
 /// A property of an element, by their positions.
@@ -62,7 +65,8 @@ type Key = (usize, usize);
 
 /// The texts of properties of the elements created so far.
 struct Texts<'c> {
-    composer: &'c Composer<'c>,
+    elements: &'c Elements,
+    secrets: &'c BTreeMap<SecretRef, Sensitive<String>>,
     /// `None` while a property is evaluated.
     found: HashMap<Key, Option<Result<Known, Unknown>>>,
 }
@@ -71,8 +75,8 @@ impl Texts<'_> {
     /// Returns the property that a part reads, if it exists.
     fn read(&self, part: &Part) -> Option<Key> {
         let Part::Property { element, property } = part else { return None };
-        let at = *self.composer.places.get(element)?;
-        Some((at, self.composer.elements[at].properties.get_index_of(property)?))
+        let at = self.elements.position(element)?;
+        Some((at, self.elements.all()[at].properties.get_index_of(property)?))
     }
 
     fn join(&self, parts: &[Part]) -> Result<Known, Unknown> {
@@ -84,7 +88,7 @@ impl Texts<'_> {
                     joined.push(element.as_str(), false)?;
                 }
                 Part::Secret(secret) => {
-                    let value = self.composer.secrets.get(secret).ok_or(Unknown::Other)?;
+                    let value = self.secrets.get(secret).ok_or(Unknown::Other)?;
                     joined.push(value.expose(), true)?;
                 }
                 Part::Property { element, property } => {
@@ -104,7 +108,7 @@ impl Texts<'_> {
 
     /// Returns the parts of a property's text.
     fn parts(&self, (element, property): Key) -> Result<&[Part], Unknown> {
-        let element = &self.composer.elements[element];
+        let element = &self.elements.all()[element];
         let (name, property) = element.properties.get_index(property).expect("a key is of a property");
         let unknown = || Unknown::Property(element.name.clone(), name.clone());
         parts(property.value.as_ref().ok_or_else(unknown)?)
@@ -132,7 +136,7 @@ impl ValueGraph for Texts<'_> {
     fn leave(&mut self, key: &Key) {
         let mut text = self.parts(*key).and_then(|parts| self.join(parts));
         if let Ok(text) = &mut text {
-            text.sensitive |= self.composer.elements[key.0].properties[key.1].sensitive;
+            text.sensitive |= self.elements.all()[key.0].properties[key.1].sensitive;
         }
         self.found.insert(*key, Some(text));
     }

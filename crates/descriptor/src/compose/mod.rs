@@ -7,6 +7,7 @@
 
 mod bind;
 mod composer;
+mod elements;
 mod frame;
 mod index;
 mod known;
@@ -14,6 +15,7 @@ mod parameters;
 mod policy;
 mod reference;
 mod request;
+mod room;
 mod size;
 mod whole;
 
@@ -34,16 +36,13 @@ use crate::property::PropertyDecl;
 use crate::reader::{Spanned, origin};
 use crate::resource::ResourceDescriptor;
 use crate::scope::Scope;
+use bind::Values;
 use composer::Composer;
 use frame::{Binder, Frame, Seat, own_operations};
 pub(crate) use parameters::refused;
 pub use request::{Existing, MAX_ELEMENTS, MAX_NODES, Offered, ReferenceRequest, Request, Search};
-
-/// Base allowance, in bytes, for copied properties of multiplied elements.
-const COPIED: usize = 64 << 20;
-
-/// Further allowance, in bytes, for each multiplied element.
-const COPIED_EACH: usize = 4096;
+use room::Excess;
+use whole::Whole;
 
 /// Weight of a property in addition to its text, in bytes.
 const PROPERTY_WEIGHT: usize = 256;
@@ -78,11 +77,12 @@ pub fn compose_given(
     request: Request<'_>,
     places: &BTreeMap<String, Place>,
 ) -> Composed {
-    let mut composer = Composer { given_at: places.clone(), ..Composer::new(request) };
+    let mut composer = Composer::new(request, places);
     composer.examine(&Descriptor::Assembly(assembly.clone()));
     composer.root(assembly);
     if !composer.diagnostics.has_errors() {
-        composer.look_at_the_whole();
+        let Composer { elements, relationships, values, sources, diagnostics, .. } = &mut composer;
+        Whole { elements, relationships, values, sources, diagnostics }.check();
     }
     composer.finish()
 }
@@ -104,16 +104,16 @@ impl Composer<'_> {
         let diagnostics = Diagnostics::from(said);
         let topology = (!diagnostics.has_errors()).then(|| {
             let name = self.request.name.clone();
-            Topology::new(name, self.elements, self.relationships).with_policies(self.policies)
+            Topology::new(name, self.elements.into_all(), self.relationships).with_policies(self.policies)
         });
-        let Self { secrets, resources, references, .. } = self;
+        let Self { values: Values { secrets, .. }, resources, references, .. } = self;
         Composed { topology, secrets, resources, references, diagnostics }
     }
 
     /// Warns of single values that are read from a group with several nodes.
     fn warn_of_many_nodes(&mut self) {
-        for (group, place) in std::mem::take(&mut self.lowest) {
-            if self.places.contains_key(&group.node(2)) {
+        for (group, place) in std::mem::take(&mut self.values.lowest) {
+            if self.elements.contains(&group.node(2)) {
                 let name = group.as_str().rsplit("__").next().unwrap_or_default();
                 self.diagnostics.push(many_nodes(name).at(place));
             }
@@ -138,12 +138,12 @@ impl Composer<'_> {
     fn root(&mut self, assembly: &Arc<AssemblyDescriptor>) {
         let Some(name) = assembly.name.as_ref() else { return };
         let owner = ElementName::from(self.request.name);
-        self.parameters(assembly);
+        self.parameters.check(assembly, &mut self.diagnostics);
         let binder = Frame { assembly, owner: &owner }.binder(&owner);
-        let mut properties = self.properties(&assembly.properties, binder);
+        let mut properties = self.values.properties(&assembly.properties, binder);
         for (parameter, value) in self.request.parameters {
             if let Some(property) = properties.get_mut(parameter.as_str()) {
-                property.value = Some(self.given(value, property.sensitive));
+                property.value = Some(self.values.given(value, property.sensitive));
             }
         }
         let seat = Seat { name: owner, parent: None, component: None, index: None, protect: false };
@@ -160,14 +160,13 @@ impl Composer<'_> {
         let owner = seat.name.clone();
         let frame = Frame { assembly, owner: &owner };
         let at = self.elements.len();
-        self.push(Element {
+        self.elements.push(Element {
             properties,
             protected: seat.protect || assembly.protect,
             origin: assembly.name.as_ref().map(|name| origin(&assembly.source, name.span)),
             ..seat.element(ElementKind::Assembly, descriptor.clone())
         });
         self.elements.reserve(assembly.composition.len());
-        self.places.reserve(assembly.composition.len());
         self.inside.push(descriptor.clone());
         for (name, decl) in &assembly.references {
             self.reference(frame, name, decl);
@@ -201,9 +200,9 @@ impl Composer<'_> {
             let Some(source) = &promotion.source else { continue };
             let (component, operation) = &source.value;
             let element = owner.child(component);
-            let found = self.places.get(&element).and_then(|at| self.elements[*at].operations.get(operation));
+            let found = self.elements.find(&element).and_then(|found| found.operations.get(operation));
             if let Some(found) = found.cloned() {
-                self.elements[at].operations.insert(name.clone(), found);
+                self.elements.at_mut(at).operations.insert(name.clone(), found);
             } else if assembly.composition.get(component).is_some_and(Component::is_plural) {
                 let message =
                     format!("`{component}` has several nodes, so `{operation}` of it can't be one operation");
@@ -216,7 +215,7 @@ impl Composer<'_> {
         let Some(kind) = &decl.kind else { return };
         let Some(descriptor) = self.request.catalog.find(&kind.value) else { return };
         self.examine(&descriptor);
-        if self.full || !self.may_nest(frame, kind) {
+        if self.room.is_full() || !self.may_nest(frame, kind) {
             return;
         }
         let parent = Some(frame.owner.clone());
@@ -234,7 +233,7 @@ impl Composer<'_> {
         let Some((count, cluster)) = self.size(frame, decl) else { return };
         let Some(kind) = descriptor.name().filter(|_| self.has_room(frame, decl, count)) else { return };
         let (group, component) = (seat.name.clone(), seat.component.clone());
-        self.push(Element {
+        self.elements.push(Element {
             cluster,
             update: decl.update,
             origin: Some(origin(&frame.assembly.source, decl.name_span)),
@@ -242,17 +241,15 @@ impl Composer<'_> {
         });
         let more = usize::try_from(count).unwrap_or_default();
         self.elements.reserve(more);
-        self.places.reserve(more);
         for index in 1..=count {
             let parent = Some(group.clone());
             let (name, component) = (group.node(index), component.clone());
-            let again = usize::from(index > 1);
-            self.repeated += again;
-            if !self.full {
+            let entered = self.room.enter_node(index);
+            if !self.room.is_full() {
                 let seat = Seat { name, parent, component, index: Some(index), protect: false };
                 self.part(frame, decl, descriptor, seat);
             }
-            self.repeated -= again;
+            self.room.leave(entered);
         }
     }
 
@@ -276,44 +273,13 @@ impl Composer<'_> {
 
     /// Tells whether `count` more elements fit into the limits. Reports the first excess.
     fn has_room(&mut self, frame: Frame<'_>, decl: &Component, count: u32) -> bool {
-        let more = usize::try_from(count).unwrap_or(usize::MAX);
-        let multiplied = if self.repeated > 0 { more } else { more.saturating_sub(1) };
-        if !self.full && self.elements.len().saturating_add(more) > MAX_ELEMENTS {
-            self.refuse(
-                frame,
-                decl,
-                format!("the assembly would have more than {MAX_ELEMENTS} elements"),
-                "",
-            );
-        } else if !self.full && self.multiplied.saturating_add(multiplied) > self.request.nodes {
-            let message = format!(
-                "`quantity`, `cluster` and nested assemblies would make more than {} elements",
-                self.request.nodes
-            );
-            let help = format!("allow up to {MAX_ELEMENTS} by `limits: {{nodes: …}}` in `windlass.yaml`");
-            self.refuse(frame, decl, message, &help);
+        if let Some(excess) = self.room.fits(self.elements.len(), count) {
+            self.refuse(frame, decl, excess);
         }
-        !self.full
+        !self.room.is_full()
     }
 
-    /// Counts the use of a descriptor, and refuses the component if copies take too much memory. From the second
-    /// use of a descriptor on, its properties are copies.
-    fn note_copy(&mut self, frame: Frame<'_>, decl: &Component, descriptor: &Descriptor, weight: usize) {
-        self.multiplied += usize::from(self.repeated > 0);
-        let is_new = descriptor.name().is_none_or(|name| self.used.insert(name.clone()));
-        if is_new && self.repeated == 0 {
-            return;
-        }
-        self.copied = self.copied.saturating_add(weight);
-        let allowed = COPIED.saturating_add(self.elements.len().saturating_mul(COPIED_EACH));
-        if !self.full && self.copied > allowed {
-            let message = format!("the elements would have more than {} MiB of properties", allowed >> 20);
-            self.refuse(frame, decl, message, "make fewer of them, or give them shorter values");
-        }
-    }
-
-    fn refuse(&mut self, frame: Frame<'_>, decl: &Component, message: String, help: &str) {
-        self.full = true;
+    fn refuse(&mut self, frame: Frame<'_>, decl: &Component, Excess { message, help }: Excess) {
         let place = frame.assembly.source.place(decl.size_span());
         let diagnostic = Diagnostic::error(codes::TOO_MANY_NODES, message).at(place);
         self.diagnostics.push(if help.is_empty() { diagnostic } else { diagnostic.help(help) });
@@ -321,8 +287,11 @@ impl Composer<'_> {
 
     /// Creates one node of a component.
     fn part(&mut self, frame: Frame<'_>, decl: &Component, descriptor: &Descriptor, seat: Seat) {
-        self.note_copy(frame, decl, descriptor, weight_of(descriptor, decl));
-        if self.full {
+        let weight = weight_of(descriptor, decl);
+        if let Some(excess) = self.room.copy(self.elements.len(), descriptor.name(), weight) {
+            self.refuse(frame, decl, excess);
+        }
+        if self.room.is_full() {
             return;
         }
         let name = seat.name.clone();
@@ -331,9 +300,9 @@ impl Composer<'_> {
             Descriptor::Resource(resource) => Scope::resource(resource),
         };
         let own = Binder { scope, source: descriptor.source(), owner: &name, instance: &name };
-        let mut properties = self.properties(descriptor.properties(), own);
+        let mut properties = self.values.properties(descriptor.properties(), own);
         if let Some(private) = descriptor.private_properties() {
-            let private = self.properties(private, own);
+            let private = self.values.properties(private, own);
             properties.extend(
                 private.into_iter().map(|(name, property)| (name, Property { private: true, ..property })),
             );
@@ -344,10 +313,9 @@ impl Composer<'_> {
         match descriptor {
             Descriptor::Assembly(nested) => {
                 if let Some(kind) = descriptor.name() {
-                    let again = usize::from(!self.nested.insert(kind.clone()));
-                    self.repeated += again;
+                    let entered = self.room.enter_assembly(kind);
                     self.assembly(nested, kind, seat, properties);
-                    self.repeated -= again;
+                    self.room.leave(entered);
                 }
             }
             Descriptor::Resource(resource) => {
@@ -379,10 +347,10 @@ impl Composer<'_> {
         entry.read_only |= given.read_only;
         entry.volatile |= given.volatile;
         if let Some(value) = given.effective() {
-            entry.value = Some(self.bind(value, binder, sensitive));
+            entry.value = Some(self.values.bind(value, binder, sensitive));
             entry.origin = Some(origin(binder.source, value.span));
         } else if sensitive && !entry.sensitive {
-            entry.value = entry.value.take().map(|value| self.sealed(value));
+            entry.value = entry.value.take().map(|value| self.values.sealed(value));
         }
         entry.sensitive = sensitive;
         entry.origin.get_or_insert_with(|| origin(binder.source, given.name_span));
@@ -400,7 +368,7 @@ impl Composer<'_> {
         let transitions = resource.transitions.keys().copied().collect();
         let operations = own_operations(resource, &seat.name);
         let metrics = self.metrics(resource, &seat.name);
-        self.push(Element {
+        self.elements.push(Element {
             properties,
             transitions,
             operations,
@@ -432,7 +400,7 @@ impl Composer<'_> {
             source_modifier: decl.source_modifier,
             target_state: decl.target_state,
             target_modifier: decl.target_modifier,
-            properties: self.properties(&decl.properties, binder),
+            properties: self.values.properties(&decl.properties, binder),
             create: decl.create.iter().map(|call| call.value.clone()).collect(),
             cease: decl.cease.iter().map(|call| call.value.clone()).collect(),
             origin: Some(origin(&assembly.source, decl.name_span)),

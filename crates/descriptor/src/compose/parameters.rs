@@ -1,38 +1,61 @@
 //! Checks the user's parameters: all are declared by the assembly, and no required one is missing.
 
-use serde_json::Value;
-use windlass_model::PropertyName;
-use windlass_source::{Diagnostic, Place, Severity, did_you_mean, listed, nearest};
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::composer::Composer;
+use serde_json::Value;
+use windlass_model::{ElementName, PropertyName};
+use windlass_source::{Diagnostic, Diagnostics, Place, Severity, did_you_mean, listed, nearest};
+
+use super::request::Request;
 use crate::codes;
 use crate::document::AssemblyDescriptor;
 use crate::property::PropertyDecl;
 
-impl Composer<'_> {
+/// The user's parameters.
+pub(super) struct Parameters<'a> {
+    given: &'a BTreeMap<String, Value>,
+    /// Element of the assembly that has the parameters.
+    owner: ElementName,
+    /// Places of their names, if they come from files.
+    places: &'a BTreeMap<String, Place>,
+    /// Required parameters without a value.
+    missing: BTreeSet<PropertyName>,
+}
+
+impl<'a> Parameters<'a> {
+    pub(super) fn new(request: &Request<'a>, places: &'a BTreeMap<String, Place>) -> Self {
+        let owner = ElementName::from(request.name);
+        Self { given: request.parameters, owner, places, missing: BTreeSet::new() }
+    }
+
+    /// Tells whether a property is a parameter that was reported as missing.
+    pub(super) fn is_missing(&self, element: &ElementName, property: &PropertyName) -> bool {
+        *element == self.owner && self.missing.contains(property)
+    }
+
     /// Checks the given parameters, and that none is missing.
-    pub(super) fn parameters(&mut self, assembly: &AssemblyDescriptor) {
-        for name in self.request.parameters.keys() {
+    pub(super) fn check(&mut self, assembly: &AssemblyDescriptor, diagnostics: &mut Diagnostics) {
+        for name in self.given.keys() {
             let is_right = assembly.properties.get(name.as_str()).is_some_and(|decl| !decl.decides_itself());
-            if !is_right && !self.diagnostics.leaves_out(Severity::Error) {
-                self.diagnostics.extend(refused(assembly, name, self.given_at.get(name)));
+            if !is_right && !diagnostics.leaves_out(Severity::Error) {
+                diagnostics.extend(refused(assembly, name, self.places.get(name)));
             }
         }
         for (name, decl) in &assembly.properties {
-            let given = self.request.parameters.get(name.as_str()).is_some_and(|value| !value.is_null());
-            let is_empty = self.request.parameters.get(name.as_str()).and_then(Value::as_str) == Some("");
+            let given = self.given.get(name.as_str()).is_some_and(|value| !value.is_null());
+            let is_empty = self.given.get(name.as_str()).and_then(Value::as_str) == Some("");
             if decl.required && decl.sensitive && is_empty && !decl.read_only && decl.value.is_none() {
                 let message = format!("`{name}` is a required secret, and the value that is given is empty");
                 let mut diagnostic = Diagnostic::error(codes::MISSING_PARAMETER, message)
                     .at(assembly.source.place(decl.name_span))
                     .help(how_to_give(name, decl));
-                if let Some(place) = self.given_at.get(name.as_str()) {
+                if let Some(place) = self.places.get(name.as_str()) {
                     diagnostic = diagnostic.related(place.clone(), "given here");
                 }
-                self.diagnostics.push(diagnostic);
+                diagnostics.push(diagnostic);
                 self.missing.insert(name.clone());
             }
-            let whole = self.request.parameters.get(name.as_str());
+            let whole = self.given.get(name.as_str());
             if decl.kind().eq_ignore_ascii_case("password")
                 && let Some(found) = whole.and_then(collection)
             {
@@ -40,10 +63,10 @@ impl Composer<'_> {
                 let mut diagnostic = Diagnostic::error(codes::MISFIT, message)
                     .at(assembly.source.place(decl.name_span))
                     .help("quote the value, or declare the parts of it as properties of their own");
-                if let Some(place) = self.given_at.get(name.as_str()) {
+                if let Some(place) = self.places.get(name.as_str()) {
                     diagnostic = diagnostic.related(place.clone(), "given here");
                 }
-                self.diagnostics.push(diagnostic);
+                diagnostics.push(diagnostic);
                 self.missing.insert(name.clone());
             }
             if decl.required && !decl.read_only && decl.effective().is_none() && !given {
@@ -51,7 +74,7 @@ impl Composer<'_> {
                 let diagnostic = Diagnostic::error(codes::MISSING_PARAMETER, message)
                     .at(assembly.source.place(decl.name_span))
                     .help(how_to_give(name, decl));
-                self.diagnostics.push(diagnostic);
+                diagnostics.push(diagnostic);
                 self.missing.insert(name.clone());
             }
         }

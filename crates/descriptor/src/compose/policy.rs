@@ -31,7 +31,7 @@ impl Composer<'_> {
         let metrics = resource.metrics.iter().map(|(name, decl)| {
             let metric = Metric {
                 kind: decl.kind.as_ref().map_or(MetricKind::Other(String::new()), |kind| kind.value.clone()),
-                period: decl.period.as_ref().map(|period| self.bind(period, binder, false)),
+                period: decl.period.as_ref().map(|period| self.values.bind(period, binder, false)),
                 source: MetricSource { element: element.clone(), metric: name.clone() },
                 origin: Some(origin(&resource.source, decl.name_span)),
             };
@@ -54,20 +54,19 @@ impl Composer<'_> {
                 source,
                 origin: Some(origin(&assembly.source, decl.name_span)),
             };
-            self.elements[at].metrics.insert(name.clone(), metric);
+            self.elements.at_mut(at).metrics.insert(name.clone(), metric);
         }
     }
 
     /// Follows a metric to its publisher, and returns the metric's kind. The nodes of a group have the same
     /// metrics.
     fn publisher(&self, metric: MetricSource) -> (Option<MetricKind>, MetricSource) {
-        let Some(element) = self.places.get(&metric.element).map(|at| &self.elements[*at]) else {
+        let Some(element) = self.elements.find(&metric.element) else {
             return (None, metric);
         };
         let is_group = element.kind == ElementKind::Group;
-        let node =
-            if is_group { self.places.get(&element.name.node(1)) } else { self.places.get(&element.name) };
-        let found = node.and_then(|at| self.elements[*at].metrics.get(&metric.metric));
+        let node = if is_group { self.elements.find(&element.name.node(1)) } else { Some(element) };
+        let found = node.and_then(|node| node.metrics.get(&metric.metric));
         let kind = found.map(|found| found.kind.clone());
         // A metric that each node of a group promotes is read from all nodes.
         let source = found.filter(|_| !is_group).map(|found| found.source.clone());
@@ -114,7 +113,7 @@ impl Composer<'_> {
         }
         let mut known = IndexMap::new();
         for (name, setting) in decl.settings.iter().filter(|(_, setting)| !setting.value.is_fixed()) {
-            let template = self.bind(&setting.value, frame.binder(frame.owner), false);
+            let template = self.values.bind(&setting.value, frame.binder(frame.owner), false);
             let Ok(value) = self.known(&template) else { continue };
             known.insert(name.as_str(), (value.text.trim().to_owned(), setting.value.span));
         }
@@ -160,7 +159,7 @@ impl Composer<'_> {
         binder: Binder<'_>,
     ) -> IndexMap<windlass_model::PropertyName, Property> {
         let settings = decl.settings.iter().map(|(name, setting)| {
-            let value = Some(self.bind(&setting.value, binder, false));
+            let value = Some(self.values.bind(&setting.value, binder, false));
             let origin = Some(origin(binder.source, setting.value.span));
             (name.clone(), Property { value, origin, ..Property::default() })
         });

@@ -127,7 +127,7 @@ impl<'r> Composer<'r> {
         let mut wanted = Some(Wanted::new());
         for (name, property) in &decl.properties {
             let Some(value) = property.effective() else { continue };
-            let template = self.bind(value, frame.binder(frame.owner), false);
+            let template = self.values.bind(value, frame.binder(frame.owner), false);
             match self.known(&template) {
                 Ok(mut known) => {
                     known.sensitive |= property.sensitive;
@@ -136,8 +136,8 @@ impl<'r> Composer<'r> {
                     }
                     continue;
                 }
-                Err(Unknown::Property(element, property)) if self.is_missing(&element, property.as_str()) => {
-                }
+                Err(Unknown::Property(element, property))
+                    if self.parameters.is_missing(&element, &property) => {}
                 Err(_) => {
                     let message =
                         format!("`{name}` must be known before anything is made, and its value is not");
@@ -156,7 +156,7 @@ impl<'r> Composer<'r> {
         for (key, value) in std::iter::once((&its_name.0, &its_name.1)).chain(&thing.properties) {
             let Ok(key) = key.parse::<PropertyName>() else { continue };
             let sensitive = thing.sensitive.contains(key.as_str());
-            let value = Some(self.given(value, sensitive));
+            let value = Some(self.values.given(value, sensitive));
             let property = Property { value, sensitive, origin: Some(at.clone()), ..Property::default() };
             properties.insert(key, property);
         }
@@ -164,7 +164,7 @@ impl<'r> Composer<'r> {
         let (name, component) = (frame.owner.child(name), Some(name.clone()));
         let seat = Seat { name, parent, component, index: None, protect: false };
         let operations = self.offered(thing, &seat.name);
-        self.push(Element {
+        self.elements.push(Element {
             properties,
             operations,
             referent: Some(thing.referent.clone()),
@@ -195,7 +195,7 @@ impl<'r> Composer<'r> {
             for endpoint in &decl.sources {
                 let component = &endpoint.value.component;
                 let name = frame.owner.child(component);
-                let Some(element) = self.places.get(&name).map(|at| &self.elements[*at]) else { continue };
+                let Some(element) = self.elements.find(&name) else { continue };
                 let Some(referent) = element.referent.as_ref() else { continue };
                 if element.operations.contains_key(&call.value.operation)
                     || self.diagnostics.leaves_out(Severity::Error)

@@ -1,6 +1,5 @@
 //! Computes the number of nodes of a component.
 
-use windlass_model::ElementName;
 use windlass_model::assembly::Cluster;
 
 use super::composer::Composer;
@@ -54,7 +53,7 @@ impl Composer<'_> {
     /// Evaluates a number that must be known now, if one is given.
     fn number(&mut self, frame: Frame<'_>, value: Option<&Value>) -> Result<Option<u32>, Reported> {
         let Some(value) = value else { return Ok(None) };
-        let template = self.bind(value, frame.binder(frame.owner), false);
+        let template = self.values.bind(value, frame.binder(frame.owner), false);
         let known = self.known(&template);
         let source = &frame.assembly.source;
         match known.as_ref().map(|known| known.text.trim().parse()) {
@@ -64,17 +63,12 @@ impl Composer<'_> {
                 let message = format!("a whole number from 0 is needed, and this is `{shown}`");
                 self.error(source, codes::BAD_NUMBER, value.span, message);
             }
-            Err(Unknown::Property(element, property)) if self.is_missing(element, property.as_str()) => {}
+            Err(Unknown::Property(element, property)) if self.parameters.is_missing(element, property) => {}
             Err(_) => {
                 let message = "this number is not known before the assembly is made";
                 self.error(source, codes::BAD_NUMBER, value.span, message);
             }
         }
         Err(Reported)
-    }
-
-    /// Tells whether a property is a parameter that was reported as missing.
-    pub(super) fn is_missing(&self, element: &ElementName, property: &str) -> bool {
-        *element == ElementName::from(self.request.name) && self.missing.contains(property)
     }
 }

@@ -1,14 +1,16 @@
 //! Checks that need the whole composition: cycles through the descriptors of components, properties that a
 //! resolved reference lacks, and nodes that don't exist.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use windlass_model::assembly::{Element, ElementKind, Origin};
+use windlass_model::assembly::{Element, ElementKind, Origin, Relationship};
 use windlass_model::resolve::MAX_VALUE;
 use windlass_model::{ElementName, Part, PropertyName, Template};
 use windlass_source::{Diagnostic, Diagnostics, Place, Severity, Source, Span, did_you_mean, listed};
 
-use super::composer::Composer;
+use super::bind::Values;
+use super::elements::Elements;
 use crate::codes;
 use crate::cycle::{self, Graph};
 
@@ -23,14 +25,24 @@ enum TooLong {
     All,
 }
 
-impl Composer<'_> {
-    /// Checks the composed assembly as a whole. Called when there are no other errors.
-    pub(super) fn look_at_the_whole(&mut self) {
+/// A composed assembly without errors, as far as it was checked.
+pub(super) struct Whole<'c> {
+    pub(super) elements: &'c mut Elements,
+    pub(super) relationships: &'c mut [Relationship],
+    pub(super) values: &'c Values<'c>,
+    /// Sources of the descriptors, by name.
+    pub(super) sources: &'c BTreeMap<String, Arc<Source>>,
+    pub(super) diagnostics: &'c mut Diagnostics,
+}
+
+impl Whole<'_> {
+    /// Checks the composed assembly as a whole.
+    pub(super) fn check(&mut self) {
         // Only a group can lack nodes, and only a reference can lack properties.
-        if !self.lowest.is_empty() {
+        if !self.values.lowest.is_empty() {
             self.empty_absent_nodes();
         }
-        if self.elements.iter().any(|element| element.kind == ElementKind::Reference) {
+        if self.elements.all().iter().any(|element| element.kind == ElementKind::Reference) {
             self.properties_of_references();
         }
         let flow = self.flow();
@@ -38,7 +50,7 @@ impl Composer<'_> {
             let length = circle.len();
             let circle = circle.into_iter().take(cycle::SHOWN).map(|(reader, read, ())| {
                 let property = flow.property(reader);
-                let origin = self.elements[property.0].properties[property.1].origin.as_ref();
+                let origin = self.elements.all()[property.0].properties[property.1].origin.as_ref();
                 let place = origin.and_then(|origin| self.place(origin));
                 (self.property_name(property), self.property_name(flow.property(read)), place)
             });
@@ -66,7 +78,7 @@ impl Composer<'_> {
     fn refuse_length(&mut self, element: usize, property: usize) {
         let name = self.property_name((element, property));
         let message = format!("the value of `{name}` would have more than {} MiB", MAX_VALUE >> 20);
-        let origin = self.elements[element].properties[property].origin.clone();
+        let origin = self.elements.all()[element].properties[property].origin.clone();
         let place = origin.and_then(|origin| self.place(&origin));
         let diagnostic = Diagnostic::error(codes::TOO_LONG, message);
         self.diagnostics.push(match place {
@@ -80,7 +92,7 @@ impl Composer<'_> {
     fn length(&self, part: &Part) -> u64 {
         let length = match part {
             Part::Literal(text) => text.len(),
-            Part::Secret(secret) => self.secrets.get(secret).map_or(0, |value| value.expose().len()),
+            Part::Secret(secret) => self.values.secrets.get(secret).map_or(0, |value| value.expose().len()),
             Part::Instance { element, .. } => element.as_str().len(),
             _ => 0,
         };
@@ -95,10 +107,10 @@ impl Composer<'_> {
 
     /// Removes references to nodes of an empty group: they have no value.
     fn empty_absent_nodes(&mut self) {
-        let places = &self.places;
+        let (elements, places) = self.elements.all_mut();
         let is_absent =
             |part: &Part| matches!(part, Part::Property { element, .. } if !places.contains_key(element));
-        let elements = self.elements.iter_mut().map(|element| &mut element.properties);
+        let elements = elements.iter_mut().map(|element| &mut element.properties);
         let relationships = self.relationships.iter_mut().map(|relationship| &mut relationship.properties);
         let mut emptied = Vec::new();
         for property in elements.chain(relationships).flat_map(indexmap::IndexMap::values_mut) {
@@ -123,7 +135,7 @@ impl Composer<'_> {
 
     /// Reports values that read a property that a resolved reference doesn't have.
     fn properties_of_references(&mut self) {
-        let elements = self.elements.iter().flat_map(|element| element.properties.values());
+        let elements = self.elements.all().iter().flat_map(|element| element.properties.values());
         let relationships =
             self.relationships.iter().flat_map(|relationship| relationship.properties.values());
         let mut found = Diagnostics::new();
@@ -147,23 +159,23 @@ impl Composer<'_> {
     }
 
     fn reference_without(&self, element: &ElementName, property: &PropertyName) -> Option<&Element> {
-        let element = &self.elements[*self.places.get(element)?];
+        let element = self.elements.find(element)?;
         let lacks = element.kind == ElementKind::Reference && !element.properties.contains_key(property);
         lacks.then_some(element)
     }
 
     /// Builds the read graph of all values, with the length of each value's own text.
     fn flow(&self) -> Flow {
-        let first = self.elements.iter().scan(0, |next, element| {
+        let first = self.elements.all().iter().scan(0, |next, element| {
             let first = *next;
             *next += element.properties.len();
             Some(first)
         });
         let first: Vec<usize> = first.collect();
-        let properties = self.elements.iter().map(|element| element.properties.len()).sum();
+        let properties = self.elements.all().iter().map(|element| element.properties.len()).sum();
         let mut flow =
             Flow { graph: Graph::with_capacity(properties), own: Vec::with_capacity(properties), first };
-        for property in self.elements.iter().flat_map(|element| element.properties.values()) {
+        for property in self.elements.all().iter().flat_map(|element| element.properties.values()) {
             let mut own = 0;
             if let Some(value) = &property.value {
                 value.for_each_part(&mut |part| match self.property_read(part) {
@@ -179,12 +191,12 @@ impl Composer<'_> {
 
     fn property_read(&self, part: &Part) -> Option<(usize, usize)> {
         let Part::Property { element, property } = part else { return None };
-        let at = *self.places.get(element)?;
-        Some((at, self.elements[at].properties.get_index_of(property)?))
+        let at = self.elements.position(element)?;
+        Some((at, self.elements.all()[at].properties.get_index_of(property)?))
     }
 
     fn property_name(&self, (element, property): (usize, usize)) -> String {
-        let element = &self.elements[element];
+        let element = &self.elements.all()[element];
         let property = element.properties.get_index(property).map_or("", |(name, _)| name.as_str());
         format!("{}.{property}", element.name)
     }

@@ -22,7 +22,7 @@ use windlass_update_ops::Update;
 use super::core::Engine;
 use super::request::Request;
 use crate::error::EngineError;
-use crate::machine::Machine;
+use crate::machine::Preparer;
 use crate::panic::{as_many, caught};
 use crate::slots::{JobSlot, JobSlots};
 use crate::stop::Stop;
@@ -96,8 +96,8 @@ impl Engine {
         stop: &Stop,
     ) -> Result<Vec<Seen>, EngineError> {
         let world = self.loaded(snapshot).await?;
-        let mut machine = Machine::settle(self.tools(), world, Vec::new(), self.env.clock.now());
-        let (batches, mut seen) = batches(machine.looks());
+        let mut preparer = Preparer::new(self.env.drivers.clone(), self.env.places.clone());
+        let (batches, mut seen) = batches(preparer.looks(&world, self.store.id(), self.env.clock.now()));
         let round = CheckRound { stop: stop.soon.child_token(), within, held, full: Mutex::default() };
         let checks = self.look_round(batches, &round);
         tokio::pin!(checks);

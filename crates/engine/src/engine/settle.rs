@@ -21,7 +21,7 @@ use crate::error::EngineError;
 use crate::host::JournalParts;
 use crate::journal::{RemoteCall, in_words};
 use crate::keeper::{self, Leases};
-use crate::machine::{Command, Event, Machine};
+use crate::machine::{Command, Event, Machine, Preparer};
 use crate::stop::Stop;
 use crate::world::{Packages, World};
 
@@ -184,8 +184,9 @@ impl Engine {
         // The pairs that are lost with an element depend on the version that has it, which may not be the
         // newest.
         let world = self.loaded(snapshot).await?;
+        let mut preparer = Preparer::new(self.env.drivers.clone(), self.env.places.clone());
+        let natural = named(&name, answer, &preparer.unnamed(&world, &calls), natural)?;
         let mut machine = Machine::settle(self.tools(), world, Vec::new(), self.env.clock.now());
-        let natural = named(&name, answer, &machine.unnamed(&calls), natural)?;
         let commands = machine.on(self.env.clock.now(), Event::Assume { calls, answer, published, natural });
         let batches = commands.into_iter().filter_map(|command| match command {
             Command::Commit { batch, .. } => Some(batch),

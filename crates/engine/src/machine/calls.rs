@@ -153,7 +153,7 @@ impl Machine {
         run.record.state = CallState::Converging { deadline };
         run.polls += 1;
         // The delay grows with each observation, up to fifteen times the first delay.
-        let wait = self.tools.pace.poll.saturating_mul(run.polls.min(15));
+        let wait = self.poll.saturating_mul(run.polls.min(15));
         let at = self.now.plus_millis(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX)).min(deadline);
         let record = run.record.clone();
         if first {

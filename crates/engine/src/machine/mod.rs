@@ -24,7 +24,7 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use windlass_driver::{Call, Driver, Location, Nature, Observed, Placement, Registry, Report};
+use windlass_driver::{Call, Driver, Nature, Observed, Registry, Report};
 use windlass_lifecycle::Plan;
 use windlass_model::assembly::OperationCall;
 use windlass_model::id::StoreId;
@@ -38,6 +38,7 @@ use windlass_secret::SecretRef;
 use windlass_store::{Batch, Change};
 
 use self::failed::FailedParts;
+pub(crate) use self::prepare::Preparer;
 use self::queues::{Queues, StepKey};
 use crate::command_arguments;
 use crate::engine::PublishedOutputs;
@@ -156,7 +157,10 @@ pub(crate) struct Tools {
 }
 
 pub(crate) struct Machine {
-    tools: Tools,
+    store: StoreId,
+    /// Delay before the first observation of a converging instance.
+    poll: Duration,
+    preparer: Preparer,
     pub(crate) world: World,
     runner: Runner,
     /// The process; `None` while open calls of earlier processes are settled.
@@ -171,7 +175,6 @@ pub(crate) struct Machine {
     undecided: HashSet<ElementName>,
     /// Open calls of earlier processes, which the machine takes up when it begins.
     left_open: Vec<CallRecord>,
-    locations: HashMap<Placement, Arc<Location>>,
     /// Number of started steps whose end is not durable yet.
     unfinished: usize,
     cancelling: bool,
@@ -286,7 +289,9 @@ impl Machine {
     fn new(tools: Tools, world: World, plan: Plan, process: Option<ProcessRecord>, now: Timestamp) -> Self {
         Self {
             queues: Queues::new(tools.pace.parallelism),
-            tools,
+            store: tools.store,
+            poll: tools.pace.poll,
+            preparer: Preparer::new(tools.drivers, tools.places),
             world,
             runner: Runner::new(plan),
             process,
@@ -295,7 +300,6 @@ impl Machine {
             failed_parts: FailedParts::default(),
             undecided: HashSet::new(),
             left_open: Vec::new(),
-            locations: HashMap::new(),
             unfinished: 0,
             cancelling: false,
             ended: false,

@@ -1,11 +1,12 @@
 //! Prepares calls: their driver, location and values.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use windlass_driver::{Binding, Call, Driver, Input, Location, Package, Placement};
+use windlass_driver::{Binding, Call, Driver, Input, Location, Package, Placement, Registry};
 use windlass_model::assembly::Referent;
+use windlass_model::id::StoreId;
 use windlass_model::record::{Advance, CallRecord, CallState, Failure, FailureKind, PairKey, PairRecord};
 use windlass_model::resolve::text_of;
 use windlass_model::{
@@ -13,15 +14,16 @@ use windlass_model::{
     Transition,
 };
 
+use super::CallRun;
 use super::queues::StepKey;
-use super::{CallRun, Machine};
 use crate::applied_inputs::given;
 use crate::command_arguments;
 use crate::engine::{ByQueries, Look, ReadyLook};
 use crate::panic::panicked;
+use crate::places::Places;
 use crate::sealing::opened;
 use crate::values::{self, Unknown, sensitive};
-use crate::world::without_complaint;
+use crate::world::{World, without_complaint};
 
 /// The inputs for preparing a call.
 pub(super) struct CallSeed {
@@ -56,12 +58,24 @@ impl CallSeed {
     }
 }
 
-impl Machine {
+/// Prepares calls from the records of an assembly.
+pub(crate) struct Preparer {
+    drivers: Registry,
+    places: Arc<dyn Places>,
+    /// The resolved locations.
+    locations: HashMap<Placement, Arc<Location>>,
+}
+
+impl Preparer {
+    pub(crate) fn new(drivers: Registry, places: Arc<dyn Places>) -> Self {
+        Self { drivers, places, locations: HashMap::new() }
+    }
+
     /// Prepares a call; `None` if its action needs no call.
-    pub(super) fn prepare(&mut self, seed: CallSeed) -> Result<Option<CallRun>, Failure> {
-        let home = self.world.home(&seed.element);
+    pub(super) fn prepare(&mut self, world: &World, seed: CallSeed) -> Result<Option<CallRun>, Failure> {
+        let home = world.home(&seed.element);
         // Elements of another assembly are used as installed.
-        let side = if self.world.is_foreign(&seed.element) { Side::Installed } else { seed.side };
+        let side = if world.is_foreign(&seed.element) { Side::Installed } else { seed.side };
         let element = home.element(&seed.element, side).ok_or_else(|| {
             Failure::new(FailureKind::NotFound, format!("there is no element `{}`", seed.element))
         })?;
@@ -91,7 +105,7 @@ impl Machine {
             started: seed.started,
             ended: None,
         };
-        let call = self.call(&record, driver.family(), Found { package, binding, location, again })?;
+        let call = call(world, &record, driver.family(), Found { package, binding, location, again })?;
         Ok(Some(CallRun {
             record,
             call,
@@ -109,10 +123,10 @@ impl Machine {
     }
 
     /// Returns the elements of launch calls whose driver chooses the natural id, if that id is unknown.
-    pub(crate) fn unnamed(&mut self, calls: &[CallRecord]) -> Vec<ElementName> {
+    pub(crate) fn unnamed(&mut self, world: &World, calls: &[CallRecord]) -> Vec<ElementName> {
         let mut unnamed = Vec::new();
         for record in calls {
-            let prepared = self.prepare(CallSeed::again(record));
+            let prepared = self.prepare(world, CallSeed::again(record));
             if matches!(prepared, Ok(Some(run)) if run.nature.names && run.call.natural.is_none()) {
                 unnamed.push(record.element.clone());
             }
@@ -121,10 +135,10 @@ impl Machine {
     }
 
     /// Prepares a health check for each Active element whose driver can observe.
-    pub(crate) fn looks(&mut self) -> Vec<Look> {
-        let up = self.world.elements.values().filter(|record| record.state == State::Active);
+    pub(crate) fn looks(&mut self, world: &World, store: &StoreId, now: Timestamp) -> Vec<Look> {
+        let up = world.elements.values().filter(|record| record.state == State::Active);
         let up: BTreeSet<ElementName> = up.map(|record| record.name.clone()).collect();
-        let topology = self.world.version(Side::Installed);
+        let topology = world.version(Side::Installed);
         let actions: Vec<(ElementName, Action)> = topology
             .elements()
             .iter()
@@ -138,24 +152,28 @@ impl Machine {
             .collect();
         (1..)
             .zip(actions)
-            .filter_map(|(number, (element, action))| self.look(number, element, action))
+            .filter_map(|(number, (element, action))| {
+                let key = (ProcessId(0), StepId(number));
+                let seed = CallSeed {
+                    id: CallId::of(store, key.0, key.1, 0),
+                    key,
+                    element,
+                    action,
+                    pair: None,
+                    then: Advance::State(State::Active),
+                    side: Side::Installed,
+                    attempt: 1,
+                    started: now,
+                    again: false,
+                };
+                self.look(world, seed)
+            })
             .collect()
     }
 
-    fn look(&mut self, number: u32, element: ElementName, action: Action) -> Option<Look> {
-        let key = (ProcessId(0), StepId(number));
-        let prepared = self.prepare(CallSeed {
-            id: CallId::of(&self.tools.store, key.0, key.1, 0),
-            key,
-            element: element.clone(),
-            action,
-            pair: None,
-            then: Advance::State(State::Active),
-            side: Side::Installed,
-            attempt: 1,
-            started: self.now,
-            again: false,
-        });
+    fn look(&mut self, world: &World, seed: CallSeed) -> Option<Look> {
+        let element = seed.element.clone();
+        let prepared = self.prepare(world, seed);
         let ready = match prepared {
             Ok(Some(run)) if run.nature.observable => {
                 Ok(ReadyLook { call: Box::new(run.call), driver: run.driver, batch: run.nature.batch })
@@ -172,7 +190,7 @@ impl Machine {
             return Ok(known.clone());
         }
         let refused = |why| Failure::new(FailureKind::Refused, why);
-        let location = Arc::new(self.tools.places.location(&placement).map_err(refused)?);
+        let location = Arc::new(self.places.location(&placement).map_err(refused)?);
         self.locations.insert(placement, location.clone());
         Ok(location)
     }
@@ -196,88 +214,88 @@ impl Machine {
                 "`{name}` names no driver for {action} at infrastructure type `{infrastructure}`"
             ))
         })?;
-        let driver = self.tools.drivers.get(&binding.driver).ok_or_else(|| {
-            let known: Vec<String> = self.tools.drivers.kinds().map(|kind| format!("`{kind}`")).collect();
+        let driver = self.drivers.get(&binding.driver).ok_or_else(|| {
+            let known: Vec<String> = self.drivers.kinds().map(|kind| format!("`{kind}`")).collect();
             refused(format!("there is no driver `{}`; there are {}", binding.driver, known.join(", ")))
         })?;
         let driver: Arc<dyn Driver> =
             if by_queries { Arc::new(ByQueries(driver.clone())) } else { driver.clone() };
         Ok((binding.clone(), driver))
     }
+}
 
-    fn call(&self, record: &CallRecord, family: &str, found: Found) -> Result<Call, Failure> {
-        let missing =
-            |element: &ElementName| Failure::new(FailureKind::NotFound, format!("`{element}` has no record"));
-        let home = self.world.home(&record.element);
-        let unknown = Unknown::of(record.side);
-        let side = if self.world.is_foreign(&record.element) { Side::Installed } else { record.side };
-        let element = home.element(&record.element, side).ok_or_else(|| missing(&record.element))?;
-        let known = home.elements.get(&record.element);
-        // The instance that a reference resolves to was not created here. It has no record, and its id follows
-        // from the name of the element.
-        let foreign = element.referent.as_ref().filter(|_| known.is_none());
-        let id = match (known, foreign) {
-            (Some(known), _) => known.id.clone(),
-            (None, Some(_)) => InstanceId::of(record.element.as_str()),
-            (None, None) => return Err(missing(&record.element)),
-        };
-        let instance = home.instances.get(&record.element);
-        let natural = instance.and_then(|instance| home.secrets.natural(instance));
-        let properties = values::properties(home, element, side, unknown)?;
-        let private = known.and_then(|known| known.private.get(family)).cloned().unwrap_or_default();
-        let (private, missing) = opened(private, &|secret| home.secrets.text(secret));
-        if let Some(secret) = missing.first().filter(|_| unknown == Unknown::Refused) {
-            let message = format!(
-                "its private state needs `{secret}`, which the store does not have; re-create it with `windlass up --replace {}`",
-                element.name.local()
-            );
-            return Err(Failure::new(FailureKind::Refused, message));
-        }
-        let mut document = instance.map(|instance| instance.document.clone()).unwrap_or_default();
-        if record.state == CallState::Open {
-            without_complaint(&mut document);
-        }
-        let arguments = match (&record.action, &record.pair) {
-            (_, Some(pair)) => self.arguments(pair, record.side, found.again)?,
-            (Action::Command(_), None) => command_arguments::open(&self.world, record.process)?,
-            (_, None) => BTreeMap::new(),
-        };
-        Ok(Call {
-            id: record.id.clone(),
-            attempt: record.attempt,
-            action: record.action.clone(),
-            element: record.element.clone(),
-            instance: id,
-            natural: natural.or_else(|| foreign.map(|referent| natural_of(referent, &properties))),
-            document,
-            properties,
-            sensitive: sensitive(element),
-            arguments,
-            pair: record.pair.clone(),
-            private,
-            package: found.package,
-            binding: found.binding,
-            location: found.location,
-        })
+fn call(world: &World, record: &CallRecord, family: &str, found: Found) -> Result<Call, Failure> {
+    let missing =
+        |element: &ElementName| Failure::new(FailureKind::NotFound, format!("`{element}` has no record"));
+    let home = world.home(&record.element);
+    let unknown = Unknown::of(record.side);
+    let side = if world.is_foreign(&record.element) { Side::Installed } else { record.side };
+    let element = home.element(&record.element, side).ok_or_else(|| missing(&record.element))?;
+    let known = home.elements.get(&record.element);
+    // The instance that a reference resolves to was not created here. It has no record, and its id follows
+    // from the name of the element.
+    let foreign = element.referent.as_ref().filter(|_| known.is_none());
+    let id = match (known, foreign) {
+        (Some(known), _) => known.id.clone(),
+        (None, Some(_)) => InstanceId::of(record.element.as_str()),
+        (None, None) => return Err(missing(&record.element)),
+    };
+    let instance = home.instances.get(&record.element);
+    let natural = instance.and_then(|instance| home.secrets.natural(instance));
+    let properties = values::properties(home, element, side, unknown)?;
+    let private = known.and_then(|known| known.private.get(family)).cloned().unwrap_or_default();
+    let (private, missing) = opened(private, &|secret| home.secrets.text(secret));
+    if let Some(secret) = missing.first().filter(|_| unknown == Unknown::Refused) {
+        let message = format!(
+            "its private state needs `{secret}`, which the store does not have; re-create it with `windlass up --replace {}`",
+            element.name.local()
+        );
+        return Err(Failure::new(FailureKind::Refused, message));
     }
+    let mut document = instance.map(|instance| instance.document.clone()).unwrap_or_default();
+    if record.state == CallState::Open {
+        without_complaint(&mut document);
+    }
+    let arguments = match (&record.action, &record.pair) {
+        (_, Some(pair)) => arguments(world, pair, record.side, found.again)?,
+        (Action::Command(_), None) => command_arguments::open(world, record.process)?,
+        (_, None) => BTreeMap::new(),
+    };
+    Ok(Call {
+        id: record.id.clone(),
+        attempt: record.attempt,
+        action: record.action.clone(),
+        element: record.element.clone(),
+        instance: id,
+        natural: natural.or_else(|| foreign.map(|referent| natural_of(referent, &properties))),
+        document,
+        properties,
+        sensitive: sensitive(element),
+        arguments,
+        pair: record.pair.clone(),
+        private,
+        package: found.package,
+        binding: found.binding,
+        location: found.location,
+    })
+}
 
-    /// Returns the values for an operation of a relationship. Once an operation was called, the recorded values
-    /// apply, even if they are outdated. Otherwise the present values apply.
-    fn arguments(
-        &self,
-        pair: &PairKey,
-        side: Side,
-        again: bool,
-    ) -> Result<BTreeMap<PropertyName, Input>, Failure> {
-        let has_begun = |known: &PairRecord| again || known.is_there();
-        let applied = match self.world.pairs.get(pair).filter(|known| has_begun(known)) {
-            Some(_) => given(&self.world, pair, Unknown::of(side))?,
-            None => None,
-        };
-        match applied {
-            Some(applied) => Ok(applied),
-            None => values::arguments(&self.world, pair, side, Unknown::of(side)),
-        }
+/// Returns the values for an operation of a relationship. Once an operation was called, the recorded values
+/// apply, even if they are outdated. Otherwise the present values apply.
+fn arguments(
+    world: &World,
+    pair: &PairKey,
+    side: Side,
+    again: bool,
+) -> Result<BTreeMap<PropertyName, Input>, Failure> {
+    let has_begun = |known: &PairRecord| again || known.is_there();
+    let applied = match world.pairs.get(pair).filter(|known| has_begun(known)) {
+        Some(_) => given(world, pair, Unknown::of(side))?,
+        None => None,
+    };
+    match applied {
+        Some(applied) => Ok(applied),
+        None => values::arguments(world, pair, side, Unknown::of(side)),
     }
 }
 

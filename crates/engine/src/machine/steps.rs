@@ -209,7 +209,7 @@ impl Machine {
             }
             let (then, side) = (planned.then, planned.side);
             let seed = CallSeed {
-                id: CallId::of(&self.tools.store, key.0, key.1, run.ordinal),
+                id: CallId::of(&self.store, key.0, key.1, run.ordinal),
                 key,
                 element: element.clone(),
                 action: action.clone(),
@@ -220,7 +220,7 @@ impl Machine {
                 started: self.now,
                 again: false,
             };
-            let prepared = self.prepare(seed);
+            let prepared = self.preparer.prepare(&self.world, seed);
             if let Ok(Some(call)) = &prepared
                 && self.is_parked_at(key, &call.call.location)
             {
@@ -353,7 +353,7 @@ impl Machine {
     fn take_up_call(&mut self, key: StepKey, record: CallRecord) {
         let id = record.id.clone();
         let converging = matches!(record.state, CallState::Converging { .. });
-        let prepared = self.prepare(CallSeed::again(&record));
+        let prepared = self.preparer.prepare(&self.world, CallSeed::again(&record));
         if let Ok(Some(call)) = &prepared
             && self.is_parked_at(key, &call.call.location)
         {

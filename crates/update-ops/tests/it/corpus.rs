@@ -9,7 +9,9 @@ use std::io::Write as _;
 use std::path::{Path as FilePath, PathBuf};
 
 use serde_json::{Map, Value, json};
-use windlass_update_ops::{Keys, NotViable, PatchProblem, Path, Problem, Shape, Update};
+use windlass_update_ops::{
+    Keys, NotViable, PatchProblem, Path, Problem, Shape, Update, from_json_patch, to_json_patch,
+};
 
 use crate::patches::patched;
 use crate::table::instance;
@@ -156,7 +158,7 @@ fn json_patch(case: &Value) -> Outcome {
     }
     let shape = Shape::untyped();
     let (before, patch) = (&case["doc"], &case["patch"]);
-    let update = match Update::from_json_patch(patch, &shape) {
+    let update = match from_json_patch(patch, &shape) {
         Ok(update) => update,
         Err(errors) => {
             let is_malformed =
@@ -175,7 +177,7 @@ fn json_patch(case: &Value) -> Outcome {
         (_, None) => Outcome::Excluded("that fail in a document without the parent or the field"),
         (Err(error), Some(_)) => Outcome::Failed(format!("{error}: {case}")),
         (Ok(()), Some(expected)) => {
-            let back = update.to_json_patch(before).ok().and_then(|patch| patched(&patch, before));
+            let back = to_json_patch(&update, before).ok().and_then(|patch| patched(&patch, before));
             let equal = shape.canonical(after.clone()) == shape.canonical(expected.clone());
             if equal && back.as_ref() == Some(&after) {
                 Outcome::Passed

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
-use windlass_update_ops::{NoMergePatch, Shape, Update};
+use windlass_update_ops::{
+    NoMergePatch, Shape, Update, from_json_patch, from_merge_patch, to_json_patch, to_merge_patch,
+};
 
 use crate::generate::{anything, append_free, document, shape, update};
 use crate::table::instance;
@@ -46,7 +48,7 @@ fn merged(patch: &Value, document: &Value) -> Value {
 fn merges_as_the_rfc(#[case] document: Value, #[case] patch: Value, #[case] expected: Value) {
     let untyped = Shape::untyped();
     assert_eq!(untyped.canonical(merged(&patch, &document)), expected);
-    let update = Update::from_merge_patch(&patch, &untyped).unwrap();
+    let update = from_merge_patch(&patch, &untyped).unwrap();
     assert_eq!(applied(&update, &document), expected);
 }
 
@@ -56,7 +58,7 @@ fn merges_as_the_rfc(#[case] document: Value, #[case] patch: Value, #[case] expe
 #[case(json!(null))]
 #[case(json!("bar"))]
 fn whole_documents_are_not_replaced(#[case] patch: Value) {
-    let errors = Update::from_merge_patch(&patch, &Shape::untyped()).unwrap_err();
+    let errors = from_merge_patch(&patch, &Shape::untyped()).unwrap_err();
     assert_eq!(errors[0].to_string(), "it replaces the whole document, and an update changes fields");
 }
 
@@ -71,7 +73,7 @@ fn whole_documents_are_not_replaced(#[case] patch: Value) {
 )]
 #[case::empty_key(json!({"interfaces": {"": {}}}), "/interfaces/", "the path `interfaces.` has an empty key: a dot at an end, or two in a row")]
 fn refuses_merge_patches(#[case] patch: Value, #[case] place: &str, #[case] message: &str) {
-    let errors = Update::from_merge_patch(&patch, &shape()).unwrap_err();
+    let errors = from_merge_patch(&patch, &shape()).unwrap_err();
     assert_eq!((errors[0].place.to_string().as_str(), errors[0].to_string().as_str()), (place, message));
 }
 
@@ -95,7 +97,7 @@ fn refuses_merge_patches(#[case] patch: Value, #[case] place: &str, #[case] mess
 #[case::no_path(json!([{"op": "add", "value": 1}]), "/0", "expected a `path`, which is a JSON Pointer")]
 #[case::unknown(json!([{"op": "spam", "path": "/a"}]), "/0/op", "expected `add`, `replace`, `remove`, `test`, `move` or `copy`")]
 fn refuses_json_patches(#[case] patch: Value, #[case] place: &str, #[case] message: &str) {
-    let errors = Update::from_json_patch(&patch, &Shape::untyped()).unwrap_err();
+    let errors = from_json_patch(&patch, &Shape::untyped()).unwrap_err();
     assert_eq!((errors[0].place.to_string().as_str(), errors[0].to_string().as_str()), (place, message));
 }
 
@@ -106,13 +108,13 @@ fn a_key_may_be_a_number() {
         {"op": "add", "path": "/interfaces/0/signals/-", "value": 1},
         {"op": "add", "path": "/activityLog/-", "value": {"message": "m"}},
     ]);
-    let update = Update::from_json_patch(&patch, &shape()).unwrap();
+    let update = from_json_patch(&patch, &shape()).unwrap();
     assert_eq!(
         update.to_value(),
         json!({"$set": {"interfaces.0.signals.-": 1}, "$pushAll": {"activityLog": [{"message": "m"}]}})
     );
     let patch = json!([{"op": "add", "path": "/activityLog/0", "value": {"message": "m"}}]);
-    assert!(Update::from_json_patch(&patch, &shape()).is_err());
+    assert!(from_json_patch(&patch, &shape()).is_err());
 }
 
 #[test]
@@ -122,7 +124,7 @@ fn all_operations_without_an_equal_are_reported() {
         {"op": "add", "path": "/name", "value": "b"},
         {"op": "add", "path": "/nam", "value": "b"},
     ]);
-    let errors = Update::from_json_patch(&patch, &shape()).unwrap_err();
+    let errors = from_json_patch(&patch, &shape()).unwrap_err();
     let said: Vec<_> = errors.iter().map(|error| format!("{} {error}", error.place)).collect();
     assert_eq!(said, ["/0 `test` depends on the document, and an update does not", "/2 `nam`: no such path"]);
     assert_eq!(errors[1].help().as_deref(), Some("did you mean `name`?"));
@@ -131,17 +133,17 @@ fn all_operations_without_an_equal_are_reported() {
 #[test]
 fn a_merge_patch_writes_no_null() {
     let update = Update::parse(&json!({"$set": {"a.b": null}}), &Shape::untyped()).unwrap().update;
-    let Err(NoMergePatch::Null { path }) = update.to_merge_patch(&json!({})) else { panic!() };
+    let Err(NoMergePatch::Null { path }) = to_merge_patch(&update, &json!({})) else { panic!() };
     assert_eq!(path.to_string(), "a.b");
-    assert_eq!(update.to_merge_patch(&json!({"a": {"b": null}})), Ok(json!({})));
+    assert_eq!(to_merge_patch(&update, &json!({"a": {"b": null}})), Ok(json!({})));
 }
 
 #[test]
 fn patches_of_an_update_that_can_not_be_applied() {
     let update = Update::parse(&json!({"$set": {"a.b": 1}}), &Shape::untyped()).unwrap().update;
     let blocked = json!({"a": "text"});
-    assert!(update.to_json_patch(&blocked).is_err());
-    assert!(matches!(update.to_merge_patch(&blocked), Err(NoMergePatch::NotViable(_))));
+    assert!(to_json_patch(&update, &blocked).is_err());
+    assert!(matches!(to_merge_patch(&update, &blocked), Err(NoMergePatch::NotViable(_))));
 }
 
 #[rstest]
@@ -217,24 +219,24 @@ proptest! {
 
     /// A written JSON Patch has the effect of the update, to the letter.
     #[test]
-    fn to_json_patch(u in update(), d in document()) {
-        let patch = u.to_json_patch(&d).unwrap();
+    fn a_written_json_patch(u in update(), d in document()) {
+        let patch = to_json_patch(&u, &d).unwrap();
         prop_assert_eq!(patched(&patch, &d), Some(applied(&u, &d)));
         prop_assert_eq!(patch == json!([]), applied(&u, &d) == d);
     }
 
     /// So it has for any JSON.
     #[test]
-    fn to_json_patch_untyped(wire in anything(), d in anything()) {
+    fn a_written_json_patch_untyped(wire in anything(), d in anything()) {
         let Ok(parsed) = Update::parse(&wire, &Shape::untyped()) else { return Ok(()) };
-        let Ok(patch) = parsed.update.to_json_patch(&d) else { return Ok(()) };
+        let Ok(patch) = to_json_patch(&parsed.update, &d) else { return Ok(()) };
         prop_assert_eq!(patched(&patch, &d), Some(applied(&parsed.update, &d)));
     }
 
     /// A translated JSON Patch has the effect of the patch wherever that can be applied.
     #[test]
-    fn from_json_patch(patch in json_patch(), d in document()) {
-        let Ok(update) = Update::from_json_patch(&patch, &shape()) else { return Ok(()) };
+    fn a_translated_json_patch(patch in json_patch(), d in document()) {
+        let Ok(update) = from_json_patch(&patch, &shape()) else { return Ok(()) };
         let Some(expected) = patched(&patch, &d) else { return Ok(()) };
         prop_assert_eq!(applied(&update, &d), shape().canonical(expected));
     }
@@ -242,15 +244,15 @@ proptest! {
     /// An update that a JSON Patch describes is found again, modulo fields that do not change.
     #[test]
     fn json_patch_and_back(u in update(), d in document()) {
-        let patch = u.to_json_patch(&d).unwrap();
-        if let Ok(back) = Update::from_json_patch(&patch, &shape()) {
+        let patch = to_json_patch(&u, &d).unwrap();
+        if let Ok(back) = from_json_patch(&patch, &shape()) {
             prop_assert_eq!(applied(&back, &d), applied(&u, &d));
         }
     }
 
     #[test]
-    fn to_merge_patch(u in update(), d in document()) {
-        match u.to_merge_patch(&d) {
+    fn a_written_merge_patch(u in update(), d in document()) {
+        match to_merge_patch(&u, &d) {
             Ok(patch) => {
                 prop_assert_eq!(merged(&patch, &d), applied(&u, &d));
                 prop_assert_eq!(patch == json!({}), applied(&u, &d) == d);
@@ -261,16 +263,16 @@ proptest! {
 
     /// A translated merge patch has the effect of the patch on each document of the shape.
     #[test]
-    fn from_merge_patch(from in document(), to in document(), d in document()) {
-        let Ok(patch) = Update::diff(&from, &to, &shape()).to_merge_patch(&from) else { return Ok(()) };
-        let Ok(update) = Update::from_merge_patch(&patch, &shape()) else { return Ok(()) };
+    fn a_translated_merge_patch(from in document(), to in document(), d in document()) {
+        let Ok(patch) = to_merge_patch(&Update::diff(&from, &to, &shape()), &from) else { return Ok(()) };
+        let Ok(update) = from_merge_patch(&patch, &shape()) else { return Ok(()) };
         prop_assert_eq!(applied(&update, &d), shape().canonical(merged(&patch, &d)));
         prop_assert_eq!(applied(&update, &from), to);
     }
 
     #[test]
-    fn from_merge_patch_untyped(patch in anything(), d in anything()) {
-        let Ok(update) = Update::from_merge_patch(&patch, &Shape::untyped()) else { return Ok(()) };
+    fn a_translated_merge_patch_untyped(patch in anything(), d in anything()) {
+        let Ok(update) = from_merge_patch(&patch, &Shape::untyped()) else { return Ok(()) };
         if !overwrites(&patch, &d) && d.is_object() {
             let untyped = Shape::untyped();
             let expected = untyped.canonical(merged(&patch, &d));
@@ -282,16 +284,16 @@ proptest! {
     #[test]
     fn any_patch_is_read(patch in anything()) {
         for shape in [shape(), Shape::untyped()] {
-            let _ = Update::from_json_patch(&patch, &shape);
-            let _ = Update::from_json_patch(&json!([patch]), &shape);
-            let _ = Update::from_merge_patch(&patch, &shape);
+            let _ = from_json_patch(&patch, &shape);
+            let _ = from_json_patch(&json!([patch]), &shape);
+            let _ = from_merge_patch(&patch, &shape);
         }
     }
 
     /// Updates without appends are delivered twice as a merge patch, too.
     #[test]
     fn merge_patches_repeat(u in append_free(), d in document()) {
-        if let Ok(patch) = u.to_merge_patch(&d) {
+        if let Ok(patch) = to_merge_patch(&u, &d) {
             let once = merged(&patch, &d);
             prop_assert_eq!(merged(&patch, &once), once);
         }

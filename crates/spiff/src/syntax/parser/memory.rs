@@ -4,7 +4,7 @@ use super::tree::Tree;
 
 /// The memoized rules.
 #[derive(Clone, Copy)]
-pub(super) enum Rule {
+pub(super) enum Slot {
     Expression,
     Or,
     Concat,
@@ -15,7 +15,7 @@ pub(super) enum Rule {
     Primary,
 }
 
-pub(super) const RULES: usize = 8;
+pub(super) const SLOTS: usize = 8;
 
 #[derive(Clone, Debug)]
 pub(super) enum Memory {

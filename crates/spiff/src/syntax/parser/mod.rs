@@ -19,7 +19,9 @@ mod reference;
 mod state;
 mod tree;
 
-use state::Parser;
+use marker::{marked, prefer};
+use operator::{expression, or};
+use state::{Parser, Recursive};
 
 use super::ast::{Child, Place};
 use super::error::SyntaxError;
@@ -33,8 +35,8 @@ pub(super) struct Parsed {
 
 /// Parses the whole text as an expression.
 pub(super) fn parse(text: &str, place: &Place) -> Result<Parsed, SyntaxError> {
-    let mut parser = Parser::new(text, place);
-    let tree = parser.prefer().or_else(|| parser.marked()).or_else(|| parser.expression());
+    let mut parser = Parser::new(text, place, Recursive { expression, or });
+    let tree = prefer(&mut parser).or_else(|| marked(&mut parser)).or_else(|| expression(&mut parser));
     if let Some(fatal) = parser.fatal {
         return Err(fatal);
     }

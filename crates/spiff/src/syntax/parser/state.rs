@@ -2,30 +2,60 @@
 
 use super::super::ast::Place;
 use super::super::error::{MAX_DEPTH, SyntaxError};
-use super::memory::{Memory, RULES, Rule};
+use super::memory::{Memory, SLOTS, Slot};
 use super::tree::Tree;
 use crate::too_deep;
 
 /// Maximum number of memoized rules in one level of nesting.
 const RULES_PER_LEVEL: u32 = 9;
 
-/// The state of parsing a text. Each rule is a method, and each module has one kind of rules.
+/// A rule of the grammar.
+pub(super) type Rule = fn(&mut Parser<'_>) -> Option<Tree>;
+
+/// The rules that contain themselves. Rules of lower modules call them through the parser.
+pub(super) struct Recursive {
+    pub(super) expression: Rule,
+    pub(super) or: Rule,
+}
+
+/// The state of parsing a text, with the combinators of rules. A rule is a function of the state.
 pub(super) struct Parser<'a> {
     pub(super) text: Vec<char>,
     pub(super) at: usize,
     pub(super) farthest: (usize, usize),
-    pub(super) memory: Vec<[Memory; RULES]>,
+    pub(super) memory: Vec<[Memory; SLOTS]>,
     pub(super) depth: u32,
     pub(super) place: &'a Place,
     pub(super) uses_place: bool,
     pub(super) fatal: Option<SyntaxError>,
+    recursive: Recursive,
 }
 
 impl<'a> Parser<'a> {
-    pub(super) fn new(text: &str, place: &'a Place) -> Self {
+    pub(super) fn new(text: &str, place: &'a Place, recursive: Recursive) -> Self {
         let text: Vec<char> = text.chars().collect();
-        let memory = vec![const { [const { Memory::Unknown }; RULES] }; text.len() + 1];
-        Self { text, at: 0, farthest: (0, 0), memory, depth: 0, place, uses_place: false, fatal: None }
+        let memory = vec![const { [const { Memory::Unknown }; SLOTS] }; text.len() + 1];
+        Self {
+            text,
+            at: 0,
+            farthest: (0, 0),
+            memory,
+            depth: 0,
+            place,
+            uses_place: false,
+            fatal: None,
+            recursive,
+        }
+    }
+
+    /// Parses an expression.
+    pub(super) fn expression(&mut self) -> Option<Tree> {
+        (self.recursive.expression)(self)
+    }
+
+    /// Parses operands separated by `||` and `//`.
+    pub(super) fn or(&mut self) -> Option<Tree> {
+        (self.recursive.or)(self)
     }
 
     /// Runs a rule. On failure it restores the position, on success it records the match.
@@ -57,11 +87,11 @@ impl<'a> Parser<'a> {
 
     pub(super) fn remembered(
         &mut self,
-        rule: Rule,
+        slot: Slot,
         body: impl FnOnce(&mut Self) -> Option<Tree>,
     ) -> Option<Tree> {
         let begin = self.at;
-        match &self.memory[begin][rule as usize] {
+        match &self.memory[begin][slot as usize] {
             Memory::Unknown => {}
             Memory::Failed => return None,
             Memory::Found(tree, end) => {
@@ -87,7 +117,7 @@ impl<'a> Parser<'a> {
             self.at = begin;
             return None;
         }
-        self.memory[begin][rule as usize] = match &found {
+        self.memory[begin][slot as usize] = match &found {
             // Positions fit into 32 bits: a text is a scalar of a document, whose size is limited.
             Some(tree) => Memory::Found(tree.clone(), u32::try_from(self.at).unwrap_or(u32::MAX)),
             None => Memory::Failed,

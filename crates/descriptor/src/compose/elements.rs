@@ -1,0 +1,59 @@
+//! The elements of a composition so far, found by name.
+
+use std::collections::HashMap;
+
+use windlass_model::ElementName;
+use windlass_model::assembly::Element;
+
+/// The elements so far, in the order of their creation.
+#[derive(Default)]
+pub(super) struct Elements {
+    all: Vec<Element>,
+    positions: HashMap<ElementName, usize>,
+}
+
+impl Elements {
+    /// Makes room for more elements.
+    pub(super) fn reserve(&mut self, more: usize) {
+        self.all.reserve(more);
+        self.positions.reserve(more);
+    }
+
+    pub(super) fn push(&mut self, element: Element) {
+        self.positions.insert(element.name.clone(), self.all.len());
+        self.all.push(element);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(super) fn contains(&self, name: &ElementName) -> bool {
+        self.positions.contains_key(name)
+    }
+
+    pub(super) fn position(&self, name: &ElementName) -> Option<usize> {
+        self.positions.get(name).copied()
+    }
+
+    pub(super) fn find(&self, name: &ElementName) -> Option<&Element> {
+        Some(&self.all[self.position(name)?])
+    }
+
+    pub(super) fn at_mut(&mut self, position: usize) -> &mut Element {
+        &mut self.all[position]
+    }
+
+    pub(super) fn all(&self) -> &[Element] {
+        &self.all
+    }
+
+    /// Returns the elements, and their positions by name.
+    pub(super) fn all_mut(&mut self) -> (&mut [Element], &HashMap<ElementName, usize>) {
+        (&mut self.all, &self.positions)
+    }
+
+    pub(super) fn into_all(self) -> Vec<Element> {
+        self.all
+    }
+}
