@@ -125,6 +125,16 @@ impl Check<'_, '_> {
 
     fn policy_target(&mut self, name: &str, target: &Spanned<String>, policy: Span) {
         match self.assembly.composition.get(target.value.as_str()) {
+            Some(component) if component.each().is_some() => {
+                let message =
+                    format!("the policy `{name}` scales `{}`, whose nodes a list declares", target.value);
+                let diagnostic = self
+                    .said
+                    .at(Severity::Error, codes::BAD_POLICY, target.span, message)
+                    .related(self.source().place(component.size_span()), "the list")
+                    .help("remove the policy, or declare a number of nodes in place of `each`");
+                self.said.push(diagnostic);
+            }
             Some(component) if component.cluster.is_none() => {
                 let message =
                     format!("the policy `{name}` scales `{}`, which has no `cluster`", target.value);

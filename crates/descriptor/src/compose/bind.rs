@@ -10,6 +10,7 @@ use windlass_source::Span;
 
 use super::composer::Composer;
 use super::frame::Binder;
+use crate::codes;
 use crate::property::{Properties, PropertyDecl};
 use crate::reader::origin;
 use crate::scope::Meaning;
@@ -40,10 +41,7 @@ impl Composer<'_> {
     pub(super) fn bind(&mut self, value: &Value, binder: Binder<'_>, sensitive: bool) -> Template {
         match &value.kind {
             ValueKind::Null => Template::Null,
-            ValueKind::Text(segments) => {
-                let parts = segments.iter().map(|segment| self.bind_segment(segment, binder)).collect();
-                self.text(parts, sensitive)
-            }
+            ValueKind::Text(segments) => self.bind_text(segments, binder, sensitive),
             ValueKind::List(items) => {
                 Template::List(items.iter().map(|item| self.bind(item, binder, sensitive)).collect())
             }
@@ -51,6 +49,33 @@ impl Composer<'_> {
                 entries.iter().map(|(key, v)| (key.clone(), self.bind(v, binder, sensitive))).collect(),
             ),
         }
+    }
+
+    fn bind_text(&mut self, segments: &[Segment], binder: Binder<'_>, sensitive: bool) -> Template {
+        if let ([Segment::Reference(reference)], Some(entry)) = (segments, binder.each)
+            && let Some(Meaning::Each(field)) = binder.scope.find(reference)
+        {
+            let value = self.field(entry, &field, binder, reference.span);
+            return if sensitive { self.sealed(value) } else { value };
+        }
+        let mut parts = Vec::with_capacity(segments.len());
+        for segment in segments {
+            if let (Segment::Reference(reference), Some(entry)) = (segment, binder.each)
+                && let Some(Meaning::Each(field)) = binder.scope.find(reference)
+            {
+                match self.field(entry, &field, binder, reference.span) {
+                    Template::Null => {}
+                    Template::Text(text) => parts.extend(text),
+                    Template::List(_) | Template::Map(_) => {
+                        let message = format!("`{field}` of the entry `{}` is no text", entry.key);
+                        self.error(binder.source, codes::BAD_EACH, reference.span, message);
+                    }
+                }
+            } else {
+                parts.push(self.bind_segment(segment, binder));
+            }
+        }
+        self.text(parts, sensitive)
     }
 
     fn bind_segment(&mut self, segment: &Segment, binder: Binder<'_>) -> Part {
@@ -66,8 +91,8 @@ impl Composer<'_> {
             }
             Some(Meaning::Instance(field)) => Part::Instance { element: binder.instance.clone(), field },
             Some(Meaning::End(end, property)) => Part::End { end, property },
-            // The check has already reported it.
-            None => Part::Literal(format!("${{{}}}", reference.text)),
+            // The check has already reported it. A field of an entry was bound before.
+            Some(Meaning::Each(_)) | None => Part::Literal(format!("${{{}}}", reference.text)),
         }
     }
 

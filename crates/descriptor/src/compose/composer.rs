@@ -10,13 +10,13 @@ use windlass_secret::{SecretRef, Sensitive};
 use windlass_source::{Code, Diagnostic, Diagnostics, Place, Source, Span};
 
 use super::index::Index;
-use super::request::{ReferenceRequest, Request};
+use super::request::{GivenPlaces, ReferenceRequest, Request};
 
 /// A composition, with its elements and problems so far.
 pub(super) struct Composer<'a> {
     pub(super) request: Request<'a>,
-    /// Places of the names of parameters.
-    pub(super) given_at: BTreeMap<String, Place>,
+    /// Places of parameters.
+    pub(super) given_at: GivenPlaces,
     pub(super) diagnostics: Diagnostics,
     pub(super) elements: Vec<Element>,
     pub(super) places: HashMap<ElementName, usize>,
@@ -34,6 +34,8 @@ pub(super) struct Composer<'a> {
     pub(super) missing: BTreeSet<PropertyName>,
     /// Groups whose lowest node's value is read, with the place of the reference.
     pub(super) lowest: BTreeSet<(ElementName, Place)>,
+    /// Groups whose nodes have keys, each with the node of its lowest key, if it has nodes.
+    pub(super) keyed: HashMap<ElementName, Option<ElementName>>,
     /// Whether the limit of elements is exceeded.
     pub(super) full: bool,
     /// Number of elements that no text declares: nodes after the first, and the content of a repeated
@@ -55,7 +57,7 @@ impl<'a> Composer<'a> {
     pub(super) fn new(request: Request<'a>) -> Self {
         Self {
             request,
-            given_at: BTreeMap::new(),
+            given_at: GivenPlaces::default(),
             diagnostics: Diagnostics::new(),
             elements: Vec::new(),
             places: HashMap::new(),
@@ -69,6 +71,7 @@ impl<'a> Composer<'a> {
             inside: Vec::new(),
             missing: BTreeSet::new(),
             lowest: BTreeSet::new(),
+            keyed: HashMap::new(),
             full: false,
             multiplied: 0,
             copied: 0,

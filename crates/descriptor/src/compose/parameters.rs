@@ -15,7 +15,7 @@ impl Composer<'_> {
         for name in self.request.parameters.keys() {
             let is_right = assembly.properties.get(name.as_str()).is_some_and(|decl| !decl.decides_itself());
             if !is_right && !self.diagnostics.leaves_out(Severity::Error) {
-                self.diagnostics.extend(refused(assembly, name, self.given_at.get(name)));
+                self.diagnostics.extend(refused(assembly, name, self.given_at.names.get(name)));
             }
         }
         for (name, decl) in &assembly.properties {
@@ -26,7 +26,7 @@ impl Composer<'_> {
                 let mut diagnostic = Diagnostic::error(codes::MISSING_PARAMETER, message)
                     .at(assembly.source.place(decl.name_span))
                     .help(how_to_give(name, decl));
-                if let Some(place) = self.given_at.get(name.as_str()) {
+                if let Some(place) = self.given_at.names.get(name.as_str()) {
                     diagnostic = diagnostic.related(place.clone(), "given here");
                 }
                 self.diagnostics.push(diagnostic);
@@ -40,7 +40,7 @@ impl Composer<'_> {
                 let mut diagnostic = Diagnostic::error(codes::MISFIT, message)
                     .at(assembly.source.place(decl.name_span))
                     .help("quote the value, or declare the parts of it as properties of their own");
-                if let Some(place) = self.given_at.get(name.as_str()) {
+                if let Some(place) = self.given_at.names.get(name.as_str()) {
                     diagnostic = diagnostic.related(place.clone(), "given here");
                 }
                 self.diagnostics.push(diagnostic);

@@ -28,6 +28,7 @@ impl Composer<'_> {
     pub(super) fn look_at_the_whole(&mut self) {
         // Only a group can lack nodes, and only a reference can lack properties.
         if !self.lowest.is_empty() {
+            self.read_lowest_keys();
             self.empty_absent_nodes();
         }
         if self.elements.iter().any(|element| element.kind == ElementKind::Reference) {
@@ -88,7 +89,7 @@ impl Composer<'_> {
     }
 
     /// Returns the place of an origin.
-    fn place(&self, origin: &Origin) -> Option<Place> {
+    pub(super) fn place(&self, origin: &Origin) -> Option<Place> {
         let source = self.sources.get(&*origin.file)?;
         Some(place_at(source, origin))
     }

@@ -5,6 +5,7 @@
 #[path = "../../../source/tests/it/campaign.rs"]
 mod campaign;
 mod clusters;
+mod each;
 mod corpus;
 mod cycles;
 mod fixtures;
