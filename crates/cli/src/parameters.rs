@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use windlass::Error;
 use windlass::explain::explain;
+use windlass::project::codes::BAD_INVENTORY;
+use windlass::project::inventory::{self, ALL, Host, InventoryForm};
 use windlass::source::files::{self, ReadError};
 use windlass::source::{Code, Diagnostic, Limits, LoadOptions, Place, Reading, Source, load_one};
 
@@ -21,6 +23,10 @@ pub(crate) struct Parameters {
     pub(crate) values: BTreeMap<String, Value>,
     /// The places of the names that come from files.
     pub(crate) places: BTreeMap<String, Place>,
+    /// The places of the entries of lists that come from files.
+    pub(crate) entries: BTreeMap<String, Vec<Place>>,
+    /// The files whose whole texts are values.
+    pub(crate) files: BTreeMap<String, PathBuf>,
     /// The parameters whose values were on the command line, where others can see them.
     pub(crate) open: Vec<String>,
 }
@@ -33,19 +39,28 @@ pub(crate) enum ParameterError {
     File(Error),
 }
 
-/// Collects parameters from files, then from arguments, which take precedence. `flag` is the text before an
+/// Collects parameters from files, then from inventories, then from arguments, which take precedence. `flag` is the text before an
 /// argument in messages: `-p `.
 pub(crate) fn collect(
     flag: &str,
     given: &[String],
     files: &[impl AsRef<Path>],
+    inventories: &[String],
 ) -> Result<Parameters, ParameterError> {
     let mut parameters = Parameters::default();
     for file in files {
-        for (name, value, place) in read_file(file.as_ref())? {
+        for (name, value, place, entries) in read_file(file.as_ref())? {
             parameters.places.insert(name.clone(), place);
+            parameters.entries.insert(name.clone(), entries);
             parameters.values.insert(name, value);
         }
+    }
+    for given in inventories {
+        let (name, hosts) = read_inventory(given)?;
+        let (values, places) = hosts.into_iter().map(|host: Host| (host.variables, host.place)).unzip();
+        parameters.places.remove(&name);
+        parameters.entries.insert(name.clone(), places);
+        parameters.values.insert(name, Value::Array(values));
     }
     for given in given {
         let Some((key, value)) = given.split_once('=') else {
@@ -58,8 +73,12 @@ pub(crate) fn collect(
             let message = format!("`{flag}{given}` names no property: write `{flag}name=value`");
             return Err(wrong(message));
         }
+        parameters.files.remove(key);
         let value = match value.strip_prefix('@') {
-            Some(file) => read_text(Path::new(file))?,
+            Some(file) => {
+                parameters.files.insert(key.to_owned(), PathBuf::from(file));
+                read_text(Path::new(file))?
+            }
             None if value == "-" => read_stdin(flag, key)?,
             None => {
                 parameters.open.push(key.to_owned());
@@ -67,6 +86,7 @@ pub(crate) fn collect(
             }
         };
         parameters.places.remove(key);
+        parameters.entries.remove(key);
         parameters.values.insert(key.to_owned(), Value::from(value));
     }
     Ok(parameters)
@@ -92,8 +112,38 @@ pub(crate) fn beside(descriptor: &Path) -> Vec<PathBuf> {
     main.into_iter().chain(automatic).filter(|file| file.is_file()).collect()
 }
 
-/// Reads a parameter file: names, values, and the places of the names.
-fn read_file(path: &Path) -> Result<Vec<(String, Value, Place)>, ParameterError> {
+/// Reads the hosts of `PARAM=FILE[:GROUP]`, and returns them with the name of the parameter.
+fn read_inventory(given: &str) -> Result<(String, Vec<Host>), ParameterError> {
+    let Some((name, path)) =
+        given.split_once('=').filter(|(name, path)| !name.is_empty() && !path.is_empty())
+    else {
+        let message = format!("`--inventory {given}` is not of the form `--inventory PARAM=FILE[:GROUP]`");
+        return Err(wrong(message));
+    };
+    let (path, group) = match path.rsplit_once(':') {
+        Some((before, group)) if !Path::new(path).exists() => (before, group),
+        _ => (path, ALL),
+    };
+    let path = Path::new(path);
+    let bytes = files::read(path, max_size()).map_err(|source| file(path, source))?;
+    let input = |diagnostics| ParameterError::File(Error::Input(diagnostics));
+    let source = Source::from_bytes_with_limit(path.display().to_string(), bytes, max_size())
+        .map_err(|diagnostic| input(vec![concealed(&diagnostic)].into()))?;
+    let hosts = inventory::hosts(&source, InventoryForm::of(path), group).map_err(|problems| {
+        // A message about the form of YAML quotes the text.
+        let conceal = |problem: &Diagnostic| {
+            if problem.code == BAD_INVENTORY { problem.clone() } else { concealed(problem) }
+        };
+        input(problems.iter().map(conceal).collect())
+    })?;
+    Ok((name.to_owned(), hosts))
+}
+
+/// An entry of a parameter file: its name, value and place, and the places of the entries of a list.
+type Given = (String, Value, Place, Vec<Place>);
+
+/// Reads a parameter file.
+fn read_file(path: &Path) -> Result<Vec<Given>, ParameterError> {
     let bytes = files::read(path, max_size()).map_err(|source| file(path, source))?;
     let input = |diagnostics| ParameterError::File(Error::Input(diagnostics));
     let source = Source::from_bytes_with_limit(path.display().to_string(), bytes, max_size())
@@ -115,7 +165,9 @@ fn read_file(path: &Path) -> Result<Vec<(String, Value, Place)>, ParameterError>
     };
     let entry = |entry: &windlass::source::Entry| {
         let value = entry.value.to_value(Reading::Text);
-        (entry.key.text().to_owned(), value, shape.place(entry.key.span()))
+        let items = entry.value.as_sequence().unwrap_or_default();
+        let entries = items.iter().map(|item| shape.place(item.span())).collect();
+        (entry.key.text().to_owned(), value, shape.place(entry.key.span()), entries)
     };
     Ok(mapping.iter().map(entry).collect())
 }

@@ -12,8 +12,8 @@ use windlass_source::{Diagnostic, Mapping, Node, Severity, did_you_mean, listed,
 
 use crate::codes;
 use crate::document::{
-    AssemblyDescriptor, ClusterDecl, Component, EndpointDecl, Promotion, ReferenceDecl, ReferenceType,
-    RelationshipDecl,
+    AssemblyDescriptor, ClusterDecl, Component, EachDecl, EndpointDecl, Promotion, ReferenceDecl,
+    ReferenceType, RelationshipDecl,
 };
 use crate::keys;
 use crate::metric::{Owner, read_metrics, read_policies};
@@ -242,13 +242,34 @@ fn cluster(reader: &mut Reader<'_>, node: &Node) -> Option<ClusterDecl> {
         let node = get(mapping, key).filter(|node| !node.is_null())?;
         Some(Value::read(reader.source, node, reader.diagnostics))
     };
-    Some(ClusterDecl {
-        span: node.span(),
-        initial: value("initial-quantity"),
-        minimum: value("minimum-nodes"),
-        maximum: value("maximum-nodes"),
-        increment: value("scaling-increment"),
-    })
+    let initial = value("initial-quantity");
+    let minimum = value("minimum-nodes");
+    let maximum = value("maximum-nodes");
+    let increment = value("scaling-increment");
+    let list = value("each");
+    let key = get(mapping, "key").filter(|node| !node.is_null());
+    let key_text = key.and_then(|node| reader.text(node, "`key`"));
+    let each = list.map(|list| {
+        let default = || Spanned { value: "name".to_owned(), span: list.span };
+        EachDecl { key: key_text.unwrap_or_else(default), list }
+    });
+    if each.is_some() {
+        for bound in [&initial, &minimum, &maximum, &increment].into_iter().flatten() {
+            reader.say(Severity::Error, |source| {
+                let message = "a cluster with `each` has as many nodes as its list has entries";
+                Diagnostic::error(codes::BAD_EACH, message)
+                    .at(source.place(bound.span))
+                    .help("remove this bound, or `each`")
+            });
+        }
+    } else if let Some(key) = key {
+        reader.say(Severity::Error, |source| {
+            Diagnostic::error(codes::BAD_EACH, "`key` has a meaning only beside `each`")
+                .at(source.place(key.span()))
+                .help("name the list of nodes, as `each: '${hosts}'`")
+        });
+    }
+    Some(ClusterDecl { span: node.span(), initial, minimum, maximum, increment, each })
 }
 
 /// Reads `update` of a component. `plural` tells whether the component may have several nodes.

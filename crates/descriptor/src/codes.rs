@@ -685,6 +685,22 @@ composition:
     properties:
       url: {value: 'http://shop/'}
 ```";
+    BAD_EACH = "WL0173", "bad list of nodes",
+        r"`each` of a cluster is a list of maps, with one node for each. The field that `key` names identifies the node, and is
+the last part of its name: so each entry has this field, no two have the same key, and a key has the form of a component's name.
+It is no number. The other fields are values of the node: `${each.address}` in the properties of the component. The list is known
+before anything is made, is no secret, and has no bounds beside it. Numbers of nodes are changed by changing the list.
+
+```yaml
+name: assembly::shop::1.0
+properties:
+  hosts: {type: list, default: [{name: rack1, address: 10.0.0.1}, {name: rack2, address: 10.0.0.2}]}
+composition:
+  web:
+    type: resource::web::1.0
+    cluster: {each: '${hosts}', key: name, maximum-nodes: 4}
+    properties: {address: '${each.address}'}
+```";
     DEPENDENCY_CYCLE = "WL0172", "components that depend on each other",
         r"Each of these components must be Active before the next one begins, so none of them can begin. `depends-on` of one of
 them has an entry too many.

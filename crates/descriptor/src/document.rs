@@ -177,17 +177,26 @@ impl Component {
     pub(crate) fn size_span(&self) -> Span {
         let cluster =
             self.cluster.as_ref().map(|cluster| cluster.initial.as_ref().map_or(cluster.span, |v| v.span));
+        let cluster = self.each().map(|each| each.list.span).or(cluster);
         cluster.or(self.quantity.as_ref().map(|quantity| quantity.span)).unwrap_or(self.name_span)
     }
 
     /// Returns the literal initial number of nodes; 0 if it is not a literal number.
     pub(crate) fn fewest_written(&self) -> u32 {
+        if self.each().is_some() {
+            return 0;
+        }
         let number = |value: Option<&Value>| value?.literal()?.trim().parse().ok();
         let size = match &self.cluster {
             Some(cluster) => number(cluster.initial.as_ref().or(cluster.minimum.as_ref())),
             None => number(self.quantity.as_ref()),
         };
         size.unwrap_or(0)
+    }
+
+    /// Returns the list of its nodes, if they have keys.
+    pub fn each(&self) -> Option<&EachDecl> {
+        self.cluster.as_ref()?.each.as_ref()
     }
 
     /// Tells whether the component may have any number of nodes other than one.
@@ -209,6 +218,17 @@ pub struct ClusterDecl {
     pub maximum: Option<Value>,
     /// Number of nodes of one scaling step.
     pub increment: Option<Value>,
+    /// List of its nodes, in place of numbers; an extension of the language.
+    pub each: Option<EachDecl>,
+}
+
+/// `each` and `key` of a cluster: a list of maps, with one node for each.
+#[derive(Debug, Clone)]
+pub struct EachDecl {
+    /// The list, or one reference to a property that has it.
+    pub list: Value,
+    /// Field of the maps that identifies a node.
+    pub key: Spanned<String>,
 }
 
 /// A reference to an existing instance.

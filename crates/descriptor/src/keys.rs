@@ -20,6 +20,8 @@ pub(crate) enum Form {
     Flag,
     /// A whole number from 0, or a reference to a property that has one.
     Count,
+    /// A list of maps, or a reference to a property that has one.
+    Each,
     /// The name of this assembly.
     AssemblyName,
     /// The name of this resource.
@@ -156,6 +158,10 @@ section! {
     "maximum-nodes": Form::Count, "The maximum number of nodes; the default is no limit.";
     "scaling-increment": Form::Count,
         "The number of nodes that one scaling step adds or removes; the default is 1.";
+    "each": Form::Each,
+        "A list of maps, or `${property}` with such a list: the cluster has one node for each, with `${each.<field>}` in its properties. No other key but `key` may stand beside it; an extension of the language.";
+    "key": Form::Text,
+        "The field of these maps whose value identifies the node, and is the last part of its name; the default is `name`; an extension of the language.";
 }
 
 section! {

@@ -40,6 +40,11 @@ impl Forms for Descriptors<'_> {
             Form::Text => text(definitions),
             Form::Flag => definitions.refer("Flag", |_| flag()),
             Form::Count => definitions.refer("Count", |_| count()),
+            Form::Each => json!({
+                "type": ["array", "string", "null"],
+                "items": {"type": "object"},
+                "pattern": r"^\$\{.*\}$",
+            }),
             Form::AssemblyName => definitions.refer("OwnName", |_| own_name("assembly")),
             Form::ResourceName => definitions.refer("OwnName", |_| own_name("resource")),
             Form::DescriptorName => definitions.refer("DescriptorName", |_| {

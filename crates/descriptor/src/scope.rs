@@ -16,6 +16,9 @@ use crate::property::Properties;
 use crate::resource::ResourceDescriptor;
 use crate::template::Reference;
 
+/// The root of `${each.…}`.
+pub(crate) const EACH: &str = "each";
+
 /// The meaning of a reference.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Meaning {
@@ -27,6 +30,8 @@ pub(crate) enum Meaning {
     Instance(InstanceField),
     /// A property of an end of the relationship.
     End(End, PropertyName),
+    /// A field of the node's entry in the list of `each`.
+    Each(String),
 }
 
 /// The names that are valid in a reference at its place.
@@ -42,6 +47,8 @@ pub(crate) struct Scope<'a> {
     pub(crate) assembly: Option<&'a AssemblyDescriptor>,
     /// Whether `source` and `target` are valid.
     pub(crate) ends: bool,
+    /// Whether `each` is valid: the values are those of a component whose nodes have keys.
+    pub(crate) each: bool,
 }
 
 impl<'a> Scope<'a> {
@@ -52,11 +59,17 @@ impl<'a> Scope<'a> {
             private: None,
             assembly: Some(assembly),
             ends: false,
+            each: false,
         }
     }
 
     pub(crate) fn relationship(assembly: &'a AssemblyDescriptor) -> Self {
         Self { ends: true, ..Self::assembly(assembly) }
+    }
+
+    /// Returns the scope of the values that an assembly gives to a component.
+    pub(crate) fn component(assembly: &'a AssemblyDescriptor, component: &Component) -> Self {
+        Self { each: component.each().is_some(), ..Self::assembly(assembly) }
     }
 
     pub(crate) fn resource(resource: &'a ResourceDescriptor) -> Self {
@@ -66,6 +79,7 @@ impl<'a> Scope<'a> {
             private: Some(&resource.private_properties),
             assembly: None,
             ends: false,
+            each: false,
         }
     }
 
@@ -90,6 +104,7 @@ impl<'a> Scope<'a> {
             }
             ("source", Some(property)) => Ok(self.end(End::Source, property, reference)?),
             ("target", Some(property)) => Ok(self.end(End::Target, property, reference)?),
+            (EACH, Some(field)) if self.each => Ok(Meaning::Each(field.to_owned())),
             (part, property) => match (property, self.part(part)) {
                 (Some(property), Some(part)) => {
                     Ok(Meaning::Part(part.clone(), self.parse(property, reference)?))
@@ -123,6 +138,11 @@ impl<'a> Scope<'a> {
             let mut names = self.parts();
             names.extend(RESERVED.iter().filter(|root| self.ends || **root == "instance"));
             let diagnostic = self.error(codes::UNKNOWN_COMPONENT, reference, message);
+            if component == EACH {
+                let help =
+                    "`each` has a meaning only in the properties of a component whose `cluster` has `each`";
+                return Box::new(diagnostic.help(help));
+            }
             if self.own_property(component).is_some() {
                 let help = format!(
                     "`{component}` is a property, and `${{{component}}}` is the whole of it; no part of a value can be read"

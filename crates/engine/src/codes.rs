@@ -156,7 +156,8 @@ windlass_source::codes! {
         "Only a cluster can be scaled. A component is a cluster if its descriptor has the section `cluster`. \
          windlass has started no step.\n\n\
          The message lists the clusters of the assembly. Name one of them, or add the section to the \
-         descriptor and run `windlass up FILE`.";
+         descriptor and run `windlass up FILE`. The nodes of a cluster with `each` are the entries of a \
+         list: add entries to it, or remove them, and run `windlass up FILE`.";
     TOO_MANY_NODES = "WL0531", "more nodes than the maximum",
         "The cluster would have more nodes than its `maximum-nodes`. windlass adds all nodes of an increment \
          or none, and has started no step.\n\n\

@@ -337,7 +337,7 @@ fn code_of_plan(error: &LifecycleError) -> Code {
 
 fn code_of_scale(error: &ScaleError) -> Code {
     match error {
-        ScaleError::NoCluster { .. } => codes::NO_CLUSTER,
+        ScaleError::NoCluster { .. } | ScaleError::Keyed { .. } => codes::NO_CLUSTER,
         ScaleError::TooMany { .. } => codes::TOO_MANY_NODES,
         ScaleError::TooFew { .. } => codes::TOO_FEW_NODES,
         ScaleError::Empty { .. } => codes::EMPTY_CLUSTER,

@@ -64,6 +64,7 @@
 //! #         parent: None,
 //! #         component: None,
 //! #         index: None,
+//! #         key: None,
 //! #         descriptor: descriptor.parse()?,
 //! #         properties: Default::default(),
 //! #         transitions: Default::default(),

@@ -441,6 +441,7 @@ mod tests {
             parent: parent.map(|parent| parent.parse().unwrap()),
             component: None,
             index: None,
+            key: None,
             descriptor: "resource::r::1.0".parse().unwrap(),
             properties: IndexMap::new(),
             metrics,

@@ -122,6 +122,7 @@ fn element(name: &str, kind: ElementKind, parent: Option<&str>) -> Element {
         parent: parent.map(|parent| parent.parse().expect("valid")),
         component: None,
         index: None,
+        key: None,
         descriptor: DESCRIPTOR.clone(),
         properties: BTreeMap::new().into_iter().collect(),
         transitions: [

@@ -182,7 +182,8 @@ fn first_alike<'a>(
 ) -> Option<&'a Element> {
     let parent = topology.get(element.parent.as_ref()?)?;
     if let Some(first) = alike.get(&parent.name) {
-        let same = |of: &&Element| (&of.component, of.index) == (&element.component, element.index);
+        let place = |of: &Element| (of.component.clone(), of.index, of.key.clone());
+        let same = |of: &&Element| place(of) == place(element);
         return topology.children(first).find(same);
     }
     let is_in_cluster = parent.kind == ElementKind::Group && element.kind == ElementKind::Assembly;

@@ -273,6 +273,7 @@ impl Compiler<'_> {
             parent: None,
             component: None,
             index: None,
+            key: None,
             descriptor: descriptor.clone(),
             properties,
             transitions: Transitions::default(),

@@ -163,6 +163,12 @@ checked_text! {
         check_reserved("component", name)
     };
 
+    /// The key of a node in a group whose nodes have keys, as `rack1`. It has the form of a component's name.
+    NodeKey: NameError = |key| {
+        check_word("key", key)?;
+        check_reserved("key", key)
+    };
+
     /// The name of a property: any text without blanks. Resource descriptors may use dots, with a warning.
     PropertyName: NameError = |name| check_free("property", name);
 
@@ -188,6 +194,7 @@ checked_text! {
 /// The full name of an element: the path from the assembly to it, joined by `__`.
 ///
 /// `h_bta` is the assembly, `h_bta__B` a component or the group of a cluster, `h_bta__B__2` its second node.
+/// In a group whose nodes have keys, a node has its key in place of the number: `h_bta__web__rack1`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ElementName(SmolStr);
@@ -201,6 +208,11 @@ impl ElementName {
     /// Returns the name of node `index` (from 1) of this group.
     pub fn node(&self, index: u32) -> Self {
         Self(format_smolstr!("{}{SEPARATOR}{index}", self.0))
+    }
+
+    /// Returns the name of the node `key` of this group.
+    pub fn keyed(&self, key: &NodeKey) -> Self {
+        Self(format_smolstr!("{}{SEPARATOR}{key}", self.0))
     }
 
     /// Returns the name as text.

@@ -320,7 +320,10 @@ impl<'a> Resolver<'a> {
             InstanceField::Name => Value::from(name.as_str()),
             InstanceField::Index => {
                 let element = &self.topology.elements()[self.place(name)?];
-                Value::from(element.index.unwrap_or(1).to_string())
+                match &element.key {
+                    Some(key) => Value::from(key.as_str()),
+                    None => Value::from(element.index.unwrap_or(1).to_string()),
+                }
             }
             InstanceField::Id => match self.lookup.instance_id(name) {
                 Some(id) => Value::from(id.as_str()),

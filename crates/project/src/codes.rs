@@ -174,6 +174,8 @@ locations:
         "A package has at most 4096 files and 64 MiB in all, because windlass stores it with every assembly that uses it. Let the scripts download large files.";
     BAD_PATTERN = "WL0344", "bad pattern of ignored files",
         "A line of `.windlassignore` in a package folder is a pattern for files that are no part of the package, as in a `.gitignore`: `notes.txt` and `*.log` at any depth, `/build` and `doc/*.md` from the folder of the file, `tmp/` for folders only, `!keep.log` for an exception. Lines that begin with `#` are comments.\n\n```\n*.log\n!keep.log\n/test/\n```";
+    BAD_INVENTORY = "WL0345", "bad inventory",
+        "`--inventory PARAM=FILE:GROUP` reads a static Ansible inventory: YAML if the name of the file ends with `.yaml`, `.yml` or `.json`, INI otherwise. windlass reads hosts, ranges of hosts, groups, groups in groups, and their variables. It runs no programs and no plugins, reads no `group_vars` and `host_vars` folders, and leaves out variables with Jinja expressions. For those, save what Ansible makes of them:\n\n```console\n$ ansible-inventory -i FILE --list --yaml > hosts.yaml\n```";
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@
 //! | [`file`](mod@file) | the format of `windlass.yaml` |
 //! | [`project`] | the project of a file, and the placement of its parts |
 //! | [`catalog`] | descriptors on disk, and the search path |
+//! | [`inventory`] | static Ansible inventories: the hosts of a group |
 //! | `ignored` | files of a folder that belong to no package |
 //! | [`package`] | the files that belong to a package |
 //! | [`secret`] | secret values that a `windlass.yaml` refers to |
@@ -33,6 +34,7 @@ mod environment;
 pub mod file;
 pub mod find;
 mod ignored;
+pub mod inventory;
 mod keys;
 pub mod kinds;
 mod layout;

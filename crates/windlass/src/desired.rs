@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use windlass_descriptor::compose::MAX_NODES;
 use windlass_descriptor::{
-    AssemblyDescriptor, Catalog as _, Composed, Descriptor, ReferenceRequest, Request, ResourceDescriptor,
-    Search, compose_given,
+    AssemblyDescriptor, Catalog as _, Composed, Descriptor, GivenPlaces, ReferenceRequest, Request,
+    ResourceDescriptor, Search, compose_given,
 };
 use windlass_driver::{Package, Registry};
 use windlass_engine::{Desired, EngineEnv, UpOptions};
@@ -30,8 +30,8 @@ struct Composition<'a> {
     project: &'a Project,
     engine_env: &'a EngineEnv,
     parameters: &'a BTreeMap<String, Value>,
-    /// Source locations of the parameter names that come from files.
-    places: &'a BTreeMap<String, Place>,
+    /// Places of the parameters that come from files.
+    places: &'a GivenPlaces,
 }
 
 /// An assembly descriptor, and the catalog of its parts.
@@ -126,7 +126,7 @@ pub(crate) async fn desired(
     diagnostics.extend(composed.diagnostics);
     let packages = packages(&catalog, &composed.resources, &engine_env.drivers, &mut diagnostics);
     if !diagnostics.has_errors() {
-        diagnostics.extend(misfits(&assembly, &parameters, &input.places));
+        diagnostics.extend(misfits(&assembly, &parameters, &input.places.names));
     }
     diagnostics.sort();
     let Some(topology) = composed.topology.filter(|_| !diagnostics.has_errors()) else {

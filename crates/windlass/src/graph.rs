@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use windlass_engine::Request;
 use windlass_lifecycle::{Plan, draw_plan, draw_properties, draw_topology};
 use windlass_model::assembly::ElementKind;
-use windlass_model::{AssemblyName, State};
+use windlass_model::{AssemblyName, Element, ElementName, State, Topology};
 use windlass_plan::draw::{Drawing, Sign, Tone};
 use windlass_source::Diagnostics;
 use windlass_store::Snapshot;
@@ -87,13 +87,14 @@ impl Windlass {
 /// Adds the states of the components. A node that stands for several counts them.
 fn with_states(mut drawing: Drawing, snapshot: &Snapshot) -> Drawing {
     let mut states: BTreeMap<String, Vec<State>> = BTreeMap::new();
-    let elements = snapshot.assembly.topology.elements().iter();
+    let topology = &snapshot.assembly.topology;
+    let elements = topology.elements().iter();
     for element in elements.filter(|element| element.kind == ElementKind::Resource) {
         let state = snapshot.elements.get(&element.name).map(|record| record.state);
-        states.entry(numberless(element.name.as_str())).or_default().push(state.unwrap_or_default());
+        states.entry(shared_name(topology, &element.name)).or_default().push(state.unwrap_or_default());
     }
     for node in &mut drawing.nodes {
-        let own = numberless(&node.id);
+        let own = node.id.parse().map_or_else(|_| node.id.clone(), |name| shared_name(topology, &name));
         let Some(states) = states.get(&own).or_else(|| states.get(&format!("{own}__*"))) else { continue };
         let lowest = lowest(states.iter().copied());
         let alike = states.iter().filter(|state| **state == lowest).count();
@@ -116,11 +117,15 @@ fn with_states(mut drawing: Drawing, snapshot: &Snapshot) -> Drawing {
     drawing
 }
 
-/// Replaces the numbers of nodes in a name by `*`: the nodes of a cluster share a drawn node.
-fn numberless(name: &str) -> String {
-    let part = |part: &str| match part.parse::<u32>() {
-        Ok(_) => "*".to_owned(),
-        Err(_) => part.to_owned(),
+/// Returns the name of an element with the number or key of each node replaced by `*`: the nodes of a cluster
+/// share a drawn node.
+fn shared_name(topology: &Topology, name: &ElementName) -> String {
+    let parent = |element: &&Element| topology.get(element.parent.as_ref()?);
+    let part = |element: &Element| match parent(&element) {
+        Some(parent) if parent.kind == ElementKind::Group => "*".to_owned(),
+        _ => element.name.as_str().rsplit("__").next().unwrap_or_default().to_owned(),
     };
-    name.split("__").map(part).collect::<Vec<_>>().join("__")
+    let mut parts: Vec<String> = std::iter::successors(topology.get(name), parent).map(part).collect();
+    parts.reverse();
+    parts.join("__")
 }

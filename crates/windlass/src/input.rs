@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::Value;
+use windlass_descriptor::GivenPlaces;
 use windlass_engine::Consent;
 use windlass_model::assembly::MaxUnavailable;
 use windlass_model::{AssemblyName, State};
@@ -17,7 +18,7 @@ pub struct AssemblyInput {
     pub(crate) file: PathBuf,
     pub(crate) name: Option<AssemblyName>,
     pub(crate) parameters: BTreeMap<String, Value>,
-    pub(crate) places: BTreeMap<String, Place>,
+    pub(crate) places: GivenPlaces,
     pub(crate) open: Vec<String>,
     pub(crate) environment: BTreeMap<String, String>,
     pub(crate) catalog: Vec<PathBuf>,
@@ -41,7 +42,7 @@ impl AssemblyInput {
             file: file.into(),
             name: None,
             parameters: BTreeMap::new(),
-            places: BTreeMap::new(),
+            places: GivenPlaces::default(),
             open: Vec::new(),
             environment: BTreeMap::new(),
             catalog: Vec::new(),
@@ -70,7 +71,19 @@ impl AssemblyInput {
 
     /// Sets the source location of a parameter name, for messages.
     pub fn parameter_at(mut self, name: impl Into<String>, place: Place) -> Self {
-        self.places.insert(name.into(), place);
+        self.places.names.insert(name.into(), place);
+        self
+    }
+
+    /// Sets the source locations of the entries of a parameter that is a list, for messages.
+    pub fn entries_at(mut self, name: impl Into<String>, places: Vec<Place>) -> Self {
+        self.places.entries.insert(name.into(), places);
+        self
+    }
+
+    /// Sets the name of the file whose text is the value of a parameter, for messages.
+    pub fn parameter_from(mut self, name: impl Into<String>, file: impl Into<String>) -> Self {
+        self.places.files.insert(name.into(), file.into());
         self
     }
 
@@ -102,7 +115,7 @@ impl AssemblyInput {
     pub(crate) fn parameter_of(mut self, given: &Self, name: &str) -> Self {
         if let Some(value) = given.parameters.get(name) {
             let is_open = given.open.iter().any(|open| open == name);
-            let place = given.places.get(name).cloned();
+            let place = given.places.names.get(name).cloned();
             self = if is_open {
                 self.open_parameter(name, value.clone())
             } else {

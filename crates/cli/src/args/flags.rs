@@ -40,6 +40,11 @@ pub(crate) struct AssemblyArgs {
     #[arg(long, visible_alias = "param-file", value_name = "FILE")]
     pub(crate) params: Vec<PathBuf>,
 
+    /// Set a property to the hosts of an Ansible inventory, or of a group of it: a list of maps with the variables of each
+    /// host. The file is static YAML or INI; -p takes precedence. Can be repeated
+    #[arg(long, value_name = "PARAM=FILE[:GROUP]")]
+    pub(crate) inventory: Vec<String>,
+
     /// Search this folder for descriptors too
     #[arg(long, value_name = "DIR")]
     pub(crate) catalog: Vec<PathBuf>,

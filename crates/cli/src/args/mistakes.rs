@@ -65,11 +65,7 @@ const OPTIONS: [(&str, &[&str], &str); 10] = [
         "windlass up --queue FILE leaves the work to windlass run; otherwise up waits until the assembly is Active",
     ),
     ("ps", &["-a", "--all"], "windlass ps lists all processes, also those that ended"),
-    (
-        "scale",
-        &["--replicas", "--count", "-n"],
-        "the number is an argument: windlass scale NAME GROUP 6",
-    ),
+    ("scale", &["--replicas", "--count", "-n"], "the number is an argument: windlass scale NAME GROUP 6"),
 ];
 
 /// Parses the arguments of the program. On a mistake it prints an error, and exits or returns the exit code.

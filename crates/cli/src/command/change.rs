@@ -159,7 +159,7 @@ struct RemovedView {
 
 async fn retry(args: RetryArgs) -> ExitCode {
     let RetryArgs { name, assume, of, natural, published, published_from, how } = &args;
-    let given = match collected("--published ", published, published_from) {
+    let given = match collected("--published ", published, published_from, &[]) {
         Ok(given) => given,
         Err(code) => return code,
     };
@@ -259,7 +259,7 @@ async fn heal(args: HealArgs) -> ExitCode {
 
 async fn call(args: CallArgs) -> ExitCode {
     let CallArgs { name, part, command: called, given, arguments, how } = &args;
-    let given = match collected("-a ", given, arguments) {
+    let given = match collected("-a ", given, arguments, &[]) {
         Ok(given) => given,
         Err(code) => return code,
     };

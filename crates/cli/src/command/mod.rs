@@ -281,8 +281,13 @@ fn grace(run: &RunArgs) -> Duration {
 }
 
 /// Collects parameters, or prints their problems.
-fn collected(flag: &str, given: &[String], files: &[PathBuf]) -> Result<Parameters, ExitCode> {
-    collect(flag, given, files).map_err(|error| match error {
+fn collected(
+    flag: &str,
+    given: &[String],
+    files: &[PathBuf],
+    inventories: &[String],
+) -> Result<Parameters, ExitCode> {
+    collect(flag, given, files, inventories).map_err(|error| match error {
         ParameterError::Form { code, message } => {
             fault!(code, "{message}");
             exit::wrong_input()
@@ -303,16 +308,17 @@ fn input(args: &AssemblyArgs) -> Result<AssemblyInput, ExitCode> {
         tell!("note: parameters are read from `{}`", file.display());
     }
     files.extend(args.params.iter().cloned());
-    with_parameters(input, &args.parameters, &files)
+    with_parameters(input, &args.parameters, &files, &args.inventory)
 }
 
-/// Adds parameters to an input: from arguments, then from files, then from the environment.
+/// Adds parameters to an input: from arguments, then from inventories, files and the environment.
 fn with_parameters(
     mut input: AssemblyInput,
     given: &[String],
     files: &[PathBuf],
+    inventories: &[String],
 ) -> Result<AssemblyInput, ExitCode> {
-    let Parameters { values, places, open } = collected("-p ", given, files)?;
+    let Parameters { values, places, entries, files, open } = collected("-p ", given, files, inventories)?;
     for (name, value) in values {
         input = if open.contains(&name) {
             input.open_parameter(name, value)
@@ -322,6 +328,12 @@ fn with_parameters(
     }
     for (name, place) in places {
         input = input.parameter_at(name, place);
+    }
+    for (name, places) in entries {
+        input = input.entries_at(name, places);
+    }
+    for (name, file) in files {
+        input = input.parameter_from(name, file.display().to_string());
     }
     let variables = environment_all()
         .filter_map(|(name, value)| Some((name.strip_prefix("WINDLASS_PARAM_")?.to_owned(), value)));

@@ -74,7 +74,7 @@ impl BringUp<'_> {
 
 pub(crate) async fn apply(args: ApplyArgs) -> ExitCode {
     let given = AssemblyInput::new(&args.plan).refresh(Some(args.refresh_timeout));
-    let given = match with_parameters(given, &args.parameters, &args.params) {
+    let given = match with_parameters(given, &args.parameters, &args.params, &[]) {
         Ok(given) => given,
         Err(code) => return code,
     };

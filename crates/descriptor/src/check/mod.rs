@@ -106,7 +106,8 @@ impl<'a> Check<'a, '_> {
         }
         self.placeholder(component.placeholder.as_deref());
         self.nodes(component);
-        self.properties(&component.properties, Scope::assembly(self.assembly));
+        self.each(component);
+        self.properties(&component.properties, Scope::component(self.assembly, component));
         values::types(&component.properties, &self.assembly.data_types, self.said);
     }
 

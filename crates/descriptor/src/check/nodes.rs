@@ -8,8 +8,8 @@ use windlass_source::Severity;
 use super::context::{Check, Late};
 use crate::codes;
 use crate::document::{AssemblyDescriptor, ClusterDecl, Component};
-use crate::scope::{Meaning, Scope};
-use crate::template::{Reference, Value, ValueKind};
+use crate::scope::{EACH, Meaning, Scope};
+use crate::template::{Reference, Segment, Value, ValueKind};
 
 /// Propagates from the properties that read a component to all their readers, visiting each edge once.
 fn late(assembly: &AssemblyDescriptor) -> Late<'_> {
@@ -86,6 +86,27 @@ impl<'a> Check<'a, '_> {
             }
             _ => self.reference(reference, scope),
         });
+    }
+
+    /// Checks the list of a component's nodes: its values are known before anything starts.
+    pub(super) fn each(&mut self, component: &'a Component) {
+        let Some(each) = component.each() else { return };
+        if let Some(other) = self.assembly.composition.get_key_value(EACH).map(|(_, other)| other) {
+            let message = "`${each.…}` would mean this component, and the entry of a list";
+            let diagnostic = self.said.at(Severity::Error, codes::BAD_EACH, other.name_span, message);
+            let place = self.assembly.source.place(each.list.span);
+            self.said.push(diagnostic.related(place, "the list").help("give the component another name"));
+        }
+        match &each.list.kind {
+            ValueKind::List(_) => self.value(&each.list, Scope::assembly(self.assembly)),
+            ValueKind::Text(segments) if matches!(segments[..], [Segment::Reference(_)]) => {
+                self.number(&each.list, "`each`");
+            }
+            _ => {
+                let message = "`each` is a list of maps, or one `${property}` that has such a list";
+                self.said.error(codes::BAD_EACH, each.list.span, message);
+            }
+        }
     }
 
     /// Returns the reference by which a property of the assembly reads a component, directly or through other

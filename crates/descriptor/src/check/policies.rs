@@ -121,6 +121,16 @@ fn own_metric(check: &mut Check<'_, '_>, policy: &PolicyDecl, metric: &Spanned<S
 
 fn policy_target(check: &mut Check<'_, '_>, name: &str, target: &Spanned<String>, policy: Span) {
     match check.assembly.composition.get(target.value.as_str()) {
+        Some(component) if component.each().is_some() => {
+            let message =
+                format!("the policy `{name}` scales `{}`, whose nodes a list declares", target.value);
+            let diagnostic = check
+                .said
+                .at(Severity::Error, codes::BAD_POLICY, target.span, message)
+                .related(check.source().place(component.size_span()), "the list")
+                .help("remove the policy, or declare a number of nodes in place of `each`");
+            check.said.push(diagnostic);
+        }
         Some(component) if component.cluster.is_none() => {
             let message = format!("the policy `{name}` scales `{}`, which has no `cluster`", target.value);
             let diagnostic = check

@@ -56,7 +56,7 @@ impl<'a> Check<'a, '_> {
         let (name, Some(_)) = reference.split() else { return };
         let Some(part) = self.assembly.composition.get(name) else { return };
         if part.fewest_written() > 1 && !self.said.leaves_out(Severity::Warning) {
-            self.said.push(many_nodes(name).at(self.source().place(reference.span)));
+            self.said.push(many_nodes(name, "1").at(self.source().place(reference.span)));
         }
     }
 
@@ -185,9 +185,11 @@ impl<'a> Check<'a, '_> {
     }
 }
 
-/// Returns the warning for a single value that is read from a group.
-pub(crate) fn many_nodes(name: &str) -> Diagnostic {
-    let message = format!("`{name}` has several nodes; the value of the lowest one, `{name}__1`, is taken");
+/// Returns the warning for a single value that is read from a group, of its node with the lowest number or
+/// key.
+pub(crate) fn many_nodes(name: &str, lowest: &str) -> Diagnostic {
+    let message =
+        format!("`{name}` has several nodes; the value of the lowest one, `{name}__{lowest}`, is taken");
     Diagnostic::warning(codes::MANY_NODES, message)
 }
 

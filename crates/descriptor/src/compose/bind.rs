@@ -8,9 +8,11 @@ use serde_json::Value as Json;
 use windlass_model::assembly::Property;
 use windlass_model::{AssemblyName, ComponentName, ElementName, Part, PropertyName, Template};
 use windlass_secret::{SecretRef, Sensitive};
-use windlass_source::{Place, Span};
+use windlass_source::{Diagnostic, Diagnostics, Place, Span};
 
+use super::each::Entry;
 use super::frame::Binder;
+use crate::codes;
 use crate::property::{Properties, PropertyDecl};
 use crate::reader::origin;
 use crate::scope::Meaning;
@@ -23,11 +25,13 @@ pub(super) struct Values<'a> {
     pub(super) secrets: BTreeMap<SecretRef, Sensitive<String>>,
     /// Groups whose lowest node's value is read, with the place of the reference.
     pub(super) lowest: BTreeSet<(ElementName, Place)>,
+    /// Problems of the values of entries.
+    pub(super) diagnostics: Diagnostics,
 }
 
 impl<'a> Values<'a> {
     pub(super) fn new(name: &'a AssemblyName) -> Self {
-        Self { name, secrets: BTreeMap::new(), lowest: BTreeSet::new() }
+        Self { name, secrets: BTreeMap::new(), lowest: BTreeSet::new(), diagnostics: Diagnostics::new() }
     }
 
     /// Binds a property section.
@@ -54,10 +58,7 @@ impl<'a> Values<'a> {
     pub(super) fn bind(&mut self, value: &Value, binder: Binder<'_>, sensitive: bool) -> Template {
         match &value.kind {
             ValueKind::Null => Template::Null,
-            ValueKind::Text(segments) => {
-                let parts = segments.iter().map(|segment| self.bind_segment(segment, binder)).collect();
-                self.text(parts, sensitive)
-            }
+            ValueKind::Text(segments) => self.bind_text(segments, binder, sensitive),
             ValueKind::List(items) => {
                 Template::List(items.iter().map(|item| self.bind(item, binder, sensitive)).collect())
             }
@@ -65,6 +66,42 @@ impl<'a> Values<'a> {
                 entries.iter().map(|(key, v)| (key.clone(), self.bind(v, binder, sensitive))).collect(),
             ),
         }
+    }
+
+    fn bind_text(&mut self, segments: &[Segment], binder: Binder<'_>, sensitive: bool) -> Template {
+        if let ([Segment::Reference(reference)], Some(entry)) = (segments, binder.each)
+            && let Some(Meaning::Each(field)) = binder.scope.find(reference)
+        {
+            let value = self.field(entry, &field, binder, reference.span);
+            return if sensitive { self.sealed(value) } else { value };
+        }
+        let mut parts = Vec::with_capacity(segments.len());
+        for segment in segments {
+            if let (Segment::Reference(reference), Some(entry)) = (segment, binder.each)
+                && let Some(Meaning::Each(field)) = binder.scope.find(reference)
+            {
+                match self.field(entry, &field, binder, reference.span) {
+                    Template::Null => {}
+                    Template::Text(text) => parts.extend(text),
+                    Template::List(_) | Template::Map(_) => {
+                        let message = format!("`{field}` of the entry `{}` is no text", entry.key);
+                        let place = binder.source.place(reference.span);
+                        self.diagnostics.push(Diagnostic::error(codes::BAD_EACH, message).at(place));
+                    }
+                }
+            } else {
+                parts.push(self.bind_segment(segment, binder));
+            }
+        }
+        self.text(parts, sensitive)
+    }
+
+    /// Returns a field of an entry. Reports a missing one.
+    fn field(&mut self, entry: &Entry, field: &str, binder: Binder<'_>, span: Span) -> Template {
+        entry.field(field, binder, span).unwrap_or_else(|problem| {
+            self.diagnostics.push(problem);
+            Template::Null
+        })
     }
 
     fn bind_segment(&mut self, segment: &Segment, binder: Binder<'_>) -> Part {
@@ -80,8 +117,8 @@ impl<'a> Values<'a> {
             }
             Some(Meaning::Instance(field)) => Part::Instance { element: binder.instance.clone(), field },
             Some(Meaning::End(end, property)) => Part::End { end, property },
-            // The check has already reported it.
-            None => Part::Literal(format!("${{{}}}", reference.text)),
+            // The check has already reported it. A field of an entry was bound before.
+            Some(Meaning::Each(_)) | None => Part::Literal(format!("${{{}}}", reference.text)),
         }
     }
 

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use windlass_model::assembly::Relationship;
 use windlass_model::policy::Policy;
 use windlass_model::{DescriptorName, Template};
-use windlass_source::{Code, Diagnostic, Diagnostics, Place, Source, Span};
+use windlass_source::{Code, Diagnostic, Diagnostics, Source, Span};
 
 use super::bind::Values;
 use super::elements::Elements;
 use super::index::Index;
 use super::known::{Known, Unknown, known};
 use super::parameters::Parameters;
-use super::request::{ReferenceRequest, Request};
+use super::request::{GivenPlaces, ReferenceRequest, Request};
 use super::room::Room;
 
 /// A composition, with its elements and problems so far.
@@ -38,7 +38,7 @@ pub(super) struct Composer<'a> {
 }
 
 impl<'a> Composer<'a> {
-    pub(super) fn new(request: Request<'a>, places: &'a BTreeMap<String, Place>) -> Self {
+    pub(super) fn new(request: Request<'a>, places: &'a GivenPlaces) -> Self {
         Self {
             request,
             parameters: Parameters::new(&request, places),

@@ -10,6 +10,8 @@ use windlass_model::assembly::Element;
 pub(super) struct Elements {
     all: Vec<Element>,
     positions: HashMap<ElementName, usize>,
+    /// Groups whose nodes have keys, each with the node of its lowest key, if it has nodes.
+    keyed: HashMap<ElementName, Option<ElementName>>,
 }
 
 impl Elements {
@@ -22,6 +24,29 @@ impl Elements {
     pub(super) fn push(&mut self, element: Element) {
         self.positions.insert(element.name.clone(), self.all.len());
         self.all.push(element);
+    }
+
+    /// Notes that the nodes of a group have keys.
+    pub(super) fn push_keys(&mut self, group: ElementName, lowest: Option<ElementName>) {
+        self.keyed.insert(group, lowest);
+    }
+
+    /// Returns the node of a group whose value is read where one value is meant.
+    pub(super) fn lowest_node(&self, group: &ElementName) -> ElementName {
+        self.keyed.get(group).cloned().flatten().unwrap_or_else(|| group.node(1))
+    }
+
+    /// Returns the groups whose nodes have keys: the name that stands for the first node, and the node.
+    pub(super) fn lowest_keys(&self) -> HashMap<ElementName, ElementName> {
+        self.keyed.iter().filter_map(|(group, node)| Some((group.node(1), node.clone()?))).collect()
+    }
+
+    pub(super) fn has_many_nodes(&self, group: &ElementName) -> bool {
+        if self.keyed.contains_key(group) {
+            self.all.iter().filter(|node| node.parent.as_ref() == Some(group)).count() > 1
+        } else {
+            self.contains(&group.node(2))
+        }
     }
 
     pub(super) fn len(&self) -> usize {

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use windlass_model::assembly::{Element, ElementKind, Operation};
+use windlass_model::name::NodeKey;
 use windlass_model::{ComponentName, DescriptorName, ElementName, OperationName, Transitions};
 use windlass_source::Source;
 
+use super::each::Entry;
 use crate::document::AssemblyDescriptor;
 use crate::resource::ResourceDescriptor;
 use crate::scope::Scope;
@@ -20,6 +22,8 @@ pub(super) struct Binder<'s> {
     pub(super) owner: &'s ElementName,
     /// Element that `${instance.…}` means.
     pub(super) instance: &'s ElementName,
+    /// Entry that `${each.…}` means.
+    pub(super) each: Option<&'s Entry>,
 }
 
 /// An assembly with its element.
@@ -27,13 +31,15 @@ pub(super) struct Binder<'s> {
 pub(super) struct Frame<'f> {
     pub(super) assembly: &'f Arc<AssemblyDescriptor>,
     pub(super) owner: &'f ElementName,
+    /// Entry of the node whose values are bound, if it has a key.
+    pub(super) each: Option<&'f Entry>,
 }
 
 impl<'f> Frame<'f> {
     /// Returns the binder for values that the assembly declares for `instance`.
     pub(super) fn binder(self, instance: &'f ElementName) -> Binder<'f> {
-        let scope = Scope::assembly(self.assembly);
-        Binder { scope, source: &self.assembly.source, owner: self.owner, instance }
+        let scope = Scope { each: self.each.is_some(), ..Scope::assembly(self.assembly) };
+        Binder { scope, source: &self.assembly.source, owner: self.owner, instance, each: self.each }
     }
 }
 
@@ -43,6 +49,7 @@ pub(super) struct Seat {
     pub(super) parent: Option<ElementName>,
     pub(super) component: Option<ComponentName>,
     pub(super) index: Option<u32>,
+    pub(super) key: Option<NodeKey>,
     /// Whether the component is protected.
     pub(super) protect: bool,
 }
@@ -55,6 +62,7 @@ impl Seat {
             parent: self.parent,
             component: self.component,
             index: self.index,
+            key: self.key,
             descriptor,
             properties: IndexMap::new(),
             transitions: Transitions::default(),

@@ -7,6 +7,7 @@
 
 mod bind;
 mod composer;
+mod each;
 mod elements;
 mod frame;
 mod index;
@@ -27,7 +28,7 @@ use windlass_model::assembly::{Element, ElementKind, Endpoint, Property, Relatio
 use windlass_model::name::RelationshipName;
 use windlass_model::{ComponentName, DescriptorName, ElementName, Origin, PropertyName};
 use windlass_secret::{SecretRef, Sensitive};
-use windlass_source::{Diagnostic, Diagnostics, Place};
+use windlass_source::{Diagnostic, Diagnostics};
 
 use crate::check::{Missing, check, many_nodes};
 use crate::codes;
@@ -38,9 +39,12 @@ use crate::resource::ResourceDescriptor;
 use crate::scope::Scope;
 use bind::Values;
 use composer::Composer;
+use each::Nodes;
 use frame::{Binder, Frame, Seat, own_operations};
 pub(crate) use parameters::refused;
-pub use request::{Existing, MAX_ELEMENTS, MAX_NODES, Offered, ReferenceRequest, Request, Search};
+pub use request::{
+    Existing, GivenPlaces, MAX_ELEMENTS, MAX_NODES, Offered, ReferenceRequest, Request, Search,
+};
 use room::Excess;
 use whole::Whole;
 
@@ -68,21 +72,22 @@ pub struct Composed {
 
 /// Composes an assembly.
 pub fn compose(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Composed {
-    compose_given(assembly, request, &BTreeMap::new())
+    compose_given(assembly, request, &GivenPlaces::default())
 }
 
-/// Composes an assembly with parameters from files: `places` has the place of each name.
+/// Composes an assembly with parameters from files, whose places are known.
 pub fn compose_given(
     assembly: &Arc<AssemblyDescriptor>,
     request: Request<'_>,
-    places: &BTreeMap<String, Place>,
+    places: &GivenPlaces,
 ) -> Composed {
     let mut composer = Composer::new(request, places);
     composer.examine(&Descriptor::Assembly(assembly.clone()));
     composer.root(assembly);
+    composer.diagnostics.extend(std::mem::take(&mut composer.values.diagnostics));
     if !composer.diagnostics.has_errors() {
-        let Composer { elements, relationships, values, sources, diagnostics, .. } = &mut composer;
-        Whole { elements, relationships, values, sources, diagnostics }.check();
+        let Composer { elements, relationships, policies, values, sources, diagnostics, .. } = &mut composer;
+        Whole { elements, relationships, policies, values, sources, diagnostics }.check();
     }
     composer.finish()
 }
@@ -113,9 +118,11 @@ impl Composer<'_> {
     /// Warns of single values that are read from a group with several nodes.
     fn warn_of_many_nodes(&mut self) {
         for (group, place) in std::mem::take(&mut self.values.lowest) {
-            if self.elements.contains(&group.node(2)) {
-                let name = group.as_str().rsplit("__").next().unwrap_or_default();
-                self.diagnostics.push(many_nodes(name).at(place));
+            let lowest = self.elements.lowest_node(&group);
+            if self.elements.has_many_nodes(&group) {
+                let last =
+                    |name: &ElementName| name.as_str().rsplit("__").next().unwrap_or_default().to_owned();
+                self.diagnostics.push(many_nodes(&last(&group), &last(&lowest)).at(place));
             }
         }
     }
@@ -139,14 +146,15 @@ impl Composer<'_> {
         let Some(name) = assembly.name.as_ref() else { return };
         let owner = ElementName::from(self.request.name);
         self.parameters.check(assembly, &mut self.diagnostics);
-        let binder = Frame { assembly, owner: &owner }.binder(&owner);
+        let binder = Frame { assembly, owner: &owner, each: None }.binder(&owner);
         let mut properties = self.values.properties(&assembly.properties, binder);
         for (parameter, value) in self.request.parameters {
             if let Some(property) = properties.get_mut(parameter.as_str()) {
                 property.value = Some(self.values.given(value, property.sensitive));
             }
         }
-        let seat = Seat { name: owner, parent: None, component: None, index: None, protect: false };
+        let seat =
+            Seat { name: owner, parent: None, component: None, index: None, key: None, protect: false };
         self.assembly(assembly, &name.value, seat, properties);
     }
 
@@ -158,7 +166,7 @@ impl Composer<'_> {
         properties: IndexMap<PropertyName, Property>,
     ) {
         let owner = seat.name.clone();
-        let frame = Frame { assembly, owner: &owner };
+        let frame = Frame { assembly, owner: &owner, each: None };
         let at = self.elements.len();
         self.elements.push(Element {
             properties,
@@ -195,7 +203,7 @@ impl Composer<'_> {
     }
 
     /// Binds each promoted operation to the resource that has it.
-    fn promote(&mut self, Frame { assembly, owner }: Frame<'_>, at: usize) {
+    fn promote(&mut self, Frame { assembly, owner, .. }: Frame<'_>, at: usize) {
         for (name, promotion) in &assembly.operations {
             let Some(source) = &promotion.source else { continue };
             let (component, operation) = &source.value;
@@ -220,7 +228,7 @@ impl Composer<'_> {
         }
         let parent = Some(frame.owner.clone());
         let (name, component) = (frame.owner.child(name), Some(name.clone()));
-        let seat = Seat { name, parent, component, index: None, protect: decl.protect };
+        let seat = Seat { name, parent, component, index: None, key: None, protect: decl.protect };
         if decl.is_plural() {
             self.group(frame, decl, &descriptor, seat);
         } else if self.has_room(frame, decl, 1) {
@@ -230,7 +238,12 @@ impl Composer<'_> {
 
     /// Creates the nodes of a component, and their group.
     fn group(&mut self, frame: Frame<'_>, decl: &Component, descriptor: &Descriptor, seat: Seat) {
-        let Some((count, cluster)) = self.size(frame, decl) else { return };
+        let nodes = match decl.each() {
+            Some(each) => self.entries(frame, each).map(|entries| (Nodes::Keyed(entries), None)),
+            None => self.size(frame, decl).map(|(count, cluster)| (Nodes::Numbered(count), cluster)),
+        };
+        let Some((nodes, cluster)) = nodes else { return };
+        let count = nodes.count();
         let Some(kind) = descriptor.name().filter(|_| self.has_room(frame, decl, count)) else { return };
         let (group, component) = (seat.name.clone(), seat.component.clone());
         self.elements.push(Element {
@@ -241,13 +254,21 @@ impl Composer<'_> {
         });
         let more = usize::try_from(count).unwrap_or_default();
         self.elements.reserve(more);
+        if let Nodes::Keyed(entries) = &nodes {
+            let lowest = each::lowest(entries).map(|key| group.keyed(key));
+            self.elements.push_keys(group.clone(), lowest);
+        }
         for index in 1..=count {
-            let parent = Some(group.clone());
-            let (name, component) = (group.node(index), component.clone());
             let entered = self.room.enter_node(index);
             if !self.room.is_full() {
-                let seat = Seat { name, parent, component, index: Some(index), protect: false };
-                self.part(frame, decl, descriptor, seat);
+                let entry = nodes.entry(index);
+                let (name, place) = match entry {
+                    Some(entry) => (group.keyed(&entry.key), (None, Some(entry.key.clone()))),
+                    None => (group.node(index), (Some(index), None)),
+                };
+                let (parent, component) = (Some(group.clone()), component.clone());
+                let seat = Seat { name, parent, component, index: place.0, key: place.1, protect: false };
+                self.part(Frame { each: entry, ..frame }, decl, descriptor, seat);
             }
             self.room.leave(entered);
         }
@@ -299,7 +320,7 @@ impl Composer<'_> {
             Descriptor::Assembly(nested) => Scope::assembly(nested),
             Descriptor::Resource(resource) => Scope::resource(resource),
         };
-        let own = Binder { scope, source: descriptor.source(), owner: &name, instance: &name };
+        let own = Binder { scope, source: descriptor.source(), owner: &name, instance: &name, each: None };
         let mut properties = self.values.properties(descriptor.properties(), own);
         if let Some(private) = descriptor.private_properties() {
             let private = self.values.properties(private, own);
@@ -385,7 +406,7 @@ impl Composer<'_> {
         name: &RelationshipName,
         decl: &RelationshipDecl,
     ) -> Relationship {
-        let Frame { assembly, owner } = frame;
+        let Frame { assembly, owner, .. } = frame;
         let binder = Binder { scope: Scope::relationship(assembly), ..frame.binder(owner) };
         let endpoint = |end: &Spanned<EndpointDecl>| Endpoint {
             element: owner.child(&end.value.component),

@@ -6,7 +6,7 @@ use serde_json::Value;
 use windlass_model::{ElementName, PropertyName};
 use windlass_source::{Diagnostic, Diagnostics, Place, Severity, did_you_mean, listed, nearest};
 
-use super::request::Request;
+use super::request::{GivenPlaces, Request};
 use crate::codes;
 use crate::document::AssemblyDescriptor;
 use crate::property::PropertyDecl;
@@ -16,14 +16,14 @@ pub(super) struct Parameters<'a> {
     given: &'a BTreeMap<String, Value>,
     /// Element of the assembly that has the parameters.
     owner: ElementName,
-    /// Places of their names, if they come from files.
-    places: &'a BTreeMap<String, Place>,
+    /// Places of their names and entries, if they come from files.
+    pub(super) places: &'a GivenPlaces,
     /// Required parameters without a value.
     missing: BTreeSet<PropertyName>,
 }
 
 impl<'a> Parameters<'a> {
-    pub(super) fn new(request: &Request<'a>, places: &'a BTreeMap<String, Place>) -> Self {
+    pub(super) fn new(request: &Request<'a>, places: &'a GivenPlaces) -> Self {
         let owner = ElementName::from(request.name);
         Self { given: request.parameters, owner, places, missing: BTreeSet::new() }
     }
@@ -38,7 +38,7 @@ impl<'a> Parameters<'a> {
         for name in self.given.keys() {
             let is_right = assembly.properties.get(name.as_str()).is_some_and(|decl| !decl.decides_itself());
             if !is_right && !diagnostics.leaves_out(Severity::Error) {
-                diagnostics.extend(refused(assembly, name, self.places.get(name)));
+                diagnostics.extend(refused(assembly, name, self.places.names.get(name)));
             }
         }
         for (name, decl) in &assembly.properties {
@@ -49,7 +49,7 @@ impl<'a> Parameters<'a> {
                 let mut diagnostic = Diagnostic::error(codes::MISSING_PARAMETER, message)
                     .at(assembly.source.place(decl.name_span))
                     .help(how_to_give(name, decl));
-                if let Some(place) = self.places.get(name.as_str()) {
+                if let Some(place) = self.places.names.get(name.as_str()) {
                     diagnostic = diagnostic.related(place.clone(), "given here");
                 }
                 diagnostics.push(diagnostic);
@@ -63,7 +63,7 @@ impl<'a> Parameters<'a> {
                 let mut diagnostic = Diagnostic::error(codes::MISFIT, message)
                     .at(assembly.source.place(decl.name_span))
                     .help("quote the value, or declare the parts of it as properties of their own");
-                if let Some(place) = self.places.get(name.as_str()) {
+                if let Some(place) = self.places.names.get(name.as_str()) {
                     diagnostic = diagnostic.related(place.clone(), "given here");
                 }
                 diagnostics.push(diagnostic);

@@ -27,6 +27,7 @@ impl Composer<'_> {
             source: &resource.source,
             owner: element,
             instance: element,
+            each: None,
         };
         let metrics = resource.metrics.iter().map(|(name, decl)| {
             let metric = Metric {
@@ -41,7 +42,7 @@ impl Composer<'_> {
     }
 
     /// Binds each promoted metric to the resource, or the group of resources, that publishes it.
-    pub(super) fn promote_metrics(&mut self, Frame { assembly, owner }: Frame<'_>, at: usize) {
+    pub(super) fn promote_metrics(&mut self, Frame { assembly, owner, .. }: Frame<'_>, at: usize) {
         for (name, decl) in &assembly.metrics {
             let Some(source) = &decl.source else { continue };
             let (component, metric) = &source.value;
@@ -65,7 +66,11 @@ impl Composer<'_> {
             return (None, metric);
         };
         let is_group = element.kind == ElementKind::Group;
-        let node = if is_group { self.elements.find(&element.name.node(1)) } else { Some(element) };
+        let node = if is_group {
+            self.elements.find(&self.elements.lowest_node(&element.name))
+        } else {
+            Some(element)
+        };
         let found = node.and_then(|node| node.metrics.get(&metric.metric));
         let kind = found.map(|found| found.kind.clone());
         // A metric that each node of a group promotes is read from all nodes.
@@ -75,7 +80,7 @@ impl Composer<'_> {
 
     /// Binds the policies of an assembly.
     pub(super) fn assembly_policies(&mut self, frame: Frame<'_>) {
-        let Frame { assembly, owner } = frame;
+        let Frame { assembly, owner, .. } = frame;
         for (name, decl) in &assembly.policies {
             let kind = decl.kind.as_ref().map(|kind| kind.value.clone());
             let (Some(kind), Some(metric)) = (kind, &decl.metric) else { continue };

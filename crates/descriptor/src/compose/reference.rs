@@ -162,7 +162,7 @@ impl<'r> Composer<'r> {
         }
         let parent = Some(frame.owner.clone());
         let (name, component) = (frame.owner.child(name), Some(name.clone()));
-        let seat = Seat { name, parent, component, index: None, protect: false };
+        let seat = Seat { name, parent, component, index: None, key: None, protect: false };
         let operations = self.offered(thing, &seat.name);
         self.elements.push(Element {
             properties,

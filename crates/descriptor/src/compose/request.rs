@@ -65,6 +65,17 @@ pub enum Offered {
     OfDescriptor,
 }
 
+/// The places of parameters that come from files, for messages.
+#[derive(Debug, Clone, Default)]
+pub struct GivenPlaces {
+    /// Places of the names.
+    pub names: BTreeMap<String, Place>,
+    /// Places of the entries of lists.
+    pub entries: BTreeMap<String, Vec<Place>>,
+    /// Names of the files whose whole texts are values.
+    pub files: BTreeMap<String, String>,
+}
+
 /// The search criteria of a reference.
 #[derive(Debug, Clone)]
 pub struct ReferenceRequest {

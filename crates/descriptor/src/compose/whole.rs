@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use windlass_model::assembly::{Element, ElementKind, Origin, Relationship};
+use windlass_model::policy::Policy;
 use windlass_model::resolve::MAX_VALUE;
 use windlass_model::{ElementName, Part, PropertyName, Template};
 use windlass_source::{Diagnostic, Diagnostics, Place, Severity, Source, Span, did_you_mean, listed};
@@ -29,10 +30,16 @@ enum TooLong {
 pub(super) struct Whole<'c> {
     pub(super) elements: &'c mut Elements,
     pub(super) relationships: &'c mut [Relationship],
+    pub(super) policies: &'c mut [Policy],
     pub(super) values: &'c Values<'c>,
     /// Sources of the descriptors, by name.
     pub(super) sources: &'c BTreeMap<String, Arc<Source>>,
     pub(super) diagnostics: &'c mut Diagnostics,
+}
+
+/// Returns the place of an origin.
+pub(super) fn place(sources: &BTreeMap<String, Arc<Source>>, origin: &Origin) -> Option<Place> {
+    Some(place_at(sources.get(&*origin.file)?, origin))
 }
 
 impl Whole<'_> {
@@ -40,6 +47,7 @@ impl Whole<'_> {
     pub(super) fn check(&mut self) {
         // Only a group can lack nodes, and only a reference can lack properties.
         if !self.values.lowest.is_empty() {
+            self.read_lowest_keys();
             self.empty_absent_nodes();
         }
         if self.elements.all().iter().any(|element| element.kind == ElementKind::Reference) {
@@ -101,8 +109,7 @@ impl Whole<'_> {
 
     /// Returns the place of an origin.
     fn place(&self, origin: &Origin) -> Option<Place> {
-        let source = self.sources.get(&*origin.file)?;
-        Some(place_at(source, origin))
+        place(self.sources, origin)
     }
 
     /// Removes references to nodes of an empty group: they have no value.

@@ -149,8 +149,9 @@ impl Canonical<'_> {
         self.body(node, keys::COMPONENT.names, |writer, key, node| match key {
             "type" => writer.values.kind(node, &position),
             "quantity" => writer.values.fill(node, &Position::Number),
-            "cluster" => writer.body(node, keys::CLUSTER.names, |writer, _, node| {
-                writer.values.fill(node, &Position::Number)
+            "cluster" => writer.body(node, keys::CLUSTER.names, |writer, key, node| match key {
+                "each" | "key" => Item::of(node),
+                _ => writer.values.fill(node, &Position::Number),
             }),
             "properties" => writer.properties(node, position),
             _ => Item::of(node),

@@ -19,7 +19,7 @@ use crate::document::{
 use crate::emit::Position;
 use crate::property::{Properties, PropertyDecl};
 use crate::reader::Spanned;
-use crate::scope::{Meaning, Scope};
+use crate::scope::{EACH, Meaning, Scope};
 use crate::template::{Reference, Segment, Value, ValueKind};
 
 /// Maximum bytes of all values that are cached while others are computed from them.
@@ -326,6 +326,8 @@ impl<'a> Values<'a> {
             Some(Meaning::Part(component, property)) => Err((self.part(spot.scope, &component), property)),
             Some(Meaning::Instance(field)) => Ok(self.instance(spot.instance, field)),
             Some(Meaning::End(end, property)) => self.end(spot, end, property),
+            Some(Meaning::Each(_)) => Ok(Found::unknown("differs from node to node")),
+            None if reference.split().0 == EACH => Ok(Found::unknown("differs from node to node")),
             None => Ok(Found::unknown("it means nothing here")),
         }
     }

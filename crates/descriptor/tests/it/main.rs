@@ -7,6 +7,7 @@ mod campaign;
 mod clusters;
 mod corpus;
 mod cycles;
+mod each;
 mod fixtures;
 mod fuzz;
 mod messages;

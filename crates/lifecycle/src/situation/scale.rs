@@ -28,6 +28,12 @@ pub enum ScaleError {
         /// The clusters of the assembly.
         clusters: Vec<ElementName>,
     },
+    /// A list declares the nodes of the group, by their keys.
+    #[error("the nodes of `{}` are the entries of a list; change the list, and run `windlass up`", name.local())]
+    Keyed {
+        /// The group.
+        name: ElementName,
+    },
     /// The number of nodes would exceed the maximum.
     #[error("`{name}` can't grow by {by}: nodes now {nodes}, at most {maximum} (`maximum-nodes`)")]
     TooMany {
@@ -121,6 +127,9 @@ pub fn resized(topology: &Topology, cluster: &ElementName, nodes: u32) -> Result
 
 fn bounds(topology: &Topology, cluster: &ElementName) -> Result<Cluster, ScaleError> {
     let element = topology.get(cluster).filter(|element| element.kind == ElementKind::Group);
+    if element.is_some() && topology.children(cluster).any(|node| node.key.is_some()) {
+        return Err(ScaleError::Keyed { name: cluster.clone() });
+    }
     element.and_then(|element| element.cluster).ok_or_else(|| ScaleError::NoCluster {
         name: cluster.clone(),
         clusters: topology

@@ -146,6 +146,7 @@ fn element(at: &str, kind: ElementKind, parent: Option<&str>) -> Element {
         parent: parent.map(name),
         component: None,
         index: None,
+        key: None,
         descriptor: "assembly::any::1.0".parse().expect("valid"),
         properties: IndexMap::new(),
         transitions: Transitions::default(),

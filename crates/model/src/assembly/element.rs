@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::property::{Origin, Property};
 use super::update::Update;
 use crate::name::{
-    AssemblyName, ComponentName, DescriptorName, ElementName, MetricName, OperationName, PropertyName,
+    AssemblyName, ComponentName, DescriptorName, ElementName, MetricName, NodeKey, OperationName,
+    PropertyName,
 };
 use crate::policy::Metric;
 use crate::state::{Transition, Transitions, WordError};
@@ -91,8 +92,11 @@ pub struct Element {
     pub parent: Option<ElementName>,
     /// Its entry in the composition or in the references of the parent.
     pub component: Option<ComponentName>,
-    /// Its number within its group, from 1; none outside of groups.
+    /// Its number within its group, from 1; none outside of groups, and for nodes with keys.
     pub index: Option<u32>,
+    /// Its key within its group; none outside of groups, and for numbered nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<NodeKey>,
     /// The name of its descriptor.
     pub descriptor: DescriptorName,
     /// Its properties, in the order of declaration.

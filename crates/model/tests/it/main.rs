@@ -40,6 +40,7 @@ fn topology(elements: &[Sketch<'_>]) -> Topology {
         parent: (at > 0).then(|| name(elements[0].0)),
         component: None,
         index: None,
+        key: None,
         descriptor: "resource::r::1.0".parse().expect("valid"),
         properties: properties.iter().map(|(key, value)| (property(key), value.clone())).collect(),
         transitions: Transitions::default(),

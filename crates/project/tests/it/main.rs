@@ -7,6 +7,7 @@ mod file;
 mod find;
 mod fixtures;
 mod folder;
+mod inventory;
 mod kinds;
 mod lmproject;
 mod package;

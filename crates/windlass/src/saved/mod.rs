@@ -183,7 +183,7 @@ impl SavedPlan {
         let none = BTreeSet::new();
         let secrets = self.up.as_ref().map_or(&none, |recipe| &recipe.secrets);
         let missing: Vec<String> = secrets.iter().filter(|name| !given.gives(name)).cloned().collect();
-        let unknown = given.parameters.keys().filter(|name| !given.places.contains_key(*name));
+        let unknown = given.parameters.keys().filter(|name| !given.places.names.contains_key(*name));
         let unknown: Vec<String> = unknown.filter(|name| !secrets.contains(*name)).cloned().collect();
         if missing.is_empty() && unknown.is_empty() {
             Ok(())

@@ -488,6 +488,7 @@ fn part(name: &str, kind: ElementKind, descriptor: &str) -> Element {
         parent: None,
         component: None,
         index: None,
+        key: None,
         descriptor: descriptor.parse().expect("valid"),
         properties: IndexMap::new(),
         transitions: Transitions::default(),

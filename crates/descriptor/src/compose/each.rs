@@ -1,0 +1,296 @@
+//! Evaluates the list of a cluster whose nodes have keys: its entries, their keys and their fields.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use windlass_model::name::NodeKey;
+use windlass_model::{ElementName, Part, PropertyName, Template};
+use windlass_source::{
+    Diagnostic, LoadOptions, Node, Place, Reading, Severity, Source, Span, did_you_mean, listed, load_one,
+};
+
+use super::composer::Composer;
+use super::frame::{Binder, Frame};
+use super::whole::{self, Whole};
+use crate::codes;
+use crate::document::EachDecl;
+use crate::template::{Value, ValueKind};
+
+/// An entry of a list: the node that it declares.
+pub(super) struct Entry {
+    pub(super) key: NodeKey,
+    fields: BTreeMap<String, Template>,
+}
+
+/// The nodes of a group.
+pub(super) enum Nodes {
+    /// The nodes from 1 to this number.
+    Numbered(u32),
+    /// One node for each entry.
+    Keyed(Vec<Entry>),
+}
+
+impl Nodes {
+    pub(super) fn count(&self) -> u32 {
+        match self {
+            Self::Numbered(count) => *count,
+            Self::Keyed(entries) => u32::try_from(entries.len()).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Returns the entry of the node with this number, from 1; none if nodes have no keys.
+    pub(super) fn entry(&self, number: u32) -> Option<&Entry> {
+        match self {
+            Self::Numbered(_) => None,
+            Self::Keyed(entries) => entries.get(usize::try_from(number).ok()?.checked_sub(1)?),
+        }
+    }
+}
+
+/// Returns the lowest key, which does not depend on the order of the list.
+pub(super) fn lowest(entries: &[Entry]) -> Option<&NodeKey> {
+    entries.iter().map(|entry| &entry.key).min()
+}
+
+/// A list, as far as it is known, with the places of its entries.
+struct List {
+    entries: Vec<Template>,
+    /// Place of the list.
+    place: Place,
+    /// Places of the entries, if they are known.
+    places: Vec<Place>,
+    /// Name of the property that has it; `each` if the list is literal.
+    name: String,
+}
+
+impl List {
+    fn place(&self, at: usize) -> Place {
+        self.places.get(at).unwrap_or(&self.place).clone()
+    }
+}
+
+impl Composer<'_> {
+    /// Returns the entries of a list; `None` when an error was reported.
+    pub(super) fn entries(&mut self, frame: Frame<'_>, each: &EachDecl) -> Option<Vec<Entry>> {
+        let list = self.list(frame, each)?;
+        let mut found = Vec::with_capacity(list.entries.len());
+        let mut before: HashMap<NodeKey, usize> = HashMap::new();
+        let mut is_good = true;
+        for (at, entry) in list.entries.iter().enumerate() {
+            match self.entry(entry, &each.key.value) {
+                Ok(entry) => {
+                    if let Some(first) = before.insert(entry.key.clone(), at) {
+                        let message = format!(
+                            "entries {} and {} of `{}` have the same key, `{}`",
+                            first + 1,
+                            at + 1,
+                            list.name,
+                            entry.key
+                        );
+                        let diagnostic = Diagnostic::error(codes::BAD_EACH, message).at(list.place(at));
+                        let diagnostic = match list.places.get(first) {
+                            Some(first) => diagnostic.related(first.clone(), "the first of them"),
+                            None => diagnostic,
+                        };
+                        self.diagnostics.push(diagnostic.help("give each entry a key of its own"));
+                        is_good = false;
+                    }
+                    found.push(entry);
+                }
+                Err(problem) => {
+                    is_good = false;
+                    if !self.diagnostics.leaves_out(Severity::Error) {
+                        let message = format!("entry {} of `{}` {problem}", at + 1, list.name);
+                        self.diagnostics.push(Diagnostic::error(codes::BAD_EACH, message).at(list.place(at)));
+                    }
+                }
+            }
+        }
+        is_good.then_some(found)
+    }
+
+    /// Reads an entry, or returns its problem as the rest of a sentence.
+    fn entry(&self, entry: &Template, key: &str) -> Result<Entry, String> {
+        let Template::Map(fields) = entry else { return Err("is not a map".to_owned()) };
+        let Some(value) = fields.get(key) else {
+            let names: Vec<&str> = fields.keys().map(String::as_str).collect();
+            return Err(match names.as_slice() {
+                [] => format!("has no `{key}`, its key"),
+                names => format!("has no `{key}`, its key; it has {}", listed(names)),
+            });
+        };
+        let Ok(known) = self.known(value) else {
+            return Err(format!("has a key, `{key}`, that is not known before the assembly is made"));
+        };
+        if known.sensitive {
+            return Err(format!("has a secret as its key, `{key}`, which would be in the name of its node"));
+        }
+        if !known.text.is_empty() && known.text.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(format!("has the number `{}` as its key; begin it with a letter", known.text));
+        }
+        let key = known.text.parse().map_err(|error| format!("has a bad key: {error}"))?;
+        Ok(Entry { key, fields: fields.clone() })
+    }
+
+    /// Evaluates a list; returns `None` when an error was reported.
+    fn list(&mut self, frame: Frame<'_>, each: &EachDecl) -> Option<List> {
+        let source = &frame.assembly.source;
+        let place = source.place(each.list.span);
+        let places = items(&each.list, source);
+        let bound = self.values.bind(&each.list, frame.binder(frame.owner), false);
+        let (value, last) = match self.followed(bound) {
+            Ok(followed) => followed,
+            Err((element, property)) => {
+                if !self.parameters.is_missing(&element, &property) {
+                    let message =
+                        format!("`{property}` has no list that is known before the assembly is made");
+                    self.error(source, codes::BAD_EACH, each.list.span, message);
+                }
+                return None;
+            }
+        };
+        let Some((element, property)) = last else {
+            let Template::List(entries) = value else { return None };
+            return Some(List { entries, place, places, name: "each".to_owned() });
+        };
+        let name = property.as_str().to_owned();
+        let root = ElementName::from(self.request.name);
+        let is_given = element == root && self.request.parameters.contains_key(name.as_str());
+        let found = self.elements.find(&element).and_then(|found| found.properties.get(&property));
+        let declared = found.and_then(|found| whole::place(&self.sources, found.origin.as_ref()?));
+        let at_name = self.parameters.places.names.get(&name).filter(|_| is_given).cloned();
+        let place = at_name.or(declared.filter(|_| !is_given)).unwrap_or(place);
+        match value {
+            Template::List(entries) => {
+                let given = self.parameters.places.entries.get(&name).filter(|_| is_given);
+                let is_own = element == root && *frame.owner == root && !is_given;
+                let places = match frame.assembly.properties.get(&property).filter(|_| is_own) {
+                    Some(decl) => decl.effective().map(|value| items(value, source)).unwrap_or_default(),
+                    None => given.cloned().unwrap_or_default(),
+                };
+                Some(List { entries, place, places, name })
+            }
+            Template::Text(_) => self.written(&value, is_given, name, place),
+            Template::Null | Template::Map(_) => {
+                let message = format!("`{name}` is not a list");
+                let diagnostic = Diagnostic::error(codes::BAD_EACH, message).at(place);
+                self.diagnostics.push(diagnostic.help("give a list of maps, one for each node"));
+                None
+            }
+        }
+    }
+
+    /// Follows values that consist of one reference. Returns the value with the last property read, or the
+    /// property without a value.
+    #[expect(clippy::type_complexity, reason = "a value with its property, or that property alone")]
+    fn followed(
+        &self,
+        mut value: Template,
+    ) -> Result<(Template, Option<(ElementName, PropertyName)>), (ElementName, PropertyName)> {
+        let mut last = None;
+        let most = self.elements.len() + 1;
+        for _ in 0..most {
+            let Template::Text(parts) = &value else { return Ok((value, last)) };
+            let [Part::Property { element, property }] = &parts[..] else { return Ok((value, last)) };
+            let read = (element.clone(), property.clone());
+            let found = self.elements.find(element).and_then(|found| found.properties.get(property));
+            let Some(next) = found.and_then(|found| found.value.clone()) else { return Err(read) };
+            (value, last) = (next, Some(read));
+        }
+        Err(last.expect("an assembly has a root, so a property was read"))
+    }
+
+    /// Reads a list from text: the content of a file, or an argument.
+    fn written(&mut self, value: &Template, is_given: bool, name: String, place: Place) -> Option<List> {
+        let known = match self.known(value) {
+            Ok(known) if !known.sensitive => known,
+            Ok(_) => {
+                let message = format!("`{name}` is a secret, and its keys would be names of nodes");
+                let help = "declare it without `sensitive`, and give each secret as a property of its own";
+                self.diagnostics.push(Diagnostic::error(codes::BAD_EACH, message).at(place).help(help));
+                return None;
+            }
+            Err(_) => {
+                let message = format!("`{name}` is not known before the assembly is made");
+                self.diagnostics.push(Diagnostic::error(codes::BAD_EACH, message).at(place));
+                return None;
+            }
+        };
+        let file = self.parameters.places.files.get(&name).filter(|_| is_given).cloned();
+        let source = Source::new(file.unwrap_or_else(|| format!("value of {name}")), known.text);
+        let loaded = load_one(&source, &LoadOptions::default());
+        if loaded.diagnostics.has_errors() {
+            self.diagnostics.extend(loaded.diagnostics);
+            return None;
+        }
+        let root = loaded.root.filter(|root| !root.is_null());
+        let Some(items) = root.as_ref().and_then(Node::as_sequence) else {
+            let message = format!("`{name}` is not a list");
+            let span = root.as_ref().map_or(Span::empty(0), Node::span);
+            let diagnostic = Diagnostic::error(codes::BAD_EACH, message).at(source.place(span));
+            self.diagnostics.push(diagnostic.help("give a YAML list of maps, one for each node"));
+            return None;
+        };
+        let entries =
+            items.iter().map(|item| self.values.given(&item.to_value(Reading::Text), false)).collect();
+        let places = items.iter().map(|item| source.place(item.span())).collect();
+        Some(List { entries, place, places, name })
+    }
+}
+
+impl Entry {
+    /// Returns a field of the entry, or the problem of a missing one.
+    pub(super) fn field(&self, field: &str, binder: Binder<'_>, span: Span) -> Result<Template, Diagnostic> {
+        if let Some(value) = self.fields.get(field) {
+            return Ok(value.clone());
+        }
+        let names: Vec<&str> = self.fields.keys().map(String::as_str).collect();
+        let message = format!("the entry `{}` has no field `{field}`", self.key);
+        let diagnostic = Diagnostic::error(codes::BAD_EACH, message).at(binder.source.place(span));
+        Err(did_you_mean(diagnostic.help(format!("it has {}", listed(&names))), field, names))
+    }
+}
+
+impl Whole<'_> {
+    /// Replaces references to the first node of a group whose nodes have keys by references to its lowest key.
+    pub(super) fn read_lowest_keys(&mut self) {
+        let named = self.elements.lowest_keys();
+        if named.is_empty() {
+            return;
+        }
+        let elements = self.elements.all_mut().0.iter_mut().map(|element| &mut element.properties);
+        let relationships = self.relationships.iter_mut().map(|relationship| &mut relationship.properties);
+        let policies = self.policies.iter_mut().map(|policy| &mut policy.properties);
+        for properties in elements.chain(relationships).chain(policies) {
+            for value in properties.values_mut().filter_map(|property| property.value.as_mut()) {
+                rename(value, &named);
+            }
+        }
+    }
+}
+
+/// Returns the places of the items of a list.
+fn items(list: &Value, source: &Arc<Source>) -> Vec<Place> {
+    match &list.kind {
+        ValueKind::List(items) => items.iter().map(|item| source.place(item.span)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Replaces the names of elements whose properties a value reads.
+fn rename(value: &mut Template, named: &HashMap<ElementName, ElementName>) {
+    match value {
+        Template::Null => {}
+        Template::Text(parts) => {
+            for part in parts {
+                if let Part::Property { element, .. } = part
+                    && let Some(name) = named.get(element)
+                {
+                    *element = name.clone();
+                }
+            }
+        }
+        Template::List(items) => items.iter_mut().for_each(|item| rename(item, named)),
+        Template::Map(entries) => entries.values_mut().for_each(|entry| rename(entry, named)),
+    }
+}

@@ -1,0 +1,118 @@
+//! Inventories in the INI form: `[group]`, `[group:vars]`, `[group:children]`.
+
+use std::sync::Arc;
+
+use windlass_source::{Source, Span};
+
+use super::{Draft, UNGROUPED, Variables};
+
+/// The content of the lines of a section.
+#[derive(Clone, Copy)]
+enum Content {
+    Hosts,
+    Variables,
+    Children,
+}
+
+pub(super) fn read(inventory: &mut Draft, source: &Arc<Source>) {
+    let (mut group, mut content) = (UNGROUPED.to_owned(), Content::Hosts);
+    let mut start = 0;
+    for line in source.text().split_inclusive('\n') {
+        let text = line.trim();
+        let at = start + line.len() - line.trim_start().len();
+        start += line.len();
+        let span = span(at, text.len());
+        if text.is_empty() || text.starts_with(['#', ';']) {
+            continue;
+        }
+        if let Some(header) = text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            let (name, kind) = header.0.split_once(':').unwrap_or((header.0, "hosts"));
+            content = match kind {
+                "hosts" => Content::Hosts,
+                "vars" => Content::Variables,
+                "children" => Content::Children,
+                other => {
+                    inventory
+                        .error(span, format!("a section is of hosts, `vars` or `children`, not `{other}`"));
+                    Content::Hosts
+                }
+            };
+            name.clone_into(&mut group);
+            inventory.group(name);
+            continue;
+        }
+        match content {
+            Content::Hosts => host(inventory, &group, text, span),
+            Content::Variables => match text.split_once('=') {
+                Some((key, value)) => {
+                    let value = unquoted(value.trim());
+                    inventory.group(&group).variables.insert(key.trim().to_owned(), value.into());
+                }
+                None => inventory.error(span, "a variable is `name=value`"),
+            },
+            Content::Children => {
+                let child = text.split_whitespace().next().unwrap_or_default();
+                inventory.group(child);
+                inventory.group(&group).children.insert(child.to_owned());
+            }
+        }
+    }
+}
+
+fn span(start: usize, length: usize) -> Span {
+    let at = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
+    Span::new(at(start), at(start + length))
+}
+
+/// Reads a line with a host, or a range of hosts, and their variables.
+fn host(inventory: &mut Draft, group: &str, text: &str, span: Span) {
+    let Some(words) = words(text) else {
+        return inventory.error(span, "a quote is not closed");
+    };
+    let Some((name, given)) = words.split_first() else { return };
+    let mut variables = Variables::new();
+    for word in given {
+        match word.split_once('=') {
+            Some((key, value)) => drop(variables.insert(key.to_owned(), value.into())),
+            None => return inventory.error(span, format!("`{name}` is followed by a word without `=`")),
+        }
+    }
+    // A port after the name; a range has colons too, and so has an address of IPv6.
+    let port = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let name = match name.rsplit_once(':') {
+        Some((name, number)) if port(number) && !name.contains(':') => {
+            variables.entry("ansible_port".to_owned()).or_insert_with(|| number.into());
+            name
+        }
+        _ => name.as_str(),
+    };
+    inventory.add_hosts(group, name, span, &variables);
+}
+
+/// Splits a line into words, as a shell does, up to a comment; `None` if a quote is not closed.
+fn words(text: &str) -> Option<Vec<String>> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (c, quote) {
+            (c, Some(open)) if c == open => quote = None,
+            ('\\', Some('"') | None) => word.get_or_insert_default().extend(chars.next()),
+            (c, Some(_)) => word.get_or_insert_default().push(c),
+            ('"' | '\'', None) => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            ('#', None) if word.is_none() => break,
+            (c, None) if c.is_whitespace() => words.extend(word.take()),
+            (c, None) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    quote.is_none().then_some(words)
+}
+
+/// Removes the quotes around a value.
+fn unquoted(value: &str) -> &str {
+    let inside = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
+    inside('"').or_else(|| inside('\'')).unwrap_or(value)
+}

@@ -1,0 +1,246 @@
+//! Static Ansible inventories: the hosts of a group with their variables, from INI or YAML.
+//!
+//! A host has the variables of all groups that contain it, and its own. Nearer groups take precedence over
+//! those that contain them, as in Ansible. Values are text as it stands, or lists and maps in YAML.
+//!
+//! Three kinds of variables are left out: values with Jinja expressions (`{{`), values with a tag such as
+//! `!vault`, and passwords of connections (`ansible_…pass`, `ansible_…password`), because records would show
+//! them.
+
+mod ini;
+mod range;
+mod yaml;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use indexmap::{IndexMap, IndexSet};
+use serde_json::{Map, Value};
+use windlass_source::{Diagnostic, Diagnostics, Place, Severity, Source, Span, did_you_mean, listed};
+
+use crate::codes::BAD_INVENTORY;
+
+/// The group that contains all hosts.
+pub const ALL: &str = "all";
+
+/// The group of the hosts that are in no other group.
+const UNGROUPED: &str = "ungrouped";
+
+/// The maximum number of hosts, including those of ranges.
+const MOST_HOSTS: usize = 100_000;
+
+/// A host of a group.
+#[derive(Debug, Clone)]
+pub struct Host {
+    /// The place of its first mention.
+    pub place: Place,
+    /// Its variables as a map, with `name` and `inventory_hostname` (its name in the inventory),
+    /// `inventory_hostname_short` (that name up to its first dot) and `ansible_host` (by default its name).
+    pub variables: Value,
+}
+
+/// The form of an inventory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InventoryForm {
+    /// Sections with hosts and variables.
+    Ini,
+    /// Groups as mappings.
+    Yaml,
+}
+
+impl InventoryForm {
+    /// Returns the form of a file by its name, as Ansible does: YAML for `.yaml`, `.yml` and `.json`.
+    pub fn of(path: &Path) -> Self {
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        match extension {
+            "yaml" | "yml" | "json" => Self::Yaml,
+            _ => Self::Ini,
+        }
+    }
+}
+
+/// Returns the hosts of a group and of the groups in it, in the order of the inventory.
+///
+/// No place shows a line of the file, because a variable may be a secret.
+///
+/// # Errors
+///
+/// Returns all problems of the text, or that there is no such group.
+pub fn hosts(source: &Arc<Source>, form: InventoryForm, group: &str) -> Result<Vec<Host>, Diagnostics> {
+    let mut inventory = Draft::new(source);
+    if source.text().starts_with("#!") {
+        let message = "the inventory is a program, and windlass runs no dynamic inventories";
+        let help = "save its hosts: `ansible-inventory -i FILE --list --yaml > hosts.yaml`";
+        inventory.diagnostics.push(
+            Diagnostic::error(BAD_INVENTORY, message).at(inventory.shape.place(Span::empty(0))).help(help),
+        );
+    } else {
+        match form {
+            InventoryForm::Ini => ini::read(&mut inventory, source),
+            InventoryForm::Yaml => yaml::read(&mut inventory, source),
+        }
+    }
+    inventory.hosts_of(group)
+}
+
+type Variables = BTreeMap<String, Value>;
+
+/// A group of an inventory.
+#[derive(Debug, Default)]
+struct Group {
+    hosts: IndexSet<String>,
+    children: IndexSet<String>,
+    variables: Variables,
+}
+
+/// An inventory that is being read.
+struct Draft {
+    /// The source without its text.
+    shape: Arc<Source>,
+    groups: IndexMap<String, Group>,
+    hosts: IndexMap<String, (Span, Variables)>,
+    diagnostics: Diagnostics,
+}
+
+impl Draft {
+    fn new(source: &Arc<Source>) -> Self {
+        let groups = [ALL, UNGROUPED].map(|name| (name.to_owned(), Group::default()));
+        Self {
+            shape: source.without_text(),
+            groups: groups.into(),
+            hosts: IndexMap::new(),
+            diagnostics: Diagnostics::new(),
+        }
+    }
+
+    fn error(&mut self, span: Span, message: impl Into<String>) {
+        if !self.diagnostics.leaves_out(Severity::Error) {
+            self.diagnostics.push(Diagnostic::error(BAD_INVENTORY, message).at(self.shape.place(span)));
+        }
+    }
+
+    fn group(&mut self, name: &str) -> &mut Group {
+        self.groups.entry(name.to_owned()).or_default()
+    }
+
+    /// Adds the hosts of a pattern to a group.
+    fn add_hosts(&mut self, group: &str, pattern: &str, span: Span, variables: &Variables) {
+        let room = MOST_HOSTS.saturating_sub(self.hosts.len());
+        let names = match range::expanded(pattern, room) {
+            Ok(names) => names,
+            Err(problem) => return self.error(span, format!("`{pattern}` {problem}")),
+        };
+        for name in names {
+            self.group(group).hosts.insert(name.clone());
+            let (_, own) = self.hosts.entry(name).or_insert_with(|| (span, Variables::new()));
+            own.extend(variables.clone());
+        }
+    }
+
+    fn hosts_of(mut self, wanted: &str) -> Result<Vec<Host>, Diagnostics> {
+        if !self.groups.contains_key(wanted) && !self.diagnostics.has_errors() {
+            let names: Vec<&str> = self.groups.keys().map(String::as_str).collect();
+            let message = format!("the inventory has no group `{wanted}`");
+            let diagnostic = Diagnostic::error(BAD_INVENTORY, message).at(self.shape.place(Span::empty(0)));
+            let diagnostic = diagnostic.help(format!("it has {}", listed(&names)));
+            self.diagnostics.push(did_you_mean(diagnostic, wanted, names));
+        }
+        let depths = self.depths();
+        if self.diagnostics.has_errors() {
+            return Err(self.diagnostics);
+        }
+        let mut groups_of: IndexMap<&str, Vec<&str>> = IndexMap::new();
+        for name in self.groups.keys() {
+            for host in self.members(name) {
+                groups_of.entry(host).or_default().push(name);
+            }
+        }
+        let members = if wanted == ALL {
+            self.hosts.keys().map(String::as_str).collect()
+        } else if wanted == UNGROUPED {
+            let is_free = |host: &&str| {
+                groups_of.get(host).is_none_or(|of| of.iter().all(|name| [ALL, UNGROUPED].contains(name)))
+            };
+            self.hosts.keys().map(String::as_str).filter(is_free).collect()
+        } else {
+            self.members(wanted)
+        };
+        let host = |name: &str| {
+            let mut groups = groups_of.get(name).cloned().unwrap_or_default();
+            groups.retain(|group| *group != ALL);
+            groups.sort_by_key(|group| (depths[*group], priority(&self.groups[*group]), *group));
+            let (span, own) = &self.hosts[name];
+            let inherited = std::iter::once(ALL).chain(groups).map(|group| &self.groups[group].variables);
+            let mut variables = Map::new();
+            variables.insert("ansible_host".to_owned(), name.into());
+            for (key, value) in inherited.chain([own]).flatten().filter(|(key, value)| is_kept(key, value)) {
+                variables.insert(key.clone(), value.clone());
+            }
+            let short = name.split('.').next().unwrap_or(name);
+            let names = [("name", name), ("inventory_hostname", name), ("inventory_hostname_short", short)];
+            variables.extend(names.map(|(key, value)| (key.to_owned(), value.into())));
+            Host { place: self.shape.place(*span), variables: variables.into() }
+        };
+        Ok(members.into_iter().map(host).collect())
+    }
+
+    /// Returns the hosts of a group and of the groups in it.
+    fn members(&self, group: &str) -> IndexSet<&str> {
+        let mut members = IndexSet::new();
+        let (mut open, mut seen) = (vec![group], IndexSet::new());
+        while let Some(name) = open.pop() {
+            let Some(group) = self.groups.get(name).filter(|_| seen.insert(name)) else { continue };
+            members.extend(group.hosts.iter().map(String::as_str));
+            open.extend(group.children.iter().rev().map(String::as_str));
+        }
+        members
+    }
+
+    /// Returns the depth of each group: the length of the longest way from the outermost one. Reports groups
+    /// that contain themselves.
+    fn depths(&mut self) -> BTreeMap<String, usize> {
+        let mut depths: BTreeMap<String, usize> = self.groups.keys().map(|name| (name.clone(), 1)).collect();
+        for round in 0..=self.groups.len() {
+            let mut deeper = None;
+            for (name, group) in &self.groups {
+                let depth = if name == ALL { 0 } else { depths[name] };
+                for child in &group.children {
+                    if let Some(known) = depths.get_mut(child).filter(|known| **known <= depth) {
+                        *known = depth + 1;
+                        deeper = Some(child.clone());
+                    }
+                }
+            }
+            match deeper {
+                None => break,
+                Some(child) if round == self.groups.len() => {
+                    self.error(Span::empty(0), format!("the group `{child}` contains itself"));
+                }
+                Some(_) => {}
+            }
+        }
+        depths
+    }
+}
+
+/// Returns the precedence of a group among those of its depth; the default is 1.
+fn priority(group: &Group) -> i64 {
+    let given = group.variables.get("ansible_group_priority").and_then(Value::as_str);
+    given.and_then(|text| text.parse().ok()).unwrap_or(1)
+}
+
+/// Tells whether a variable is passed on.
+fn is_kept(key: &str, value: &Value) -> bool {
+    let is_password = key.starts_with("ansible_") && (key.ends_with("pass") || key.ends_with("password"));
+    !is_password && !has_jinja(value)
+}
+
+fn has_jinja(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains("{{") || text.contains("{%"),
+        Value::Array(items) => items.iter().any(has_jinja),
+        Value::Object(entries) => entries.values().any(has_jinja),
+        _ => false,
+    }
+}

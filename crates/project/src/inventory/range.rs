@@ -1,0 +1,80 @@
+//! Ranges in the names of hosts: `web[01:03]`, `db-[a:c]`, `node[0:10:2]`.
+
+/// Returns the names of a pattern, at most `most`, or its problem as the rest of a sentence.
+pub(super) fn expanded(pattern: &str, most: usize) -> Result<Vec<String>, String> {
+    let mut names = vec![String::new()];
+    let mut rest = pattern;
+    while let Some((before, after)) = rest.split_once('[') {
+        let Some((range, behind)) = after.split_once(']') else {
+            return Err("has a range without `]`".to_owned());
+        };
+        let values = values(range, most)?;
+        if names.len().saturating_mul(values.len()) > most {
+            return Err("stands for too many hosts".to_owned());
+        }
+        names = names
+            .iter()
+            .flat_map(|name| values.iter().map(move |value| format!("{name}{before}{value}")))
+            .collect();
+        rest = behind;
+    }
+    names.iter_mut().for_each(|name| name.push_str(rest));
+    Ok(names)
+}
+
+/// Returns the values of a range: `first:last` or `first:last:step`, of numbers or of letters.
+fn values(range: &str, most: usize) -> Result<Vec<String>, String> {
+    let wrong = || format!("has `[{range}]`, which is no range such as `[01:03]` or `[a:c]`");
+    let parts: Vec<&str> = range.split(':').collect();
+    let (first, last, step) = match parts[..] {
+        [first, last] => (first, last, 1),
+        [first, last, step] => {
+            (first, last, step.parse::<usize>().ok().filter(|step| *step > 0).ok_or_else(wrong)?)
+        }
+        _ => return Err(wrong()),
+    };
+    let first = if first.is_empty() { "0" } else { first };
+    let letter = |text: &str| match text.as_bytes() {
+        [letter] if letter.is_ascii_alphabetic() => Some(*letter),
+        _ => None,
+    };
+    if let (Some(first), Some(last)) = (letter(first), letter(last)) {
+        return Ok((first..=last).step_by(step).map(|letter| char::from(letter).to_string()).collect());
+    }
+    let number = |text: &str| text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse::<usize>().ok())?;
+    let (Some(from), Some(to)) = (number(first), number(last)) else { return Err(wrong()) };
+    let width = if first.starts_with('0') && first.len() > 1 { first.len() } else { 0 };
+    if to.saturating_sub(from) / step >= most {
+        return Err("stands for too many hosts".to_owned());
+    }
+    Ok((from..=to).step_by(step).map(|number| format!("{number:0width$}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::none("web1", "web1")]
+    #[case::numbers("web[9:11].lan", "web9.lan web10.lan web11.lan")]
+    #[case::zeros("web[01:03]", "web01 web02 web03")]
+    #[case::letters("db-[a:c]", "db-a db-b db-c")]
+    #[case::steps("n[0:10:5]", "n0 n5 n10")]
+    #[case::from_zero("n[:1]", "n0 n1")]
+    #[case::two("r[1:2]n[a:b]", "r1na r1nb r2na r2nb")]
+    #[case::backwards("n[3:1]", "")]
+    #[case::open("n[1:2", "error: has a range without `]`")]
+    #[case::words("n[one:two]", "error: has `[one:two]`, which is no range such as `[01:03]` or `[a:c]`")]
+    #[case::no_step("n[1:2:0]", "error: has `[1:2:0]`, which is no range such as `[01:03]` or `[a:c]`")]
+    #[case::many("n[1:99][1:99]", "error: stands for too many hosts")]
+    #[case::huge("n[0:99999999999]", "error: stands for too many hosts")]
+    fn ranges(#[case] pattern: &str, #[case] expected: &str) {
+        let shown = match expanded(pattern, 100) {
+            Ok(names) => names.join(" "),
+            Err(problem) => format!("error: {problem}"),
+        };
+        assert_eq!(shown, expected);
+    }
+}

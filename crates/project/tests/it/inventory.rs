@@ -1,0 +1,180 @@
+//! Tests Ansible inventories in both forms: hosts, ranges, groups, variables, and what is not read.
+
+use insta::assert_snapshot;
+use windlass_project::inventory::{InventoryForm, hosts};
+use windlass_source::Source;
+
+/// Returns the hosts of a group, each with its variables on a line, or the problems.
+fn show(form: InventoryForm, text: &str, group: &str) -> String {
+    let source = Source::new("hosts", text);
+    match hosts(&source, form, group) {
+        Ok(hosts) => hosts.iter().map(|host| format!("{}: {}\n", host.place, host.variables)).collect(),
+        Err(problems) => {
+            let one = |problem: &windlass_source::Diagnostic| {
+                let help = problem.help.iter().map(|help| format!("    help: {help}\n"));
+                format!("{problem}\n{}", help.collect::<String>())
+            };
+            problems.iter().map(one).collect()
+        }
+    }
+}
+
+fn ini(text: &str, group: &str) -> String {
+    show(InventoryForm::Ini, text, group)
+}
+
+fn yaml(text: &str, group: &str) -> String {
+    show(InventoryForm::Yaml, text, group)
+}
+
+/// Without the fields that every host has.
+fn short(shown: &str) -> String {
+    let mut out = String::new();
+    for line in shown.lines() {
+        let (place, json) = line.split_once(": ").unwrap();
+        let mut map: serde_json::Map<String, serde_json::Value> = serde_json::from_str(json).unwrap();
+        for key in ["inventory_hostname", "inventory_hostname_short", "ansible_host"] {
+            map.remove(key);
+        }
+        out += &format!("{place}: {}\n", serde_json::Value::from(map));
+    }
+    out
+}
+
+const INI: &str = "# comment
+mail.example.org:2222 ansible_host=10.0.0.9
+
+[web]
+web[01:02] port=80   # both
+rack7 port='8 0' note=\"a b\"
+
+[db]
+db-[a:b]
+rack7
+
+[prod:children]
+web
+db
+
+[web:vars]
+port=99
+zone = north # kept
+[prod:vars]
+zone=east
+ntp=ntp.example.org
+[all:vars]
+ntp=none
+";
+
+#[test]
+fn an_ini_inventory_has_groups_with_variables() {
+    assert_snapshot!(ini(INI, "all"), @r#"
+    hosts:2:1: {"ansible_host":"10.0.0.9","ansible_port":"2222","inventory_hostname":"mail.example.org","inventory_hostname_short":"mail","name":"mail.example.org","ntp":"none"}
+    hosts:5:1: {"ansible_host":"web01","inventory_hostname":"web01","inventory_hostname_short":"web01","name":"web01","ntp":"ntp.example.org","port":"80","zone":"north # kept"}
+    hosts:5:1: {"ansible_host":"web02","inventory_hostname":"web02","inventory_hostname_short":"web02","name":"web02","ntp":"ntp.example.org","port":"80","zone":"north # kept"}
+    hosts:6:1: {"ansible_host":"rack7","inventory_hostname":"rack7","inventory_hostname_short":"rack7","name":"rack7","note":"a b","ntp":"ntp.example.org","port":"8 0","zone":"north # kept"}
+    hosts:9:1: {"ansible_host":"db-a","inventory_hostname":"db-a","inventory_hostname_short":"db-a","name":"db-a","ntp":"ntp.example.org","zone":"east"}
+    hosts:9:1: {"ansible_host":"db-b","inventory_hostname":"db-b","inventory_hostname_short":"db-b","name":"db-b","ntp":"ntp.example.org","zone":"east"}
+    "#);
+    assert_snapshot!(short(&ini(INI, "web")), @r#"
+    hosts:5:1: {"name":"web01","ntp":"ntp.example.org","port":"80","zone":"north # kept"}
+    hosts:5:1: {"name":"web02","ntp":"ntp.example.org","port":"80","zone":"north # kept"}
+    hosts:6:1: {"name":"rack7","note":"a b","ntp":"ntp.example.org","port":"8 0","zone":"north # kept"}
+    "#);
+    assert_snapshot!(short(&ini(INI, "prod")), @r#"
+    hosts:5:1: {"name":"web01","ntp":"ntp.example.org","port":"80","zone":"north # kept"}
+    hosts:5:1: {"name":"web02","ntp":"ntp.example.org","port":"80","zone":"north # kept"}
+    hosts:6:1: {"name":"rack7","note":"a b","ntp":"ntp.example.org","port":"8 0","zone":"north # kept"}
+    hosts:9:1: {"name":"db-a","ntp":"ntp.example.org","zone":"east"}
+    hosts:9:1: {"name":"db-b","ntp":"ntp.example.org","zone":"east"}
+    "#);
+    assert_snapshot!(short(&ini(INI, "ungrouped")), @r#"hosts:2:1: {"ansible_port":"2222","name":"mail.example.org","ntp":"none"}"#);
+}
+
+#[test]
+fn a_yaml_inventory_has_the_same() {
+    let text = "all:
+  hosts:
+    mail.example.org: {ansible_host: 10.0.0.9}
+  vars: {ntp: none}
+  children:
+    prod:
+      vars: {zone: east, disks: [a, {b: 1.0}]}
+      children:
+        web:
+          vars: {zone: north, port: 99}
+          hosts:
+            web[01:02]: {port: 080}
+            rack7:
+        db: {hosts: {rack7: {role: main}}}
+";
+    assert_snapshot!(yaml(text, "all"), @r#"
+    hosts:3:5: {"ansible_host":"10.0.0.9","inventory_hostname":"mail.example.org","inventory_hostname_short":"mail","name":"mail.example.org","ntp":"none"}
+    hosts:12:13: {"ansible_host":"web01","disks":["a",{"b":"1.0"}],"inventory_hostname":"web01","inventory_hostname_short":"web01","name":"web01","ntp":"none","port":"080","zone":"north"}
+    hosts:12:13: {"ansible_host":"web02","disks":["a",{"b":"1.0"}],"inventory_hostname":"web02","inventory_hostname_short":"web02","name":"web02","ntp":"none","port":"080","zone":"north"}
+    hosts:13:13: {"ansible_host":"rack7","disks":["a",{"b":"1.0"}],"inventory_hostname":"rack7","inventory_hostname_short":"rack7","name":"rack7","ntp":"none","port":"99","role":"main","zone":"north"}
+    "#);
+    assert_snapshot!(short(&yaml(text, "web")), @r#"
+    hosts:12:13: {"disks":["a",{"b":"1.0"}],"name":"web01","ntp":"none","port":"080","zone":"north"}
+    hosts:12:13: {"disks":["a",{"b":"1.0"}],"name":"web02","ntp":"none","port":"080","zone":"north"}
+    hosts:13:13: {"disks":["a",{"b":"1.0"}],"name":"rack7","ntp":"none","port":"99","role":"main","zone":"north"}
+    "#);
+    assert_snapshot!(short(&yaml("web: {hosts: {a: , b: }}\n", "web")), @r#"
+    hosts:1:15: {"name":"a"}
+    hosts:1:20: {"name":"b"}
+    "#);
+}
+
+#[test]
+fn nearer_groups_and_higher_priorities_take_precedence() {
+    let text = "[b]\nh\n[a]\nh\n[outer:children]\na\nb\n[a:vars]\nv=a\n[b:vars]\nv=b\n[outer:vars]\nv=outer\nw=outer\n";
+    assert_snapshot!(short(&ini(text, "outer")), @r#"hosts:2:1: {"name":"h","v":"b","w":"outer"}"#);
+    let text = format!("{text}[a:vars]\nansible_group_priority=9\n");
+    assert_snapshot!(short(&ini(&text, "b")), @r#"hosts:2:1: {"ansible_group_priority":"9","name":"h","v":"a","w":"outer"}"#);
+}
+
+#[test]
+fn secrets_and_expressions_are_left_out() {
+    let text = "[web]\na ansible_password=x ansible_become_pass=y ansible_ssh_pass=z url='http://{{ name }}' kept=1\n";
+    assert_snapshot!(short(&ini(text, "web")), @r#"hosts:2:1: {"kept":"1","name":"a"}"#);
+    let text = "web: {hosts: {a: {list: [1, '{{ x }}'], token: !vault abc, kept: 1}}}\n";
+    assert_snapshot!(short(&yaml(text, "web")), @r#"hosts:1:15: {"kept":"1","name":"a"}"#);
+}
+
+#[test]
+fn a_bad_inventory_is_refused_with_its_places() {
+    assert_snapshot!(ini("[web]\nweb[1:\nweb 1 port=80\n[x:hots]\n[web:vars]\nport\nh a='b\n", "web"), @"
+    hosts:2:1: error[WL0345]: `web[1:` has a range without `]`
+    hosts:3:1: error[WL0345]: `web` is followed by a word without `=`
+    hosts:4:1: error[WL0345]: a section is of hosts, `vars` or `children`, not `hots`
+    hosts:6:1: error[WL0345]: a variable is `name=value`
+    ");
+    assert_snapshot!(ini("[web]\na 'b\n", "web"), @"hosts:2:1: error[WL0345]: a quote is not closed");
+    assert_snapshot!(ini("[web]\na\n", "wbe"), @"
+    hosts:1:1: error[WL0345]: the inventory has no group `wbe`
+        help: did you mean `web`?
+    ");
+    assert_snapshot!(ini("[a:children]\nb\n[b:children]\na\n", "a"), @"hosts:1:1: error[WL0345]: the group `a` contains itself");
+    assert_snapshot!(ini("#!/usr/bin/env python3\nprint('{}')\n", "web"), @"
+    hosts:1:1: error[WL0345]: the inventory is a program, and windlass runs no dynamic inventories
+        help: save its hosts: `ansible-inventory -i FILE --list --yaml > hosts.yaml`
+    ");
+    assert_snapshot!(yaml("plugin: aws_ec2\nregions: [eu-1]\n", "web"), @"hosts:1:1: error[WL0345]: this configures a dynamic inventory, and windlass runs none");
+    assert_snapshot!(yaml("web:\n  hosts: [a, b]\n  host: {a: }\n", "web"), @"
+    hosts:2:10: error[WL0345]: `hosts` must be a mapping, and this is a list
+    hosts:3:3: error[WL0345]: a group has `hosts`, `vars` and `children`, not `host`
+    ");
+    assert_snapshot!(yaml("- a\n", "web"), @"hosts:1:1: error[WL0345]: a YAML inventory is a mapping of groups");
+    assert_snapshot!(yaml("web: {hosts: [}\n", "web"), @"
+    hosts:1:15: error[WL0019]: `[` is closed by `}`
+        help: write `]`, or quote the text
+    ");
+}
+
+/// A line of an inventory may have a secret, so no message shows one.
+#[test]
+fn places_show_no_lines() {
+    let source = Source::new("hosts", "[web]\na token=hunter2 word\n");
+    let problems = hosts(&source, InventoryForm::Ini, "web").unwrap_err();
+    assert!(problems.iter().all(|problem| problem.place().unwrap().source().is_hidden()));
+}
