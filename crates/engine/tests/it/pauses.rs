@@ -55,11 +55,16 @@ async fn the_next_batch_begins_after_the_pause() {
     let pauses: Vec<String> = events
         .into_iter()
         .filter_map(|event| match event.draft.body {
-            Event::StepEnded { title, millis, .. } if title.contains("pause") => Some(format!("{title}: {millis}")),
+            Event::StepEnded { title, millis, .. } if title.contains("pause") => {
+                Some(format!("{title}: {millis}"))
+            }
             _ => None,
         })
         .collect();
-    assert_eq!(pauses, ["g pause of 1m before batch 2 of 3: 60000", "g pause of 1m before batch 3 of 3: 60000"]);
+    assert_eq!(
+        pauses,
+        ["g pause of 1m before batch 2 of 3: 60000", "g pause of 1m before batch 3 of 3: 60000"]
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -70,7 +75,8 @@ async fn a_stop_ends_a_pause_at_once() {
         tokio::time::sleep(HALF).await;
         stop.soon.cancel();
     };
-    let (ended, ()) = tokio::join!(rig.ask_until("t", windlass_engine::Request::up(nodes("b")), &stop), signal);
+    let (ended, ()) =
+        tokio::join!(rig.ask_until("t", windlass_engine::Request::up(nodes("b")), &stop), signal);
     let ended = ended.unwrap();
     assert_eq!((ended.process.status, ended.tally.cancelled), (ProcessStatus::Cancelled, 1));
     assert!(begun.elapsed() < HALF + Duration::from_secs(1), "{:?}", begun.elapsed());
@@ -86,8 +92,11 @@ async fn a_killed_pause_resumes_at_the_next_batch() {
     assert!(rig.up_until_killed(nodes("b"), HALF).await);
     let process = rig.look("t").await.processes.last().map(|process| process.id);
     let steps = rig.store.process_history(process.unwrap_or(ProcessId(0))).await.unwrap().unwrap().steps;
-    let running: Vec<&str> =
-        steps.iter().filter(|step| step.state == StepState::Running).map(|step| step.title.as_str()).collect();
+    let running: Vec<&str> = steps
+        .iter()
+        .filter(|step| step.state == StepState::Running)
+        .map(|step| step.title.as_str())
+        .collect();
     assert_eq!(running, ["g pause of 1m before batch 2 of 3"]);
     let begun = Instant::now();
     let ended = rig.up(nodes("b")).await.unwrap();

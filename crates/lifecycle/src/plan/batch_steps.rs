@@ -80,6 +80,8 @@ impl BatchSteps {
             }
         }
         let all = self.batches.iter().zip(has_begun).zip(open);
-        all.filter(|((_, has_begun), open)| *has_begun && *open > 0).map(|((batch, _), _)| batch.clone()).collect()
+        all.filter(|((_, has_begun), open)| *has_begun && *open > 0)
+            .map(|((batch, _), _)| batch.clone())
+            .collect()
     }
 }

@@ -62,8 +62,7 @@ const STOP: &str = r#"ask stop "$id""#;
 const INTEGRITY: &str = r#"[ "$(ask is-up "$id")" = yes ] || exit 104
 curl --fail --silent --show-error "http://$(cat "$WINDLASS_IN/address")/health" >&2"#;
 
-const START_STORE: &str =
-    r#"[ "$(ask start "$id" store "$id" "$(cat "$WINDLASS_IN/address")" "$(cat "$WINDLASS_IN/text")")" = up ]"#;
+const START_STORE: &str = r#"[ "$(ask start "$id" store "$id" "$(cat "$WINDLASS_IN/address")" "$(cat "$WINDLASS_IN/text")")" = up ]"#;
 
 const START_WEB: &str = r#"text="$(cat "$WINDLASS_IN/greeting"), $(cat lib/page)"
 [ "$(ask start "$id" web "$(cat "$WINDLASS_IN/name")" "$(cat "$WINDLASS_IN/address")" \

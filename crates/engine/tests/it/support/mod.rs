@@ -16,7 +16,8 @@ use windlass_engine::{
 };
 use windlass_executor::Runtime;
 use windlass_model::assembly::{
-    Cluster, Element, ElementKind, Endpoint, Operation, OperationCall, Property, Relationship, Topology, Update,
+    Cluster, Element, ElementKind, Endpoint, Operation, OperationCall, Property, Relationship, Topology,
+    Update,
 };
 use windlass_model::record::{Assumption, Effect, Intent, PackageFile, PairRecord};
 use windlass_model::template::End;

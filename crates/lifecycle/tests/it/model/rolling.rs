@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use windlass_lifecycle::{BatchSteps, Options, Plan};
 use windlass_lifecycle::testing::{Ground, Luck, all_pairs, few, has_order, versions};
+use windlass_lifecycle::{BatchSteps, Options, Plan};
 use windlass_model::assembly::MaxUnavailable;
 use windlass_model::record::PairKey;
 use windlass_model::work::{Direction, Work};
@@ -218,8 +218,9 @@ fn progress(plan: &Plan, ran: usize) -> Vec<String> {
         let begun = works[..=ran].iter().map(|step| (*step, *step != works[ran]));
         batches.in_progress(plan, begun)
     };
-    let mut seen: Vec<String> =
-        (0..ran).map(|ran| after(ran).iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")).collect();
+    let mut seen: Vec<String> = (0..ran)
+        .map(|ran| after(ran).iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+        .collect();
     seen.dedup();
     seen
 }
