@@ -57,13 +57,14 @@ impl<'p> Batches<'p> {
 pub(super) fn print_results(results: &[RollingView], plan: &PlanView) {
     for RollingView { changed, failed, unchanged, .. } in results {
         let lists = [
-            (changed, styled(GOOD, "changed  "), true),
-            (failed, styled(BAD, "failed   "), true),
-            (unchanged, styled(DIM, "unchanged"), false),
+            (changed, styled(GOOD, "changed  "), Some(Age::New)),
+            // A failed node may have either.
+            (failed, styled(BAD, "failed   "), None),
+            (unchanged, styled(DIM, "unchanged"), Some(Age::Old)),
         ];
-        for (nodes, word, is_new) in lists {
+        for (nodes, word, age) in lists {
             let Some(first) = nodes.first() else { continue };
-            let what = change_of(plan, first).and_then(|change| described(change, is_new));
+            let what = age.and_then(|age| described(change_of(plan, first)?, age));
             let what = what.map(|what| format!(" ({what})")).unwrap_or_default();
             say!("  {word} {}{what}", alike::named(nodes));
         }
@@ -79,13 +80,26 @@ fn change_of<'p>(plan: &'p PlanView, node: &ElementName) -> Option<&'p ElementCh
     plan.changes.elements.iter().find(within)
 }
 
-/// Describes a part before or after its change; `None` if neither its version nor its values change.
-fn described(change: &ElementChange, is_new: bool) -> Option<String> {
-    let age = if is_new { "new" } else { "old" };
+/// The version, the values and the package of a part: those before its change, or those after it.
+#[derive(Clone, Copy)]
+enum Age {
+    Old,
+    New,
+}
+
+/// Describes a part before or after its change; `None` if it changes neither its version, values nor package.
+fn described(change: &ElementChange, age: Age) -> Option<String> {
+    let word = match age {
+        Age::Old => "old",
+        Age::New => "new",
+    };
     match (&change.replaces, &change.descriptor) {
-        (Some(old), Some(new)) => Some(format!("{}", if is_new { new } else { old })),
-        _ if !change.properties.is_empty() => Some(format!("{age} values")),
-        _ if change.repackaged => Some(format!("{age} package")),
+        (Some(old), Some(new)) => Some(match age {
+            Age::Old => old.to_string(),
+            Age::New => new.to_string(),
+        }),
+        _ if !change.properties.is_empty() => Some(format!("{word} values")),
+        _ if change.repackaged => Some(format!("{word} package")),
         _ => None,
     }
 }
