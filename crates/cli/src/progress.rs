@@ -1,6 +1,6 @@
 //! A progress display on the terminal.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::fmt::Write as _;
 use std::io::stderr;
@@ -12,6 +12,7 @@ use windlass::Windlass;
 use windlass::live::RunningStep;
 use windlass::model::record::ProcessRecord;
 use windlass::model::{StepId, Timestamp};
+use windlass::view::plan::PlanView;
 
 use crate::output::{elapsed, visible};
 
@@ -58,6 +59,7 @@ impl Progress {
         windlass: &Windlass,
         process: &ProcessRecord,
         own: bool,
+        plan: &PlanView,
         calls: &HashMap<StepId, u64>,
     ) -> Infallible {
         if self.0.is_hidden() {
@@ -73,11 +75,20 @@ impl Progress {
                 // A terminal that does not know its width says 0.
                 let width = tcgetwinsize(stderr()).map_or(0, |size| usize::from(size.ws_col));
                 let width = if width == 0 { 80 } else { width };
-                self.0.set_message(message(&steps, calls, windlass.now(), width));
+                let batches = batches(&steps, plan);
+                self.0.set_message(batches + &message(&steps, calls, windlass.now(), width));
             }
             pause = PAUSE.max(begun.elapsed() * 10);
         }
     }
+}
+
+/// Returns the batches of the running steps, each after a comma.
+fn batches(steps: &[RunningStep], plan: &PlanView) -> String {
+    let steps = steps.iter().filter_map(|step| plan.step(step.id)).filter(|step| step.pause.is_none());
+    let mut shown = HashSet::new();
+    let batches = steps.filter_map(|step| step.batch.as_ref()).filter(|batch| shown.insert(*batch));
+    batches.take(SHOWN).map(|batch| format!(", {batch}")).collect()
 }
 
 /// Returns the lines of the running steps, each after a line break.

@@ -292,6 +292,12 @@ fn update(reader: &mut Reader<'_>, node: &Node, plural: bool, what: &str) -> Opt
             Err(error) => reader.error(codes::BAD_UPDATE, text.span, error.to_string()),
         }
     }
+    if let Some(text) = field("pause").and_then(|node| reader.text(node, "`pause`")) {
+        match text.value.parse() {
+            Ok(pause) => update.pause = Some(pause),
+            Err(error) => reader.error(codes::BAD_UPDATE, text.span, error.to_string()),
+        }
+    }
     if let Some(text) = field("on-failure").and_then(|node| reader.text(node, "`on-failure`")) {
         match text.value.parse() {
             Ok(reaction) => update.on_failure = reaction,

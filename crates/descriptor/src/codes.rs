@@ -588,7 +588,7 @@ on-package-change: reconfigure
     BAD_UPDATE = "WL0149", "bad rules for an update",
         r"`update` tells how a change of a component with several nodes goes in batches. `max-unavailable` is the number of nodes
 that may be down at once: a number from 1, a percentage of the nodes, or `all`. A percentage is rounded down to at least 1.
-`on-failure` is `stop` or `rollback`.
+`pause` is the time between two batches, such as `10s` or `1m30s`, up to a week. `on-failure` is `stop` or `rollback`.
 
 ```yaml
 name: assembly::shop::1.0

@@ -46,6 +46,8 @@ pub(crate) enum Form {
     MaxUnavailable,
     /// `stop` or `rollback`.
     OnFailure,
+    /// The time between two batches.
+    Pause,
     /// A list of operations.
     Operations,
     /// A list of infrastructure types, or one.
@@ -147,6 +149,8 @@ section! {
     UPDATE: Section, "Update", OrNull, "The rules for changes of a group's nodes.";
     "max-unavailable": Form::MaxUnavailable,
         "The number of nodes that a change takes down at once: a number from 1, a percentage such as `25%`, which is rounded down to at least 1, or `all`. The default is 1 if another component depends on the group, and `all` otherwise.";
+    "pause": Form::Pause,
+        "The time between the end of a batch and the beginning of the next one, such as `10s` or `1m30s`; at most a week.";
     "on-failure": Form::OnFailure,
         "The reaction to a failure of its nodes in a batch: `stop` (the default), or `rollback` to the version of the assembly before the change.";
 }

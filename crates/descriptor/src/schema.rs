@@ -73,6 +73,10 @@ impl Forms for Descriptors<'_> {
                 "maximum": u32::MAX,
                 "pattern": "^([+]?0*[1-9][0-9]*|[+]?0*([1-9][0-9]?|100)%|all)$",
             }),
+            Form::Pause => json!({
+                "type": ["string", "null"],
+                "pattern": r"^\s*([0-9]+\s*(ms|s|m|min|h)\s*)+$",
+            }),
             Form::OnFailure => json!({"enum": ["stop", "rollback", null]}),
             Form::Operations => json!({"type": ["array", "null"], "items": text(definitions)}),
             Form::Infrastructure => definitions.refer("Infrastructure", |definitions| {

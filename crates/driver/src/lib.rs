@@ -65,8 +65,9 @@ pub use keys::{Setting, SettingError};
 pub use location::{Location, Placement, PoolSecrets};
 pub use masking::texts;
 pub use package::{Binding, Bindings, Package};
-pub use settings::{CallSettingError, CallSettings, duration, duration_schema, setting, text_of_setting};
+pub use settings::{CallSettingError, CallSettings, duration_schema, setting, text_of_setting};
 pub use unrecorded::Unrecorded;
+pub use windlass_model::clock::duration;
 pub use windlass_model::record::{Effect, Failure, FailureKind};
 
 #[cfg(doctest)]

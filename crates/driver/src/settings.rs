@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use thiserror::Error;
+use windlass_model::clock::duration;
 use windlass_model::record::Effect;
 
 use crate::keys::Setting;
@@ -108,31 +109,6 @@ pub fn duration_schema(description: &str) -> Value {
     })
 }
 
-/// Parses a duration such as `30s`, `10m`, `1h30m` or `500ms`. The sum must be positive.
-pub fn duration(text: &str) -> Option<Duration> {
-    let mut rest = text.trim();
-    let mut total = Duration::ZERO;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
-        let (number, tail) = rest.split_at(digits);
-        let end = tail.find(|c: char| c.is_ascii_digit()).unwrap_or(tail.len());
-        let (unit, tail) = tail.split_at(end);
-        total = total.checked_add(of_unit(number.parse().ok()?, unit.trim())?)?;
-        rest = tail;
-    }
-    (!total.is_zero()).then_some(total)
-}
-
-fn of_unit(number: u64, unit: &str) -> Option<Duration> {
-    match unit {
-        "ms" => Some(Duration::from_millis(number)),
-        "s" => Some(Duration::from_secs(number)),
-        "m" | "min" => Some(Duration::from_secs(number.checked_mul(60)?)),
-        "h" => Some(Duration::from_secs(number.checked_mul(3600)?)),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -144,16 +120,6 @@ mod tests {
         let binding = Binding { driver: "any".parse().unwrap(), infrastructure: Vec::new(), properties };
         let (settings, errors) = CallSettings::read(&binding);
         (settings, errors.iter().map(ToString::to_string).collect())
-    }
-
-    #[test]
-    fn durations_have_units() {
-        for (text, seconds) in [("30s", 30), ("10m", 600), ("1h30m", 5400), (" 2 h 1 s ", 7201)] {
-            assert_eq!(duration(text), Some(Duration::from_secs(seconds)), "{text}");
-        }
-        for text in ["", "10", "m", "-1s", "1.5h", "0s", "1d", "99999999999999999999h", "5124095576030432h"] {
-            assert_eq!(duration(text), None, "{text}");
-        }
     }
 
     #[test]

@@ -178,6 +178,16 @@ impl Running<'_> {
                         Ok(Some(Event::Due(call)))
                     }));
                 }
+                Command::Pause { step, until: end } => {
+                    let wait = until(self.host.clock.now(), end);
+                    let soon = self.host.stop.soon.clone();
+                    self.work.push(Box::pin(async move {
+                        tokio::select! {
+                            () = tokio::time::sleep(wait) => Ok(Some(Event::PauseEnded(step))),
+                            () = soon.cancelled() => Ok(None),
+                        }
+                    }));
+                }
                 Command::TakeSlot(location) => {
                     let (slots, soon) = (self.host.slots.clone(), self.host.stop.soon.clone());
                     self.work.push(Box::pin(async move {

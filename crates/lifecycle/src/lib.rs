@@ -60,7 +60,7 @@ pub use differences::{
     FileChangeKind, PackageDiff, PropertyChange, RelationshipChange, RelationshipChangeKind,
 };
 pub use picture::{draw_properties, draw_topology};
-pub use plan::{LifecycleError, OrderError, Plan, Planned, down, draw_plan, plan, up};
+pub use plan::{BatchSteps, LifecycleError, OrderError, Plan, Planned, down, draw_plan, plan, up};
 pub use situation::{
     Current, ElementNow, HalfMade, HealError, Options, Scale, ScaleError, Shown, Situation, ValueChange,
     Version, describes, healable, merged, resized, scaled,

@@ -1,6 +1,7 @@
 //! The current time. Code that needs it takes a [`Clock`] as an argument.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +58,31 @@ impl fmt::Display for Timestamp {
     }
 }
 
+/// Parses a duration such as `30s`, `10m`, `1h30m` or `500ms`. The sum must be positive.
+pub fn duration(text: &str) -> Option<Duration> {
+    let mut rest = text.trim();
+    let mut total = Duration::ZERO;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+        let (number, tail) = rest.split_at(digits);
+        let end = tail.find(|c: char| c.is_ascii_digit()).unwrap_or(tail.len());
+        let (unit, tail) = tail.split_at(end);
+        total = total.checked_add(of_unit(number.parse().ok()?, unit.trim())?)?;
+        rest = tail;
+    }
+    (!total.is_zero()).then_some(total)
+}
+
+fn of_unit(number: u64, unit: &str) -> Option<Duration> {
+    match unit {
+        "ms" => Some(Duration::from_millis(number)),
+        "s" => Some(Duration::from_secs(number)),
+        "m" | "min" => Some(Duration::from_secs(number.checked_mul(60)?)),
+        "h" => Some(Duration::from_secs(number.checked_mul(3600)?)),
+        _ => None,
+    }
+}
+
 /// A source of the current time.
 pub trait Clock: Send + Sync {
     /// Returns the current time.
@@ -78,6 +104,16 @@ impl Clock for SystemClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_have_units() {
+        for (text, seconds) in [("30s", 30), ("10m", 600), ("1h30m", 5400), (" 2 h 1 s ", 7201)] {
+            assert_eq!(duration(text), Some(Duration::from_secs(seconds)), "{text}");
+        }
+        for text in ["", "10", "m", "-1s", "1.5h", "0s", "1d", "99999999999999999999h", "5124095576030432h"] {
+            assert_eq!(duration(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn reads_as_rfc_3339() {

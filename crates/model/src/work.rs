@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::assembly::{OperationCall, Origin, Side};
+use crate::assembly::{OperationCall, Origin, Pause, Side};
 use crate::name::{CommandName, ElementName, PropertyName, RelationshipName};
 use crate::state::{State, Transitions};
 use serde::{Deserialize, Serialize};
@@ -42,6 +42,32 @@ pub enum Work {
         /// The command.
         command: CommandName,
     },
+    /// Waits between two batches of a group.
+    Pause {
+        /// The batch that begins after it.
+        before: Batch,
+        /// Its length.
+        pause: Pause,
+    },
+}
+
+/// A batch of a group's nodes, which change together.
+///
+/// Its text is `batch 2 of 5 of web`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Batch {
+    /// The group.
+    pub group: ElementName,
+    /// Its number, from 1.
+    pub number: u32,
+    /// The number of batches of the group.
+    pub count: u32,
+}
+
+impl fmt::Display for Batch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "batch {} of {} of {}", self.number, self.count, self.group.local())
+    }
 }
 
 /// A relationship that is created or ceased at one node of one end, with every node of the other end.
@@ -75,7 +101,7 @@ impl Work {
             Self::Transition { calls, .. } => !calls.is_empty(),
             Self::Relate(relate) => !relate.operations.is_empty() && relate.pairs > 0,
             Self::Command { .. } => true,
-            Self::Package { .. } => false,
+            Self::Package { .. } | Self::Pause { .. } => false,
         }
     }
 
@@ -86,17 +112,18 @@ impl Work {
             Self::Transition { calls, .. } => count(calls.iter().count()),
             Self::Relate(relate) => relate.pairs.saturating_mul(count(relate.operations.len())),
             Self::Command { .. } => 1,
-            Self::Package { .. } => 0,
+            Self::Package { .. } | Self::Pause { .. } => 0,
         }
     }
 
-    /// Returns the element that it changes. For a relationship, this is the target.
+    /// Returns the element that it changes: of a relationship the target, and of a pause the group.
     pub fn element(&self) -> &ElementName {
         match self {
             Self::Transition { element, .. } | Self::Command { element, .. } | Self::Package { element } => {
                 element
             }
             Self::Relate(relate) => &relate.target,
+            Self::Pause { before, .. } => &before.group,
         }
     }
 
@@ -107,6 +134,9 @@ impl Work {
             Self::Transition { calls, .. } => join(calls.iter()),
             Self::Command { command, .. } => command.to_string(),
             Self::Package { .. } => "(new package)".to_owned(),
+            Self::Pause { before: Batch { number, count, .. }, pause } => {
+                format!("pause of {pause} before batch {number} of {count}")
+            }
             Self::Relate(relate) => {
                 let Relate { direction, relationship, operations, pairs, .. } = &**relate;
                 let many = if *pairs > 1 { format!(" × {pairs}") } else { String::new() };
@@ -193,6 +223,8 @@ pub enum Reason {
         /// The condition that holds then, as `all parts are Installed`.
         label: String,
     },
+    /// A batch begins when the one before is Active.
+    Batch(Batch),
     /// An element is inside another.
     Nesting {
         /// The outer element.
@@ -205,7 +237,7 @@ impl Reason {
     pub fn origin(&self) -> Option<&Origin> {
         match self {
             Self::Property { origin, .. } | Self::Relationship { origin, .. } => origin.as_ref(),
-            Self::Order { .. } | Self::Phase { .. } | Self::Nesting { .. } => None,
+            Self::Order { .. } | Self::Phase { .. } | Self::Batch(_) | Self::Nesting { .. } => None,
         }
     }
 }
@@ -224,6 +256,7 @@ impl fmt::Display for Reason {
             }
             Self::Relationship { relationship, rule, .. } => write!(f, "{relationship}: {rule}"),
             Self::Phase { label } => f.write_str(label),
+            Self::Batch(batch) => write!(f, "{batch} is Active"),
             Self::Nesting { element } => write!(f, "it is inside {}", element.local()),
         }
     }

@@ -23,6 +23,7 @@ mod process;
 mod prune;
 mod ps;
 mod resolve;
+mod rolling;
 mod schema;
 mod script;
 pub(crate) mod spiff;

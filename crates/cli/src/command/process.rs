@@ -1,5 +1,6 @@
 //! Execution of a prepared process, and output of its events.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -13,10 +14,12 @@ use windlass::model::request::RequestRecord;
 use windlass::model::{AssemblyName, ElementName, ProcessId, RequestId, StepId};
 use windlass::store::Holder;
 use windlass::view::plan::{PlanView, StepView};
+use windlass::view::rolling::RollingView;
 use windlass::{Following, Pending, Started, Windlass};
 
 use super::plan::listing::{Listing, Waits};
 use super::plan::{FEW_LISTED, MOST_LISTED};
+use super::rolling::{self, Batches};
 use super::{consent, fail, plural, print_json};
 use crate::alike;
 use crate::args::Format;
@@ -37,6 +40,8 @@ struct EndedView {
     skipped: u32,
     outputs: BTreeMap<String, Value>,
     undone: Diff,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rolling: Vec<RollingView>,
     #[serde(rename = "rolled-back", skip_serializing_if = "Option::is_none")]
     rolled_back: Option<ProcessId>,
 }
@@ -156,6 +161,8 @@ enum Halt {
 /// Runs an intent, and the processes that continue it.
 async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format) -> ExitCode {
     let undone = started.plan_view().undone;
+    // The nodes after the last process that failed.
+    let rolling = &RefCell::new(Vec::new());
     let next = |before: Ended, request: Request| async move {
         match &before.failed_group {
             _ if format != Format::Human => {}
@@ -165,12 +172,14 @@ async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format)
             _ => say!("{} {}", styled(STRONG, "resuming:"), reads_anew(&before)),
         }
         match resume(windlass, &before, request, stop, format).await {
-            Some(Ok(started)) => run_one(windlass, started, stop, format).await.map_err(Halt::Failed),
+            Some(Ok(started)) => {
+                run_one(windlass, started, stop, format, rolling).await.map_err(Halt::Failed)
+            }
             Some(Err(error)) => Err(Halt::Failed(error)),
             None => Err(Halt::NotAgreed(Box::new(before))),
         }
     };
-    let ended = match run_one(windlass, started, stop, format).await {
+    let ended = match run_one(windlass, started, stop, format, rolling).await {
         Ok(first) => first.continued(next).await,
         Err(error) => Err(Halt::Failed(error)),
     };
@@ -191,7 +200,7 @@ async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format)
             }
             code(&ended)
         }
-        Ok(ended) => print_ended_json(&ended, undone),
+        Ok(ended) => print_ended_json(&ended, undone, rolling.take()),
         Err(error) => fail(&error),
     };
     close(windlass, if is_agreed { code } else { exit::FAILED }).await
@@ -237,6 +246,7 @@ async fn run_one(
     started: Started,
     stop: &Stop,
     format: Format,
+    nodes: &RefCell<Vec<RollingView>>,
 ) -> Result<Ended, windlass::Error> {
     let human = format == Format::Human;
     diagnostics::print(started.warnings().iter());
@@ -245,7 +255,7 @@ async fn run_one(
     if human {
         // Calls that an interrupted run had left open ended while this process was prepared.
         if started.runs_here() {
-            print_new(&mut following, &[], None).await;
+            print_new(&mut following, &[], None, &mut Batches::new(started.process().id, &plan)).await;
         }
         super::plan::print_found(&plan, false);
         print_plan(&started, &plan);
@@ -257,10 +267,11 @@ async fn run_one(
         plan.steps.iter().filter(|step| step.calls).map(|step| step.id).collect();
     let progress = human.then(|| Progress::of(plan.steps.len() - silent.len()));
     let (process, own) = (started.process().clone(), started.runs_here());
+    let mut batches = Batches::new(process.id, &plan);
     let calls = plan.steps.iter().map(|step| (step.id, step.call_count)).collect();
     let mut observed = Box::pin(async {
         match &progress {
-            Some(progress) => progress.observe(windlass, &process, own, &calls).await,
+            Some(progress) => progress.observe(windlass, &process, own, &plan, &calls).await,
             None => std::future::pending().await,
         }
     });
@@ -270,7 +281,7 @@ async fn run_one(
         tokio::select! {
             biased;
             events = trouble.next(&mut following), if human => {
-                let told = print_events(&events, &silent, progress.as_ref());
+                let told = print_events(&events, &silent, progress.as_ref(), &mut batches);
                 quiet.retain(|step| !told.contains(step));
             }
             ended = &mut running => break ended,
@@ -279,7 +290,7 @@ async fn run_one(
     };
     drop(observed);
     if human {
-        match print_new(&mut following, &silent, progress.as_ref()).await {
+        match print_new(&mut following, &silent, progress.as_ref(), &mut batches).await {
             Some(told) => quiet.retain(|step| !told.contains(step)),
             None => quiet.clear(),
         }
@@ -292,6 +303,17 @@ async fn run_one(
     }
     if let (true, Ok(ended)) = (human, &ended) {
         print_ended(ended);
+    }
+    if let Ok(ended) = &ended
+        && ended.process.status != ProcessStatus::Completed
+    {
+        let results = windlass.rolling(&plan, &ended.process).await?;
+        if human {
+            rolling::print_results(&results, &plan);
+        }
+        nodes.replace(results);
+    }
+    if human && ended.is_ok() {
         super::plan::print_undone(&plan.undone);
     }
     ended
@@ -347,9 +369,10 @@ async fn print_new(
     following: &mut Following,
     silent: &[StepId],
     progress: Option<&Progress>,
+    batches: &mut Batches<'_>,
 ) -> Option<BTreeSet<StepId>> {
     let events = following.ready().await.ok()?;
-    Some(print_events(&events, silent, progress))
+    Some(print_events(&events, silent, progress, batches))
 }
 
 /// Prints the end of steps that have no event, because nothing was called for them.
@@ -367,14 +390,26 @@ fn print_quiet(plan: &PlanView, quiet: &BTreeSet<StepId>) {
 
 /// Prints events, except skipped steps that only change a state, because the printed plan does not list them.
 /// Returns the steps that have ended.
-fn print_events(events: &[EventRecord], silent: &[StepId], progress: Option<&Progress>) -> BTreeSet<StepId> {
+fn print_events(
+    events: &[EventRecord],
+    silent: &[StepId],
+    progress: Option<&Progress>,
+    batches: &mut Batches<'_>,
+) -> BTreeSet<StepId> {
     let told = events.iter().filter_map(|event| match &event.draft.body {
         Event::StepEnded { step, .. } => Some(*step),
         _ => None,
     });
     let told: BTreeSet<StepId> = told.collect();
     let is_silent = |event: &&EventRecord| matches!(&event.draft.body, Event::StepEnded { step, end: StepEnd::Skipped { .. }, .. } if silent.contains(step));
-    let print = || events.iter().filter(|event| !is_silent(event)).for_each(print_event);
+    let mut print = || {
+        for event in events.iter().filter(|event| !is_silent(event)) {
+            batches.announce(event);
+            if !batches.ends_pause(event) {
+                print_event(event);
+            }
+        }
+    };
     let Some(progress) = progress else {
         print();
         return told;
@@ -473,7 +508,7 @@ fn hint(ended: &Ended) -> String {
     went
 }
 
-fn print_ended_json(ended: &Ended, undone: Diff) -> ExitCode {
+fn print_ended_json(ended: &Ended, undone: Diff, rolling: Vec<RollingView>) -> ExitCode {
     let view = EndedView {
         version: 1,
         assembly: ended.process.assembly.clone(),
@@ -485,6 +520,7 @@ fn print_ended_json(ended: &Ended, undone: Diff) -> ExitCode {
         skipped: ended.tally.skipped,
         outputs: ended.outputs.iter().map(|(name, value)| (name.to_string(), value.shown())).collect(),
         undone,
+        rolling,
         rolled_back: ended.rolled_back,
     };
     print_json(&view);

@@ -87,7 +87,11 @@ fn print_head(now: Timestamp, assembly: &AssemblyView) {
             Some(holder) => format!("is run by {holder}"),
             None => format!("was interrupted; `windlass retry {}` resumes it", assembly.name),
         };
-        say!("  {}", styled(ODD, format!("{} {} {how}", process.id, process.intent)));
+        let batches = process.batches.iter().map(|batch| format!(", {batch}"));
+        let pauses =
+            process.pauses.iter().map(|pause| format!(", {} begins at {}", pause.before, pause.until));
+        let rolling: String = batches.chain(pauses).collect();
+        say!("  {}", styled(ODD, format!("{} {} {how}{rolling}", process.id, process.intent)));
     }
     let PartsView { active, all } = assembly.parts;
     if active < all && assembly.goal == State::Active {

@@ -52,6 +52,7 @@ mod requests;
 mod resolve;
 mod rolling;
 mod saved;
+mod scenario;
 mod schema;
 mod scripts;
 mod secrets;

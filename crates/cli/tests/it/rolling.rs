@@ -1,6 +1,9 @@
 //! Rolling changes: the nodes of a group change in batches.
 
-use crate::env::TestEnv;
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::env::{TestEnv, until};
 
 const UP: [&str; 4] = ["up", "h_bta", "-p", "numOfServers=3"];
 
@@ -79,10 +82,103 @@ fn a_failed_batch_stops_the_change() {
     let failed = env.run(&[&UP[..], &["--replace", "B", "--yes"]].concat());
     assert_eq!(failed.code(), Some(1), "{failed}");
     assert_eq!(moves(&env), ["Stop B__1"]);
+    let nodes = failed.stdout.split_once("resumes the process\n").unwrap().1;
+    assert_eq!(nodes, "  failed    B__1\n  unchanged B__2–3 (2) (old package)\n", "{failed}");
     let status = env.run(&["status", "h_bta"]).stdout;
     assert!(status.contains("─ 2 Active") && status.contains("─ 3 Active"), "{status}");
     env.script(start, works);
     env.clear_trace();
     env.ok(&UP);
     assert_eq!(moves(&env).last().map(String::as_str), Some("Start B__1"));
+}
+
+/// Returns three nodes with a pause between their batches.
+fn three_nodes_with_pauses(pause: &str) -> TestEnv {
+    let env = three_nodes();
+    env.edit(
+        "h_bta/assembly.yaml",
+        "    cluster:\n",
+        &format!("    update: {{pause: {pause}}}\n    cluster:\n"),
+    );
+    env.ok(&UP);
+    env
+}
+
+#[test]
+fn the_output_names_each_batch_and_each_pause() {
+    let env = three_nodes_with_pauses("100ms");
+    let replace = [&UP[..], &["--replace", "B", "--yes"]].concat();
+    let plan = env.json(&[&["plan"], &UP[1..], &["--replace", "B"]].concat());
+    assert_eq!(plan["changes"]["batches"][0]["pause"], "100ms", "{plan}");
+    let run = env.ok(&replace);
+    assert!(
+        run.stdout.contains("B changes in 3 batches of at most 1 node, with a pause of 100ms between"),
+        "{run}"
+    );
+    let lines = run.stdout.lines().filter(|line| line.starts_with("batch ") || line.starts_with("pause "));
+    let lines: Vec<&str> =
+        lines.map(|line| line.split_once(" at ").map_or(line, |(before, _)| before)).collect();
+    assert_eq!(
+        lines,
+        [
+            "batch     1 of 3 of B: B__1",
+            "pause     batch 2 of 3 of B begins",
+            "batch     2 of 3 of B: B__2",
+            "pause     batch 3 of 3 of B begins",
+            "batch     3 of 3 of B: B__3",
+        ]
+    );
+}
+
+/// `status` shows the pause of a running change, and an interrupt ends the pause at once.
+#[test]
+fn status_tells_the_batch_and_the_pause() {
+    let env = three_nodes_with_pauses("1h");
+    let running = env.spawn(&[&UP[..], &["--replace", "B", "--yes"]].concat());
+    let process = || env.json(&["status", "h_bta"])["assemblies"][0]["process"].clone();
+    until("a pause begins", || process()["pauses"].is_array());
+    let pause = process()["pauses"][0].clone();
+    assert_eq!(pause["before"], json!({"group": "h_bta__B", "number": 2, "count": 3}), "{pause}");
+    let status = env.ok(&["status", "h_bta"]).stdout;
+    let until = format!(", batch 2 of 3 of B begins at {}", &pause["until"].as_str().unwrap()[..19]);
+    assert!(status.contains(&until), "{status}");
+    running.signal(Signal::INT);
+    let ended = running.end();
+    assert_eq!(ended.code(), Some(130), "{ended}");
+    assert!(ended.stdout.contains("  changed   B__1\n  unchanged B__2–3 (2)\n"), "{ended}");
+    assert_eq!(moves(&env), ["Stop B__1", "Start B__1"]);
+}
+
+/// The batch is shown while one of its nodes changes, with the versions after a failure.
+#[test]
+fn a_failed_batch_tells_the_version_of_each_node() {
+    let env = three_nodes();
+    for file in ["h_bta/assembly.yaml", "h_bta/Contains/t_simple/Definitions/lm/resource.yaml"] {
+        env.edit(file, "resource::t_simple::1.0", "resource::t_simple::2.0");
+    }
+    let start = "h_bta/Contains/t_simple/Lifecycle/script/scripts/Start.sh";
+    let works = env.read(start);
+    let waits = r#"state=$WINDLASS_VOLUME_STATE
+if [ -e "$state/started" ]; then
+    while [ ! -e "$state/go-on" ]; do sleep 0.01; done
+    exit 1
+fi
+touch "$state/started"
+"#;
+    env.script(start, works.replace("begin Start\n", &format!("begin Start\n{waits}")));
+    let running = env.spawn(&[&UP[..], &["--yes"]].concat());
+    let batches = || env.json(&["status", "h_bta"])["assemblies"][0]["process"]["batches"].clone();
+    let second = json!([{"group": "h_bta__B", "number": 2, "count": 3}]);
+    until("the second batch is in progress", || batches() == second);
+    let status = env.ok(&["status", "h_bta"]).stdout;
+    assert!(status.contains(", batch 2 of 3 of B\n"), "{status}");
+    env.write(".windlass/volumes/state/go-on", "");
+    let failed = running.end();
+    assert_eq!(failed.code(), Some(1), "{failed}");
+    let nodes = "  changed   B__1 (resource::t_simple::2.0)
+  failed    B__2
+  unchanged B__3 (resource::t_simple::1.0)\n";
+    assert!(failed.stdout.contains(nodes), "{failed}");
+    let again = env.run(&[&UP[..], &["--yes", "--format", "json"]].concat());
+    assert_eq!(again.code(), Some(1), "{again}");
 }

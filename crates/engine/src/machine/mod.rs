@@ -72,6 +72,8 @@ pub(crate) enum Event {
     Due(CallId),
     /// A driver waits until an intermediate report is durable.
     Checkpoint { call: CallId, report: Report, hidden: Vec<String>, reply: u64 },
+    /// The time of a [`Command::Pause`] has come.
+    PauseEnded(StepKey),
     /// A slot is free that was requested by [`Command::TakeSlot`].
     Slot(JobSlot),
     /// A stop is requested.
@@ -88,6 +90,8 @@ pub(crate) enum Command {
     Observe { call: Box<Call>, driver: Arc<dyn Driver> },
     /// Sends [`Event::Due`] at this time.
     Wake { call: CallId, at: Timestamp },
+    /// Sends [`Event::PauseEnded`] at this time.
+    Pause { step: StepKey, until: Timestamp },
     /// Requests a slot of a location, which [`Event::Slot`] brings unless a stop is requested before.
     TakeSlot(LimitedLocation),
     /// Answers a checkpoint, so that its driver continues.
@@ -175,6 +179,8 @@ pub(crate) struct Machine {
     undecided: HashSet<ElementName>,
     /// Open calls of earlier processes, which the machine takes up when it begins.
     left_open: Vec<CallRecord>,
+    /// The running pauses between batches.
+    pauses: BTreeSet<StepKey>,
     /// Number of started steps whose end is not durable yet.
     unfinished: usize,
     cancelling: bool,
@@ -300,6 +306,7 @@ impl Machine {
             failed_parts: FailedParts::default(),
             undecided: HashSet::new(),
             left_open: Vec::new(),
+            pauses: BTreeSet::new(),
             unfinished: 0,
             cancelling: false,
             ended: false,
@@ -344,6 +351,7 @@ impl Machine {
                 self.hide(&call, &mut hidden);
                 self.checkpoint(&call, report, reply);
             }
+            Event::PauseEnded(step) => self.end_pause(step, StepEnd::Succeeded),
             Event::Slot(slot) => self.admit(slot),
             Event::Cancel => self.cancel(),
         }
@@ -456,11 +464,14 @@ impl Machine {
         self.proceed(key);
     }
 
-    /// Starts nothing more. Parked steps end at once, and running calls come to their end.
+    /// Starts nothing more. Parked steps and pauses end at once, and running calls come to their end.
     fn cancel(&mut self) {
         self.cancelling = true;
         // The next process takes these calls up.
         self.left_open.clear();
+        for step in self.pauses.clone() {
+            self.end_pause(step, StepEnd::Cancelled);
+        }
         for key in self.queues.drain() {
             match self.steps.get(&key) {
                 Some(StepRun { left_open: Some(_), .. }) => self.leave_step_open(key),

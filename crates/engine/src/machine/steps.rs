@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use windlass_driver::Location;
-use windlass_model::assembly::OperationCall;
+use windlass_model::assembly::{OperationCall, Pause};
 use windlass_model::record::{
     Advance, CallRecord, CallState, Event as Happening, Failure, PairKey, PairRecord, StepEnd, StepRecord,
     StepState,
@@ -39,8 +39,29 @@ impl Machine {
             left_open: None,
         };
         self.steps.insert(key, run);
+        if let Work::Pause { pause, .. } = &work {
+            return self.begin_pause(key, *pause);
+        }
         self.attain_without_calls(&work, process);
         self.proceed(key);
+    }
+
+    /// Begins a pause between two batches. After a kill the next plan begins with the next batch.
+    fn begin_pause(&mut self, step: StepKey, pause: Pause) {
+        if self.cancelling {
+            return self.end_step(step, StepEnd::Cancelled);
+        }
+        self.record_start(step);
+        self.pauses.insert(step);
+        let until = self.now.plus_millis(pause.millis().into());
+        self.out.commands.push(Command::Pause { step, until });
+    }
+
+    /// Ends a pause, unless it has ended already.
+    pub(super) fn end_pause(&mut self, step: StepKey, end: StepEnd) {
+        if self.pauses.remove(&step) {
+            self.end_step(step, end);
+        }
     }
 
     /// Executes a step without calls, which only changes recorded states.

@@ -13,6 +13,7 @@ mod looking;
 mod lost;
 mod model;
 mod packages;
+mod pauses;
 mod private;
 mod steps;
 mod stopping;

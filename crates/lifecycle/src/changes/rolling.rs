@@ -10,7 +10,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use windlass_model::assembly::{ElementKind, MaxUnavailable};
+use windlass_model::assembly::{ElementKind, MaxUnavailable, Pause};
 use windlass_model::{Element, ElementName, Relationship, State, Topology};
 
 use super::part::{ChangeKind, Part};
@@ -31,6 +31,8 @@ pub(crate) struct RollingGroup {
     pub(crate) name: ElementName,
     /// The turn of its first batch.
     pub(crate) first_turn: u32,
+    /// The time between two batches.
+    pub(crate) pause: Option<Pause>,
     /// The places of the parts in its other nodes, which are down already or need no change.
     pub(crate) others: Vec<usize>,
     /// The nodes of each batch.
@@ -151,7 +153,8 @@ fn roll(
     while nodes.peek().is_some() {
         batches.push(nodes.by_ref().take(size).collect());
     }
-    Some(RollingGroup { name: group.name.clone(), first_turn: 0, others, batches })
+    let pause = group.update.and_then(|update| update.pause);
+    Some(RollingGroup { name: group.name.clone(), first_turn: 0, pause, others, batches })
 }
 
 /// Tells whether a part goes down with a part of another node, because it reads an output of it.

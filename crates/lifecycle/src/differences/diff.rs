@@ -6,6 +6,7 @@
 use std::fmt;
 
 use serde::Serialize;
+use windlass_model::assembly::Pause;
 use windlass_model::name::RelationshipName;
 use windlass_model::{DescriptorName, ElementName, Origin, PropertyName, State};
 
@@ -38,6 +39,9 @@ pub struct Batches {
     pub group: ElementName,
     /// The nodes of each batch, in order. Nodes that are down already precede them and are not listed.
     pub nodes: Vec<Vec<ElementName>>,
+    /// The time between two batches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause: Option<Pause>,
 }
 
 impl fmt::Display for Batches {
@@ -46,7 +50,11 @@ impl fmt::Display for Batches {
         let most = self.nodes.iter().map(Vec::len).max().unwrap_or(0);
         let (batches, nodes) =
             (if count == 1 { "batch" } else { "batches" }, if most == 1 { "node" } else { "nodes" });
-        write!(f, "{} changes in {count} {batches} of at most {most} {nodes}", self.group.local())
+        write!(f, "{} changes in {count} {batches} of at most {most} {nodes}", self.group.local())?;
+        match self.pause {
+            Some(pause) if count > 1 => write!(f, ", with a pause of {pause} between them"),
+            _ => Ok(()),
+        }
     }
 }
 

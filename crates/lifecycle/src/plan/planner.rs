@@ -101,7 +101,7 @@ fn left_undone(situation: &Situation<'_>, options: &Options, scope: &Scope) -> D
 /// Returns the names of the nodes in a group's batches.
 fn batches_of(group: &RollingGroup) -> Batches {
     let nodes = group.batches.iter().map(|batch| batch.iter().map(|node| node.name.clone()).collect());
-    Batches { group: group.name.clone(), nodes: nodes.collect() }
+    Batches { group: group.name.clone(), nodes: nodes.collect(), pause: group.pause }
 }
 
 fn check_names(situation: &Situation<'_>, options: &Options) -> Result<(), LifecycleError> {

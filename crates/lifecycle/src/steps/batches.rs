@@ -4,11 +4,11 @@
 //! that must go down together do so, and a pair that cannot be created before a later batch delays none.
 
 use windlass_model::ElementName;
-use windlass_model::work::Reason;
+use windlass_model::work::{Batch, Reason, Work};
 use windlass_plan::{Draft, WaitKind, Why};
 
 use crate::changes::{Part, RollingGroup};
-use crate::constraints::{Constraints, Priority};
+use crate::constraints::{Constraints, Priority, phase};
 use crate::rank;
 
 /// Makes the first steps of each batch wait for the batch before.
@@ -30,11 +30,18 @@ pub(crate) fn add(constraints: &mut Constraints<'_>) {
         of.push(step);
     }
     for (group, early) in rolling.groups.iter().zip(early.into_iter().skip(1)) {
-        let mut waiting = Gate { needs: Vec::new(), pairs: early, label: ready(&group.name) };
+        let count = u32::try_from(group.batches.len()).unwrap_or(u32::MAX);
+        let mut waiting = Gate { needs: Vec::new(), pairs: early, reason: ready(&group.name) };
         waiting.needs.extend(group.others.iter().filter_map(|at| last(&parts.list[*at])));
-        for ((number, turn), batch) in (1..).zip(group.first_turn as usize..).zip(&group.batches) {
-            let before = waiting.build(graph);
-            let members = || RollingGroup::parts(batch).map(|at| &parts.list[at]);
+        for ((number, turn), nodes) in (1..).zip(group.first_turn as usize..).zip(&group.batches) {
+            let batch = Batch { group: group.name.clone(), number, count };
+            let mut before = waiting.build(graph);
+            if let (Some((gate, why)), Some(pause), 2..) = (&mut before, group.pause, number) {
+                let pause = graph.step(phase::ROLL, Work::Pause { before: batch.clone(), pause });
+                graph.need(pause, *gate, *why);
+                *gate = pause;
+            }
+            let members = || RollingGroup::parts(nodes).map(|at| &parts.list[at]);
             let first = members().filter_map(first).chain(begins_of[turn].iter().copied());
             for (step, (gate, why)) in first.filter_map(|step| Some((step, before?))) {
                 graph.constrain(step, gate, WaitKind::Needs, Priority::Strong, why);
@@ -42,9 +49,11 @@ pub(crate) fn add(constraints: &mut Constraints<'_>) {
             waiting = Gate {
                 needs: members().filter_map(last).collect(),
                 pairs: std::mem::take(&mut completes_of[turn]),
-                label: label(&group.name, number, group.batches.len()),
+                reason: Reason::Batch(batch),
             };
         }
+        // No step waits for the last batch. Its barrier tells when the batch is Active.
+        waiting.build(graph);
     }
 }
 
@@ -52,7 +61,7 @@ pub(crate) fn add(constraints: &mut Constraints<'_>) {
 struct Gate {
     needs: Vec<Draft>,
     pairs: Vec<Draft>,
-    label: String,
+    reason: Reason,
 }
 
 impl Gate {
@@ -61,8 +70,9 @@ impl Gate {
         if self.needs.is_empty() && self.pairs.is_empty() {
             return None;
         }
-        let why = graph.note(Reason::Phase { label: self.label.clone() });
-        let gate = graph.barrier(self.label);
+        let label = self.reason.to_string();
+        let why = graph.note(self.reason);
+        let gate = graph.barrier(label);
         for step in self.needs {
             graph.need(gate, step, why);
         }
@@ -73,14 +83,9 @@ impl Gate {
     }
 }
 
-/// Returns the condition that holds after a batch.
-fn label(group: &ElementName, number: usize, count: usize) -> String {
-    format!("batch {number} of {count} of {} is Active", group.local())
-}
-
 /// Returns the condition that holds before the first batch.
-fn ready(group: &ElementName) -> String {
-    format!("no other node of {} is down", group.local())
+fn ready(group: &ElementName) -> Reason {
+    Reason::Phase { label: format!("no other node of {} is down", group.local()) }
 }
 
 /// Returns the first step of a part.

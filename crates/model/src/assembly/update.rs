@@ -7,6 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::clock;
 use crate::state::WordError;
 
 /// The rules for a change of several nodes of a group; an extension of the language.
@@ -16,9 +17,76 @@ pub struct Update {
     /// The number of nodes that may be down at once; none for the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<MaxUnavailable>,
+    /// The time between the end of a batch and the beginning of the next one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<Pause>,
     /// The reaction to a failure of its nodes in a batch.
     #[serde(default, skip_serializing_if = "OnFailure::is_stop")]
     pub on_failure: OnFailure,
+}
+
+/// The time between two batches, in milliseconds: from 1 ms to a week.
+///
+/// Its text is a duration such as `10s` or `1m30s`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Pause(u32);
+
+/// An error of a text that is no pause.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{0}` is no pause: a duration up to a week, such as `10s` or `1m30s`")]
+pub struct PauseError(
+    /// The text as given.
+    pub String,
+);
+
+impl Pause {
+    /// The longest pause: a week.
+    pub const MAX: Self = Self(7 * 24 * 3_600_000);
+
+    /// Returns its length in milliseconds.
+    pub fn millis(self) -> u32 {
+        self.0
+    }
+}
+
+impl FromStr for Pause {
+    type Err = PauseError;
+
+    fn from_str(text: &str) -> Result<Self, PauseError> {
+        let millis = clock::duration(text).map(|duration| duration.as_millis());
+        let millis = millis.and_then(|millis| u32::try_from(millis).ok());
+        let pause = millis.map(Self).filter(|pause| pause.0 <= Self::MAX.0);
+        pause.ok_or_else(|| PauseError(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Pause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
+        let mut rest = self.0;
+        for (unit, millis) in units {
+            if rest >= millis {
+                write!(f, "{}{unit}", rest / millis)?;
+                rest %= millis;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl TryFrom<String> for Pause {
+    type Error = PauseError;
+
+    fn try_from(text: String) -> Result<Self, PauseError> {
+        text.parse()
+    }
+}
+
+impl From<Pause> for String {
+    fn from(pause: Pause) -> Self {
+        pause.to_string()
+    }
 }
 
 /// The reaction to a failure of a group's nodes in a batch.
@@ -139,6 +207,24 @@ impl From<MaxUnavailable> for String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pause_is_a_duration() {
+        for (text, millis, shown) in [
+            ("10s", 10_000, "10s"),
+            ("90s", 90_000, "1m30s"),
+            ("1500 ms", 1_500, "1s500ms"),
+            ("168h", 604_800_000, "168h"),
+        ] {
+            let pause: Pause = text.parse().unwrap();
+            assert_eq!((pause.millis(), pause.to_string().as_str()), (millis, shown));
+            let json = serde_json::to_value(pause).unwrap();
+            assert_eq!(serde_json::from_value::<Pause>(json).unwrap(), pause);
+        }
+        for text in ["0s", "10", "-1s", "169h", "", "soon"] {
+            assert_eq!(text.parse::<Pause>(), Err(PauseError(text.to_owned())));
+        }
+    }
 
     #[test]
     fn a_number_a_percentage_or_all() {

@@ -5,6 +5,7 @@ pub mod log;
 pub mod outputs;
 pub mod plan;
 pub mod process;
+pub mod rolling;
 pub mod sarif;
 pub mod status;
 pub(crate) mod time;

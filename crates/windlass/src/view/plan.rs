@@ -3,8 +3,9 @@
 use serde::Serialize;
 use windlass_driver::Observation;
 use windlass_engine::{Preview, Seen};
-use windlass_lifecycle::{Counts, Diff, Effect, ElementChange, PackageDiff, Plan};
-use windlass_model::work::{Reason, Work};
+use windlass_lifecycle::{BatchSteps, Counts, Diff, Effect, ElementChange, PackageDiff, Plan};
+use windlass_model::assembly::Pause;
+use windlass_model::work::{Batch, Reason, Work};
 use windlass_model::{AssemblyName, ElementName, Origin, StepId};
 use windlass_plan::{Step, StepNumber, WaitKind};
 
@@ -122,6 +123,12 @@ pub struct StepView {
     pub action: String,
     /// Whether it calls a driver, or only changes a state.
     pub calls: bool,
+    /// The batch that it belongs to; of a pause, the batch after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch: Option<Batch>,
+    /// The length of a pause between two batches; `None` for other steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause: Option<Pause>,
     /// The number of driver calls that it makes if none fails.
     #[serde(skip)]
     pub call_count: u64,
@@ -158,10 +165,11 @@ fn parts(changes: &Diff) -> Vec<PartView> {
 impl PlanView {
     /// Creates the view of a plan.
     pub fn new(assembly: AssemblyName, plan: &Plan, changes: Diff) -> Self {
+        let batches = BatchSteps::of(plan);
         Self {
             version: 1,
             assembly,
-            steps: plan.steps().filter_map(|step| StepView::new(plan, step)).collect(),
+            steps: plan.steps().filter_map(|step| StepView::new(plan, &batches, step)).collect(),
             critical_path: plan.critical_path().into_iter().map(id).collect(),
             widest: plan.widest(),
             parts: parts(&changes),
@@ -207,6 +215,12 @@ impl PlanView {
         Some(WhyView { version: 1, step, action, waits: waits.collect() })
     }
 
+    /// Returns a step; `None` if there is no such step.
+    pub fn step(&self, step: StepId) -> Option<&StepView> {
+        let at = self.steps.binary_search_by_key(&step, |step| step.id).ok()?;
+        self.steps.get(at)
+    }
+
     /// Returns the steps that call a driver.
     pub fn calling(&self) -> impl Iterator<Item = &StepView> {
         self.steps.iter().filter(|step| step.calls)
@@ -214,8 +228,12 @@ impl PlanView {
 }
 
 impl StepView {
-    fn new(plan: &Plan, step: Step<'_, Work, Reason>) -> Option<Self> {
+    fn new(plan: &Plan, batches: &BatchSteps, step: Step<'_, Work, Reason>) -> Option<Self> {
         let work = step.task.work()?;
+        let (batch, pause) = match work {
+            Work::Pause { before, pause } => (Some(before), Some(*pause)),
+            work => (batches.batch_of(work), None),
+        };
         let waits = step.waits().map(|wait| {
             let is_barrier = plan.step(wait.on).is_some_and(|on| on.task.is_barrier());
             WaitView {
@@ -230,6 +248,8 @@ impl StepView {
             element: work.element().clone(),
             action: work.verb(),
             calls: work.has_calls(),
+            batch: batch.cloned(),
+            pause,
             call_count: work.calls(),
             waits: waits.collect(),
         })

@@ -10,11 +10,14 @@ use windlass_model::instance::InstanceView;
 use windlass_model::record::{
     CallRecord, CallState, ElementRecord, Failure, PairKey, PairRecord, ProcessRecord,
 };
+use windlass_model::work::Batch;
 use windlass_model::{
     AssemblyName, CallId, DescriptorName, Element, ElementName, InstanceId, ProcessId, PropertyName,
     Relationship, State, Timestamp,
 };
 use windlass_store::{Holder, Snapshot};
+
+use super::rolling::{InProgress, PauseView};
 
 use crate::error::Error;
 use crate::open::Windlass;
@@ -112,6 +115,12 @@ pub struct ProcessView {
     pub since: Timestamp,
     /// The orchestrator that runs it. `None` if that one exited; then the next intent settles the open calls.
     pub runs: Option<String>,
+    /// The batches of rolling groups that are in progress.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub batches: Vec<Batch>,
+    /// The pauses between two batches that last now.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pauses: Vec<PauseView>,
 }
 
 /// A call with an unknown outcome, which the user must decide.
@@ -228,7 +237,18 @@ impl Windlass {
                 None => continue,
             };
             let holder = store.holder(found).await?;
+            let rolling = snapshot.processes.last().filter(|process| InProgress::is_possible(process));
+            let rolling = match rolling.map(|process| process.id) {
+                Some(process) => store.process_history(process).await?,
+                None => None,
+            };
             let mut view = AssemblyView::new(snapshot, holder.as_ref());
+            if let (Some(process), Some(history)) = (&mut view.process, rolling) {
+                let InProgress { batches, pauses } = InProgress::of(&history);
+                process.batches = batches;
+                // Nothing ends the pause of an interrupted process.
+                process.pauses = if process.runs.is_some() { pauses } else { Vec::new() };
+            }
             view.referenced_by = store.referrers(found).await?;
             assemblies.push(view);
         }
@@ -386,6 +406,8 @@ impl ProcessView {
             intent: process.intent.to_string(),
             since: process.created,
             runs: holder.map(Holder::to_string),
+            batches: Vec::new(),
+            pauses: Vec::new(),
         }
     }
 }

@@ -17,6 +17,7 @@ use windlass_engine::{
 use windlass_executor::Runtime;
 use windlass_model::assembly::{
     Cluster, Element, ElementKind, Endpoint, Operation, OperationCall, Property, Relationship, Topology,
+    Update,
 };
 use windlass_model::record::{Assumption, Effect, Intent, PackageFile, PairRecord};
 use windlass_model::template::End;
@@ -347,6 +348,12 @@ impl Sketch {
             }
             self.elements.push(node);
         }
+        self
+    }
+
+    /// Sets the rules for updates of a group.
+    pub(crate) fn updated(mut self, group: &str, update: Update) -> Self {
+        self.resource(group).update = Some(update);
         self
     }
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use windlass_lifecycle::Options;
 use windlass_lifecycle::testing::{Ground, Luck, all_pairs, few, has_order, versions};
+use windlass_lifecycle::{BatchSteps, Options, Plan};
 use windlass_model::assembly::MaxUnavailable;
 use windlass_model::record::PairKey;
 use windlass_model::work::{Direction, Work};
 use windlass_model::{ElementName, State, Topology};
+use windlass_plan::StepNumber;
 
 use super::world::World;
 use super::{CASES, brought_up, goes, settles, to_and_fro};
@@ -70,6 +71,11 @@ impl Watched {
 
 /// A service whose nodes are of the type `inner` or resources, between a balancer and a database.
 fn service(nodes: u32, value: &str, modifier: &str) -> Topology {
+    updated_service(nodes, value, modifier, "{}")
+}
+
+/// A service with rules for updates of its group.
+fn updated_service(nodes: u32, value: &str, modifier: &str, update: &str) -> Topology {
     let tie = |name: &str, source: &str, target: &str| {
         format!(
             "  {name}:
@@ -90,7 +96,7 @@ fn service(nodes: u32, value: &str, modifier: &str) -> Topology {
         &format!(
             "composition:
   db: {{type: resource::one::1.0, properties: {{in: {{value: x}}}}}}
-  web: {{type: resource::web::1.0, quantity: {nodes}, properties: {{in: {{value: {value}}}}}}}
+  web: {{type: resource::web::1.0, quantity: {nodes}, update: {update}, properties: {{in: {{value: {value}}}}}}}
   lb: {{type: resource::one::1.0, properties: {{in: {{value: x}}}}}}
 relationships:
 {}{}",
@@ -203,6 +209,43 @@ fn related_groups_roll_one_after_the_other() {
     }
 }
 
+/// Runs steps of a rolling change one after the other, the lowest number first, and returns the batches in progress after
+/// each.
+fn progress(plan: &Plan, ran: usize) -> Vec<String> {
+    let batches = BatchSteps::of(plan);
+    let works: Vec<StepNumber> = plan.work().map(|(number, _)| number).collect();
+    let after = |ran: usize| {
+        let begun = works[..=ran].iter().map(|step| (*step, *step != works[ran]));
+        batches.in_progress(plan, begun)
+    };
+    let mut seen: Vec<String> = (0..ran)
+        .map(|ran| after(ran).iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+        .collect();
+    seen.dedup();
+    seen
+}
+
+#[test]
+fn a_plan_tells_which_batch_is_in_progress() {
+    let rules = "{pause: 10s}";
+    let (old, new) = (updated_service(3, "a", "pre", rules), updated_service(3, "b", "pre", rules));
+    let plan = brought_up(&old, 1).plan(Some(&new), &rolling("1")).expect("there is a plan").plan;
+    let pauses: Vec<String> = plan
+        .work()
+        .filter(|(_, work)| matches!(work, Work::Pause { .. }))
+        .map(|(_, work)| work.to_string())
+        .collect();
+    assert_eq!(pauses, ["web pause of 10s before batch 2 of 3", "web pause of 10s before batch 3 of 3"]);
+    let seen = progress(&plan, plan.work().count());
+    let batch = |number: u32| format!("batch {number} of 3 of web");
+    assert_eq!(seen, [batch(1), String::new(), batch(2), String::new(), batch(3)]);
+    // One batch has no pause, and neither has a change of all nodes at once.
+    for max in ["3", "all"] {
+        let plan = brought_up(&old, 1).plan(Some(&new), &rolling(max)).expect("there is a plan").plan;
+        assert!(plan.work().all(|(_, work)| !matches!(work, Work::Pause { .. })));
+    }
+}
+
 proptest! {
     #![proptest_config(few(CASES))]
 
@@ -213,11 +256,12 @@ proptest! {
         max in 1..4_usize,
         modifier in prop_oneof![Just("pre"), Just("post")],
         replaces in any::<bool>(),
+        pause in prop_oneof![Just("{}"), Just("{pause: 10s}")],
         lucks in proptest::collection::vec(
             (any::<u64>(), prop_oneof![Just(0), 3..12_u64], proptest::option::of(0..60_usize)), 1..4),
     ) {
-        let old = service(nodes, "a", modifier);
-        let new = if replaces { old.clone() } else { service(nodes, "b", modifier) };
+        let old = updated_service(nodes, "a", modifier, pause);
+        let new = if replaces { old.clone() } else { updated_service(nodes, "b", modifier, pause) };
         let mut world = brought_up(&old, 1);
         world.watched = Some(Watched::of(&new, &name("t__web"), max));
         let mut options = rolling(&max.to_string());

@@ -1,0 +1,105 @@
+//! The batches of a rolling change, in the output of its process.
+
+use std::collections::HashSet;
+
+use windlass::lifecycle::ElementChange;
+use windlass::model::record::{Event, EventRecord, StepEnd};
+use windlass::model::work::Batch;
+use windlass::model::{ElementName, ProcessId};
+use windlass::view::plan::{PlanView, StepView};
+use windlass::view::rolling::RollingView;
+
+use crate::alike;
+use crate::output::{BAD, DIM, GOOD, STRONG, say, styled};
+
+/// Announces the batches of a process and the pauses between them, each once.
+pub(super) struct Batches<'p> {
+    process: ProcessId,
+    plan: &'p PlanView,
+    announced: HashSet<&'p Batch>,
+}
+
+impl<'p> Batches<'p> {
+    pub(super) fn new(process: ProcessId, plan: &'p PlanView) -> Self {
+        Self { process, plan, announced: HashSet::new() }
+    }
+
+    /// Prints a line if a batch or a pause begins with this event.
+    pub(super) fn announce(&mut self, event: &EventRecord) {
+        let Event::StepStarted { step, .. } = &event.draft.body else { return };
+        let own = event.draft.process == Some(self.process);
+        let step = self.plan.step(*step).filter(|_| own);
+        let Some(StepView { batch: Some(batch), pause, .. }) = step else { return };
+        if let Some(pause) = pause {
+            let until = event.draft.at.plus_millis(pause.millis().into());
+            say!("{} {batch} begins at {until}", styled(DIM, "pause    "));
+        } else if self.announced.insert(batch) {
+            let groups = &self.plan.changes.batches;
+            let group = groups.iter().find(|group| group.group == batch.group);
+            let number = usize::try_from(batch.number).unwrap_or(usize::MAX).saturating_sub(1);
+            let nodes = group.and_then(|group| group.nodes.get(number));
+            let nodes = nodes.map(|nodes| format!(": {}", alike::named(nodes))).unwrap_or_default();
+            let Batch { group, number, count } = batch;
+            let head = styled(STRONG, "batch    ");
+            say!("{head} {number} of {count} of {}{nodes}", group.local());
+        }
+    }
+
+    /// Tells whether an event is the normal end of a pause. The next batch is announced then.
+    pub(super) fn ends_pause(&self, event: &EventRecord) -> bool {
+        let Event::StepEnded { step, end: StepEnd::Succeeded, .. } = &event.draft.body else { return false };
+        let own = event.draft.process == Some(self.process);
+        own && self.plan.step(*step).is_some_and(|step| step.pause.is_some())
+    }
+}
+
+/// Prints which nodes have changed, and which have not, with their versions.
+pub(super) fn print_results(results: &[RollingView], plan: &PlanView) {
+    for RollingView { changed, failed, unchanged, .. } in results {
+        let lists = [
+            (changed, styled(GOOD, "changed  "), Some(Age::New)),
+            // A failed node may have either.
+            (failed, styled(BAD, "failed   "), None),
+            (unchanged, styled(DIM, "unchanged"), Some(Age::Old)),
+        ];
+        for (nodes, word, age) in lists {
+            let Some(first) = nodes.first() else { continue };
+            let what = age.and_then(|age| described(change_of(plan, first)?, age));
+            let what = what.map(|what| format!(" ({what})")).unwrap_or_default();
+            say!("  {word} {}{what}", alike::named(nodes));
+        }
+    }
+}
+
+/// Returns the change of a node, or of the first part in it.
+fn change_of<'p>(plan: &'p PlanView, node: &ElementName) -> Option<&'p ElementChange> {
+    let within = |change: &&ElementChange| {
+        let rest = change.element.as_str().strip_prefix(node.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
+    };
+    plan.changes.elements.iter().find(within)
+}
+
+/// The version, the values and the package of a part: those before its change, or those after it.
+#[derive(Clone, Copy)]
+enum Age {
+    Old,
+    New,
+}
+
+/// Describes a part before or after its change; `None` if it changes neither its version, values nor package.
+fn described(change: &ElementChange, age: Age) -> Option<String> {
+    let word = match age {
+        Age::Old => "old",
+        Age::New => "new",
+    };
+    match (&change.replaces, &change.descriptor) {
+        (Some(old), Some(new)) => Some(match age {
+            Age::Old => old.to_string(),
+            Age::New => new.to_string(),
+        }),
+        _ if !change.properties.is_empty() => Some(format!("{word} values")),
+        _ if change.repackaged => Some(format!("{word} package")),
+        _ => None,
+    }
+}

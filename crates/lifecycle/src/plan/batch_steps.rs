@@ -1,0 +1,87 @@
+//! The batches of a plan's rolling groups, and their steps.
+
+use std::collections::HashMap;
+
+use windlass_model::ElementName;
+use windlass_model::work::{Batch, Reason, Work};
+use windlass_plan::StepNumber;
+
+use super::planned::Plan;
+
+/// The batches of a plan, and their steps: which batch a step belongs to, and which batches are in progress.
+///
+/// The plan contains all of that: a barrier behind each batch waits for the steps that complete the batch.
+#[derive(Debug, Clone, Default)]
+pub struct BatchSteps {
+    batches: Vec<Batch>,
+    /// The batch of each part.
+    parts: HashMap<ElementName, usize>,
+    /// The batch of each step that completes it.
+    last: HashMap<StepNumber, usize>,
+}
+
+impl BatchSteps {
+    /// Finds the batches of a plan.
+    pub fn of(plan: &Plan) -> Self {
+        let mut found = Self::default();
+        for barrier in plan.steps().filter(|step| step.task.is_barrier()) {
+            let batch = barrier.waits().find_map(|wait| match wait.reason {
+                Reason::Batch(batch) => Some(batch.clone()),
+                _ => None,
+            });
+            let Some(batch) = batch else { continue };
+            let number = found.batches.len();
+            found.batches.push(batch);
+            for wait in barrier.waits().filter(|wait| matches!(wait.reason, Reason::Batch(_))) {
+                found.last.insert(wait.on, number);
+                let work = plan.step(wait.on).and_then(|step| step.task.work());
+                if let Some(Work::Transition { element, .. }) = work {
+                    found.parts.insert(element.clone(), number);
+                }
+            }
+        }
+        found
+    }
+
+    /// Returns the batch that a step belongs to; `None` if it belongs to none.
+    ///
+    /// A step of a relationship between two rolling groups belongs to the batch of either.
+    pub fn batch_of(&self, work: &Work) -> Option<&Batch> {
+        Some(&self.batches[self.number_of(work)?])
+    }
+
+    fn number_of(&self, work: &Work) -> Option<usize> {
+        match work {
+            Work::Transition { element, .. } => self.parts.get(element).copied(),
+            Work::Relate(relate) => {
+                let mut ends = relate.sources.iter().chain([&relate.target]);
+                ends.find_map(|end| self.parts.get(end).copied())
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the batches of which a step has begun, and that are not complete, in the order of the plan.
+    ///
+    /// `steps` has the steps of `plan` that have begun, and tells of each whether it has succeeded.
+    pub fn in_progress(&self, plan: &Plan, steps: impl Iterator<Item = (StepNumber, bool)>) -> Vec<Batch> {
+        let mut open = vec![0_usize; self.batches.len()];
+        for number in self.last.values() {
+            open[*number] += 1;
+        }
+        let mut has_begun = vec![false; self.batches.len()];
+        for (step, has_succeeded) in steps {
+            let work = plan.step(step).and_then(|step| step.task.work());
+            if let Some(number) = work.and_then(|work| self.number_of(work)) {
+                has_begun[number] = true;
+            }
+            if let Some(number) = self.last.get(&step).filter(|_| has_succeeded) {
+                open[*number] -= 1;
+            }
+        }
+        let all = self.batches.iter().zip(has_begun).zip(open);
+        all.filter(|((_, has_begun), open)| *has_begun && *open > 0)
+            .map(|((batch, _), _)| batch.clone())
+            .collect()
+    }
+}

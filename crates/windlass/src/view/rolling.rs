@@ -1,0 +1,150 @@
+//! The nodes of rolling groups: the batches in progress, and the result of each node.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use windlass_lifecycle::{BatchSteps, Plan};
+use windlass_model::record::{ProcessRecord, StepEnd, StepState};
+use windlass_model::work::{Batch, Work};
+use windlass_model::{ElementName, StepId, Timestamp};
+use windlass_plan::StepNumber;
+use windlass_store::ProcessHistory;
+
+use super::plan::{PlanView, StepView};
+use crate::error::Error;
+use crate::open::Windlass;
+
+/// A pause between two batches that lasts now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PauseView {
+    /// The batch that begins after it.
+    pub before: Batch,
+    /// The time of its end.
+    #[serde(serialize_with = "super::time::one")]
+    pub until: Timestamp,
+}
+
+/// The batches in progress and the running pauses of an open process.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct InProgress {
+    pub(crate) batches: Vec<Batch>,
+    pub(crate) pauses: Vec<PauseView>,
+}
+
+impl InProgress {
+    /// Tells whether a process may have batches, without reading its plan as a whole.
+    pub(crate) fn is_possible(process: &ProcessRecord) -> bool {
+        process.plan.as_str().contains("\"batch\"")
+    }
+
+    /// Reads what is in progress. A plan of another version of windlass has nothing.
+    pub(crate) fn of(history: &ProcessHistory) -> Self {
+        let Ok(plan) = serde_json::from_str::<Plan>(history.process.plan.as_str()) else {
+            return Self::default();
+        };
+        let steps = history.steps.iter().filter(|step| step.started.is_some());
+        let begun = steps
+            .clone()
+            .map(|step| (StepNumber(step.step.0), step.state == StepState::Done(StepEnd::Succeeded)));
+        let batches = BatchSteps::of(&plan).in_progress(&plan, begun);
+        let running = steps.filter(|step| step.ended.is_none());
+        let pauses = running.filter_map(|step| match plan.step(StepNumber(step.step.0))?.task.work()? {
+            Work::Pause { before, pause } => {
+                let until = step.started?.plus_millis(pause.millis().into());
+                Some(PauseView { before: before.clone(), until })
+            }
+            _ => None,
+        });
+        Self { batches, pauses: pauses.collect() }
+    }
+}
+
+/// The nodes of a group after a change in batches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RollingView {
+    /// The group.
+    pub group: ElementName,
+    /// The nodes that have changed.
+    pub changed: Vec<ElementName>,
+    /// The nodes whose change has begun and did not succeed.
+    pub failed: Vec<ElementName>,
+    /// The nodes whose change has not begun.
+    pub unchanged: Vec<ElementName>,
+}
+
+impl Windlass {
+    /// Returns the result of each node of the groups that a process changes in batches.
+    ///
+    /// # Errors
+    ///
+    /// If the store can't be read.
+    pub async fn rolling(&self, plan: &PlanView, process: &ProcessRecord) -> Result<Vec<RollingView>, Error> {
+        if plan.steps.iter().all(|step| step.batch.is_none()) {
+            return Ok(Vec::new());
+        }
+        let store = self.store_of(&process.assembly).await?;
+        let history = store.process_history(process.id).await?;
+        let steps = history.map(|history| history.steps).unwrap_or_default();
+        let begun = steps.into_iter().filter(|step| step.started.is_some());
+        let begun =
+            begun.map(|step| (step.step, step.state == StepState::Done(StepEnd::Succeeded))).collect();
+        Ok(results(&plan.steps, &begun))
+    }
+}
+
+/// Returns the result of each node. `begun` has the steps that have begun, and tells of each whether it has succeeded.
+fn results(steps: &[StepView], begun: &HashMap<StepId, bool>) -> Vec<RollingView> {
+    let mut nodes: Vec<(&ElementName, ElementName)> = Vec::new();
+    let mut results: HashMap<ElementName, (bool, bool)> = HashMap::new();
+    for step in steps.iter().filter(|step| step.pause.is_none()) {
+        let Some(batch) = &step.batch else { continue };
+        let Some(node) = node_of(&step.element, &batch.group) else { continue };
+        let (has_begun, is_complete) = results.entry(node.clone()).or_insert_with(|| {
+            nodes.push((&batch.group, node));
+            (false, true)
+        });
+        let succeeded = begun.get(&step.id);
+        *has_begun |= succeeded.is_some();
+        *is_complete &= succeeded == Some(&true);
+    }
+    let mut views: Vec<RollingView> = Vec::new();
+    for (group, node) in nodes {
+        let at = views.iter().position(|view| view.group == *group).unwrap_or_else(|| {
+            let (changed, failed, unchanged) = Default::default();
+            views.push(RollingView { group: group.clone(), changed, failed, unchanged });
+            views.len() - 1
+        });
+        let view = &mut views[at];
+        let list = match results[&node] {
+            (_, true) => &mut view.changed,
+            (true, false) => &mut view.failed,
+            (false, false) => &mut view.unchanged,
+        };
+        list.push(node);
+    }
+    views
+}
+
+/// Returns the node of a group that a part belongs to; `None` if it belongs to none.
+fn node_of(part: &ElementName, group: &ElementName) -> Option<ElementName> {
+    const SEPARATOR: &str = "__";
+    let rest = part.as_str().strip_prefix(group.as_str())?.strip_prefix(SEPARATOR)?;
+    let node = rest.split(SEPARATOR).next()?;
+    format!("{group}{SEPARATOR}{node}").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_node_of_a_part() {
+        let node = |part: &str| {
+            let node = node_of(&part.parse().unwrap(), &"t__web".parse().unwrap());
+            node.map(|node| node.to_string())
+        };
+        assert_eq!(node("t__web__2").as_deref(), Some("t__web__2"));
+        assert_eq!(node("t__web__12__inner__x").as_deref(), Some("t__web__12"));
+        assert_eq!((node("t__web"), node("t__webs__1"), node("t__lb")), (None, None, None));
+    }
+}
