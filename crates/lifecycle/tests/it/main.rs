@@ -7,3 +7,4 @@ mod packages;
 mod rules;
 mod services;
 mod support;
+mod through;
