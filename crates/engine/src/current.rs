@@ -21,6 +21,7 @@ pub(crate) fn current(world: &World) -> Current {
             now.configured_by = made.configured_by.0;
         }
         now.attempted = record.attempted;
+        now.values_in_doubt = record.values_in_doubt;
         let is_gone = record.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Gone);
         now.gone = record.state == State::Failed && is_gone && !present && record.attempted.is_none();
         now.outdated.clone_from(&record.outdated);

@@ -101,6 +101,10 @@ pub struct ElementRecord {
     /// next attempt or `down` undoes these effects first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempted: Option<Transition>,
+    /// Whether a Reconfigure failed or was interrupted after it may have had effects. The values in effect are
+    /// unknown until it is reconfigured successfully or installed again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub values_in_doubt: bool,
     /// The package and the processes that created it; none if nothing of it exists.
     #[serde(default)]
     pub made: Option<Made>,
@@ -125,6 +129,7 @@ impl ElementRecord {
             private: BTreeMap::new(),
             failure: None,
             attempted: None,
+            values_in_doubt: false,
             made: None,
             outdated: BTreeMap::new(),
             heals: 0,

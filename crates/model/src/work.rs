@@ -127,6 +127,16 @@ impl Work {
         }
     }
 
+    /// Returns the version of the assembly whose values and packages it uses.
+    pub fn side(&self) -> Side {
+        match self {
+            Self::Transition { side, .. } => *side,
+            Self::Relate(relate) => relate.side,
+            Self::Package { .. } => Side::Desired,
+            Self::Command { .. } => Side::Installed,
+        }
+    }
+
     /// Returns the calls without the element: `Start, Integrity`.
     pub fn verb(&self) -> String {
         match self {

@@ -27,6 +27,7 @@ pub struct AssemblyInput {
     pub(crate) replace: Vec<String>,
     pub(crate) target: Vec<String>,
     pub(crate) max_unavailable: Option<MaxUnavailable>,
+    pub(crate) current_packages: bool,
     pub(crate) protect: bool,
     pub(crate) consent: Consent,
     pub(crate) refresh: Option<Duration>,
@@ -51,6 +52,7 @@ impl AssemblyInput {
             replace: Vec::new(),
             target: Vec::new(),
             max_unavailable: None,
+            current_packages: false,
             protect: false,
             consent: Consent::Any,
             refresh: Some(REFRESH_TIMEOUT),
@@ -151,6 +153,13 @@ impl AssemblyInput {
     /// nodes otherwise.
     pub fn max_unavailable(mut self, count: Option<MaxUnavailable>) -> Self {
         self.max_unavailable = count;
+        self
+    }
+
+    /// Sets whether parts are also stopped and removed with the packages on disk. Default: with the packages that
+    /// they were created from.
+    pub fn current_packages(mut self, current: bool) -> Self {
+        self.current_packages = current;
         self
     }
 

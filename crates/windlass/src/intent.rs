@@ -316,7 +316,8 @@ impl Windlass {
             desired.topology.protect();
         }
         let (goal, adopt, max_unavailable) = (input.goal, input.adopt, input.max_unavailable);
-        desired.options = UpOptions { goal, adopt, replace, target, max_unavailable };
+        let current_packages = input.current_packages;
+        desired.options = UpOptions { goal, adopt, replace, target, max_unavailable, current_packages };
         Ok((desired, warnings))
     }
 

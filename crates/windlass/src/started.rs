@@ -222,11 +222,8 @@ impl Theirs {
         let mut tally = Tally::default();
         for step in &found.steps {
             let planned = self.plan.step(StepNumber(step.step.0));
-            let calls = planned
-                .and_then(|planned| planned.task.work())
-                .is_some_and(windlass_model::work::Work::has_calls);
             if let StepState::Done(end) = &step.state {
-                tally.count(end, calls);
+                tally.count(end, planned.and_then(|planned| planned.task.work()));
             }
         }
         let snapshot: Option<Snapshot> = self.store.load(assembly).await?;

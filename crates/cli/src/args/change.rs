@@ -50,6 +50,9 @@ pub(crate) struct UpArgs {
     /// Protect all components from removal and replacement, until an `up` without this option
     #[arg(long)]
     pub(crate) protect: bool,
+    /// Stop and remove components with the current scripts too, instead of the scripts that they were created with
+    #[arg(long)]
+    pub(crate) current_packages: bool,
     #[command(flatten)]
     pub(crate) refresh: RefreshArgs,
     #[command(flatten)]

@@ -505,6 +505,12 @@ fn hint(ended: &Ended) -> String {
              scripts of a descriptor instead"
         );
     }
+    if process.intent == Intent::Up && ended.tally.failed_with_pinned > 0 {
+        return format!(
+            "{went}\n  components are stopped and removed with the scripts that they were created with; after a \
+             correction, `windlass up FILE --current-packages` runs the current ones"
+        );
+    }
     went
 }
 

@@ -12,8 +12,11 @@ use crate::size_limit::max_size;
 use crate::{diagnostics, signals};
 
 pub(crate) async fn run(args: UpArgs) -> ExitCode {
-    let UpArgs { assembly, parts, protect, refresh, force, consent, how } = &args;
-    let options = |input: AssemblyInput| parts.given_to(input).protect(*protect).refresh(refresh.within());
+    let UpArgs { assembly, parts, protect, current_packages, refresh, force, consent, how } = &args;
+    let options = |input: AssemblyInput| {
+        let input = parts.given_to(input).protect(*protect).current_packages(*current_packages);
+        input.refresh(refresh.within())
+    };
     let consent = consent.consent();
     BringUp { verb: "up", assembly, force: force.force, consent, how }.run(options).await
 }

@@ -132,6 +132,7 @@ impl EngineEnv {
             Intent::Call { part, command } => Some((part.clone(), command.clone())),
             _ => None,
         };
+        let current_packages = desired.as_ref().is_some_and(|desired| desired.options.current_packages);
         let mut target = match (desired, &before) {
             (Some(desired), before) => up(*desired, before.as_ref(), &old_secrets, now)?,
             (None, Some(record)) => stored(requested, record, &previous, &mut intent)?,
@@ -157,6 +158,9 @@ impl EngineEnv {
             world.installed = Some(installed(before, &previous.versions, &world));
         }
         world.packages = Packages::new(previous.packages);
+        if current_packages {
+            world.packages.prefer_desired();
+        }
         for package in instead {
             world.packages.use_instead(package);
         }
@@ -300,7 +304,7 @@ fn up(
     if let Some(before) = before {
         (topology, sizes) = keep_sizes(topology, &before.scaled);
     }
-    let UpOptions { goal, adopt, replace, target, max_unavailable } = options;
+    let UpOptions { goal, adopt, replace, target, max_unavailable, current_packages: _ } = options;
     let mut references = topology.referenced();
     references.extend(before.iter().flat_map(|before| before.references.iter().cloned()));
     let options = Options {

@@ -243,12 +243,16 @@ pub struct UpOptions {
     /// descriptor declares, or the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<MaxUnavailable>,
+    /// Whether parts are also stopped and removed with the new packages, instead of those that they were created
+    /// from.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub current_packages: bool,
 }
 
 impl Default for UpOptions {
     /// Returns options that make all elements Active and touch only changed elements.
     fn default() -> Self {
         let (replace, target) = (BTreeSet::new(), BTreeSet::new());
-        Self { goal: State::Active, adopt: false, replace, target, max_unavailable: None }
+        Self { goal: State::Active, adopt: false, replace, target, max_unavailable: None, current_packages: false }
     }
 }

@@ -115,7 +115,11 @@ impl Machine {
     /// Records a transition that may have acted although the state doesn't show it. The element may run without
     /// being Active, or may be partly removed.
     pub(super) fn note_attempt(&mut self, element: &ElementName, transition: Transition) {
-        use Transition::{Delete, Integrity, Start, Uninstall};
+        use Transition::{Delete, Integrity, Reconfigure, Start, Uninstall};
+        if transition == Reconfigure {
+            // Unlike the attempt, this outlasts a Stop.
+            return self.update_element(element, |record| record.values_in_doubt = true);
+        }
         let is_telling = matches!(transition, Start | Integrity | Uninstall | Delete);
         let has_failed = self.world.elements.get(element).is_some_and(|record| record.state == State::Failed);
         if is_telling && !has_failed {
@@ -161,6 +165,7 @@ impl Machine {
             record.attempted = None;
             if to == State::Absent {
                 record.made = None;
+                record.values_in_doubt = false;
                 record.outdated.clear();
             }
         });
@@ -189,6 +194,7 @@ impl Machine {
             let made = Made { package, installed_by: process, configured_by: process };
             self.update_element(element, |record| {
                 record.made = Some(made);
+                record.values_in_doubt = false;
                 record.outdated.clear();
             });
         }
@@ -225,6 +231,7 @@ impl Machine {
     /// Records that an element has the values of the desired version.
     pub(super) fn note_values(&mut self, element: &ElementName, process: ProcessId) {
         self.update_element(element, |record| {
+            record.values_in_doubt = false;
             if let Some(made) = &mut record.made {
                 made.configured_by = process;
             }

@@ -32,6 +32,7 @@ use windlass_model::record::{
     Advance, Assumption, CallRecord, CallState, Event as Happening, EventDraft, Failure, FailureKind, Intent,
     PairKey, ProcessRecord, ProcessStatus, StepEnd,
 };
+use windlass_model::work::Work;
 use windlass_model::{CallId, CommandName, ElementName, ProcessId, Side, State, Timestamp, Transition};
 use windlass_plan::PlanBuilder;
 use windlass_secret::SecretRef;
@@ -129,6 +130,9 @@ pub struct Tally {
     pub succeeded: u32,
     /// Steps that failed.
     pub failed: u32,
+    /// Failed steps that call the packages which parts were created from: usually those that an earlier `up`
+    /// pinned.
+    pub failed_with_pinned: u32,
     /// Steps that did not start because a step that they need did not succeed.
     pub skipped: u32,
     /// Steps that were cancelled by a stop.
@@ -138,13 +142,16 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts the end of a step; `calls` tells whether it calls a driver. A skipped step without calls doesn't
-    /// count.
-    pub fn count(&mut self, end: &StepEnd, calls: bool) {
+    /// Counts the end of a step; `work` is `None` for a step of an earlier process. A skipped step without calls
+    /// doesn't count.
+    pub fn count(&mut self, end: &StepEnd, work: Option<&Work>) {
         match end {
             StepEnd::Succeeded => self.succeeded += 1,
-            StepEnd::Failed(_) => self.failed += 1,
-            StepEnd::Skipped { .. } => self.skipped += u32::from(calls),
+            StepEnd::Failed(_) => {
+                self.failed += 1;
+                self.failed_with_pinned += u32::from(work.is_some_and(|work| work.side() == Side::Installed));
+            }
+            StepEnd::Skipped { .. } => self.skipped += u32::from(work.is_some_and(Work::has_calls)),
             StepEnd::Cancelled => self.cancelled += 1,
             StepEnd::NeedsDecision { .. } => self.undecided += 1,
             _ => {}

@@ -441,7 +441,8 @@ impl Machine {
 
     pub(super) fn end_step(&mut self, key: StepKey, end: StepEnd) {
         let well = end == StepEnd::Succeeded;
-        self.tally.count(&end, true);
+        let is_own = self.process.as_ref().is_some_and(|process| process.id == key.0);
+        self.tally.count(&end, is_own.then(|| self.runner.work(key.1)));
         self.put_step(key, StepState::Done(end.clone()), Some(self.now));
         if let Some(run) = self.steps.remove(&key)
             && (run.recorded || !well)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use windlass_driver::{Package, Registry};
 use windlass_model::assembly::PackageDigest;
 use windlass_model::record::{ElementRecord, Failure, FailureKind};
-use windlass_model::{DescriptorName, Element, Side, State};
+use windlass_model::{DescriptorName, Element, Side, State, Transition};
 
 /// The packages of an assembly.
 #[derive(Default)]
@@ -18,6 +18,8 @@ pub(crate) struct Packages {
     previous: HashMap<PackageDigest, Arc<Package>>,
     /// The changes of packages, from an installed to a desired one, after which drivers keep the instances.
     kept: BTreeSet<(PackageDigest, PackageDigest)>,
+    /// Whether existing elements are also stopped and removed with the packages of the desired version.
+    prefers_desired: bool,
 }
 
 impl Packages {
@@ -31,6 +33,11 @@ impl Packages {
         let package = Arc::new(package);
         let same = self.previous.values_mut().filter(|known| known.name() == package.name());
         same.for_each(|known| *known = package.clone());
+    }
+
+    /// Uses the packages of the desired version instead of the previous ones of their names for all calls.
+    pub(crate) fn prefer_desired(&mut self) {
+        self.prefers_desired = true;
     }
 
     /// Sets the packages of the desired version by their digests, from `given` and the previous ones.
@@ -88,7 +95,8 @@ impl Packages {
     }
 
     /// Returns the package of an element with a record. An instance that its driver does not keep after a change
-    /// of its package uses the old one, also for the desired version.
+    /// of its package uses the old one, also for the desired version. An element that never came to be is cleaned
+    /// up with the desired one.
     pub(crate) fn of(
         &self,
         element: &Element,
@@ -98,7 +106,15 @@ impl Packages {
         let made = record.and_then(|record| record.made.as_ref());
         let previous = made.and_then(|made| self.previous.get(&made.package));
         let is_outdated = || record.is_some_and(|record| self.is_outdated(element, record));
-        let previous = previous.filter(|_| side == Side::Installed || is_outdated());
+        let is_installed = |previous: &Package| {
+            let desired = self.desired.get(&element.descriptor);
+            desired.is_none_or(|desired| {
+                let may_replace = self.is_kept(previous.digest(), desired.digest());
+                !(self.prefers_desired || may_replace && record.is_some_and(never_was))
+            })
+        };
+        let previous = previous
+            .filter(|previous| is_outdated() || side == Side::Installed && is_installed(previous.as_ref()));
         // A reference that is no longer desired has no record of its package, so a former one of that name is
         // used.
         let parted = || {
@@ -122,6 +138,12 @@ impl Packages {
         let (Some(old), Some(new)) = (known, self.desired.get(&element.descriptor)) else { return false };
         old.name() == new.name() && old.digest() != new.digest() && !self.is_kept(old.digest(), new.digest())
     }
+}
+
+/// Tells whether the first Create or Install of an element failed, so that only leftovers of it exist.
+fn never_was(record: &ElementRecord) -> bool {
+    record.state == State::Failed
+        && matches!(record.attempted, Some(Transition::Create | Transition::Install))
 }
 
 /// Tells whether the drivers of a package keep its instances for another package: the same drivers, and each

@@ -56,6 +56,44 @@ async fn a_volatile_value_is_reconfigured() {
     assert!(since(&rig, before).is_empty());
 }
 
+/// A failed Reconfigure may have changed something, so the old values are applied again.
+#[tokio::test(start_paused = true)]
+async fn old_values_are_applied_again_after_a_failed_reconfigure() {
+    let rig = Rig::new(Effect::Once);
+    let sized = |value: &str| {
+        let property = Property { volatile: true, ..literal(value) };
+        Sketch::new(&["a"]).property("a", "size", property)
+    };
+    let volatile = |value: &str| sized(value).reconfigurable("a").desired();
+    rig.up(volatile("1")).await.unwrap();
+    for _ in 0..2 {
+        rig.strings.act("a Reconfigure", Act::Fail);
+    }
+    for size in ["2", "1"] {
+        let ended = rig.up(volatile(size)).await.unwrap();
+        assert_eq!(ended.process.status, ProcessStatus::Failed);
+    }
+    let before = rig.strings.calls().len();
+    rig.up(volatile("1")).await.unwrap();
+    assert_eq!(since(&rig, before), ["a Reconfigure"]);
+    rig.up(volatile("1")).await.unwrap();
+    assert_eq!(since(&rig, before), ["a Reconfigure"], "its values are known now");
+    // A part that is not to be reconfigured is replaced, and one that is stopped meanwhile too.
+    rig.strings.act("a Reconfigure", Act::Fail);
+    rig.up(volatile("2")).await.unwrap();
+    rig.strings.act("a Uninstall", Act::Fail);
+    let fixed = || Request::up(sized("1").desired());
+    rig.ask("t", fixed()).await.unwrap();
+    assert_eq!(rig.states("t").await, "a Inactive");
+    let before = rig.strings.calls().len();
+    rig.ask("t", fixed()).await.unwrap();
+    assert!(since(&rig, before).contains(&"a Install".to_owned()));
+    assert_eq!(rig.states("t").await, "a Active");
+    let before = rig.strings.calls().len();
+    rig.ask("t", fixed()).await.unwrap();
+    assert!(since(&rig, before).is_empty());
+}
+
 #[tokio::test(start_paused = true)]
 async fn parts_that_are_no_longer_wanted_go_and_are_forgotten() {
     let rig = Rig::new(Effect::Once);

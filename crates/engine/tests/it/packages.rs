@@ -138,3 +138,68 @@ async fn later_calls_use_the_new_package() {
         [format!("a Stop by {}", new.0), format!("a Uninstall by {}", new.0)]
     );
 }
+
+/// A broken package may fail to install a part, and to clean up after that. The corrected one does both.
+#[tokio::test(start_paused = true)]
+async fn a_part_that_never_was_is_cleaned_up_with_the_corrected_package() {
+    for keeps in [true, false] {
+        let sketch = Sketch::new(&["a"]);
+        let rig = Rig::new(Effect::Once);
+        if keeps {
+            rig.strings.keep_packages();
+        }
+        for call in ["a Install", "a Uninstall"] {
+            rig.strings.act(call, Act::Fail);
+        }
+        for _ in 0..2 {
+            let ended = rig.up(sketch.repackaged("broken")).await.unwrap();
+            assert_eq!(ended.process.status, ProcessStatus::Failed);
+        }
+        let before = rig.strings.packages().len();
+        rig.up(sketch.repackaged("corrected")).await.unwrap();
+        let by = if keeps { "corrected" } else { "broken" };
+        let cleaned = format!("a Uninstall by {}", digest(&sketch.repackaged(by)).0);
+        let packages = rig.strings.packages();
+        assert_eq!(packages[before], cleaned, "unless its driver does not keep its instances");
+        let installed = format!("a Install by {}", digest(&sketch.repackaged("corrected")).0);
+        assert_eq!(packages[before + 1], installed);
+        assert_eq!(rig.states("t").await, "a Active");
+    }
+}
+
+/// The same holds for `down`, which uses the package of the last `up`.
+#[tokio::test(start_paused = true)]
+async fn a_part_that_never_was_goes_with_the_package_of_the_last_up() {
+    let sketch = Sketch::new(&["a"]);
+    let rig = Rig::new(Effect::Once);
+    rig.strings.keep_packages();
+    for call in ["a Install", "a Uninstall"] {
+        rig.strings.act(call, Act::Fail);
+    }
+    for content in ["broken", "corrected"] {
+        rig.up(sketch.repackaged(content)).await.unwrap();
+    }
+    let before = rig.strings.packages().len();
+    rig.down("t").await.unwrap();
+    let cleaned = format!("a Uninstall by {}", digest(&sketch.repackaged("corrected")).0);
+    assert_eq!(rig.strings.packages()[before..], [cleaned]);
+}
+
+/// A part that exists is removed with the package that it was created from, or on request with the new one.
+#[tokio::test(start_paused = true)]
+async fn current_packages_remove_parts_on_request() {
+    for current_packages in [false, true] {
+        let sketch = Sketch::new(&["a"]);
+        let rig = up(&sketch, true).await;
+        let before = rig.strings.packages().len();
+        let replace = [element("t__a")].into();
+        let options = UpOptions { replace, current_packages, ..UpOptions::default() };
+        let ended = rig.up(Desired { options, ..sketch.repackaged("new") }).await.unwrap();
+        assert_eq!(ended.process.status, ProcessStatus::Completed);
+        let by = if current_packages { "new" } else { "old" };
+        let stopped = format!("a Stop by {}", digest(&sketch.repackaged(by)).0);
+        assert_eq!(rig.strings.packages()[before], stopped);
+        assert_eq!(used(&rig, "t__a").await, digest(&sketch.repackaged("new")));
+        nothing_more(&rig, sketch.repackaged("new")).await;
+    }
+}

@@ -58,6 +58,12 @@ impl<'a> ChangeRules<'a> {
             || on_package_change() == Some(OnPackageChange::Replace)
         {
             ChangeKind::Reinstall
+        } else if part.now.values_in_doubt {
+            if can_be_reconfigured(part) && !self.heal.contains(&part.name) {
+                ChangeKind::Reconfigure
+            } else {
+                ChangeKind::Reinstall
+            }
         } else if part.now.state == State::Broken
             || self.heal.contains(&part.name) && start > Some(rank::INACTIVE)
         {

@@ -1,6 +1,7 @@
 //! The waits of elements before they reach or leave a state: of resources, groups and assemblies.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::RangeInclusive;
 
 use indexmap::IndexMap;
 use windlass_model::assembly::ElementKind;
@@ -10,7 +11,7 @@ use windlass_plan::{Draft, WaitKind, Why};
 
 use super::graph::Graph;
 use super::soft::Priority;
-use crate::changes::{Parts, Rolling};
+use crate::changes::{Part, Parts, Rolling};
 use crate::rank;
 use crate::situation::{Situation, Version};
 
@@ -33,6 +34,24 @@ pub(crate) struct Constraints<'a> {
     left: HashMap<(usize, u8), Option<Draft>>,
     holds: Holds,
     releases: Holds,
+    /// Whether some parts have steps up and one lacks them. Others may be ordered through it.
+    lacks_up: bool,
+    /// The same for the steps down.
+    lacks_down: bool,
+    /// The steps that create pairs, with the ends whose states they require.
+    pub(crate) arrivals: Vec<Arrival>,
+    /// The results of [`passed`](Self::passed), by the element's position and the rank.
+    passed: HashMap<(usize, u8), Vec<Draft>>,
+    /// The results of [`passed_leaving`](Self::passed_leaving), by the element's position and the rank.
+    passed_leaving: HashMap<(usize, u8), Vec<Draft>>,
+}
+
+/// A step that requires an end of a relationship to have a rank.
+pub(crate) struct Arrival {
+    pub(crate) step: Draft,
+    pub(crate) end: ElementName,
+    pub(crate) rank: u8,
+    pub(crate) why: Why,
 }
 
 /// The waits of elements before they reach or leave a rank. The key is the element's position in its topology
@@ -50,8 +69,18 @@ struct Hold {
 impl<'a> Constraints<'a> {
     /// Creates the constraints of parts whose steps `graph` has already.
     pub(crate) fn new(situation: &Situation<'a>, parts: Parts<'a>, graph: Graph, rolling: Rolling) -> Self {
+        let list = || parts.list.iter();
+        let rises = |part: &Part<'_>| part.steps.up_to(rank::ABSENT).is_some();
+        let falls = |part: &Part<'_>| part.steps.lowest().is_some();
+        let lacks_up = list().any(rises) && list().any(|part| part.low > rank::ABSENT || !rises(part));
+        let lacks_down = list().any(falls) && list().any(|part| part.low > rank::ABSENT || !falls(part));
         Self {
             situation: *situation,
+            lacks_up,
+            lacks_down,
+            arrivals: Vec::new(),
+            passed: HashMap::new(),
+            passed_leaving: HashMap::new(),
             parts,
             graph,
             rolling,
@@ -117,6 +146,52 @@ impl<'a> Constraints<'a> {
         let barrier = self.gather(element, steps, &format!("has left {}", rank::state(rank)));
         self.left.insert(key, barrier);
         barrier
+    }
+
+    /// Tells whether a part lacks steps that others have, so that these may be ordered through it.
+    pub(crate) fn passes_on(&self) -> bool {
+        self.lacks_up || self.lacks_down
+    }
+
+    /// Returns the steps that an element would wait for before it reaches a rank, of those of its parts that have
+    /// no step there, because they are at the rank already.
+    ///
+    /// A step that waits for such an element also waits for these: two parts keep their order if the part between
+    /// them does not change. All holds of the element have to be known.
+    pub(crate) fn passed(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
+        let Some(topology) = self.desired().filter(|_| self.lacks_up && !self.holds.is_empty()) else {
+            return Vec::new();
+        };
+        let Some(place) = topology.position(name) else { return Vec::new() };
+        if let Some(known) = self.passed.get(&(place, rank)) {
+            return known.clone();
+        }
+        let lacks = |leaf: &Element, rank: u8| {
+            let part = self.parts.get(&leaf.name);
+            part.is_some_and(|part| step_up(part, rank).is_none())
+        };
+        let mut found = open_holds(topology, &self.holds, name, rank::CREATED..=rank, lacks);
+        // Most nodes of a rolling group are Active at any time.
+        found.retain(|step| !self.graph.rolls(*step));
+        self.passed.insert((place, rank), found.clone());
+        found
+    }
+
+    /// Returns the steps that an element would wait for before it leaves a rank, of those of its parts that stay.
+    pub(crate) fn passed_leaving(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
+        let Some(topology) = self.installed().filter(|_| self.lacks_down && !self.releases.is_empty()) else {
+            return Vec::new();
+        };
+        let Some(place) = topology.position(name) else { return Vec::new() };
+        if let Some(known) = self.passed_leaving.get(&(place, rank)) {
+            return known.clone();
+        }
+        let lacks = |leaf: &Element, rank: u8| {
+            self.parts.get(&leaf.name).is_some_and(|part| part.leaving(rank).is_none())
+        };
+        let found = open_holds(topology, &self.releases, name, rank..=rank::ABOVE_ALL, lacks);
+        self.passed_leaving.insert((place, rank), found.clone());
+        found
     }
 
     /// Returns a barrier behind the steps of an element's parts, or the only step.
@@ -219,18 +294,49 @@ impl<'a> Constraints<'a> {
             let part = self.parts.get(&leaf.name)?;
             // An unhealthy part is removed even if its relationships could not be ceased.
             let kind = if !up && part.is_unwell() { WaitKind::After } else { WaitKind::Needs };
-            let step = if !up {
-                part.leaving(rank)
-            } else if rank == rank::CREATED {
-                // A dependency demands it before the first step up, whichever that is.
-                part.steps.up_to(rank)
-            } else {
-                part.steps.enter(rank)
-            };
+            let step = if up { step_up(part, rank) } else { part.leaving(rank) };
             step.map(|step| (step, kind))
         };
         leaves.iter().filter_map(step).collect()
     }
+}
+
+/// Returns the step of a part that a hold before a rank concerns.
+fn step_up(part: &Part<'_>, rank: u8) -> Option<Draft> {
+    // A dependency demands it before the first step up, whichever that is.
+    if rank == rank::CREATED { part.steps.up_to(rank) } else { part.steps.enter(rank) }
+}
+
+/// Returns the steps that the holds of an element, of the elements around it and of those in it wait for, if a
+/// part of both lacks the step that the hold concerns.
+fn open_holds(
+    topology: &Topology,
+    holds: &Holds,
+    name: &ElementName,
+    ranks: RangeInclusive<u8>,
+    lacks: impl Fn(&Element, u8) -> bool,
+) -> Vec<Draft> {
+    let mut found = BTreeSet::new();
+    let mut collect = |of: &ElementName, leaves: &[&Element]| {
+        let Some(place) = topology.position(of) else { return };
+        for rank in ranks.clone() {
+            let Some(holds) = holds.get(&(place, rank)) else { continue };
+            if leaves.iter().any(|leaf| lacks(leaf, rank)) {
+                found.extend(holds.iter().map(|hold| hold.until));
+            }
+        }
+    };
+    let parent = |of: &ElementName| topology.get(of).and_then(|element| element.parent.clone());
+    let leaves = topology.leaves(name);
+    for above in std::iter::successors(parent(name), parent) {
+        collect(&above, &leaves);
+    }
+    let mut open = vec![name.clone()];
+    while let Some(element) = open.pop() {
+        collect(&element, &topology.leaves(&element));
+        open.extend(topology.children(&element).map(|child| child.name.clone()));
+    }
+    found.into_iter().collect()
 }
 
 fn add(holds: &mut Holds, of: Option<Version<'_>>, name: &ElementName, rank: u8, hold: Hold) {

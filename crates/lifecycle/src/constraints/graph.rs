@@ -9,7 +9,7 @@ use windlass_model::work::{Direction, Reason, Work};
 use windlass_model::{ElementName, Relationship, State};
 use windlass_plan::{Draft, PlanBuilder, WaitKind, Why};
 
-use super::phase::Phase;
+use super::phase::{self, Phase};
 use super::soft::{self, Priority, SoftConstraint};
 
 /// A builder that collects steps and waits. The barriers between phases are added to it last.
@@ -75,6 +75,11 @@ impl Graph {
         let step = self.step(phase, work);
         self.need(step, before, why);
         step
+    }
+
+    /// Tells whether a step belongs to a batch of a rolling change.
+    pub(crate) fn rolls(&self, step: Draft) -> bool {
+        self.roles[step.place()].phase() == Some(phase::ROLL)
     }
 
     pub(crate) fn barrier(&mut self, label: impl Into<String>) -> Draft {

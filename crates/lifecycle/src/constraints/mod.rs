@@ -6,7 +6,7 @@ mod outputs;
 pub(crate) mod phase;
 mod soft;
 
-pub(crate) use elements::Constraints;
+pub(crate) use elements::{Arrival, Constraints};
 pub(crate) use graph::{Graph, PhaseRole};
 pub(crate) use outputs::{readers_down, readers_up};
 pub(crate) use soft::Priority;

@@ -91,6 +91,9 @@ pub struct ElementChange {
     pub descriptor: Option<DescriptorName>,
     /// Whether the content of its package has changed, and it uses the new one afterwards.
     pub repackaged: bool,
+    /// Whether its last Reconfigure failed, so that the values in effect are unknown. They are applied again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub values_in_doubt: bool,
     /// The properties that change.
     pub properties: Vec<PropertyChange>,
 }
@@ -303,6 +306,7 @@ impl fmt::Display for ElementChange {
             ElementChangeKind::Repaired if self.from == State::Failed => f.write_str(", it has failed")?,
             ElementChangeKind::Repaired => f.write_str(", its removal is incomplete")?,
             ElementChangeKind::Recreated => f.write_str(" again, it no longer exists")?,
+            _ if self.values_in_doubt => f.write_str(", its last Reconfigure did not succeed")?,
             _ => {}
         }
         for PropertyChange { property, before, after, .. } in &self.properties {

@@ -40,6 +40,7 @@ fn change(part: Part<'_>) -> Option<ElementChange> {
         _ => None,
     };
     let repackaged = part.is_repackaged();
+    let applies_values = matches!(kind, ElementChangeKind::Reconfigured | ElementChangeKind::Reinstalled);
     Some(ElementChange {
         element: part.name,
         kind,
@@ -48,6 +49,7 @@ fn change(part: Part<'_>) -> Option<ElementChange> {
         replaces,
         descriptor: part.descriptor,
         repackaged,
+        values_in_doubt: applies_values && part.now.values_in_doubt,
         properties: part.changes,
     })
 }

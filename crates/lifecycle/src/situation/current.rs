@@ -60,6 +60,8 @@ pub struct ElementNow {
     /// It failed or was interrupted after it may have started to act. Or it succeeded without the transition that
     /// completes its step.
     pub attempted: Option<Transition>,
+    /// Whether a Reconfigure failed or was interrupted after it may have acted, so that its values are unknown.
+    pub values_in_doubt: bool,
     /// Whether a health check has found that its instance no longer exists. Such an element is Failed, and has
     /// nothing that could be removed.
     pub gone: bool,
@@ -84,6 +86,7 @@ static NOTHING: ElementNow = ElementNow {
     state: State::Absent,
     present: false,
     attempted: None,
+    values_in_doubt: false,
     gone: false,
     package: None,
     installed_by: 0,

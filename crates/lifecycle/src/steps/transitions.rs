@@ -45,7 +45,7 @@ fn up_base(part: &Part<'_>) -> Phase {
 
 fn descend(graph: &mut Graph, part: &mut Part<'_>) {
     let Some(low) = part.falls_to() else { return };
-    let Some(element) = part.before.or(part.after) else { return };
+    let Some(element) = undone(part) else { return };
     let base = down_base(part);
     let mut above = None;
     for stair in stairs(element, part, low) {
@@ -65,6 +65,19 @@ fn descend(graph: &mut Graph, part: &mut Part<'_>) {
         };
         part.steps.set_leave(stair.to.rank().unwrap_or(rank::ABSENT) + 1..=stair.above, step);
         above = Some(step);
+    }
+}
+
+/// Returns the element that describes how a part is removed.
+///
+/// It is the installed one. A part whose first Create or Install failed is cleaned up as the desired version
+/// describes: its installed version may be just as broken.
+fn undone<'a>(part: &Part<'a>) -> Option<&'a Element> {
+    let never_was = part.now.state == State::Failed
+        && matches!(part.now.attempted, Some(Transition::Create | Transition::Install));
+    match (part.before, part.after) {
+        (Some(before), Some(after)) if never_was && before.descriptor == after.descriptor => Some(after),
+        (before, after) => before.or(after),
     }
 }
 

@@ -8,3 +8,4 @@ mod packages;
 mod rules;
 mod services;
 mod support;
+mod through;

@@ -48,6 +48,7 @@ impl Windlass {
             replace: input.replace.clone(),
             target: input.target.clone(),
             max_unavailable: input.max_unavailable,
+            current_packages: input.current_packages,
             protect: input.protect,
         };
         let request = Request::up(desired.clone()).refreshed(input.refresh);

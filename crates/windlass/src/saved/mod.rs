@@ -87,6 +87,9 @@ struct Recipe {
     target: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max_unavailable: Option<MaxUnavailable>,
+    /// Whether parts are also stopped and removed with the new packages.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    current_packages: bool,
     /// Whether the assembly is protected by `--protect`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     protect: bool,
@@ -202,6 +205,7 @@ impl SavedPlan {
             .replace(recipe.replace.clone())
             .target(recipe.target.clone())
             .max_unavailable(recipe.max_unavailable)
+            .current_packages(recipe.current_packages)
             .protect(recipe.protect);
         for (name, value) in &recipe.parameters {
             input = input.parameter(name, value.clone());

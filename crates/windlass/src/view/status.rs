@@ -206,6 +206,9 @@ pub struct ElementView {
     pub outputs: BTreeMap<String, Value>,
     /// The failure of its last step.
     pub failure: Option<Failure>,
+    /// Whether its last Reconfigure did not succeed, so that the values in effect are unknown.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub values_in_doubt: bool,
     /// Whether policies no longer heal it, because [that many](windlass_engine::monitor::MOST_HEALS) heals
     /// did not help.
     pub left_alone: bool,
@@ -497,6 +500,7 @@ impl ElementView {
             referent: element.referent.clone(),
             outputs: view.and_then(InstanceView::outputs).into_iter().flatten().map(shown).collect(),
             failure: record.and_then(|record| record.failure.clone()),
+            values_in_doubt: record.is_some_and(|record| record.values_in_doubt),
             left_alone: Heals::of(record).is_left_alone(&element.name),
             protected: element.protected,
             components,

@@ -83,6 +83,10 @@ impl<'v> Alike<'v> {
             );
             say!("{below}  {}", styled(BAD, why));
         }
+        if self.first.values_in_doubt {
+            let why = "its last Reconfigure did not succeed, so its values are uncertain; the next `up` applies them again";
+            say!("{below}  {}", styled(BAD, why));
+        }
         if let Some(failure) = &self.first.failure {
             say!("{below}  {}", styled(BAD, self.of_all(&failure.to_string())));
             if let Some(detail) = &failure.detail {
@@ -129,7 +133,7 @@ fn doing(action: &Action) -> String {
 
 /// Tells whether the last step of a part failed or policies no longer heal it. Includes its inner parts.
 pub(super) fn has_failed(part: &ElementView) -> bool {
-    part.failure.is_some() || part.left_alone || part.components.iter().any(has_failed)
+    part.failure.is_some() || part.left_alone || part.values_in_doubt || part.components.iter().any(has_failed)
 }
 
 /// Returns a key that is equal for similar parts. It contains kind, state, status, messages and failures of a
@@ -147,6 +151,7 @@ pub(super) fn likeness(part: &ElementView) -> String {
         &part.status,
         &part.referent,
         part.left_alone,
+        part.values_in_doubt,
         part.protected,
         part.running.as_ref().map(|running| &running.action),
     );

@@ -672,6 +672,8 @@ impl Inner {
             Transition::Uninstall | Transition::Delete if state.rank() > Some(0) => {
                 self.half_gone.insert(element.clone());
             }
+            // Nobody knows which values it has.
+            Transition::Reconfigure => self.ground.give(element, "half of the values".to_owned()),
             // The resource has received a Stop.
             Transition::Stop if self.started.remove(element) => drop(self.doubtful.insert(element.clone())),
             _ => {}

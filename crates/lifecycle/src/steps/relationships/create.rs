@@ -15,7 +15,7 @@ use super::relation::{Node, Relation, RelationshipPlanner, is_order_only, is_out
 use super::slots::{InSlot, STATIC, Slot, by_slot, moves_in};
 use crate::changes::{Disposition, NodePath, Reach};
 use crate::constraints::phase::{self, Phase};
-use crate::constraints::{Constraints, Priority};
+use crate::constraints::{Arrival, Constraints, Priority};
 use crate::differences::end_properties;
 use crate::rank;
 use crate::situation::{Current, OutdatedTargets};
@@ -474,11 +474,16 @@ fn after_end(
     word: &str,
     least: u8,
 ) {
-    if let Some(reached) = constraints.reached(end, least) {
-        let rule = format!("{word} {} must be {}", end.local(), rank::state(least));
-        let why = constraints.graph.because(new, rule);
+    let reached = constraints.reached(end, least);
+    if reached.is_none() && !constraints.passes_on() {
+        return;
+    }
+    let rule = format!("{word} {} must be {}", end.local(), rank::state(least));
+    let why = constraints.graph.because(new, rule);
+    if let Some(reached) = reached {
         constraints.graph.need(step, reached, why);
     }
+    constraints.arrivals.push(Arrival { step, end: end.clone(), rank: least, why });
 }
 
 /// Makes the creation wait until each node of a source has the rank `least` or has failed.
@@ -491,12 +496,16 @@ fn after_each(
     source: &ElementName,
     least: u8,
 ) {
-    if let Some(reached) = constraints.reached(source, least) {
-        let rule =
-            format!("it is created with each source {} that is {}", source.local(), rank::state(least));
-        let why = constraints.graph.because(new, rule);
+    let reached = constraints.reached(source, least);
+    if reached.is_none() && !constraints.passes_on() {
+        return;
+    }
+    let rule = format!("it is created with each source {} that is {}", source.local(), rank::state(least));
+    let why = constraints.graph.because(new, rule);
+    if let Some(reached) = reached {
         constraints.graph.wait(step, reached, WaitKind::After, why);
     }
+    constraints.arrivals.push(Arrival { step, end: source.clone(), rank: least, why });
 }
 
 /// Makes the sources wait until the relationship is created at all targets.

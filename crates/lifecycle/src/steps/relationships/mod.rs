@@ -47,15 +47,19 @@ pub(crate) fn add(
     let mut related = Related::default();
     let relations = relations(constraints)?;
     let mut planner = RelationshipPlanner { constraints, options, scope };
-    for (relation, awaited) in relations {
+    let mut arrivals = Vec::with_capacity(relations.len());
+    let (relations, awaited): (Vec<Relation<'_>>, Vec<Awaited>) = relations.into_iter().unzip();
+    for (relation, awaited) in relations.iter().copied().zip(awaited) {
         related.changes.extend(change(&planner, relation));
-        if !options.adopt {
-            order(planner.constraints, relation);
-        }
+        let before = planner.constraints.arrivals.len();
         let mut skipped = Skipped::default();
         let ceased = cease(&mut planner, relation, &mut skipped);
         create(&mut planner, relation, awaited, &ceased, &mut skipped);
         related.undone.extend(skipped.change(relation));
+        arrivals.push(before..planner.constraints.arrivals.len());
+    }
+    if !options.adopt {
+        order(constraints, &relations, &arrivals);
     }
     Ok(related)
 }

@@ -1,21 +1,50 @@
 //! Relationships without operations, which only order their ends.
 
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
 use windlass_model::assembly::Endpoint;
-use windlass_model::{Modifier, Relationship, State, Topology};
-use windlass_plan::{Draft, Why};
+use windlass_model::{ElementName, Modifier, Relationship, State, Topology};
+use windlass_plan::{Draft, WaitKind, Why};
 
 use super::relation::{Relation, is_order_only};
-use crate::constraints::{Constraints, Priority};
+use crate::constraints::{Arrival, Constraints, Priority};
 use crate::rank;
 
-/// Adds the waits of a relationship without operations: N sources and M targets cost N + M waits.
-pub(super) fn order(constraints: &mut Constraints<'_>, relation: Relation<'_>) {
-    if let Some(new) = relation.new.filter(|new| is_order_only(new)) {
-        for (first, then) in ordered(new) {
-            order_up(constraints, new, first, then);
+/// Adds the waits of relationships without operations: N sources and M targets cost N + M waits.
+///
+/// A part that stays has no step that could wait. Its waits are passed on to the parts that wait for it, so
+/// relationships are taken in their order, and backwards for the way down. `arrivals` has the requirements of
+/// the steps that create each relationship.
+pub(super) fn order(
+    constraints: &mut Constraints<'_>,
+    relations: &[Relation<'_>],
+    arrivals: &[Range<usize>],
+) {
+    let order = in_order(constraints, relations);
+    for place in &order {
+        if let Some(new) = relations[*place].new.filter(|new| is_order_only(new)) {
+            for (first, then) in ordered(new) {
+                order_up(constraints, new, first, then);
+            }
+        }
+        for at in arrivals[*place].clone() {
+            let Arrival { step, ref end, rank, why } = constraints.arrivals[at];
+            let end = end.clone();
+            if rolls_at_an_end(constraints, relations[*place].new) {
+                continue;
+            }
+            for passed in constraints.passed(&end, rank) {
+                constraints.graph.constrain(step, passed, WaitKind::After, Priority::Weak, why);
+            }
         }
     }
-    if let Some(old) = relation.old.filter(|old| is_order_only(old)) {
+    for old in order.iter().rev().filter_map(|place| relations[*place].old) {
+        if !is_order_only(old) {
+            continue;
+        }
         for (first, then) in ordered(old) {
             order_down(constraints, old, then, first);
         }
@@ -27,20 +56,55 @@ pub(super) fn order(constraints: &mut Constraints<'_>, relation: Relation<'_>) {
     }
 }
 
+/// Returns the positions of relationships in an order in which those that an end waits for precede those that
+/// wait for the end. In a circle, the order is any.
+fn in_order(constraints: &Constraints<'_>, relations: &[Relation<'_>]) -> Vec<usize> {
+    if !constraints.passes_on() {
+        return (0..relations.len()).collect();
+    }
+    // The nodes are the relationships, followed by the resources at their ends.
+    let mut resources: HashMap<&ElementName, usize> = HashMap::new();
+    let mut edges: Vec<(usize, usize)> = Vec::new();
+    for (place, relation) in relations.iter().enumerate() {
+        let versions = [(relation.new, constraints.desired()), (relation.old, constraints.installed())];
+        for (version, topology) in versions {
+            let (Some(version), Some(topology)) = (version, topology) else { continue };
+            for (first, then) in ordered(version) {
+                for (stage, is_first) in [(first, true), (then, false)] {
+                    for leaf in stage.ends.iter().flat_map(|end| topology.leaves(&end.element)) {
+                        let next = relations.len() + resources.len();
+                        let resource = *resources.entry(&leaf.name).or_insert(next);
+                        edges.push(if is_first { (resource, place) } else { (place, resource) });
+                    }
+                }
+            }
+        }
+    }
+    let mut graph: DiGraph<(), (), usize> = DiGraph::from_edges(edges);
+    while graph.node_count() < relations.len() {
+        graph.add_node(());
+    }
+    // Later ones come first.
+    let sorted = kosaraju_scc(&graph).into_iter().rev().flatten().map(NodeIndex::index);
+    sorted.filter(|place| *place < relations.len()).collect()
+}
+
 fn order_up(constraints: &mut Constraints<'_>, new: &Relationship, first: Stage<'_>, then: Stage<'_>) {
     // Where the goal is lower, a dependency has to reach that.
     let lowest = if new.is_dependency() { rank::INSTALLED } else { first.least };
     let mut waits: Vec<Draft> = Vec::new();
+    let mut passed: BTreeSet<Draft> = BTreeSet::new();
     for end in first.ends {
         // Most nodes of a rolling group are Active at any time.
         if !rolls(constraints, constraints.desired(), end) {
             let ready = (lowest..=first.least).rev().find_map(|rank| constraints.reached(&end.element, rank));
             waits.extend(ready);
+            passed.extend(constraints.passed(&end.element, first.least));
         }
     }
     let rule = format!("{} must be {}", first.names(), rank::state(first.least));
     let why = constraints.graph.because(new, rule);
-    let Some(gate) = gate(constraints, new, waits, why, "is ready") else { return };
+    let Some(gate) = gate(constraints, new, (waits, passed), why, "is ready") else { return };
     for end in then.ends {
         constraints.hold(&end.element, then.rank, gate, why);
     }
@@ -53,9 +117,11 @@ fn order_down(constraints: &mut Constraints<'_>, old: &Relationship, first: Stag
     }
     let waits: Vec<Draft> =
         first.ends.iter().filter_map(|end| constraints.left(&end.element, first.rank)).collect();
+    let passed = first.ends.iter().flat_map(|end| constraints.passed_leaving(&end.element, first.rank));
+    let passed: BTreeSet<Draft> = passed.collect();
     let rule = format!("{} must leave {} first", first.names(), rank::state(first.rank));
     let why = constraints.graph.because(old, rule);
-    let Some(gate) = gate(constraints, old, waits, why, "is no longer needed") else { return };
+    let Some(gate) = gate(constraints, old, (waits, passed), why, "is no longer needed") else { return };
     // One step leaves both Inactive and Installed. So an order on the path up may be a cycle on the path
     // down.
     for end in then.ends {
@@ -73,20 +139,31 @@ fn rolls(constraints: &Constraints<'_>, topology: Option<&Topology>, end: &Endpo
     parts.into_iter().any(|part| part.rolls.turn > 0)
 }
 
+/// Tells whether nodes of a relationship change in batches.
+fn rolls_at_an_end(constraints: &Constraints<'_>, of: Option<&Relationship>) -> bool {
+    let ends = of.into_iter().flat_map(|of| of.sources.iter().chain(&of.targets));
+    ends.into_iter().any(|end| rolls(constraints, constraints.desired(), end))
+}
+
 /// Returns a barrier behind several steps, or the only step.
+///
+/// It needs the steps of the ends, and follows those that are passed on by parts between.
 fn gate(
     constraints: &mut Constraints<'_>,
     relationship: &Relationship,
-    waits: Vec<Draft>,
+    (waits, passed): (Vec<Draft>, BTreeSet<Draft>),
     why: Why,
     what: &str,
 ) -> Option<Draft> {
-    if waits.len() < 2 {
+    if waits.len() < 2 && passed.is_empty() {
         return waits.into_iter().next();
     }
     let gate = constraints.graph.barrier(format!("{} {what}", relationship.name));
     for wait in waits {
         constraints.graph.need(gate, wait, why);
+    }
+    for passed in passed {
+        constraints.graph.constrain(gate, passed, WaitKind::After, Priority::Weak, why);
     }
     Some(gate)
 }
