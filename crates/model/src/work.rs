@@ -132,7 +132,7 @@ impl Work {
         match self {
             Self::Transition { side, .. } => *side,
             Self::Relate(relate) => relate.side,
-            Self::Package { .. } => Side::Desired,
+            Self::Package { .. } | Self::Pause { .. } => Side::Desired,
             Self::Command { .. } => Side::Installed,
         }
     }
