@@ -19,10 +19,12 @@ use crate::style::Notation;
 /// | role | document, beside `configuration` |
 /// |---|---|
 /// | launch | `launch: {<instance id>: {configuration}}` |
-/// | destroy, health check | `instances: {<id>: null}` |
-/// | reconfigure | `instances: {<id>: {configuration}}` |
+/// | destroy, health check, reconfigure | `instances: {<id>: {configuration}}` |
 /// | step | `instances: {<id>: {configuration}}`, `transition: <name>` |
-/// | command | `instances: {<id>: {commands: {<command id>: {operations: {<operation>: {<argument>: …}}}}}}` |
+/// | command | `instances: {<id>: {configuration, commands: {<command id>: {operations: {<operation>: {<argument>: …}}}}}}` |
+///
+/// The protocol of the applications has `null` for an instance that is destroyed or checked, and no
+/// configuration beside commands. A resource without properties gets exactly that.
 pub(crate) fn document(role: &Role, call: &Call) -> Value {
     let mut document = Map::new();
     document.insert("configuration".to_owned(), location(&call.location));
@@ -30,7 +32,8 @@ pub(crate) fn document(role: &Role, call: &Call) -> Value {
         Role::Launch => ("launch", call.instance.as_str(), configured(call)),
         Role::Reconfigure | Role::Step(_) => ("instances", natural(call), configured(call)),
         Role::Command(operation) => ("instances", natural(call), command(call, operation)),
-        Role::Destroy | Role::HealthCheck | Role::Discover => ("instances", natural(call), Value::Null),
+        Role::Destroy | Role::HealthCheck => ("instances", natural(call), known(call)),
+        Role::Discover => ("instances", natural(call), Value::Null),
     };
     document.insert(key.to_owned(), one(id, request));
     if let Role::Step(transition) = role {
@@ -42,7 +45,7 @@ pub(crate) fn document(role: &Role, call: &Call) -> Value {
 /// Returns the document for the health check of several instances at one location.
 pub(crate) fn health_check(calls: &[&Call], place: &Location) -> Value {
     let instances: Map<String, Value> =
-        calls.iter().map(|call| (natural(call).to_owned(), Value::Null)).collect();
+        calls.iter().map(|call| (natural(call).to_owned(), known(call))).collect();
     json!({ "configuration": location(place), "instances": instances })
 }
 
@@ -78,9 +81,18 @@ fn configured(call: &Call) -> Value {
     json!({ "configuration": values(&call.properties, "properties.") })
 }
 
+/// Returns the properties of an instance, or null if it has none.
+fn known(call: &Call) -> Value {
+    if call.properties.is_empty() { Value::Null } else { configured(call) }
+}
+
 fn command(call: &Call, operation: &str) -> Value {
     let pins = one(operation, values(&call.arguments, ""));
-    json!({ "commands": one(&command_id(call), json!({ "operations": pins })) })
+    let commands = one(&command_id(call), json!({ "operations": pins }));
+    if call.properties.is_empty() {
+        return json!({ "commands": commands });
+    }
+    json!({ "configuration": values(&call.properties, "properties."), "commands": commands })
 }
 
 fn values(inputs: &BTreeMap<PropertyName, Input>, prefix: &str) -> Value {

@@ -30,9 +30,9 @@
 //! | launch | `launch: {<instance id>: {configuration: {properties.<name>: …}}}` | `instances: {<natural id>: {instanceId: <instance id>}}` |
 //! | step | `instances: {<natural id>: {configuration: …}}`, `transition: <name>` | updates |
 //! | reconfigure | `instances: {<natural id>: {configuration: …}}` | updates |
-//! | health check | `instances: {<natural id>: null, …}` | the status of each |
-//! | destroy | `instances: {<natural id>: null}` | a status with all flags false |
-//! | command | `instances: {<natural id>: {commands: {<command id>: {operations: {<operation>: {<argument>: …}}}}}}` | updates, results at `$pushAll: {commands.<command id>: […]}` |
+//! | health check | `instances: {<natural id>: {configuration: …}, …}` | the status of each |
+//! | destroy | `instances: {<natural id>: {configuration: …}}` | a status with all flags false |
+//! | command | `instances: {<natural id>: {configuration: …, commands: {<command id>: {operations: {<operation>: {<argument>: …}}}}}}` | updates, results at `$pushAll: {commands.<command id>: […]}` |
 //! | discover | | `instances: {<natural id>: …}` |
 //!
 //! Updates have the form described in [`windlass_model::instance`]. A signal of the interface `properties`

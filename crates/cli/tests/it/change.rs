@@ -657,7 +657,7 @@ printf 'instances:\n  "%s":\n    status:\n      flags:\n        active: %s\n    
 fn one_health_check_serves_many_instances() {
     let health = r#"if [ "${input#*"$(cat "$WINDLASS_VOLUME_STATE/bad" 2>/dev/null || echo none)"}" != "$input" ]; then exit 1; fi
 echo instances:
-printf '%s\n' "$input" | sed -n 's/^  \([a-z0-9]*\): null$/  "\1": {$set: {status.flags.active: true}}/p'"#;
+printf '%s\n' "$input" | sed -n 's/^  \([a-z0-9]*\):.*$/  "\1": {$set: {status.flags.active: true}}/p'"#;
     let scripts = [("Install", "answer"), ("Integrity", health), ("Uninstall", "")];
     let env = TestEnv::small("effect: repeatable", &scripts);
     env.edit("small/assembly.yaml", "quantity: 1", "quantity: 3");

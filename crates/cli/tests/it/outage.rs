@@ -9,7 +9,7 @@ const INSTALL: &str = r#"touch "$WINDLASS_VOLUME_STATE/part-$id"; answer"#;
 /// Tells which parts have lost their file, or fails.
 const INTEGRITY: &str = r#"[ ! -e "$WINDLASS_VOLUME_STATE/fail" ] || { echo "no answer" >&2; exit 1; }
 echo instances:
-for id in $(printf '%s\n' "$input" | sed -n 's/^  \([a-z0-9]*\): null$/\1/p'); do
+for id in $(printf '%s\n' "$input" | sed -n 's/^  \([a-z0-9]*\):.*$/\1/p'); do
     if [ -e "$WINDLASS_VOLUME_STATE/part-$id" ]; then active=true; else active=false; fi
     printf '  "%s": {status: {flags: {active: %s, converging: false, failed: false}}}\n' "$id" "$active"
 done"#;

@@ -44,7 +44,7 @@ printf 'instances: {{"%s": {{$set: {{status.flags.converging: true}}}}}}' "$id""
         .script(
             "health-check.sh",
             r#"echo instances:
-sed -n 's/^  \(vm-[0-9]\): null$/  \1: {$set: {status.flags.active: true, status.message: "\1 of a-given-secret"}}/p'"#,
+sed -n 's/^  \(vm-[0-9]\):.*$/  \1: {$set: {status.flags.active: true, status.message: "\1 of a-given-secret"}}/p'"#,
         )
         .script("reconfigure.sh", &format!("{READ}\nexit 3"))
         .script(

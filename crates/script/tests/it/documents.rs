@@ -115,24 +115,32 @@ async fn reconfiguration_has_the_new_properties() {
 }
 
 #[tokio::test]
-async fn destroy_has_the_id_alone() {
+async fn destroy_has_the_properties() {
     insta::assert_snapshot!(read(call("Delete").natural("0x10")).await, @r#"
     destroy
     configuration:
       location.region: "eu-1"
     instances:
-      "0x10": null
+      "0x10":
+        configuration:
+          properties.note: "two\nlines"
+          properties.on: "yes"
+          properties.size: 3
     "#);
 }
 
 #[tokio::test]
-async fn a_health_check_has_the_id_alone() {
+async fn a_health_check_has_the_properties() {
     insta::assert_snapshot!(read(call("Integrity").natural("i-1")).await, @r#"
     health-check
     configuration:
       location.region: "eu-1"
     instances:
-      i-1: null
+      i-1:
+        configuration:
+          properties.note: "two\nlines"
+          properties.on: "yes"
+          properties.size: 3
     "#);
 }
 
@@ -153,6 +161,10 @@ async fn an_operation_is_a_command() {
                 weights:
                   - 1
                   - 0.5
+        configuration:
+          properties.note: "two\nlines"
+          properties.on: "yes"
+          properties.size: 3
     "#);
 }
 

@@ -201,7 +201,6 @@ async fn a_life_of_each_server_of_the_basic_assembly() {
             CeaseRelationship3 NAME source=h_bta__A target=h_bta__B__1
             Stop NAME
             Uninstall NAME
-            Uninstall abcdefghijkmnpqrstuvwxyz
             ");
         }
     }
