@@ -88,7 +88,8 @@ fn batches(steps: &[RunningStep], plan: &PlanView) -> String {
     let steps = steps.iter().filter_map(|step| plan.step(step.id)).filter(|step| step.pause.is_none());
     let mut shown = HashSet::new();
     let batches = steps.filter_map(|step| step.batch.as_ref()).filter(|batch| shown.insert(*batch));
-    batches.take(SHOWN).map(|batch| format!(", {batch}")).collect()
+    let batches: Vec<String> = batches.take(SHOWN).map(ToString::to_string).collect();
+    if batches.is_empty() { String::new() } else { format!(", {}", batches.join(", ")) }
 }
 
 /// Returns the lines of the running steps, each after a line break.

@@ -803,8 +803,8 @@ composition:
     };
     assert_snapshot!(wrong("{max-unavailable: 0}", 4), @"a.yaml:3:74: error[WL0149]: `0` is no number of nodes: a number from 1, a percentage from `1%` to `100%`, or `all`");
     assert_snapshot!(wrong("{max-unavailable: 101%}", 4), @"a.yaml:3:74: error[WL0149]: `101%` is no number of nodes: a number from 1, a percentage from `1%` to `100%`, or `all`");
-    assert_snapshot!(wrong("{pause: 10}", 4), @"");
-    assert_snapshot!(wrong("{pause: 200h}", 4), @"");
+    assert_snapshot!(wrong("{pause: 10}", 4), @"a.yaml:3:64: error[WL0149]: `10` is no pause: a duration up to a week, such as `10s` or `1m30s`");
+    assert_snapshot!(wrong("{pause: 200h}", 4), @"a.yaml:3:64: error[WL0149]: `200h` is no pause: a duration up to a week, such as `10s` or `1m30s`");
     assert_snapshot!(wrong("{on-failure: rolback}", 4), @"
     a.yaml:3:69: error[WL0149]: `rolback` is no reaction to a failure: one of stop, rollback
         help: did you mean `rollback`?

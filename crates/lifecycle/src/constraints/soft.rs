@@ -39,6 +39,33 @@ pub(crate) struct SoftConstraint {
     pub(crate) whole: Option<u32>,
 }
 
+/// Tells whether all waits and all soft constraints together have no cycle.
+pub(crate) fn are_acyclic(
+    builder: &PlanBuilder<Work, Reason>,
+    strong: &[SoftConstraint],
+    weak: &[SoftConstraint],
+) -> bool {
+    let count = builder.drafts().len();
+    let soft = strong.iter().chain(weak).map(|constraint| (constraint.step, constraint.on));
+    let waits = builder.waits().chain(soft);
+    let mut open = vec![0_u32; count];
+    waits.clone().for_each(|(step, _)| open[step.place()] += 1);
+    let dependents = Links::group(count, waits.map(|(step, on)| (number(on), number(step))));
+    let mut free: Vec<u32> = (0..).zip(&open).filter(|(_, open)| **open == 0).map(|(at, _)| at).collect();
+    let mut taken = 0;
+    while let Some(at) = free.pop() {
+        taken += 1;
+        for step in dependents.of(at) {
+            let open = &mut open[*step as usize];
+            *open -= 1;
+            if *open == 0 {
+                free.push(*step);
+            }
+        }
+    }
+    taken == count
+}
+
 /// Returns for each soft constraint whether it is kept. Each wait and each constraint is examined twice.
 pub(crate) fn kept(builder: &PlanBuilder<Work, Reason>, soft: &[SoftConstraint]) -> Vec<bool> {
     if soft.is_empty() {

@@ -54,6 +54,7 @@ pub(super) fn create<'a>(
     }
     let given_sources = given_anew(planner, new, End::Source, &making.sources);
     let given_targets = given_anew(planner, new, End::Target, &making.targets);
+    let holds = modifiers(planner, new).0 == Modifier::Pre;
     // The sources of each slot whose steps wait for it, and its steps.
     let mut concerned: BTreeMap<Slot, (BTreeSet<usize>, Vec<Draft>)> = BTreeMap::new();
     for (place, target) in making.targets.iter().enumerate() {
@@ -86,6 +87,9 @@ pub(super) fn create<'a>(
             if let Some(given) = given_targets.get(&place).filter(|_| is_done(slot, target)) {
                 after_values(planner.constraints, new, step, *given, target);
             }
+            if !holds {
+                continue;
+            }
             let waits = |at: &&usize| {
                 let source = &making.sources[**at];
                 moves_in(slot, source) || pairs.is_first && is_done(slot, source)
@@ -95,10 +99,8 @@ pub(super) fn create<'a>(
             steps.push(step);
         }
     }
-    if modifiers(planner, new).0 == Modifier::Pre {
-        for (waiting, steps) in concerned.into_values() {
-            hold_sources(planner.constraints, new, &making.sources, &waiting, steps);
-        }
+    for (waiting, steps) in concerned.into_values() {
+        hold_sources(planner.constraints, new, &making.sources, &waiting, steps);
     }
 }
 
