@@ -102,8 +102,8 @@ pub enum EngineError {
     FoundOther(AssemblyName, Vec<ElementName>),
     /// The plan removes or replaces parts that are recorded well, and nobody has agreed to it.
     #[error(
-        "the plan for `{}` removes or replaces parts that are well ({}); review it with `--dry-run`, and agree to it with `--yes`",
-        .0.assembly, Counts::of(&.0.changes)
+        "the plan for `{}` removes or replaces parts that are well ({}): {}; review it with `--dry-run`, and agree to it with `--yes`",
+        .0.assembly, Counts::of(&.0.changes), .0.named()
     )]
     NeedsConsent(Box<DestructivePlan>),
     /// The plan removes or replaces a protected part.

@@ -101,8 +101,22 @@ impl<W, R> PlanBuilder<W, R> {
         W: Clone,
         R: Clone,
     {
+        self.build_listed(|_| true)
+    }
+
+    /// Builds the plan like [`build`](Self::build). The working steps that `is_listed` selects get the lowest
+    /// numbers, so a list of only these has no gaps.
+    ///
+    /// # Errors
+    ///
+    /// A shortest [`Cycle`] if steps wait for each other.
+    pub fn build_listed(self, is_listed: impl Fn(&W) -> bool) -> Result<Plan<W, R>, Cycle<W, R>>
+    where
+        W: Clone,
+        R: Clone,
+    {
         match order::of(&self.steps) {
-            Some(order) => Ok(order::plan(self.steps, self.reasons, &order)),
+            Some(order) => Ok(order::plan(self.steps, self.reasons, &order, is_listed)),
             None => Err(circle::find(&self.steps, &self.reasons)),
         }
     }

@@ -36,11 +36,19 @@ pub(crate) fn of<W>(steps: &Steps<W>) -> Option<Vec<NodeIndex>> {
     (order.len() == open.len()).then_some(order)
 }
 
-/// Creates the plan. Working steps get the lowest numbers, in this order; barriers follow.
-pub(crate) fn plan<W, R>(steps: Steps<W>, reasons: Vec<R>, order: &[NodeIndex]) -> Plan<W, R> {
+/// Creates the plan. Listed working steps get the lowest numbers, in this order; the other ones and then barriers
+/// follow.
+pub(crate) fn plan<W, R>(
+    steps: Steps<W>,
+    reasons: Vec<R>,
+    order: &[NodeIndex],
+    is_listed: impl Fn(&W) -> bool,
+) -> Plan<W, R> {
     let (barriers, works): (Vec<NodeIndex>, Vec<NodeIndex>) =
         order.iter().partition(|step| steps[**step].is_barrier());
-    let numbered: Vec<NodeIndex> = works.into_iter().chain(barriers).collect();
+    let (listed, others): (Vec<NodeIndex>, Vec<NodeIndex>) =
+        works.into_iter().partition(|step| steps[*step].work().is_some_and(&is_listed));
+    let numbered: Vec<NodeIndex> = listed.into_iter().chain(others).chain(barriers).collect();
     let mut numbers = vec![StepNumber(0); numbered.len()];
     for (index, step) in numbered.iter().enumerate() {
         numbers[step.index()] = StepNumber::at(index);

@@ -1,8 +1,10 @@
 //! `windlass history` and `windlass diff`.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use windlass::view::process::{HistoryView, VersionView};
+use windlass::model::{ProcessId, Timestamp};
+use windlass::view::process::{HistoryView, ProcessEndView, VersionView};
 
 use super::{fail, open, plan, plural, print_json};
 use crate::args::{DiffArgs, Format, HistoryArgs};
@@ -24,33 +26,76 @@ pub(crate) async fn run(args: HistoryArgs) -> ExitCode {
 }
 
 fn print(view: &HistoryView) -> ExitCode {
+    let mut entries: BTreeMap<ProcessId, Entry<'_>> = BTreeMap::new();
+    for process in &view.processes {
+        entries.entry(process.id).or_default().process = Some(process);
+    }
+    for version in &view.versions {
+        entries.entry(version.process).or_default().version = Some(version);
+    }
     let mut moves = view.moves.iter().peekable();
-    for (at, version) in view.versions.iter().enumerate() {
-        while let Some(way) = moves.next_if(|way| way.at < version.at) {
+    for (at, (id, entry)) in entries.iter().enumerate() {
+        while let Some(way) = moves.next_if(|way| entry.at().is_some_and(|at| way.at < at)) {
             super::log::print_move(way);
         }
         if at > 0 {
             say!();
         }
-        print_version(version);
+        entry.print(*id);
     }
     moves.for_each(super::log::print_move);
     exit::DONE
 }
 
-fn print_version(version: &VersionView) {
-    let intent = version.intent.as_deref().unwrap_or_default();
-    let status = version.status.map(|status| format!(", {status}")).unwrap_or_default();
-    let what = format!("{}, {}", version.descriptor, plural(version.resources, "resource"));
-    say!(
-        "{} {intent}{status} {}",
-        styled(STRONG, version.process),
-        styled(DIM, format!("{} {what}", version.at))
-    );
-    for (name, value) in &version.parameters {
-        say!("  {name}: {}", super::process::text(value));
+/// A process, and the version that it created.
+#[derive(Default)]
+struct Entry<'v> {
+    /// `None` for a process that has been removed.
+    process: Option<&'v ProcessEndView>,
+    version: Option<&'v VersionView>,
+}
+
+impl Entry<'_> {
+    fn at(&self) -> Option<Timestamp> {
+        self.version.map(|version| version.at).or(self.process.map(|process| process.started))
     }
-    plan::print_all_changes(&version.changes);
+
+    fn print(&self, id: ProcessId) {
+        let done = self.process.map(|process| format!(" {}, {}", process.intent, process.status));
+        let at = self.at().map(|at| at.to_string()).unwrap_or_default();
+        let what = self
+            .version
+            .map(|version| format!(" {}, {}", version.descriptor, plural(version.resources, "resource")));
+        let about = format!("{at}{}", what.unwrap_or_default());
+        say!("{}{} {}", styled(STRONG, id), done.unwrap_or_default(), styled(DIM, about));
+        if let Some(process) = self.process {
+            say!("  {}", steps(process));
+        }
+        let Some(version) = self.version else { return };
+        for (name, value) in &version.parameters {
+            say!("  {name}: {}", super::process::text(value));
+        }
+        if !version.changes.is_empty() {
+            // A process that failed has not made all of them.
+            say!("  changes to the desired assembly:");
+            plan::print_all_changes(&version.changes);
+        }
+    }
+}
+
+/// Returns the number of steps by their ends.
+fn steps(process: &ProcessEndView) -> String {
+    let ProcessEndView { succeeded, failed, skipped, cancelled, undecided, .. } = process;
+    let counts = [
+        (succeeded, "succeeded"),
+        (failed, "failed"),
+        (skipped, "did not start"),
+        (cancelled, "were cancelled"),
+        (undecided, "with an unknown outcome"),
+    ];
+    let counts: Vec<String> =
+        counts.iter().filter(|(count, _)| **count > 0).map(|(count, end)| format!("{count} {end}")).collect();
+    if counts.is_empty() { "no steps".to_owned() } else { format!("steps: {}", counts.join(", ")) }
 }
 
 pub(crate) async fn diff(args: DiffArgs) -> ExitCode {

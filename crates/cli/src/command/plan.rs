@@ -5,7 +5,7 @@ pub(crate) mod listing;
 use std::path::Path;
 use std::process::ExitCode;
 
-use windlass::lifecycle::{Counts, Diff, Effect, ElementChange, PackageDiff};
+use windlass::lifecycle::{Counts, Diff, Effect, ElementChange, ElementChangeKind, PackageDiff};
 use windlass::model::{ElementName, StepId};
 use windlass::plan::WaitKind;
 use windlass::source::Diagnostics;
@@ -95,11 +95,16 @@ pub(crate) fn print_first_changes(plan: &PlanView) {
     print_counts(plan.counts);
 }
 
-/// Prints the changes that remove or replace something, and the counts of all changes.
+/// Prints the changes that remove or replace something, the parts that no longer exist, and the counts of all
+/// changes.
 pub(crate) fn print_destructive(changes: &Diff) {
-    let mut lines = lines(changes);
-    lines.retain(|(effect, _)| effect.is_destructive());
-    print_lines(&lines);
+    let is_shown = |change: &&ElementChange| {
+        change.effect().is_destructive() || change.kind == ElementChangeKind::Recreated
+    };
+    let elements = changes.elements.iter().filter(is_shown).cloned().collect();
+    let relationships = changes.relationships.iter().filter(|change| change.effect().is_destructive());
+    let shown = Diff { elements, relationships: relationships.cloned().collect(), ..Diff::default() };
+    print_lines(&lines(&shown));
     print_counts(Counts::of(changes));
 }
 

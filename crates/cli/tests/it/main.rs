@@ -10,6 +10,7 @@ mod proc;
 mod run;
 mod small;
 
+mod again;
 mod call;
 mod change;
 mod consent;

@@ -134,7 +134,7 @@ fn steps_that_are_alike_are_one_line() {
          s1 box__12              Uninstall
          s2 box__12              Install
             needs box__12 is Absent first
-            after failed parts are cleaned up
+            after unhealthy parts are cleaned up
     s34–s62 box__1–11,13–30 (29) Uninstall
             needs box__* is Inactive first
             after all parts that change are stopped

@@ -119,7 +119,7 @@ fn an_answer_can_be_tried() {
        s1 box Uninstall
        s2 box Install
           needs box is Absent first
-          after failed parts are cleaned up
+          after unhealthy parts are cleaned up
        s4 box Start
           needs box is Inactive first
           after all parts are Inactive

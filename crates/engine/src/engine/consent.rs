@@ -1,7 +1,9 @@
 //! Consent to plans that remove or replace parts which are recorded well.
 
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Serialize};
-use windlass_lifecycle::Diff;
+use windlass_lifecycle::{Diff, ElementChange, ElementChangeKind};
 use windlass_model::AssemblyName;
 
 use super::fingerprint::PlanFingerprint;
@@ -43,4 +45,47 @@ pub struct DestructivePlan {
     pub changes: Diff,
     /// The plan, for [`Consent::Plan`].
     pub fingerprint: PlanFingerprint,
+}
+
+/// The maximum number of parts that a message names.
+const MOST_NAMED: usize = 3;
+
+impl DestructivePlan {
+    /// Names the first parts that are well and are removed or replaced, each with the reason, and the first parts
+    /// that no longer exist.
+    pub(crate) fn named(&self) -> String {
+        let list = |found: Vec<String>| {
+            let more = found.len().saturating_sub(MOST_NAMED);
+            let mut named = found.into_iter().take(MOST_NAMED).collect::<Vec<_>>().join(", ");
+            if more > 0 {
+                let _ = write!(named, " and {more} more");
+            }
+            named
+        };
+        let elements = || self.changes.elements.iter();
+        let mut named = list(elements().filter(|change| change.destroys()).map(reason).collect());
+        let gone = elements().filter(|change| change.kind == ElementChangeKind::Recreated);
+        let gone: Vec<String> = gone.map(|change| format!("`{}`", change.element.local())).collect();
+        if !gone.is_empty() {
+            let verb = if gone.len() == 1 { "no longer exists" } else { "no longer exist" };
+            let _ = write!(named, "; {} {verb}", list(gone));
+        }
+        named
+    }
+}
+
+/// Names a part that is removed or replaced, with the reason.
+fn reason(change: &ElementChange) -> String {
+    let properties: Vec<String> =
+        change.properties.iter().take(2).map(|changed| format!("`{}`", changed.property)).collect();
+    let why = match change.kind {
+        ElementChangeKind::Removed => "it is no longer in the assembly".to_owned(),
+        ElementChangeKind::Lowered => format!("its state becomes {}", change.to),
+        _ if !properties.is_empty() => format!("{} changes", properties.join(" and ")),
+        _ if change.replaces.is_some() => "its type changes".to_owned(),
+        _ if change.values_in_doubt => "its last Reconfigure did not succeed".to_owned(),
+        _ if change.repackaged => "its package has changed".to_owned(),
+        _ => "its replacement was requested".to_owned(),
+    };
+    format!("`{}` ({} because {why})", change.element.local(), change.effect().as_str())
 }

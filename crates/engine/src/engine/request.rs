@@ -253,6 +253,13 @@ impl Default for UpOptions {
     /// Returns options that make all elements Active and touch only changed elements.
     fn default() -> Self {
         let (replace, target) = (BTreeSet::new(), BTreeSet::new());
-        Self { goal: State::Active, adopt: false, replace, target, max_unavailable: None, current_packages: false }
+        Self {
+            goal: State::Active,
+            adopt: false,
+            replace,
+            target,
+            max_unavailable: None,
+            current_packages: false,
+        }
     }
 }

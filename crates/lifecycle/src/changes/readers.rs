@@ -27,9 +27,10 @@ fn compare_values(parts: &mut Parts<'_>, installed: Version<'_>, desired: Versio
     let mut comparison = Comparison::new(installed, desired);
     for part in &mut parts.list {
         let (Some(before), Some(after)) = (part.before, part.after) else { continue };
-        if part.untouched || !part.is_there() {
+        if part.untouched || !part.is_there() && !part.now.gone {
             continue;
         }
+        // A part that no longer exists gets its new values in any case. They are listed all the same.
         part.changes = comparison.changes(before, after, &part.now.outdated);
         judge(part);
     }

@@ -137,7 +137,7 @@ fn roll(
         if existing.any(|part| !is_up(part)) || !of_node().any(moves) {
             others.extend(places);
         } else {
-            if of_node().any(|part| follows_others(part, desired, &node.name)) {
+            if of_node().any(|part| follows_others(parts, part, desired, &node.name)) {
                 return None;
             }
             nodes.push(RollingNode { name: node.name.clone(), parts: places });
@@ -157,9 +157,13 @@ fn roll(
     Some(RollingGroup { name: group.name.clone(), first_turn: 0, pause, others, batches })
 }
 
-/// Tells whether a part goes down with a part of another node, because it reads an output of it.
-fn follows_others(part: &Part<'_>, desired: &Topology, node: &ElementName) -> bool {
+/// Tells whether a part goes down with a part of another node, because it reads an output of it. A producer of
+/// which nothing exists is not removed, so its readers stay up until it has published again.
+fn follows_others(parts: &Parts<'_>, part: &Part<'_>, desired: &Topology, node: &ElementName) -> bool {
     let is_other = |producer: &ElementName| {
+        if parts.get(producer).is_some_and(|producer| !producer.is_there()) {
+            return false;
+        }
         let producer = desired.get(producer);
         producer.is_none_or(|producer| ancestors(desired, producer).all(|above| above.name != *node))
     };

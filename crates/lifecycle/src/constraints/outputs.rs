@@ -54,7 +54,8 @@ pub(crate) fn readers_down(constraints: &mut Constraints<'_>) -> Result<(), Reso
 
 /// Returns the step of a producer that waits, the step of its reader that it waits for, and how it waits.
 fn reader_first(reader: &Part<'_>, producer: &Part<'_>) -> Option<(Draft, Draft, WaitKind, Priority)> {
-    let leaving = producer.leaving(rank::INSTALLED)?;
+    // Nothing of a producer that no longer exists is removed.
+    let leaving = producer.leaving(rank::INSTALLED).filter(|_| producer.is_there())?;
     let kind = if producer.is_unwell() { WaitKind::After } else { WaitKind::Needs };
     if let Some(gone) = reader.steps.lowest().filter(|_| reader.low < rank::INSTALLED) {
         return Some((leaving, gone, kind, Priority::Required));

@@ -20,7 +20,8 @@ pub(crate) fn build(graph: Graph) -> Result<Plan, Cycle<Work, Reason>> {
     if let Some(demanded) = demanded(&mut builder, &roles) {
         add_phases(&mut builder, &roles, &demanded);
     }
-    builder.build()
+    // Lists of steps omit those that call nothing.
+    builder.build_listed(Work::has_calls)
 }
 
 /// Adds a barrier behind each phase but the last.
@@ -69,7 +70,7 @@ fn label(number: Phase) -> String {
         _ => "gone",
     };
     match number {
-        phase::CLEAR => "failed parts are cleaned up".to_owned(),
+        phase::CLEAR => "unhealthy parts are cleaned up".to_owned(),
         1..phase::CHANGE => format!("all parts are {}", rank::state(number)),
         phase::CHANGE..phase::AGAIN => {
             format!("all parts that change are {}", down(number - phase::CHANGE))

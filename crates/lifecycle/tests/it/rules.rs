@@ -123,12 +123,12 @@ fn create_and_delete_are_shown_when_declared_only() {
     assert_snapshot!(waves(&up(&Current::default(), &topology, &NothingYet).unwrap()), @"
     a Create
     a Install | b Install
-    a (Inactive) | b Configure
+    b Configure | a (Inactive)
     a Start | b Start
     ");
     assert_snapshot!(waves(&down(&all_up(&topology), &topology).unwrap()), @"
-    a (Inactive) | b Stop
-    a (Created) | b Uninstall
+    b Stop | a (Inactive)
+    b Uninstall | a (Created)
     a Delete
     ");
 }

@@ -483,7 +483,7 @@ fn a_node_of_a_related_cluster_is_healed() {
     s4 web__2 Start
         needs web__2 is Inactive first
         needs reads: it is created before target web__2 becomes Active
-        after failed parts are cleaned up
+        after unhealthy parts are cleaned up
     ");
     assert_snapshot!(heal("t__store__2"), @"
     s1 web__1 Cease reads: target.Leave, source.Leave
@@ -492,7 +492,7 @@ fn a_node_of_a_related_cluster_is_healed() {
         needs reads: it is ceased before source store__2 leaves Active
     s4 store__2 Start
         needs store__2 is Inactive first
-        after failed parts are cleaned up
+        after unhealthy parts are cleaned up
     s5 web__1 Create reads: source.Join, target.Join
         needs reads: the old relationship is ceased first
         needs reads: source store__2 must be Active

@@ -124,6 +124,79 @@ fn relationships_pass_the_order_on_too() {
     ");
 }
 
+/// Returns an assembly with a group that reads an output of `db` and takes turns.
+fn readers() -> Topology {
+    assembly(
+        &[("r", USUAL)],
+        "composition:
+  db: {type: resource::r::1.0, properties: {in: {value: '1'}}}
+  web: {type: resource::r::1.0, quantity: 3, update: {max-unavailable: 1}, properties: {in: {value: '${db.out}'}}}
+",
+    )
+}
+
+/// A database that was lost is created again before its readers change, and these change in batches.
+#[test]
+fn readers_of_a_lost_part_take_turns() {
+    let topology = readers();
+    let mut current = all_up(&topology);
+    current.element(name("db"), ElementNow { gone: true, ..ElementNow::new(State::Failed, false) });
+    let version = Some(Version { topology: &topology, lookup: &NothingYet });
+    let situation = Situation { current: &current, installed: version, desired: version };
+    let planned = plan(&situation, &Options { max_unavailable: None, ..Options::default() }).unwrap();
+    assert_eq!(planned.diff.batches.len(), 1, "{}", planned.diff);
+    assert_snapshot!(waves(&planned.plan), @"
+    db (Absent)
+    db Install
+    db Configure
+    db Start
+    web__1 Stop
+    web__1 Uninstall
+    web__1 Install
+    web__1 Configure
+    web__1 Start
+    web__2 Stop
+    web__2 Uninstall
+    web__2 Install
+    web__2 Configure
+    web__2 Start
+    web__3 Stop
+    web__3 Uninstall
+    web__3 Install
+    web__3 Configure
+    web__3 Start
+    ");
+}
+
+/// The values of a part that no longer exists are compared too.
+#[test]
+fn a_lost_part_with_other_values_shows_both() {
+    let (before, after) = (chain("1"), chain("2"));
+    let mut current = all_up(&before);
+    current.element(name("c"), ElementNow { gone: true, ..ElementNow::new(State::Failed, false) });
+    let version = |topology| Some(Version { topology, lookup: &NothingYet });
+    let situation = Situation { current: &current, installed: version(&before), desired: version(&after) };
+    let planned = plan(&situation, &Options::default()).unwrap();
+    let lost = planned.diff.elements.iter().find(|change| change.element == name("c")).unwrap();
+    assert_snapshot!(lost, @"
+    + c added again, it no longer exists
+        in: 1 → 2
+    ");
+}
+
+/// Steps that call nothing are not listed, so they have the last numbers.
+#[test]
+fn listed_steps_have_numbers_without_gaps() {
+    let topology = chain("1");
+    let mut current = all_up(&topology);
+    current.element(name("c"), ElementNow { gone: true, ..ElementNow::new(State::Failed, false) });
+    let plan = change(&current, &topology, Some(&topology));
+    let listed: Vec<u32> =
+        plan.work().filter(|(_, work)| work.has_calls()).map(|(number, _)| number.0).collect();
+    assert_eq!(listed, [1, 2, 3]);
+    assert!(plan.work().any(|(_, work)| !work.has_calls()));
+}
+
 /// A step down or up of a part.
 type Found = BTreeMap<(ElementName, bool), StepNumber>;
 
@@ -189,7 +262,10 @@ fn graph() -> impl Strategy<Value = (Vec<Vec<usize>>, Vec<Fate>)> {
         1 => Just(Fate::Goes),
     ];
     (2..8_usize).prop_flat_map(move |count| {
-        let on = proptest::collection::vec(proptest::collection::vec(any::<proptest::sample::Index>(), 0..3), count);
+        let on = proptest::collection::vec(
+            proptest::collection::vec(any::<proptest::sample::Index>(), 0..3),
+            count,
+        );
         (on, proptest::collection::vec(fate.clone(), count)).prop_map(|(on, fates)| {
             // A part depends on later ones only, so there is no circle.
             let count = on.len();

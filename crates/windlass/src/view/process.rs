@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
-use windlass_lifecycle::{Current, Diff, ElementNow, Options, Situation, Version, plan};
+use windlass_engine::Tally;
+use windlass_lifecycle::{Current, Diff, ElementNow, Options, Plan, Situation, Version, plan};
 use windlass_model::assembly::{ElementKind, PackageDigest};
-use windlass_model::record::{ProcessRecord, ProcessStatus, VersionRecord};
+use windlass_model::record::{ProcessRecord, ProcessStatus, StepRecord, StepState, VersionRecord};
 use windlass_model::request::{RequestRecord, RequestStatus};
 use windlass_model::resolve::{Lookup, NothingYet, Output};
 use windlass_model::{
     AssemblyName, DescriptorName, ElementName, InstanceId, ProcessId, PropertyName, RequestId, Timestamp,
 };
+use windlass_plan::StepNumber;
 use windlass_secret::{SecretRef, Sensitive};
 
 use crate::error::Error;
@@ -85,17 +87,48 @@ pub struct ProcessSummary {
     pub ended: Option<Timestamp>,
 }
 
-/// The versions of an assembly, oldest first.
+/// The processes and the versions of an assembly, oldest first.
 #[derive(Debug, Clone, Serialize)]
 pub struct HistoryView {
     /// The version of this format.
     pub version: u32,
     /// The assembly.
     pub assembly: AssemblyName,
+    /// Its processes, with what they did.
+    pub processes: Vec<ProcessEndView>,
     /// Its versions.
     pub versions: Vec<VersionView>,
     /// Imports and exports of the assembly.
     pub moves: Vec<MoveLog>,
+}
+
+/// A process, with the number of its steps by their ends.
+#[derive(Debug, Clone, Serialize)]
+pub struct ProcessEndView {
+    /// Its id.
+    pub id: ProcessId,
+    /// Its intent.
+    pub intent: String,
+    /// Its status.
+    pub status: ProcessStatus,
+    /// The reason for that status, unless it has completed.
+    pub reason: Option<String>,
+    /// The time of its start.
+    #[serde(serialize_with = "super::time::one")]
+    pub started: Timestamp,
+    /// The time of its end.
+    #[serde(serialize_with = "super::time::maybe")]
+    pub ended: Option<Timestamp>,
+    /// Steps that succeeded.
+    pub succeeded: u32,
+    /// Steps that failed.
+    pub failed: u32,
+    /// Steps that did not start because a step that they need did not succeed.
+    pub skipped: u32,
+    /// Steps that were cancelled by a stop.
+    pub cancelled: u32,
+    /// Steps with a call whose outcome only an operator can determine.
+    pub undecided: u32,
 }
 
 /// A version of an assembly: its desired state as one process was asked to make it.
@@ -116,7 +149,7 @@ pub struct VersionView {
     pub parameters: BTreeMap<PropertyName, Value>,
     /// Number of resources.
     pub resources: usize,
-    /// Differences from the previous version.
+    /// Differences from the previous version. The process may have failed before it made them.
     pub changes: Diff,
 }
 
@@ -209,7 +242,7 @@ impl Windlass {
         Ok(OneProcessView { version: 1, assembly: found.assembly.clone(), process: log })
     }
 
-    /// Lists the versions of an assembly, even after its deletion.
+    /// Lists the processes and the versions of an assembly, even after its deletion.
     ///
     /// # Errors
     ///
@@ -217,6 +250,7 @@ impl Windlass {
     pub async fn history(&self, name: &AssemblyName) -> Result<HistoryView, Error> {
         let versions = self.versions(name).await?;
         let processes = self.processes(Some(name)).await?.processes;
+        let ids: Vec<ProcessId> = processes.iter().map(|process| process.id).collect();
         let intents: BTreeMap<ProcessId, (String, ProcessStatus)> =
             processes.into_iter().map(|process| (process.id, (process.intent, process.status))).collect();
         let mut shown: Vec<VersionView> = Vec::new();
@@ -224,8 +258,15 @@ impl Windlass {
             let before = at.checked_sub(1).map(|before| &versions[before]);
             shown.push(VersionView::new(version, before, intents.get(&version.process))?);
         }
-        let moves = super::log::moves(&*self.store_of(name).await?, name).await?;
-        Ok(HistoryView { version: 1, assembly: name.clone(), versions: shown, moves })
+        let store = self.store_of(name).await?;
+        let mut ends = Vec::new();
+        for id in ids {
+            // It may have been pruned since.
+            let found = store.process_history(id).await?;
+            ends.extend(found.map(|found| ProcessEndView::new(found.process, &found.steps)));
+        }
+        let moves = super::log::moves(&*store, name).await?;
+        Ok(HistoryView { version: 1, assembly: name.clone(), processes: ends, versions: shown, moves })
     }
 
     /// Returns the differences between the versions that two processes created.
@@ -291,6 +332,33 @@ impl ProcessSummary {
             continues: process.continues,
             started: process.created,
             ended: process.ended,
+        }
+    }
+}
+
+impl ProcessEndView {
+    fn new(process: ProcessRecord, steps: &[StepRecord]) -> Self {
+        let plan: Option<Plan> = serde_json::from_str(process.plan.as_str()).ok();
+        let mut tally = Tally::default();
+        for step in steps {
+            let planned = plan.as_ref().and_then(|plan| plan.step(StepNumber(step.step.0)));
+            if let StepState::Done(end) = &step.state {
+                tally.count(end, planned.and_then(|planned| planned.task.work()));
+            }
+        }
+        let Tally { succeeded, failed, skipped, cancelled, undecided, .. } = tally;
+        Self {
+            id: process.id,
+            intent: process.intent.to_string(),
+            status: process.status,
+            reason: process.reason,
+            started: process.created,
+            ended: process.ended,
+            succeeded,
+            failed,
+            skipped,
+            cancelled,
+            undecided,
         }
     }
 }

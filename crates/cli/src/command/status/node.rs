@@ -133,7 +133,10 @@ fn doing(action: &Action) -> String {
 
 /// Tells whether the last step of a part failed or policies no longer heal it. Includes its inner parts.
 pub(super) fn has_failed(part: &ElementView) -> bool {
-    part.failure.is_some() || part.left_alone || part.values_in_doubt || part.components.iter().any(has_failed)
+    part.failure.is_some()
+        || part.left_alone
+        || part.values_in_doubt
+        || part.components.iter().any(has_failed)
 }
 
 /// Returns a key that is equal for similar parts. It contains kind, state, status, messages and failures of a

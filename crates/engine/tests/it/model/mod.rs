@@ -161,6 +161,33 @@ proptest! {
         });
     }
 
+    /// A change of values that fails is taken back. A failed Reconfigure may have had effects.
+    #[test]
+    fn values_that_go_back((a, _) in versions(), (trouble, moves) in trouble(), fails in 1..5_u64) {
+        let volatile = |other: u8| {
+            let mut spec = a.clone();
+            for component in spec.components.iter_mut().flatten() {
+                (component.kind, component.volatile) = (2, true);
+                component.value ^= other;
+            }
+            spec.topology()
+        };
+        let (one, other) = (volatile(0), volatile(1));
+        prop_assume!(has_order(&one));
+        let trouble = Trouble { luck: Luck { fails, ..trouble.luck }, ..trouble };
+        on_virtual_time(async {
+            let mut session = Session::new(trouble, moves);
+            for _ in 0..3 {
+                session.settles(&one).await;
+                session.luck(false);
+                let ask = Request::up(session.desired(&other));
+                session.ask_and_answer("t", &ask, None).await;
+            }
+            session.settles(&one).await;
+            session.goes("t").await;
+        });
+    }
+
     /// An upgrade and its rollback end in their desired states.
     #[test]
     fn an_upgrade_and_its_way_back((a, b) in versions(), (trouble, moves) in trouble(), cuts in [interruption(), interruption(), interruption()]) {
