@@ -57,8 +57,7 @@ pub(crate) fn collect(
     }
     for given in inventories {
         let (name, hosts) = read_inventory(given)?;
-        let (values, places) =
-            hosts.into_iter().map(|host: Host| (host.variables, host.place)).unzip();
+        let (values, places) = hosts.into_iter().map(|host: Host| (host.variables, host.place)).unzip();
         parameters.places.remove(&name);
         parameters.entries.insert(name.clone(), places);
         parameters.values.insert(name, Value::Array(values));
@@ -115,7 +114,8 @@ pub(crate) fn beside(descriptor: &Path) -> Vec<PathBuf> {
 
 /// Reads the hosts of `PARAM=FILE[:GROUP]`, and returns them with the name of the parameter.
 fn read_inventory(given: &str) -> Result<(String, Vec<Host>), ParameterError> {
-    let Some((name, path)) = given.split_once('=').filter(|(name, path)| !name.is_empty() && !path.is_empty())
+    let Some((name, path)) =
+        given.split_once('=').filter(|(name, path)| !name.is_empty() && !path.is_empty())
     else {
         let message = format!("`--inventory {given}` is not of the form `--inventory PARAM=FILE[:GROUP]`");
         return Err(wrong(message));

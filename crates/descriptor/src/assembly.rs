@@ -12,8 +12,8 @@ use windlass_source::{Diagnostic, Mapping, Node, Severity, did_you_mean, listed,
 
 use crate::codes;
 use crate::document::{
-    AssemblyDescriptor, ClusterDecl, Component, EachDecl, EndpointDecl, Promotion, ReferenceDecl, ReferenceType,
-    RelationshipDecl,
+    AssemblyDescriptor, ClusterDecl, Component, EachDecl, EndpointDecl, Promotion, ReferenceDecl,
+    ReferenceType, RelationshipDecl,
 };
 use crate::keys;
 use crate::metric::{Owner, read_metrics, read_policies};

@@ -49,7 +49,9 @@ pub mod template;
 
 pub use catalog::{Catalog, MemoryCatalog};
 pub use check::{Missing, check};
-pub use compose::{Composed, Existing, GivenPlaces, Offered, ReferenceRequest, Request, Search, compose, compose_given};
+pub use compose::{
+    Composed, Existing, GivenPlaces, Offered, ReferenceRequest, Request, Search, compose, compose_given,
+};
 pub use document::{AssemblyDescriptor, Descriptor};
 pub use emit::emit;
 pub use read::{Read, read, read_in};

@@ -139,7 +139,8 @@ impl<'a> Scope<'a> {
             names.extend(RESERVED.iter().filter(|root| self.ends || **root == "instance"));
             let diagnostic = self.error(codes::UNKNOWN_COMPONENT, reference, message);
             if component == EACH {
-                let help = "`each` has a meaning only in the properties of a component whose `cluster` has `each`";
+                let help =
+                    "`each` has a meaning only in the properties of a component whose `cluster` has `each`";
                 return Box::new(diagnostic.help(help));
             }
             if self.own_property(component).is_some() {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use windlass_descriptor::compose::MAX_NODES;
 use windlass_descriptor::{
-    AssemblyDescriptor, Catalog as _, Composed, Descriptor, GivenPlaces, ReferenceRequest, Request, ResourceDescriptor,
-    Search, compose_given,
+    AssemblyDescriptor, Catalog as _, Composed, Descriptor, GivenPlaces, ReferenceRequest, Request,
+    ResourceDescriptor, Search, compose_given,
 };
 use windlass_driver::{Package, Registry};
 use windlass_engine::{Desired, EngineEnv, UpOptions};

@@ -125,8 +125,7 @@ fn shared_name(topology: &Topology, name: &ElementName) -> String {
         Some(parent) if parent.kind == ElementKind::Group => "*".to_owned(),
         _ => element.name.as_str().rsplit("__").next().unwrap_or_default().to_owned(),
     };
-    let mut parts: Vec<String> =
-        std::iter::successors(topology.get(name), parent).map(part).collect();
+    let mut parts: Vec<String> = std::iter::successors(topology.get(name), parent).map(part).collect();
     parts.reverse();
     parts.join("__")
 }

@@ -100,8 +100,7 @@ impl Composer<'_> {
                     is_good = false;
                     if !self.diagnostics.leaves_out(Severity::Error) {
                         let message = format!("entry {} of `{}` {problem}", at + 1, list.name);
-                        self.diagnostics
-                            .push(Diagnostic::error(codes::BAD_EACH, message).at(list.place(at)));
+                        self.diagnostics.push(Diagnostic::error(codes::BAD_EACH, message).at(list.place(at)));
                     }
                 }
             }
@@ -142,7 +141,8 @@ impl Composer<'_> {
             Ok(followed) => followed,
             Err((element, property)) => {
                 if !self.is_missing(&element, property.as_str()) {
-                    let message = format!("`{property}` has no list that is known before the assembly is made");
+                    let message =
+                        format!("`{property}` has no list that is known before the assembly is made");
                     self.error(source, codes::BAD_EACH, each.list.span, message);
                 }
                 return None;

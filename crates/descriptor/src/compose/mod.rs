@@ -39,7 +39,9 @@ use composer::Composer;
 use each::Nodes;
 use frame::{Binder, Frame, Seat, own_operations};
 pub(crate) use parameters::refused;
-pub use request::{Existing, GivenPlaces, MAX_ELEMENTS, MAX_NODES, Offered, ReferenceRequest, Request, Search};
+pub use request::{
+    Existing, GivenPlaces, MAX_ELEMENTS, MAX_NODES, Offered, ReferenceRequest, Request, Search,
+};
 
 /// Base allowance, in bytes, for copied properties of multiplied elements.
 const COPIED: usize = 64 << 20;
@@ -117,11 +119,14 @@ impl Composer<'_> {
         for (group, place) in std::mem::take(&mut self.lowest) {
             let lowest = self.lowest_node(&group);
             let has_more = match self.keyed.get(&group) {
-                Some(_) => self.elements.iter().filter(|node| node.parent.as_ref() == Some(&group)).count() > 1,
+                Some(_) => {
+                    self.elements.iter().filter(|node| node.parent.as_ref() == Some(&group)).count() > 1
+                }
                 None => self.places.contains_key(&group.node(2)),
             };
             if has_more {
-                let last = |name: &ElementName| name.as_str().rsplit("__").next().unwrap_or_default().to_owned();
+                let last =
+                    |name: &ElementName| name.as_str().rsplit("__").next().unwrap_or_default().to_owned();
                 self.diagnostics.push(many_nodes(&last(&group), &last(&lowest)).at(place));
             }
         }
@@ -153,7 +158,8 @@ impl Composer<'_> {
                 property.value = Some(self.given(value, property.sensitive));
             }
         }
-        let seat = Seat { name: owner, parent: None, component: None, index: None, key: None, protect: false };
+        let seat =
+            Seat { name: owner, parent: None, component: None, index: None, key: None, protect: false };
         self.assembly(assembly, &name.value, seat, properties);
     }
 
@@ -349,8 +355,7 @@ impl Composer<'_> {
             Descriptor::Assembly(nested) => Scope::assembly(nested),
             Descriptor::Resource(resource) => Scope::resource(resource),
         };
-        let own =
-            Binder { scope, source: descriptor.source(), owner: &name, instance: &name, each: None };
+        let own = Binder { scope, source: descriptor.source(), owner: &name, instance: &name, each: None };
         let mut properties = self.properties(descriptor.properties(), own);
         if let Some(private) = descriptor.private_properties() {
             let private = self.properties(private, own);

@@ -66,8 +66,11 @@ impl Composer<'_> {
             return (None, metric);
         };
         let is_group = element.kind == ElementKind::Group;
-        let node =
-            if is_group { self.places.get(&self.lowest_node(&element.name)) } else { self.places.get(&element.name) };
+        let node = if is_group {
+            self.places.get(&self.lowest_node(&element.name))
+        } else {
+            self.places.get(&element.name)
+        };
         let found = node.and_then(|at| self.elements[*at].metrics.get(&metric.metric));
         let kind = found.map(|found| found.kind.clone());
         // A metric that each node of a group promotes is read from all nodes.

@@ -68,7 +68,11 @@ fn each_entry_is_a_node_with_its_values() {
 
 #[test]
 fn a_list_may_be_literal_and_its_key_another_field() {
-    let text = shop("", "{each: [{id: a, address: x, port: 1, name: n}, {id: b, address: '${hosts}', port: 2}], key: id}", "");
+    let text = shop(
+        "",
+        "{each: [{id: a, address: x, port: 1, name: n}, {id: b, address: '${hosts}', port: 2}], key: id}",
+        "",
+    );
     assert_snapshot!(world().given("hosts", "given").tree(&text), @"
     test (assembly of assembly::shop::1.0)
       hosts: given
@@ -103,13 +107,17 @@ fn the_order_of_the_list_changes_no_node_and_no_reader() {
     });
     assert_eq!(all[0], all[1]);
     let lb = all[0].iter().find(|element| element.name.local() == "lb").unwrap();
-    assert_eq!(crate::support::template(lb.properties["address"].value.as_ref().unwrap()), "${test__web__a.address}");
+    assert_eq!(
+        crate::support::template(lb.properties["address"].value.as_ref().unwrap()),
+        "${test__web__a.address}"
+    );
 }
 
 #[test]
 fn a_list_is_read_from_text() {
     let text = plain("{}");
-    let yaml = "- {name: rack1, address: 10.0.0.1, port: 80}\n- name: rack2\n  address: 10.0.0.2\n  port: 0080\n";
+    let yaml =
+        "- {name: rack1, address: 10.0.0.1, port: 80}\n- name: rack2\n  address: 10.0.0.2\n  port: 0080\n";
     assert_snapshot!(world().given("hosts", yaml).tree(&text), @r#"
     test (assembly of assembly::shop::1.0)
       hosts: "- {name: rack1, address: 10.0.0.1, port: 80}\n- name: rack2\n  address: 10.0.0.2\n  port: 0080\n"

@@ -5,9 +5,9 @@
 #[path = "../../../source/tests/it/campaign.rs"]
 mod campaign;
 mod clusters;
-mod each;
 mod corpus;
 mod cycles;
+mod each;
 mod fixtures;
 mod fuzz;
 mod messages;

@@ -86,7 +86,9 @@ fn removing_one_from_the_middle_removes_that_one() {
 fn such_a_group_is_not_scaled() {
     let farm = farm(&hosts(&[("rack1", 1)]), "r");
     let group = name("t__web");
-    for error in [scaled(&farm, &group, Scale::Out), scaled(&farm, &group, Scale::In), resized(&farm, &group, 4)] {
+    for error in
+        [scaled(&farm, &group, Scale::Out), scaled(&farm, &group, Scale::In), resized(&farm, &group, 4)]
+    {
         assert_eq!(error.unwrap_err(), ScaleError::Keyed { name: group.clone() });
     }
     let error = resized(&farm, &group, 4).unwrap_err().to_string();

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::property::{Origin, Property};
 use super::update::Update;
 use crate::name::{
-    AssemblyName, ComponentName, DescriptorName, ElementName, MetricName, NodeKey, OperationName, PropertyName,
+    AssemblyName, ComponentName, DescriptorName, ElementName, MetricName, NodeKey, OperationName,
+    PropertyName,
 };
 use crate::policy::Metric;
 use crate::state::{Transition, Transitions, WordError};

@@ -32,7 +32,8 @@ pub(super) fn read(inventory: &mut Draft, source: &Arc<Source>) {
                 "vars" => Content::Variables,
                 "children" => Content::Children,
                 other => {
-                    inventory.error(span, format!("a section is of hosts, `vars` or `children`, not `{other}`"));
+                    inventory
+                        .error(span, format!("a section is of hosts, `vars` or `children`, not `{other}`"));
                     Content::Hosts
                 }
             };

@@ -232,8 +232,7 @@ fn priority(group: &Group) -> i64 {
 
 /// Tells whether a variable is passed on.
 fn is_kept(key: &str, value: &Value) -> bool {
-    let is_password =
-        key.starts_with("ansible_") && (key.ends_with("pass") || key.ends_with("password"));
+    let is_password = key.starts_with("ansible_") && (key.ends_with("pass") || key.ends_with("password"));
     !is_password && !has_jinja(value)
 }
 

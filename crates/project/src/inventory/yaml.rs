@@ -13,7 +13,9 @@ pub(super) fn read(inventory: &mut Draft, source: &Arc<Source>) {
     let limits = Limits { nodes: 500_000, ..Limits::default() };
     let loaded = load_one(source, &LoadOptions { limits, ..LoadOptions::default() });
     let has_errors = loaded.diagnostics.has_errors();
-    inventory.diagnostics.extend(loaded.diagnostics.into_iter().filter(windlass_source::Diagnostic::is_error));
+    inventory
+        .diagnostics
+        .extend(loaded.diagnostics.into_iter().filter(windlass_source::Diagnostic::is_error));
     let Some(root) = loaded.root.filter(|root| !has_errors && !root.is_null()) else { return };
     let Some(groups) = root.as_mapping() else {
         return inventory.error(root.span(), "a YAML inventory is a mapping of groups");
@@ -58,7 +60,10 @@ fn group(inventory: &mut Draft, name: &str, node: &Node, depth: usize) {
                 }
             }
             other => {
-                inventory.error(entry.key.span(), format!("a group has `hosts`, `vars` and `children`, not `{other}`"));
+                inventory.error(
+                    entry.key.span(),
+                    format!("a group has `hosts`, `vars` and `children`, not `{other}`"),
+                );
             }
         }
     }
