@@ -42,7 +42,8 @@ fn calls(env: &TestEnv) -> Vec<String> {
 #[test]
 fn removing_one_host_from_the_middle_removes_its_node() {
     let env = project();
-    env.ok(&UP);
+    let up = env.ok(&UP);
+    assert_eq!(up.stderr, "", "the text of a file is a list");
     env.clear_trace();
     env.write("hosts.yaml", "- {name: rack3, data: three}\n- {name: rack1, data: one}\n");
     let plan = env.ok(&["plan", "h_bta", "-p", "hosts=@hosts.yaml"]);
@@ -89,19 +90,9 @@ fn removing_one_host_from_the_middle_removes_its_node() {
 fn commands_name_a_node_by_its_key() {
     let env = project();
     env.ok(&UP);
-    assert_snapshot!(env.ok(&["status", "h_bta"]).stdout, @"
-    h_bta Active assembly::h_bta::1.0, 2s
-    ├─ internal-network exists
-    ├─ public-network exists
-    ├─ xenial-image exists
-    ├─ A Active active, 1s
-    └─ B Active
-       ├─ rack1 Active active, 0s
-       ├─ rack2 Active active, 0s
-       └─ rack3 Active active, 0s
-      third-relationship created × 3
-      output: A_output
-    ");
+    let status = env.ok(&["status", "h_bta"]).stdout;
+    let nodes = ["   ├─ rack1 Active", "   ├─ rack2 Active", "   └─ rack3 Active"];
+    assert!(nodes.iter().all(|node| status.contains(node)), "{status}");
     env.clear_trace();
     env.ok(&["heal", "h_bta", "B__rack2"]);
     assert!(

@@ -8,6 +8,7 @@
 mod bind;
 mod composer;
 mod each;
+mod entry;
 mod frame;
 mod index;
 mod known;
@@ -36,7 +37,7 @@ use crate::reader::{Spanned, origin};
 use crate::resource::ResourceDescriptor;
 use crate::scope::Scope;
 use composer::Composer;
-use each::Nodes;
+use entry::{Nodes, lowest};
 use frame::{Binder, Frame, Seat, own_operations};
 pub(crate) use parameters::refused;
 pub use request::{
@@ -262,7 +263,7 @@ impl Composer<'_> {
         self.elements.reserve(more);
         self.places.reserve(more);
         if let Nodes::Keyed(entries) = &nodes {
-            self.keyed.insert(group.clone(), each::lowest(entries).map(|key| group.keyed(key)));
+            self.keyed.insert(group.clone(), lowest(entries).map(|key| group.keyed(key)));
         }
         for index in 1..=count {
             let again = usize::from(index > 1);
