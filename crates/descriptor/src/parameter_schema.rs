@@ -64,7 +64,8 @@ fn of_type(kind: &str, types: &DataTypes) -> Value {
         Sort::Float => (json!(["number", "string", "null"]), Some(FLOAT)),
         Sort::Boolean => (json!(["boolean", "string", "null"]), Some(BOOLEAN)),
         Sort::Map => (json!(["object", "string", "null"]), Some(r"^\s*(\{|$)")),
-        Sort::List => (json!(["array", "string", "null"]), Some(r"^\s*(\[|$)")),
+        // A file with a list begins with an entry, a comment, or `---`.
+        Sort::List => (json!(["array", "string", "null"]), Some(r"^\s*(\[|-\s|---|#|$)")),
     };
     let mut schema = json!({"title": sort.to_string(), "type": allowed});
     if let Some(pattern) = pattern {

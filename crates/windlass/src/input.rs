@@ -26,6 +26,7 @@ pub struct AssemblyInput {
     pub(crate) adopt: bool,
     pub(crate) replace: Vec<String>,
     pub(crate) target: Vec<String>,
+    pub(crate) except: Vec<String>,
     pub(crate) max_unavailable: Option<MaxUnavailable>,
     pub(crate) current_packages: bool,
     pub(crate) protect: bool,
@@ -51,6 +52,7 @@ impl AssemblyInput {
             adopt: false,
             replace: Vec::new(),
             target: Vec::new(),
+            except: Vec::new(),
             max_unavailable: None,
             current_packages: false,
             protect: false,
@@ -166,6 +168,13 @@ impl AssemblyInput {
     /// Limits the plan to parts and their dependencies. Names are relative to the assembly: `B__1`.
     pub fn target(mut self, parts: impl IntoIterator<Item = String>) -> Self {
         self.target.extend(parts);
+        self
+    }
+
+    /// Leaves parts as they are. Names are relative to the assembly: `B__1`. A part that changes and needs a missing
+    /// one of them can't be planned.
+    pub fn except(mut self, parts: impl IntoIterator<Item = String>) -> Self {
+        self.except.extend(parts);
         self
     }
 

@@ -303,7 +303,7 @@ impl Windlass {
             Box::pin(desired(&self.project, &engine_env, input, store.clone())).await?;
         let topology = &desired.topology;
         // A scaled cluster has nodes that the descriptor does not list.
-        let is_partial = !(input.replace.is_empty() && input.target.is_empty());
+        let is_partial = !(input.replace.is_empty() && input.target.is_empty() && input.except.is_empty());
         let before = match store.filter(|_| is_partial) {
             Some(store) => store.load(topology.name()).await?.map(|snapshot| snapshot.assembly.topology),
             None => None,
@@ -311,13 +311,14 @@ impl Windlass {
         let names = |parts: &[String]| -> Result<_, Error> {
             parts.iter().map(|part| part_of(topology, before.as_ref(), part)).collect()
         };
-        let (replace, target) = (names(&input.replace)?, names(&input.target)?);
+        let (replace, target, except) =
+            (names(&input.replace)?, names(&input.target)?, names(&input.except)?);
         if input.protect {
             desired.topology.protect();
         }
         let (goal, adopt, max_unavailable) = (input.goal, input.adopt, input.max_unavailable);
         let current_packages = input.current_packages;
-        desired.options = UpOptions { goal, adopt, replace, target, max_unavailable, current_packages };
+        desired.options = UpOptions { goal, adopt, replace, target, except, max_unavailable, current_packages };
         Ok((desired, warnings))
     }
 

@@ -105,6 +105,7 @@ pub(crate) struct ApplyArgs {
 Examples:
   windlass down h_bta
   windlass down storage --force
+  windlass down h_bta --except A
   windlass down h_bta --current-packages fixtures/assemblies/h_bta")]
 pub(crate) struct DownArgs {
     /// The assembly
@@ -113,6 +114,14 @@ pub(crate) struct DownArgs {
     /// Run the current scripts of this descriptor's packages instead of the pinned ones
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) current_packages: Option<PathBuf>,
+
+    /// Remove only this component, such as `B` or `B__1`. Can be repeated
+    #[arg(long, value_name = "PART")]
+    pub(crate) target: Vec<String>,
+
+    /// Leave this component as it is, such as `B` or `B__1`. Can be repeated
+    #[arg(long, value_name = "PART")]
+    pub(crate) except: Vec<String>,
 
     #[command(flatten)]
     pub(crate) force: ForceArgs,

@@ -70,7 +70,7 @@ pub(crate) struct GraphArgs {
     pub(crate) assembly: AssemblyArgs,
 
     /// Draw the existing assembly of this name, even if a file or folder has the same name
-    #[arg(long, conflicts_with_all = ["name", "parameters", "params", "catalog"])]
+    #[arg(long, conflicts_with_all = ["name", "parameters", "params", "inventory", "catalog"])]
     pub(crate) stored: bool,
 
     /// The view to draw

@@ -127,9 +127,13 @@ impl RefreshArgs {
 /// Which parts a plan is about.
 #[derive(Debug, Args)]
 pub(crate) struct PartsArgs {
-    /// Limit the plan to this component and its dependencies, such as `B` or `B__1`
+    /// Limit the plan to this component and its dependencies, such as `B` or `B__1`. Can be repeated
     #[arg(long, value_name = "PART")]
     pub(crate) target: Vec<String>,
+
+    /// Leave this component as it is, such as `B` or `B__1`. Can be repeated
+    #[arg(long, value_name = "PART")]
+    pub(crate) except: Vec<String>,
 
     /// Re-create this component even if it has not changed, such as `B` or `B__1`
     #[arg(long, value_name = "PART")]
@@ -143,7 +147,8 @@ pub(crate) struct PartsArgs {
 impl PartsArgs {
     /// Adds the options to the input of a plan.
     pub(crate) fn given_to(&self, input: AssemblyInput) -> AssemblyInput {
-        let input = input.target(self.target.clone()).replace(self.replace.clone());
+        let input = input.target(self.target.clone()).except(self.except.clone());
+        let input = input.replace(self.replace.clone());
         input.max_unavailable(self.max_unavailable)
     }
 }

@@ -1,11 +1,12 @@
 //! The commands that change an existing assembly: down, retry, set-state, scale, heal, call, rollback, cancel.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
 use serde::Serialize;
 use windlass::Windlass;
-use windlass::engine::{Answer, Arguments, Consent, Request};
+use windlass::engine::{Answer, Arguments, Consent, Request, Selection};
 use windlass::model::record::{Assumption, Intent};
 use windlass::model::{AssemblyName, ElementName, PropertyName};
 use windlass::view::ask::CancelView;
@@ -109,7 +110,7 @@ pub(crate) async fn run(command: ChangeCommand) -> ExitCode {
 }
 
 async fn down(args: DownArgs) -> ExitCode {
-    let DownArgs { name, current_packages, force, how } = &args;
+    let DownArgs { name, current_packages, target, except, force, how } = &args;
     let command = format!("down {name}");
     let around = current_packages.as_deref();
     let change = Change { force: force.force, around, ..Change::new(name, command, how) };
@@ -122,11 +123,31 @@ async fn down(args: DownArgs) -> ExitCode {
         Ok(Some(code)) => return code,
         Err(error) => return fail(&error),
     }
-    let request = async |windlass: &Windlass| match current_packages {
-        None => Ok(Intent::Down.into()),
-        Some(file) => Ok(Request::down_with(windlass.current_packages(name, file, &[]).await?)),
+    let request = async |windlass: &Windlass| {
+        let request = match current_packages {
+            None => Intent::Down.into(),
+            Some(file) => Request::down_with(windlass.current_packages(name, file, &[]).await?),
+        };
+        let selection = Selection {
+            target: parts_of(windlass, name, target).await?,
+            except: parts_of(windlass, name, except).await?,
+        };
+        Ok(request.limited_to(selection))
     };
     change.run_in(&windlass, request).await
+}
+
+/// Returns the full names of parts.
+async fn parts_of(
+    windlass: &Windlass,
+    name: &AssemblyName,
+    parts: &[String],
+) -> Result<BTreeSet<ElementName>, windlass::Error> {
+    let mut found = BTreeSet::new();
+    for part in parts {
+        found.insert(windlass.part(name, part).await?);
+    }
+    Ok(found)
 }
 
 /// Reports that an assembly has been removed before, if it has.

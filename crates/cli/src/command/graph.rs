@@ -71,11 +71,12 @@ fn stored(args: &GraphArgs) -> Result<Option<AssemblyName>, ExitCode> {
     }
     let Some(name) = name.ok().filter(|_| !given.file.exists()) else { return Ok(None) };
     let of_descriptor = given.name.is_some()
-        || !(given.parameters.is_empty() && given.params.is_empty() && given.catalog.is_empty());
+        || !(given.parameters.is_empty() && given.params.is_empty() && given.inventory.is_empty())
+        || !given.catalog.is_empty();
     if of_descriptor {
         fault!(
             codes::COMMAND_LINE,
-            "there is no file or folder `{name}`; --name, -p, --params and --catalog apply to descriptors only"
+            "there is no file or folder `{name}`; --name, -p, --params, --inventory and --catalog apply to descriptors only"
         );
         return Err(exit::wrong_input());
     }

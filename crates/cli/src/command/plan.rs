@@ -148,7 +148,7 @@ pub(crate) fn print_undone(undone: &Diff) {
     if undone.is_empty() {
         return;
     }
-    say!("not in the plan, because of `--target`; `up` without it would also do:");
+    say!("not in the plan, because of `--target` or `--except`; without them it would also do:");
     for (_, line) in lines(undone) {
         say!("{}", styled(DIM, crate::output::indent(&line, "  ").trim_end()));
     }

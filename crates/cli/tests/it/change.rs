@@ -99,7 +99,8 @@ fn a_target_lists_what_stays_undone() {
     for (kind, run) in [("plan", &plan), ("up", &run)] {
         assert!(run.stdout.contains("  -/+ B__1 replaced\n"), "{kind}: {run}");
         assert!(run.stdout.contains("1 to replace\n"), "{kind}: {run}");
-        let (_, undone) = run.stdout.split_once("not in the plan, because of `--target`").unwrap();
+        let (_, undone) =
+            run.stdout.split_once("not in the plan, because of `--target` or `--except`").unwrap();
         assert!(
             undone.contains("  -/+ A replaced\n") && undone.contains("  - B__2 removed\n"),
             "{kind}: {run}"

@@ -163,7 +163,7 @@ fn a_name_of_both_a_folder_and_an_assembly_is_explained() {
     std::fs::rename(env.path("h_bta"), env.path("moved")).unwrap();
     assert_eq!(graph(&["h_bta"]).stdout, stored.stdout);
     assert_eq!(graph(&["moved"]).stderr, "");
-    assert_snapshot!(env.refuses(&["graph", "h_bta", "-p", "numOfServers=3"]), @"error[WL0800]: there is no file or folder `h_bta`; --name, -p, --params and --catalog apply to descriptors only");
+    assert_snapshot!(env.refuses(&["graph", "h_bta", "-p", "numOfServers=3"]), @"error[WL0800]: there is no file or folder `h_bta`; --name, -p, --params, --inventory and --catalog apply to descriptors only");
     assert_snapshot!(env.refuses(&["graph", "h_bta", "--stored", "-p", "numOfServers=3"]), @"
     error[WL0800]: the argument '--stored' cannot be used with '--param <KEY=VALUE>'
 

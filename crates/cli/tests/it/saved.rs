@@ -101,7 +101,7 @@ fn a_saved_plan_is_refused_when_the_state_has_moved_on() {
     ok        web__1 Start nothing to call
 
     done: shop is Active (LONG)
-    not in the plan, because of `--target`; `up` without it would also do:
+    not in the plan, because of `--target` or `--except`; without them it would also do:
       -/+ web__2 replaced
           size: small → large
     ");

@@ -10,7 +10,7 @@ use windlass_model::{AssemblyName, ComponentName, ElementName, Part, PropertyNam
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_source::{Diagnostic, Diagnostics, Place, Span};
 
-use super::each::Entry;
+use super::entry::Entry;
 use super::frame::Binder;
 use crate::codes;
 use crate::property::{Properties, PropertyDecl};

@@ -1,6 +1,6 @@
 //! Evaluates the list of a cluster whose nodes have keys: its entries, their keys and their fields.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use windlass_model::name::NodeKey;
@@ -10,47 +10,12 @@ use windlass_source::{
 };
 
 use super::composer::Composer;
+use super::entry::Entry;
 use super::frame::{Binder, Frame};
 use super::whole::{self, Whole};
 use crate::codes;
 use crate::document::EachDecl;
 use crate::template::{Value, ValueKind};
-
-/// An entry of a list: the node that it declares.
-pub(super) struct Entry {
-    pub(super) key: NodeKey,
-    fields: BTreeMap<String, Template>,
-}
-
-/// The nodes of a group.
-pub(super) enum Nodes {
-    /// The nodes from 1 to this number.
-    Numbered(u32),
-    /// One node for each entry.
-    Keyed(Vec<Entry>),
-}
-
-impl Nodes {
-    pub(super) fn count(&self) -> u32 {
-        match self {
-            Self::Numbered(count) => *count,
-            Self::Keyed(entries) => u32::try_from(entries.len()).unwrap_or(u32::MAX),
-        }
-    }
-
-    /// Returns the entry of the node with this number, from 1; none if nodes have no keys.
-    pub(super) fn entry(&self, number: u32) -> Option<&Entry> {
-        match self {
-            Self::Numbered(_) => None,
-            Self::Keyed(entries) => entries.get(usize::try_from(number).ok()?.checked_sub(1)?),
-        }
-    }
-}
-
-/// Returns the lowest key, which does not depend on the order of the list.
-pub(super) fn lowest(entries: &[Entry]) -> Option<&NodeKey> {
-    entries.iter().map(|entry| &entry.key).min()
-}
 
 /// A list, as far as it is known, with the places of its entries.
 struct List {

@@ -8,7 +8,7 @@ use windlass_model::name::NodeKey;
 use windlass_model::{ComponentName, DescriptorName, ElementName, OperationName, Transitions};
 use windlass_source::Source;
 
-use super::each::Entry;
+use super::entry::Entry;
 use crate::document::AssemblyDescriptor;
 use crate::resource::ResourceDescriptor;
 use crate::scope::Scope;

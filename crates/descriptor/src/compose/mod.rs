@@ -9,6 +9,7 @@ mod bind;
 mod composer;
 mod each;
 mod elements;
+mod entry;
 mod frame;
 mod index;
 mod known;
@@ -39,7 +40,7 @@ use crate::resource::ResourceDescriptor;
 use crate::scope::Scope;
 use bind::Values;
 use composer::Composer;
-use each::Nodes;
+use entry::{Nodes, lowest};
 use frame::{Binder, Frame, Seat, own_operations};
 pub(crate) use parameters::refused;
 pub use request::{
@@ -255,7 +256,7 @@ impl Composer<'_> {
         let more = usize::try_from(count).unwrap_or_default();
         self.elements.reserve(more);
         if let Nodes::Keyed(entries) = &nodes {
-            let lowest = each::lowest(entries).map(|key| group.keyed(key));
+            let lowest = lowest(entries).map(|key| group.keyed(key));
             self.elements.push_keys(group.clone(), lowest);
         }
         for index in 1..=count {

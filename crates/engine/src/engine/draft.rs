@@ -52,6 +52,8 @@ pub(super) struct PreviousState {
 pub(super) struct Limits {
     /// The elements that it is limited to; empty means all.
     pub(super) target: BTreeSet<ElementName>,
+    /// The elements that stay as they are.
+    pub(super) except: BTreeSet<ElementName>,
     /// The number of nodes of each group that may be down at once, if it was given.
     pub(super) max_unavailable: Option<MaxUnavailable>,
 }
@@ -121,6 +123,7 @@ impl EngineEnv {
             arguments,
             expected,
             consent,
+            selection,
             observed,
             ..
         } = request;
@@ -133,11 +136,15 @@ impl EngineEnv {
             _ => None,
         };
         let current_packages = desired.as_ref().is_some_and(|desired| desired.options.current_packages);
+        let requested_down = requested == Intent::Down;
         let mut target = match (desired, &before) {
             (Some(desired), before) => up(*desired, before.as_ref(), &old_secrets, now)?,
             (None, Some(record)) => stored(requested, record, &previous, &mut intent)?,
             (None, None) => return Err(EngineError::Nothing),
         };
+        if requested_down {
+            target.options = Options { target: selection.target, except: selection.except, ..target.options };
+        }
         let record = target.record.take();
         let is_new_version = match (&before, &record) {
             (Some(before), Some(after)) => is_other(before, after),
@@ -169,7 +176,7 @@ impl EngineEnv {
             None => world.assembly.goal = State::Absent,
         }
         world.assembly.updated = now;
-        world.limited = !target.options.target.is_empty() || called.is_some();
+        world.limited = target.options.is_limited() || called.is_some();
         let is_heal = matches!(intent, Intent::Heal(_));
         let desired = world.packages.desire(&world.assembly.packages, &target.packages);
         desired.map_err(EngineError::PackageGone)?;
@@ -215,6 +222,7 @@ impl EngineEnv {
             undone: planned.undone,
             limits: Limits {
                 target: if is_heal { BTreeSet::new() } else { target.options.target },
+                except: target.options.except,
                 max_unavailable: target.options.max_unavailable.filter(|_| !is_heal),
             },
             intent,
@@ -304,7 +312,7 @@ fn up(
     if let Some(before) = before {
         (topology, sizes) = keep_sizes(topology, &before.scaled);
     }
-    let UpOptions { goal, adopt, replace, target, max_unavailable, current_packages: _ } = options;
+    let UpOptions { goal, adopt, replace, target, except, max_unavailable, current_packages: _ } = options;
     let mut references = topology.referenced();
     references.extend(before.iter().flat_map(|before| before.references.iter().cloned()));
     let options = Options {
@@ -313,6 +321,7 @@ fn up(
         packages: pins.clone(),
         replace,
         target,
+        except,
         max_unavailable,
         ..Options::default()
     };
@@ -348,9 +357,13 @@ fn stored(
         Intent::Up | Intent::Call { .. } => {}
         Intent::Adopt => options.adopt = true,
         Intent::Down => return Ok(nothing()),
-        Intent::Retry if record.goal == State::Absent => return Ok(nothing()),
+        Intent::Retry if record.goal == State::Absent => {
+            let Limits { target, except, .. } = previous.limits.clone();
+            return Ok(Target { options: Options { target, except, ..Options::default() }, ..nothing() });
+        }
         Intent::Retry => {
             options.target.clone_from(&previous.limits.target);
+            options.except.clone_from(&previous.limits.except);
             options.max_unavailable = previous.limits.max_unavailable;
         }
         Intent::SetState(state) => {

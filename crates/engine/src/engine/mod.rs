@@ -39,5 +39,5 @@ pub use preview::Preview;
 pub use prune::Pruned;
 pub use recorded::{RecordedSecrets, monitor_of, outputs};
 pub use references::{Offer, offer};
-pub use request::{Answer, Argument, Arguments, Desired, PublishedOutputs, Request, UpOptions};
+pub use request::{Answer, Argument, Arguments, Desired, PublishedOutputs, Request, Selection, UpOptions};
 pub use transfer::{Bundle, HandOver};

@@ -123,6 +123,7 @@ impl Engine {
             request: request.map(|request| request.id),
             unattended: lease.holder.serves,
             target: draft.limits.target.clone(),
+            except: draft.limits.except.clone(),
             max_unavailable: draft.limits.max_unavailable,
             created: now,
             ended: None,

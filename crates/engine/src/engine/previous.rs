@@ -71,8 +71,8 @@ impl Engine {
             before = page.last().map(|process| process.id);
             match page.into_iter().find(|process| process.intent.concerns_assembly()) {
                 Some(process) => {
-                    let ProcessRecord { target, max_unavailable, .. } = process;
-                    return Ok(Limits { target, max_unavailable });
+                    let ProcessRecord { target, except, max_unavailable, .. } = process;
+                    return Ok(Limits { target, except, max_unavailable });
                 }
                 None if is_last => return Ok(Limits::default()),
                 None => {}

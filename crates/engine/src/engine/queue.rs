@@ -18,7 +18,7 @@ use super::core::Engine;
 use super::draft::Draft;
 use super::fingerprint::PlanFingerprint;
 use super::prepared::Prepared;
-use super::request::{Answer, Arguments, Desired, Request, UpOptions};
+use super::request::{Answer, Arguments, Desired, Request, Selection, UpOptions};
 use crate::error::EngineError;
 use crate::keeper::Renewal;
 use crate::stop::Stop;
@@ -58,6 +58,8 @@ struct RequestContent {
     consent: Consent,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     refresh: Option<Duration>,
+    #[serde(default, skip_serializing_if = "Selection::is_all")]
+    selection: Selection,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     observed: Option<BTreeMap<ElementName, Condition>>,
 }

@@ -132,6 +132,8 @@ pub struct Request {
     pub(super) consent: Consent,
     /// Maximum time for the health checks before the plan is made; `None` if there are none.
     pub(super) refresh: Option<Duration>,
+    /// The parts that `down` is limited to.
+    pub(super) selection: Selection,
     /// The conditions that the checks must find; otherwise the intent is refused.
     pub(super) observed: Option<BTreeMap<ElementName, Condition>>,
 }
@@ -147,6 +149,7 @@ impl From<Intent> for Request {
             expected: None,
             consent: Consent::Any,
             refresh: None,
+            selection: Selection::default(),
             observed: None,
         }
     }
@@ -195,6 +198,17 @@ impl Request {
         Self { observed: Some(observed), ..self }
     }
 
+    /// Limits `down` to some parts; other intents are not affected. The assembly is removed once nothing of it is
+    /// left.
+    pub fn limited_to(self, selection: Selection) -> Self {
+        Self { selection, ..self }
+    }
+
+    /// Returns the parts that `down` is limited to.
+    pub fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
     /// Returns the intent.
     pub fn intent(&self) -> &Intent {
         &self.intent
@@ -228,6 +242,22 @@ pub struct Desired {
     pub options: UpOptions,
 }
 
+/// The parts that a plan is limited to.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Selection {
+    /// Elements that the plan is limited to; empty means all.
+    pub target: BTreeSet<ElementName>,
+    /// Elements that stay as they are.
+    pub except: BTreeSet<ElementName>,
+}
+
+impl Selection {
+    /// Tells whether it selects all parts.
+    pub fn is_all(&self) -> bool {
+        self.target.is_empty() && self.except.is_empty()
+    }
+}
+
 /// The options of [`Request::up`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UpOptions {
@@ -239,6 +269,9 @@ pub struct UpOptions {
     pub replace: BTreeSet<ElementName>,
     /// Elements that the plan is limited to, together with their prerequisites; empty means all.
     pub target: BTreeSet<ElementName>,
+    /// Elements that stay as they are.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub except: BTreeSet<ElementName>,
     /// The number of nodes of each group that a change may take down at once; none means the number that the
     /// descriptor declares, or the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -252,12 +285,13 @@ pub struct UpOptions {
 impl Default for UpOptions {
     /// Returns options that make all elements Active and touch only changed elements.
     fn default() -> Self {
-        let (replace, target) = (BTreeSet::new(), BTreeSet::new());
+        let (replace, target, except) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         Self {
             goal: State::Active,
             adopt: false,
             replace,
             target,
+            except,
             max_unavailable: None,
             current_packages: false,
         }

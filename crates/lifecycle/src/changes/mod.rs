@@ -18,4 +18,4 @@ pub(crate) use part::{ChangeKind, Part};
 pub(crate) use parts::Parts;
 pub(crate) use readers::follow_values;
 pub(crate) use rolling::{Rolling, RollingGroup};
-pub(crate) use scope::{Reach, Scope};
+pub(crate) use scope::{Reach, Scope, ScopeError};

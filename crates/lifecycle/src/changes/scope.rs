@@ -28,6 +28,20 @@ pub(crate) struct Scope {
     healed: HashSet<ElementName>,
 }
 
+/// The reason why a plan can't be limited to some parts.
+pub(crate) enum ScopeError {
+    /// A value can't be resolved.
+    Value(ResolveError),
+    /// The part `part`, which changes, needs a part that the options except.
+    NeedsExcepted { part: ElementName, needs: ElementName },
+}
+
+impl From<ResolveError> for ScopeError {
+    fn from(error: ResolveError) -> Self {
+        Self::Value(error)
+    }
+}
+
 /// The permitted changes of a pair in a limited plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
@@ -40,25 +54,33 @@ pub(crate) enum Reach {
 }
 
 impl Scope {
-    /// Returns the parts that a plan may touch; `None` if the plan is not limited.
+    /// Returns the parts that a limited plan may touch. `changing` has the parts that an unlimited plan would
+    /// change.
     pub(crate) fn of(
         parts: &Parts<'_>,
         situation: &Situation<'_>,
         options: &Options,
-    ) -> Result<Option<Self>, ResolveError> {
-        if options.target.is_empty() {
-            return Ok(None);
-        }
-        let acting = leaves(situation, &options.target);
+        changing: &HashSet<ElementName>,
+    ) -> Result<Self, ScopeError> {
+        let excepted = leaves(situation, &options.except);
+        let mut acting = if options.target.is_empty() {
+            parts.list.iter().map(|part| part.name.clone()).collect()
+        } else {
+            leaves(situation, &options.target)
+        };
+        acting.retain(|name| !excepted.contains(name));
         let healed = leaves(situation, &options.heal);
-        let open: Vec<ElementName> = acting.iter().cloned().collect();
+        // If only exceptions are named, parts that stay as they are need nothing.
+        let needs = |name: &&ElementName| !options.target.is_empty() || changing.contains(*name);
+        let open: Vec<ElementName> = acting.iter().filter(needs).cloned().collect();
         let mut scope = Self { acting, needed: HashSet::new(), healed };
         if let Some(desired) = situation.desired {
             let ties = ties(desired.topology);
-            Search { parts, situation, options, topology: desired.topology, ties: &ties, scope: &mut scope }
-                .follow(open)?;
+            let topology = desired.topology;
+            let (ties, scope, excepted) = (&ties, &mut scope, &excepted);
+            Search { parts, situation, options, topology, ties, scope, excepted }.follow(open)?;
         }
-        Ok(Some(scope))
+        Ok(scope)
     }
 
     /// Marks all other parts as untouched.
@@ -102,10 +124,11 @@ struct Search<'s, 'a> {
     topology: &'a Topology,
     ties: &'s HashMap<&'a ElementName, Vec<&'a Relationship>>,
     scope: &'s mut Scope,
+    excepted: &'s HashSet<ElementName>,
 }
 
 impl Search<'_, '_> {
-    fn follow(mut self, mut open: Vec<ElementName>) -> Result<(), ResolveError> {
+    fn follow(mut self, mut open: Vec<ElementName>) -> Result<(), ScopeError> {
         // A fixed order makes the reported error deterministic.
         open.sort();
         while let Some(name) = open.pop() {
@@ -119,7 +142,7 @@ impl Search<'_, '_> {
     }
 
     /// Finds the producers of the outputs that a part reads.
-    fn published(&mut self, part: &Part<'_>, open: &mut Vec<ElementName>) -> Result<(), ResolveError> {
+    fn published(&mut self, part: &Part<'_>, open: &mut Vec<ElementName>) -> Result<(), ScopeError> {
         let Some(after) = self.topology.get(&part.name) else { return Ok(()) };
         let mut producers = HashSet::new();
         let mut reads = Reads::few(self.topology, &NothingYet);
@@ -129,16 +152,16 @@ impl Search<'_, '_> {
         let mut unknown = Reads::few(self.topology, lookup);
         for read in unknown.element(part.after_at, after)? {
             producers.remove(read.producer);
-            self.act(read.producer, open);
+            self.act(read.producer, &part.name, open)?;
         }
         for producer in producers {
-            self.need(producer, rank::INSTALLED, open);
+            self.need(producer, rank::INSTALLED, &part.name, open)?;
         }
         Ok(())
     }
 
     /// Finds the ends of the relationships that must be created before a part reaches its last state.
-    fn related(&mut self, part: &Part<'_>, open: &mut Vec<ElementName>) -> Result<(), ResolveError> {
+    fn related(&mut self, part: &Part<'_>, open: &mut Vec<ElementName>) -> Result<(), ScopeError> {
         // An adopted part has no transition that a relationship could precede.
         if self.options.adopt {
             return Ok(());
@@ -156,49 +179,87 @@ impl Search<'_, '_> {
                 && part.end >= rank::of(tie.source_state)
                 && is_end(&tie.sources);
             if before_target {
-                self.need_all(&tie.sources, rank::least(tie.source_state, tie.source_modifier), open);
+                self.need_all(
+                    &tie.sources,
+                    rank::least(tie.source_state, tie.source_modifier),
+                    &part.name,
+                    open,
+                )?;
             }
             if before_source {
-                self.need_all(&tie.targets, rank::least(tie.target_state, tie.target_modifier), open);
+                self.need_all(
+                    &tie.targets,
+                    rank::least(tie.target_state, tie.target_modifier),
+                    &part.name,
+                    open,
+                )?;
             }
             if (before_target || before_source) && !tie.create.is_empty() {
-                self.given_to(tie, open)?;
+                self.given_to(tie, &part.name, open)?;
             }
         }
         Ok(())
     }
 
-    /// Finds the producers of the values of a relationship.
-    fn given_to(&mut self, tie: &Relationship, open: &mut Vec<ElementName>) -> Result<(), ResolveError> {
+    /// Finds the producers of the values of a relationship that `by` needs.
+    fn given_to(
+        &mut self,
+        tie: &Relationship,
+        by: &ElementName,
+        open: &mut Vec<ElementName>,
+    ) -> Result<(), ScopeError> {
         let Some(tie) = self.topology.relationship(&tie.assembly, tie.name.as_str()) else { return Ok(()) };
         let mut reads = Reads::few(self.topology, &NothingYet);
         for read in reads.relationship(tie, &|_| false)? {
-            self.need(read.producer, rank::INSTALLED, open);
+            self.need(read.producer, rank::INSTALLED, by, open)?;
         }
         Ok(())
     }
 
-    fn need_all(&mut self, ends: &[Endpoint], rank: u8, open: &mut Vec<ElementName>) {
-        for leaf in ends.iter().flat_map(|end| self.topology.leaves(&end.element)) {
-            self.need(&leaf.name, rank, open);
-        }
+    fn need_all(
+        &mut self,
+        ends: &[Endpoint],
+        rank: u8,
+        by: &ElementName,
+        open: &mut Vec<ElementName>,
+    ) -> Result<(), ScopeError> {
+        let mut leaves = ends.iter().flat_map(|end| self.topology.leaves(&end.element));
+        leaves.try_for_each(|leaf| self.need(&leaf.name, rank, by, open))
     }
 
-    /// Records that a part must be at a rank.
-    fn need(&mut self, name: &ElementName, rank: u8, open: &mut Vec<ElementName>) {
-        let Some(part) = self.parts.get(name) else { return };
-        if reached_by(part.now.state) >= rank {
-            self.scope.needed.insert(name.clone());
-        } else {
-            self.act(name, open);
+    /// Records that `by` needs a part at a rank.
+    fn need(
+        &mut self,
+        name: &ElementName,
+        rank: u8,
+        by: &ElementName,
+        open: &mut Vec<ElementName>,
+    ) -> Result<(), ScopeError> {
+        let Some(part) = self.parts.get(name) else { return Ok(()) };
+        if reached_by(part.now.state) < rank {
+            return self.act(name, by, open);
         }
+        self.scope.needed.insert(name.clone());
+        Ok(())
     }
 
-    /// Records that the plan contains the complete path of a part.
-    fn act(&mut self, name: &ElementName, open: &mut Vec<ElementName>) {
-        if self.parts.get(name).is_some() && self.scope.acting.insert(name.clone()) {
+    /// Records that the plan contains the complete path of a part, which `by` needs.
+    fn act(
+        &mut self,
+        name: &ElementName,
+        by: &ElementName,
+        open: &mut Vec<ElementName>,
+    ) -> Result<(), ScopeError> {
+        if self.parts.get(name).is_none() {
+            return Ok(());
+        }
+        if self.excepted.contains(name) {
+            return Err(ScopeError::NeedsExcepted { part: by.clone(), needs: name.clone() });
+        }
+        if self.scope.acting.insert(name.clone()) {
             open.push(name.clone());
         }
+        Ok(())
     }
 }
 

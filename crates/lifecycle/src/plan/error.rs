@@ -8,6 +8,7 @@ use windlass_model::resolve::ResolveError;
 use windlass_model::work::{Reason, Work};
 use windlass_plan::CycleEdge;
 
+use crate::changes::ScopeError;
 use crate::situation::listed;
 
 /// The reason why planning failed.
@@ -28,6 +29,26 @@ pub enum LifecycleError {
         /// The elements that exist, sorted.
         known: Vec<ElementName>,
     },
+    /// A part can't run without one that the options except.
+    #[error(
+        "`{}` needs `{}`, which stays as it is; leave `{}` as it is too, or plan both",
+        part.local(), needs.local(), part.local()
+    )]
+    NeedsExcepted {
+        /// The part that changes.
+        part: ElementName,
+        /// The part that it needs.
+        needs: ElementName,
+    },
+}
+
+impl From<ScopeError> for LifecycleError {
+    fn from(error: ScopeError) -> Self {
+        match error {
+            ScopeError::Value(error) => Self::Value(error),
+            ScopeError::NeedsExcepted { part, needs } => Self::NeedsExcepted { part, needs },
+        }
+    }
 }
 
 /// An error of rules that demand an order that does not exist.

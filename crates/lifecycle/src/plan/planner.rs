@@ -47,14 +47,19 @@ pub fn down(current: &Current, topology: &Topology) -> Result<Plan, LifecycleErr
 /// - [`LifecycleError::Order`]: the waits form a cycle.
 /// - [`LifecycleError::Value`]: a value cannot be resolved.
 /// - [`LifecycleError::Unknown`]: the options name an element that neither version has.
+/// - [`LifecycleError::NeedsExcepted`]: a part that changes needs a missing one that the options except.
 pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, LifecycleError> {
     check_names(situation, options)?;
     let mut parts = decided(situation, options);
-    let scope = Scope::of(&parts, situation, options)?;
     let mut undone = Diff::default();
-    if let Some(scope) = &scope {
-        undone = left_undone(situation, options, scope);
-        scope.freeze(&mut parts);
+    let mut scope = None;
+    if options.is_limited() {
+        undone = unlimited(situation, options);
+        let changing = undone.elements.iter().map(|change| change.element.clone()).collect();
+        let limited = Scope::of(&parts, situation, options, &changing)?;
+        undone.elements.retain(|change| !limited.is_acting(&change.element));
+        limited.freeze(&mut parts);
+        scope = Some(limited);
     }
     follow_values(&mut parts, situation);
     let rolling = Rolling::of(&mut parts, situation, options);
@@ -89,13 +94,11 @@ fn decided<'a>(situation: &Situation<'a>, options: &Options) -> Parts<'a> {
     parts
 }
 
-/// Returns the changes of the parts that a limited plan leaves untouched.
-fn left_undone(situation: &Situation<'_>, options: &Options, scope: &Scope) -> Diff {
+/// Returns the changes of all parts, as if the plan were not limited.
+fn unlimited(situation: &Situation<'_>, options: &Options) -> Diff {
     let mut parts = decided(situation, options);
     follow_values(&mut parts, situation);
-    let mut undone = summary::diff(parts, Vec::new());
-    undone.elements.retain(|change| !scope.is_acting(&change.element));
-    undone
+    summary::diff(parts, Vec::new())
 }
 
 /// Returns the names of the nodes in a group's batches.
@@ -106,7 +109,7 @@ fn batches_of(group: &RollingGroup) -> Batches {
 
 fn check_names(situation: &Situation<'_>, options: &Options) -> Result<(), LifecycleError> {
     let topologies = || [situation.desired, situation.installed].into_iter().flatten();
-    let named = options.replace.iter().chain(&options.heal).chain(&options.target);
+    let named = options.replace.iter().chain(&options.heal).chain(&options.target).chain(&options.except);
     let unknown = named.into_iter().find(|name| !topologies().any(|v| v.topology.get(name).is_some()));
     match unknown {
         None => Ok(()),

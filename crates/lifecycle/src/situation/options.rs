@@ -32,6 +32,10 @@ pub struct Options {
     ///
     /// Missing parts that they need to run are planned too. All other parts stay as they are.
     pub target: BTreeSet<ElementName>,
+    /// The elements that stay as they are, also if they are in `target`.
+    ///
+    /// A part that changes and needs one of them to run can't be planned.
+    pub except: BTreeSet<ElementName>,
     /// The number of nodes of each group that may be down at once, if nodes change that work now.
     ///
     /// None means the number that the group declares. Otherwise it is 1 if a relationship joins the group and an
@@ -50,6 +54,7 @@ impl Default for Options {
             replace: BTreeSet::new(),
             heal: BTreeSet::new(),
             target: BTreeSet::new(),
+            except: BTreeSet::new(),
             max_unavailable: Some(MaxUnavailable::All),
         }
     }
@@ -59,6 +64,11 @@ impl Options {
     /// Creates the options of a plan that brings every part to a state.
     pub fn goal(goal: State) -> Self {
         Self { goal, ..Self::default() }
+    }
+
+    /// Tells whether the plan is limited to some elements.
+    pub fn is_limited(&self) -> bool {
+        !self.target.is_empty() || !self.except.is_empty()
     }
 
     /// Creates the options of a plan that heals some elements and touches nothing else.

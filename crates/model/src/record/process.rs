@@ -190,6 +190,9 @@ pub struct ProcessRecord {
     /// The parts that it is limited to. An empty set means all parts.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub target: BTreeSet<ElementName>,
+    /// The parts that it leaves as they are.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub except: BTreeSet<ElementName>,
     /// The number of nodes of each group that it may take down at once, if it was given for all groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<MaxUnavailable>,

@@ -18,7 +18,9 @@ pub(super) fn expanded(pattern: &str, most: usize) -> Result<Vec<String>, String
             .collect();
         rest = behind;
     }
-    names.iter_mut().for_each(|name| name.push_str(rest));
+    for name in &mut names {
+        name.push_str(rest);
+    }
     Ok(names)
 }
 

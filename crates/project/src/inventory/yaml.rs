@@ -24,7 +24,7 @@ pub(super) fn read(inventory: &mut Draft, source: &Arc<Source>) {
         let span = plugin.key.span();
         return inventory.error(span, "this configures a dynamic inventory, and windlass runs none");
     }
-    for entry in groups.iter() {
+    for entry in groups {
         if entry.key.text() != ALL {
             inventory.group(ALL).children.insert(entry.key.text().to_owned());
         }
@@ -39,11 +39,11 @@ fn group(inventory: &mut Draft, name: &str, node: &Node, depth: usize) {
         return inventory.error(node.span(), "more groups are inside of each other than are allowed");
     }
     let Some(body) = mapping(inventory, node, &format!("the group `{name}`")) else { return };
-    for entry in body.iter() {
+    for entry in body {
         match entry.key.text() {
             "hosts" => {
                 let Some(hosts) = mapping(inventory, &entry.value, "`hosts`") else { continue };
-                for host in hosts.iter() {
+                for host in hosts {
                     let own = mapping(inventory, &host.value, "a host").map(variables).unwrap_or_default();
                     inventory.add_hosts(name, host.key.text(), host.key.span(), &own);
                 }
@@ -54,7 +54,7 @@ fn group(inventory: &mut Draft, name: &str, node: &Node, depth: usize) {
             }
             "children" => {
                 let Some(children) = mapping(inventory, &entry.value, "`children`") else { continue };
-                for child in children.iter() {
+                for child in children {
                     inventory.group(name).children.insert(child.key.text().to_owned());
                     group(inventory, child.key.text(), &child.value, depth - 1);
                 }

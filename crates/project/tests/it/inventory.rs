@@ -1,5 +1,7 @@
 //! Tests Ansible inventories in both forms: hosts, ranges, groups, variables, and what is not read.
 
+use std::fmt::Write as _;
+
 use insta::assert_snapshot;
 use windlass_project::inventory::{InventoryForm, hosts};
 use windlass_source::Source;
@@ -8,7 +10,11 @@ use windlass_source::Source;
 fn show(form: InventoryForm, text: &str, group: &str) -> String {
     let source = Source::new("hosts", text);
     match hosts(&source, form, group) {
-        Ok(hosts) => hosts.iter().map(|host| format!("{}: {}\n", host.place, host.variables)).collect(),
+        Ok(hosts) => {
+            let lines: Vec<String> =
+                hosts.iter().map(|host| format!("{}: {}\n", host.place, host.variables)).collect();
+            lines.concat()
+        }
         Err(problems) => {
             let one = |problem: &windlass_source::Diagnostic| {
                 let help = problem.help.iter().map(|help| format!("    help: {help}\n"));
@@ -36,7 +42,7 @@ fn short(shown: &str) -> String {
         for key in ["inventory_hostname", "inventory_hostname_short", "ansible_host"] {
             map.remove(key);
         }
-        out += &format!("{place}: {}\n", serde_json::Value::from(map));
+        writeln!(out, "{place}: {}", serde_json::Value::from(map)).unwrap();
     }
     out
 }

@@ -133,6 +133,7 @@ pub fn process(assembly: &AssemblyName, id: u64, status: ProcessStatus) -> Proce
         request: None,
         unattended: false,
         target: BTreeSet::new(),
+        except: BTreeSet::new(),
         max_unavailable: None,
         created: TIME,
         ended: status.is_final().then_some(TIME),

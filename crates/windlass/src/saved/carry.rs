@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use windlass_driver::Package;
-use windlass_engine::{PlanFingerprint, Request, Stop};
+use windlass_engine::{PlanFingerprint, Request, Selection, Stop};
 use windlass_model::record::{Intent, ProcessRecord};
 use windlass_model::{AssemblyName, ProcessId};
 use windlass_source::Diagnostics;
@@ -47,6 +47,7 @@ impl Windlass {
             adopt: input.adopt,
             replace: input.replace.clone(),
             target: input.target.clone(),
+            except: input.except.clone(),
             max_unavailable: input.max_unavailable,
             current_packages: input.current_packages,
             protect: input.protect,
@@ -82,6 +83,7 @@ impl Windlass {
         }
         let mut saved = self.saved(name.clone(), request.intent().clone(), request.packages()).await?;
         saved.packages_around = around.map(|file| self.relative(file));
+        saved.selection = request.selection().clone();
         let store = self.store_of(name).await?;
         let preview = Box::pin(self.engine(store).preview(name, request)).await?;
         Ok((saved.fill(preview), saved))
@@ -105,6 +107,7 @@ impl Windlass {
             intent,
             up,
             packages_around,
+            selection: Selection::default(),
             packages,
             elements,
             plan,
@@ -220,9 +223,11 @@ impl Windlass {
             let file = self.project.root().join(file);
             let packages = self.current_packages(&saved.assembly, &file, &[]).await?;
             let moved = saved.moved_packages(&packages);
-            return Ok((Request::down_with(packages), Diagnostics::default(), moved));
+            let request = Request::down_with(packages).limited_to(saved.selection.clone());
+            return Ok((request, Diagnostics::default(), moved));
         }
-        Ok((saved.intent.clone().into(), Diagnostics::default(), Vec::new()))
+        let request = Request::from(saved.intent.clone()).limited_to(saved.selection.clone());
+        Ok((request, Diagnostics::default(), Vec::new()))
     }
 
     async fn base(&self, assembly: &AssemblyName) -> Result<Base, Error> {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use windlass_driver::Package;
-use windlass_engine::{Condition, Desired, EngineError, Preview, conditions, fingerprint};
+use windlass_engine::{Condition, Desired, EngineError, Preview, Selection, conditions, fingerprint};
 use windlass_model::assembly::{MaxUnavailable, PackageDigest};
 use windlass_model::record::Intent;
 use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, State, Timestamp, Topology};
@@ -44,6 +44,9 @@ pub struct SavedPlan {
     /// The descriptor around which `down` reads its packages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     packages_around: Option<PathBuf>,
+    /// The parts that `down` is limited to.
+    #[serde(default, skip_serializing_if = "Selection::is_all")]
+    selection: Selection,
     /// The packages that belong to the intent.
     packages: BTreeMap<DescriptorName, PackageDigest>,
     /// The digest of each element and relationship that the descriptor declares.
@@ -85,6 +88,8 @@ struct Recipe {
     adopt: bool,
     replace: Vec<String>,
     target: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    except: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max_unavailable: Option<MaxUnavailable>,
     /// Whether parts are also stopped and removed with the new packages.
@@ -204,6 +209,7 @@ impl SavedPlan {
             .adopt(recipe.adopt)
             .replace(recipe.replace.clone())
             .target(recipe.target.clone())
+            .except(recipe.except.clone())
             .max_unavailable(recipe.max_unavailable)
             .current_packages(recipe.current_packages)
             .protect(recipe.protect);

@@ -1,0 +1,136 @@
+//! Plans that are limited to some parts: `--target`, `--except`, and their resumption.
+
+use insta::assert_snapshot;
+
+use crate::env::{TestEnv, until};
+
+const UP: [&str; 4] = ["up", "h_bta", "-p", "numOfServers=3"];
+
+fn up() -> TestEnv {
+    let env = TestEnv::with("h_bta");
+    env.ok(&UP);
+    env.clear_trace();
+    env
+}
+
+/// Returns the nodes that transitions were called on, sorted.
+fn touched(env: &TestEnv) -> Vec<String> {
+    let node = |line: &String| {
+        let (transition, rest) = line.split_once(' ')?;
+        let is_transition = !transition.contains("Relationship");
+        is_transition.then(|| rest.split_whitespace().next()?.strip_prefix("h_bta__").map(str::to_owned))?
+    };
+    let mut nodes: Vec<String> = env.changes().iter().filter_map(node).collect();
+    nodes.sort();
+    nodes.dedup();
+    nodes
+}
+
+const OTHER: [&str; 4] = ["-p", "data=other", "--yes", "--max-unavailable=all"];
+
+#[test]
+fn several_targets_are_all_planned() {
+    let env = up();
+    let up = [&UP[..], &OTHER, &["--target", "B__1", "--target", "B__3"]].concat();
+    let done = env.ok(&up);
+    assert_eq!(touched(&env), ["B__1", "B__3"]);
+    let (_, undone) = done.stdout.split_once("because of `--target` or `--except`").unwrap();
+    assert!(undone.contains("B__2") && undone.contains(" A "), "{undone}");
+}
+
+#[test]
+fn excepted_parts_stay_as_they_are_and_are_listed() {
+    let env = up();
+    let plan =
+        env.ok(&[&["plan"], &UP[1..], &["-p", "data=other", "--except", "A", "--except", "B__2"]].concat());
+    let (_, undone) = plan.stdout.split_once("because of `--target` or `--except`").unwrap();
+    assert!(undone.contains("B__2") && !undone.contains("B__1"), "{undone}");
+    env.ok(&[&UP[..], &OTHER, &["--except", "A", "--except", "B__2"]].concat());
+    assert_eq!(touched(&env), ["B__1", "B__3"]);
+    // A target without one of its nodes.
+    env.clear_trace();
+    env.ok(&[&UP[..], &["-p", "data=third", "--yes", "--target", "B", "--except", "B__1"]].concat());
+    assert_eq!(touched(&env), ["B__2", "B__3"]);
+    // The rest follows without the options.
+    env.clear_trace();
+    env.ok(&[&UP[..], &["-p", "data=third", "--yes"]].concat());
+    assert_eq!(touched(&env), ["A", "B__1"]);
+}
+
+#[test]
+fn a_part_that_needs_an_excepted_one_is_refused() {
+    let env = TestEnv::with("h_bta");
+    assert_snapshot!(env.refuses(&[&UP[..], &["--except", "A"]].concat()), @"error[WL0546]: `B__3` needs `A`, which stays as it is; leave `B__3` as it is too, or plan both");
+    assert_snapshot!(env.refuses(&[&UP[..], &["--except", "C"]].concat()), @"error[WL0554]: `h_bta` has no part `C`; there are `internal-network`, `public-network`, `xenial-image`, `A`, `B`, `B__1`, `B__2`, `B__3`");
+    env.ok(&[&UP[..], &["--except", "B"]].concat());
+    assert_eq!(touched(&env), ["A"]);
+}
+
+#[test]
+fn a_saved_plan_keeps_its_exceptions() {
+    let env = up();
+    env.ok(&[&["plan"], &UP[1..], &["-p", "data=other", "--except", "A", "-o", "some.plan"]].concat());
+    env.ok(&["apply", "some.plan"]);
+    assert_eq!(touched(&env), ["B__1", "B__2", "B__3"]);
+    env.clear_trace();
+    env.ok(&["down", "h_bta", "--except", "A", "--dry-run", "-o", "down.plan"]);
+    env.ok(&["apply", "down.plan"]);
+    assert_eq!(touched(&env), ["B__1", "B__2", "B__3"]);
+}
+
+#[test]
+fn down_leaves_what_it_excepts() {
+    let env = up();
+    env.ok(&["down", "h_bta", "--except", "A"]);
+    assert_eq!(touched(&env), ["B__1", "B__2", "B__3"]);
+    let status = env.run(&["status", "h_bta"]).stdout;
+    assert!(status.starts_with("h_bta Absent (going down)") && status.contains("─ A Active"), "{status}");
+    env.clear_trace();
+    // `up` creates the rest again.
+    env.ok(&UP);
+    assert_eq!(touched(&env), ["B__1", "B__2", "B__3"]);
+    env.clear_trace();
+    env.ok(&["down", "h_bta", "--target", "B__1", "--target", "B__2"]);
+    assert_eq!(touched(&env), ["B__1", "B__2"]);
+    env.clear_trace();
+    env.ok(&["down", "h_bta"]);
+    assert_eq!(touched(&env), ["A", "B__3"]);
+    assert!(env.ok(&["down", "h_bta"]).stderr.contains("removed already"));
+}
+
+/// A retry of an interrupted `down` removes no more than it.
+#[test]
+fn a_retry_keeps_the_limits_of_down_and_up() {
+    let env = up();
+    env.location("pause: \"0.3\"");
+    let down = env.spawn(&["down", "h_bta", "--except", "A", "--except", "B__3"]);
+    until("the first call", || !env.trace().is_empty());
+    down.kill();
+    env.location("");
+    env.ok(&["retry", "h_bta"]);
+    assert_eq!(touched(&env), ["B__1", "B__2"]);
+    env.location("fail: Stop:3");
+    assert_eq!(env.run(&["down", "h_bta", "--target", "B__3"]).code(), Some(1));
+    env.location("");
+    env.clear_trace();
+    env.ok(&["retry", "h_bta"]);
+    assert_eq!(touched(&env), ["B__3"]);
+    env.ok(&UP);
+    env.location("fail: Stop:1");
+    assert_eq!(env.run(&[&UP[..], &OTHER, &["--except", "A", "--except", "B__2"]].concat()).code(), Some(1));
+    env.location("");
+    env.clear_trace();
+    env.ok(&["retry", "h_bta"]);
+    assert!(!touched(&env).iter().any(|node| ["A", "B__2"].contains(&node.as_str())), "{:?}", touched(&env));
+}
+
+/// A protected part can be left while the others go.
+#[test]
+fn the_others_of_a_protected_part_go() {
+    let env = TestEnv::with("h_bta");
+    env.edit("h_bta/assembly.yaml", "  A:\n", "  A:\n    protect: true\n");
+    env.ok(&UP);
+    env.refuses(&["down", "h_bta"]);
+    env.ok(&["down", "h_bta", "--except", "A"]);
+    assert!(env.run(&["status", "h_bta"]).stdout.contains("A Active"));
+}
