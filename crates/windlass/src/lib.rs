@@ -70,6 +70,7 @@ mod stores;
 mod supervise;
 mod system;
 pub mod transfer;
+mod upkeep;
 pub mod view;
 
 pub use windlass_descriptor as descriptor;
@@ -93,3 +94,5 @@ pub use runtimes::{RuntimeFactory, RuntimeRegistry};
 pub use saved::SavedPlan;
 pub use started::{Following, Started};
 pub use supervise::supervise;
+pub use upkeep::Upkeep;
+pub use view::Views;

@@ -8,3 +8,6 @@ pub mod process;
 pub mod sarif;
 pub mod status;
 pub(crate) mod time;
+mod views;
+
+pub use views::Views;
