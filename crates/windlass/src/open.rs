@@ -167,7 +167,7 @@ impl Settings {
     }
 
     /// Declares that this process executes requests of other processes for the assemblies that it holds, by
-    /// `Windlass::watch` (feature `daemon`).
+    /// `daemon::watch` (feature `daemon`).
     #[must_use]
     pub fn serving(mut self, serves: bool) -> Self {
         self.serves = serves;
