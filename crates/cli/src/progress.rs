@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use rustix::termios::tcgetwinsize;
 use windlass::Windlass;
-use windlass::live::RunningStep;
+use windlass::live::{RunningStep, RunningSteps};
 use windlass::model::record::ProcessRecord;
 use windlass::model::{StepId, Timestamp};
 use windlass::view::plan::PlanView;
@@ -65,7 +65,7 @@ impl Progress {
         if self.0.is_hidden() {
             return std::future::pending().await;
         }
-        let mut running = windlass.running_steps(own);
+        let mut running = RunningSteps::new(windlass, own);
         let mut pause = PAUSE;
         loop {
             tokio::time::sleep(pause).await;

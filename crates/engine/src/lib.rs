@@ -174,7 +174,7 @@ mod world;
 pub use engine::{
     Answer, Argument, Arguments, Bundle, Condition, Consent, Desired, DestructivePlan, DiscoveryQuery, Ended,
     Engine, EngineEnv, ForgottenPart, ForgottenRecords, HandOver, Offer, Options, PlanFingerprint, Prepared,
-    Preview, Pruned, PublishedOutputs, RecordedSecrets, Request, Seen, Selection, UpOptions, conditions,
+    Preview, Pruned, PublishedOutputs, RecordedSecrets, Request, Seen, Selection, UpOptions, Upkeep, conditions,
     fingerprint, monitor_of, offer, outputs,
 };
 pub use error::{EngineError, Lack, ProtectedPart, Unplaced};

@@ -40,7 +40,7 @@ async fn up(folder: &str, asks: bool) -> Result<(), Box<dyn Error>> {
     let ended = started.run(&stop).await?;
     println!("{}: {:?}", ended.process.status, ended.outputs);
 
-    let status = windlass.status(None).await?;
+    let status = windlass.views().status(None).await?;
     println!("{} is {}", status.assemblies[0].name, status.assemblies[0].state);
     Ok(windlass.close().await?)
 }

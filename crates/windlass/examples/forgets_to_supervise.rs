@@ -20,6 +20,6 @@ async fn up(folder: &str) -> Result<(), Box<dyn Error>> {
     let windlass = Windlass::open(Settings::new(folder))?;
     let started = windlass.up(AssemblyInput::new(folder), &Stop::default()).await?;
     started.run(&Stop::default()).await?;
-    println!("{}", serde_json::to_string(&windlass.status(None).await?)?);
+    println!("{}", serde_json::to_string(&windlass.views().status(None).await?)?);
     Ok(windlass.close().await?)
 }

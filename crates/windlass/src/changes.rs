@@ -17,14 +17,12 @@ pub struct Changes<'w> {
     watch: Option<Watch>,
 }
 
-impl Windlass {
+impl<'w> Changes<'w> {
     /// Waits for changes from now on. Nothing is created or opened yet.
-    pub fn changes(&self) -> Changes<'_> {
-        Changes { windlass: self, watch: None }
+    pub fn new(windlass: &'w Windlass) -> Self {
+        Self { windlass, watch: None }
     }
-}
 
-impl Changes<'_> {
     /// Waits for a change. The first call returns at once if there is a store, since changes before it are unknown.
     /// Without a store it waits until there is one. The future may be dropped while it waits; no change is missed.
     ///

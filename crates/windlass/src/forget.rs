@@ -5,7 +5,7 @@ use windlass_engine::{ForgottenPart, ForgottenRecords};
 use windlass_model::{AssemblyName, ElementName, State};
 
 use crate::error::Error;
-use crate::open::Windlass;
+use crate::upkeep::Upkeep;
 
 /// The records that were removed, or that would be.
 #[derive(Debug, Clone, Serialize)]
@@ -49,7 +49,7 @@ impl ForgetView {
     }
 }
 
-impl Windlass {
+impl Upkeep<'_> {
     /// Removes the records of an assembly, or of one of its parts, and calls no driver. The next `up` creates
     /// a forgotten part anew.
     ///
@@ -58,8 +58,8 @@ impl Windlass {
     /// If there is no such assembly, another process holds it, other assemblies reference it, or it was
     /// interrupted. Nothing has been changed then.
     pub async fn forget(&self, name: &AssemblyName, part: Option<&ElementName>) -> Result<ForgetView, Error> {
-        let engine = self.engine(self.store_of(name).await?);
-        let records = engine.forget(name, part, &self.holder()).await?;
+        let engine = self.windlass.engine(self.windlass.store_of(name).await?);
+        let records = engine.upkeep().forget(name, part, &self.windlass.holder()).await?;
         Ok(ForgetView::new(name.clone(), part.cloned(), records, true))
     }
 
@@ -73,8 +73,8 @@ impl Windlass {
         name: &AssemblyName,
         part: Option<&ElementName>,
     ) -> Result<ForgetView, Error> {
-        let engine = self.engine(self.store_of(name).await?);
-        let records = engine.forgettable(name, part).await?;
+        let engine = self.windlass.engine(self.windlass.store_of(name).await?);
+        let records = engine.upkeep().forgettable(name, part).await?;
         Ok(ForgetView::new(name.clone(), part.cloned(), records, false))
     }
 }

@@ -12,7 +12,7 @@ use windlass_store::Snapshot;
 
 use crate::error::Error;
 use crate::input::AssemblyInput;
-use crate::open::Windlass;
+use crate::view::Views;
 use crate::view::status::lowest;
 
 /// The subject of a drawing.
@@ -27,7 +27,7 @@ pub enum GraphView {
     Properties,
 }
 
-impl Windlass {
+impl Views<'_> {
     /// Draws the assembly of an input. For the plan view, plans the input against the current state.
     ///
     /// # Errors
@@ -38,16 +38,16 @@ impl Windlass {
         input: &AssemblyInput,
         view: GraphView,
     ) -> Result<(Drawing, Diagnostics), Error> {
-        let (desired, warnings) = self.desired(input).await?;
+        let (desired, warnings) = self.windlass.desired(input).await?;
         let drawing = match view {
             GraphView::Topology => draw_topology(&desired.topology),
             GraphView::Properties => draw_properties(&desired.topology),
             GraphView::Plan => {
                 let name = desired.topology.name().clone();
                 let title = format!("{name}: plan");
-                let preview = match self.store(false).await? {
-                    Some(store) => self.engine(store).preview(&name, Request::up(desired)).await?,
-                    None => self.engine_env().preview_new(Request::up(desired))?,
+                let preview = match self.windlass.store(false).await? {
+                    Some(store) => self.windlass.engine(store).preview(&name, Request::up(desired)).await?,
+                    None => self.windlass.engine_env().preview_new(Request::up(desired))?,
                 };
                 draw_plan(title, &preview.plan)
             }
@@ -62,13 +62,13 @@ impl Windlass {
     ///
     /// If there is no such assembly, or the store can't be read.
     pub async fn graph_of(&self, name: &AssemblyName, view: GraphView) -> Result<Drawing, Error> {
-        let snapshot = self.snapshot(name).await?;
+        let snapshot = self.windlass.snapshot(name).await?;
         let topology = &snapshot.assembly.topology;
         Ok(match view {
             GraphView::Topology => with_states(draw_topology(topology), &snapshot),
             GraphView::Properties => with_states(draw_properties(topology), &snapshot),
             GraphView::Plan => {
-                let last = self.store_of(name).await?.processes_of(name, None, 1).await?.pop();
+                let last = self.windlass.store_of(name).await?.processes_of(name, None, 1).await?.pop();
                 let plan = last
                     .as_ref()
                     .and_then(|process| serde_json::from_str::<Plan>(process.plan.as_str()).ok());

@@ -8,8 +8,43 @@ use windlass_store::{Snapshot, Store};
 
 use crate::error::Error;
 use crate::open::Windlass;
+use crate::stores;
+use crate::upkeep::Upkeep;
+use crate::view::Views;
 
 impl Windlass {
+    /// Returns the views of its recorded assemblies.
+    pub fn views(&self) -> Views<'_> {
+        Views { windlass: self }
+    }
+
+    /// Returns the upkeep of its records.
+    pub fn upkeep(&self) -> Upkeep<'_> {
+        Upkeep { windlass: self }
+    }
+
+    /// Returns the store; `None` if there is no store and `create` is not set.
+    ///
+    /// The store is opened once. A caller that finds it being opened waits for it.
+    pub(crate) async fn store(&self, create: bool) -> Result<Option<Arc<dyn Store>>, Error> {
+        // Boxed because opening is large and done once.
+        let opened = self.store.get_or_try_init(|| Box::pin(self.open_store(create))).await;
+        match opened {
+            Ok(store) => Ok(Some(store.clone())),
+            Err(Unopened::NoStore) => Ok(None),
+            Err(Unopened::Failed(error)) => Err(error),
+        }
+    }
+
+    /// Opens the store, and settles interrupted exports.
+    async fn open_store(&self, create: bool) -> Result<Arc<dyn Store>, Unopened> {
+        let settings = self.store_settings();
+        let kind = stores::of(settings.address.as_deref())?;
+        let store = kind.open(&settings, create).await?.ok_or(Unopened::NoStore)?;
+        self.upkeep().settle_exports(&store).await?;
+        Ok(store)
+    }
+
     /// Returns the store, which must exist if the assembly does.
     pub(crate) async fn store_of(&self, name: &AssemblyName) -> Result<Arc<dyn Store>, Error> {
         let unknown = || EngineError::Unknown { name: name.clone(), known: Vec::new() };
@@ -28,5 +63,18 @@ impl Windlass {
     /// Returns the error for an assembly that is not in the store.
     pub(crate) async fn unknown(&self, store: Arc<dyn Store>, name: &AssemblyName) -> Error {
         self.engine(store).unknown(name).await.unwrap_or_else(|error| error).into()
+    }
+}
+
+/// The reasons for which there is no open store. None of them is remembered.
+enum Unopened {
+    /// There is no store, and none was to be created.
+    NoStore,
+    Failed(Error),
+}
+
+impl<E: Into<Error>> From<E> for Unopened {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
     }
 }

@@ -16,9 +16,9 @@
 //! | [`repair`](mod@repair) | automatic fixes for problems that a check found |
 //! | [`resolve`](mod@resolve) | a descriptor with all known values filled in |
 //! | [`schema`](mod@schema) | JSON Schemas of the documents that users write |
-//! | [`mod@prune`] | removal of old processes and versions |
+//! | [`mod@prune`], [`forget`] | removal of old processes and versions, and of the records of assemblies ([`Upkeep`]) |
 //! | [`graph`] | drawings of assemblies and plans |
-//! | [`view`] | output data: status, log, plan; typed, versioned, ready for JSON |
+//! | [`view`] | output data: status, log, plan; typed, versioned, ready for JSON ([`Views`]) |
 //! | [`doctor`] | the runtimes of this machine, their isolation, and missing requirements |
 //! | [`init`](mod@init) | a new assembly of one component, as a start for the user's own |
 //! | [`script`](mod@script) | scripts run by hand, and test cases of packages |
@@ -70,6 +70,7 @@ mod stores;
 mod supervise;
 mod system;
 pub mod transfer;
+mod upkeep;
 pub mod view;
 
 pub use windlass_descriptor as descriptor;
@@ -93,3 +94,5 @@ pub use runtimes::{RuntimeFactory, RuntimeRegistry};
 pub use saved::SavedPlan;
 pub use started::{Following, Started};
 pub use supervise::supervise;
+pub use upkeep::Upkeep;
+pub use view::Views;

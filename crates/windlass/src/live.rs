@@ -283,14 +283,12 @@ pub struct RunningSteps<'w> {
     last: HashMap<String, String>,
 }
 
-impl Windlass {
+impl<'w> RunningSteps<'w> {
     /// Observes the running steps of processes. `own` tells whether they are executed by this program.
-    pub fn running_steps(&self, own: bool) -> RunningSteps<'_> {
-        RunningSteps { live: LiveOutput::new(self, own), last: HashMap::new() }
+    pub fn new(windlass: &'w Windlass, own: bool) -> Self {
+        Self { live: LiveOutput::new(windlass, own), last: HashMap::new() }
     }
-}
 
-impl RunningSteps<'_> {
     /// Returns the steps of a process that run now, those that began first before others.
     ///
     /// # Errors

@@ -96,7 +96,7 @@ pub struct LogStream<'w> {
     refresh_at: Instant,
 }
 
-impl Windlass {
+impl<'w> LogStream<'w> {
     /// Follows the log of an assembly, or of all. Begins with the entries since the time of the filter. Without such a
     /// time it begins with the steps that run now, and with the output of their jobs.
     ///
@@ -106,35 +106,35 @@ impl Windlass {
     /// # Errors
     ///
     /// If there is no store, no such assembly or no such part, or the store can't be read.
-    pub async fn follow_log(
-        &self,
+    pub async fn open(
+        windlass: &'w Windlass,
         name: Option<&AssemblyName>,
         filter: LogFilter,
-    ) -> Result<LogStream<'_>, Error> {
+    ) -> Result<Self, Error> {
         let store = match name {
-            Some(name) => self.store_of(name).await?,
-            None => self.store_or_new().await?,
+            Some(name) => windlass.store_of(name).await?,
+            None => windlass.store_or_new().await?,
         };
         if let Some(name) = name
             && store.load(name).await?.is_none()
             && store.processes_of(name, None, 1).await?.is_empty()
         {
-            return Err(self.unknown(store, name).await);
+            return Err(windlass.unknown(store, name).await);
         }
         if let (Some(name), Some(part)) = (name, &filter.part) {
-            self.part(name, part).await?;
+            windlass.part(name, part).await?;
         }
         let last = store.last_event().await?;
         let from = match filter.since {
             Some(_) => Seq::START,
             None => last,
         };
-        let mut stream = LogStream {
-            windlass: self,
+        let mut stream = Self {
+            windlass,
             watch: store.watch(from),
             seen: from,
             name: name.cloned(),
-            live: LiveOutput::new(self, false),
+            live: LiveOutput::new(windlass, false),
             active: BTreeSet::new(),
             told: HashSet::new(),
             running: HashMap::new(),
@@ -148,9 +148,7 @@ impl Windlass {
         }
         Ok(stream)
     }
-}
 
-impl LogStream<'_> {
     /// Waits for the next entry. If the future is dropped before its end, entries may come twice.
     ///
     /// # Errors

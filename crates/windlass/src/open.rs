@@ -167,7 +167,7 @@ impl Settings {
     }
 
     /// Declares that this process executes requests of other processes for the assemblies that it holds, by
-    /// `Windlass::watch` (feature `daemon`).
+    /// `daemon::watch` (feature `daemon`).
     #[must_use]
     pub fn serving(mut self, serves: bool) -> Self {
         self.serves = serves;
@@ -183,7 +183,7 @@ pub struct Windlass {
     context: RuntimeContext,
     pub(crate) places: Arc<ProjectPlaces>,
     slots: JobSlots,
-    store: OnceCell<Arc<dyn Store>>,
+    pub(crate) store: OnceCell<Arc<dyn Store>>,
 }
 
 impl Windlass {
@@ -259,28 +259,6 @@ impl Windlass {
         Ok(self.places.runtimes.close().await?)
     }
 
-    /// Returns the store; `None` if there is no store and `create` is not set.
-    ///
-    /// The store is opened once. A caller that finds it being opened waits for it.
-    pub(crate) async fn store(&self, create: bool) -> Result<Option<Arc<dyn Store>>, Error> {
-        // Boxed because opening is large and done once.
-        let opened = self.store.get_or_try_init(|| Box::pin(self.open_store(create))).await;
-        match opened {
-            Ok(store) => Ok(Some(store.clone())),
-            Err(Unopened::NoStore) => Ok(None),
-            Err(Unopened::Failed(error)) => Err(error),
-        }
-    }
-
-    /// Opens the store, and settles interrupted exports.
-    async fn open_store(&self, create: bool) -> Result<Arc<dyn Store>, Unopened> {
-        let settings = self.store_settings();
-        let kind = stores::of(settings.address.as_deref())?;
-        let store = kind.open(&settings, create).await?.ok_or(Unopened::NoStore)?;
-        self.settle_exports(&store).await?;
-        Ok(store)
-    }
-
     pub(crate) fn store_settings(&self) -> StoreSettings {
         StoreSettings {
             address: self.settings.state.clone(),
@@ -334,19 +312,6 @@ impl Windlass {
 
     pub(crate) fn holder(&self) -> Holder {
         Holder::current(self.settings.command.clone()).serving(self.settings.serves)
-    }
-}
-
-/// The reasons for which there is no open store. None of them is remembered.
-enum Unopened {
-    /// There is no store, and none was to be created.
-    NoStore,
-    Failed(Error),
-}
-
-impl<E: Into<Error>> From<E> for Unopened {
-    fn from(error: E) -> Self {
-        Self::Failed(error.into())
     }
 }
 
@@ -412,7 +377,7 @@ mod tests {
         let windlass = project(folder.path(), Some(address));
         let (stop, watching) = (windlass_engine::Stop::default(), crate::daemon::Watching::default());
         let (_samples, received) = tokio::sync::mpsc::channel(1);
-        let watched = windlass.watch(&watching, received, &|_| {}, &stop);
+        let watched = crate::daemon::watch(&windlass, &watching, received, &|_| {}, &stop);
         let (watched, ()) = tokio::join!(watched, async { stop.soon.cancel() });
         // Without the stop it would be the error of a server that gave no answer.
         watched.unwrap();

@@ -7,7 +7,7 @@ use windlass_model::{AssemblyName, ProcessId};
 use windlass_store::StoreError;
 
 use crate::error::Error;
-use crate::open::Windlass;
+use crate::upkeep::Upkeep;
 
 /// The removed records, or those that would be removed.
 #[derive(Debug, Clone, Serialize)]
@@ -46,12 +46,7 @@ pub struct HeldView {
     pub by: String,
 }
 
-impl Windlass {
-    /// Returns the project's retention, from its `windlass.yaml`.
-    pub fn retention(&self) -> Retention {
-        self.project.retention()
-    }
-
+impl Upkeep<'_> {
     /// Removes the records of an assembly, or of all, that are neither among the newest nor young enough.
     /// With `dry_run` it only lists them.
     ///
@@ -73,26 +68,26 @@ impl Windlass {
             held: Vec::new(),
         };
         let store = match name {
-            Some(name) => Some(self.store_of(name).await?),
-            None => self.store(false).await?,
+            Some(name) => Some(self.windlass.store_of(name).await?),
+            None => self.windlass.store(false).await?,
         };
         let Some(store) = store else { return Ok(view) };
         let names = match name {
             Some(name) => {
                 let known = !store.processes_of(name, None, 1).await?.is_empty();
                 if !known && store.assembly(name).await?.is_none() {
-                    return Err(self.unknown(store, name).await);
+                    return Err(self.windlass.unknown(store, name).await);
                 }
                 vec![name.clone()]
             }
             None => store.remembered().await?,
         };
-        let engine = self.engine(store);
+        let engine = self.windlass.engine(store);
         for name in names {
             let pruned = if dry_run {
-                engine.prunable(&name, keep).await
+                engine.upkeep().prunable(&name, keep).await
             } else {
-                engine.prune(&name, keep, &self.holder()).await
+                engine.upkeep().prune(&name, keep, &self.windlass.holder()).await
             };
             match pruned {
                 Ok(Pruned { processes, versions }) if !(processes.is_empty() && versions.is_empty()) => {

@@ -3,12 +3,12 @@
 use serde::Serialize;
 use windlass_descriptor::{Request, Resolved, resolve};
 use windlass_model::AssemblyName;
+use windlass_project::Project;
 use windlass_source::{Diagnostics, Place};
 
 use crate::desired::{open, with_environment};
 use crate::error::Error;
 use crate::input::AssemblyInput;
-use crate::open::Windlass;
 
 /// A descriptor with known values filled in.
 #[derive(Debug, Clone, Serialize)]
@@ -57,36 +57,34 @@ pub struct LeftView {
     pub place: Place,
 }
 
-impl Windlass {
-    /// Fills in the known values of an assembly's descriptor. Also returns warnings about the descriptors.
-    ///
-    /// # Errors
-    ///
-    /// All errors of the descriptor and the parameters. A missing required parameter or part descriptor is
-    /// not an error here.
-    pub fn resolve(&self, input: &AssemblyInput) -> Result<(ResolveView, Diagnostics), Error> {
-        let opened = open(&self.project, &input.file, &input.catalog)?;
-        if opened.diagnostics.has_errors() {
-            return Err(Error::Input(opened.diagnostics));
-        }
-        let Some(descriptor) = opened.assembly.name.as_ref().map(|name| &name.value) else {
-            return Err(Error::Input(opened.diagnostics));
-        };
-        let name = input.name.as_ref().unwrap_or(&descriptor.name);
-        let (parameters, _) = with_environment(&input.parameters, &input.environment, &opened.assembly);
-        let request = Request::new(name, &parameters, &opened.catalog).existing(self.project.existing());
-        let mut resolved = resolve(&opened.assembly, request).map_err(Error::Input)?;
-        let left = std::mem::take(&mut resolved.left).into_iter().map(|left| LeftView {
-            reference: left.reference,
-            reason: left.reason,
-            place: left.place,
-        });
-        let view = ResolveView {
-            version: 1,
-            assembly: name.clone(),
-            left: left.collect(),
-            descriptor: DescriptorData(resolved),
-        };
-        Ok((view, opened.diagnostics))
+/// Fills in the known values of an assembly's descriptor. Also returns warnings about the descriptors.
+///
+/// # Errors
+///
+/// All errors of the descriptor and the parameters. A missing required parameter or part descriptor is
+/// not an error here.
+pub fn resolve_input(project: &Project, input: &AssemblyInput) -> Result<(ResolveView, Diagnostics), Error> {
+    let opened = open(project, &input.file, &input.catalog)?;
+    if opened.diagnostics.has_errors() {
+        return Err(Error::Input(opened.diagnostics));
     }
+    let Some(descriptor) = opened.assembly.name.as_ref().map(|name| &name.value) else {
+        return Err(Error::Input(opened.diagnostics));
+    };
+    let name = input.name.as_ref().unwrap_or(&descriptor.name);
+    let (parameters, _) = with_environment(&input.parameters, &input.environment, &opened.assembly);
+    let request = Request::new(name, &parameters, &opened.catalog).existing(project.existing());
+    let mut resolved = resolve(&opened.assembly, request).map_err(Error::Input)?;
+    let left = std::mem::take(&mut resolved.left).into_iter().map(|left| LeftView {
+        reference: left.reference,
+        reason: left.reason,
+        place: left.place,
+    });
+    let view = ResolveView {
+        version: 1,
+        assembly: name.clone(),
+        left: left.collect(),
+        descriptor: DescriptorData(resolved),
+    };
+    Ok((view, opened.diagnostics))
 }

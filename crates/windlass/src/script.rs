@@ -185,44 +185,56 @@ pub fn script_package(script: &Path, action: &CaseAction, style: Option<Style>) 
     Ok(single_script(action, file, others, properties))
 }
 
-impl Windlass {
+/// Runs scripts of packages by hand. Nothing is recorded.
+#[derive(Clone, Copy)]
+pub struct ScriptRunner<'w> {
+    windlass: &'w Windlass,
+    stop: &'w Stop,
+}
+
+impl<'w> ScriptRunner<'w> {
+    /// Creates a runner of the drivers and runtimes of a project. `stop` ends a running script.
+    pub fn new(windlass: &'w Windlass, stop: &'w Stop) -> Self {
+        Self { windlass, stop }
+    }
+
     /// Runs the script of a package for an action. Nothing is recorded.
     ///
     /// # Errors
     ///
     /// If the package has problems or does not declare the action, or the location has no runtime. A script that
     /// fails is a result.
-    pub async fn run_script(
+    pub async fn run(
         &self,
         package: Arc<Package>,
         action: &CaseAction,
         input: &CaseInput,
         location: Location,
-        stop: &Stop,
     ) -> Result<ScriptView, Error> {
         let bindings = package.bindings();
         let binding = match action {
             CaseAction::Perform(action) => bindings.find(action, &location.infrastructure),
             CaseAction::Discover => bindings.query(&location.infrastructure),
         };
-        let driver = binding.and_then(|binding| self.drivers().get(&binding.driver)).ok_or_else(|| {
-            let message = format!("`{}` names no driver for this action", package.name());
-            refusal(message, "declare the action in `resource.yaml`, with a driver or a `default-driver`")
-        })?;
+        let driver =
+            binding.and_then(|binding| self.windlass.drivers().get(&binding.driver)).ok_or_else(|| {
+                let message = format!("`{}` names no driver for this action", package.name());
+                refusal(message, "declare the action in `resource.yaml`, with a driver or a `default-driver`")
+            })?;
         let problems: Vec<Diagnostic> =
             driver.check(&package).into_iter().filter(Diagnostic::is_error).collect();
         if !problems.is_empty() {
             return Err(Error::Input(problems.into()));
         }
-        let runtime = self.runtime(&location).await?;
+        let runtime = self.windlass.runtime(&location).await?;
         let context = Watched {
             inner: Unrecorded {
                 runtime,
-                prefix: format!("script-{}", InstanceId::random(&*self.settings.entropy)),
+                prefix: format!("script-{}", InstanceId::random(&*self.windlass.settings.entropy)),
                 owner: None,
-                clock: self.settings.clock.clone(),
+                clock: self.windlass.settings.clock.clone(),
                 longest: LONGEST,
-                stop: stop.soon.clone(),
+                stop: self.stop.soon.clone(),
             },
             stderr: Mutex::default(),
             secrets: Mutex::new(input.secrets.values().flat_map(texts).collect()),
@@ -239,7 +251,7 @@ impl Windlass {
     /// # Errors
     ///
     /// If the folder has no package or no cases, or a case can't be read or run. A case that fails is a result.
-    pub async fn test_package(&self, folder: &Path, update: bool, stop: &Stop) -> Result<CasesView, Error> {
+    pub async fn test(&self, folder: &Path, update: bool) -> Result<CasesView, Error> {
         let package = package_in(folder).map_err(Error::Input)?;
         let package = Arc::new(package.ok_or_else(|| {
             let message = format!("`{}` has no `resource.yaml`, so it is no package", disk::shown(folder));
@@ -247,19 +259,13 @@ impl Windlass {
         })?);
         let mut view = CasesView { version: 1, cases: Vec::new() };
         for file in case_files(&folder.join(TESTS))? {
-            let case = self.test_case(package.clone(), file, update, stop).await?;
+            let case = self.test_case(package.clone(), file, update).await?;
             view.cases.push(case);
         }
         Ok(view)
     }
 
-    async fn test_case(
-        &self,
-        package: Arc<Package>,
-        file: PathBuf,
-        update: bool,
-        stop: &Stop,
-    ) -> Result<CaseView, Error> {
+    async fn test_case(&self, package: Arc<Package>, file: PathBuf, update: bool) -> Result<CaseView, Error> {
         let source = disk::source(&file).map_err(|found| problem(*found))?;
         let root = read_root(&source)?.ok_or_else(|| {
             refusal(format!("`{}` is empty", disk::shown(&file)), "write a case, or remove it")
@@ -271,7 +277,7 @@ impl Windlass {
         }
         let action = action_of(&package, &case.action, &source, &root)?;
         let CaseFile { input, expect: expected, .. } = case;
-        let ran = self.run_script(package, &action, &input, Location::local("case"), stop).await?;
+        let ran = self.run(package, &action, &input, Location::local("case")).await?;
         let passed = ran.result.matches(&expected);
         let actual = yaml(&ran.result);
         let updated = update && !passed;

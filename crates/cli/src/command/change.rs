@@ -298,7 +298,7 @@ async fn rollback(args: RollbackArgs) -> ExitCode {
     let command = format!("rollback {name}");
     let request = async |windlass: &Windlass| {
         if let Some(to) = to {
-            windlass.know_process(name, *to).await?;
+            windlass.views().know_process(name, *to).await?;
         }
         Ok(Intent::Rollback(*to).into())
     };

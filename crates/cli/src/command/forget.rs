@@ -26,7 +26,7 @@ pub(crate) async fn run(args: ForgetArgs) -> ExitCode {
         None => None,
     };
     if dry.dry_run || !yes {
-        let view = match windlass.can_forget(&name, part.as_ref()).await {
+        let view = match windlass.upkeep().can_forget(&name, part.as_ref()).await {
             Ok(view) => view,
             Err(error) => return fail(&error),
         };
@@ -48,7 +48,7 @@ pub(crate) async fn run(args: ForgetArgs) -> ExitCode {
             return code;
         }
     }
-    match windlass.forget(&name, part.as_ref()).await {
+    match windlass.upkeep().forget(&name, part.as_ref()).await {
         Ok(view) => show(&view, print.format),
         Err(error) => fail(&error),
     }

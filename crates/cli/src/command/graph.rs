@@ -32,7 +32,7 @@ pub(crate) async fn run(args: &GraphArgs) -> ExitCode {
     };
     let drawing = if let Some(name) = name {
         match open(None, None, "graph") {
-            Ok(windlass) => windlass.graph_of(&name, view).await,
+            Ok(windlass) => windlass.views().graph_of(&name, view).await,
             Err(error) => Err(error),
         }
     } else {
@@ -42,7 +42,7 @@ pub(crate) async fn run(args: &GraphArgs) -> ExitCode {
             Err(code) => return code,
         };
         match open(Some(&args.assembly.file), None, "graph") {
-            Ok(windlass) => windlass.graph(&input, view).await.map(|(drawing, warnings)| {
+            Ok(windlass) => windlass.views().graph(&input, view).await.map(|(drawing, warnings)| {
                 diagnostics::print(warnings.iter());
                 drawing
             }),
@@ -87,7 +87,7 @@ fn stored(args: &GraphArgs) -> Result<Option<AssemblyName>, ExitCode> {
 async fn tell_of_other(file: &Path) {
     let Some(name) = file.to_str().and_then(|file| file.parse::<AssemblyName>().ok()) else { return };
     let Ok(windlass) = open(None, None, "graph") else { return };
-    if windlass.assemblies().await.is_ok_and(|known| known.contains(&name)) {
+    if windlass.views().assemblies().await.is_ok_and(|known| known.contains(&name)) {
         let what = if file.is_dir() { "folder" } else { "file" };
         tell!(
             "note: this is the {what} `{name}`; `windlass graph {name} --stored` draws the existing assembly"

@@ -18,7 +18,7 @@ pub(crate) async fn run(args: HistoryArgs) -> ExitCode {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };
-    match windlass.history(&args.name).await {
+    match windlass.views().history(&args.name).await {
         Ok(view) if args.print.format == Format::Json => print_json(&view),
         Ok(view) => print(&view),
         Err(error) => fail(&error),
@@ -113,7 +113,7 @@ pub(crate) async fn diff(args: DiffArgs) -> ExitCode {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };
-    match windlass.diff(&from.name, from.process, to.process).await {
+    match windlass.views().diff(&from.name, from.process, to.process).await {
         Ok(view) if print.format == Format::Json => print_json(&view),
         Ok(view) => {
             if view.changes.is_empty() {

@@ -32,7 +32,7 @@ pub(crate) async fn run(args: LogArgs) -> ExitCode {
         Some(name) if !args.follow => name,
         name => return follow::run(&windlass, name.as_ref(), filter, args.print.format).await,
     };
-    let view = windlass.log(&name, &filter).await.map(|mut view| {
+    let view = windlass.views().log(&name, &filter).await.map(|mut view| {
         let last = args.last.map_or(usize::MAX, usize::from);
         view.processes.drain(..view.processes.len().saturating_sub(last));
         if let (Some(_), Some(first)) = (args.last, view.processes.first()) {

@@ -146,7 +146,7 @@ async fn fail_of_file(error: &Error, file: &Path) -> ExitCode {
     let code = fail(error);
     let Some(name) = file.to_str().filter(|_| !file.exists()) else { return code };
     if let Ok(windlass) = open(None, None, "status")
-        && let Ok(known) = windlass.status(None).await
+        && let Ok(known) = windlass.views().status(None).await
         && known.assemblies.iter().any(|assembly| assembly.name.as_str() == name)
     {
         tell!(

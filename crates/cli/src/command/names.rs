@@ -53,14 +53,14 @@ async fn candidates(wanted: &Wanted, typed: &str) -> Option<Vec<String>> {
         }
         Wanted::Part(assembly) => parts(&windlass, assembly, typed).await?,
         Wanted::Cluster(assembly) => {
-            let all = windlass.clusters(assembly).await.ok()?;
+            let all = windlass.views().clusters(assembly).await.ok()?;
             all.iter().map(|cluster| cluster.local().to_owned()).collect()
         }
         Wanted::Process(assembly) => processes(&windlass, assembly.as_ref(), |_| true).await?,
         Wanted::Running(assembly) => running(&windlass, assembly).await?,
         Wanted::Parameter(_) => return None,
         Wanted::Version => {
-            let all = windlass.processes(None).await.ok()?.processes;
+            let all = windlass.views().processes(None).await.ok()?.processes;
             all.iter().map(|process| format!("{}@{}", process.assembly, process.id)).collect()
         }
     })
@@ -74,14 +74,14 @@ fn parameters(file: &Path) -> Option<Vec<String>> {
 }
 
 async fn assemblies(windlass: &Windlass) -> Option<Vec<String>> {
-    Some(windlass.assemblies().await.ok()?.iter().map(ToString::to_string).collect())
+    Some(windlass.views().assemblies().await.ok()?.iter().map(ToString::to_string).collect())
 }
 
 /// Lists the parts of an assembly one level at a time. The nodes of a cluster are listed once its `__` has
 /// been typed.
 async fn parts(windlass: &Windlass, assembly: &AssemblyName, typed: &str) -> Option<Vec<String>> {
     let depth = typed.matches("__").count();
-    let all = windlass.parts(assembly).await.ok()?;
+    let all = windlass.views().parts(assembly).await.ok()?;
     let names = all.iter().map(|part| part.local().to_owned());
     Some(names.filter(|name| name.matches("__").count() <= depth).collect())
 }
@@ -91,14 +91,14 @@ async fn processes(
     assembly: Option<&AssemblyName>,
     wanted: impl Fn(&windlass::view::process::ProcessSummary) -> bool,
 ) -> Option<Vec<String>> {
-    let all = windlass.processes(assembly).await.ok()?.processes;
+    let all = windlass.views().processes(assembly).await.ok()?.processes;
     Some(all.iter().filter(|process| wanted(process)).map(|process| process.id.to_string()).collect())
 }
 
 /// Lists the processes and requests that can be cancelled.
 async fn running(windlass: &Windlass, assembly: &AssemblyName) -> Option<Vec<String>> {
     let mut found = processes(windlass, Some(assembly), |process| !process.status.is_final()).await?;
-    let requests = windlass.processes(Some(assembly)).await.ok()?.requests;
+    let requests = windlass.views().processes(Some(assembly)).await.ok()?.requests;
     found.extend(requests.iter().map(|request| request.id.to_string()));
     Some(found)
 }

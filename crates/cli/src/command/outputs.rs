@@ -20,7 +20,7 @@ pub(crate) async fn run(args: OutputArgs) -> ExitCode {
         Err(error) => return fail(&error),
     };
     let OutputArgs { name, key, raw, print: how } = &args;
-    let mut view = match windlass.outputs(name).await {
+    let mut view = match windlass.views().outputs(name).await {
         Ok(view) => view,
         Err(error) => return fail(&error),
     };

@@ -15,9 +15,9 @@ pub(crate) async fn run(args: PruneArgs) -> ExitCode {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };
-    let usual = windlass.retention();
+    let usual = windlass.project().retention();
     let keep = Retention { keep: args.keep.unwrap_or(usual.keep), older: args.older.unwrap_or(usual.older) };
-    match windlass.prune(args.name.as_ref(), keep, args.dry_run).await {
+    match windlass.upkeep().prune(args.name.as_ref(), keep, args.dry_run).await {
         Ok(view) if args.print.format == Format::Json => print_json(&view),
         Ok(view) => print(&view),
         Err(error) => fail(&error),

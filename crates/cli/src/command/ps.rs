@@ -22,7 +22,7 @@ pub(crate) async fn run(args: PsArgs) -> ExitCode {
             AskedFor::Request(request) => show_request(&windlass, request, print.format).await,
         };
     }
-    match windlass.processes(args.name.as_ref()).await {
+    match windlass.views().processes(args.name.as_ref()).await {
         Ok(view) if args.print.format == Format::Json => print_json(&view),
         Ok(view) => print(&view),
         Err(error) => fail(&error),
@@ -30,7 +30,7 @@ pub(crate) async fn run(args: PsArgs) -> ExitCode {
 }
 
 async fn show(windlass: &Windlass, process: ProcessId, format: Format) -> ExitCode {
-    match windlass.process(process).await {
+    match windlass.views().process(process).await {
         Ok(view) if format == Format::Json => print_json(&view),
         Ok(view) => {
             say!("{}", styled(STRONG, view.assembly));
@@ -43,7 +43,7 @@ async fn show(windlass: &Windlass, process: ProcessId, format: Format) -> ExitCo
 
 /// Shows the status of a request, and its process.
 async fn show_request(windlass: &Windlass, request: RequestId, format: Format) -> ExitCode {
-    let view = match windlass.request(request).await {
+    let view = match windlass.views().request(request).await {
         Ok(view) if format == Format::Json => return print_json(&view),
         Ok(view) => view,
         Err(error) => return fail(&error),

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use windlass::resolve::resolve_input;
+
 use super::{fail, input, open, print_json};
 use crate::args::{Format, ResolveArgs};
 use crate::output::print_document;
@@ -12,8 +14,8 @@ pub(crate) fn run(args: &ResolveArgs) -> ExitCode {
         Ok(input) => input,
         Err(code) => return code,
     };
-    let resolved =
-        open(Some(&args.assembly.file), None, "resolve").and_then(|windlass| windlass.resolve(&input));
+    let resolved = open(Some(&args.assembly.file), None, "resolve")
+        .and_then(|windlass| resolve_input(windlass.project(), &input));
     match resolved {
         Ok((view, warnings)) => {
             diagnostics::print(warnings.iter());

@@ -9,7 +9,7 @@ use std::time::Duration;
 use windlass::driver::Location;
 use windlass::driver::case::CaseInput;
 use windlass::engine::Stop;
-use windlass::script::{CaseView, parse_kind, read_input, script_package, yaml};
+use windlass::script::{CaseView, ScriptRunner, parse_kind, read_input, script_package, yaml};
 use windlass::{Error, Windlass, init};
 
 use super::exec::fitted;
@@ -44,7 +44,7 @@ async fn run_one(args: ScriptRunArgs) -> ExitCode {
         let input = args.input.as_deref().map_or_else(|| Ok(CaseInput::default()), read_input)?;
         let action = parse_kind(&args.kind, &args.script)?;
         let package = script_package(&args.script, &action, args.style.map(Into::into))?;
-        let ran = windlass.run_script(Arc::new(package), &action, &input, location, stop).await?;
+        let ran = ScriptRunner::new(windlass, stop).run(Arc::new(package), &action, &input, location).await?;
         let code = if ran.result.error.is_none() { exit::DONE } else { exit::FAILED };
         if print == Format::Json {
             print_json(&ran);
@@ -59,7 +59,7 @@ async fn run_one(args: ScriptRunArgs) -> ExitCode {
 
 async fn test(args: ScriptTestArgs) -> ExitCode {
     with_project(&args.folder, async |windlass, stop| {
-        let view = windlass.test_package(&args.folder, args.update, stop).await?;
+        let view = ScriptRunner::new(windlass, stop).test(&args.folder, args.update).await?;
         let code = if view.passed() { exit::DONE } else { exit::FAILED };
         if args.print.format == Format::Json {
             print_json(&view);

@@ -36,8 +36,8 @@ pub(crate) async fn run(args: StatusArgs) -> ExitCode {
 
 async fn read(windlass: &Windlass, args: &StatusArgs) -> Result<StatusView, windlass::Error> {
     match (&args.name, &args.component) {
-        (Some(name), Some(component)) => windlass.status_of_part(name, component).await,
-        (name, _) => windlass.status(name.as_ref()).await,
+        (Some(name), Some(component)) => windlass.views().status_of_part(name, component).await,
+        (name, _) => windlass.views().status(name.as_ref()).await,
     }
 }
 

@@ -20,9 +20,9 @@ pub(crate) async fn export(args: ExportArgs) -> ExitCode {
     };
     let file = output.unwrap_or_else(|| PathBuf::from(format!("{name}.export")));
     let moved = if dry.dry_run {
-        windlass.can_export(&name, &file).await
+        windlass.upkeep().can_export(&name, &file).await
     } else {
-        windlass.export(&name, &file, key.as_deref()).await
+        windlass.upkeep().export(&name, &file, key.as_deref()).await
     };
     let shown = file.display();
     let said = if dry.dry_run {
@@ -45,9 +45,9 @@ pub(crate) async fn import(args: ImportArgs) -> ExitCode {
     };
     let stop = signals::listen(Duration::ZERO);
     let moved = if dry.dry_run {
-        windlass.can_import(&file, key.as_deref()).await
+        windlass.upkeep().can_import(&file, key.as_deref()).await
     } else {
-        windlass.import(&file, key.as_deref(), &stop).await
+        windlass.upkeep().import(&file, key.as_deref(), &stop).await
     };
     match moved {
         Ok(name) => {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::sync::mpsc;
 use windlass::daemon::socket::{MetricSocket, push};
-use windlass::daemon::{Notice, Watching};
+use windlass::daemon::{self, Notice, Watching};
 use windlass::model::record::ProcessStatus;
 use windlass::model::{AssemblyName, Timestamp};
 
@@ -26,10 +26,10 @@ pub(crate) async fn run(args: WatchArgs) -> ExitCode {
     };
     let health = (args.health > 0).then(|| Duration::from_secs(args.health.into()));
     let watching = Watching { health, ..Watching::default() };
-    if let Err(error) = windlass.make_state().await {
+    if let Err(error) = daemon::make_state(&windlass).await {
         return fail(&error);
     }
-    let mut socket = match MetricSocket::open(windlass.metric_socket()).await {
+    let mut socket = match MetricSocket::open(daemon::metric_socket(windlass.project())).await {
         Ok(socket) => socket,
         Err(error) => return fail(&error),
     };
@@ -41,11 +41,11 @@ pub(crate) async fn run(args: WatchArgs) -> ExitCode {
     let seconds = args.run.grace;
     let (sender, samples) = mpsc::channel(QUEUE);
     let tell_it = |notice: Notice| print(&notice, windlass.now(), human, seconds);
-    let watched = windlass.watch(&watching, samples, &tell_it, &stop);
+    let watched = daemon::watch(&windlass, &watching, samples, &tell_it, &stop);
     let ended = tokio::select! {
         ended = watched => ended,
         broken = socket.serve(sender) => broken,
-        never = windlass.keep_pruned(&tell_it) => match never {},
+        never = daemon::keep_pruned(&windlass, &tell_it) => match never {},
     };
     let code = match ended {
         // The daemon was asked to stop; it does not end otherwise.
@@ -171,7 +171,7 @@ pub(crate) async fn metric(args: MetricArgs) -> ExitCode {
             return exit::wrong_input();
         }
     };
-    match push(&windlass.metric_socket(), &message).await {
+    match push(&daemon::metric_socket(windlass.project()), &message).await {
         Ok(note) => {
             if let Some(note) = note {
                 tell!("note: {note}");

@@ -6,19 +6,11 @@ use insta::assert_snapshot;
 use crate::env::{TestEnv, until};
 use crate::small;
 
-/// Returns a project in which `h_bta` is up.
-fn up() -> TestEnv {
-    let env = TestEnv::with("h_bta");
-    env.ok(&["up", "h_bta"]);
-    env.clear_trace();
-    env
-}
-
 /// A changed value of an active part: the parts that read it or are related to it are stopped before and
 /// started after.
 #[test]
 fn another_value_makes_parts_anew() {
-    let env = up();
+    let env = TestEnv::up();
     let plan = ["up", "h_bta", "-p", "data=other", "--dry-run"];
     assert_snapshot!(env.ok(&plan).out(), @"
       -/+ A replaced
@@ -75,7 +67,7 @@ fn another_value_makes_parts_anew() {
 
 #[test]
 fn a_part_is_replaced_or_left_alone_on_demand() {
-    let env = up();
+    let env = TestEnv::up();
     env.ok(&["up", "h_bta", "--replace", "B__1", "--yes"]);
     let trace = env.trace();
     assert!(trace.iter().any(|line| line.starts_with("Install h_bta__B__1")), "{trace:?}");
@@ -154,7 +146,7 @@ fn a_plan_tells_of_all_changes_those_that_destroy_first() {
 
 #[test]
 fn a_cluster_grows_and_shrinks_within_its_bounds() {
-    let env = up();
+    let env = TestEnv::up();
     assert_snapshot!(env.ok(&["scale", "out", "h_bta", "B"]).out(), @"
       + B__2 added (resource::t_simple::1.0)
     1 to add
@@ -191,7 +183,7 @@ fn a_cluster_grows_and_shrinks_within_its_bounds() {
 
 #[test]
 fn a_cluster_gets_a_number_of_nodes() {
-    let env = up();
+    let env = TestEnv::up();
     let nodes = || {
         env.json(&["status", "h_bta", "B"])["assemblies"][0]["components"][0]["components"]
             .as_array()
@@ -217,7 +209,7 @@ fn a_cluster_gets_a_number_of_nodes() {
 
 #[test]
 fn a_part_is_healed() {
-    let env = up();
+    let env = TestEnv::up();
     assert_snapshot!(env.ok(&["heal", "h_bta", "B__1"]).out(), @"
       ↻ B__1 restarted
     1 to restart
@@ -248,7 +240,7 @@ fn a_part_is_healed() {
 
 #[test]
 fn all_parts_go_to_a_state() {
-    let env = up();
+    let env = TestEnv::up();
     let run = env.ok(&["set-state", "h_bta", "Installed", "--yes"]);
     assert!(run.stdout.contains("done: h_bta is Installed"), "{run}");
     assert!(env.ok(&["status"]).stdout.starts_with("h_bta Installed"));
@@ -274,7 +266,7 @@ fn all_parts_go_to_a_state() {
 
 #[test]
 fn rollback_and_history() {
-    let env = up();
+    let env = TestEnv::up();
     assert_snapshot!(env.refuses(&["rollback", "h_bta"]), @"error[WL0512]: `h_bta` has no earlier version to roll back to; `windlass history h_bta` lists its versions");
     env.ok(&["up", "h_bta", "-p", "data=other", "--yes"]);
     assert_snapshot!(env.ok(&["diff", "h_bta@p1", "h_bta@p2"]).out(), @"
@@ -318,7 +310,7 @@ fn rollback_and_history() {
 /// A state set for all parts is rolled back, too.
 #[test]
 fn a_state_is_gone_back_from() {
-    let env = up();
+    let env = TestEnv::up();
     env.ok(&["set-state", "h_bta", "Inactive"]);
     env.ok(&["rollback", "h_bta"]);
     assert!(env.ok(&["status"]).stdout.starts_with("h_bta Active"));
@@ -467,7 +459,7 @@ fn a_package_for_another_driver_is_used_after_a_replacement() {
 /// parts have two versions.
 #[test]
 fn a_new_up_needs_no_version_from_before_a_down() {
-    let env = up();
+    let env = TestEnv::up();
     let script = "h_bta/Contains/t_simple/Lifecycle/script/scripts/Install.sh";
     env.edit(script, "set -eu", "set -eu # another");
     env.ok(&["up", "h_bta"]);

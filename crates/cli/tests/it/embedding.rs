@@ -263,8 +263,11 @@ async fn a_driver_of_an_embedding_program_has_settings_and_shows_its_stdout() {
     let started = windlass.up(AssemblyInput::new(env.path("talk")), &stop).await.unwrap();
     let ended = started.run(&stop).await.unwrap();
     assert_eq!(ended.process.status, ProcessStatus::Completed);
-    let log =
-        windlass.log(&"talk".parse().unwrap(), &windlass::view::log::LogFilter::default()).await.unwrap();
+    let log = windlass
+        .views()
+        .log(&"talk".parse().unwrap(), &windlass::view::log::LogFilter::default())
+        .await
+        .unwrap();
     let jobs = log.processes[0].steps.iter().flat_map(|step| &step.jobs);
     let shown: Vec<_> = jobs.map(|job| job.stdout.as_deref()).collect();
     assert_eq!(shown, [Some("Install says hello, ***"), None]);

@@ -48,6 +48,14 @@ impl TestEnv {
         env
     }
 
+    /// Returns a project in which `h_bta` is up, without the trace of that.
+    pub(crate) fn up() -> Self {
+        let env = Self::with("h_bta");
+        env.ok(&["up", "h_bta"]);
+        env.clear_trace();
+        env
+    }
+
     /// Creates a project with a copy of an assembly of the fixtures.
     pub(crate) fn with(assembly: &str) -> Self {
         let env = Self::new();

@@ -2,17 +2,9 @@
 
 use crate::env::TestEnv;
 
-/// Returns a project in which `h_bta` is up, without the trace of that.
-fn up() -> TestEnv {
-    let env = TestEnv::with("h_bta");
-    env.ok(&["up", "h_bta"]);
-    env.clear_trace();
-    env
-}
-
 #[test]
 fn a_forgotten_assembly_is_history() {
-    let env = up();
+    let env = TestEnv::up();
     let dry = env.run(&["forget", "h_bta", "--dry-run", "--detailed-exitcode"]);
     assert!(
         dry.code() == Some(3) && dry.stdout.contains("would no longer manage 2 parts and 1 relationship\n"),
@@ -32,7 +24,7 @@ fn a_forgotten_assembly_is_history() {
 
 #[test]
 fn a_forgotten_part_is_created_anew() {
-    let env = up();
+    let env = TestEnv::up();
     let json = &env.json(&["forget", "h_bta", "B__1", "--yes"]);
     assert_eq!((&json["part"], &json["resources"][0]["state"]), (&"h_bta__B__1".into(), &"Active".into()));
     assert_eq!(env.trace(), [""; 0], "nothing is called");

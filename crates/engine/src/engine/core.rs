@@ -8,6 +8,10 @@ use windlass_model::{AssemblyName, ElementName};
 use windlass_store::{Batch, Holder, Lease, Store};
 
 use super::env::EngineEnv;
+use super::look::{HealthChecks, Seen};
+use super::previous::Records;
+use super::references::Visitor;
+use super::upkeep::{Upkeep, unknown};
 use crate::error::EngineError;
 use crate::host::Host;
 use crate::machine::{Pace, Tools};
@@ -92,14 +96,51 @@ impl Engine {
     /// # Errors
     /// [`EngineError::Store`] if the names can't be read.
     pub async fn unknown(&self, name: &AssemblyName) -> Result<EngineError, EngineError> {
-        let known = self.store.assembly_names().await?;
-        Ok(EngineError::Unknown { name: name.clone(), known })
+        unknown(&*self.store, name).await
     }
 
-    pub(super) async fn give_back(&self, lease: Lease, error: EngineError) -> EngineError {
-        // The caller needs the first error, not a failure to release the lease.
-        let _ = self.store.release(lease).await;
-        error
+    /// Returns the upkeep of its store.
+    pub fn upkeep(&self) -> Upkeep<'_> {
+        Upkeep {
+            store: &self.store,
+            clock: &self.env.clock,
+            entropy: &*self.env.entropy,
+            force: self.options.force,
+            visitor: self.visitor(),
+        }
+    }
+
+    /// Checks the Active elements whose drivers can observe. The results are in the order of the assembly.
+    ///
+    /// # Errors
+    /// [`EngineError::Unknown`] if there is no such assembly, or an error of the store. The failure of a check
+    /// is in its result.
+    pub async fn look(&self, name: &AssemblyName) -> Result<Vec<Seen>, EngineError> {
+        self.look_until(name, &Stop::default()).await
+    }
+
+    /// Checks like [`look`](Self::look), and ends early when a stop is requested.
+    ///
+    /// # Errors
+    /// The errors of [`look`](Self::look), and [`EngineError::Stopped`].
+    pub async fn look_until(&self, name: &AssemblyName, stop: &Stop) -> Result<Vec<Seen>, EngineError> {
+        let Some(snapshot) = self.store.load(name).await? else {
+            return Err(unknown(&*self.store, name).await?);
+        };
+        let world = self.records().loaded(snapshot).await?;
+        self.checks().of(world, None, None, stop).await
+    }
+
+    pub(super) fn records(&self) -> Records<'_> {
+        Records { store: &*self.store, drivers: &self.env.drivers }
+    }
+
+    pub(super) fn visitor(&self) -> Visitor<'_> {
+        Visitor { store: &*self.store, patience: self.options.patience }
+    }
+
+    pub(super) fn checks(&self) -> HealthChecks<'_> {
+        HealthChecks { store: self.store.id(), env: &self.env, parallelism: self.options.parallelism.max(1) }
     }
 
     pub(super) fn tools(&self) -> Tools {

@@ -1,22 +1,16 @@
-//! Finds existing instances by the `queries` of drivers, for references and for adoption.
+//! Finds existing instances by the `queries` of drivers, for references.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
-use async_trait::async_trait;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use windlass_driver::{
-    Call, Context, Driver, Found, Nature, Observed, Package, Placement, Query, Report, Unrecorded,
-};
+use windlass_driver::{Found, Package, Placement, Query, Unrecorded};
+use windlass_model::InstanceId;
 use windlass_model::id::StoreId;
-use windlass_model::instance::OUTPUTS;
-use windlass_model::name::DriverKind;
-use windlass_model::record::{Effect, Failure, FailureKind};
-use windlass_model::{Action, InstanceId};
-use windlass_source::Diagnostic;
+use windlass_model::record::{Failure, FailureKind};
 
+use super::by_queries::LONGEST;
 use super::env::EngineEnv;
 use super::look;
 use crate::panic::caught;
@@ -34,9 +28,6 @@ pub struct DiscoveryQuery {
     /// yet.
     pub store: Option<StoreId>,
 }
-
-/// Maximum duration of a search.
-const LONGEST: Duration = Duration::from_secs(600);
 
 impl EngineEnv {
     /// Lets a driver search for instances. A search changes nothing, so it needs neither a lease nor a store.
@@ -72,89 +63,4 @@ impl EngineEnv {
         let query = Query { package, binding: binding.clone(), location, properties };
         caught(driver.discover(&context, &query)).await?
     }
-}
-
-/// A driver that adopts an instance by searching for it. It serves resources with `queries` and without Adopt.
-pub(crate) struct ByQueries(pub(crate) Arc<dyn Driver>);
-
-#[async_trait]
-impl Driver for ByQueries {
-    fn kind(&self) -> DriverKind {
-        self.0.kind()
-    }
-
-    fn family(&self) -> &'static str {
-        self.0.family()
-    }
-
-    fn check(&self, package: &Package) -> Vec<Diagnostic> {
-        self.0.check(package)
-    }
-
-    fn nature(&self, _: &Package, _: &Action) -> Option<Nature> {
-        Some(Nature {
-            effect: Effect::Repeatable,
-            observable: false,
-            batch: None,
-            timeout: LONGEST,
-            names: true,
-        })
-    }
-
-    async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>> {
-        let mut reports = Vec::with_capacity(calls.len());
-        for call in calls {
-            reports.push(self.find(context, call).await);
-        }
-        reports
-    }
-
-    async fn observe(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>> {
-        self.0.observe(context, calls).await
-    }
-
-    async fn discover(&self, context: &dyn Context, query: &Query) -> Result<Vec<Found>, Failure> {
-        self.0.discover(context, query).await
-    }
-}
-
-impl ByQueries {
-    /// Finds the only instance that matches a call.
-    async fn find(&self, context: &dyn Context, call: &Call) -> Result<Report, Failure> {
-        let given = call.properties.iter().filter(|(_, input)| !input.value.is_null());
-        let query = Query {
-            package: call.package.clone(),
-            binding: call.binding.clone(),
-            location: call.location.clone(),
-            properties: given.map(|(name, input)| (name.to_string(), input.value.clone())).collect(),
-        };
-        let mut found = self.0.discover(context, &query).await?;
-        match (found.pop(), found.len()) {
-            (Some(only), 0) => Ok(taken_over(only)),
-            (None, _) => Err(Failure::new(
-                FailureKind::NotFound,
-                "`queries` found no matching instance; check that it exists",
-            )),
-            (Some(last), _) => {
-                let ids: Vec<String> =
-                    found.iter().chain([&last]).map(|thing| format!("`{}`", thing.natural)).collect();
-                let message = format!(
-                    "`queries` found {} matching instances: {}; set more of its properties",
-                    ids.len(),
-                    ids.join(", ")
-                );
-                Err(Failure::new(FailureKind::Refused, message))
-            }
-        }
-    }
-}
-
-fn taken_over(found: Found) -> Report {
-    let published = found.properties.into_iter().map(|(name, value)| {
-        let key = name.replace('\\', r"\\").replace('.', r"\.");
-        (format!("interfaces.{OUTPUTS}.signals.{key}"), value)
-    });
-    let published: Map<String, Value> = published.collect();
-    let updates = if published.is_empty() { Value::Null } else { json!({ "$set": published }) };
-    Report { natural: Some(found.natural), updates, ..Report::settled() }
 }

@@ -7,7 +7,8 @@ use windlass_model::record::{ElementRecord, Event, EventDraft, PairKey, ProcessS
 use windlass_model::{AssemblyName, ElementName, InstanceId, State};
 use windlass_store::{Batch, Holder, Lease, Snapshot};
 
-use super::core::Engine;
+use super::references::refuse_if_entangled;
+use super::upkeep::{Upkeep, give_back, unknown};
 use crate::error::EngineError;
 use crate::sealing::markers;
 
@@ -31,7 +32,7 @@ pub struct ForgottenPart {
     pub natural: Option<String>,
 }
 
-impl Engine {
+impl Upkeep<'_> {
     /// Returns the records that [`forget`](Self::forget) would remove.
     ///
     /// # Errors
@@ -44,7 +45,7 @@ impl Engine {
         if let Some(by) = self.store.holder(name).await? {
             return Err(EngineError::AtWork { name: name.clone(), by: Box::new(by) });
         }
-        let snapshot = self.to_forget(name, part).await?;
+        let snapshot = self.unentangled(name, part).await?;
         Ok(Forgetting::new(&snapshot, part).records())
     }
 
@@ -67,26 +68,28 @@ impl Engine {
                 self.store.release(lease).await?;
                 Ok(records)
             }
-            Err(error) => Err(self.give_back(lease, error).await),
+            Err(error) => Err(give_back(&**self.store, lease, error).await),
         }
     }
 
     /// Loads the records, unless they can't be removed.
-    async fn to_forget(
+    async fn unentangled(
         &self,
         name: &AssemblyName,
         part: Option<&ElementName>,
     ) -> Result<Snapshot, EngineError> {
-        let Some(snapshot) = self.store.load(name).await? else { return Err(self.unknown(name).await?) };
+        let Some(snapshot) = self.store.load(name).await? else {
+            return Err(unknown(&**self.store, name).await?);
+        };
         let is_unfinished = !snapshot.calls.is_empty() || !snapshot.processes.is_empty();
         // The open calls of a forgotten part would be settled by the next intent, for its new record.
-        if is_unfinished && (part.is_some() || !self.options.force) {
+        if is_unfinished && (part.is_some() || !self.force) {
             return Err(EngineError::Unfinished(name.clone()));
         }
-        if self.options.force {
+        if self.force {
             return Ok(snapshot);
         }
-        self.refuse_if_entangled(name).await?;
+        refuse_if_entangled(&**self.store, name).await?;
         let by = self.store.referrers(name).await?;
         if by.is_empty() {
             return Ok(snapshot);
@@ -101,10 +104,10 @@ impl Engine {
         part: Option<&ElementName>,
     ) -> Result<ForgottenRecords, EngineError> {
         let name = &lease.scope;
-        let snapshot = self.to_forget(name, part).await?;
+        let snapshot = self.unentangled(name, part).await?;
         let forgetting = Forgetting::new(&snapshot, part);
         let records = forgetting.records();
-        let now = self.env.clock.now();
+        let now = self.clock.now();
         let body = Event::Forgotten { part: part.cloned() };
         let mut batch =
             Batch::new().event(EventDraft { at: now, assembly: name.clone(), process: None, body });
@@ -129,7 +132,7 @@ impl Engine {
                 if snapshot.assembly.topology.get(&record.name).is_some() {
                     batch = batch.put_element(ElementRecord::new(
                         record.name.clone(),
-                        InstanceId::random(&*self.env.entropy),
+                        InstanceId::random(self.entropy),
                         now,
                     ));
                 }

@@ -16,16 +16,15 @@ use windlass_model::instance::{InstanceView, shape};
 use windlass_model::name::DriverKind;
 use windlass_model::record::{AssemblyRecord, Failure, FailureKind, Intent};
 use windlass_model::{AssemblyName, ElementName, InstanceId, State, Timestamp};
-use windlass_store::Snapshot;
 use windlass_update_ops::Update;
 
-use super::core::Engine;
-use super::request::Request;
+use super::env::EngineEnv;
 use crate::error::EngineError;
-use crate::machine::Preparer;
+use crate::machine::{Look, Preparer, ReadyLook};
 use crate::panic::{as_many, caught};
 use crate::slots::{JobSlot, JobSlots};
 use crate::stop::Stop;
+use crate::world::World;
 
 /// The result of a health check.
 #[derive(Debug, Clone)]
@@ -64,40 +63,28 @@ impl Seen {
     }
 }
 
-impl Engine {
-    /// Checks the Active elements whose drivers can observe. The results are in the order of the assembly.
-    ///
-    /// # Errors
-    /// [`EngineError::Unknown`] if there is no such assembly, or an error of the store. The failure of a check
-    /// is in its result.
-    pub async fn look(&self, name: &AssemblyName) -> Result<Vec<Seen>, EngineError> {
-        self.look_until(name, &Stop::default()).await
-    }
+/// The health checks of recorded assemblies.
+#[derive(Clone, Copy)]
+pub(super) struct HealthChecks<'e> {
+    pub(super) store: &'e StoreId,
+    pub(super) env: &'e EngineEnv,
+    /// Maximum number of concurrent checks.
+    pub(super) parallelism: usize,
+}
 
-    /// Checks like [`look`](Self::look), and ends early when a stop is requested.
-    ///
-    /// # Errors
-    /// The errors of [`look`](Self::look), and [`EngineError::Stopped`].
-    pub async fn look_until(&self, name: &AssemblyName, stop: &Stop) -> Result<Vec<Seen>, EngineError> {
-        let Some(snapshot) = self.store.load(name).await? else {
-            return Err(self.unknown(name).await?);
-        };
-        self.look_at(snapshot, None, None, stop).await
-    }
-
+impl HealthChecks<'_> {
     /// Checks the elements of a snapshot. `within` is the maximum time for all checks; one that takes longer
     /// counts as a check that could not run. `held` is the assembly if its lease is held meanwhile: then the next
     /// holder removes jobs that are left, otherwise the first process after their time.
-    async fn look_at(
+    pub(super) async fn of(
         &self,
-        snapshot: Snapshot,
+        world: World,
         within: Option<Duration>,
         held: Option<AssemblyName>,
         stop: &Stop,
     ) -> Result<Vec<Seen>, EngineError> {
-        let world = self.loaded(snapshot).await?;
         let mut preparer = Preparer::new(self.env.drivers.clone(), self.env.places.clone());
-        let (batches, mut seen) = batches(preparer.looks(&world, self.store.id(), self.env.clock.now()));
+        let (batches, mut seen) = batches(preparer.looks(&world, self.store, self.env.clock.now()));
         let round = CheckRound { stop: stop.soon.child_token(), within, held, full: Mutex::default() };
         let checks = self.look_round(batches, &round);
         tokio::pin!(checks);
@@ -120,26 +107,9 @@ impl Engine {
         Ok(seen.into_iter().map(|(_, seen)| seen).collect())
     }
 
-    /// Checks the elements of an assembly before the plan of a request, if the request says so.
-    pub(super) async fn refreshed(
-        &self,
-        request: &Request,
-        snapshot: Option<&Snapshot>,
-        is_held: bool,
-        stop: &Stop,
-    ) -> Result<Option<Vec<Seen>>, EngineError> {
-        match (request.refresh, snapshot) {
-            (Some(within), Some(snapshot)) if needs_checks(&request.intent, &snapshot.assembly) => {
-                let held = is_held.then(|| snapshot.assembly.name.clone());
-                Box::pin(self.look_at(snapshot.clone(), Some(within), held, stop)).await.map(Some)
-            }
-            _ => Ok(None),
-        }
-    }
-
     /// Runs the checks of all batches. Returns the results with their positions.
     async fn look_round(&self, batches: Vec<LookBatch>, round: &CheckRound) -> Vec<(usize, Seen)> {
-        let parallelism = self.options.parallelism.max(1);
+        let parallelism = self.parallelism;
         let together = stream::iter(batches).map(|batch| self.look_together(batch, round));
         let together: Vec<Vec<Asked>> = together.buffer_unordered(parallelism).collect().await;
         let each = stream::iter(together.into_iter().flatten()).map(|asked| self.look_alone(asked, round));
@@ -202,8 +172,8 @@ impl Engine {
         let longest = round.within.map_or(LONGEST, |within| within.min(LONGEST));
         let context = Unrecorded {
             runtime,
-            prefix: self::round(self.store.id(), &*self.env.entropy, now, longest, round.held.as_ref()),
-            owner: self.store.id().as_str().parse().ok(),
+            prefix: self::round(self.store, &*self.env.entropy, now, longest, round.held.as_ref()),
+            owner: self.store.as_str().parse().ok(),
             clock: self.env.clock.clone(),
             longest,
             stop: round.stop.clone(),
@@ -225,7 +195,7 @@ impl Engine {
 }
 
 /// Tells whether the plan of an intent depends on health checks. A heal of one resource restarts it in any case.
-fn needs_checks(intent: &Intent, assembly: &AssemblyRecord) -> bool {
+pub(super) fn needs_checks(intent: &Intent, assembly: &AssemblyRecord) -> bool {
     let is_resource = match intent {
         Intent::Heal(element) => {
             assembly.topology.get(element).is_some_and(|element| element.kind == ElementKind::Resource)
@@ -405,22 +375,6 @@ fn measured(report: &Report) -> BTreeMap<String, Value> {
     let applied = Update::parse(&report.updates, shape()).map(|parsed| parsed.update.apply(&mut document));
     let metrics = InstanceView::new(&document).metrics().filter(|_| matches!(applied, Ok(Ok(()))));
     metrics.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())).collect()
-}
-
-/// An element to check.
-pub(crate) struct Look {
-    pub(crate) element: ElementName,
-    pub(crate) state: State,
-    /// The prepared call, or the reason why the check can't run.
-    pub(crate) ready: Result<ReadyLook, Failure>,
-}
-
-/// The prepared call of a check.
-pub(crate) struct ReadyLook {
-    pub(crate) call: Box<Call>,
-    pub(crate) driver: Arc<dyn Driver>,
-    /// The key of its batch.
-    pub(crate) batch: Option<String>,
 }
 
 /// Maximum duration of a check's job.

@@ -1,5 +1,6 @@
 //! Executes intents under the lease of their assembly.
 
+mod by_queries;
 mod call;
 mod condition;
 mod consent;
@@ -22,18 +23,18 @@ mod references;
 mod request;
 mod settle;
 mod transfer;
+mod upkeep;
 
+pub(crate) use by_queries::ByQueries;
 pub use condition::Condition;
 pub use consent::{Consent, DestructivePlan};
 pub use core::{Engine, Options};
-pub(crate) use discover::ByQueries;
 pub use discover::DiscoveryQuery;
 pub use env::EngineEnv;
 pub use fingerprint::{PlanFingerprint, fingerprint};
 pub use forget::{ForgottenPart, ForgottenRecords};
 pub use found::conditions;
 pub use look::Seen;
-pub(crate) use look::{Look, ReadyLook};
 pub use prepared::{Ended, Prepared};
 pub use preview::Preview;
 pub use prune::Pruned;
@@ -41,3 +42,4 @@ pub use recorded::{RecordedSecrets, monitor_of, outputs};
 pub use references::{Offer, offer};
 pub use request::{Answer, Argument, Arguments, Desired, PublishedOutputs, Request, Selection, UpOptions};
 pub use transfer::{Bundle, HandOver};
+pub use upkeep::Upkeep;

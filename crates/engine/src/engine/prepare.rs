@@ -14,6 +14,7 @@ use super::draft;
 use super::draft::Draft;
 use super::found::Found;
 use super::prepared::Prepared;
+use super::references::{foreign_assemblies, leave, refuse_if_entangled, refuse_if_referenced};
 use super::request::Request;
 use crate::command_arguments;
 use crate::error::EngineError;
@@ -61,24 +62,24 @@ impl Engine {
         }
         let continues = snapshot.as_ref().and_then(|s| s.processes.last().map(|p| p.id));
         let seen = self.refreshed(&request, snapshot.as_ref(), true, stop).await?;
-        let previous = self.previous(&request.intent, snapshot.as_ref()).await?;
+        let previous = self.records().previous(&request.intent, snapshot.as_ref()).await?;
         // A retry was checked when its intent was first prepared.
         let goes_on = request.intent == Intent::Retry;
         let mut draft = self.env.draft(request, snapshot, previous, seen)?;
-        if !goes_on {
-            self.refuse_if_referenced(&draft).await?;
+        if !goes_on && !self.options.force {
+            refuse_if_referenced(&*self.store, &draft).await?;
         }
         if !self.options.force {
-            self.refuse_if_entangled(name).await?;
+            refuse_if_entangled(&*self.store, name).await?;
         }
         draft.refuse_without_consent()?;
         // A newly referenced assembly must exist until the reference is recorded. The lease of an assembly on
         // whose elements operations are called is held until these have ended.
-        let visits = self.visit(lease, &draft, stop).await?;
+        let visits = self.visitor().visit(lease, &draft, stop).await?;
         let called = draft::called_on(&draft);
         let (kept, passed): (Vec<Lease>, Vec<Lease>) =
             visits.into_iter().partition(|visit| called.contains(&visit.scope));
-        let begun = match self.foreign_assemblies(kept).await {
+        let begun = match foreign_assemblies(&self.records(), kept).await {
             Ok(foreign_assemblies) => {
                 draft.world.foreign_assemblies = foreign_assemblies;
                 if stop.soon.is_cancelled() {
@@ -89,11 +90,11 @@ impl Engine {
             }
             Err(error) => Err(error),
         };
-        self.leave(passed).await;
+        leave(&*self.store, passed).await;
         match begun {
             Ok(process) => Ok((draft, process)),
             Err(error) => {
-                self.leave(draft.world.take_leases()).await;
+                leave(&*self.store, draft.world.take_leases()).await;
                 Err(error)
             }
         }

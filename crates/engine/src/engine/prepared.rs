@@ -13,6 +13,7 @@ use super::consent::Consent;
 use super::core::{Engine, Options};
 use super::draft::Draft;
 use super::look::Seen;
+use super::references::leave;
 use super::request::Request;
 use crate::error::EngineError;
 use crate::host::JournalParts;
@@ -122,7 +123,7 @@ impl Prepared {
             None => host.run(&mut machine, parts, renewal.lost()).await,
             Some(lost) => Err(lost),
         };
-        engine.leave(host.beside).await;
+        leave(&*engine.store, host.beside).await;
         let released = renewal.release().await;
         result?;
         released?;

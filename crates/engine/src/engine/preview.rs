@@ -3,11 +3,13 @@
 use windlass_lifecycle::{Diff, Plan};
 use windlass_model::AssemblyName;
 use windlass_model::record::{AssemblyRecord, Intent};
+use windlass_store::Snapshot;
 
 use super::core::Engine;
 use super::draft::{Draft, PreviousState};
 use super::env::EngineEnv;
-use super::look::Seen;
+use super::look::{Seen, needs_checks};
+use super::references::refuse_if_referenced;
 use super::request::Request;
 use crate::error::EngineError;
 use crate::stop::Stop;
@@ -74,12 +76,30 @@ impl Engine {
             snapshot = Some(self.supposed(name, recorded, request.answer.clone()).await?);
         }
         let seen = self.refreshed(&request, snapshot.as_ref(), false, &Stop::default()).await?;
-        let previous = self.previous(&request.intent, snapshot.as_ref()).await?;
+        let previous = self.records().previous(&request.intent, snapshot.as_ref()).await?;
         let goes_on = request.intent == Intent::Retry;
         let draft = self.env.draft(request, snapshot, previous, seen)?;
-        if !goes_on {
-            self.refuse_if_referenced(&draft).await?;
+        if !goes_on && !self.options.force {
+            refuse_if_referenced(&*self.store, &draft).await?;
         }
         Ok(draft)
+    }
+
+    /// Checks the elements of an assembly before the plan of a request, if the request says so.
+    pub(super) async fn refreshed(
+        &self,
+        request: &Request,
+        snapshot: Option<&Snapshot>,
+        is_held: bool,
+        stop: &Stop,
+    ) -> Result<Option<Vec<Seen>>, EngineError> {
+        match (request.refresh, snapshot) {
+            (Some(within), Some(snapshot)) if needs_checks(&request.intent, &snapshot.assembly) => {
+                let held = is_held.then(|| snapshot.assembly.name.clone());
+                let world = self.records().loaded(snapshot.clone()).await?;
+                Box::pin(self.checks().of(world, Some(within), held, stop)).await.map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 }

@@ -1,18 +1,57 @@
-//! The recorded past of an assembly, as far as a draft needs it.
+//! Reads recorded assemblies, with their packages and their past.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use windlass_driver::{Package, Registry};
 use windlass_model::assembly::PackageDigest;
 use windlass_model::record::{Intent, ProcessRecord, ProcessStatus};
 use windlass_model::{AssemblyName, DescriptorName, ProcessId};
-use windlass_store::Snapshot;
+use windlass_store::{Snapshot, Store};
 
-use super::core::Engine;
-use super::draft::{Limits, PreviousState, is_mixed};
+use super::draft::{self, Limits, PreviousState, is_mixed};
 use crate::error::EngineError;
+use crate::world::{Packages, World};
 
-impl Engine {
+/// The recorded assemblies of a store.
+#[derive(Clone, Copy)]
+pub(super) struct Records<'e> {
+    pub(super) store: &'e dyn Store,
+    /// The drivers, which tell the changes of a package that they keep.
+    pub(super) drivers: &'e Registry,
+}
+
+impl Records<'_> {
+    /// Builds the world of a recorded assembly, with each element as it was created.
+    pub(super) async fn loaded(&self, snapshot: Snapshot) -> Result<World, EngineError> {
+        let previous = self.previous(&Intent::Down, Some(&snapshot)).await?;
+        let mut world = World::load(snapshot);
+        world.installed = Some(draft::installed(&world.assembly, &previous.versions, &world));
+        world.packages = Packages::new(previous.packages);
+        // A call that needs a missing package fails.
+        let _ = world.packages.desire(&world.assembly.packages, &[]);
+        world.packages.ask_what_is_kept(world.elements.values(), self.drivers);
+        Ok(world)
+    }
+
+    /// Reads a package from the store. A package that is pinned by a descriptor's name must exist.
+    pub(super) async fn package(
+        &self,
+        digest: &PackageDigest,
+        pinned_by: Option<&DescriptorName>,
+    ) -> Result<Option<Package>, EngineError> {
+        let Some(record) = self.store.package(digest).await? else {
+            return match pinned_by {
+                Some(name) => Err(EngineError::PackageGone(name.clone())),
+                None => Ok(None),
+            };
+        };
+        let name = record.name.clone();
+        let package = Package::from_record(record)
+            .map_err(|error| EngineError::PackageUnreadable { name, cause: error.to_string() })?;
+        Ok(Some(package))
+    }
+
     /// Reads the past that a draft needs.
     pub(super) async fn previous(
         &self,

@@ -7,8 +7,8 @@ use windlass_model::retention::Retention;
 use windlass_model::{AssemblyName, ProcessId, Timestamp};
 use windlass_store::{Batch, Change, Holder, Lease, Snapshot};
 
-use super::core::Engine;
 use super::draft::of_version;
+use super::upkeep::Upkeep;
 use crate::error::EngineError;
 
 /// Number of processes that are read or removed at once.
@@ -30,7 +30,7 @@ impl Pruned {
     }
 }
 
-impl Engine {
+impl Upkeep<'_> {
     /// Returns the processes and versions that [`prune`](Self::prune) would remove. The assembly itself may
     /// already be removed.
     ///
@@ -38,7 +38,7 @@ impl Engine {
     /// An error of the store.
     pub async fn prunable(&self, name: &AssemblyName, keep: Retention) -> Result<Pruned, EngineError> {
         let age = i64::try_from(keep.older.0.as_millis()).unwrap_or(i64::MAX);
-        let cutoff = Timestamp::from_millis(self.env.clock.now().as_millis().saturating_sub(age));
+        let cutoff = Timestamp::from_millis(self.clock.now().as_millis().saturating_sub(age));
         let old = self.old_processes(name, keep.keep, cutoff).await?;
         if old.is_empty() {
             return Ok(Pruned::default());

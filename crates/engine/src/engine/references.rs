@@ -13,10 +13,10 @@ use windlass_model::assembly::Operation;
 use windlass_model::record::Intent;
 use windlass_model::resolve::Resolved;
 use windlass_model::{AssemblyName, DescriptorName, OperationName, PropertyName, State};
-use windlass_store::{Lease, Snapshot, StoreError};
+use windlass_store::{Lease, Snapshot, Store, StoreError};
 
-use super::core::Engine;
 use super::draft::{Draft, called_on};
+use super::previous::Records;
 use crate::error::EngineError;
 use crate::stop::Stop;
 use crate::values::offered;
@@ -56,15 +56,23 @@ pub fn offer(snapshot: Snapshot) -> Offer {
 /// Delay between two attempts to take a lease.
 const ASK_AGAIN: Duration = Duration::from_millis(50);
 
-impl Engine {
-    /// Refuses an intent that removes or replaces something that referring assemblies may use.
-    pub(super) async fn refuse_if_referenced(&self, draft: &Draft) -> Result<(), EngineError> {
-        let (false, Some(what)) = (self.options.force, takes(draft)) else { return Ok(()) };
-        let name = &draft.world.assembly.name;
-        let by = self.store.referrers(name).await?;
-        if by.is_empty() { Ok(()) } else { Err(EngineError::Referenced { name: name.clone(), by, what }) }
-    }
+/// Refuses an intent that removes or replaces something that referring assemblies may use.
+pub(super) async fn refuse_if_referenced(store: &dyn Store, draft: &Draft) -> Result<(), EngineError> {
+    let Some(what) = takes(draft) else { return Ok(()) };
+    let name = &draft.world.assembly.name;
+    let by = store.referrers(name).await?;
+    if by.is_empty() { Ok(()) } else { Err(EngineError::Referenced { name: name.clone(), by, what }) }
+}
 
+/// Takes the leases of further assemblies.
+#[derive(Clone, Copy)]
+pub(super) struct Visitor<'e> {
+    pub(super) store: &'e dyn Store,
+    /// Maximum wait for the lease of another holder.
+    pub(super) patience: Duration,
+}
+
+impl Visitor<'_> {
     /// Takes the leases of newly referenced assemblies, and of those on whose elements operations are called.
     /// Refuses a newly referenced assembly that is missing, is being removed, or references this one in turn.
     pub(super) async fn visit(
@@ -81,74 +89,25 @@ impl Engine {
             let visited = match self.patiently(name, lease, stop).await {
                 Ok(visit) => {
                     visits.push(visit);
-                    if new.contains(name) { self.stays(name, &lease.scope).await } else { Ok(()) }
+                    if new.contains(name) { stays(self.store, name, &lease.scope).await } else { Ok(()) }
                 }
                 Err(error) => Err(error),
             };
             if let Err(error) = visited {
-                self.leave(visits).await;
+                leave(self.store, visits).await;
                 return Err(error);
             }
         }
         Ok(visits)
     }
 
-    /// Refuses an intent while an interrupted process of a referring assembly may still work on elements of
-    /// this one.
-    pub(super) async fn refuse_if_entangled(&self, name: &AssemblyName) -> Result<(), EngineError> {
-        for by in self.store.referrers(name).await? {
-            let calls = self.store.load(&by).await?.map(|snapshot| snapshot.calls).unwrap_or_default();
-            if calls.iter().any(|call| call.element.assembly() == *name) {
-                return Err(EngineError::Entangled { name: name.clone(), by });
-            }
-        }
-        Ok(())
-    }
-
-    /// Loads the assemblies of the given leases. An assembly that no longer exists is omitted and its lease
-    /// released, since it has no elements to call operations on.
-    ///
-    /// # Errors
-    /// [`EngineError::Interrupted`] if one of them was interrupted itself, or an error of the store. All leases
-    /// are released then.
-    pub(super) async fn foreign_assemblies(
-        &self,
-        leases: Vec<Lease>,
-    ) -> Result<BTreeMap<AssemblyName, ForeignAssembly>, EngineError> {
-        let mut foreign_assemblies = BTreeMap::new();
-        let mut leases = leases.into_iter();
-        while let Some(lease) = leases.next() {
-            match self.foreign(&lease.scope).await {
-                Ok(Some(world)) => {
-                    drop(foreign_assemblies.insert(lease.scope.clone(), ForeignAssembly { lease, world }));
-                }
-                Ok(None) => self.leave(vec![lease]).await,
-                Err(error) => {
-                    let taken =
-                        foreign_assemblies.into_values().map(|foreign: ForeignAssembly| foreign.lease);
-                    self.leave(taken.chain([lease]).chain(leases).collect()).await;
-                    return Err(error);
-                }
-            }
-        }
-        Ok(foreign_assemblies)
-    }
-
-    async fn foreign(&self, name: &AssemblyName) -> Result<Option<World>, EngineError> {
-        let Some(snapshot) = self.store.load(name).await? else { return Ok(None) };
-        if !snapshot.calls.is_empty() || !snapshot.processes.is_empty() {
-            return Err(EngineError::Interrupted(name.clone()));
-        }
-        Ok(Some(self.loaded(snapshot).await?))
-    }
-
-    /// Takes the leases of the assemblies on whose elements open calls were made, and loads them.
-    pub(super) async fn guests_of_open_calls(
+    /// Takes the leases of the assemblies on whose elements open calls were made.
+    pub(super) async fn of_open_calls(
         &self,
         lease: &Lease,
         snapshot: &Snapshot,
         stop: &Stop,
-    ) -> Result<BTreeMap<AssemblyName, ForeignAssembly>, EngineError> {
+    ) -> Result<Vec<Lease>, EngineError> {
         let called = snapshot.calls.iter().map(|call| call.element.assembly());
         let called: BTreeSet<AssemblyName> = called.filter(|name| *name != lease.scope).collect();
         let mut leases = Vec::new();
@@ -156,12 +115,12 @@ impl Engine {
             match self.patiently(&name, lease, stop).await {
                 Ok(visit) => leases.push(visit),
                 Err(error) => {
-                    self.leave(leases).await;
+                    leave(self.store, leases).await;
                     return Err(error);
                 }
             }
         }
-        self.foreign_assemblies(leases).await
+        Ok(leases)
     }
 
     /// Takes a further lease for the holder of `beside`. It waits up to `patience` for the present holder.
@@ -171,7 +130,7 @@ impl Engine {
         beside: &Lease,
         stop: &Stop,
     ) -> Result<Lease, EngineError> {
-        let asked = self.options.patience.as_millis() / ASK_AGAIN.as_millis();
+        let asked = self.patience.as_millis() / ASK_AGAIN.as_millis();
         for _ in 0..asked {
             match self.store.lease(name, &beside.holder).await {
                 Err(StoreError::Held { .. }) => {}
@@ -184,23 +143,76 @@ impl Engine {
         }
         Ok(self.store.lease(name, &beside.holder).await?)
     }
+}
 
-    pub(super) async fn stays(&self, name: &AssemblyName, by: &AssemblyName) -> Result<(), EngineError> {
-        let gone = |why| EngineError::ReferenceGone { name: name.clone(), by: by.clone(), why };
-        match self.store.assembly(name).await? {
-            None => Err(gone("does not exist")),
-            Some(assembly) if assembly.goal == State::Absent => Err(gone("is being taken down")),
-            Some(assembly) if assembly.references.contains(by) => Err(gone("references it in turn")),
-            Some(_) => Ok(()),
+/// Refuses an intent while an interrupted process of a referring assembly may still work on elements of
+/// this one.
+pub(super) async fn refuse_if_entangled(store: &dyn Store, name: &AssemblyName) -> Result<(), EngineError> {
+    for by in store.referrers(name).await? {
+        let calls = store.load(&by).await?.map(|snapshot| snapshot.calls).unwrap_or_default();
+        if calls.iter().any(|call| call.element.assembly() == *name) {
+            return Err(EngineError::Entangled { name: name.clone(), by });
         }
     }
+    Ok(())
+}
 
-    /// Releases leases.
-    pub(super) async fn leave(&self, visits: Vec<Lease>) {
-        for visit in visits {
-            // A lost lease needs no release.
-            let _ = self.store.release(visit).await;
+/// Loads the assemblies of the given leases. An assembly that no longer exists is omitted and its lease
+/// released, since it has no elements to call operations on.
+///
+/// # Errors
+/// [`EngineError::Interrupted`] if one of them was interrupted itself, or an error of the store. All leases
+/// are released then.
+pub(super) async fn foreign_assemblies(
+    records: &Records<'_>,
+    leases: Vec<Lease>,
+) -> Result<BTreeMap<AssemblyName, ForeignAssembly>, EngineError> {
+    let mut foreign_assemblies = BTreeMap::new();
+    let mut leases = leases.into_iter();
+    while let Some(lease) = leases.next() {
+        match foreign(records, &lease.scope).await {
+            Ok(Some(world)) => {
+                drop(foreign_assemblies.insert(lease.scope.clone(), ForeignAssembly { lease, world }));
+            }
+            Ok(None) => leave(records.store, vec![lease]).await,
+            Err(error) => {
+                let taken = foreign_assemblies.into_values().map(|foreign: ForeignAssembly| foreign.lease);
+                leave(records.store, taken.chain([lease]).chain(leases).collect()).await;
+                return Err(error);
+            }
         }
+    }
+    Ok(foreign_assemblies)
+}
+
+async fn foreign(records: &Records<'_>, name: &AssemblyName) -> Result<Option<World>, EngineError> {
+    let Some(snapshot) = records.store.load(name).await? else { return Ok(None) };
+    if !snapshot.calls.is_empty() || !snapshot.processes.is_empty() {
+        return Err(EngineError::Interrupted(name.clone()));
+    }
+    Ok(Some(records.loaded(snapshot).await?))
+}
+
+/// Refuses a reference to an assembly that is missing, is being removed, or references the other in turn.
+pub(super) async fn stays(
+    store: &dyn Store,
+    name: &AssemblyName,
+    by: &AssemblyName,
+) -> Result<(), EngineError> {
+    let gone = |why| EngineError::ReferenceGone { name: name.clone(), by: by.clone(), why };
+    match store.assembly(name).await? {
+        None => Err(gone("does not exist")),
+        Some(assembly) if assembly.goal == State::Absent => Err(gone("is being taken down")),
+        Some(assembly) if assembly.references.contains(by) => Err(gone("references it in turn")),
+        Some(_) => Ok(()),
+    }
+}
+
+/// Releases leases.
+pub(super) async fn leave(store: &dyn Store, visits: Vec<Lease>) {
+    for visit in visits {
+        // A lost lease needs no release.
+        let _ = store.release(visit).await;
     }
 }
 

@@ -4,46 +4,26 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use serde_json::Value;
-use windlass_driver::Package;
 use windlass_executor::{Found, JobId, Runtime, RuntimeError};
-use windlass_model::assembly::PackageDigest;
 use windlass_model::record::{
-    Assumption, CallRecord, CallState, Event as Happening, EventDraft, Intent, ProcessStatus,
+    Assumption, CallRecord, CallState, Event as Happening, EventDraft, ProcessStatus,
 };
 use windlass_model::resolve::MAX_VALUE;
-use windlass_model::{AssemblyName, CallId, DescriptorName, ElementName, ProcessId, PropertyName, Topology};
+use windlass_model::{AssemblyName, CallId, ElementName, ProcessId, PropertyName, Topology};
 use windlass_store::{Batch, Change, Lease, Snapshot};
 
 use super::core::Engine;
+use super::look;
+use super::references::{foreign_assemblies, leave};
 use super::request::Answer;
-use super::{draft, look};
 use crate::error::EngineError;
 use crate::host::JournalParts;
 use crate::journal::{RemoteCall, in_words};
 use crate::keeper::{self, Leases};
 use crate::machine::{Command, Event, Machine, Preparer};
 use crate::stop::Stop;
-use crate::world::{Packages, World};
 
 impl Engine {
-    /// Reads a package from the store. A package that is pinned by a descriptor's name must exist.
-    pub(super) async fn package(
-        &self,
-        digest: &PackageDigest,
-        pinned_by: Option<&DescriptorName>,
-    ) -> Result<Option<Package>, EngineError> {
-        let Some(record) = self.store.package(digest).await? else {
-            return match pinned_by {
-                Some(name) => Err(EngineError::PackageGone(name.clone())),
-                None => Ok(None),
-            };
-        };
-        let name = record.name.clone();
-        let package = Package::from_record(record)
-            .map_err(|error| EngineError::PackageUnreadable { name, cause: error.to_string() })?;
-        Ok(Some(package))
-    }
-
     /// Loads an assembly after its open calls are settled, its interrupted processes ended and their jobs
     /// removed.
     pub(super) async fn settled(
@@ -133,8 +113,9 @@ impl Engine {
         let calls = snapshot.calls.clone();
         let jobs = snapshot.jobs.iter().map(|job| (job.id.clone(), job.clone())).collect();
         let elsewhere = self.elsewhere(&snapshot);
-        let foreign_assemblies = self.guests_of_open_calls(lease, &snapshot, stop).await?;
-        let mut world = self.loaded(snapshot).await?;
+        let called = self.visitor().of_open_calls(lease, &snapshot, stop).await?;
+        let foreign_assemblies = foreign_assemblies(&self.records(), called).await?;
+        let mut world = self.records().loaded(snapshot).await?;
         world.foreign_assemblies = foreign_assemblies;
         let host = self.host(lease, &world, stop);
         let mut machine = Machine::settle(self.tools(), world, calls, self.env.clock.now());
@@ -142,21 +123,9 @@ impl Engine {
             JournalParts { jobs, elsewhere, grace: self.options.grace, patience: self.options.patience };
         let lost = keeper::keep(self.store.clone(), Leases::new(host.leases()));
         let settled = host.run(&mut machine, parts, lost).await;
-        self.leave(host.beside).await;
+        leave(&*self.store, host.beside).await;
         settled?;
         if stop.soon.is_cancelled() { Err(EngineError::Stopped) } else { Ok(()) }
-    }
-
-    /// Builds the world of a recorded assembly, with each element as it was created.
-    pub(super) async fn loaded(&self, snapshot: Snapshot) -> Result<World, EngineError> {
-        let previous = self.previous(&Intent::Down, Some(&snapshot)).await?;
-        let mut world = World::load(snapshot);
-        world.installed = Some(draft::installed(&world.assembly, &previous.versions, &world));
-        world.packages = Packages::new(previous.packages);
-        // A call that needs a missing package fails.
-        let _ = world.packages.desire(&world.assembly.packages, &[]);
-        world.packages.ask_what_is_kept(world.elements.values(), &self.env.drivers);
-        Ok(world)
     }
 
     /// Returns the open calls from other machines or folders, with the attempt made there.
@@ -183,7 +152,7 @@ impl Engine {
         let name = snapshot.assembly.name.clone();
         // The pairs that are lost with an element depend on the version that has it, which may not be the
         // newest.
-        let world = self.loaded(snapshot).await?;
+        let world = self.records().loaded(snapshot).await?;
         let mut preparer = Preparer::new(self.env.drivers.clone(), self.env.places.clone());
         let natural = named(&name, answer, &preparer.unnamed(&world, &calls), natural)?;
         let mut machine = Machine::settle(self.tools(), world, Vec::new(), self.env.clock.now());
@@ -261,9 +230,7 @@ impl Engine {
         }
         Ok(())
     }
-}
 
-impl Engine {
     /// Tells whether a job belongs to a process of an assembly; `owners` caches the results. The job id names
     /// the process, so no other process is read.
     async fn is_job_of(

@@ -2,6 +2,7 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use windlass_driver::Package;
@@ -10,11 +11,12 @@ use windlass_model::record::{
     AssemblyRecord, ElementRecord, Event as Happening, EventDraft, InstanceRecord, PackageRecord, PairRecord,
     ProcessRecord, VersionRecord,
 };
-use windlass_model::{AssemblyName, ProcessId, Seq, Timestamp, TransferId};
+use windlass_model::{AssemblyName, Clock, ProcessId, Seq, Timestamp, TransferId};
 use windlass_secret::{SecretRef, Sensitive};
-use windlass_store::{Batch, Holder, Lease};
+use windlass_store::{Batch, Holder, Lease, Store};
 
-use super::core::Engine;
+use super::references::{leave, refuse_if_entangled, stays};
+use super::upkeep::{Upkeep, give_back, unknown};
 use crate::error::EngineError;
 use crate::stop::Stop;
 
@@ -48,12 +50,13 @@ pub struct Bundle {
 /// An assembly that is being exported, with its lease.
 #[must_use = "the store owns it until it is completed"]
 pub struct HandOver {
-    engine: Engine,
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
     lease: Lease,
     bundle: Bundle,
 }
 
-impl Engine {
+impl Upkeep<'_> {
     /// Takes the lease of an assembly and bundles it.
     ///
     /// # Errors
@@ -62,8 +65,11 @@ impl Engine {
     pub async fn hand_over(&self, name: &AssemblyName, holder: &Holder) -> Result<HandOver, EngineError> {
         let lease = self.store.lease(name, holder).await?;
         match self.bundle(name).await {
-            Ok(bundle) => Ok(HandOver { engine: self.clone(), lease, bundle }),
-            Err(error) => Err(self.give_back(lease, error).await),
+            Ok(bundle) => {
+                let (store, clock) = (self.store.clone(), self.clock.clone());
+                Ok(HandOver { store, clock, lease, bundle })
+            }
+            Err(error) => Err(give_back(&**self.store, lease, error).await),
         }
     }
 
@@ -79,12 +85,14 @@ impl Engine {
     }
 
     async fn bundle(&self, name: &AssemblyName) -> Result<Bundle, EngineError> {
-        let Some(snapshot) = self.store.load(name).await? else { return Err(self.unknown(name).await?) };
+        let Some(snapshot) = self.store.load(name).await? else {
+            return Err(unknown(&**self.store, name).await?);
+        };
         if !snapshot.calls.is_empty() || !snapshot.processes.is_empty() {
             return Err(EngineError::Unfinished(name.clone()));
         }
-        if !self.options.force {
-            self.refuse_if_entangled(name).await?;
+        if !self.force {
+            refuse_if_entangled(&**self.store, name).await?;
             let by = self.store.referrers(name).await?;
             if !by.is_empty() {
                 let what = "it would leave this store".to_owned();
@@ -109,7 +117,7 @@ impl Engine {
             }
         }
         let mut bundle = Bundle {
-            transfer: Some(TransferId::random(&*self.env.entropy)),
+            transfer: Some(TransferId::random(self.entropy)),
             processes: Vec::new(),
             assembly: snapshot.assembly,
             elements: snapshot.elements.into_values().collect(),
@@ -160,7 +168,7 @@ impl Engine {
         let taken = self.take_over_under(&lease, bundle, file, stop).await;
         match taken {
             Ok(()) => Ok(self.store.release(lease).await?),
-            Err(error) => Err(self.give_back(lease, error).await),
+            Err(error) => Err(give_back(&**self.store, lease, error).await),
         }
     }
 
@@ -173,7 +181,7 @@ impl Engine {
         let name = &bundle.assembly.name;
         self.is_new(name, bundle).await?;
         for reference in &bundle.assembly.references {
-            self.stays(reference, name).await?;
+            stays(&**self.store, reference, name).await?;
         }
         Ok(())
     }
@@ -198,20 +206,20 @@ impl Engine {
         self.is_new(name, &bundle).await?;
         let mut visits = Vec::new();
         for reference in &bundle.assembly.references {
-            let visited = match self.patiently(reference, lease, stop).await {
+            let visited = match self.visitor.patiently(reference, lease, stop).await {
                 Ok(visit) => {
                     visits.push(visit);
-                    self.stays(reference, name).await
+                    stays(&**self.store, reference, name).await
                 }
                 Err(error) => Err(error),
             };
             if let Err(error) = visited {
-                self.leave(visits).await;
+                leave(&**self.store, visits).await;
                 return Err(error);
             }
         }
         let taken = self.put(lease, bundle, file).await;
-        self.leave(visits).await;
+        leave(&**self.store, visits).await;
         taken
     }
 
@@ -269,7 +277,7 @@ impl Engine {
         // This store already has these processes, with their steps.
         bundle.processes.retain(|process| !known.contains_key(&process.id));
         bundle.renumber(&numbers);
-        let now = self.env.clock.now();
+        let now = self.clock.now();
         let body = Happening::Imported { transfer: bundle.transfer, file: file.to_owned() };
         let mut batch = Batch::new();
         for package in bundle.packages {
@@ -344,23 +352,23 @@ impl HandOver {
     /// # Errors
     /// An error of the store, which then still owns the assembly.
     pub async fn complete(self, file: &str) -> Result<(), EngineError> {
-        let Self { engine, lease, bundle } = self;
+        let Self { store, clock, lease, bundle } = self;
         let name = &bundle.assembly.name;
         let mut batch = Batch::new();
         if let Some(transfer) = bundle.transfer.clone() {
             let body = Happening::Exported { transfer, file: file.to_owned() };
-            batch = batch.event(said(name, engine.env.clock.now(), body));
+            batch = batch.event(said(name, clock.now(), body));
         }
         let batch = batch.drop_assembly(name.clone());
-        match engine.store.commit(&lease, batch).await {
-            Ok(_) => Ok(engine.store.release(lease).await?),
-            Err(error) => Err(engine.give_back(lease, error.into()).await),
+        match store.commit(&lease, batch).await {
+            Ok(_) => Ok(store.release(lease).await?),
+            Err(error) => Err(give_back(&*store, lease, error.into()).await),
         }
     }
 
     /// Releases the lease, and leaves the assembly in its store.
     pub async fn abandon(self) {
-        self.engine.leave(vec![self.lease]).await;
+        leave(&*self.store, vec![self.lease]).await;
     }
 }
 

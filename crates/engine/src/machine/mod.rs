@@ -12,6 +12,7 @@
 //!
 //! Other steps start only when that batch is durable.
 
+mod call_run;
 mod calls;
 mod effects;
 mod failed;
@@ -24,13 +25,13 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use windlass_driver::{Call, Driver, Nature, Observed, Registry, Report};
+use windlass_driver::{Call, Driver, Observed, Registry, Report};
 use windlass_lifecycle::Plan;
 use windlass_model::assembly::OperationCall;
 use windlass_model::id::StoreId;
 use windlass_model::record::{
-    Advance, Assumption, CallRecord, CallState, Event as Happening, EventDraft, Failure, FailureKind, Intent,
-    PairKey, ProcessRecord, ProcessStatus, StepEnd,
+    Advance, Assumption, CallRecord, CallState, Event as Happening, EventDraft, Failure, Intent, PairKey,
+    ProcessRecord, ProcessStatus, StepEnd,
 };
 use windlass_model::work::Work;
 use windlass_model::{CallId, CommandName, ElementName, ProcessId, Side, State, Timestamp, Transition};
@@ -38,8 +39,9 @@ use windlass_plan::PlanBuilder;
 use windlass_secret::SecretRef;
 use windlass_store::{Batch, Change};
 
+use self::call_run::CallRun;
 use self::failed::FailedParts;
-pub(crate) use self::prepare::Preparer;
+pub(crate) use self::prepare::{Look, Preparer, ReadyLook};
 use self::queues::{Queues, StepKey};
 use crate::command_arguments;
 use crate::engine::PublishedOutputs;
@@ -232,49 +234,6 @@ enum PlannedAction {
     Transition(ElementName, Transition),
     Operation(PairKey, OperationCall),
     Command(ElementName, CommandName),
-}
-
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a fact of its own, and they come in any combination"
-)]
-struct CallRun {
-    record: CallRecord,
-    call: Call,
-    driver: Arc<dyn Driver>,
-    nature: Nature,
-    /// Whether an earlier process began the call.
-    taken_up: bool,
-    /// Whether the next observation decides if a lost call happened.
-    recovering: bool,
-    /// Whether the call waits for its next attempt.
-    repeats: bool,
-    /// Whether one of its jobs has started.
-    acted: bool,
-    /// Whether an observation has shown that no attempt so far has done anything.
-    untouched: bool,
-    polls: u32,
-    /// Sealed outcomes of its jobs.
-    wipe: Vec<SecretRef>,
-    /// The secrets that its jobs have published.
-    hidden: Vec<String>,
-}
-
-impl CallRun {
-    /// Tells whether no report of the call was applied yet. The recorded status is then older than the call.
-    fn is_unheard(&self) -> bool {
-        self.record.state == CallState::Open
-    }
-
-    /// Tells whether a failed call may have acted. If the kind of failure doesn't decide that, a started job
-    /// does.
-    fn may_have_acted(&self, failure: &Failure) -> bool {
-        match failure.kind {
-            FailureKind::Refused | FailureKind::AlreadyExists => false,
-            FailureKind::Timeout | FailureKind::Lost | FailureKind::Protocol | FailureKind::Failed => true,
-            _ => self.acted,
-        }
-    }
 }
 
 impl Machine {
@@ -551,7 +510,9 @@ fn count(number: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use windlass_driver::{Location, Placement};
     use windlass_executor::Runtime;
+    use windlass_model::record::FailureKind;
     use windlass_store::testing::{CountingEntropy, samples};
 
     use super::*;

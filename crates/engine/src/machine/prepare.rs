@@ -14,11 +14,11 @@ use windlass_model::{
     Transition,
 };
 
-use super::CallRun;
+use super::call_run::CallRun;
 use super::queues::StepKey;
 use crate::applied_inputs::given;
 use crate::command_arguments;
-use crate::engine::{ByQueries, Look, ReadyLook};
+use crate::engine::ByQueries;
 use crate::panic::panicked;
 use crate::places::Places;
 use crate::sealing::opened;
@@ -56,6 +56,22 @@ impl CallSeed {
             again: true,
         }
     }
+}
+
+/// An element to check.
+pub(crate) struct Look {
+    pub(crate) element: ElementName,
+    pub(crate) state: State,
+    /// The prepared call, or the reason why the check can't run.
+    pub(crate) ready: Result<ReadyLook, Failure>,
+}
+
+/// The prepared call of a check.
+pub(crate) struct ReadyLook {
+    pub(crate) call: Box<Call>,
+    pub(crate) driver: Arc<dyn Driver>,
+    /// The key of its batch.
+    pub(crate) batch: Option<String>,
 }
 
 /// Prepares calls from the records of an assembly.

@@ -16,6 +16,7 @@ mod work;
 
 pub use message::{Incoming, Message, Taken};
 pub use notice::Notice;
+pub use prune::keep_pruned;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use windlass_engine::{EngineError, Stop};
 use windlass_lifecycle::{Scale, scaled};
 use windlass_model::record::{AssemblyRecord, Event, EventRecord, Intent};
 use windlass_model::{AssemblyName, ElementName, ProcessId, RequestId, Seq, State, Timestamp};
+use windlass_project::Project;
 use windlass_store::{Store, StoreError};
 
 use self::roster::{Counted, Roster};
@@ -102,107 +104,105 @@ enum Wake {
     Missing,
 }
 
-impl Windlass {
-    /// Returns the path of the project's metric socket.
-    pub fn metric_socket(&self) -> std::path::PathBuf {
-        self.project.state_dir().join("metrics.sock")
-    }
+/// Returns the path of the project's metric socket.
+pub fn metric_socket(project: &Project) -> std::path::PathBuf {
+    project.state_dir().join("metrics.sock")
+}
 
-    /// Creates the project's store if there is none. So the daemon can start before the first assembly
-    /// exists.
-    ///
-    /// # Errors
-    ///
-    /// If it can't be created.
-    pub async fn make_state(&self) -> Result<(), Error> {
-        self.store_or_new().await?;
-        let folder = self.project.state_dir();
-        let made = folder.clone();
-        let made = blocking(move || std::fs::create_dir_all(made)).await;
-        made.map_err(|source| Error::Write { path: folder, source })
-    }
+/// Creates the project's store if there is none. So the daemon can start before the first assembly
+/// exists.
+///
+/// # Errors
+///
+/// If it can't be created.
+pub async fn make_state(windlass: &Windlass) -> Result<(), Error> {
+    windlass.store_or_new().await?;
+    let folder = windlass.project.state_dir();
+    let made = folder.clone();
+    let made = blocking(move || std::fs::create_dir_all(made)).await;
+    made.map_err(|source| Error::Write { path: folder, source })
+}
 
-    /// Monitors all assemblies until `stop` is triggered: applies their policies to incoming samples, and
-    /// executes requests.
-    ///
-    /// # Errors
-    ///
-    /// If the store can't be created or read.
-    pub async fn watch(
-        &self,
-        watching: &Watching,
-        mut samples: mpsc::Receiver<Incoming>,
-        tell: &(dyn Fn(Notice) + Send + Sync),
-        stop: &Stop,
-    ) -> Result<(), Error> {
-        let opened = async {
-            let store = self.store_or_new().await?;
-            let heard = store.last_event().await?;
-            Ok::<_, Error>((store, heard))
-        };
-        let (store, heard) = tokio::select! {
-            opened = opened => opened?,
-            () = stop.soon.cancelled() => return Ok(()),
-        };
-        let mut feed = store.watch(heard);
-        let (work, mut said) = Work::new(self.engine(store.clone()), self.holder(), stop.clone());
-        let mut daemon = Daemon {
-            windlass: self,
-            store,
-            stop: stop.clone(),
-            heard,
-            changed: BTreeSet::new(),
-            is_listed: false,
-            trouble: None,
-            roster: Roster::default(),
-            told: BTreeMap::new(),
-            given_up: BTreeMap::new(),
-            at_bound: BTreeMap::new(),
-            unwell: BTreeMap::new(),
-            looked_around: None,
-            at_work: BTreeSet::new(),
-            elsewhere: BTreeSet::new(),
-            work,
-            looked_at: BTreeSet::new(),
-            tried: BTreeSet::new(),
-            gone_on_with: BTreeSet::new(),
-            tell,
-        };
-        let mut refresh = tokio::time::interval(watching.refresh);
-        let mut health = tokio::time::interval(watching.health.unwrap_or(Duration::from_secs(3600)));
-        for timer in [&mut refresh, &mut health] {
-            timer.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        }
-        loop {
-            let due = daemon.roster.due();
-            let wait = due
-                .map_or(Duration::from_secs(3600), |due| Duration::from_millis(due.millis_since(self.now())));
-            let wake = tokio::select! {
-                () = stop.soon.cancelled() => break,
-                _ = refresh.tick() => Wake::Refresh,
-                Ok(_) = feed.next() => Wake::Feed,
-                _ = health.tick(), if watching.health.is_some() => Wake::Health,
-                Some(incoming) = samples.recv() => Wake::Sample(incoming),
-                Some(said) = said.recv() => Wake::Said(said),
-                () = tokio::time::sleep(wait), if due.is_some() => Wake::Missing,
-            };
-            // A slow store must not delay stopping.
-            tokio::select! {
-                biased;
-                () = daemon.wake(wake) => {}
-                () = stop.soon.cancelled() => break,
-            }
-        }
-        // Running processes observe the same stop, as on Ctrl-C.
-        if !daemon.at_work.is_empty() {
-            tell(Notice::Stopping { at_work: daemon.at_work.iter().cloned().collect() });
-        }
-        while !(daemon.at_work.is_empty() && daemon.looked_at.is_empty()) {
-            let Some(said) = said.recv().await else { break };
-            daemon.last_word(said);
-        }
-        Ok(())
+/// Monitors all assemblies until `stop` is triggered: applies their policies to incoming samples, and
+/// executes requests.
+///
+/// # Errors
+///
+/// If the store can't be created or read.
+pub async fn watch(
+    windlass: &Windlass,
+    watching: &Watching,
+    mut samples: mpsc::Receiver<Incoming>,
+    tell: &(dyn Fn(Notice) + Send + Sync),
+    stop: &Stop,
+) -> Result<(), Error> {
+    let opened = async {
+        let store = windlass.store_or_new().await?;
+        let heard = store.last_event().await?;
+        Ok::<_, Error>((store, heard))
+    };
+    let (store, heard) = tokio::select! {
+        opened = opened => opened?,
+        () = stop.soon.cancelled() => return Ok(()),
+    };
+    let mut feed = store.watch(heard);
+    let (work, mut said) = Work::new(windlass.engine(store.clone()), windlass.holder(), stop.clone());
+    let mut daemon = Daemon {
+        windlass,
+        store,
+        stop: stop.clone(),
+        heard,
+        changed: BTreeSet::new(),
+        is_listed: false,
+        trouble: None,
+        roster: Roster::default(),
+        told: BTreeMap::new(),
+        given_up: BTreeMap::new(),
+        at_bound: BTreeMap::new(),
+        unwell: BTreeMap::new(),
+        looked_around: None,
+        at_work: BTreeSet::new(),
+        elsewhere: BTreeSet::new(),
+        work,
+        looked_at: BTreeSet::new(),
+        tried: BTreeSet::new(),
+        gone_on_with: BTreeSet::new(),
+        tell,
+    };
+    let mut refresh = tokio::time::interval(watching.refresh);
+    let mut health = tokio::time::interval(watching.health.unwrap_or(Duration::from_secs(3600)));
+    for timer in [&mut refresh, &mut health] {
+        timer.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     }
+    loop {
+        let due = daemon.roster.due();
+        let wait = due
+            .map_or(Duration::from_secs(3600), |due| Duration::from_millis(due.millis_since(windlass.now())));
+        let wake = tokio::select! {
+            () = stop.soon.cancelled() => break,
+            _ = refresh.tick() => Wake::Refresh,
+            Ok(_) = feed.next() => Wake::Feed,
+            _ = health.tick(), if watching.health.is_some() => Wake::Health,
+            Some(incoming) = samples.recv() => Wake::Sample(incoming),
+            Some(said) = said.recv() => Wake::Said(said),
+            () = tokio::time::sleep(wait), if due.is_some() => Wake::Missing,
+        };
+        // A slow store must not delay stopping.
+        tokio::select! {
+            biased;
+            () = daemon.wake(wake) => {}
+            () = stop.soon.cancelled() => break,
+        }
+    }
+    // Running processes observe the same stop, as on Ctrl-C.
+    if !daemon.at_work.is_empty() {
+        tell(Notice::Stopping { at_work: daemon.at_work.iter().cloned().collect() });
+    }
+    while !(daemon.at_work.is_empty() && daemon.looked_at.is_empty()) {
+        let Some(said) = said.recv().await else { break };
+        daemon.last_word(said);
+    }
+    Ok(())
 }
 
 impl Daemon<'_> {

@@ -8,17 +8,18 @@ use crate::open::Windlass;
 /// Interval between two prunes of the daemon.
 const EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 
-impl Windlass {
-    /// Prunes all assemblies at once and then once a day; never returns. A failure is reported, and pruning
-    /// is retried the next day.
-    pub async fn keep_pruned(&self, tell: &(dyn Fn(Notice) + Send + Sync)) -> std::convert::Infallible {
-        let mut day = tokio::time::interval(EVERY);
-        day.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
-            day.tick().await;
-            if let Err(error) = self.prune(None, self.retention(), false).await {
-                tell(Notice::Trouble(format!("old processes can't be removed: {error}")));
-            }
+/// Prunes all assemblies at once and then once a day; never returns. A failure is reported, and pruning
+/// is retried the next day.
+pub async fn keep_pruned(
+    windlass: &Windlass,
+    tell: &(dyn Fn(Notice) + Send + Sync),
+) -> std::convert::Infallible {
+    let mut day = tokio::time::interval(EVERY);
+    day.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        day.tick().await;
+        if let Err(error) = windlass.upkeep().prune(None, windlass.project.retention(), false).await {
+            tell(Notice::Trouble(format!("old processes can't be removed: {error}")));
         }
     }
 }
@@ -41,7 +42,7 @@ mod tests {
         let (begun, told) = (tokio::time::Instant::now(), Mutex::new(Vec::new()));
         let tell = |_| told.lock().unwrap().push(begun.elapsed().as_secs() / 3600);
         let three_days = Duration::from_secs(3 * 24 * 3600 + 1);
-        tokio::time::timeout(three_days, windlass.keep_pruned(&tell)).await.unwrap_err();
+        tokio::time::timeout(three_days, keep_pruned(&windlass, &tell)).await.unwrap_err();
         assert_eq!(*told.lock().unwrap(), [0, 24, 48, 72]);
     }
 }

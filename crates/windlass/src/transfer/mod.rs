@@ -27,11 +27,11 @@ use windlass_store::{Store, StoreError};
 use self::files::{TransferFiles, UnderWay, is_free};
 use crate::blocking::blocking;
 use crate::error::Error;
-use crate::open::Windlass;
+use crate::upkeep::Upkeep;
 
 pub use error::TransferError;
 
-impl Windlass {
+impl Upkeep<'_> {
     /// Writes an assembly to a new file, and deletes it from the store. Its secrets are sealed with the key
     /// in the file `key`, which is created if missing. Without `key` they are sealed with the project's key.
     ///
@@ -40,10 +40,10 @@ impl Windlass {
     /// If another process holds the assembly, it was interrupted, other assemblies reference it, or the file
     /// can't be written. The store still owns the assembly then.
     pub async fn export(&self, name: &AssemblyName, file: &Path, key: Option<&Path>) -> Result<(), Error> {
-        let store = self.store_of(name).await?;
+        let store = self.windlass.store_of(name).await?;
         self.is_free(file).await?;
-        let hand_over = self.engine(store).hand_over(name, &self.holder()).await?;
-        let (bundle, target, now) = (hand_over.bundle().clone(), file.to_owned(), self.now());
+        let hand_over = self.windlass.engine(store).upkeep().hand_over(name, &self.windlass.holder()).await?;
+        let (bundle, target, now) = (hand_over.bundle().clone(), file.to_owned(), self.windlass.now());
         let note = match self.on_files(key, move |files| files.write_down(bundle, &target, now)).await {
             Ok(note) => note,
             Err(error) => {
@@ -62,9 +62,9 @@ impl Windlass {
     ///
     /// All problems that prevent it.
     pub async fn can_export(&self, name: &AssemblyName, file: &Path) -> Result<(), Error> {
-        let store = self.store_of(name).await?;
+        let store = self.windlass.store_of(name).await?;
         self.is_free(file).await?;
-        Ok(self.engine(store).can_hand_over(name).await?)
+        Ok(self.windlass.engine(store).upkeep().can_hand_over(name).await?)
     }
 
     async fn is_free(&self, file: &Path) -> Result<(), TransferError> {
@@ -79,11 +79,11 @@ impl Windlass {
         work: impl FnOnce(TransferFiles) -> T + Send + 'static,
     ) -> T {
         let files = TransferFiles {
-            root: self.project.root().to_owned(),
-            state: self.project.state_dir(),
-            store_key: self.key(),
+            root: self.windlass.project.root().to_owned(),
+            state: self.windlass.project.state_dir(),
+            store_key: self.windlass.key(),
             key: key.map(Path::to_owned),
-            limit: self.project.overlay().limit(),
+            limit: self.windlass.project.overlay().limit(),
         };
         blocking(move || work(files)).await
     }
@@ -101,9 +101,9 @@ impl Windlass {
         let Some(under_way) = blocking(move || UnderWay::read(&path)).await? else { return Ok(()) };
         let under_way = Arc::new(under_way);
         let UnderWay { assembly, transfer, file, .. } = &*under_way;
-        let mut engine = self.engine(store.clone());
+        let mut engine = self.windlass.engine(store.clone());
         engine.options.force = true;
-        let is_finished = match engine.hand_over(assembly, &self.holder()).await {
+        let is_finished = match engine.upkeep().hand_over(assembly, &self.windlass.holder()).await {
             Ok(hand_over) => {
                 let (read, bundle) = (under_way.clone(), hand_over.bundle().clone());
                 let is_written = blocking(move || read.is_written(bundle)).await;
@@ -128,7 +128,7 @@ impl Windlass {
         })
         .await?;
         let shown = file.display();
-        self.tell(&if is_finished {
+        self.windlass.tell(&if is_finished {
             format!(
                 "windlass completed the interrupted export of `{assembly}` to `{shown}`; the assembly is now in the file only"
             )
@@ -151,11 +151,16 @@ impl Windlass {
         let records = self.exported(file, key).await?;
         let name = records.assembly.name.clone();
         let store = tokio::select! {
-            store = self.store_or_new() => store?,
+            store = self.windlass.store_or_new() => store?,
             () = stop.soon.cancelled() => return Err(EngineError::Stopped.into()),
         };
-        Box::pin(self.engine(store).take_over(records, &file.display().to_string(), &self.holder(), stop))
-            .await?;
+        Box::pin(self.windlass.engine(store).upkeep().take_over(
+            records,
+            &file.display().to_string(),
+            &self.windlass.holder(),
+            stop,
+        ))
+        .await?;
         Ok(name)
     }
 
@@ -167,8 +172,8 @@ impl Windlass {
     pub async fn can_import(&self, file: &Path, key: Option<&Path>) -> Result<AssemblyName, Error> {
         let records = self.exported(file, key).await?;
         let name = records.assembly.name.clone();
-        match self.store(false).await? {
-            Some(store) => self.engine(store).can_take_over(&records).await?,
+        match self.windlass.store(false).await? {
+            Some(store) => self.windlass.engine(store).upkeep().can_take_over(&records).await?,
             None => nobody_is_missed(&records)?,
         }
         Ok(name)

@@ -10,8 +10,8 @@ use windlass_model::record::{
 use windlass_model::{AssemblyName, ElementName, ProcessId, RequestId, Seq, StepId, Timestamp};
 use windlass_store::{ProcessHistory, Store};
 
+use super::views::Views;
 use crate::error::Error;
-use crate::open::Windlass;
 use crate::view::status::{PairView, pairs_of};
 
 /// The entries of a log that are asked for.
@@ -220,18 +220,18 @@ pub struct DismissedLog {
     pub why: Option<String>,
 }
 
-impl Windlass {
+impl Views<'_> {
     /// Returns the history of an assembly, even after its deletion, as far as a filter asks for it.
     ///
     /// # Errors
     ///
     /// If there is no history of such an assembly or component, or the store can't be read.
     pub async fn log(&self, name: &AssemblyName, filter: &LogFilter) -> Result<LogView, Error> {
-        let store = self.store_of(name).await?;
+        let store = self.windlass.store_of(name).await?;
         let history = store.history(name).await?;
         let Told { activity, dismissed, moves, forgotten } = told(&*store, name).await?;
         if history.processes.is_empty() && dismissed.is_empty() {
-            return Err(self.unknown(store, name).await);
+            return Err(self.windlass.unknown(store, name).await);
         }
         let concerns = |element: &ElementName| filter.admits(element);
         let processes = history.processes.iter().map(|process| {

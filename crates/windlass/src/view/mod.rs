@@ -9,3 +9,6 @@ pub mod rolling;
 pub mod sarif;
 pub mod status;
 pub(crate) mod time;
+mod views;
+
+pub use views::Views;

@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::Value;
 use windlass_model::{AssemblyName, PropertyName};
 
+use super::views::Views;
 use crate::error::Error;
-use crate::open::Windlass;
 
 /// The outputs of an assembly.
 #[derive(Debug, Clone, Serialize)]
@@ -20,14 +20,14 @@ pub struct OutputsView {
     pub outputs: BTreeMap<PropertyName, Value>,
 }
 
-impl Windlass {
+impl Views<'_> {
     /// Returns the outputs of an assembly.
     ///
     /// # Errors
     ///
     /// If there is no such assembly, or the store can't be read.
     pub async fn outputs(&self, name: &AssemblyName) -> Result<OutputsView, Error> {
-        let outputs = windlass_engine::outputs(self.snapshot(name).await?);
+        let outputs = windlass_engine::outputs(self.windlass.snapshot(name).await?);
         let outputs = outputs.into_iter().map(|(name, value)| (name, value.shown())).collect();
         Ok(OutputsView { version: 1, assembly: name.clone(), outputs })
     }

@@ -16,8 +16,8 @@ use windlass_model::{
 use windlass_plan::StepNumber;
 use windlass_secret::{SecretRef, Sensitive};
 
+use super::views::Views;
 use crate::error::Error;
-use crate::open::Windlass;
 use crate::view::log::{LogFilter, LogView, MoveLog, OneProcessView};
 
 /// Processes, oldest first.
@@ -168,7 +168,7 @@ pub struct DiffView {
     pub changes: Diff,
 }
 
-impl Windlass {
+impl Views<'_> {
     /// Lists the processes of all assemblies, or of one. Includes those of deleted assemblies.
     ///
     /// # Errors
@@ -176,7 +176,7 @@ impl Windlass {
     /// If the store can't be read, or there is no process or request of the assembly.
     pub async fn processes(&self, name: Option<&AssemblyName>) -> Result<ProcessesView, Error> {
         let (mut processes, mut requests) = (Vec::new(), Vec::new());
-        if let Some(store) = self.store(false).await? {
+        if let Some(store) = self.windlass.store(false).await? {
             let found = match name {
                 Some(name) => {
                     let newest_first = store.processes_of(name, None, usize::MAX).await?;
@@ -192,7 +192,7 @@ impl Windlass {
             let pending = store.requests().await?.into_iter().map(RequestSummary::new);
             requests = pending.filter(|request| name.is_none_or(|name| *name == request.assembly)).collect();
             if let Some(name) = name.filter(|_| processes.is_empty() && requests.is_empty()) {
-                return Err(self.unknown(store, name).await);
+                return Err(self.windlass.unknown(store, name).await);
             }
         }
         Ok(ProcessesView { version: 1, processes, requests })
@@ -204,7 +204,7 @@ impl Windlass {
     ///
     /// If there is no such request, or the store can't be read.
     pub async fn request(&self, id: RequestId) -> Result<OneRequestView, Error> {
-        let store = self.store(false).await?;
+        let store = self.windlass.store(false).await?;
         let found = match &store {
             Some(store) => store.request(id).await?,
             None => None,
@@ -228,7 +228,7 @@ impl Windlass {
     ///
     /// If there is no such process, or the store can't be read.
     pub async fn process(&self, id: ProcessId) -> Result<OneProcessView, Error> {
-        let found = match self.store(false).await? {
+        let found = match self.windlass.store(false).await? {
             Some(store) => store.process(id).await?,
             None => None,
         };
@@ -258,7 +258,7 @@ impl Windlass {
             let before = at.checked_sub(1).map(|before| &versions[before]);
             shown.push(VersionView::new(version, before, intents.get(&version.process))?);
         }
-        let store = self.store_of(name).await?;
+        let store = self.windlass.store_of(name).await?;
         let mut ends = Vec::new();
         for id in ids {
             // It may have been pruned since.
@@ -296,7 +296,7 @@ impl Windlass {
     ///
     /// If it does not.
     pub async fn know_process(&self, name: &AssemblyName, process: ProcessId) -> Result<(), Error> {
-        let known = self.store_of(name).await?.process(process).await?;
+        let known = self.windlass.store_of(name).await?.process(process).await?;
         if known.is_some_and(|known| known.assembly == *name) {
             return Ok(());
         }
@@ -304,10 +304,10 @@ impl Windlass {
     }
 
     async fn versions(&self, name: &AssemblyName) -> Result<Vec<VersionRecord>, Error> {
-        let store = self.store_of(name).await?;
+        let store = self.windlass.store_of(name).await?;
         let versions = store.versions(name).await?;
         if versions.is_empty() && store.load(name).await?.is_none() {
-            return Err(self.unknown(store, name).await);
+            return Err(self.windlass.unknown(store, name).await);
         }
         Ok(versions)
     }

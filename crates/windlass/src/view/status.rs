@@ -19,8 +19,8 @@ use windlass_store::{Holder, Snapshot};
 
 use super::rolling::{InProgress, PauseView};
 
+use super::views::Views;
 use crate::error::Error;
-use crate::open::Windlass;
 
 /// The status of assemblies.
 #[derive(Debug, Clone, Serialize)]
@@ -219,7 +219,7 @@ pub struct ElementView {
     pub components: Vec<ElementView>,
 }
 
-impl Windlass {
+impl Views<'_> {
     /// Returns the status of all assemblies, or of one.
     ///
     /// # Errors
@@ -232,10 +232,10 @@ impl Windlass {
             None => self.assemblies().await?,
         };
         for found in &wanted {
-            let store = self.store_of(found).await?;
+            let store = self.windlass.store_of(found).await?;
             let snapshot = match store.load(found).await? {
                 Some(snapshot) => snapshot,
-                None if name.is_some() => return Err(self.unknown(store, found).await),
+                None if name.is_some() => return Err(self.windlass.unknown(store, found).await),
                 // It was removed meanwhile.
                 None => continue,
             };
@@ -264,7 +264,7 @@ impl Windlass {
     ///
     /// If the store can't be read.
     pub async fn assemblies(&self) -> Result<Vec<AssemblyName>, Error> {
-        let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
+        let Some(store) = self.windlass.store(false).await? else { return Ok(Vec::new()) };
         Ok(store.assembly_names().await?)
     }
 
@@ -274,9 +274,9 @@ impl Windlass {
     ///
     /// If there is no such assembly, or the store can't be read.
     pub async fn parts(&self, name: &AssemblyName) -> Result<Vec<ElementName>, Error> {
-        let store = self.store_of(name).await?;
+        let store = self.windlass.store_of(name).await?;
         let Some(assembly) = store.assembly(name).await? else {
-            return Err(self.unknown(store, name).await);
+            return Err(self.windlass.unknown(store, name).await);
         };
         // The first element is the assembly itself.
         Ok(assembly.topology.elements().iter().skip(1).map(|element| element.name.clone()).collect())
@@ -288,9 +288,9 @@ impl Windlass {
     ///
     /// If there is no such assembly, or the store can't be read.
     pub async fn clusters(&self, name: &AssemblyName) -> Result<Vec<ElementName>, Error> {
-        let store = self.store_of(name).await?;
+        let store = self.windlass.store_of(name).await?;
         let Some(assembly) = store.assembly(name).await? else {
-            return Err(self.unknown(store, name).await);
+            return Err(self.windlass.unknown(store, name).await);
         };
         let clusters = assembly.topology.elements().iter().filter(|element| element.cluster.is_some());
         Ok(clusters.map(|element| element.name.clone()).collect())
@@ -304,7 +304,7 @@ impl Windlass {
     ///
     /// If there is no such assembly or part, or the store can't be read.
     pub async fn status_of_part(&self, name: &AssemblyName, part: &str) -> Result<StatusView, Error> {
-        let part = self.part(name, part).await?;
+        let part = self.windlass.part(name, part).await?;
         let mut status = self.status(Some(name)).await?;
         for assembly in &mut status.assemblies {
             assembly.keep(&part);

@@ -89,7 +89,7 @@ fn export(text: &str) {
     in_file(text, |file| {
         let windlass = Windlass::open(Settings::new(file.parent().unwrap())).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        drop(runtime.block_on(windlass.can_import(file, None)));
+        drop(runtime.block_on(windlass.upkeep().can_import(file, None)));
     });
 }
 

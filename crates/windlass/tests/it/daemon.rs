@@ -22,7 +22,7 @@ async fn a_request_is_executed_by_the_daemon() {
     let (watching, stop, told) = (Watching::default(), Stop::default(), Mutex::new(Vec::new()));
     let tell = |notice| told.lock().unwrap().push(notice);
     let (_samples, received) = mpsc::channel(1);
-    let watched = daemon.watch(&watching, received, &tell, &stop);
+    let watched = windlass::daemon::watch(&daemon, &watching, received, &tell, &stop);
     let asked = async {
         let started = pending.begun(&Stop::default()).await.unwrap();
         assert!(!started.runs_here());

@@ -44,7 +44,7 @@ async fn a_declined_process_is_cancelled() {
     stop.soon.cancel();
     let ended = started.run(&stop).await.unwrap();
     assert_eq!((ended.process.status, ended.tally.succeeded), (ProcessStatus::Cancelled, 0));
-    assert_eq!(project.windlass.status(Some(&shop())).await.unwrap().assemblies[0].parts.active, 0);
+    assert_eq!(project.windlass.views().status(Some(&shop())).await.unwrap().assemblies[0].parts.active, 0);
 }
 
 /// A call is running when its process is dropped. The next process makes the call again.

@@ -23,7 +23,7 @@ async fn an_assembly_is_planned_brought_up_looked_at_and_taken_down() {
     let windlass = &project.windlass;
     let (plan, warnings) = windlass.plan(&project.input()).await.unwrap();
     assert_eq!((plan.counts.added, warnings.len()), (2, 0));
-    assert!(windlass.status(None).await.unwrap().assemblies.is_empty());
+    assert!(windlass.views().status(None).await.unwrap().assemblies.is_empty());
     assert!(!project.path().join(".windlass").exists(), "planning creates no store");
 
     let started = project.up().await.unwrap();
@@ -36,9 +36,9 @@ async fn an_assembly_is_planned_brought_up_looked_at_and_taken_down() {
     let is_end = |event: &EventRecord| matches!(event.draft.body, Event::ProcessEnded { .. });
     assert_eq!(events.iter().filter(|event| is_end(event)).count(), 1);
 
-    let status = windlass.status(Some(&shop())).await.unwrap();
+    let status = windlass.views().status(Some(&shop())).await.unwrap();
     assert_eq!((status.assemblies[0].state, status.assemblies[0].parts.active), (State::Active, 2));
-    assert_eq!(windlass.outputs(&shop()).await.unwrap().outputs["is"], "small");
+    assert_eq!(windlass.views().outputs(&shop()).await.unwrap().outputs["is"], "small");
     let again = project.up().await.unwrap();
     assert!(again.plan_view().counts.is_empty());
     again.run(&Stop::default()).await.unwrap();
@@ -46,8 +46,8 @@ async fn an_assembly_is_planned_brought_up_looked_at_and_taken_down() {
     let down = change(&project, Intent::Down).await;
     assert_eq!(down.process.status, ProcessStatus::Completed);
     assert!(windlass.is_removed(&shop()).await.unwrap());
-    assert!(windlass.status(None).await.unwrap().assemblies.is_empty());
-    assert_eq!(windlass.log(&shop(), &LogFilter::default()).await.unwrap().processes.len(), 3);
+    assert!(windlass.views().status(None).await.unwrap().assemblies.is_empty());
+    assert_eq!(windlass.views().log(&shop(), &LogFilter::default()).await.unwrap().processes.len(), 3);
     windlass.close().await.unwrap();
 }
 
@@ -66,7 +66,7 @@ async fn readers_of_a_changed_output_are_updated() {
     };
     let last = first.continued(next).await.unwrap();
     assert_eq!((last.process.id, last.outdated.parts.len()), (ProcessId(3), 0));
-    let status = project.windlass.status(Some(&shop())).await.unwrap();
+    let status = project.windlass.views().status(Some(&shop())).await.unwrap();
     let published: Vec<_> =
         status.assemblies[0].components.iter().map(|part| part.outputs["is"].clone()).collect();
     assert_eq!(published, ["large", "the large"]);
@@ -79,10 +79,10 @@ async fn old_processes_are_pruned() {
         project.up().await.unwrap().run(&Stop::default()).await.unwrap();
     }
     let keep = Retention { keep: 1, older: "0s".parse().unwrap() };
-    let processes = async || project.windlass.processes(None).await.unwrap().processes.len();
-    let listed = project.windlass.prune(Some(&shop()), keep, true).await.unwrap();
+    let processes = async || project.windlass.views().processes(None).await.unwrap().processes.len();
+    let listed = project.windlass.upkeep().prune(Some(&shop()), keep, true).await.unwrap();
     assert_eq!((listed.dry_run, processes().await), (true, 3));
-    let pruned = project.windlass.prune(None, keep, false).await.unwrap();
+    let pruned = project.windlass.upkeep().prune(None, keep, false).await.unwrap();
     assert_eq!(pruned.assemblies[0].processes, listed.assemblies[0].processes);
     assert_eq!(processes().await, 3 - pruned.assemblies[0].processes.len());
 }
@@ -92,26 +92,26 @@ async fn old_processes_are_pruned() {
 async fn wrong_uses_have_typed_errors() {
     let project = Shop::new();
     let (windlass, stop) = (&project.windlass, Stop::default());
-    let none = windlass.outputs(&shop()).await.unwrap_err();
+    let none = windlass.views().outputs(&shop()).await.unwrap_err();
     assert!(matches!(&none, Error::Engine(EngineError::Unknown { known, .. }) if known.is_empty()), "{none}");
     assert!(!project.path().join(".windlass").exists(), "a wrong use creates no store");
 
     project.up().await.unwrap().run(&stop).await.unwrap();
     let ship = "ship".parse().unwrap();
     let unknown = [
-        windlass.status(Some(&ship)).await.map(drop),
-        windlass.outputs(&ship).await.map(drop),
-        windlass.log(&ship, &LogFilter::default()).await.map(drop),
-        windlass.history(&ship).await.map(drop),
-        windlass.processes(Some(&ship)).await.map(drop),
-        windlass.parts(&ship).await.map(drop),
+        windlass.views().status(Some(&ship)).await.map(drop),
+        windlass.views().outputs(&ship).await.map(drop),
+        windlass.views().log(&ship, &LogFilter::default()).await.map(drop),
+        windlass.views().history(&ship).await.map(drop),
+        windlass.views().processes(Some(&ship)).await.map(drop),
+        windlass.views().parts(&ship).await.map(drop),
         windlass.part(&ship, "web").await.map(drop),
-        windlass.graph_of(&ship, windlass::graph::GraphView::Topology).await.map(drop),
-        windlass.prune(Some(&ship), Retention::default(), false).await.map(drop),
+        windlass.views().graph_of(&ship, windlass::graph::GraphView::Topology).await.map(drop),
+        windlass.upkeep().prune(Some(&ship), Retention::default(), false).await.map(drop),
         windlass.current_packages(&ship, &project.path().join("shop"), &[]).await.map(drop),
         windlass.preview(&ship, Intent::Down).await.map(drop),
         windlass.change(&ship, Intent::Down, &stop).await.map(drop),
-        windlass.can_export(&ship, &project.path().join("ship.json")).await,
+        windlass.upkeep().can_export(&ship, &project.path().join("ship.json")).await,
     ];
     for (number, result) in unknown.into_iter().enumerate() {
         let error = result.unwrap_err();
@@ -124,16 +124,17 @@ async fn wrong_uses_have_typed_errors() {
     let (p1, p9) = (ProcessId(1), ProcessId(9));
     for (result, code) in [
         (windlass.part(&shop(), "wep").await.map(drop), "WL0554"),
-        (windlass.status_of_part(&shop(), "wep").await.map(drop), "WL0554"),
+        (windlass.views().status_of_part(&shop(), "wep").await.map(drop), "WL0554"),
         (windlass.up(project.input().target(["wep".to_owned()]), &stop).await.map(drop), "WL0554"),
         (
             windlass
+                .views()
                 .log(&shop(), &LogFilter { part: Some("wep".to_owned()), ..LogFilter::default() })
                 .await
                 .map(drop),
             "WL0553",
         ),
-        (windlass.process(p9).await.map(drop), "WL0556"),
+        (windlass.views().process(p9).await.map(drop), "WL0556"),
         (windlass.cancel(&shop(), p1).await, "WL0557"),
         (windlass.cancel(&shop(), p9).await, "WL0204"),
         (windlass.withdraw(&shop(), windlass::model::RequestId(9)).await, "WL0559"),
@@ -143,5 +144,5 @@ async fn wrong_uses_have_typed_errors() {
         assert_eq!(error.code().unwrap().as_str(), code, "{error}");
         assert!(error.is_input(), "{error}");
     }
-    assert_eq!(windlass.processes(None).await.unwrap().processes.len(), 1);
+    assert_eq!(windlass.views().processes(None).await.unwrap().processes.len(), 1);
 }

@@ -49,7 +49,7 @@ impl Shop {
     /// Waits until no orchestrator holds the assembly.
     pub(crate) async fn is_free(&self) {
         let is_held = async || {
-            let status = self.windlass.status(Some(&shop())).await.unwrap();
+            let status = self.windlass.views().status(Some(&shop())).await.unwrap();
             status.assemblies[0].process.as_ref().is_some_and(|process| process.runs.is_some())
         };
         while is_held().await {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use windlass::Windlass;
-use windlass::log_stream::{LogContent, LogEntry};
+use windlass::log_stream::{LogContent, LogEntry, LogStream};
 use windlass::model::AssemblyName;
 use windlass::model::record::{Event, Failure, FailureKind, ProcessStatus, Severity, StepEnd};
 use windlass::view::log::LogFilter;
@@ -51,7 +51,7 @@ async fn follow(
     filter: LogFilter,
     format: Format,
 ) -> Result<Infallible, windlass::Error> {
-    let mut log = windlass.follow_log(name, filter).await?;
+    let mut log = LogStream::open(windlass, name, filter).await?;
     let mut is_told = false;
     loop {
         match log.next().await {

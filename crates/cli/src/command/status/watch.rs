@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use windlass::Windlass;
+use windlass::changes::Changes;
 
 use super::super::fail;
 use super::{read, show};
@@ -35,7 +36,7 @@ pub(super) async fn run(windlass: &Windlass, args: &StatusArgs) -> ExitCode {
 /// Prints the status again and again.
 async fn watch(windlass: &Windlass, args: &StatusArgs) -> Result<Infallible, windlass::Error> {
     let is_drawn = args.print.format == Format::Human && stdout().is_terminal();
-    let mut changes = windlass.changes();
+    let mut changes = Changes::new(windlass);
     let mut before = String::new();
     loop {
         let begun = Instant::now();

@@ -1,0 +1,101 @@
+//! Adoption of existing instances by the `queries` of drivers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+use windlass_driver::{Call, Context, Driver, Found, Nature, Observed, Package, Query, Report};
+use windlass_model::Action;
+use windlass_model::instance::OUTPUTS;
+use windlass_model::name::DriverKind;
+use windlass_model::record::{Effect, Failure, FailureKind};
+use windlass_source::Diagnostic;
+
+/// Maximum duration of a search.
+pub(super) const LONGEST: Duration = Duration::from_secs(600);
+
+/// A driver that adopts an instance by searching for it. It serves resources with `queries` and without Adopt.
+pub(crate) struct ByQueries(pub(crate) Arc<dyn Driver>);
+
+#[async_trait]
+impl Driver for ByQueries {
+    fn kind(&self) -> DriverKind {
+        self.0.kind()
+    }
+
+    fn family(&self) -> &'static str {
+        self.0.family()
+    }
+
+    fn check(&self, package: &Package) -> Vec<Diagnostic> {
+        self.0.check(package)
+    }
+
+    fn nature(&self, _: &Package, _: &Action) -> Option<Nature> {
+        Some(Nature {
+            effect: Effect::Repeatable,
+            observable: false,
+            batch: None,
+            timeout: LONGEST,
+            names: true,
+        })
+    }
+
+    async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>> {
+        let mut reports = Vec::with_capacity(calls.len());
+        for call in calls {
+            reports.push(self.find(context, call).await);
+        }
+        reports
+    }
+
+    async fn observe(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>> {
+        self.0.observe(context, calls).await
+    }
+
+    async fn discover(&self, context: &dyn Context, query: &Query) -> Result<Vec<Found>, Failure> {
+        self.0.discover(context, query).await
+    }
+}
+
+impl ByQueries {
+    /// Finds the only instance that matches a call.
+    async fn find(&self, context: &dyn Context, call: &Call) -> Result<Report, Failure> {
+        let given = call.properties.iter().filter(|(_, input)| !input.value.is_null());
+        let query = Query {
+            package: call.package.clone(),
+            binding: call.binding.clone(),
+            location: call.location.clone(),
+            properties: given.map(|(name, input)| (name.to_string(), input.value.clone())).collect(),
+        };
+        let mut found = self.0.discover(context, &query).await?;
+        match (found.pop(), found.len()) {
+            (Some(only), 0) => Ok(taken_over(only)),
+            (None, _) => Err(Failure::new(
+                FailureKind::NotFound,
+                "`queries` found no matching instance; check that it exists",
+            )),
+            (Some(last), _) => {
+                let ids: Vec<String> =
+                    found.iter().chain([&last]).map(|thing| format!("`{}`", thing.natural)).collect();
+                let message = format!(
+                    "`queries` found {} matching instances: {}; set more of its properties",
+                    ids.len(),
+                    ids.join(", ")
+                );
+                Err(Failure::new(FailureKind::Refused, message))
+            }
+        }
+    }
+}
+
+fn taken_over(found: Found) -> Report {
+    let published = found.properties.into_iter().map(|(name, value)| {
+        let key = name.replace('\\', r"\\").replace('.', r"\.");
+        (format!("interfaces.{OUTPUTS}.signals.{key}"), value)
+    });
+    let published: Map<String, Value> = published.collect();
+    let updates = if published.is_empty() { Value::Null } else { json!({ "$set": published }) };
+    Report { natural: Some(found.natural), updates, ..Report::settled() }
+}

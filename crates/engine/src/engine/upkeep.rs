@@ -1,0 +1,35 @@
+//! Upkeep of the records of a store: it calls no driver.
+
+use std::sync::Arc;
+
+use windlass_model::id::Entropy;
+use windlass_model::{AssemblyName, Clock};
+use windlass_store::{Lease, Store};
+
+use super::references::Visitor;
+use crate::error::EngineError;
+
+/// The upkeep of a store: removes old records, forgets assemblies, and moves them to other stores. It calls no
+/// driver.
+#[derive(Clone, Copy)]
+pub struct Upkeep<'e> {
+    pub(super) store: &'e Arc<dyn Store>,
+    pub(super) clock: &'e Arc<dyn Clock>,
+    pub(super) entropy: &'e dyn Entropy,
+    /// Whether an assembly may be removed although others reference it.
+    pub(super) force: bool,
+    pub(super) visitor: Visitor<'e>,
+}
+
+/// Returns the error for an assembly that does not exist, with the names of those that do.
+pub(super) async fn unknown(store: &dyn Store, name: &AssemblyName) -> Result<EngineError, EngineError> {
+    let known = store.assembly_names().await?;
+    Ok(EngineError::Unknown { name: name.clone(), known })
+}
+
+/// Releases a lease after an error.
+pub(super) async fn give_back(store: &dyn Store, lease: Lease, error: EngineError) -> EngineError {
+    // The caller needs the first error, not a failure to release the lease.
+    let _ = store.release(lease).await;
+    error
+}

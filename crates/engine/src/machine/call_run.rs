@@ -1,0 +1,51 @@
+//! A call that is being made.
+
+use std::sync::Arc;
+
+use windlass_driver::{Call, Driver, Nature};
+use windlass_model::record::{CallRecord, CallState, Failure, FailureKind};
+use windlass_secret::SecretRef;
+
+/// A call that is being made, and what is known of its jobs.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own, and they come in any combination"
+)]
+pub(super) struct CallRun {
+    pub(super) record: CallRecord,
+    pub(super) call: Call,
+    pub(super) driver: Arc<dyn Driver>,
+    pub(super) nature: Nature,
+    /// Whether an earlier process began the call.
+    pub(super) taken_up: bool,
+    /// Whether the next observation decides if a lost call happened.
+    pub(super) recovering: bool,
+    /// Whether the call waits for its next attempt.
+    pub(super) repeats: bool,
+    /// Whether one of its jobs has started.
+    pub(super) acted: bool,
+    /// Whether an observation has shown that no attempt so far has done anything.
+    pub(super) untouched: bool,
+    pub(super) polls: u32,
+    /// Sealed outcomes of its jobs.
+    pub(super) wipe: Vec<SecretRef>,
+    /// The secrets that its jobs have published.
+    pub(super) hidden: Vec<String>,
+}
+
+impl CallRun {
+    /// Tells whether no report of the call was applied yet. The recorded status is then older than the call.
+    pub(super) fn is_unheard(&self) -> bool {
+        self.record.state == CallState::Open
+    }
+
+    /// Tells whether a failed call may have acted. If the kind of failure doesn't decide that, a started job
+    /// does.
+    pub(super) fn may_have_acted(&self, failure: &Failure) -> bool {
+        match failure.kind {
+            FailureKind::Refused | FailureKind::AlreadyExists => false,
+            FailureKind::Timeout | FailureKind::Lost | FailureKind::Protocol | FailureKind::Failed => true,
+            _ => self.acted,
+        }
+    }
+}
