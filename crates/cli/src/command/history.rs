@@ -95,7 +95,7 @@ fn steps(process: &ProcessEndView) -> String {
     ];
     let counts: Vec<String> =
         counts.iter().filter(|(count, _)| **count > 0).map(|(count, end)| format!("{count} {end}")).collect();
-    if counts.is_empty() { "no steps".to_owned() } else { format!("steps: {}", counts.join(", ")) }
+    if counts.is_empty() { "no steps on record".to_owned() } else { format!("steps: {}", counts.join(", ")) }
 }
 
 pub(crate) async fn diff(args: DiffArgs) -> ExitCode {

@@ -2,6 +2,7 @@
 
 pub(crate) mod listing;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -283,7 +284,10 @@ fn print(plan: &PlanView, whole: bool) -> ExitCode {
         let change = if silent == 1 { "changes" } else { "change" };
         say!("and {} that only {change} a state", plural(silent, "step"));
     }
-    say!("longest chain: {}", chain(&plan.critical_path, whole));
+    // Steps that are not listed are not named.
+    let listed: BTreeSet<StepId> = calling.iter().map(|step| step.id).collect();
+    let path: Vec<_> = plan.critical_path.iter().copied().filter(|step| listed.contains(step)).collect();
+    say!("longest chain: {}", chain(&path, whole));
     print_undone(&plan.undone);
     exit::DONE
 }

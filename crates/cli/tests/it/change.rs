@@ -196,7 +196,7 @@ fn a_cluster_gets_a_number_of_nodes() {
     // The same number again changes nothing.
     let same = env.ok(&["scale", "h_bta", "B", "3"]);
     assert!(same.stdout.contains("nothing to call"), "{same}");
-    assert_snapshot!(env.refuses(&["scale", "h_bta", "B", "1"]), @"error[WL0541]: the plan for `h_bta` removes or replaces parts that are well (2 to remove); review it with `--dry-run`, and agree to it with `--yes`");
+    assert_snapshot!(env.refuses(&["scale", "h_bta", "B", "1"]), @"error[WL0541]: the plan for `h_bta` removes or replaces parts that are well (2 to remove): `B__2` (removed), `B__3` (removed); review it with `--dry-run`, and agree to it with `--yes`");
     env.ok(&["scale", "h_bta", "B", "1", "--yes"]);
     assert_eq!(nodes(), Some(1));
     assert_snapshot!(env.refuses(&["scale", "h_bta", "B", "9"]), @"error[WL0531]: `h_bta__B` can't grow by 8: nodes now 1, at most 4 (`maximum-nodes`)");
@@ -278,17 +278,23 @@ fn rollback_and_history() {
     env.ok(&["rollback", "h_bta", "--yes"]);
     assert_snapshot!(env.ok(&["history", "h_bta"]).out(), @"
     p1 up, completed WHEN assembly::h_bta::1.0, 2 resources
+      steps: 7 succeeded
+      changes to the desired assembly:
       + A added (resource::h_simple::1.0)
       + B__1 added (resource::t_simple::1.0)
 
     p2 up, completed WHEN assembly::h_bta::1.0, 2 resources
+      steps: 12 succeeded
       data: other
+      changes to the desired assembly:
       -/+ A replaced
           data: data → other
       -/+ B__1 replaced
           data: data → other
 
     p3 rollback to p1, completed WHEN assembly::h_bta::1.0, 2 resources
+      steps: 12 succeeded
+      changes to the desired assembly:
       -/+ A replaced
           data: other → data
       -/+ B__1 replaced
@@ -316,14 +322,20 @@ fn a_state_is_gone_back_from() {
     assert!(env.ok(&["status"]).stdout.starts_with("h_bta Active"));
     assert_snapshot!(env.ok(&["history", "h_bta"]).out(), @"
     p1 up, completed WHEN assembly::h_bta::1.0, 2 resources
+      steps: 7 succeeded
+      changes to the desired assembly:
       + A added (resource::h_simple::1.0)
       + B__1 added (resource::t_simple::1.0)
 
     p2 set-state Inactive, completed WHEN assembly::h_bta::1.0, 2 resources
+      steps: 3 succeeded
+      changes to the desired assembly:
       ~ A changed, Active → Inactive
       ~ B__1 changed, Active → Inactive
 
     p3 rollback to p1, completed WHEN assembly::h_bta::1.0, 2 resources
+      steps: 3 succeeded
+      changes to the desired assembly:
       ~ A changed, Inactive → Active
       ~ B__1 changed, Inactive → Active
     ");
@@ -503,12 +515,16 @@ composition:
     let (_, since) = history.split_once("\n\n").unwrap();
     assert_snapshot!(since, @"
     p2 up, completed WHEN assembly::three::1.0, 4 resources
+      steps: 1 succeeded
       nodes: 2
+      changes to the desired assembly:
       + first__2 added (resource::plain::1.0)
 
     p3 up, completed WHEN assembly::three::1.0, 4 resources
+      steps: 4 succeeded
       key: b
       nodes: 2
+      changes to the desired assembly:
       -/+ giver replaced
           given: a → b
       -/+ reader replaced

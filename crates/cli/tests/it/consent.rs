@@ -37,12 +37,21 @@ fn answered(env: &TestEnv, command: &str, answer: &str) -> Run {
 }
 
 #[rstest]
-#[case::changed_value(&["up", "h_bta", "-p", "numOfServers=2", "-p", "data=other"], "(3 to replace)")]
-#[case::fewer_nodes(&["up", "h_bta", "-p", "numOfServers=1"], "(1 to remove)")]
-#[case::replaced(&["up", "h_bta", "-p", "numOfServers=2", "--replace", "A"], "(1 to replace)")]
-#[case::scaled_in(&["scale", "in", "h_bta", "B"], "(1 to remove)")]
-#[case::rolled_back(&["rollback", "h_bta"], "(1 to remove)")]
-#[case::lowered(&["set-state", "h_bta", "Installed"], "(3 to replace)")]
+#[case::changed_value(
+    &["up", "h_bta", "-p", "numOfServers=2", "-p", "data=other"],
+    "(3 to replace): `A` (replaced: `data` changes), `B__1` (replaced: `data` changes), `B__2` (replaced: `data` changes)"
+)]
+#[case::fewer_nodes(&["up", "h_bta", "-p", "numOfServers=1"], "(1 to remove): `B__2` (removed)")]
+#[case::replaced(
+    &["up", "h_bta", "-p", "numOfServers=2", "--replace", "A"],
+    "(1 to replace): `A` (replaced: its replacement was requested)"
+)]
+#[case::scaled_in(&["scale", "in", "h_bta", "B"], "(1 to remove): `B__2` (removed)")]
+#[case::rolled_back(&["rollback", "h_bta"], "(1 to remove): `B__2` (removed)")]
+#[case::lowered(
+    &["set-state", "h_bta", "Installed"],
+    "(3 to replace): `A` (replaced: its state becomes Installed), `B__1` (replaced: its state becomes Installed), `B__2` (replaced: its state becomes Installed)"
+)]
 fn a_plan_that_destroys_needs_a_yes(#[case] command: &[&str], #[case] counts: &str) {
     let env = up();
     let before = env.json(&["status"]);

@@ -29,6 +29,26 @@ fn plan() {
         {
           "id": 2,
           "element": "small__box",
+          "action": "Start",
+          "calls": true,
+          "waits": [
+            {
+              "kind": "needs",
+              "on": 3,
+              "reason": "box is Inactive first",
+              "origin": null
+            },
+            {
+              "kind": "after",
+              "on": null,
+              "reason": "all parts are Inactive",
+              "origin": null
+            }
+          ]
+        },
+        {
+          "id": 3,
+          "element": "small__box",
           "action": "(Inactive)",
           "calls": false,
           "waits": [
@@ -45,32 +65,12 @@ fn plan() {
               "origin": null
             }
           ]
-        },
-        {
-          "id": 3,
-          "element": "small__box",
-          "action": "Start",
-          "calls": true,
-          "waits": [
-            {
-              "kind": "needs",
-              "on": 2,
-              "reason": "box is Inactive first",
-              "origin": null
-            },
-            {
-              "kind": "after",
-              "on": null,
-              "reason": "all parts are Inactive",
-              "origin": null
-            }
-          ]
         }
       ],
       "critical_path": [
         1,
-        2,
-        3
+        3,
+        2
       ],
       "widest": 1,
       "changes": {
@@ -222,16 +222,6 @@ fn up_status_log_and_down() {
             },
             {
               "id": 2,
-              "title": "box (Inactive)",
-              "state": "succeeded",
-              "failure": null,
-              "started": "WHEN",
-              "ended": "WHEN",
-              "millis": "LONG",
-              "jobs": []
-            },
-            {
-              "id": 3,
               "title": "box Start",
               "state": "succeeded",
               "failure": null,
@@ -240,7 +230,7 @@ fn up_status_log_and_down() {
               "millis": "LONG",
               "jobs": [
                 {
-                  "id": "STORE-p1-s3-c0-a1-transition",
+                  "id": "STORE-p1-s2-c0-a1-transition",
                   "element": "small__box",
                   "action": "Start",
                   "command": "scripts/Start.sh",
@@ -253,6 +243,16 @@ fn up_status_log_and_down() {
                   "stderr": "hello\n"
                 }
               ]
+            },
+            {
+              "id": 3,
+              "title": "box (Inactive)",
+              "state": "succeeded",
+              "failure": null,
+              "started": "WHEN",
+              "ended": "WHEN",
+              "millis": "LONG",
+              "jobs": []
             }
           ],
           "activity": []

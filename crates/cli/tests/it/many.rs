@@ -110,7 +110,7 @@ fn steps_that_are_alike_are_one_line() {
         s1 head           Install
     s2–s31 box__1–30 (30) Install
     and 62 steps that only change a state
-    longest chain: s1 → s32 → s63
+    longest chain: s1
     ");
     let all = env.ok(&["plan", "small", "--all"]).stdout;
     assert!(all.contains("   s2 box__1  Install\n") && all.contains("  s31 box__30 Install\n"), "{all}");
@@ -135,14 +135,14 @@ fn steps_that_are_alike_are_one_line() {
          s2 box__12              Install
             needs box__12 is Absent first
             after unhealthy parts are cleaned up
-    s34–s62 box__1–11,13–30 (29) Uninstall
+     s3–s31 box__1–11,13–30 (29) Uninstall
             needs box__* is Inactive first
             after all parts that change are stopped
-    s63–s91 box__1–11,13–30 (29) Install
+    s32–s60 box__1–11,13–30 (29) Install
             needs box__* is Absent first
             after all parts that change are uninstalled
     and 89 steps that only change a state
-    longest chain: s1 → s2 → s3 → s4 → s5 → s34 → s63 → s92 → s121
+    longest chain: s1 → s2 → s3 → s32
     ");
     let changes = env.json(&["plan", "small", "-p", "fail=30"]);
     assert_eq!(changes["changes"]["elements"].as_array().unwrap().len(), 30, "{changes:#}");
@@ -164,7 +164,9 @@ fn steps_that_are_alike_are_one_line() {
     ");
     assert_snapshot!(env.ok(&["history", "small"]).out(), @"
     p1 up, failed WHEN assembly::small::1.0, 31 resources
+      steps: 30 succeeded, 1 failed
       fail: 12
+      changes to the desired assembly:
       + head added (resource::head::1.0)
       + box__1–30 (30) added (resource::box::1.0)
     ");
@@ -192,7 +194,7 @@ fn clusters_of_clusters_are_few_lines_too() {
     s1…s144 cell__1–12__lb (12)          Install
     s2…s156 cell__1–12__node__1–12 (144) Install
     and 312 steps that only change a state
-    longest chain: s1 → s157 → s313
+    longest chain: s1
     ");
     env.ok(&["up", "nest"]);
     env.ok(&["scale", "in", "nest", "cell__3__node", "--yes"]);

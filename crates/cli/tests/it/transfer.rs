@@ -93,10 +93,13 @@ fn an_exported_assembly_goes_on_elsewhere() {
     ");
     assert_snapshot!(there.ok(&["history", "small"]).out(), @"
     p2 up, completed WHEN assembly::small::1.0, 1 resource
+      no steps on record
       password: ***
+      changes to the desired assembly:
       + box added (resource::box::1.0)
 
     p3 up, completed WHEN assembly::small::1.1, 1 resource
+      no steps on record
       password: ***
 
     imported from small.export WHEN

@@ -203,13 +203,13 @@ fn the_streamer_cluster_reads_what_its_scripts_publish() {
        s4 balancer    Install
        s5 streamer__1 Create nfs_mount: target.MountStorage
        s6 streamer__2 Create nfs_mount: target.MountStorage
-       s9 streamer__1 Configure
-      s10 streamer__2 Configure
-      s11 balancer    Configure
-      s12 streamer__1 Start, Integrity
-      s13 streamer__2 Start, Integrity
-      s14 balancer    Create balanceStreamer: target.AddBalancedHttpServer × 2
-      s15 balancer    Start, Integrity
+       s7 streamer__1 Configure
+       s8 streamer__2 Configure
+       s9 balancer    Configure
+      s10 streamer__1 Start, Integrity
+      s11 streamer__2 Start, Integrity
+      s12 balancer    Create balanceStreamer: target.AddBalancedHttpServer × 2
+      s13 balancer    Start, Integrity
 
     ok        net_video Install LONG
     ok        streamer__1 Install LONG
@@ -342,7 +342,7 @@ fn without_a_project_file_everything_is_local() {
     1 to add
     small: 2 steps, up to 1 at once (p1 up)
        s1 box Install
-       s3 box Start
+       s2 box Start
 
     ok        box Install LONG
     ok        box Start LONG

@@ -79,7 +79,7 @@ fn reason(change: &ElementChange) -> String {
     let properties: Vec<String> =
         change.properties.iter().take(2).map(|changed| format!("`{}`", changed.property)).collect();
     let why = match change.kind {
-        ElementChangeKind::Removed => "it is no longer in the assembly".to_owned(),
+        ElementChangeKind::Removed => return format!("`{}` (removed)", change.element.local()),
         ElementChangeKind::Lowered => format!("its state becomes {}", change.to),
         _ if !properties.is_empty() => format!("{} changes", properties.join(" and ")),
         _ if change.replaces.is_some() => "its type changes".to_owned(),
@@ -87,5 +87,5 @@ fn reason(change: &ElementChange) -> String {
         _ if change.repackaged => "its package has changed".to_owned(),
         _ => "its replacement was requested".to_owned(),
     };
-    format!("`{}` ({} because {why})", change.element.local(), change.effect().as_str())
+    format!("`{}` ({}: {why})", change.element.local(), change.effect().as_str())
 }

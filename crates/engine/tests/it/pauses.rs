@@ -32,7 +32,7 @@ fn nodes(value: &str) -> Desired {
 /// Returns a rig in which the nodes are up with the value `a`.
 async fn brought_up() -> Rig {
     let rig = Rig::new(Effect::Once);
-    rig.up(nodes("a")).await.unwrap();
+    rig.up(nodes("a")).await.expect("they come up");
     rig
 }
 

@@ -10,6 +10,7 @@ use windlass_model::assembly::{ElementKind, PackageDigest};
 use windlass_model::record::{ProcessRecord, ProcessStatus, StepRecord, StepState, VersionRecord};
 use windlass_model::request::{RequestRecord, RequestStatus};
 use windlass_model::resolve::{Lookup, NothingYet, Output};
+use windlass_model::work::Work;
 use windlass_model::{
     AssemblyName, DescriptorName, ElementName, InstanceId, ProcessId, PropertyName, RequestId, Timestamp,
 };
@@ -342,8 +343,12 @@ impl ProcessEndView {
         let mut tally = Tally::default();
         for step in steps {
             let planned = plan.as_ref().and_then(|plan| plan.step(StepNumber(step.step.0)));
-            if let StepState::Done(end) = &step.state {
-                tally.count(end, planned.and_then(|planned| planned.task.work()));
+            let work = planned.and_then(|planned| planned.task.work());
+            // Steps that call nothing are not listed in plans either.
+            if let StepState::Done(end) = &step.state
+                && work.is_none_or(Work::has_calls)
+            {
+                tally.count(end, work);
             }
         }
         let Tally { succeeded, failed, skipped, cancelled, undecided, .. } = tally;
