@@ -685,6 +685,16 @@ composition:
     properties:
       url: {value: 'http://shop/'}
 ```";
+    DEPENDENCY_CYCLE = "WL0172", "components that depend on each other",
+        r"Each of these components must be Active before the next one begins, so none of them can begin. `depends-on` of one of
+them has an entry too many.
+
+```yaml
+name: assembly::shop::1.0
+composition:
+  db: {type: resource::web::1.0, depends-on: [web]}
+  web: {type: resource::web::1.0, depends-on: [db]}
+```";
     BAD_EACH = "WL0173", "bad list of nodes",
         r"`each` of a cluster is a list of maps, with one node for each. The field that `key` names identifies the node, and is
 the last part of its name: so each entry has this field, no two have the same key, and a key has the form of a component's name.
@@ -699,17 +709,7 @@ composition:
   web:
     type: resource::web::1.0
     cluster: {each: '${hosts}', key: name, maximum-nodes: 4}
-    properties: {address: '${each.address}'}
-```";
-    DEPENDENCY_CYCLE = "WL0172", "components that depend on each other",
-        r"Each of these components must be Active before the next one begins, so none of them can begin. `depends-on` of one of
-them has an entry too many.
-
-```yaml
-name: assembly::shop::1.0
-composition:
-  db: {type: resource::web::1.0, depends-on: [web]}
-  web: {type: resource::web::1.0, depends-on: [db]}
+    properties: {address: {value: '${each.address}'}}
 ```";
 }
 

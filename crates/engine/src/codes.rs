@@ -198,11 +198,6 @@ windlass_source::codes! {
         "The intent names a part that neither the desired nor the installed assembly has. windlass has \
          started no step. The message lists the existing parts.\n\n\
          `windlass status NAME` shows the parts of the assembly. Name one of them.";
-    NEEDS_EXCEPTED = "WL0546", "part that needs an excepted part",
-        "`--except` leaves a part as it is that does not work yet, and a part that the plan would change can't \
-         run without it: it reads its output, or a relationship with it comes first. windlass has started no \
-         step.\n\n\
-         Except both parts, or neither.";
     NO_PLAN = "WL0540", "no plan",
         "windlass can't make a plan for the intent; the message gives the reason. windlass has started no \
          step.\n\n\
@@ -221,6 +216,11 @@ windlass_source::codes! {
          Only an `up` without the protection lifts it, and this `up` must not remove or replace the part \
          itself: remove `protect: true` from the descriptor, or omit `--protect`, and run `windlass up` with \
          no other change. Then repeat the command.";
+    NEEDS_EXCEPTED = "WL0546", "part that needs an excepted part",
+        "`--except` leaves a part as it is that does not work yet, and a part that the plan would change can't \
+         run without it: it reads its output, or a relationship with it comes first. windlass has started no \
+         step.\n\n\
+         Except both parts, or neither.";
 }
 
 #[cfg(test)]

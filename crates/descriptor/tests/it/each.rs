@@ -227,20 +227,21 @@ fn keys_that_are_no_names() {
         plain(&format!("{{default: [{}]}}", entries.collect::<Vec<_>>().join(", ")))
     };
     assert_snapshot!(world().messages(&list("a '10' b__c source '' web01.example")), @"
-    a.yaml:3:20: error[WL0173]: entry 2 of `hosts` has the number `10` as its key; begin it with a letter
-    a.yaml:3:20: error[WL0173]: entry 3 of `hosts` has a bad key: the key name `b__c` has `__`, which separates the parts of an instance's name
-    a.yaml:3:20: error[WL0173]: entry 4 of `hosts` has a bad key: the key name `source` is reserved for `${source.…}`
-    a.yaml:3:20: error[WL0173]: entry 5 of `hosts` has a bad key: the key name is empty
-    a.yaml:3:20: error[WL0173]: entry 6 of `hosts` has a bad key: the key name `web01.example` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`
+    a.yaml:3:53: error[WL0173]: entry 2 of `hosts` has the number `10` as its key; begin it with a letter
+    a.yaml:3:88: error[WL0173]: entry 3 of `hosts` has a bad key: the key name `b__c` has `__`, which separates the parts of an instance's name
+    a.yaml:3:123: error[WL0173]: entry 4 of `hosts` has a bad key: the key name `source` is reserved for `${source.…}`
+    a.yaml:3:160: error[WL0173]: entry 5 of `hosts` has a bad key: the key name is empty
+    a.yaml:3:193: error[WL0173]: entry 6 of `hosts` has a bad key: the key name `web01.example` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`
     ");
     assert_snapshot!(world().messages(&list("a b a")), @"
-    a.yaml:3:20: error[WL0173]: entries 1 and 3 of `hosts` have the same key, `a`
+    a.yaml:3:85: error[WL0173]: entries 1 and 3 of `hosts` have the same key, `a`
+        a.yaml:3:21: the first of them
         help: give each entry a key of its own
     ");
     assert_snapshot!(world().messages(&plain("{default: [{address: a}, text, {}]}")), @"
-    a.yaml:3:20: error[WL0173]: entry 1 of `hosts` has no `name`, its key; it has `address`
-    a.yaml:3:20: error[WL0173]: entry 2 of `hosts` is not a map
-    a.yaml:3:20: error[WL0173]: entry 3 of `hosts` has no `name`, its key
+    a.yaml:3:21: error[WL0173]: entry 1 of `hosts` has no `name`, its key; it has `address`
+    a.yaml:3:35: error[WL0173]: entry 2 of `hosts` is not a map
+    a.yaml:3:41: error[WL0173]: entry 3 of `hosts` has no `name`, its key
     ");
 }
 
@@ -272,7 +273,7 @@ fn lists_that_are_none() {
     a.yaml:3:37: error[WL0173]: `hosts` is a secret, and its keys would be names of nodes
         help: declare it without `sensitive`, and give each secret as a property of its own
     ");
-    assert_snapshot!(world().messages(&plain("{sensitive: true, default: [{name: a}]}")), @"a.yaml:3:37: error[WL0173]: entry 1 of `hosts` has a secret as its key, `name`, which would be in the name of its node");
+    assert_snapshot!(world().messages(&plain("{sensitive: true, default: [{name: a}]}")), @"a.yaml:3:38: error[WL0173]: entry 1 of `hosts` has a secret as its key, `name`, which would be in the name of its node");
     assert_snapshot!(world().messages(&plain("{value: '${web.out}'}")), @"
     a.yaml:7:22: error[WL0120]: `each` depends on a component through `${hosts}`: it must be known before any is made
         a.yaml:3:19: the component is read here
