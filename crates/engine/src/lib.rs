@@ -174,8 +174,8 @@ mod world;
 pub use engine::{
     Answer, Argument, Arguments, Bundle, Condition, Consent, Desired, DestructivePlan, DiscoveryQuery, Ended,
     Engine, EngineEnv, ForgottenPart, ForgottenRecords, HandOver, Offer, Options, PlanFingerprint, Prepared,
-    Preview, Pruned, PublishedOutputs, RecordedSecrets, Request, Seen, Selection, UpOptions, Upkeep, conditions,
-    fingerprint, monitor_of, offer, outputs,
+    Preview, Pruned, PublishedOutputs, RecordedSecrets, Request, Seen, Selection, UpOptions, Upkeep,
+    conditions, fingerprint, monitor_of, offer, outputs,
 };
 pub use error::{EngineError, Lack, ProtectedPart, Unplaced};
 pub use machine::Tally;

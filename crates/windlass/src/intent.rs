@@ -318,7 +318,8 @@ impl Windlass {
         }
         let (goal, adopt, max_unavailable) = (input.goal, input.adopt, input.max_unavailable);
         let current_packages = input.current_packages;
-        desired.options = UpOptions { goal, adopt, replace, target, except, max_unavailable, current_packages };
+        desired.options =
+            UpOptions { goal, adopt, replace, target, except, max_unavailable, current_packages };
         Ok((desired, warnings))
     }
 

@@ -99,7 +99,7 @@ impl<'a> Values<'a> {
     /// Returns a field of an entry. Reports a missing one.
     fn field(&mut self, entry: &Entry, field: &str, binder: Binder<'_>, span: Span) -> Template {
         entry.field(field, binder, span).unwrap_or_else(|problem| {
-            self.diagnostics.push(problem);
+            self.diagnostics.push(*problem);
             Template::Null
         })
     }

@@ -205,14 +205,19 @@ impl Composer<'_> {
 
 impl Entry {
     /// Returns a field of the entry, or the problem of a missing one.
-    pub(super) fn field(&self, field: &str, binder: Binder<'_>, span: Span) -> Result<Template, Diagnostic> {
+    pub(super) fn field(
+        &self,
+        field: &str,
+        binder: Binder<'_>,
+        span: Span,
+    ) -> Result<Template, Box<Diagnostic>> {
         if let Some(value) = self.fields.get(field) {
             return Ok(value.clone());
         }
         let names: Vec<&str> = self.fields.keys().map(String::as_str).collect();
         let message = format!("the entry `{}` has no field `{field}`", self.key);
         let diagnostic = Diagnostic::error(codes::BAD_EACH, message).at(binder.source.place(span));
-        Err(did_you_mean(diagnostic.help(format!("it has {}", listed(&names))), field, names))
+        Err(did_you_mean(diagnostic.help(format!("it has {}", listed(&names))), field, names).into())
     }
 }
 
