@@ -151,16 +151,16 @@ fn steps_that_are_alike_are_one_line() {
       - box__1–30 (30) removed
     31 to remove
     small: 31 steps, up to 31 at once
-        s31 head                 Uninstall
-            needs head is Inactive first
-            after all parts are stopped
-    s32…s61 box__1–11,13–30 (29) Uninstall
-            needs box__* is Inactive first
-            after all parts are stopped
-        s43 box__12              Uninstall
-            after all parts are stopped
+        s1 head                 Uninstall
+           needs head is Inactive first
+           after all parts are stopped
+    s2…s31 box__1–11,13–30 (29) Uninstall
+           needs box__* is Inactive first
+           after all parts are stopped
+       s13 box__12              Uninstall
+           after all parts are stopped
     and 30 steps that only change a state
-    longest chain: s1 → s31
+    longest chain: s1
     ");
     assert_snapshot!(env.ok(&["history", "small"]).out(), @"
     p1 up, failed WHEN assembly::small::1.0, 31 resources

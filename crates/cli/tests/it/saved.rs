@@ -55,7 +55,7 @@ fn a_saved_plan_is_carried_out_once() {
     1 to add
     shop: 2 steps, up to 1 at once (p1 up)
        s1 web__1 Install
-       s3 web__1 Start
+       s2 web__1 Start
 
     ok        web__1 Install LONG
     ok        web__1 Start nothing to call

@@ -106,11 +106,11 @@ fn an_answer_can_be_tried() {
     1 to add
     small: 2 steps, up to 1 at once
        s1 box Install
-       s3 box Start
+       s2 box Start
           needs box is Inactive first
           after all parts are Inactive
     and 1 step that only changes a state
-    longest chain: s1 → s2 → s3
+    longest chain: s1 → s2
     ");
     assert_snapshot!(trying("failed").out(), @"
       -/+ box replaced, it has failed
@@ -120,7 +120,7 @@ fn an_answer_can_be_tried() {
        s2 box Install
           needs box is Absent first
           after unhealthy parts are cleaned up
-       s4 box Start
+       s3 box Start
           needs box is Inactive first
           after all parts are Inactive
     and 1 step that only changes a state
@@ -376,9 +376,9 @@ relationships:
     small Inactive assembly::small::1.0, AGE
       2 of 3 Active
       lb Join of serves, api → lb: its outcome is unknown
-        check it, then run `windlass retry small --of STORE-p1-s9-c0 --assume done`, `not-done` or `failed`
+        check it, then run `windlass retry small --of STORE-p1-s4-c0 --assume done`, `not-done` or `failed`
       lb Join of shows, web → lb: its outcome is unknown
-        check it, then run `windlass retry small --of STORE-p1-s10-c0 --assume done`, `not-done` or `failed`
+        check it, then run `windlass retry small --of STORE-p1-s5-c0 --assume done`, `not-done` or `failed`
     ├─ api Active AGE
     ├─ web Active AGE
     └─ lb Inactive AGE

@@ -361,7 +361,7 @@ fn without_a_project_file_everything_is_local() {
       - box removed
     1 to remove
     small: 1 step, up to 1 at once (p2 down)
-       s2 box Uninstall
+       s1 box Uninstall
 
     ok        box Uninstall LONG
 
