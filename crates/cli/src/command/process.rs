@@ -307,7 +307,7 @@ async fn run_one(
     if let Ok(ended) = &ended
         && ended.process.status != ProcessStatus::Completed
     {
-        let results = windlass.rolling(&plan, &ended.process).await?;
+        let results = RollingView::of(windlass, &plan, &ended.process).await?;
         if human {
             rolling::print_results(&results, &plan);
         }

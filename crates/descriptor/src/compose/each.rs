@@ -107,8 +107,9 @@ impl Composer<'_> {
             Ok(followed) => followed,
             Err((element, property)) => {
                 if !self.parameters.is_missing(&element, &property) {
-                    let message =
-                        format!("`{property}` has no list that is known before the assembly is made");
+                    let message = format!(
+                        "`{property}` has no list that is known before the assembly is made; give it a default, or a value as in `-p {property}=@{property}.yaml`"
+                    );
                     self.error(source, codes::BAD_EACH, each.list.span, message);
                 }
                 return None;

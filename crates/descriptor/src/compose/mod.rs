@@ -241,7 +241,7 @@ impl Composer<'_> {
     fn group(&mut self, frame: Frame<'_>, decl: &Component, descriptor: &Descriptor, seat: Seat) {
         let nodes = match decl.each() {
             Some(each) => self.entries(frame, each).map(|entries| (Nodes::Keyed(entries), None)),
-            None => self.size(frame, decl).map(|(count, cluster)| (Nodes::Numbered(count), cluster)),
+            None => size::size(self, frame, decl).map(|(count, cluster)| (Nodes::Numbered(count), cluster)),
         };
         let Some((nodes, cluster)) = nodes else { return };
         let count = nodes.count();

@@ -13,62 +13,63 @@ use crate::template::Value;
 /// A required number is unknown, which was reported.
 struct Reported;
 
-impl Composer<'_> {
-    /// Returns the number of nodes, and the bounds of a cluster; `None` when an error was reported.
-    pub(super) fn size(&mut self, frame: Frame<'_>, decl: &Component) -> Option<(u32, Option<Cluster>)> {
-        match &decl.cluster {
-            None => Some((self.number(frame, decl.quantity.as_ref()).ok()?.unwrap_or(1), None)),
-            Some(cluster) => {
-                let bounds = self.bounds(frame, cluster).ok()?;
-                if let Some(problem) = bounds.problem() {
-                    let steps = bounds.increment == Some(0)
-                        && (Bounds { increment: None, ..bounds }).problem().is_none();
-                    let wrong = if steps { &cluster.increment } else { &cluster.initial };
-                    let span = wrong.as_ref().map_or(cluster.span, |value| value.span);
-                    self.error(&frame.assembly.source, codes::BAD_BOUNDS, span, problem);
-                    return None;
-                }
-                let minimum = bounds.minimum.unwrap_or(1);
-                let increment = bounds.increment.unwrap_or(1);
-                let cluster = Cluster { minimum, maximum: bounds.maximum, increment };
-                Some((bounds.initial.unwrap_or(minimum), Some(cluster)))
+/// Returns the number of nodes, and the bounds of a cluster; `None` when an error was reported.
+pub(super) fn size(
+    composer: &mut Composer<'_>,
+    frame: Frame<'_>,
+    decl: &Component,
+) -> Option<(u32, Option<Cluster>)> {
+    match &decl.cluster {
+        None => Some((number(composer, frame, decl.quantity.as_ref()).ok()?.unwrap_or(1), None)),
+        Some(cluster) => {
+            let bounds = bounds(composer, frame, cluster).ok()?;
+            if let Some(problem) = bounds.problem() {
+                let steps =
+                    bounds.increment == Some(0) && (Bounds { increment: None, ..bounds }).problem().is_none();
+                let wrong = if steps { &cluster.increment } else { &cluster.initial };
+                let span = wrong.as_ref().map_or(cluster.span, |value| value.span);
+                composer.error(&frame.assembly.source, codes::BAD_BOUNDS, span, problem);
+                return None;
             }
+            let minimum = bounds.minimum.unwrap_or(1);
+            let increment = bounds.increment.unwrap_or(1);
+            let cluster = Cluster { minimum, maximum: bounds.maximum, increment };
+            Some((bounds.initial.unwrap_or(minimum), Some(cluster)))
         }
     }
+}
 
-    fn bounds(&mut self, frame: Frame<'_>, cluster: &ClusterDecl) -> Result<Bounds, Reported> {
-        // All four are evaluated, so that all errors are reported at once.
-        let minimum = self.number(frame, cluster.minimum.as_ref());
-        let maximum = self.number(frame, cluster.maximum.as_ref());
-        let initial = self.number(frame, cluster.initial.as_ref());
-        let increment = self.number(frame, cluster.increment.as_ref());
-        Ok(Bounds {
-            minimum: minimum?.or(Some(1)),
-            maximum: maximum?,
-            initial: initial?,
-            increment: increment?,
-        })
-    }
+fn bounds(composer: &mut Composer<'_>, frame: Frame<'_>, cluster: &ClusterDecl) -> Result<Bounds, Reported> {
+    // All four are evaluated, so that all errors are reported at once.
+    let minimum = number(composer, frame, cluster.minimum.as_ref());
+    let maximum = number(composer, frame, cluster.maximum.as_ref());
+    let initial = number(composer, frame, cluster.initial.as_ref());
+    let increment = number(composer, frame, cluster.increment.as_ref());
+    Ok(Bounds { minimum: minimum?.or(Some(1)), maximum: maximum?, initial: initial?, increment: increment? })
+}
 
-    /// Evaluates a number that must be known now, if one is given.
-    fn number(&mut self, frame: Frame<'_>, value: Option<&Value>) -> Result<Option<u32>, Reported> {
-        let Some(value) = value else { return Ok(None) };
-        let template = self.values.bind(value, frame.binder(frame.owner), false);
-        let known = self.known(&template);
-        let source = &frame.assembly.source;
-        match known.as_ref().map(|known| known.text.trim().parse()) {
-            Ok(Ok(number)) => return Ok(Some(number)),
-            Ok(Err(_)) => {
-                let shown = known.as_ref().map_or("", |known| known.shown());
-                let message = format!("a whole number from 0 is needed, and this is `{shown}`");
-                self.error(source, codes::BAD_NUMBER, value.span, message);
-            }
-            Err(Unknown::Property(element, property)) if self.parameters.is_missing(element, property) => {}
-            Err(_) => {
-                let message = "this number is not known before the assembly is made";
-                self.error(source, codes::BAD_NUMBER, value.span, message);
-            }
+/// Evaluates a number that must be known now, if one is given.
+fn number(
+    composer: &mut Composer<'_>,
+    frame: Frame<'_>,
+    value: Option<&Value>,
+) -> Result<Option<u32>, Reported> {
+    let Some(value) = value else { return Ok(None) };
+    let template = composer.values.bind(value, frame.binder(frame.owner), false);
+    let known = composer.known(&template);
+    let source = &frame.assembly.source;
+    match known.as_ref().map(|known| known.text.trim().parse()) {
+        Ok(Ok(number)) => return Ok(Some(number)),
+        Ok(Err(_)) => {
+            let shown = known.as_ref().map_or("", |known| known.shown());
+            let message = format!("a whole number from 0 is needed, and this is `{shown}`");
+            composer.error(source, codes::BAD_NUMBER, value.span, message);
         }
-        Err(Reported)
+        Err(Unknown::Property(element, property)) if composer.parameters.is_missing(element, property) => {}
+        Err(_) => {
+            let message = "this number is not known before the assembly is made";
+            composer.error(source, codes::BAD_NUMBER, value.span, message);
+        }
     }
+    Err(Reported)
 }

@@ -260,7 +260,7 @@ fn the_place_of_a_bad_entry_is_in_the_list() {
 
 #[test]
 fn lists_that_are_none() {
-    assert_snapshot!(world().messages(&plain("{}")), @"a.yaml:7:21: error[WL0173]: `hosts` has no list that is known before the assembly is made");
+    assert_snapshot!(world().messages(&plain("{}")), @"a.yaml:7:21: error[WL0173]: `hosts` has no list that is known before the assembly is made; give it a default, or a value as in `-p hosts=@hosts.yaml`");
     assert_snapshot!(world().messages(&plain("{required: true}")), @"
     a.yaml:3:3: error[WL0151]: `hosts` is required and has no value
         help: give it with `-p hosts=…`

@@ -72,17 +72,21 @@ pub struct RollingView {
     pub unchanged: Vec<ElementName>,
 }
 
-impl Windlass {
+impl RollingView {
     /// Returns the result of each node of the groups that a process changes in batches.
     ///
     /// # Errors
     ///
     /// If the store can't be read.
-    pub async fn rolling(&self, plan: &PlanView, process: &ProcessRecord) -> Result<Vec<RollingView>, Error> {
+    pub async fn of(
+        windlass: &Windlass,
+        plan: &PlanView,
+        process: &ProcessRecord,
+    ) -> Result<Vec<Self>, Error> {
         if plan.steps.iter().all(|step| step.batch.is_none()) {
             return Ok(Vec::new());
         }
-        let store = self.store_of(&process.assembly).await?;
+        let store = windlass.store_of(&process.assembly).await?;
         let history = store.process_history(process.id).await?;
         let steps = history.map(|history| history.steps).unwrap_or_default();
         let begun = steps.into_iter().filter(|step| step.started.is_some());
