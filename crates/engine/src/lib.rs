@@ -118,7 +118,7 @@
 //! let holder = Holder::current("example");
 //! let prepared = engine.prepare(&"shop".parse()?, Request::up(desired), &holder, &stop).await?;
 //! let steps: Vec<String> = prepared.plan().work().map(|(_, work)| work.to_string()).collect();
-//! assert_eq!(steps, ["db Install", "db (Inactive)", "db Start"]);
+//! assert_eq!(steps, ["db Install", "db Start", "db (Inactive)"]);
 //! let ended = prepared.run(&stop).await?;
 //! assert_eq!(ended.reached, State::Active);
 //! # Ok(())

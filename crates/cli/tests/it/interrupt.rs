@@ -54,7 +54,7 @@ fn a_stop_lets_running_scripts_end_and_starts_no_other() {
             1 to add
             small: 2 steps, up to 1 at once (p1 up)
                s1 box Install
-               s3 box Start
+               s2 box Start
 
             ok        box Install LONG
 
@@ -124,7 +124,7 @@ fn a_job_that_outlasts_the_grace_is_stopped() {
     1 to add
     small: 2 steps, up to 1 at once (p1 up)
        s1 box Install
-       s3 box Start
+       s2 box Start
 
     stopped   box Install
     skipped   box Start: box Install did not succeed
