@@ -334,7 +334,7 @@ fn a_value_that_a_part_was_not_given_is_given_by_the_next_up() {
     };
     let again = [&fails[..], &["--dry-run"]].concat();
     assert_snapshot!(changes(&again), @r#"
-      ~ B__1 changed
+      ~ B__1 changed, its last Reconfigure did not succeed
           fail: "" → Reconfigure:1
     "#);
     assert_snapshot!(changes(&["up", "h_bta"]), @r#"
