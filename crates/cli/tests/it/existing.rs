@@ -85,8 +85,8 @@ fn operations_run_on_what_the_project_lists() {
     1 to add
     lab: 3 steps, up to 1 at once (p1 up)
        s1 box Install
-       s3 box Create port: source.Attach
-       s4 box Start
+       s2 box Create port: source.Attach
+       s3 box Start
 
     ok        box Create port: source.Attach LONG
     ok        box Install nothing to call

@@ -510,8 +510,8 @@ fn operations_run_on_parts_of_the_other_assembly() {
     1 to add
     user: 3 steps, up to 1 at once (p2 up)
        s1 app Install
-       s3 app Create access: source.Admit
-       s4 app Start
+       s2 app Create access: source.Admit
+       s3 app Start
 
     info      pool__inner__gate: ann has access
     ok        app Create access: source.Admit LONG

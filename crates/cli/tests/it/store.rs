@@ -289,7 +289,7 @@ echo "exit $?"
     1 to add
     small: 2 steps, up to 1 at once (p1 up)
        s1 box Install
-       s3 box Start
+       s2 box Start
 
     error[WL0211]: no space is left for the store `PROJECT/.windlass/state.db`; free some space on its disk and try again
     exit 1
