@@ -340,6 +340,7 @@ fn a_value_that_a_part_was_not_given_is_given_by_the_next_up() {
     assert_snapshot!(changes(&["up", "h_bta"]), @r#"
       ~ A changed
           fail: Reconfigure:1 → ""
+      ~ B__1 changed, its last Reconfigure did not succeed
     "#);
     let other = ["up", "h_bta", "-p", "pause=0.1"];
     env.ok(&[&other[..], &["--target", "A"]].concat());

@@ -116,7 +116,7 @@ fn commands_name_a_node_by_its_key() {
         let said = env.refuses(scale);
         assert!(said.contains("error[WL0530]: the nodes of `B` are the entries of a list; change"), "{said}");
     }
-    let graph = env.ok(&["graph", "h_bta"]).stdout;
+    let graph = env.ok(&["graph", "h_bta", "--stored"]).stdout;
     assert!(graph.contains("B × 3"), "{graph}");
     env.ok(&["down", "h_bta"]);
 }

@@ -12,6 +12,7 @@ use windlass_source::{
 use super::composer::Composer;
 use super::entry::Entry;
 use super::frame::{Binder, Frame};
+use super::known::Known;
 use super::whole::{self, Whole};
 use crate::codes;
 use crate::document::EachDecl;
@@ -168,7 +169,7 @@ impl Composer<'_> {
 
     /// Reads a list from text: the content of a file, or an argument.
     fn written(&mut self, value: &Template, is_given: bool, name: String, place: Place) -> Option<List> {
-        let known = match self.known(value) {
+        let known = match as_given(value).map_or_else(|| self.known(value), Ok) {
             Ok(known) if !known.sensitive => known,
             Ok(_) => {
                 let message = format!("`{name}` is a secret, and its keys would be names of nodes");
@@ -237,6 +238,17 @@ impl Whole<'_> {
                 rename(value, &named);
             }
         }
+    }
+}
+
+/// Returns a text without references. It may be longer than one that is evaluated.
+fn as_given(value: &Template) -> Option<Known> {
+    match value {
+        Template::Text(parts) => match &parts[..] {
+            [Part::Literal(text)] => Some(Known { text: text.clone(), sensitive: false }),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

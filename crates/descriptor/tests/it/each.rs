@@ -113,6 +113,20 @@ fn the_order_of_the_list_changes_no_node_and_no_reader() {
     );
 }
 
+/// Other values that must be known before anything is made are short; a list of hosts may be long.
+#[test]
+fn a_list_may_be_a_long_text() {
+    use std::fmt::Write as _;
+    let mut yaml = String::new();
+    for number in 0..3000 {
+        writeln!(yaml, "- {{name: r{number}, address: 10.0.0.1, port: 80, note: {:030}}}", 0).unwrap();
+    }
+    assert!(yaml.len() > 64 << 10);
+    let composed = world().given("hosts", yaml.as_str()).compose_text(&plain("{}"));
+    let topology = composed.topology.unwrap_or_else(|| panic!("{}", show(&composed.diagnostics)));
+    assert_eq!(topology.elements().len(), 3002);
+}
+
 #[test]
 fn a_list_is_read_from_text() {
     let text = plain("{}");

@@ -1,10 +1,11 @@
 //! Inventories in the INI form: `[group]`, `[group:vars]`, `[group:children]`.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use windlass_source::{Source, Span};
 
-use super::{Draft, UNGROUPED, Variables};
+use super::{ALL, Draft, UNGROUPED, Variables};
 
 /// The content of the lines of a section.
 #[derive(Clone, Copy)]
@@ -15,6 +16,8 @@ enum Content {
 }
 
 pub(super) fn read(inventory: &mut Draft, source: &Arc<Source>) {
+    // Groups with a section of hosts or of children, and the mentions of groups elsewhere.
+    let (mut defined, mut mentioned) = (HashSet::from([ALL.to_owned(), UNGROUPED.to_owned()]), Vec::new());
     let (mut group, mut content) = (UNGROUPED.to_owned(), Content::Hosts);
     let mut start = 0;
     for line in source.text().split_inclusive('\n') {
@@ -37,6 +40,10 @@ pub(super) fn read(inventory: &mut Draft, source: &Arc<Source>) {
                     Content::Hosts
                 }
             };
+            match content {
+                Content::Variables => mentioned.push((name.to_owned(), span)),
+                Content::Hosts | Content::Children => drop(defined.insert(name.to_owned())),
+            }
             name.clone_into(&mut group);
             inventory.group(name);
             continue;
@@ -52,9 +59,15 @@ pub(super) fn read(inventory: &mut Draft, source: &Arc<Source>) {
             },
             Content::Children => {
                 let child = text.split_whitespace().next().unwrap_or_default();
+                mentioned.push((child.to_owned(), span));
                 inventory.group(child);
                 inventory.group(&group).children.insert(child.to_owned());
             }
+        }
+    }
+    for (name, span) in mentioned {
+        if !defined.contains(&name) {
+            inventory.undefined(&name, span, defined.iter().map(String::as_str).collect());
         }
     }
 }

@@ -120,6 +120,15 @@ impl Draft {
         }
     }
 
+    /// Reports a group that is mentioned and has no section.
+    fn undefined(&mut self, name: &str, span: Span, mut known: Vec<&str>) {
+        known.sort_unstable();
+        let message = format!("the inventory has no group `{name}`");
+        let diagnostic = Diagnostic::error(BAD_INVENTORY, message).at(self.shape.place(span));
+        let diagnostic = diagnostic.help(format!("it has {}", listed(&known)));
+        self.diagnostics.push(did_you_mean(diagnostic, name, known));
+    }
+
     fn group(&mut self, name: &str) -> &mut Group {
         self.groups.entry(name.to_owned()).or_default()
     }
@@ -140,11 +149,8 @@ impl Draft {
 
     fn hosts_of(mut self, wanted: &str) -> Result<Vec<Host>, Diagnostics> {
         if !self.groups.contains_key(wanted) && !self.diagnostics.has_errors() {
-            let names: Vec<&str> = self.groups.keys().map(String::as_str).collect();
-            let message = format!("the inventory has no group `{wanted}`");
-            let diagnostic = Diagnostic::error(BAD_INVENTORY, message).at(self.shape.place(Span::empty(0)));
-            let diagnostic = diagnostic.help(format!("it has {}", listed(&names)));
-            self.diagnostics.push(did_you_mean(diagnostic, wanted, names));
+            let names: Vec<String> = self.groups.keys().cloned().collect();
+            self.undefined(wanted, Span::empty(0), names.iter().map(String::as_str).collect());
         }
         let depths = self.depths();
         if self.diagnostics.has_errors() {
@@ -166,6 +172,13 @@ impl Draft {
         } else {
             self.members(wanted)
         };
+        // All nodes would be removed, and the cause is a mistake more often than a wish.
+        if members.is_empty() {
+            let message = format!("the group `{wanted}` of the inventory has no hosts");
+            let help = "a list without entries is given by `-p PROPERTY=[]`";
+            let place = self.shape.place(Span::empty(0));
+            return Err(vec![Diagnostic::error(BAD_INVENTORY, message).at(place).help(help)].into());
+        }
         let host = |name: &str| {
             let mut groups = groups_of.get(name).cloned().unwrap_or_default();
             groups.retain(|group| *group != ALL);

@@ -35,17 +35,24 @@ fn values(range: &str, most: usize) -> Result<Vec<String>, String> {
         }
         _ => return Err(wrong()),
     };
+    let backwards = || format!("has `[{range}]`, a range that ends before it begins");
     let first = if first.is_empty() { "0" } else { first };
     let letter = |text: &str| match text.as_bytes() {
         [letter] if letter.is_ascii_alphabetic() => Some(*letter),
         _ => None,
     };
     if let (Some(first), Some(last)) = (letter(first), letter(last)) {
+        if last < first {
+            return Err(backwards());
+        }
         return Ok((first..=last).step_by(step).map(|letter| char::from(letter).to_string()).collect());
     }
     let number = |text: &str| text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse::<usize>().ok())?;
     let (Some(from), Some(to)) = (number(first), number(last)) else { return Err(wrong()) };
     let width = if first.starts_with('0') && first.len() > 1 { first.len() } else { 0 };
+    if to < from {
+        return Err(backwards());
+    }
     if to.saturating_sub(from) / step >= most {
         return Err("stands for too many hosts".to_owned());
     }
@@ -66,7 +73,8 @@ mod tests {
     #[case::steps("n[0:10:5]", "n0 n5 n10")]
     #[case::from_zero("n[:1]", "n0 n1")]
     #[case::two("r[1:2]n[a:b]", "r1na r1nb r2na r2nb")]
-    #[case::backwards("n[3:1]", "")]
+    #[case::backwards("n[3:1]", "error: has `[3:1]`, a range that ends before it begins")]
+    #[case::letters_backwards("n[a:Z]", "error: has `[a:Z]`, a range that ends before it begins")]
     #[case::open("n[1:2", "error: has a range without `]`")]
     #[case::words("n[one:two]", "error: has `[one:two]`, which is no range such as `[01:03]` or `[a:c]`")]
     #[case::no_step("n[1:2:0]", "error: has `[1:2:0]`, which is no range such as `[01:03]` or `[a:c]`")]

@@ -177,6 +177,26 @@ fn a_bad_inventory_is_refused_with_its_places() {
     ");
 }
 
+/// A group without hosts would remove all nodes.
+#[test]
+fn a_mistake_does_not_mean_no_hosts() {
+    assert_snapshot!(ini("[a:children]\nwbe\n[web]\nx\n[wob:vars]\np=1\n", "a"), @"
+    hosts:2:1: error[WL0345]: the inventory has no group `wbe`
+        help: did you mean `web`?
+    hosts:5:1: error[WL0345]: the inventory has no group `wob`
+        help: did you mean `web`?
+    ");
+    assert_snapshot!(ini("[web]\nw[10:1]\n", "web"), @"hosts:2:1: error[WL0345]: `w[10:1]` has `[10:1]`, a range that ends before it begins");
+    assert_snapshot!(ini("[web]\n", "web"), @"
+    hosts:1:1: error[WL0345]: the group `web` of the inventory has no hosts
+        help: a list without entries is given by `-p PROPERTY=[]`
+    ");
+    assert_snapshot!(yaml("", "all"), @"
+    hosts:1:1: error[WL0345]: the group `all` of the inventory has no hosts
+        help: a list without entries is given by `-p PROPERTY=[]`
+    ");
+}
+
 /// A line of an inventory may have a secret, so no message shows one.
 #[test]
 fn places_show_no_lines() {
