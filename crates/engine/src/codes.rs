@@ -216,11 +216,12 @@ windlass_source::codes! {
          Only an `up` without the protection lifts it, and this `up` must not remove or replace the part \
          itself: remove `protect: true` from the descriptor, or omit `--protect`, and run `windlass up` with \
          no other change. Then repeat the command.";
-    NEEDS_EXCEPTED = "WL0546", "part that needs an excepted part",
-        "`--except` leaves a part as it is that does not work yet, and a part that the plan would change can't \
+    NEEDS_EXCEPTED = "WL0546", "part that needs a part outside of the plan",
+        "`--target` or `--except` limits the plan to some parts. A part that stays depends on one that would be \
+         removed (`depends-on`). Or `--except` leaves a part as it is that does not work yet, and a part that the plan would change can't \
          run without it: it reads its output, or a relationship with it comes first. windlass has started no \
          step.\n\n\
-         Except both parts, or neither.";
+         Name both parts, or neither.";
 }
 
 #[cfg(test)]

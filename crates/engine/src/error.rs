@@ -331,7 +331,7 @@ fn code_of_plan(error: &LifecycleError) -> Code {
         LifecycleError::Order(_) => codes::PLAN_ORDER,
         LifecycleError::Value(_) => codes::PLAN_VALUE,
         LifecycleError::Unknown { .. } => codes::PLAN_UNKNOWN,
-        LifecycleError::NeedsExcepted { .. } => codes::NEEDS_EXCEPTED,
+        LifecycleError::NeedsExcepted { .. } | LifecycleError::NeedsRemoved { .. } => codes::NEEDS_EXCEPTED,
         _ => codes::NO_PLAN,
     }
 }

@@ -98,6 +98,22 @@ fn down_leaves_what_it_excepts() {
     assert!(env.ok(&["down", "h_bta"]).stderr.contains("removed already"));
 }
 
+/// What depends on a removed part would have lost it.
+#[test]
+fn down_removes_no_part_that_another_depends_on() {
+    let env = TestEnv::with("h_bta");
+    env.edit("h_bta/assembly.yaml", "  B:\n", "  B:\n    depends-on: [A]\n");
+    env.ok(&UP);
+    env.clear_trace();
+    for limit in [["--target", "A"], ["--except", "B"], ["--except", "B__2"]] {
+        let said = env.refuses(&[&["down", "h_bta"][..], &limit].concat());
+        assert!(said.contains("depends on `A`, which would be removed; remove `B__"), "{said}");
+    }
+    assert_eq!(touched(&env), [""; 0]);
+    env.ok(&["down", "h_bta", "--target", "B__2"]);
+    env.ok(&["down", "h_bta", "--target", "A", "--target", "B"]);
+}
+
 /// A retry of an interrupted `down` removes no more than it.
 #[test]
 fn a_retry_keeps_the_limits_of_down_and_up() {

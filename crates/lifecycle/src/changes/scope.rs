@@ -34,6 +34,8 @@ pub(crate) enum ScopeError {
     Value(ResolveError),
     /// The part `part`, which changes, needs a part that the options except.
     NeedsExcepted { part: ElementName, needs: ElementName },
+    /// The part `part` stays, and depends on a part that the plan would remove.
+    NeedsRemoved { part: ElementName, needs: ElementName },
 }
 
 impl From<ResolveError> for ScopeError {
@@ -89,6 +91,40 @@ impl Scope {
             let now = reached_by(part.now.state);
             (part.untouched, part.change_kind, part.low, part.end) = (true, ChangeKind::Keep, now, now);
         }
+    }
+
+    /// Checks that no part stays that depends on removed parts alone. Only relationships without operations are
+    /// dependencies in this sense: those with operations are ceased.
+    pub(crate) fn keeps_dependencies(parts: &Parts<'_>, situation: &Situation<'_>) -> Result<(), ScopeError> {
+        let Some(installed) = situation.installed.map(|version| version.topology) else { return Ok(()) };
+        let of = |ends: &[Endpoint]| -> Vec<&Part<'_>> {
+            let leaves = ends.iter().flat_map(|end| installed.leaves(&end.element));
+            leaves.filter_map(|leaf| parts.get(&leaf.name)).collect()
+        };
+        let is_removed = |part: &&Part<'_>| part.end == rank::ABSENT;
+        let dependencies =
+            installed.relationships().iter().filter(|tie| tie.create.is_empty() && tie.cease.is_empty());
+        for tie in dependencies {
+            let directions = [
+                (&tie.sources, &tie.targets, tie.target_modifier, tie.target_state),
+                (&tie.targets, &tie.sources, tie.source_modifier, tie.source_state),
+            ];
+            for (needed, dependent, modifier, state) in directions {
+                let needed = of(needed);
+                if modifier != Modifier::Pre || !needed.iter().all(is_removed) {
+                    continue;
+                }
+                let Some(needs) = needed.into_iter().find(|part| !part.untouched) else { continue };
+                let stays = |part: &&Part<'_>| part.end >= rank::of(state) && part.end > rank::ABSENT;
+                if let Some(part) = of(dependent).into_iter().find(stays) {
+                    return Err(ScopeError::NeedsRemoved {
+                        part: part.name.clone(),
+                        needs: needs.name.clone(),
+                    });
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Tells whether the plan contains the complete path of a part.

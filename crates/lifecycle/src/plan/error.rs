@@ -40,6 +40,17 @@ pub enum LifecycleError {
         /// The part that it needs.
         needs: ElementName,
     },
+    /// A part that stays depends on one that the limited plan would remove.
+    #[error(
+        "`{}` depends on `{}`, which would be removed; remove `{}` too, or leave `{}` as it is",
+        part.local(), needs.local(), part.local(), needs.local()
+    )]
+    NeedsRemoved {
+        /// The part that stays.
+        part: ElementName,
+        /// The part that it depends on.
+        needs: ElementName,
+    },
 }
 
 impl From<ScopeError> for LifecycleError {
@@ -47,6 +58,7 @@ impl From<ScopeError> for LifecycleError {
         match error {
             ScopeError::Value(error) => Self::Value(error),
             ScopeError::NeedsExcepted { part, needs } => Self::NeedsExcepted { part, needs },
+            ScopeError::NeedsRemoved { part, needs } => Self::NeedsRemoved { part, needs },
         }
     }
 }

@@ -48,6 +48,7 @@ pub fn down(current: &Current, topology: &Topology) -> Result<Plan, LifecycleErr
 /// - [`LifecycleError::Value`]: a value cannot be resolved.
 /// - [`LifecycleError::Unknown`]: the options name an element that neither version has.
 /// - [`LifecycleError::NeedsExcepted`]: a part that changes needs a missing one that the options except.
+/// - [`LifecycleError::NeedsRemoved`]: a part that stays depends on one that a limited plan would remove.
 pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, LifecycleError> {
     check_names(situation, options)?;
     let mut parts = decided(situation, options);
@@ -59,6 +60,7 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
         let limited = Scope::of(&parts, situation, options, &changing)?;
         undone.elements.retain(|change| !limited.is_acting(&change.element));
         limited.freeze(&mut parts);
+        Scope::keeps_dependencies(&parts, situation)?;
         scope = Some(limited);
     }
     follow_values(&mut parts, situation);
