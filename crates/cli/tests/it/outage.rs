@@ -126,3 +126,22 @@ fn an_inactive_part_that_is_gone_is_created_again() {
     let installed = env.trace().iter().filter(|call| call.starts_with("Install")).count();
     assert_eq!(installed, 2, "{:?}", env.trace());
 }
+
+/// A part that could not be started lost its relationships, and the part at their other end is well.
+#[test]
+fn a_heal_of_a_cluster_restores_relationships_with_others() {
+    let env = TestEnv::with("h_bta");
+    let active = "    target-state: Active\n";
+    env.edit("h_bta/assembly.yaml", active, &format!("{active}    target-state-modifier: post\n"));
+    env.ok(&["up", "h_bta", "-p", "numOfServers=2"]);
+    env.location("fail: Start:2");
+    assert_eq!(env.run(&["heal", "h_bta", "B__2"]).code(), Some(1));
+    env.location("");
+    env.clear_trace();
+    env.ok(&["heal", "h_bta", "B"]);
+    let trace = env.trace().join("\n");
+    assert!(trace.contains("CreateRelationship3") && !trace.contains("Install"), "{trace}");
+    let status = env.ok(&["status", "h_bta"]).stdout;
+    assert!(!status.contains("missing"), "{status}");
+    env.ok(&["down", "h_bta"]);
+}

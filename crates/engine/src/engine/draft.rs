@@ -381,7 +381,7 @@ fn stored(
             let element = healable(&record.topology, &element)?.clone();
             let heal = if is_whole(&record.topology, &element) {
                 // Parts of it that are not up are repaired. Healthy parts stay up.
-                Options { target: [element].into(), ..Options::default() }
+                Options { target: [element.clone()].into(), restore: [element].into(), ..Options::default() }
             } else {
                 Options::heal([element])
             };

@@ -24,7 +24,7 @@ pub(crate) struct Scope {
     acting: HashSet<ElementName>,
     /// The resources that stay as they are, and that acting ones need.
     needed: HashSet<ElementName>,
-    /// The healed resources, whose missing relationships are created.
+    /// The resources whose missing relationships are created.
     healed: HashSet<ElementName>,
 }
 
@@ -71,7 +71,7 @@ impl Scope {
             leaves(situation, &options.target)
         };
         acting.retain(|name| !excepted.contains(name));
-        let healed = leaves(situation, &options.heal);
+        let healed = leaves(situation, options.heal.iter().chain(&options.restore));
         // If only exceptions are named, parts that stay as they are need nothing.
         let needs = |name: &&ElementName| !options.target.is_empty() || changing.contains(*name);
         let open: Vec<ElementName> = acting.iter().filter(needs).cloned().collect();

@@ -28,6 +28,9 @@ pub struct Options {
     pub replace: BTreeSet<ElementName>,
     /// The elements that count as Broken, regardless of their recorded state.
     pub heal: BTreeSet<ElementName>,
+    /// The elements whose missing relationships are created, also those with parts that the plan does not touch.
+    /// The elements of `heal` belong to them.
+    pub restore: BTreeSet<ElementName>,
     /// The elements that the plan is limited to; empty means all.
     ///
     /// Missing parts that they need to run are planned too. All other parts stay as they are.
@@ -53,6 +56,7 @@ impl Default for Options {
             kept: BTreeSet::new(),
             replace: BTreeSet::new(),
             heal: BTreeSet::new(),
+            restore: BTreeSet::new(),
             target: BTreeSet::new(),
             except: BTreeSet::new(),
             max_unavailable: Some(MaxUnavailable::All),
