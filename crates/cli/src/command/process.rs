@@ -465,7 +465,14 @@ fn print_ended(ended: &Ended) {
     let name = &process.assembly;
     match (process.status, &process.intent) {
         (ProcessStatus::Completed, Intent::Down) => {
-            say!("{} {name} is down ({took})", styled(GOOD, "done:"));
+            let done = styled(GOOD, "done:");
+            if process.target.is_empty() && process.except.is_empty() {
+                say!("{done} {name} is down ({took})");
+            } else {
+                say!(
+                    "{done} the planned parts of {name} are removed ({took}); `windlass status {name}` shows the rest"
+                );
+            }
         }
         (ProcessStatus::Completed, _) => {
             let done = styled(GOOD, "done:");

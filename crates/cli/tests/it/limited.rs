@@ -81,7 +81,8 @@ fn a_saved_plan_keeps_its_exceptions() {
 #[test]
 fn down_leaves_what_it_excepts() {
     let env = up();
-    env.ok(&["down", "h_bta", "--except", "A"]);
+    let down = env.ok(&["down", "h_bta", "--except", "A"]);
+    assert!(down.stdout.contains("done: the planned parts of h_bta are removed"), "{down}");
     assert_eq!(touched(&env), ["B__1", "B__2", "B__3"]);
     let status = env.run(&["status", "h_bta"]).stdout;
     assert!(status.starts_with("h_bta Absent (going down)") && status.contains("─ A Active"), "{status}");
