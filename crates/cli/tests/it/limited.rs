@@ -99,7 +99,7 @@ fn down_leaves_what_it_excepts() {
     assert!(env.ok(&["down", "h_bta"]).stderr.contains("removed already"));
 }
 
-/// What depends on a removed part would have lost it.
+/// A part that depends on a removed one would not work.
 #[test]
 fn down_removes_no_part_that_another_depends_on() {
     let env = TestEnv::with("h_bta");
