@@ -209,11 +209,22 @@ fn related_groups_roll_one_after_the_other() {
     }
 }
 
-/// Runs steps of a rolling change one after the other, the lowest number first, and returns the batches in progress after
-/// each.
+/// Runs steps of a rolling change one after the other, the lowest number that may begin first, and returns the batches in
+/// progress after each.
 fn progress(plan: &Plan, ran: usize) -> Vec<String> {
     let batches = BatchSteps::of(plan);
-    let works: Vec<StepNumber> = plan.work().map(|(number, _)| number).collect();
+    let (mut done, mut works) = (BTreeSet::new(), Vec::new());
+    let next = |done: &BTreeSet<StepNumber>| {
+        let may_begin = |number: &StepNumber| {
+            let step = plan.step(*number).expect("it is a step of the plan");
+            !done.contains(number) && step.waits().all(|wait| done.contains(&wait.on))
+        };
+        plan.steps().map(|step| step.number).find(may_begin)
+    };
+    while let Some(number) = next(&done) {
+        done.insert(number);
+        works.extend(plan.step(number).and_then(|step| step.task.work()).map(|_| number));
+    }
     let after = |ran: usize| {
         let begun = works[..=ran].iter().map(|step| (*step, *step != works[ran]));
         batches.in_progress(plan, begun)
