@@ -48,7 +48,7 @@ Examples:
     },
 }
 
-/// List the versions of an assembly and the changes of each.
+/// List the processes of an assembly, and the changes of each version.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -32,7 +32,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
       ps           List processes, or show one step by step
       run          Run the daemon: execute queued requests, check health, apply policies
       metric       Send a metric to `windlass run`
-      history      List the versions of an assembly and the changes of each
+      history      List the processes of an assembly, and the changes of each version
       diff         Show the differences between two versions of an assembly
       status       Show the components, states and outputs of assemblies
       output       Print the outputs of an assembly, or one of them

@@ -102,8 +102,7 @@ impl Scope {
             leaves.filter_map(|leaf| parts.get(&leaf.name)).collect()
         };
         let is_removed = |part: &&Part<'_>| part.end == rank::ABSENT;
-        let dependencies =
-            installed.relationships().iter().filter(|tie| tie.create.is_empty() && tie.cease.is_empty());
+        let dependencies = installed.relationships().iter().filter(|tie| tie.is_order_only());
         for tie in dependencies {
             let directions = [
                 (&tie.sources, &tie.targets, tie.target_modifier, tie.target_state),

@@ -40,6 +40,11 @@ pub struct Relationship {
 }
 
 impl Relationship {
+    /// Tells whether it has no operations, so that it only orders its ends.
+    pub fn is_order_only(&self) -> bool {
+        self.create.is_empty() && self.cease.is_empty()
+    }
+
     /// Creates the relationship that `depends-on` declares: `on` is Active before the first transition of
     /// `dependent`, and does not stop before `dependent` has stopped. It calls no operation.
     #[expect(clippy::missing_panics_doc, reason = "two words with words between them are a name")]

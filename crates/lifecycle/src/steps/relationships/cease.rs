@@ -9,7 +9,7 @@ use windlass_model::{Element, ElementName, Modifier, Relationship, Side};
 use windlass_plan::{Draft, WaitKind};
 
 use super::diff::Skipped;
-use super::relation::{Node, Relation, RelationshipPlanner, is_order_only, is_outdated, listed};
+use super::relation::{Node, Relation, RelationshipPlanner, is_outdated, listed};
 use super::slots::{STATIC, Slot, moves_in, slots};
 use crate::changes::{Disposition, Reach};
 use crate::constraints::phase::{self, Phase};
@@ -27,7 +27,7 @@ pub(super) fn cease<'a>(
     skipped: &mut Skipped<'a>,
 ) -> Ceased<'a> {
     let mut ceased: Ceased<'a> = BTreeMap::new();
-    let Some(old) = relation.old.filter(|old| !is_order_only(old)) else { return ceased };
+    let Some(old) = relation.old.filter(|old| !old.is_order_only()) else { return ceased };
     let (sources, targets) =
         (planner.old_nodes(relation, End::Source), planner.old_nodes(relation, End::Target));
     let leaving: Vec<&Node<'a>> = sources.iter().filter(|node| !node.stays).collect();

@@ -11,7 +11,7 @@ use windlass_plan::{Draft, WaitKind, Why};
 
 use super::cease::{Ceased, alike};
 use super::diff::Skipped;
-use super::relation::{Node, Relation, RelationshipPlanner, is_order_only, is_outdated, listed};
+use super::relation::{Node, Relation, RelationshipPlanner, is_outdated, listed};
 use super::slots::{InSlot, STATIC, Slot, by_slot, moves_in};
 use crate::changes::{Disposition, NodePath, Reach};
 use crate::constraints::phase::{self, Phase};
@@ -45,7 +45,7 @@ pub(super) fn create<'a>(
     ceased: &Ceased<'a>,
     skipped: &mut Skipped<'a>,
 ) {
-    let Some(new) = relation.new.filter(|new| !is_order_only(new)) else { return };
+    let Some(new) = relation.new.filter(|new| !new.is_order_only()) else { return };
     let making = making(planner, relation, new);
     let mut awaited_in: BTreeMap<u32, Vec<(Draft, Why)>> = BTreeMap::new();
     for (published, reason, turn) in awaited {

@@ -9,7 +9,7 @@ use windlass_model::assembly::Endpoint;
 use windlass_model::{ElementName, Modifier, Relationship, State, Topology};
 use windlass_plan::{Draft, WaitKind, Why};
 
-use super::relation::{Relation, is_order_only};
+use super::relation::Relation;
 use crate::constraints::{Arrival, Constraints, Priority};
 use crate::rank;
 
@@ -25,7 +25,7 @@ pub(super) fn order(
 ) {
     let order = in_order(constraints, relations);
     for place in &order {
-        if let Some(new) = relations[*place].new.filter(|new| is_order_only(new)) {
+        if let Some(new) = relations[*place].new.filter(|new| new.is_order_only()) {
             for (first, then) in ordered(new) {
                 order_up(constraints, new, first, then);
             }
@@ -42,7 +42,7 @@ pub(super) fn order(
         }
     }
     for old in order.iter().rev().filter_map(|place| relations[*place].old) {
-        if !is_order_only(old) {
+        if !old.is_order_only() {
             continue;
         }
         for (first, then) in ordered(old) {

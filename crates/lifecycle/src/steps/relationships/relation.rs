@@ -135,11 +135,6 @@ fn side(relationship: &Relationship, end: End) -> (&[Endpoint], u8) {
     }
 }
 
-/// Tells whether a relationship calls no operations, so that it only orders its ends.
-pub(super) fn is_order_only(relationship: &Relationship) -> bool {
-    relationship.create.is_empty() && relationship.cease.is_empty()
-}
-
 /// Returns the names of some nodes; if all nodes are meant, the names of the endpoints.
 pub(super) fn listed(ends: &[Endpoint], nodes: &[Node<'_>], which: &[usize]) -> Vec<ElementName> {
     if which.len() == nodes.len() {
