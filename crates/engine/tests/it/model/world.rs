@@ -737,6 +737,9 @@ impl Inner {
             return None;
         }
         if from == State::Absent && matches!(transition, Transition::Uninstall | Transition::Delete) {
+            // A launch was lost, and the engine does not know that nothing came of it. The pairs go with the part.
+            self.ground.set(element, State::Absent);
+            self.joined.retain(|key, _| self.ground.is_tied(key));
             return None;
         }
         let to = match transition {
