@@ -1,7 +1,8 @@
 //! The pins that components of the scripted types have without declaring them.
 
+use windlass_model::pins::{PinType, ValueType};
+
 use crate::document::ComponentType;
-use crate::pin_type::{PinType, ValueType};
 
 /// The interface with the scripts of a component, and with the instances of a factory.
 pub(crate) const FACTORY: &str = "factory";

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use indexmap::IndexMap;
 use windlass_cron::{CronError, CronExpression};
+use windlass_model::pins::{Name, PinId, PinType, ValueType};
 use windlass_secret::names_a_secret;
 use windlass_source::{Diagnostics, Kind, Severity, Span, Spanned};
 
@@ -11,8 +12,7 @@ use crate::builtin;
 use crate::codes;
 use crate::connections::{self, Connection};
 use crate::document::{ComponentType, Leaf, Manifest, Pin};
-use crate::name::{ComponentPath, Name, PinId};
-use crate::pin_type::{PinType, ValueType};
+use crate::name::ComponentPath;
 use crate::report::{Report, choose};
 use crate::role::{ApplicationRole, Discovery, FactoryRole, Role};
 use crate::settings::{self, Settings};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use serde_json::Value;
 use windlass_model::assembly::{Element, ElementKind, Origin, Property, Topology};
+use windlass_model::pins::{PinId, PinType, ValueType};
 use windlass_model::template::{Part, Template};
 use windlass_model::{
     AssemblyName, ComponentName, DescriptorName, ElementName, PropertyName, Transition, Transitions,
@@ -13,14 +14,14 @@ use windlass_model::{
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_source::{Diagnostic, Diagnostics, Span};
 
-use crate::builtin;
 use crate::check::Checked;
 use crate::codes;
 use crate::document::ComponentType;
-use crate::name::{ComponentPath, PinId};
-use crate::pin_type::{PinType, ValueType};
+use crate::name::ComponentPath;
+use crate::pins::is_declared;
 use crate::report::{Report, choose};
 use crate::role::{ApplicationRole, Role};
+use crate::value;
 use crate::visible::{LeafPin, Visible, VisiblePin};
 
 type Properties = IndexMap<PropertyName, Property>;
@@ -204,7 +205,7 @@ impl Compiler<'_> {
 
     /// Returns the value that the manifest gives to a pin. One that does not fit is a problem of the check.
     fn setting(&self, kind: &ValueType, pin: &LeafPin) -> Option<Value> {
-        kind.read(&self.checked.settings.get(pin)?.value).ok()
+        value::read(kind, &self.checked.settings.get(pin)?.value).ok()
     }
 
     fn configuration(&mut self, pin: &VisiblePin, value: Option<Value>) -> Property {
@@ -306,9 +307,4 @@ fn property_name(id: &PinId) -> PropertyName {
 
 fn is_configuration(pin: &VisiblePin) -> bool {
     pin.kind.as_ref().is_some_and(|kind| kind.as_configuration().is_some())
-}
-
-/// Tells whether a pin of a scripted component is declared by its manifest. Scripts get declared pins only.
-fn is_declared(id: &PinId) -> bool {
-    ![builtin::FACTORY, builtin::COMPONENT].contains(&id.interface.as_str())
 }

@@ -1,12 +1,12 @@
 //! The pins that bindings join.
 
+use windlass_model::pins::{Name, PinType};
 use windlass_source::{Severity, Spanned};
 
 use crate::codes;
 use crate::document::{Binding, Component, Composite};
 use crate::grammar::Target;
-use crate::name::{ComponentPath, Name};
-use crate::pin_type::PinType;
+use crate::name::ComponentPath;
 use crate::report::Report;
 use crate::visible::{LeafPin, MAX_PINS, Visible, component, unknown_pin};
 

@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use windlass_model::pins::{Name, PinId, PinType};
 use windlass_source::{Node, Source, Span, Spanned};
 
 use crate::grammar::{PinRef, Target};
-use crate::name::{ComponentPath, Name, PinId};
-use crate::pin_type::PinType;
+use crate::name::ComponentPath;
 
 /// An application manifest.
 #[derive(Debug, Clone)]

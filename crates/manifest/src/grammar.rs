@@ -7,9 +7,9 @@ use std::str::FromStr;
 
 use indexmap::IndexMap;
 use thiserror::Error;
+use windlass_model::pins::{Name, PinType, Record, Signature, ValueType, is_name_char};
 
-use crate::name::{ComponentPath, Name, is_name_char};
-use crate::pin_type::{PinType, Record, Signature, ValueType};
+use crate::name::ComponentPath;
 
 /// Maximum nesting depth of a type.
 pub const MAX_TYPE_DEPTH: usize = 32;

@@ -10,8 +10,8 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | [`name`] | names of components, interfaces and pins |
-//! | [`pin_type`], [`grammar`] | types of pins, and their texts |
+//! | [`name`] | paths of components |
+//! | [`grammar`] | the texts of pins, which give types of `windlass_model::pins` |
 //! | [`document`] | manifests as typed documents |
 //! | `read` | reading of a manifest from its text: [`read()`] |
 //! | [`visible`] | the pins of each component as seen from outside |
@@ -20,6 +20,7 @@
 //! | [`role`] | applications and factories |
 //! | [`check`](mod@check) | checks of a manifest |
 //! | [`pair`] | checks of several manifests |
+//! | [`pins`](mod@pins) | the pins of the scripted component |
 //! | [`compile`](mod@compile) | one flat topology |
 //! | [`codes`] | the codes of all messages |
 
@@ -32,7 +33,7 @@ pub mod document;
 pub mod grammar;
 pub mod name;
 pub mod pair;
-pub mod pin_type;
+pub mod pins;
 mod read;
 mod reader;
 mod report;
@@ -45,6 +46,7 @@ pub use check::{Checked, check};
 pub use compile::{Compiled, Launch, compile};
 pub use document::Manifest;
 pub use pair::{Published, check_pairs};
+pub use pins::pins;
 pub use read::{Read, is_manifest, read};
 pub use role::Role;
 pub use settings::Settings;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use windlass_model::pins::{Name, PinId, PinType, Record, Signature};
 use windlass_source::{
     Diagnostic, Diagnostics, Entry, LoadOptions, Mapping, Node, Severity, Source, Span, Spanned, load_one,
 };
@@ -14,8 +15,6 @@ use crate::document::{
     Leaf, Manifest, Parameter, Pin, Presentation, Setting,
 };
 use crate::grammar::{PinText, Target};
-use crate::name::{Name, PinId};
-use crate::pin_type::{PinType, Record, Signature};
 use crate::report::{Report, choose};
 
 /// Keys of a composite.

@@ -3,13 +3,13 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
+use windlass_model::pins::{PinType, ValueType};
 use windlass_source::{
     Code, Diagnostic, Key, Mapping, Node, Severity, Spanned, did_you_mean, listed, suggest_within,
 };
 
 use crate::codes;
 use crate::grammar::{GrammarError, GrammarProblem};
-use crate::pin_type::{PinType, ValueType};
 use crate::report::{Report, choose};
 
 /// Maximum edit distance of a misspelling; beyond it another word may be meant.

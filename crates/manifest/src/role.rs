@@ -1,9 +1,10 @@
 //! The role of a manifest: an application that scripts manage, or its factory.
 
 use indexmap::IndexMap;
+use windlass_model::pins::PinId;
 use windlass_source::Spanned;
 
-use crate::name::{ComponentPath, PinId};
+use crate::name::ComponentPath;
 
 /// The role of a manifest.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
+use windlass_model::pins::{PinId, PinType};
 use windlass_source::{Fix, Severity, Span};
 
 use crate::builtin;
 use crate::codes;
 use crate::document::{Component, ComponentType, Composite, Configuration, Leaf, Setting};
-use crate::name::{ComponentPath, PinId};
-use crate::pin_type::PinType;
+use crate::name::ComponentPath;
 use crate::report::{Report, choose};
+use crate::value;
 use crate::visible::{LeafPin, Visible, unknown_pin};
 
 /// The value of each pin that has one. Of several values, that of the outermost composition counts.
@@ -86,7 +87,7 @@ fn configuration<'m>(
                 report.error(codes::NOT_CONFIGURATION, setting.span, message);
                 continue;
             };
-            if let Err(misfit) = kind.read(&setting.value) {
+            if let Err(misfit) = value::read(kind, &setting.value) {
                 let message = format!("the value of `{id}` does not fit: {misfit}");
                 report.error(codes::MISFIT, setting.value.span(), message);
                 continue;

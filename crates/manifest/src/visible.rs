@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use windlass_model::pins::{Name, PinId, PinType};
 use windlass_source::{Severity, Span, Spanned};
 
 use crate::builtin;
 use crate::codes;
 use crate::document::{Component, ComponentType, Composite, ExposedInterface, ExposedPin, Leaf};
 use crate::grammar::PinRef;
-use crate::name::{ComponentPath, Name, PinId};
-use crate::pin_type::PinType;
+use crate::name::ComponentPath;
 use crate::report::{Report, choose};
 
 /// Maximum number of visible pins and of their targets in one manifest. Wildcards and fan-out multiply pins,

@@ -24,6 +24,7 @@
 //! | [`policy`] | metrics of elements, and the policies that read them |
 //! | [`resolve`] | the values of properties, or the outputs that they await |
 //! | [`instance`] | the document that drivers change |
+//! | [`pins`] | the pins of applications, and their types |
 //! | [`links`] | adjacency lists of graphs and trees |
 //! | [`record`] | the records of the store: elements, processes, steps, calls, jobs, events |
 //! | [`request`] | intents that are queued for another process |
@@ -49,6 +50,7 @@ pub mod instance;
 pub mod links;
 pub mod name;
 mod newtype;
+pub mod pins;
 pub mod policy;
 pub mod record;
 mod references;

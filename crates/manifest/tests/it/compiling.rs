@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use windlass_manifest::{Compiled, Launch, check, compile};
+use windlass_manifest::{Compiled, Launch, check, compile, pins};
 use windlass_model::Topology;
 use windlass_model::template::Template;
 
@@ -180,4 +180,42 @@ application:
 fn components_of_other_types_are_not_launched() {
     let text = fixture("petclinic.yaml") + "    web:\n      type: workflow.Instance\n";
     assert_snapshot!(shown(&compiled(&text, &[])), @"m.yaml:18:13: error[WL0620]: component `web` is of type `workflow.Instance`, which windlass does not launch");
+}
+
+/// Shows the pins of a text's component, each with the ids that expose it.
+fn pins_of(text: &str) -> String {
+    let manifest = manifest(text);
+    let pins = pins(&check(&manifest)).unwrap();
+    let line = |(id, pin): (windlass_model::pins::PinId, &windlass_model::pins::Pin)| {
+        let label = pin.label.iter().map(|label| format!(" \"{label}\"")).collect::<String>();
+        let sensitive = if pin.sensitive { " sensitive" } else { "" };
+        let defaults = pin.defaults.iter().map(|(name, value)| format!(" {name}={value}")).collect::<String>();
+        let exposed = pin.exposed.iter().map(|id| format!(" as {id}")).collect::<String>();
+        format!("{id}: {}{label}{sensitive}{defaults}{exposed}\n", pin.kind)
+    };
+    pins.iter().map(line).collect()
+}
+
+#[test]
+fn pins_have_direction_type_and_the_ids_that_expose_them() {
+    assert_snapshot!(pins_of(&fixture("vm.yaml")), @"");
+    assert_snapshot!(pins_of(&fixture("petclinic-factory.yaml")), @"");
+}
+
+#[test]
+fn a_command_pin_has_the_defaults_of_its_arguments() {
+    let text = "
+        application:
+          interfaces: {admin: {again: bind(vm#control.reboot)}}
+          components:
+            vm:
+              type: scripted.Component
+              configuration: {factory.name: F, factory.launchScript: /l, factory.destroyScript: /d}
+              interfaces:
+                control:
+                  reboot:
+                    type: receive-command(bool force, string why, int after)
+                    arguments: {force: {default: yes}, why: {default: 1.10}, after: {default: later}}
+    ";
+    assert_snapshot!(pins_of(text), @"");
 }

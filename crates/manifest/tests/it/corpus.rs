@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use windlass_manifest::document::{Component, ComponentType, Composite};
-use windlass_manifest::pin_type::{PinType, ValueType};
+use windlass_model::pins::{PinType, ValueType};
 use windlass_manifest::{check, read};
 use windlass_source::Source;
 

@@ -3,11 +3,13 @@
 use std::fmt;
 
 use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
 
-use crate::name::Name;
+use super::name::Name;
 
 /// The type of a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ValueType {
     /// `string`
@@ -33,22 +35,24 @@ pub enum ValueType {
 }
 
 /// Named values. Their order has no meaning, so records with the same fields in another order are equal.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Record(pub IndexMap<Name, ValueType>);
 
 /// The values that a command takes and returns.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Signature {
     /// The arguments.
     pub arguments: Record,
     /// The values of an intermediate result; none if the command declares no intermediate results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Record>,
     /// The values of the final result.
     pub results: Record,
 }
 
 /// The type of a pin: its direction and its values.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum PinType {
     /// A value that is given at launch or by the manifest.
     Configuration(ValueType),
@@ -82,6 +86,14 @@ impl PinType {
     pub fn as_configuration(&self) -> Option<&ValueType> {
         match self {
             Self::Configuration(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Returns the signature of a command, in either direction.
+    pub fn as_command(&self) -> Option<&Signature> {
+        match self {
+            Self::ReceiveCommand(signature) | Self::SendCommand(signature) => Some(signature),
             _ => None,
         }
     }

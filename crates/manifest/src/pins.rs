@@ -1,0 +1,74 @@
+//! The pins of the scripted component, as records and views have them.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+use serde_json::Value;
+use windlass_model::pins::{Name, Pin, PinId, PinType, Pins, Signature};
+
+use crate::builtin;
+use crate::check::Checked;
+use crate::document::{Leaf, Parameter};
+use crate::value;
+
+/// Returns the pins of the scripted component: the declared ones, and the signals that are built in. Each has the
+/// ids under which the application exposes it. The result is `None` for a manifest without a role.
+///
+/// Built-in configuration pins, such as the scripts, are part of the [`Role`](crate::Role) instead.
+pub fn pins(checked: &Checked<'_>) -> Option<Pins> {
+    let component = checked.role.as_ref()?.component();
+    let visible = checked.visible.find(component).ok()?;
+    let mut leaf = None;
+    checked.manifest.for_each_leaf(&mut |path, found| {
+        if path == component {
+            leaf = Some(found);
+        }
+    });
+    let leaf = leaf?;
+    let mut pins = Pins::default();
+    for (id, pin) in visible.pins() {
+        let Some(kind) = &pin.kind else { continue };
+        if is_declared(&id) || kind.as_configuration().is_none() {
+            let declared = Pin { sensitive: pin.sensitive, ..declared(leaf, &id, kind) };
+            pins.insert(id, declared);
+        }
+    }
+    for (outer, pin) in checked.visible.pins() {
+        for target in pin.targets.iter().filter(|target| *target.component == *component) {
+            let inner = &target.pin;
+            let pin = pins.0.get_mut(&inner.interface).and_then(|pins| pins.get_mut(&inner.pin));
+            if let Some(pin) = pin {
+                pin.exposed.push(outer.clone());
+            }
+        }
+    }
+    Some(pins)
+}
+
+/// Tells whether a pin of a scripted component is declared by its manifest. Scripts get declared pins only.
+pub(crate) fn is_declared(id: &PinId) -> bool {
+    ![builtin::FACTORY, builtin::COMPONENT].contains(&id.interface.as_str())
+}
+
+fn declared(leaf: &Leaf, id: &PinId, kind: &PinType) -> Pin {
+    let mut pin = Pin::new(kind.clone());
+    let found = leaf.interfaces.get(&id.interface).and_then(|interface| interface.pins.get(&id.pin));
+    if let Some(found) = found {
+        pin.label.clone_from(&found.presentation.label);
+        pin.defaults = kind.as_command().map(|of| defaults(of, &found.arguments)).unwrap_or_default();
+    }
+    pin
+}
+
+/// Returns the defaults of arguments. One that does not fit its type counts as absent.
+fn defaults(
+    signature: &Signature,
+    arguments: &IndexMap<Name, Parameter>,
+) -> BTreeMap<Name, Value> {
+    let with_default = arguments.iter().filter_map(|(name, of)| {
+        let kind = signature.arguments.0.get(name)?;
+        let value = value::read(kind, of.default.as_ref()?).ok()?;
+        Some((name.clone(), value)).filter(|(_, value)| !value.is_null())
+    });
+    with_default.collect()
+}

@@ -1,0 +1,126 @@
+//! The pins of an application: what its component takes, publishes and executes.
+//!
+//! A manifest declares pins in interfaces. Each has a direction and a type:
+//!
+//! ```
+//! use serde_json::json;
+//! use windlass_model::pins::Pins;
+//!
+//! let pins: Pins = serde_json::from_value(json!({
+//!     "configuration": {"size": {"type": {"configuration": "string"}}},
+//!     "compute": {"ip": {"type": {"publish-signal": "string"}, "exposed": ["compute.ip"]}},
+//!     "control": {"reboot": {"type": {"receive-command": {"arguments": {"force": "bool"}, "results": {}}}}},
+//! }))?;
+//! let reboot = &pins.get(&"control.reboot".parse()?).expect("it was declared").kind;
+//! assert_eq!(reboot.to_string(), "receive-command(bool force)");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod name;
+mod pin_type;
+mod value;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use name::{Name, NameError, PinId, is_name_char};
+pub use pin_type::{PinType, Record, Signature, ValueType};
+pub use value::Misfit;
+
+/// The pins of a component: those that its manifest declares, and its built-in signals. Scripts get and set only
+/// these.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Pins(
+    /// By interface and name.
+    pub BTreeMap<Name, BTreeMap<Name, Pin>>,
+);
+
+/// A pin of a component.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pin {
+    /// Its direction and type.
+    #[serde(rename = "type")]
+    pub kind: PinType,
+    /// A label for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Whether the value of a configuration pin is a secret.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sensitive: bool,
+    /// The values of a command's arguments that count if none are given. They have the types of the arguments.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub defaults: BTreeMap<Name, Value>,
+    /// The ids under which the application exposes the pin. People and other services know only these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exposed: Vec<PinId>,
+}
+
+impl Pin {
+    /// Creates a pin of a type.
+    pub fn new(kind: PinType) -> Self {
+        Self { kind, label: None, sensitive: false, defaults: BTreeMap::new(), exposed: Vec::new() }
+    }
+}
+
+impl Pins {
+    /// Returns a pin of the component.
+    pub fn get(&self, id: &PinId) -> Option<&Pin> {
+        self.0.get(&id.interface)?.get(&id.pin)
+    }
+
+    /// Returns the pin that the application exposes under an id, and its id in the component.
+    pub fn exposed(&self, id: &PinId) -> Option<(PinId, &Pin)> {
+        self.iter().find(|(_, pin)| pin.exposed.contains(id))
+    }
+
+    /// Returns all pins with their ids, sorted.
+    pub fn iter(&self) -> impl Iterator<Item = (PinId, &Pin)> {
+        self.0.iter().flat_map(|(interface, pins)| {
+            pins.iter().map(|(pin, of)| (PinId { interface: interface.clone(), pin: pin.clone() }, of))
+        })
+    }
+
+    /// Adds a pin, or replaces the one with the same id.
+    pub fn insert(&mut self, id: PinId, pin: Pin) {
+        self.0.entry(id.interface).or_default().insert(id.pin, pin);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn stored_pins_read_back_equal() {
+        let stored = json!({
+            "configuration": {
+                "password": {"type": {"configuration": "string"}, "sensitive": true, "label": "Password"},
+                "disks": {"type": {"configuration": {"list": {"map": ["string", "int"]}}}},
+            },
+            "control": {"resize": {
+                "type": {"receive-command": {
+                    "arguments": {"size": {"record": {"cpus": "int"}}},
+                    "progress": {"percent": "int"},
+                    "results": {"id": "object"},
+                }},
+                "defaults": {"size": {"cpus": 1}},
+                "exposed": ["admin.resize", "control.resize"],
+            }},
+        });
+        let pins: Pins = serde_json::from_value(stored.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&pins).unwrap(), stored);
+        let (id, pin) = pins.exposed(&"admin.resize".parse().unwrap()).unwrap();
+        assert_eq!(id.to_string(), "control.resize");
+        assert_eq!(
+            pin.kind.to_string(),
+            "receive-command(record<int cpus> size => int percent => object id)"
+        );
+        let disks = pins.get(&"configuration.disks".parse().unwrap()).unwrap();
+        assert_eq!(disks.kind.to_string(), "configuration(list<map<string, int>>)");
+        assert!(pins.exposed(&"configuration.disks".parse().unwrap()).is_none());
+    }
+}
