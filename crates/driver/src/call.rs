@@ -37,6 +37,10 @@ pub struct Call {
     /// The properties that are declared to be sensitive, including outputs that the component has not
     /// published yet.
     pub sensitive: BTreeSet<PropertyName>,
+    /// The configuration of the call: that of the factory of an application, by pin ids, or else the
+    /// [properties of the location](Location::configuration). The engine reads it for each call and records
+    /// nothing of it.
+    pub configuration: BTreeMap<String, Input>,
     /// The arguments of an operation: the properties of the relationship.
     pub arguments: BTreeMap<PropertyName, Input>,
     /// The pair of nodes for which an operation is called.
@@ -70,11 +74,12 @@ impl std::fmt::Debug for PrivateState {
 }
 
 impl Call {
-    /// Returns the texts of all sensitive values of the call, including those of its private state and of its
-    /// location. They must not appear in any log. [`Context::hide`](crate::Context::hide) adds the values that
+    /// Returns the texts of all sensitive values of the call, including those of its configuration, of its private
+    /// state and of its location. They must not appear in any log. [`Context::hide`](crate::Context::hide) adds the values that
     /// the call publishes.
     pub fn secrets(&self) -> Vec<String> {
-        let values = self.properties.values().chain(self.arguments.values());
+        let values =
+            self.properties.values().chain(self.arguments.values()).chain(self.configuration.values());
         let given = values.filter(|input| input.sensitive).flat_map(|input| texts(&input.value));
         given.chain(self.private.secrets.iter().cloned()).chain(self.location.secrets()).collect()
     }

@@ -10,7 +10,7 @@ use windlass_model::resolve::Resolved;
 use windlass_model::{Action, InstanceId, PropertyName};
 
 use crate::call::{Call, PrivateState, Report, Settled};
-use crate::contract::{Context, Driver, Query};
+use crate::contract::{Context, Driver, Purpose, Query};
 use crate::location::Location;
 use crate::package::{Binding, Package};
 
@@ -121,8 +121,14 @@ impl CaseInput {
                 let binding = binding.ok_or_else(|| undeclared("`queries`"))?.clone();
                 let properties =
                     self.properties.iter().map(|(name, value)| (name.to_string(), value.clone()));
-                let query =
-                    Query { binding, location, properties: properties.collect(), package: package.clone() };
+                let query = Query {
+                    binding,
+                    configuration: location.configuration(),
+                    location,
+                    properties: properties.collect(),
+                    package: package.clone(),
+                    purpose: Purpose::Reference,
+                };
                 let found = driver.discover(context, &query).await;
                 Ok(match found {
                     Ok(found) => CaseResult {
@@ -152,6 +158,7 @@ impl CaseInput {
             document: json!(self.document),
             properties,
             sensitive: self.secrets.keys().cloned().collect(),
+            configuration: location.configuration(),
             arguments: plain(&self.arguments),
             pair: None,
             private: PrivateState::default(),

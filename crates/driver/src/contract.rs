@@ -12,9 +12,10 @@ use windlass_model::record::{Effect, Failure};
 use windlass_model::{Action, Timestamp};
 use windlass_source::Diagnostic;
 
-use crate::call::{Call, Observed, Report};
+use crate::call::{Call, Input, Observed, Report};
 use crate::keys::{Setting, SettingError};
 use crate::location::Location;
+use crate::masking::texts;
 use crate::package::{Binding, Package};
 use crate::settings::CallSettings;
 
@@ -109,8 +110,32 @@ pub struct Query {
     pub binding: Binding,
     /// The location.
     pub location: Arc<Location>,
+    /// The configuration, as that of a [call](Call::configuration).
+    pub configuration: BTreeMap<String, Input>,
     /// The required property values.
     pub properties: BTreeMap<String, Value>,
+    /// What the result is for.
+    pub purpose: Purpose,
+}
+
+impl Query {
+    /// Returns the texts of the secrets of its configuration and of its location, which must not appear in any
+    /// log.
+    pub fn secrets(&self) -> Vec<String> {
+        let secret = self.configuration.values().filter(|input| input.sensitive);
+        secret.flat_map(|input| texts(&input.value)).chain(self.location.secrets()).collect()
+    }
+}
+
+/// What the result of a search is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Purpose {
+    /// To find the instance of a reference, or one to adopt: those with the required properties.
+    #[default]
+    Reference,
+    /// To list all instances of a factory, with their updates.
+    Inventory,
 }
 
 /// An existing instance that a search found.
@@ -118,8 +143,22 @@ pub struct Query {
 pub struct Found {
     /// The natural id of the instance.
     pub natural: String,
+    /// Its name for people, if the search reports one.
+    pub name: Option<String>,
     /// Its properties.
     pub properties: BTreeMap<String, Value>,
+    /// The updates and log entries of the search. The field `settled` of this report is [`Settled::Gone`](crate::Settled::Gone) if the
+    /// search reports that the instance no longer exists.
+    pub report: Report,
+}
+
+impl Found {
+    /// Creates an instance without updates.
+    pub fn new(natural: impl Into<String>, properties: BTreeMap<String, Value>) -> Self {
+        let natural = natural.into();
+        let report = Report { natural: Some(natural.clone()), ..Report::settled() };
+        Self { natural, name: None, properties, report }
+    }
 }
 
 /// The access of a driver to the outside world. The engine implements it, and journals all jobs and

@@ -60,7 +60,7 @@ pub mod testing;
 mod unrecorded;
 
 pub use call::{Call, Input, Observation, Observed, PrivateState, Report, Settled};
-pub use contract::{Context, Driver, Found, JobFailure, Nature, Query, Registry};
+pub use contract::{Context, Driver, Found, JobFailure, Nature, Purpose, Query, Registry};
 pub use keys::{Setting, SettingError};
 pub use location::{Location, Placement, PoolSecrets};
 pub use masking::texts;

@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_executor::Bounds;
+use windlass_model::resolve::Resolved;
 
 use crate::masking::texts;
 
@@ -56,6 +57,9 @@ pub struct Location {
     /// Maximum number of concurrent jobs of one windlass process; `None` for no limit.
     #[serde(default)]
     pub max_jobs: Option<NonZeroU32>,
+    /// The keys that drivers read, such as `adapter` of `script`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub scripting: BTreeMap<String, String>,
     /// Configuration for the driver.
     pub properties: BTreeMap<String, Value>,
     /// The names of the properties whose values are secret.
@@ -91,9 +95,19 @@ impl Location {
             environment: BTreeMap::new(),
             limits: Bounds::default(),
             max_jobs: None,
+            scripting: BTreeMap::new(),
             properties: BTreeMap::new(),
             secret: BTreeSet::new(),
         }
+    }
+
+    /// Returns its properties as the configuration of calls, each under the name `location.<name>`.
+    pub fn configuration(&self) -> BTreeMap<String, Resolved> {
+        let entry = |(name, value): (&String, &Value)| {
+            let resolved = Resolved { value: value.clone(), sensitive: self.secret.contains(name) };
+            (format!("location.{name}"), resolved)
+        };
+        self.properties.iter().map(entry).collect()
     }
 
     /// Returns the texts of its secret properties, which must not appear in any log.

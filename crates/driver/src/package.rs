@@ -1,14 +1,19 @@
 //! The files of a resource, and its driver bindings.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use windlass_model::assembly::PackageDigest;
+use windlass_model::instance::{shape, shape_of};
 use windlass_model::name::DriverKind;
+use windlass_model::pins::Pins;
 use windlass_model::record::{PackageFile, PackageRecord};
 use windlass_model::{Action, DescriptorName, Transition};
+use windlass_update_ops::Shape;
 
 /// A driver chosen for an action, from `drivers:` or `default-driver:` of a resource descriptor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,6 +109,8 @@ pub struct Package {
     name: DescriptorName,
     bindings: Bindings,
     files: Vec<PackageFile>,
+    /// Shared, because every call has its package.
+    pins: Option<Arc<Pins>>,
 }
 
 impl Package {
@@ -111,8 +118,28 @@ impl Package {
     /// and contents of the files.
     pub fn new(name: DescriptorName, bindings: Bindings, mut files: Vec<PackageFile>) -> Self {
         files.sort_by(|a, b| a.path.cmp(&b.path));
-        let digest = digest(&name, &bindings, &files);
-        Self { digest, name, bindings, files }
+        let digest = digest(&name, &bindings, &files, None);
+        Self { digest, name, bindings, files, pins: None }
+    }
+
+    /// Returns the package as that of an application with these pins. Its digest covers them too.
+    #[must_use]
+    pub fn with_pins(self, pins: Pins) -> Self {
+        let digest = digest(&self.name, &self.bindings, &self.files, Some(&pins));
+        Self { digest, pins: Some(Arc::new(pins)), ..self }
+    }
+
+    /// Returns the pins of an application; `None` for a resource of an assembly.
+    pub fn pins(&self) -> Option<&Pins> {
+        self.pins.as_deref()
+    }
+
+    /// Returns the shape of the instance documents of its instances.
+    pub fn shape(&self) -> Cow<'static, Shape> {
+        match self.pins() {
+            Some(pins) => Cow::Owned(shape_of(pins)),
+            None => Cow::Borrowed(shape()),
+        }
     }
 
     /// Returns the digest of its content.
@@ -146,14 +173,17 @@ impl Package {
         PackageRecord {
             digest: self.digest.clone(),
             name: self.name.clone(),
-            manifest: serde_json::json!({ "version": 1, "bindings": self.bindings }),
+            manifest: match self.pins() {
+                Some(pins) => json!({ "version": 1, "bindings": self.bindings, "pins": pins }),
+                None => json!({ "version": 1, "bindings": self.bindings }),
+            },
             files: self.files.clone(),
         }
     }
 
     /// Tells whether the content matches the digest. A package from elsewhere may not.
     pub fn is_intact(&self) -> bool {
-        digest(&self.name, &self.bindings, &self.files) == self.digest
+        digest(&self.name, &self.bindings, &self.files, self.pins()) == self.digest
     }
 
     /// Reads a package from a record of the store.
@@ -165,6 +195,8 @@ impl Package {
         #[derive(Deserialize)]
         struct Manifest {
             bindings: Bindings,
+            #[serde(default)]
+            pins: Option<Pins>,
         }
         let manifest: Manifest = serde_json::from_value(record.manifest)?;
         Ok(Self {
@@ -172,12 +204,18 @@ impl Package {
             name: record.name,
             bindings: manifest.bindings,
             files: record.files,
+            pins: manifest.pins.map(Arc::new),
         })
     }
 }
 
 /// Hashes length-prefixed parts, so that different packages never produce the same input.
-fn digest(name: &DescriptorName, bindings: &Bindings, files: &[PackageFile]) -> PackageDigest {
+fn digest(
+    name: &DescriptorName,
+    bindings: &Bindings,
+    files: &[PackageFile],
+    pins: Option<&Pins>,
+) -> PackageDigest {
     let mut hash = Sha256::new();
     let mut part = |bytes: &[u8]| {
         hash.update(u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_be_bytes());
@@ -189,6 +227,10 @@ fn digest(name: &DescriptorName, bindings: &Bindings, files: &[PackageFile]) -> 
         part(file.path.as_bytes());
         part(&[u8::from(file.executable)]);
         part(&file.content);
+    }
+    if let Some(pins) = pins {
+        part(b"pins");
+        part(serde_json::to_string(pins).unwrap_or_default().as_bytes());
     }
     PackageDigest(format!("sha256:{}", hex::encode(hash.finalize())))
 }
@@ -235,6 +277,11 @@ mod tests {
         assert_eq!(one.digest(), same.digest());
         assert_ne!(one.digest(), other.digest());
         assert_eq!(Package::from_record(one.to_record()).unwrap(), one);
+        let pins = json!({"compute": {"ip": {"type": {"publish-signal": "string"}}}});
+        let pinned = one.clone().with_pins(serde_json::from_value(pins).unwrap());
+        assert_ne!(pinned.digest(), one.digest());
+        assert!(pinned.is_intact());
+        assert_eq!(Package::from_record(pinned.to_record()).unwrap(), pinned);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use windlass_driver::{Call, Report, texts};
-use windlass_model::instance::{InstanceView, LogEntry, OUTPUTS, shape, take_log};
+use windlass_model::instance::{InstanceView, LogEntry, OUTPUTS, take_log};
 use windlass_model::record::{Failure, FailureKind, InstanceRecord, Severity};
 use windlass_model::resolve::{Lookup, MAX_VALUE};
 use windlass_model::{Action, ElementName, InstanceId, PropertyName, Side, Transition};
@@ -42,7 +42,7 @@ impl World {
         batch: &mut Batch,
     ) -> Result<Vec<LogEntry>, Failure> {
         let Answered { call, hidden, .. } = answered;
-        let parsed = Update::parse(&report.updates, shape()).map_err(|errors| {
+        let parsed = Update::parse(&report.updates, &call.package.shape()).map_err(|errors| {
             let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
             Failure::new(FailureKind::Protocol, format!("its updates are not valid: {}", all.join("; ")))
         })?;
@@ -56,8 +56,12 @@ impl World {
         let before = Published::of(self, &call.element);
         let name = record.document["name"].as_str().map(str::to_owned);
         let given = [call.secrets(), hidden.to_vec()].concat();
-        let secrets = self.seal(&call.element, &call.instance, given, &mut record, batch);
-        log.extend(self.undeclared(&call.element, &before, &record));
+        let is_application = call.package.pins().is_some();
+        let signals = if is_application { Signals::All } else { Signals::Outputs };
+        let secrets = self.seal(&call.element, &call.instance, (given, signals), &mut record, batch);
+        if !is_application {
+            log.extend(self.undeclared(&call.element, &before, &record));
+        }
         let mut told = name.filter(|name| secrets.are_in_text(name)).map(|name| ("name", name));
         if let Some(natural) = report.natural {
             if secrets.are_in_text(&natural) {
@@ -146,14 +150,25 @@ impl World {
         let forgets = previous.map(std::mem::take).is_some_and(|outputs| !outputs.is_empty());
         let says = forgets || !published.0.is_empty();
         let Some(instance) = self.instance_id(element).filter(|_| says) else { return };
+        let signals = if self.is_application(element) { Signals::All } else { Signals::Outputs };
         for (name, value) in &published.0 {
-            record.document["interfaces"][OUTPUTS]["signals"][name.as_str()] = value.clone();
+            let pin = name.as_str().split_once('.').filter(|_| signals == Signals::All);
+            let (interface, pin) = pin.unwrap_or((OUTPUTS, name.as_str()));
+            record.document["interfaces"][interface]["signals"][pin] = value.clone();
         }
         let before = Published::of(self, element);
         // An output may repeat a secret that the element was given.
-        self.seal(element, &instance, self.secrets.all_texts(), &mut record, batch);
+        let given = (self.secrets.all_texts(), signals);
+        self.seal(element, &instance, given, &mut record, batch);
         self.instances.put(record, batch);
         note_readers(self, action, &before, batch);
+    }
+
+    /// Tells whether an element is the scripted component of an application.
+    fn is_application(&self, element: &ElementName) -> bool {
+        let package =
+            self.element(element, Side::Desired).map(|element| self.package(element, Side::Desired));
+        package.is_some_and(|package| package.is_ok_and(|package| package.pins().is_some()))
     }
 
     /// Records the natural id of an element, as stated by an operator.
@@ -205,12 +220,12 @@ impl World {
     }
 
     /// Replaces secret values in a document by markers, and returns all secrets. These are `known`, and the
-    /// values of sensitive properties. An output that contains one of them is secret too.
+    /// values of sensitive properties. A signal that contains one of them is secret too.
     fn seal(
         &mut self,
         element: &ElementName,
         instance: &InstanceId,
-        known: Vec<String>,
+        (known, signals): (Vec<String>, Signals),
         record: &mut InstanceRecord,
         batch: &mut Batch,
     ) -> KnownSecrets {
@@ -220,28 +235,25 @@ impl World {
             return KnownSecrets::new(known);
         }
         let is_sensitive = |name: &str| sensitive.iter().any(|property| property.as_str() == name);
-        let outputs = record.document.pointer_mut(&format!("/interfaces/{OUTPUTS}/signals"));
-        let outputs = outputs.and_then(Value::as_object_mut);
         let is_new = |value: &Value| !value.is_null() && SecretRef::from_value(value).is_none();
-        let said = outputs.iter().flat_map(|outputs| outputs.iter());
-        let said = said.filter(|(name, value)| is_sensitive(name) && is_new(value));
+        let mut published = signals.of(&mut record.document);
+        let said = published.iter().filter(|(name, value)| is_sensitive(name) && is_new(value));
         let said = said.flat_map(|(_, value)| texts(value)).filter(|text| !text.is_empty());
         let secrets = KnownSecrets::new(known.into_iter().chain(said).collect());
+        // Signals of earlier reports are already sealed, and keep their names.
+        let taken: BTreeSet<SecretRef> =
+            published.iter().filter_map(|(_, value)| SecretRef::from_value(value)).collect();
+        let id = |number: usize| format!("{}:published/{instance}/{number}", element.assembly());
+        let names = (0..).map_while(|number| id(number).parse::<SecretRef>().ok());
+        let mut names = names.filter(|name| !taken.contains(name));
         let mut sealed = Vec::new();
-        if let Some(outputs) = outputs {
-            // Outputs of earlier reports are already sealed, and keep their names.
-            let taken: BTreeSet<SecretRef> = outputs.values().filter_map(SecretRef::from_value).collect();
-            let id = |number: usize| format!("{}:published/{instance}/{number}", element.assembly());
-            let names = (0..).map_while(|number| id(number).parse::<SecretRef>().ok());
-            let mut names = names.filter(|name| !taken.contains(name));
-            for (name, value) in outputs.iter_mut() {
-                if is_new(value)
-                    && (is_sensitive(name) || secrets.are_in(value))
-                    && let Some(secret) = names.next()
-                {
-                    sealed.push((secret.clone(), windlass_model::resolve::text_of(value)));
-                    *value = secret.to_value();
-                }
+        for (name, value) in &mut published {
+            if is_new(value)
+                && (is_sensitive(name) || secrets.are_in(value))
+                && let Some(secret) = names.next()
+            {
+                sealed.push((secret.clone(), windlass_model::resolve::text_of(value)));
+                **value = secret.to_value();
             }
         }
         for (secret, text) in sealed {
@@ -249,6 +261,32 @@ impl World {
         }
         secrets.redactor().mask_value(&mut record.document);
         secrets
+    }
+}
+
+/// The signals of a document that others read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Signals {
+    /// Those of the interface with the output properties.
+    Outputs,
+    /// Those of all interfaces, as an application has them.
+    All,
+}
+
+impl Signals {
+    /// Returns the signals of a document, each under the name of its property.
+    fn of(self, document: &mut Value) -> Vec<(String, &mut Value)> {
+        let interfaces = document.get_mut("interfaces").and_then(Value::as_object_mut);
+        let interfaces = interfaces.into_iter().flatten();
+        let meant = interfaces.filter(|(name, _)| self == Self::All || *name == OUTPUTS);
+        let signals = meant.flat_map(|(interface, of)| {
+            let signals = of.get_mut("signals").and_then(Value::as_object_mut).into_iter().flatten();
+            signals.map(move |(pin, value)| match interface.as_str() {
+                OUTPUTS => (pin.clone(), value),
+                interface => (format!("{interface}.{pin}"), value),
+            })
+        });
+        signals.collect()
     }
 }
 
@@ -272,13 +310,14 @@ fn tells_a_secret(call: &Call, what: &str, text: &str) -> Failure {
 
 /// Refuses outputs that exceed the maximum size of a value.
 fn too_much(document: &Value) -> Result<(), Failure> {
-    for (name, value) in InstanceView::new(document).outputs().into_iter().flatten() {
+    for (interface, pin, value) in InstanceView::new(document).signals() {
         let large = match value {
             Value::String(text) => text.len() > MAX_VALUE,
             Value::Array(_) | Value::Object(_) => value.to_string().len() > MAX_VALUE,
             _ => false,
         };
         if large {
+            let name = if interface == OUTPUTS { pin.to_owned() } else { format!("{interface}.{pin}") };
             let message = format!("it publishes more than {} MiB as `{name}`", MAX_VALUE >> 20);
             return Err(Failure::new(FailureKind::Protocol, message));
         }

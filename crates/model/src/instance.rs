@@ -32,12 +32,14 @@
 //! assert_eq!(view.output("publicIp"), Some(&json!("203.0.113.1")));
 //! ```
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use windlass_update_ops::{Keys, Node, Operator, Shape, Update};
 
+use crate::pins::{Name, Pin, PinType, Pins};
 use crate::record::Severity;
 
 /// The interface whose signals are the output properties.
@@ -46,21 +48,22 @@ pub const OUTPUTS: &str = "properties";
 /// The interface whose signals are the values of metrics, by metric name.
 pub const METRICS: &str = "metrics";
 
-static SHAPE: LazyLock<Shape> = LazyLock::new(|| {
+static SHAPE: LazyLock<Shape> = LazyLock::new(|| document(Node::map(Keys::any(), interface(signals()))));
+
+/// Returns the shape of a document with this node for its interfaces.
+fn document(interfaces: Node) -> Shape {
     let no_unset = "it always has a value: `$set` it";
     let tree = Node::recursive(|tree| {
         let reference =
             Node::record([("mapping", Node::text().required()), ("key", Node::text().required())]);
         Node::record([("reference", reference), ("components", Node::map(Keys::any(), tree))])
     });
-    let interface =
-        Node::record([("signals", Node::map(Keys::any(), Node::opaque())), ("status", status_node())]);
     let append_only = "it only grows: use `$pushAll`";
     Shape::new([
         ("instanceId", Node::text().deny(Operator::Unset, no_unset)),
         ("name", Node::text().deny(Operator::Unset, no_unset)),
         ("status", status_node().deny(Operator::Unset, no_unset)),
-        ("interfaces", Node::map(Keys::any(), interface)),
+        ("interfaces", interfaces),
         ("components", Node::map(Keys::any(), tree)),
         ("activityLog", Node::list().deny(Operator::Set, append_only).deny(Operator::Unset, append_only)),
         (
@@ -73,7 +76,15 @@ static SHAPE: LazyLock<Shape> = LazyLock::new(|| {
             .deny(Operator::Unset, append_only),
         ),
     ])
-});
+}
+
+fn interface(signals: Node) -> Node {
+    Node::record([("signals", signals), ("status", status_node())])
+}
+
+fn signals() -> Node {
+    Node::map(Keys::any(), Node::opaque())
+}
 
 fn status_node() -> Node {
     let flag = || {
@@ -90,6 +101,26 @@ fn status_node() -> Node {
 /// Returns the shape of the instance document.
 pub fn shape() -> &'static Shape {
     &SHAPE
+}
+
+/// Returns the shape of the instance document of an application: with the interfaces of its pins, and the signals
+/// that it publishes, each with its type. Null is no value, and fits every type.
+pub fn shape_of(pins: &Pins) -> Shape {
+    let of_interface = |(name, pins): (&Name, &BTreeMap<Name, Pin>)| {
+        let signal = |(name, pin): (&Name, &Pin)| match &pin.kind {
+            PinType::PublishSignal(kind) => {
+                let (expected, kind) = (format!("a value of type `{kind}`"), kind.clone());
+                let fits = move |value: &Value| kind.fit(value).is_ok();
+                Some((name.as_str().to_owned(), Node::opaque().matching(expected, fits)))
+            }
+            _ => None,
+        };
+        let signals: Vec<(String, Node)> = pins.iter().filter_map(signal).collect();
+        let signals = Node::record(signals.iter().map(|(name, node)| (name.as_str(), node.clone())));
+        (name.as_str().to_owned(), interface(signals))
+    };
+    let interfaces: Vec<(String, Node)> = pins.0.iter().map(of_interface).collect();
+    document(Node::record(interfaces.iter().map(|(name, node)| (name.as_str(), node.clone()))))
 }
 
 /// The status of an instance.
@@ -148,6 +179,23 @@ impl<'a> InstanceView<'a> {
     /// Returns all output properties.
     pub fn outputs(self) -> Option<&'a Map<String, Value>> {
         self.0["interfaces"][OUTPUTS]["signals"].as_object()
+    }
+
+    /// Returns the value of a property: an output, or the signal `interface.pin` of an application.
+    pub fn property(self, name: &str) -> Option<&'a Value> {
+        self.output(name).or_else(|| {
+            let (interface, pin) = name.split_once('.')?;
+            self.0["interfaces"][interface]["signals"].get(pin)
+        })
+    }
+
+    /// Returns the signals of all interfaces, each with its interface and pin.
+    pub fn signals(self) -> impl Iterator<Item = (&'a str, &'a str, &'a Value)> {
+        let interfaces = self.0["interfaces"].as_object().into_iter().flatten();
+        interfaces.flat_map(|(interface, of)| {
+            let signals = of["signals"].as_object().into_iter().flatten();
+            signals.map(move |(pin, value)| (interface.as_str(), pin.as_str(), value))
+        })
     }
 
     /// Returns the values of metrics, by metric name.
@@ -253,6 +301,56 @@ mod tests {
             .is_ok()
         );
         assert!(parse(&json!({"stauts": {}})).is_err());
+    }
+
+    #[test]
+    fn an_application_publishes_the_signals_of_its_pins() {
+        let pins = json!({
+            "compute": {"ip": {"type": {"publish-signal": "string"}}, "cpus": {"type": {"publish-signal": "int"}}},
+            "control": {"reboot": {"type": {"receive-command": {"arguments": {}, "results": {}}}}},
+        });
+        let shape = shape_of(&serde_json::from_value(pins).unwrap());
+        let said = |wire: Value| match Update::parse(&wire, &shape) {
+            Ok(_) => Vec::new(),
+            Err(errors) => errors.iter().map(ToString::to_string).collect(),
+        };
+        let signals = |signals: Value| json!({"interfaces": {"compute": {"signals": signals}}});
+        assert_eq!(said(signals(json!({"ip": "203.0.113.1", "cpus": 2}))), Vec::<String>::new());
+        assert_eq!(said(json!({"$unset": {"interfaces.compute.signals.ip": null}})), Vec::<String>::new());
+        let status = json!({"interfaces": {"control": {"status": {"flags": {"failed": true}}}}});
+        assert_eq!(said(status), Vec::<String>::new());
+        for (wire, expected) in [
+            (
+                signals(json!({"cpus": "two"})),
+                "`interfaces.compute.signals.cpus`: expected a value of type `int`",
+            ),
+            (signals(json!({"pi": 1})), "`interfaces.compute.signals.pi`: no such path"),
+            (
+                json!({"$set": {"interfaces.control.signals.reboot": 1}}),
+                "`interfaces.control.signals.reboot`: no",
+            ),
+            (
+                json!({"$set": {"interfaces.computed.signals.ip": "x"}}),
+                "`interfaces.computed.signals.ip`: no",
+            ),
+        ] {
+            let found = said(wire);
+            assert!(found.len() == 1 && found[0].starts_with(expected), "{expected}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_property_is_an_output_or_a_signal() {
+        let document = json!({"interfaces": {
+            "properties": {"signals": {"url": "u"}}, "compute": {"signals": {"ip": "i"}},
+        }});
+        let view = InstanceView::new(&document);
+        assert_eq!(view.property("url"), Some(&json!("u")));
+        assert_eq!(view.property("compute.ip"), Some(&json!("i")));
+        assert_eq!(view.property("compute.cpus"), None);
+        let signals: Vec<_> =
+            view.signals().map(|(interface, pin, _)| format!("{interface}.{pin}")).collect();
+        assert_eq!(signals, ["compute.ip", "properties.url"]);
     }
 
     #[test]

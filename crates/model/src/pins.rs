@@ -31,14 +31,14 @@ pub use value::Misfit;
 
 /// The pins of a component: those that its manifest declares, and its built-in signals. Scripts get and set only
 /// these.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Pins(
     /// By interface and name.
     pub BTreeMap<Name, BTreeMap<Name, Pin>>,
 );
 
 /// A pin of a component.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pin {
     /// Its direction and type.
     #[serde(rename = "type")]

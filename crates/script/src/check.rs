@@ -4,7 +4,7 @@ use windlass_driver::{Binding, Package};
 use windlass_executor::WorkPath;
 use windlass_model::record::PackageFile;
 use windlass_model::{Action, Transition};
-use windlass_source::{Diagnostic, Source, Span, suggest};
+use windlass_source::{Diagnostic, Place, Source, Span, suggest};
 
 use crate::binding::{KIND, actions};
 use crate::codes;
@@ -26,7 +26,9 @@ pub(crate) fn check(package: &Package) -> Vec<Diagnostic> {
         served.extend(files);
     }
     problems.extend(check_queries(package));
-    problems.extend(check_unused(package, &served));
+    if package.pins().is_none() {
+        problems.extend(check_unused(package, &served));
+    }
     served.extend(scripts::health_check(package));
     served.extend(scripts::discovery(package));
     served.sort_by_key(|script| script.path);
@@ -71,8 +73,8 @@ fn check_files(
             );
             Some(
                 Diagnostic::error(codes::SCRIPT_AMBIGUOUS, message)
-                    .at(source(second.path, second.file).place(Span::empty(0)))
-                    .related(source(first.path, first.file).place(Span::empty(0)), "the other one")
+                    .at(beginning(*second))
+                    .related(beginning(*first), "the other one")
                     .help("remove or rename one of them"),
             )
         }
@@ -132,7 +134,7 @@ fn check_unused(package: &Package, served: &[ScriptFile<'_>]) -> Vec<Diagnostic>
                 package.name()
             );
             Diagnostic::warning(codes::UNUSED_SCRIPT, message)
-                .at(source(script.path, script.file).place(Span::empty(0)))
+                .at(beginning(script))
                 .help("declare the transition in the descriptor, or remove the file")
         })
         .collect()
@@ -140,31 +142,33 @@ fn check_unused(package: &Package, served: &[ScriptFile<'_>]) -> Vec<Diagnostic>
 
 fn check_script(script: ScriptFile<'_>) -> Vec<Diagnostic> {
     let mut problems = Vec::new();
-    if !script.file.executable {
+    let Some(file) = script.file else { return Vec::new() };
+    if !file.executable {
         problems.push(
             Diagnostic::error(
                 codes::NOT_EXECUTABLE,
                 format!("the script `{}` has no run bit", script.name()),
             )
-            .at(source(script.path, script.file).place(Span::empty(0)))
+            .at(beginning(script))
             .help(format!("chmod +x {FOLDER}/{}", script.path)),
         );
     }
-    problems.extend(check_shebang(script));
+    problems.extend(check_shebang(script.path, file));
     problems
 }
 
 /// Checks the first line of a script. Binary programs need none.
-fn check_shebang(script: ScriptFile<'_>) -> Option<Diagnostic> {
-    let content = &script.file.content;
+fn check_shebang(path: &str, file: &PackageFile) -> Option<Diagnostic> {
+    let content = &file.content;
     if content.starts_with(b"\x7fELF") {
         return None;
     }
     let (problem, help) = shebang_problem(content)?;
-    let source = source(script.path, script.file);
+    let source = source(path, file);
     let line = source.line(1).unwrap_or_default();
+    let name = ScriptFile { path, file: Some(file) }.name();
     Some(
-        Diagnostic::error(codes::BAD_SHEBANG, format!("the script `{}` {problem}", script.name()))
+        Diagnostic::error(codes::BAD_SHEBANG, format!("the script `{name}` {problem}"))
             .at(source.place(line))
             .help(help),
     )
@@ -198,6 +202,15 @@ fn check_path(path: &str, file: &PackageFile) -> Option<Diagnostic> {
         Diagnostic::error(codes::FILE_PATH, format!("`{FOLDER}/{path}` can't be placed: {error}"))
             .at(source(path, file).place(Span::empty(0))),
     )
+}
+
+/// Returns the place of the beginning of a script.
+fn beginning(script: ScriptFile<'_>) -> Place {
+    let source = match script.file {
+        Some(file) => source(script.path, file),
+        None => Source::new(script.path, ""),
+    };
+    source.place(Span::empty(0))
 }
 
 fn source(path: &str, file: &PackageFile) -> std::sync::Arc<Source> {

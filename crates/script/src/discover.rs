@@ -5,13 +5,16 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use windlass_driver::contract::{Found, Query};
 use windlass_driver::location::{DEPLOYMENT_LOCATION, RESOURCE_MANAGER};
+use windlass_driver::{Report, Settled};
 use windlass_executor::Captured;
-use windlass_model::instance::InstanceView;
+use windlass_model::instance::{InstanceView, take_log};
 use windlass_model::resolve::text_of;
 use windlass_source::Diagnostic;
 use windlass_update_ops::Update;
 
 use crate::output::Output;
+use crate::status::{said_of, text_at};
+use crate::style::Adapter;
 
 /// Returns the instances that a discovery script listed. Their properties are the outputs that they publish,
 /// and their `name` if they have one.
@@ -21,13 +24,18 @@ use crate::output::Output;
 ///
 /// # Errors
 /// All problems of the output.
-pub(crate) fn found(script: &str, stdout: &Captured, query: &Query) -> Result<Vec<Found>, Vec<Diagnostic>> {
-    let output = Output::read(&format!("stdout of {script}"), stdout)?;
+pub(crate) fn found(
+    script: &str,
+    stdout: &Captured,
+    query: &Query,
+    adapter: Adapter,
+) -> Result<Vec<Found>, Vec<Diagnostic>> {
+    let output = Output::read_as(&format!("stdout of {script}"), stdout, &query.package.shape(), adapter)?;
     let mut all = Vec::new();
     let mut problems = Vec::new();
     for said in output.instances {
         match said.update {
-            Ok(update) => all.push(Found { natural: said.id, properties: properties(&update) }),
+            Ok(update) => all.push(instance(said.id, update)),
             Err(wrong) => problems.extend(wrong),
         }
     }
@@ -36,6 +44,17 @@ pub(crate) fn found(script: &str, stdout: &Captured, query: &Query) -> Result<Ve
     }
     all.retain(|found| fits(found, query));
     Ok(all)
+}
+
+fn instance(natural: String, update: Update) -> Found {
+    let properties = properties(&update);
+    let name = text_at(&update, "name");
+    let is_gone = said_of(&update, &Value::Null).is_some_and(|said| said.gone);
+    let (rest, log) = take_log(update);
+    let updates = if rest.is_empty() { Value::Null } else { rest.to_value() };
+    let settled = if is_gone { Settled::Gone } else { Settled::Yes };
+    let report = Report { natural: Some(natural.clone()), updates, private: None, log, settled };
+    Found { natural, name, properties, report }
 }
 
 fn properties(update: &Update) -> BTreeMap<String, Value> {

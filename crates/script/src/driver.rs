@@ -112,20 +112,24 @@ impl Driver for Script {
 
     async fn discover(&self, context: &dyn Context, query: &Query) -> Result<Vec<Found>, Failure> {
         let Some(script) = scripts::discovery(&query.package) else { return Ok(Vec::new()) };
-        let reporter = Reporter::new(script.name(), &query.location.secrets());
+        let reporter = Reporter::new(script.name(), &query.secrets());
         let (settings, _) = Settings::read(&Role::Discover, &query.binding, self.timeouts);
+        let settings = settings.at(&query.location);
         let job = job::job(script, &query.package, &query.location, settings)
             .map_err(|refusal| refused(&reporter, &refusal))?
             .on_owner_death(job::fate(&Role::Discover));
         let job = match settings.style {
-            Style::Full => job.stdin(input::text(&input::discovery(&query.location), settings.input)),
+            Style::Full => job.stdin(input::text(
+                &input::adapted(input::discovery(query), script, settings),
+                settings.input,
+            )),
             Style::Plain => plain::input::with_location(&query.location, job),
         };
         let limits = job.limits.clone();
         let outcome = context.job(Role::Discover.job_name(), job).await?;
         reporter.check(&outcome, &limits)?;
         let found = match settings.style {
-            Style::Full => discover::found(script.name(), &outcome.stdout, query),
+            Style::Full => discover::found(script.name(), &outcome.stdout, query, settings.adapter),
             Style::Plain => plain::discover::found(script.name(), &outcome.stdout, query),
         };
         found.map_err(|problems| reporter.protocol(&problems, &outcome.stderr))
@@ -136,6 +140,7 @@ impl Script {
     async fn perform_one(&self, context: &dyn Context, at: usize, call: &Call) -> Result<Report, Failure> {
         let (role, script) = script_for(call)?;
         let (settings, _) = Settings::read(&role, &call.binding, self.timeouts);
+        let settings = settings.at(&call.location);
         let mut run = Run { role, script, settings, reporter: Reporter::of(script.name(), &[call], &[]) };
         let answer = match run.settings.style {
             Style::Full => run.answer(context, at, call).await?,
@@ -146,7 +151,7 @@ impl Script {
             context.checkpoint(at, answer.report).await?;
             return Err(failure);
         }
-        let settled = verdict::settled(&run.role, &answer);
+        let settled = verdict::settled(&run.role, call, &answer);
         Ok(Report { settled, ..answer.report })
     }
 
@@ -154,7 +159,7 @@ impl Script {
     async fn check_health(&self, context: &dyn Context, calls: &[&Call]) -> Vec<Result<Observed, Failure>> {
         let Some(first) = calls.first() else { return Vec::new() };
         let Some(script) = scripts::health_check(&first.package) else { return Vec::new() };
-        let settings = self.integrity_settings(&first.package);
+        let settings = self.integrity_settings(&first.package).at(&first.location);
         let run = |calls: &[&Call]| Run {
             role: Role::HealthCheck,
             script,
@@ -211,7 +216,7 @@ impl Run<'_> {
     /// Runs the script for a call, and reads its answer.
     async fn answer(&mut self, context: &dyn Context, at: usize, call: &Call) -> Result<Answer, Failure> {
         let document = input::document(&self.role, call);
-        let outcome = self.output(context, at, &[call], &document).await?;
+        let outcome = self.output(context, at, &[call], document).await?;
         self.answers(&[call], &outcome).remove(0)
     }
 
@@ -224,9 +229,10 @@ impl Run<'_> {
         context: &dyn Context,
         at: usize,
         calls: &[&Call],
-        document: &Value,
+        document: Value,
     ) -> Result<Outcome, Failure> {
-        let job = self.job(calls)?.stdin(input::text(document, self.settings.input));
+        let document = input::adapted(document, self.script, self.settings);
+        let job = self.job(calls)?.stdin(input::text(&document, self.settings.input));
         let limits = job.limits.clone();
         let outcome = self.ended(context, at, calls, job).await?;
         self.reporter.check(&outcome, &limits)?;
@@ -256,8 +262,8 @@ impl Run<'_> {
         context: &dyn Context,
         calls: &[&Call],
     ) -> Vec<Result<Observed, Failure>> {
-        let document = input::health_check(calls, &calls[0].location);
-        let answers = match self.output(context, 0, calls, &document).await {
+        let document = input::health_check(calls);
+        let answers = match self.output(context, 0, calls, document).await {
             Ok(outcome) => self.answers(calls, &outcome),
             Err(failure) => calls.iter().map(|_| Err(failure.clone())).collect(),
         };
@@ -332,7 +338,12 @@ impl Run<'_> {
     fn answers(&self, calls: &[&Call], outcome: &Outcome) -> Vec<Result<Answer, Failure>> {
         let name = self.script.name();
         let failed = |problems: &[Diagnostic]| self.reporter.protocol(problems, &outcome.stderr);
-        let output = match Output::read(&format!("stdout of {name}"), &outcome.stdout) {
+        let output = match Output::read_as(
+            &format!("stdout of {name}"),
+            &outcome.stdout,
+            &calls[0].package.shape(),
+            self.settings.adapter,
+        ) {
             Ok(output) => output,
             Err(problems) => return calls.iter().map(|_| Err(failed(&problems))).collect(),
         };

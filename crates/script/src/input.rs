@@ -4,12 +4,16 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 use windlass_driver::call::Input;
-use windlass_driver::{Call, Location};
+use windlass_driver::{Call, Query};
 use windlass_model::PropertyName;
+use windlass_model::pins::Pins;
 use windlass_source::{EmitStyle, emit};
 
+use crate::job::program;
 use crate::role::Role;
-use crate::style::Notation;
+use crate::scripts::ScriptFile;
+use crate::settings::{LAUNCH_INSTANCES, Settings};
+use crate::style::{Adapter, Notation};
 
 /// Returns the document for a call, as the protocol defines it for the script's role.
 ///
@@ -23,11 +27,12 @@ use crate::style::Notation;
 /// | step | `instances: {<id>: {configuration}}`, `transition: <name>` |
 /// | command | `instances: {<id>: {configuration, commands: {<command id>: {operations: {<operation>: {<argument>: …}}}}}}` |
 ///
-/// The protocol of the applications has `null` for an instance that is destroyed or checked, and no
-/// configuration beside commands. A resource without properties gets exactly that.
+/// This is the document of a resource. That of an application is exactly the protocol's: `null` for an instance
+/// that is destroyed or checked, no configuration beside commands, and bare ids of pins. A command is there
+/// `commands: {<command id>: {<interface>: {<pin>: {<argument>: …}}}}`.
 pub(crate) fn document(role: &Role, call: &Call) -> Value {
     let mut document = Map::new();
-    document.insert("configuration".to_owned(), location(&call.location));
+    document.insert("configuration".to_owned(), values(&call.configuration, ""));
     let (key, id, request) = match role {
         Role::Launch => ("launch", call.instance.as_str(), configured(call)),
         Role::Reconfigure | Role::Step(_) => ("instances", natural(call), configured(call)),
@@ -42,16 +47,30 @@ pub(crate) fn document(role: &Role, call: &Call) -> Value {
     document.into()
 }
 
-/// Returns the document for the health check of several instances at one location.
-pub(crate) fn health_check(calls: &[&Call], place: &Location) -> Value {
+/// Returns the document for the health check of several instances, which share their configuration.
+pub(crate) fn health_check(calls: &[&Call]) -> Value {
     let instances: Map<String, Value> =
         calls.iter().map(|call| (natural(call).to_owned(), known(call))).collect();
-    json!({ "configuration": location(place), "instances": instances })
+    let configuration = calls.first().map_or_else(|| json!({}), |call| values(&call.configuration, ""));
+    json!({ "configuration": configuration, "instances": instances })
 }
 
 /// Returns the document for discovery, which names no instance.
-pub(crate) fn discovery(place: &Location) -> Value {
-    json!({ "configuration": location(place) })
+pub(crate) fn discovery(query: &Query) -> Value {
+    json!({ "configuration": values(&query.configuration, "") })
+}
+
+/// Returns the document that the program of a job reads: that of the script, or the request to an adapter.
+pub(crate) fn adapted(mut document: Value, script: ScriptFile<'_>, settings: Settings) -> Value {
+    if settings.both_launch_keys
+        && let Some(requests) = document.get("launch").cloned()
+    {
+        document[LAUNCH_INSTANCES] = requests;
+    }
+    match settings.adapter {
+        Adapter::Direct => document,
+        Adapter::Invoke => json!({ "script": program(script), "arguments": document }),
+    }
 }
 
 /// Serializes a document. Every YAML reader reads the YAML the same way: see [`windlass_source::emit`].
@@ -73,29 +92,52 @@ pub(crate) fn command_id(call: &Call) -> String {
     call.id.as_str().chars().filter(char::is_ascii_alphanumeric).collect()
 }
 
-fn location(location: &Location) -> Value {
-    location.properties.iter().map(|(name, value)| (format!("location.{name}"), value.clone())).collect()
-}
-
+/// Returns the configuration of an instance. An application has the values of its configuration pins, by their ids.
 fn configured(call: &Call) -> Value {
-    json!({ "configuration": values(&call.properties, "properties.") })
+    let configuration = match call.package.pins() {
+        Some(pins) => pinned(pins, &call.properties),
+        None => values(&call.properties, "properties."),
+    };
+    json!({ "configuration": configuration })
 }
 
-/// Returns the properties of an instance, or null if it has none.
+/// Returns the values of configuration pins, each with the type of its pin.
+fn pinned(pins: &Pins, properties: &BTreeMap<PropertyName, Input>) -> Value {
+    let configuration = pins.iter().filter_map(|(id, pin)| {
+        let kind = pin.kind.as_configuration()?;
+        let id = id.to_string();
+        let value = &properties.get(id.as_str())?.value;
+        // Properties have the texts of numbers and flags.
+        let value = kind.fit(value).unwrap_or_else(|_| value.clone());
+        (!value.is_null()).then_some((id, value))
+    });
+    configuration.collect()
+}
+
+/// Returns what a script gets about an instance that it knows: the properties of a resource, and null for an
+/// application or a resource without properties.
 fn known(call: &Call) -> Value {
-    if call.properties.is_empty() { Value::Null } else { configured(call) }
+    if call.properties.is_empty() || call.package.pins().is_some() { Value::Null } else { configured(call) }
 }
 
-fn command(call: &Call, operation: &str) -> Value {
-    let pins = one(operation, values(&call.arguments, ""));
-    let commands = one(&command_id(call), json!({ "operations": pins }));
-    if call.properties.is_empty() {
-        return json!({ "commands": commands });
+fn command(call: &Call, name: &str) -> Value {
+    let arguments = values(&call.arguments, "");
+    let pin = call.package.pins().and_then(|_| name.split_once('.'));
+    let called = match pin {
+        Some((interface, pin)) => one(interface, one(pin, arguments)),
+        None => json!({ "operations": one(name, arguments) }),
+    };
+    let commands = one(&command_id(call), called);
+    match known(call) {
+        Value::Object(mut entries) => {
+            entries.insert("commands".to_owned(), commands);
+            entries.into()
+        }
+        _ => json!({ "commands": commands }),
     }
-    json!({ "configuration": values(&call.properties, "properties."), "commands": commands })
 }
 
-fn values(inputs: &BTreeMap<PropertyName, Input>, prefix: &str) -> Value {
+fn values<N: std::fmt::Display>(inputs: &BTreeMap<N, Input>, prefix: &str) -> Value {
     inputs.iter().map(|(name, input)| (format!("{prefix}{name}"), input.value.clone())).collect()
 }
 

@@ -7,6 +7,7 @@ use windlass_executor::{Job, NameError, Network, OnOwnerDeath, VolumeName, WorkP
 use crate::role::Role;
 use crate::scripts::{FOLDER, ScriptFile};
 use crate::settings::Settings;
+use crate::style::Adapter;
 
 /// The reason why no job can be built for a script.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -53,10 +54,14 @@ pub(crate) fn job(
     location: &Location,
     settings: Settings,
 ) -> Result<Job, JobRefusal> {
-    if !script.file.executable {
+    if script.file.is_some_and(|file| !file.executable) {
         return Err(JobRefusal::NotExecutable { path: script.path.to_owned() });
     }
-    let mut job = Job::command(script.path).timeout(settings.timeout).network(network(location));
+    let program = match settings.adapter {
+        Adapter::Direct => program(script),
+        Adapter::Invoke => INVOKE.to_owned(),
+    };
+    let mut job = Job::command(program).timeout(settings.timeout).network(network(location));
     job.limits = job.limits.within(&location.limits).within(&settings.bounds);
     let job = with_files(job, package)?;
     let mut job = with_volumes(job, location)?;
@@ -67,6 +72,18 @@ pub(crate) fn job(
         Some(image) => job.image(image),
         None => job,
     })
+}
+
+/// The adapter in images of the original system.
+const INVOKE: &str = "/invoke.py";
+
+/// Returns the path by which a job starts a script, relative to its working folder or absolute.
+pub(crate) fn program(script: ScriptFile<'_>) -> String {
+    match script.file {
+        // A name without a slash would be searched in `PATH`.
+        Some(_) if !script.path.contains('/') => format!("./{}", script.path),
+        _ => script.path.to_owned(),
+    }
 }
 
 /// Keeps the secrets of a call out of containers that other jobs use, unless the location allows sharing.

@@ -115,7 +115,7 @@
 //!     package: Arc::new(package),
 //!     binding: script,
 //!     location: Arc::new(Location::local("here")),
-//! #   sensitive: [].into(), attempt: 1, natural: None, document: json!({}), arguments: [].into(), pair: None, private: Default::default(),
+//! #   sensitive: [].into(), attempt: 1, natural: None, document: json!({}), configuration: [].into(), arguments: [].into(), pair: None, private: Default::default(),
 //!     // …
 //! };
 //! # let context = Rehearsal;
@@ -147,9 +147,11 @@
 //! | `plain` | the input and output of plain scripts |
 //! | `driver` | the driver itself: [`Script`] |
 //! | `single` | a package of one script, to run it by hand: [`single_script`] |
+//! | `application` | the package of an application, from its manifest: [`application_package`] |
 //! | [`codes`] | the codes of its diagnostics |
 
 mod answer;
+mod application;
 mod binding;
 mod check;
 pub mod codes;
@@ -170,6 +172,7 @@ mod status;
 mod style;
 mod verdict;
 
+pub use application::application_package;
 pub use binding::KIND;
 pub use driver::Script;
 pub use output::{Output, Said};

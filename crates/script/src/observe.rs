@@ -20,6 +20,11 @@ use crate::role::Role;
 ///
 /// An active instance does not show whether it was configured, or whether an operation was performed.
 pub(crate) fn observation(role: Option<&Role>, call: &Call, answer: &Answer) -> Observation {
+    // An application is destroyed only when a script says so.
+    let is_awaited = matches!(role, Some(Role::Destroy)) && call.package.pins().is_some();
+    if is_awaited && !answer.status.as_ref().is_some_and(|said| said.gone || said.status.failed) {
+        return Observation::Converging;
+    }
     let Some(said) = &answer.status else {
         return unchanged(call, "the health check reports no status");
     };

@@ -8,9 +8,10 @@ use windlass_source::{
     Diagnostic, Diagnostics, Entry, Key, LoadOptions, Mapping, Node, Reading, Source, Span,
     codes as text_codes, load_one, suggest,
 };
-use windlass_update_ops::{Notice, Problem, Update, UpdateError, Warning};
+use windlass_update_ops::{Notice, Problem, Shape, Update, UpdateError, Warning};
 
 use crate::codes;
+use crate::style::Adapter;
 
 /// The output of a script.
 #[derive(Debug, Clone)]
@@ -57,13 +58,25 @@ impl Output {
     /// assert_eq!(problems[0].help.as_deref(), Some("did you mean `status.flags.active`?"));
     /// ```
     pub fn read(name: &str, stdout: &Captured) -> Result<Self, Vec<Diagnostic>> {
+        Self::read_as(name, stdout, shape(), Adapter::Direct)
+    }
+
+    /// Parses the output of a job whose instances have documents of a shape. An adapter has it under `results`.
+    pub(crate) fn read_as(
+        name: &str,
+        stdout: &Captured,
+        shape: &Shape,
+        adapter: Adapter,
+    ) -> Result<Self, Vec<Diagnostic>> {
         let Some(bytes) = stdout.complete() else { return Err(vec![too_much(stdout)]) };
         let source = Source::from_bytes(name, bytes.into_owned()).map_err(|error| vec![not_text(*error)])?;
         let (root, _) = load_one(&source, &LoadOptions::default())
             .into_result()
             .map_err(|problems| not_yaml(problems.into_vec()))?;
-        let instances = match &root {
-            Some(root) if !root.is_null() => read_root(&source, root)?,
+        let results = root.as_ref().filter(|_| adapter == Adapter::Invoke).and_then(Node::as_mapping);
+        let document = results.and_then(|output| output.get("results")).or(root.as_ref());
+        let instances = match document {
+            Some(root) if !root.is_null() => read_root(&source, root, shape)?,
             _ => Vec::new(),
         };
         Ok(Self { source, instances })
@@ -90,7 +103,7 @@ fn not_yaml(problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
     problems.into_iter().map(advise).collect()
 }
 
-fn read_root(source: &Arc<Source>, root: &Node) -> Result<Vec<Said>, Vec<Diagnostic>> {
+fn read_root(source: &Arc<Source>, root: &Node, shape: &Shape) -> Result<Vec<Said>, Vec<Diagnostic>> {
     let top = mapping(source, root, "a mapping with `instances`")?;
     let unknown: Vec<_> = top
         .entries()
@@ -104,7 +117,7 @@ fn read_root(source: &Arc<Source>, root: &Node) -> Result<Vec<Said>, Vec<Diagnos
     match top.get("instances") {
         Some(instances) if !instances.is_null() => {
             let instances = mapping(source, instances, "a mapping of instances")?;
-            Ok(instances.entries().iter().map(|entry| said(source, entry)).collect())
+            Ok(instances.entries().iter().map(|entry| said(source, entry, shape)).collect())
         }
         _ => Ok(Vec::new()),
     }
@@ -131,7 +144,7 @@ fn stray(source: &Arc<Source>, entry: &Entry) -> Diagnostic {
     }
 }
 
-fn said(source: &Arc<Source>, entry: &Entry) -> Said {
+fn said(source: &Arc<Source>, entry: &Entry, shape: &Shape) -> Said {
     let id = entry.key.text();
     let place = |at: &windlass_update_ops::Place, of_value: bool| {
         let found = entry.value.locate(&at.to_string());
@@ -156,7 +169,7 @@ fn said(source: &Arc<Source>, entry: &Entry) -> Said {
         Diagnostic::warning(codes::NOTICE, format!("instance `{id}`: {warning}"))
             .at(place(&warning.place, matches!(warning.notice, Notice::Spelling { .. })))
     };
-    let (update, notices) = match Update::parse(&entry.value.to_value(Reading::Script), shape()) {
+    let (update, notices) = match Update::parse(&entry.value.to_value(Reading::Script), shape) {
         Ok(parsed) => (Ok(parsed.update), parsed.warnings.iter().map(remark).collect()),
         Err(errors) => {
             let mut problems: Diagnostics = errors.iter().map(describe).collect();

@@ -1,9 +1,10 @@
 //! The mapping from actions to script files of a package.
 
-use windlass_driver::Package;
+use windlass_driver::{Binding, Package};
 use windlass_model::record::PackageFile;
 use windlass_model::{Action, Transition};
 
+use crate::binding::binding;
 use crate::role::Role;
 
 /// The folder of this driver in a package. It is copied into the working folder of each script.
@@ -15,10 +16,11 @@ pub(crate) const SCRIPTS: &str = "scripts";
 /// A script of a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ScriptFile<'p> {
-    /// The path relative to [`FOLDER`]: `scripts/Start.sh`.
+    /// The path relative to [`FOLDER`]: `scripts/Start.sh`. The path in the image, if it is not a file of the
+    /// package.
     pub path: &'p str,
-    /// The file.
-    pub file: &'p PackageFile,
+    /// The file; `None` for a script of the image.
+    pub file: Option<&'p PackageFile>,
 }
 
 impl<'p> ScriptFile<'p> {
@@ -46,14 +48,29 @@ pub(crate) fn stem(name: &str) -> &str {
 pub(crate) fn scripts(package: &Package) -> impl Iterator<Item = ScriptFile<'_>> {
     package.files_below(FOLDER).filter_map(|(path, file)| {
         let name = path.strip_prefix(SCRIPTS)?.strip_prefix('/')?;
-        (!name.contains('/')).then_some(ScriptFile { path, file })
+        (!name.contains('/')).then_some(ScriptFile { path, file: Some(file) })
     })
+}
+
+/// The driver property with the path of the script, in the packages of applications.
+pub(crate) const SCRIPT: &str = "script";
+
+/// Returns the script that a binding of an application's package names: a file of the package, or else a path in
+/// the image.
+pub(crate) fn of_binding<'p>(package: &'p Package, binding: &'p Binding) -> Option<ScriptFile<'p>> {
+    package.pins()?;
+    let path = binding.properties.get(SCRIPT)?.as_str()?;
+    let pinned = package.files_below(FOLDER).find(|(pinned, _)| *pinned == path.trim_start_matches('/'));
+    Some(pinned.map_or(ScriptFile { path, file: None }, |(path, file)| ScriptFile { path, file: Some(file) }))
 }
 
 /// Returns the scripts that serve an action. More than one means that the choice is ambiguous.
 ///
 /// A script named after the action takes precedence over one named after the role.
 pub(crate) fn candidates<'p>(package: &'p Package, action: &Action, role: &Role) -> Vec<ScriptFile<'p>> {
+    if package.pins().is_some() {
+        return binding(package, action).and_then(|named| of_binding(package, named)).into_iter().collect();
+    }
     let own = named(package, &[action.as_str()]);
     // Adopt must never run a script that creates a new instance.
     let may_be_role = *action != Action::Transition(Transition::Adopt);
@@ -67,6 +84,9 @@ pub(crate) fn health_check(package: &Package) -> Option<ScriptFile<'_>> {
 
 /// Returns the discovery script.
 pub(crate) fn discovery(package: &Package) -> Option<ScriptFile<'_>> {
+    if package.pins().is_some() {
+        return package.bindings().queries.iter().find_map(|named| of_binding(package, named));
+    }
     only(&named(package, Role::Discover.names()))
 }
 

@@ -6,13 +6,13 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use thiserror::Error;
 use windlass_driver::{
-    Binding, CallSettingError, CallSettings, Effect, Setting, duration, duration_schema, setting,
+    Binding, CallSettingError, CallSettings, Effect, Location, Setting, duration, duration_schema, setting,
     text_of_setting,
 };
 use windlass_executor::{BoundError, Bounds};
 
 use crate::role::Role;
-use crate::style::{Notation, Style};
+use crate::style::{Adapter, Notation, Style};
 
 /// The settings for the script of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,10 @@ pub(crate) struct Settings {
     pub style: Style,
     /// The notation of its input document.
     pub input: Notation,
+    /// The program that the job runs for the script.
+    pub adapter: Adapter,
+    /// Whether a launch has its requests under `launch-instances` too.
+    pub both_launch_keys: bool,
 }
 
 /// Returns the driver properties with their schemas.
@@ -67,6 +71,18 @@ impl Default for Timeouts {
         Self { change: minutes(60), health_check: minutes(1) }
     }
 }
+
+/// The key of a location for the adapter of its scripts.
+const ADAPTER: &str = "adapter";
+
+/// The key for the notation of the documents that scripts read.
+const INPUT: &str = "input";
+
+/// The key of a location for the second key of launch requests.
+const LAUNCH_KEY: &str = "launch-key";
+
+/// The key of launch requests that published scripts read.
+pub(crate) const LAUNCH_INSTANCES: &str = "launch-instances";
 
 const TIMEOUT: &str = "timeout";
 const HEALTH_CHECK_TIMEOUT: &str = "health-check-timeout";
@@ -156,7 +172,15 @@ impl Settings {
             Role::Discover => (Effect::Repeatable, minutes(10)),
             _ => (Effect::Once, timeouts.change),
         };
-        Self { effect, timeout, bounds: Bounds::default(), style: Style::Full, input: Notation::Yaml }
+        Self {
+            effect,
+            timeout,
+            bounds: Bounds::default(),
+            style: Style::Full,
+            input: Notation::Yaml,
+            adapter: Adapter::Direct,
+            both_launch_keys: false,
+        }
     }
 
     /// Returns the settings of a descriptor, and all problems. An invalid setting counts as not set.
@@ -175,7 +199,7 @@ impl Settings {
         if let Some(style) = binding.properties.get("style") {
             errors.extend(settings.set_style(setting(style)).err());
         }
-        if let Some(input) = binding.properties.get("input") {
+        if let Some(input) = binding.properties.get(INPUT) {
             let found = text_of_setting(setting(input));
             match found.parse() {
                 Ok(input) => settings.input = input,
@@ -183,6 +207,15 @@ impl Settings {
             }
         }
         (settings, errors)
+    }
+
+    /// Returns the settings with those of a location, which holds for all scripts there.
+    pub(crate) fn at(mut self, location: &Location) -> Self {
+        let word = |key: &str| location.scripting.get(key).map(String::as_str);
+        self.adapter = word(ADAPTER).and_then(|word| word.parse().ok()).unwrap_or(self.adapter);
+        self.input = word(INPUT).and_then(|word| word.parse().ok()).unwrap_or(self.input);
+        self.both_launch_keys = word(LAUNCH_KEY) == Some(LAUNCH_INSTANCES);
+        self
     }
 
     fn set_style(&mut self, value: &Value) -> Result<(), SettingError> {
@@ -224,6 +257,8 @@ mod tests {
             bounds: Bounds::default(),
             style: Style::Plain,
             input: Notation::Json,
+            adapter: Adapter::Direct,
+            both_launch_keys: false,
         };
         for properties in [
             json!({"effect": "repeatable", "timeout": "10m", "style": "plain", "input": "json"}),

@@ -54,3 +54,24 @@ impl std::str::FromStr for Notation {
         }
     }
 }
+
+/// The program that a job runs for a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Adapter {
+    /// The script.
+    #[default]
+    Direct,
+    /// `/invoke.py` of the image, which reads `{script, arguments}`, runs the script, and prints `{results}`.
+    Invoke,
+}
+
+impl std::str::FromStr for Adapter {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "invoke" => Ok(Self::Invoke),
+            _ => Err(()),
+        }
+    }
+}

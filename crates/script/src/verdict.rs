@@ -1,16 +1,19 @@
 //! The result of a call: whether the action succeeded, and whether the instance has settled.
 
-use windlass_driver::{Failure, FailureKind, Settled};
+use windlass_driver::{Call, Failure, FailureKind, Settled};
 
 use crate::answer::Answer;
 use crate::failure::Reporter;
 use crate::role::Role;
 
-/// Returns whether the instance has settled.
-pub(crate) fn settled(role: &Role, answer: &Answer) -> Settled {
+/// Returns whether the instance has settled. An application is destroyed only when a script says so.
+pub(crate) fn settled(role: &Role, call: &Call, answer: &Answer) -> Settled {
+    let is_application = call.package.pins().is_some();
     match &answer.status {
         Some(said) if said.status.converging => Settled::Converging,
         Some(said) if said.gone && *role == Role::Destroy => Settled::Gone,
+        Some(said) if said.gone && is_application && matches!(role, Role::Command(_)) => Settled::Gone,
+        _ if is_application && *role == Role::Destroy && call.natural.is_some() => Settled::Converging,
         _ => Settled::Yes,
     }
 }

@@ -277,7 +277,7 @@ impl Windlass {
             let anew = call.action == Action::Transition(Install);
             let is_known = |output: &PropertyName| {
                 let published =
-                    document.and_then(|document| InstanceView::new(document).output(output.as_str()));
+                    document.and_then(|document| InstanceView::new(document).property(output.as_str()));
                 (published.is_some() && !anew) || answer.published.0.contains_key(output)
             };
             let outputs = element.properties.iter().filter(|(_, property)| property.read_only);

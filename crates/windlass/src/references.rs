@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use windlass_descriptor::{Catalog as _, Descriptor, Existing, Offered, ReferenceRequest};
 use windlass_driver::location::{DEPLOYMENT_LOCATION, RESOURCE_MANAGER};
-use windlass_driver::{Found, Package, Placement};
+use windlass_driver::{Found, Package, Placement, Purpose};
 use windlass_engine::{DiscoveryQuery, EngineEnv, Offer};
 use windlass_model::assembly::Referent;
 use windlass_model::id::StoreId;
@@ -152,7 +152,14 @@ pub(crate) async fn look_for(
         .collect();
     let place = |name| asked.get(name).map(text_of).filter(|text| !text.is_empty());
     let placement = Placement { location: place(DEPLOYMENT_LOCATION), manager: place(RESOURCE_MANAGER) };
-    let quest = DiscoveryQuery { package: Arc::new(package), placement, properties: asked.clone(), store };
+    let quest = DiscoveryQuery {
+        package: Arc::new(package),
+        placement,
+        properties: asked.clone(),
+        configuration: None,
+        purpose: Purpose::Reference,
+        store,
+    };
     let found = match engine_env.discover(&quest).await {
         Ok(found) => found,
         Err(failure) => {
@@ -178,7 +185,7 @@ fn discovered(
     asked: &BTreeMap<String, Value>,
     sensitive: &BTreeSet<String>,
 ) -> Existing {
-    let Found { natural, mut properties } = found;
+    let Found { natural, mut properties, .. } = found;
     for name in [DEPLOYMENT_LOCATION, RESOURCE_MANAGER] {
         if let Some(place) = asked.get(name) {
             properties.entry(name.to_owned()).or_insert_with(|| place.clone());

@@ -36,6 +36,7 @@ fn call(package: Package, action: Action, properties: &[(&str, Resolved)]) -> Ca
         document: json!({}),
         properties: properties.iter().map(|(name, value)| (name.parse().unwrap(), value.clone())).collect(),
         sensitive: BTreeSet::new(),
+        configuration: BTreeMap::new(),
         arguments: BTreeMap::new(),
         pair: None,
         private: PrivateState::default(),

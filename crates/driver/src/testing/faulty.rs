@@ -88,7 +88,7 @@ impl Driver for Faulty {
     }
 
     async fn discover(&self, _: &dyn Context, _: &Query) -> Result<Vec<Found>, Failure> {
-        let found = Found { natural: "one".to_owned(), properties: [].into() };
+        let found = Found::new("one", [].into());
         Ok(answers(self.looking, found))
     }
 }

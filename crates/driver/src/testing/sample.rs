@@ -27,6 +27,7 @@ pub fn call(package: Package, action: Action, number: u32) -> Call {
         document: json!({}),
         properties: BTreeMap::new(),
         sensitive: BTreeSet::new(),
+        configuration: BTreeMap::new(),
         arguments: BTreeMap::new(),
         pair: None,
         private: PrivateState::default(),

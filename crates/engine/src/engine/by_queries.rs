@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
-use windlass_driver::{Call, Context, Driver, Found, Nature, Observed, Package, Query, Report};
+use windlass_driver::{Call, Context, Driver, Found, Nature, Observed, Package, Purpose, Query, Report};
 use windlass_model::Action;
 use windlass_model::instance::OUTPUTS;
 use windlass_model::name::DriverKind;
@@ -67,7 +67,9 @@ impl ByQueries {
             package: call.package.clone(),
             binding: call.binding.clone(),
             location: call.location.clone(),
+            configuration: call.configuration.clone(),
             properties: given.map(|(name, input)| (name.to_string(), input.value.clone())).collect(),
+            purpose: Purpose::Reference,
         };
         let mut found = self.0.discover(context, &query).await?;
         match (found.pop(), found.len()) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use windlass_driver::{Found, Package, Placement, Query, Unrecorded};
+use windlass_driver::{Found, Input, Package, Placement, Purpose, Query, Unrecorded};
 use windlass_model::InstanceId;
 use windlass_model::id::StoreId;
 use windlass_model::record::{Failure, FailureKind};
@@ -24,6 +24,10 @@ pub struct DiscoveryQuery {
     pub placement: Placement,
     /// The properties that an instance must have.
     pub properties: BTreeMap<String, Value>,
+    /// The configuration of the search; `None` for the properties of the location.
+    pub configuration: Option<BTreeMap<String, Input>>,
+    /// What the result is for.
+    pub purpose: Purpose,
     /// The store whose next process removes the jobs of a killed search; `None` if the project has no store
     /// yet.
     pub store: Option<StoreId>,
@@ -60,7 +64,9 @@ impl EngineEnv {
             stop: CancellationToken::new(),
         };
         let (package, properties) = (quest.package.clone(), quest.properties.clone());
-        let query = Query { package, binding: binding.clone(), location, properties };
+        let configuration = quest.configuration.clone().unwrap_or_else(|| location.configuration());
+        let purpose = quest.purpose;
+        let query = Query { package, binding: binding.clone(), location, configuration, properties, purpose };
         caught(driver.discover(&context, &query)).await?
     }
 }

@@ -287,7 +287,9 @@ fn batches(looks: Vec<Look>) -> (Vec<LookBatch>, Vec<(usize, Seen)>) {
         let open = key.as_ref().and_then(|key| last.get(key)).copied();
         let fits = |at: &usize| {
             let first = &batches[*at].calls[0];
-            batches[*at].calls.len() < LARGEST_BATCH && first.location == call.location
+            batches[*at].calls.len() < LARGEST_BATCH
+                && first.location == call.location
+                && first.configuration == call.configuration
         };
         let at = open.filter(fits).unwrap_or_else(|| {
             batches.push(LookBatch { driver, elements: Vec::new(), calls: Vec::new() });

@@ -277,6 +277,7 @@ fn call(world: &World, record: &CallRecord, family: &str, found: Found) -> Resul
         (Action::Command(_), None) => command_arguments::open(world, record.process)?,
         (_, None) => BTreeMap::new(),
     };
+    let configuration = home.configuration.clone().unwrap_or_else(|| found.location.configuration());
     Ok(Call {
         id: record.id.clone(),
         attempt: record.attempt,
@@ -287,6 +288,7 @@ fn call(world: &World, record: &CallRecord, family: &str, found: Found) -> Resul
         document,
         properties,
         sensitive: sensitive(element),
+        configuration,
         arguments,
         pair: record.pair.clone(),
         private,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use windlass_model::instance::{InstanceView, Status};
+use windlass_model::instance::{InstanceView, METRICS, OUTPUTS, Status};
 use windlass_model::record::InstanceRecord;
 use windlass_model::{ElementName, PropertyName};
 use windlass_store::{Batch, Change};
@@ -52,16 +52,22 @@ impl Instances {
         self.0.remove(element);
     }
 
-    /// Returns the names of the published outputs of an element.
+    /// Returns the names of the published outputs of an element, and of its signals as properties
+    /// `interface.pin`.
     pub(crate) fn outputs(&self, element: &ElementName) -> impl Iterator<Item = PropertyName> {
         let document = self.get(element).map(|instance| InstanceView::new(&instance.document));
-        let names = document.and_then(InstanceView::outputs).into_iter().flat_map(|outputs| outputs.keys());
+        let signals = document.into_iter().flat_map(InstanceView::signals);
+        let names = signals.filter_map(|(interface, pin, _)| match interface {
+            OUTPUTS => Some(pin.to_owned()),
+            METRICS => None,
+            interface => Some(format!("{interface}.{pin}")),
+        });
         names.filter_map(|name| name.parse::<PropertyName>().ok())
     }
 
     /// Returns a published output of an element. A secret is its marker.
     pub(crate) fn output(&self, element: &ElementName, property: &PropertyName) -> Option<&Value> {
-        InstanceView::new(&self.get(element)?.document).output(property.as_str())
+        InstanceView::new(&self.get(element)?.document).property(property.as_str())
     }
 
     /// Returns the reported status of an element.

@@ -50,6 +50,8 @@ pub(crate) struct World {
     pub(crate) packages: Packages,
     pub(crate) secrets: Secrets,
     pub(crate) readers: Readers,
+    /// The configuration of the factory of an application; `None` for other assemblies.
+    pub(crate) configuration: Option<BTreeMap<String, Resolved>>,
     /// Whether the plan is limited to some elements.
     pub(crate) limited: bool,
     /// Other assemblies on whose elements operations are called, each under its own lease.
@@ -68,6 +70,7 @@ impl World {
             packages: Packages::default(),
             secrets: Secrets::default(),
             readers: Readers::default(),
+            configuration: None,
             limited: false,
             foreign_assemblies: BTreeMap::new(),
         }

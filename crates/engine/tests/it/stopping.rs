@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
-use windlass_driver::Placement;
 use windlass_driver::testing::{Fault, Faulty};
+use windlass_driver::{Placement, Purpose};
 use windlass_engine::{DiscoveryQuery, Ended, EngineError, Request, Stop};
 use windlass_executor::{Job, Runtime as _};
 use windlass_model::record::{Assumption, CallState, Effect, FailureKind, Intent, ProcessStatus};
@@ -239,6 +239,8 @@ async fn a_faulty_check_is_no_breach() {
             package: Arc::new(finder("faulty")),
             placement: Placement { location: None, manager: None },
             properties: BTreeMap::new(),
+            configuration: None,
+            purpose: Purpose::Reference,
             store: Some(rig.store.id().clone()),
         };
         let found = engine.env.discover(&quest).await;

@@ -189,7 +189,8 @@ fn pins_of(text: &str) -> String {
     let line = |(id, pin): (windlass_model::pins::PinId, &windlass_model::pins::Pin)| {
         let label = pin.label.iter().map(|label| format!(" \"{label}\"")).collect::<String>();
         let sensitive = if pin.sensitive { " sensitive" } else { "" };
-        let defaults = pin.defaults.iter().map(|(name, value)| format!(" {name}={value}")).collect::<String>();
+        let defaults =
+            pin.defaults.iter().map(|(name, value)| format!(" {name}={value}")).collect::<String>();
         let exposed = pin.exposed.iter().map(|id| format!(" as {id}")).collect::<String>();
         format!("{id}: {}{label}{sensitive}{defaults}{exposed}\n", pin.kind)
     };

@@ -41,7 +41,7 @@ fn instance(line: &[u8]) -> Result<Found, String> {
         serde_json::from_slice(line).map_err(|error| format!("is no JSON object: {error}"))?;
     match entries.remove("id") {
         Some(Value::String(natural)) if !natural.is_empty() => {
-            Ok(Found { natural, properties: entries.into_iter().collect() })
+            Ok(Found::new(natural, entries.into_iter().collect()))
         }
         _ => Err("has no text `id`".to_owned()),
     }

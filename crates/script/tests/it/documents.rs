@@ -1,7 +1,7 @@
 //! Input documents of scripts, byte for byte.
 
 use serde_json::json;
-use windlass_driver::contract::Query;
+use windlass_driver::contract::{Purpose, Query};
 use windlass_driver::{Call, Driver, FailureKind, Location, PoolSecrets};
 use windlass_executor::{Bounds, Network, OnOwnerDeath};
 use windlass_script::Script;
@@ -190,7 +190,9 @@ async fn discovery_has_the_configuration_alone() {
         package: call.package,
         binding: call.binding,
         location: call.location,
+        configuration: call.configuration,
         properties: [].into(),
+        purpose: Purpose::Reference,
     };
     assert_eq!(Script::default().discover(&place, &query).await, Ok(Vec::new()));
     insta::assert_snapshot!(place.jobs()[0].1, @r#"

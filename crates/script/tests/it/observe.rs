@@ -1,7 +1,7 @@
 //! Observations of a health check for each action, and results of discovery.
 
 use serde_json::json;
-use windlass_driver::contract::Query;
+use windlass_driver::contract::{Purpose, Query};
 use windlass_driver::{Call, Driver, Observation};
 use windlass_executor::{Captured, End, Outcome, Timestamp};
 use windlass_model::{Action, Transition};
@@ -166,7 +166,14 @@ instances:
     let call = world().script("discover.sh", "").call("Start");
     let properties =
         [("name".to_owned(), json!("VIDEO")), ("deploymentLocation".to_owned(), json!("here"))].into();
-    let query = Query { package: call.package, binding: call.binding, location: call.location, properties };
+    let query = Query {
+        package: call.package,
+        binding: call.binding,
+        location: call.location,
+        configuration: call.configuration,
+        properties,
+        purpose: Purpose::Reference,
+    };
     let found = Script::default().discover(&exited(stdout), &query).await.unwrap();
     let found: Vec<_> = found.into_iter().map(|found| (found.natural, json!(found.properties))).collect();
     assert_eq!(
@@ -185,7 +192,9 @@ async fn without_a_script_discovery_finds_nothing() {
         package: call.package,
         binding: call.binding,
         location: call.location,
+        configuration: call.configuration,
         properties: [].into(),
+        purpose: Purpose::Reference,
     };
     assert_eq!(Script::default().discover(&exited("{"), &query).await, Ok(Vec::new()));
 }

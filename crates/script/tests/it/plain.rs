@@ -1,7 +1,7 @@
 //! Plain scripts on real processes: their input, their output, and the meaning of their exit codes.
 
 use serde_json::{Value, json};
-use windlass_driver::contract::Query;
+use windlass_driver::contract::{Purpose, Query};
 use windlass_driver::{Driver, Observation, Report, Settled};
 use windlass_executor::{Captured, End, Outcome, Timestamp};
 use windlass_script::Script;
@@ -391,6 +391,8 @@ async fn discovered(body: &str) -> Result<Value, String> {
         binding: package.bindings().default[0].clone(),
         package: package.into(),
         location: world.declares(&["Start"]).call("Start").location,
+        configuration: [].into(),
+        purpose: Purpose::Reference,
         properties: [("size".to_owned(), json!("2"))].into(),
     };
     match Script::default().discover(&Place::new(), &query).await {

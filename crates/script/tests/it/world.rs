@@ -99,6 +99,7 @@ pub(crate) fn call(word: &str, package: Package, properties: BTreeMap<String, Va
         document: json!({}),
         properties: BTreeMap::new(),
         sensitive: BTreeSet::new(),
+        configuration: location.configuration(),
         arguments: BTreeMap::new(),
         pair: None,
         private: PrivateState::default(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::future::{BoxFuture, join_all};
 use proptest::prelude::*;
-use windlass_driver::Placement;
+use windlass_driver::{Placement, Purpose};
 use windlass_engine::{DiscoveryQuery, Seen};
 use windlass_lifecycle::testing::{few, has_order, versions};
 use windlass_model::Topology;
@@ -72,6 +72,8 @@ impl Question {
                 package: Arc::new(finder(KIND)),
                 placement: Placement { location: None, manager: None },
                 properties: BTreeMap::from([("what".to_owned(), what.clone().into())]),
+                configuration: None,
+                purpose: Purpose::Reference,
                 store: Some(session.rig.store.id().clone()),
             };
             let found = engine.env.discover(&quest).await.expect("its job runs");

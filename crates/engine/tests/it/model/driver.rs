@@ -139,9 +139,6 @@ impl Driver for Hand {
     async fn discover(&self, context: &dyn Context, query: &Query) -> Result<Vec<Found>, Failure> {
         let wanted = query.properties.get("what").and_then(Value::as_str).unwrap_or_default();
         let said = self.0.answer(context, "find", wanted).await?;
-        Ok(vec![Found {
-            natural: said["of"].as_str().unwrap_or_default().to_owned(),
-            properties: BTreeMap::new(),
-        }])
+        Ok(vec![Found::new(said["of"].as_str().unwrap_or_default(), BTreeMap::new())])
     }
 }

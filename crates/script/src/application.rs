@@ -1,0 +1,56 @@
+//! The package of an application or a factory, from the scripts that its manifest names.
+
+use std::collections::BTreeMap;
+
+use windlass_driver::{Binding, Bindings, Package};
+use windlass_manifest::Role;
+use windlass_model::pins::Pins;
+use windlass_model::record::PackageFile;
+use windlass_model::{DescriptorName, Transition};
+
+use crate::binding::KIND;
+use crate::scripts::{FOLDER, SCRIPT};
+
+/// Returns the package of an application or a factory.
+///
+/// `files` have paths relative to the folder of the scripts. A script of the manifest is the file with its path, or
+/// else a program of the image. Launch is Install, destroy is Uninstall, and a health check is Integrity. A command
+/// has the id of its pin as name. A factory has only a search.
+#[must_use]
+#[expect(clippy::missing_panics_doc, reason = "the parsed text is a constant of the right form")]
+pub fn application_package(
+    name: DescriptorName,
+    role: &Role,
+    pins: Pins,
+    files: Vec<PackageFile>,
+) -> Package {
+    let script = |path: &str| {
+        vec![Binding {
+            driver: KIND.parse().expect("a driver's kind is a word"),
+            infrastructure: vec!["*".to_owned()],
+            properties: BTreeMap::from([(SCRIPT.to_owned(), path.into())]),
+        }]
+    };
+    let mut bindings = Bindings::default();
+    match role {
+        Role::Application(application) => {
+            let transitions = [
+                (Transition::Install, Some(&application.launch)),
+                (Transition::Uninstall, Some(&application.destroy)),
+                (Transition::Integrity, application.health_check.as_ref()),
+                (Transition::Reconfigure, application.reconfiguration.as_ref()),
+            ];
+            let given =
+                transitions.into_iter().filter_map(|(action, path)| Some((action, script(&path?.value))));
+            bindings.transitions = given.collect();
+            let commands = application.commands.iter();
+            bindings.commands = commands.map(|(pin, path)| (pin.to_string(), script(&path.value))).collect();
+        }
+        Role::Factory(factory) => {
+            let discovery = factory.discovery.iter().flat_map(|discovery| script(&discovery.script.value));
+            bindings.queries = discovery.collect();
+        }
+    }
+    let placed = |file: PackageFile| PackageFile { path: format!("{FOLDER}/{}", file.path), ..file };
+    Package::new(name, bindings, files.into_iter().map(placed).collect()).with_pins(pins)
+}
