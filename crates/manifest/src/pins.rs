@@ -61,10 +61,7 @@ fn declared(leaf: &Leaf, id: &PinId, kind: &PinType) -> Pin {
 }
 
 /// Returns the defaults of arguments. One that does not fit its type counts as absent.
-fn defaults(
-    signature: &Signature,
-    arguments: &IndexMap<Name, Parameter>,
-) -> BTreeMap<Name, Value> {
+fn defaults(signature: &Signature, arguments: &IndexMap<Name, Parameter>) -> BTreeMap<Name, Value> {
     let with_default = arguments.iter().filter_map(|(name, of)| {
         let kind = signature.arguments.0.get(name)?;
         let value = value::read(kind, of.default.as_ref()?).ok()?;

@@ -6,8 +6,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use windlass_manifest::document::{Component, ComponentType, Composite};
-use windlass_model::pins::{PinType, ValueType};
 use windlass_manifest::{check, read};
+use windlass_model::pins::{PinType, ValueType};
 use windlass_source::Source;
 
 /// Prints a line, also from a test that passes.

@@ -109,11 +109,7 @@ mod tests {
     #[case::field(
         record("a", ValueType::Int), json!({"b": 1}), "`record<int a>` is expected, and this is a mapping"
     )]
-    fn values_of_other_types_are_refused(
-        #[case] of: ValueType,
-        #[case] value: Value,
-        #[case] message: &str,
-    ) {
+    fn values_of_other_types_are_refused(#[case] of: ValueType, #[case] value: Value, #[case] message: &str) {
         assert_eq!(of.fit(&value).unwrap_err().to_string(), message);
     }
 
