@@ -27,6 +27,7 @@
 //! | [`pins`] | the pins of applications, and their types |
 //! | [`links`] | adjacency lists of graphs and trees |
 //! | [`record`] | the records of the store: elements, processes, steps, calls, jobs, events |
+//! | [`document`] | documents of other crates, with a revision |
 //! | [`request`] | intents that are queued for another process |
 //! | [`retention`] | the retention of an assembly's history |
 //!
@@ -45,6 +46,7 @@
 
 pub mod assembly;
 pub mod clock;
+pub mod document;
 pub mod id;
 pub mod instance;
 pub mod links;

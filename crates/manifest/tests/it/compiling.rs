@@ -199,8 +199,18 @@ fn pins_of(text: &str) -> String {
 
 #[test]
 fn pins_have_direction_type_and_the_ids_that_expose_them() {
-    assert_snapshot!(pins_of(&fixture("vm.yaml")), @"");
-    assert_snapshot!(pins_of(&fixture("petclinic-factory.yaml")), @"");
+    assert_snapshot!(pins_of(&fixture("vm.yaml")), @r#"
+    compute.ip: publish-signal(string) as compute.ip
+    configuration.disks: configuration(list<int>) as configuration.disks
+    configuration.instance-type: configuration(string) "Size" as configuration.instance-type
+    configuration.login-password: configuration(string) sensitive as configuration.login-password
+    control.reboot: receive-command(bool force => string phase => string result) as control.reboot
+    "#);
+    assert_snapshot!(pins_of(&fixture("petclinic-factory.yaml")), @"
+    configuration.registry: configuration(string) as configuration.registry
+    factory.instances: publish-signal(map<string, string>) as pets.petclinic-by-id
+    vms.vm-by-id: consume-signal(map<string, string>)
+    ");
 }
 
 #[test]
@@ -218,5 +228,5 @@ fn a_command_pin_has_the_defaults_of_its_arguments() {
                     type: receive-command(bool force, string why, int after)
                     arguments: {force: {default: yes}, why: {default: 1.10}, after: {default: later}}
     ";
-    assert_snapshot!(pins_of(text), @"");
+    assert_snapshot!(pins_of(text), @r#"control.reboot: receive-command(bool force, string why, int after) force=true why="1.10" as admin.again"#);
 }

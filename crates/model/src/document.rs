@@ -1,0 +1,179 @@
+//! Documents: data of other crates, which the store keeps with a revision.
+//!
+//! The store does not read the body of a document. A crate that writes documents numbers its format, and
+//! replaces a document only if nobody else has changed it ([`Expected`]).
+//!
+//! ```
+//! use windlass_model::document::{DocumentKey, DocumentScope};
+//!
+//! let key = DocumentKey {
+//!     scope: DocumentScope::Project,
+//!     kind: "environment".parse()?,
+//!     name: "default".parse()?,
+//! };
+//! assert_eq!(key.to_string(), "environment `default`");
+//! # Ok::<(), windlass_model::document::DocumentNameError>(())
+//! ```
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+use windlass_secret::Sensitive;
+
+use crate::assembly::PackageDigest;
+use crate::name::AssemblyName;
+use crate::newtype::checked_text;
+
+/// The maximum length of a [`DocumentKind`].
+const MAX_KIND: usize = 16;
+
+/// The maximum length of a [`DocumentName`].
+const MAX_NAME: usize = 50;
+
+/// An invalid kind or name of a document.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum DocumentNameError {
+    /// The kind is empty, too long, or has another character than lower-case letters and `-`.
+    #[error("`{0}` is not a kind of document: it has 1 to {MAX_KIND} lower-case letters and `-`")]
+    Kind(String),
+    /// The name is empty, too long, or has a forbidden character.
+    #[error("`{0}` is not the name of a document: it has 1 to {MAX_NAME} letters, digits, `.`, `_` and `-`")]
+    Name(String),
+}
+
+checked_text! {
+    /// The kind of a document: 1 to 16 lower-case ASCII letters and `-`.
+    DocumentKind: DocumentNameError = |text| {
+        let is_valid = (1..=MAX_KIND).contains(&text.len())
+            && text.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+        if is_valid { Ok(()) } else { Err(DocumentNameError::Kind(text.to_owned())) }
+    };
+    /// The name of a document among those of its scope and kind: 1 to 50 ASCII letters, digits, `.`, `_` and `-`.
+    DocumentName: DocumentNameError = |text| {
+        let is_valid = (1..=MAX_NAME).contains(&text.len())
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
+        if is_valid { Ok(()) } else { Err(DocumentNameError::Name(text.to_owned())) }
+    };
+}
+
+/// The owner of a document.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DocumentScope {
+    /// The project: the document stays until it is dropped.
+    Project,
+    /// An assembly: the document goes with it.
+    Assembly(AssemblyName),
+}
+
+impl DocumentScope {
+    /// Returns the assembly that owns the document.
+    pub fn assembly(&self) -> Option<&AssemblyName> {
+        match self {
+            Self::Project => None,
+            Self::Assembly(name) => Some(name),
+        }
+    }
+
+    /// Returns the name of the assembly; an empty text for the project.
+    pub fn as_str(&self) -> &str {
+        self.assembly().map_or("", AssemblyName::as_str)
+    }
+}
+
+/// The identity of a document.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct DocumentKey {
+    /// Its owner.
+    pub scope: DocumentScope,
+    /// Its kind, such as `environment`.
+    pub kind: DocumentKind,
+    /// Its name.
+    pub name: DocumentName,
+}
+
+impl fmt::Display for DocumentKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} `{}`", self.kind, self.name)?;
+        match &self.scope {
+            DocumentScope::Project => Ok(()),
+            DocumentScope::Assembly(name) => write!(f, " of `{name}`"),
+        }
+    }
+}
+
+/// The number of a change of a document. Numbers grow over all documents of a store, so no two changes have the
+/// same, also after a document was dropped and created again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Revision(pub u64);
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// A condition for a change of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// None: for documents that only the holder of a lease changes.
+    Any,
+    /// The document does not exist.
+    Absent,
+    /// The document has this revision.
+    At(Revision),
+}
+
+/// A stored document.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DocumentRecord {
+    /// Its identity.
+    pub key: DocumentKey,
+    /// The number of its last change.
+    pub revision: Revision,
+    /// The version of the body's format, as counted by the crate that writes it.
+    pub version: u32,
+    /// Its data.
+    pub body: Value,
+    /// The packages that it keeps in the store.
+    pub packages: BTreeSet<PackageDigest>,
+}
+
+/// A document to store.
+#[derive(Debug, Clone)]
+pub struct DocumentDraft {
+    /// Its identity.
+    pub key: DocumentKey,
+    /// The condition for storing it.
+    pub expected: Expected,
+    /// The version of the body's format.
+    pub version: u32,
+    /// Its data, without secrets.
+    pub body: Value,
+    /// The secret part of its data. The store seals it, and returns it only when it is asked for.
+    pub secrets: Option<Sensitive<Vec<u8>>>,
+    /// The packages that it keeps in the store. They must exist.
+    pub packages: BTreeSet<PackageDigest>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_and_names_are_short_words() {
+        assert!("application".parse::<DocumentKind>().is_ok());
+        for wrong in ["", "App", "an-application-kind"] {
+            assert!(wrong.parse::<DocumentKind>().is_err(), "{wrong}");
+        }
+        assert!("vm-factory_1.0".parse::<DocumentName>().is_ok());
+        for wrong in ["", "VM Factory", "a/b", &"a".repeat(51)] {
+            assert!(wrong.parse::<DocumentName>().is_err(), "{wrong}");
+        }
+    }
+}
