@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod answers;
+mod applications;
 mod check;
 mod conformance;
 mod corpus;
