@@ -97,6 +97,7 @@
 //! # let desired = Desired {
 //! #     topology: Topology::new("shop".parse()?, vec![root, part], Vec::new()),
 //! #     descriptor: "assembly::shop::1.0".parse()?,
+//! #     owner: None,
 //! #     parameters: BTreeMap::new(),
 //! #     secrets: BTreeMap::new(),
 //! #     packages: vec![package],

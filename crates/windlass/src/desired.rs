@@ -138,6 +138,7 @@ pub(crate) async fn desired(
     let desired = Desired {
         topology,
         descriptor,
+        owner: None,
         parameters,
         secrets: composed.secrets,
         packages,

@@ -298,7 +298,7 @@ fn up(
     old_secrets: &Secrets,
     now: Timestamp,
 ) -> Result<Target, EngineError> {
-    let Desired { mut topology, descriptor, parameters, secrets, packages, options } = desired;
+    let Desired { mut topology, descriptor, owner, parameters, secrets, packages, options } = desired;
     let packages: Vec<Arc<Package>> = packages.into_iter().map(Arc::new).collect();
     let pins: BTreeMap<_, _> =
         packages.iter().map(|package| (package.name().clone(), package.digest().clone())).collect();
@@ -315,6 +315,8 @@ fn up(
     let UpOptions { goal, adopt, replace, target, except, max_unavailable, current_packages: _ } = options;
     let mut references = topology.referenced();
     references.extend(before.iter().flat_map(|before| before.references.iter().cloned()));
+    let owner = before.map_or(owner, |before| before.owner.clone());
+    references.extend(owner.clone());
     let options = Options {
         goal,
         adopt,
@@ -336,6 +338,7 @@ fn up(
         references,
         version: before.and_then(|before| before.version),
         reached: before.and_then(|before| before.reached),
+        owner,
         created: before.map_or(now, |before| before.created),
         updated: now,
     };

@@ -5,13 +5,17 @@ use std::sync::Arc;
 
 use windlass_driver::{Package, Registry};
 use windlass_model::assembly::PackageDigest;
-use windlass_model::record::{Intent, ProcessRecord, ProcessStatus};
-use windlass_model::{AssemblyName, DescriptorName, ProcessId};
+use windlass_model::pins::{Pin, PinId, Pins};
+use windlass_model::record::{AssemblyRecord, Failure, FailureKind, Intent, ProcessRecord, ProcessStatus};
+use windlass_model::resolve::Resolved;
+use windlass_model::{AssemblyName, DescriptorName, ProcessId, Side};
 use windlass_store::{Snapshot, Store};
 
 use super::draft::{self, Limits, PreviousState, is_mixed};
+use super::env::resources;
 use crate::error::EngineError;
-use crate::world::{Packages, World};
+use crate::values::{self, Unknown};
+use crate::world::{Configuration, Packages, World};
 
 /// The recorded assemblies of a store.
 #[derive(Clone, Copy)]
@@ -31,7 +35,44 @@ impl Records<'_> {
         // A call that needs a missing package fails.
         let _ = world.packages.desire(&world.assembly.packages, &[]);
         world.packages.ask_what_is_kept(world.elements.values(), self.drivers);
+        world.configuration = self.configuration(&world.assembly).await?;
         Ok(world)
+    }
+
+    /// Reads the configuration of the calls of an application: that of its factory, each value with the type of its
+    /// pin. `None` for an assembly without an owner, whose calls have the configuration of their location.
+    pub(super) async fn configuration(
+        &self,
+        assembly: &AssemblyRecord,
+    ) -> Result<Option<Configuration>, EngineError> {
+        let Some(owner) = &assembly.owner else { return Ok(None) };
+        let Some(snapshot) = self.store.load(owner).await? else {
+            let message = format!("its factory `{owner}` is gone; launch it again");
+            return Ok(Some(Err(Failure::new(FailureKind::Refused, message))));
+        };
+        // Only its own values are read, so its packages are not needed.
+        let world = World::load(snapshot);
+        let Some(factory) = resources(world.topology()).next() else { return Ok(Some(Ok(BTreeMap::new()))) };
+        let digest = world.assembly.packages.get(&factory.descriptor);
+        let package = match digest {
+            Some(digest) => self.package(digest, Some(&factory.descriptor)).await?,
+            None => None,
+        };
+        let values = match values::properties(&world, factory, Side::Desired, Unknown::Refused) {
+            Ok(values) => values,
+            Err(failure) => {
+                let message = format!("the configuration of its factory `{owner}`: {}", failure.message);
+                return Ok(Some(Err(Failure { message, ..failure })));
+            }
+        };
+        let pins = package.as_ref().and_then(Package::pins).into_iter().flat_map(Pins::iter);
+        let value = |(id, pin): (PinId, &Pin)| {
+            let (kind, name) = (pin.kind.as_configuration()?, id.to_string());
+            let given = values.get(name.as_str()).filter(|given| !given.value.is_null())?;
+            let value = kind.fit(&given.value).unwrap_or_else(|_| given.value.clone());
+            Some((name, Resolved { value, sensitive: given.sensitive || pin.sensitive }))
+        };
+        Ok(Some(Ok(pins.filter_map(value).collect())))
     }
 
     /// Reads a package from the store. A package that is pinned by a descriptor's name must exist.

@@ -69,6 +69,8 @@ struct RequestContent {
 struct DesiredContent {
     topology: Topology,
     descriptor: DescriptorName,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    owner: Option<AssemblyName>,
     parameters: BTreeMap<PropertyName, Value>,
     #[serde(with = "exposed")]
     secrets: BTreeMap<SecretRef, Sensitive<String>>,
@@ -324,6 +326,7 @@ mod tests {
         Desired {
             topology,
             descriptor: "assembly::t::1.0".parse().unwrap(),
+            owner: None,
             parameters: BTreeMap::new(),
             secrets: BTreeMap::new(),
             packages: Vec::new(),

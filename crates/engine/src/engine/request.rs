@@ -9,7 +9,7 @@ use serde_json::Value;
 use windlass_driver::Package;
 use windlass_model::assembly::MaxUnavailable;
 use windlass_model::record::{Assumption, CallRecord, Intent};
-use windlass_model::{CallId, CommandName, DescriptorName, ElementName, PropertyName, State, Topology};
+use windlass_model::{AssemblyName, CallId, CommandName, DescriptorName, ElementName, PropertyName, State, Topology};
 use windlass_secret::{SecretRef, Sensitive};
 
 use super::condition::Condition;
@@ -232,6 +232,8 @@ pub struct Desired {
     pub topology: Topology,
     /// The descriptor of the assembly.
     pub descriptor: DescriptorName,
+    /// The assembly that it belongs to: the factory of an application. It is that of the records, if there are any.
+    pub owner: Option<AssemblyName>,
     /// The given parameters, without sensitive values.
     pub parameters: BTreeMap<PropertyName, Value>,
     /// The sensitive values that the topology refers to.

@@ -72,7 +72,9 @@ impl Machine {
             || settled == Settled::Converging
             || seen == Some(&Observation::Converging);
         let gone = settled == Settled::Gone || seen == Some(&Observation::Absent);
-        if gone && !leaves {
+        if gone && !leaves && self.may_destroy(id) {
+            self.succeeded(id);
+        } else if gone && !leaves {
             self.failed(
                 id,
                 Failure::new(FailureKind::Gone, "its script reports that the instance no longer exists"),
@@ -122,6 +124,17 @@ impl Machine {
         let action = self.calls.get(id).map(|run| run.record.action.clone());
         matches!(then, Some(Advance::State(State::Absent | State::Created)))
             && matches!(action, Some(Action::Transition(Transition::Uninstall | Transition::Delete)))
+    }
+
+    /// Tells whether a call is the command of an application, which may destroy it. The element then no longer
+    /// exists.
+    fn may_destroy(&mut self, id: &CallId) -> bool {
+        let Some(run) = self.calls.get_mut(id) else { return false };
+        let may = matches!(run.record.action, Action::Command(_)) && run.call.package.pins().is_some();
+        if may {
+            run.record.then = Advance::State(State::Absent);
+        }
+        may
     }
 
     /// Tells whether a call creates something that was not there: an instance, or a part of a relationship.

@@ -277,7 +277,10 @@ fn call(world: &World, record: &CallRecord, family: &str, found: Found) -> Resul
         (Action::Command(_), None) => command_arguments::open(world, record.process)?,
         (_, None) => BTreeMap::new(),
     };
-    let configuration = home.configuration.clone().unwrap_or_else(|| found.location.configuration());
+    let configuration = match &home.configuration {
+        Some(configuration) => configuration.clone()?,
+        None => found.location.configuration(),
+    };
     Ok(Call {
         id: record.id.clone(),
         attempt: record.attempt,

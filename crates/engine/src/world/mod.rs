@@ -39,6 +39,9 @@ pub(crate) struct ForeignAssembly {
     pub(crate) world: World,
 }
 
+/// The configuration of a factory, by pin ids, or the reason why it can't be read.
+pub(crate) type Configuration = Result<BTreeMap<String, Resolved>, Failure>;
+
 /// An assembly in memory.
 pub(crate) struct World {
     pub(crate) assembly: AssemblyRecord,
@@ -51,7 +54,7 @@ pub(crate) struct World {
     pub(crate) secrets: Secrets,
     pub(crate) readers: Readers,
     /// The configuration of the factory of an application; `None` for other assemblies.
-    pub(crate) configuration: Option<BTreeMap<String, Resolved>>,
+    pub(crate) configuration: Option<Configuration>,
     /// Whether the plan is limited to some elements.
     pub(crate) limited: bool,
     /// Other assemblies on whose elements operations are called, each under its own lease.

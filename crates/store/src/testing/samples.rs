@@ -61,6 +61,7 @@ pub fn assembly(name: &AssemblyName, packages: &[&PackageRecord]) -> AssemblyRec
         packages: packages.iter().map(|package| (package.name.clone(), package.digest.clone())).collect(),
         version: None,
         reached: None,
+        owner: None,
         scaled: BTreeMap::new(),
         references: BTreeSet::new(),
         created: TIME,

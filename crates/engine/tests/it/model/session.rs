@@ -88,6 +88,7 @@ impl Session {
         Desired {
             topology: topology.clone(),
             descriptor: "assembly::any::1.0".parse().expect("valid"),
+            owner: None,
             parameters: BTreeMap::new(),
             secrets: BTreeMap::new(),
             packages: kinds.map(|kind| package_of(kind, KIND, &operations)).into(),

@@ -472,6 +472,7 @@ impl Sketch {
         Desired {
             topology: Topology::new(name, self.elements.clone(), self.relationships.clone()),
             descriptor: "assembly::t::1.0".parse().expect("valid"),
+            owner: None,
             parameters: BTreeMap::new(),
             secrets: self.secrets.clone(),
             packages: vec![package()],
