@@ -98,6 +98,7 @@
 //! #     topology: Topology::new("shop".parse()?, vec![root, part], Vec::new()),
 //! #     descriptor: "assembly::shop::1.0".parse()?,
 //! #     owner: None,
+//! #     application: None,
 //! #     parameters: BTreeMap::new(),
 //! #     secrets: BTreeMap::new(),
 //! #     packages: vec![package],

@@ -58,10 +58,24 @@ pub struct AssemblyRecord {
     /// The assembly that it belongs to, such as the factory of an application. It never changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<AssemblyName>,
+    /// The published application that it was launched from; `None` for an assembly with a descriptor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<LaunchedFrom>,
     /// The time of the first request.
     pub created: Timestamp,
     /// The time of the last request.
     pub updated: Timestamp,
+}
+
+/// The revision of a published application that an assembly was launched from, and the environment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchedFrom {
+    /// The title of the application.
+    pub title: String,
+    /// The number of its revision, from 1.
+    pub revision: u64,
+    /// The name of the environment.
+    pub environment: String,
 }
 
 /// A cluster that was scaled.

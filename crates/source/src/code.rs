@@ -13,6 +13,7 @@
 //! | `WL0550`–`WL0599` | `windlass`: errors of the facade |
 //! | `WL0600`–`WL0699` | `manifest`: application manifests |
 //! | `WL0700`–`WL0749` | `spiff`: templates and expressions |
+//! | `WL0750`–`WL0779` | `windlass`: launched applications |
 //! | `WL0800`–`WL0849` | `cli`: the command line, its input and its output |
 //!
 //! A code never gets a second meaning and is never renumbered. A retired code keeps its page.

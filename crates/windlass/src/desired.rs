@@ -139,6 +139,7 @@ pub(crate) async fn desired(
         topology,
         descriptor,
         owner: None,
+        application: None,
         parameters,
         secrets: composed.secrets,
         packages,
@@ -293,7 +294,11 @@ fn on_disk(catalog: &DiskCatalog, resource: &DescriptorName, place: &Place) -> P
 }
 
 /// Warns of secrets that others could see.
-fn open_secrets(open: &[String], passed: &str, topology: &windlass_model::Topology) -> Vec<Diagnostic> {
+pub(crate) fn open_secrets(
+    open: &[String],
+    passed: &str,
+    topology: &windlass_model::Topology,
+) -> Vec<Diagnostic> {
     let Some(root) = topology.root() else { return Vec::new() };
     let secret =
         |name: &&String| root.properties.get(name.as_str()).is_some_and(|property| property.sensitive);
@@ -312,7 +317,7 @@ fn kinds(package: &Package) -> BTreeSet<DriverKind> {
 }
 
 /// Returns the parameters for the record. A sensitive value is replaced by the marker of its secret.
-fn recorded(
+pub(crate) fn recorded(
     parameters: &BTreeMap<String, Value>,
     topology: &windlass_model::Topology,
 ) -> BTreeMap<PropertyName, Value> {

@@ -12,6 +12,7 @@ use windlass_source::{Code, Diagnostics, suggest};
 use windlass_store::{Holder, StoreError};
 
 use crate::codes;
+use crate::launching::LaunchError;
 use crate::saved::SavedPlanError;
 use crate::transfer::TransferError;
 
@@ -132,6 +133,9 @@ pub enum Error {
     /// An exported assembly can't be written or read.
     #[error(transparent)]
     Transfer(#[from] TransferError),
+    /// A command on an application is refused.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
     /// A saved plan can't be applied.
     #[error(transparent)]
     Saved(#[from] SavedPlanError),
@@ -222,6 +226,7 @@ impl Error {
             Self::NotPending { .. } => codes::NOT_PENDING,
             Self::Refused { .. } => codes::REFUSED,
             Self::Deserted { .. } => codes::DESERTED,
+            Self::Launch(error) => error.code(),
             Self::Transfer(error) => error.code(),
             Self::Saved(error) => error.code(),
             Self::IsSupervisor => codes::IS_SUPERVISOR,
@@ -247,6 +252,7 @@ impl Error {
             | Self::Ended { .. }
             | Self::Saved(_)
             | Self::Transfer(_)
+            | Self::Launch(_)
             | Self::NoProcess { .. }
             | Self::NoRequest { .. }
             | Self::NeverAsked { .. }

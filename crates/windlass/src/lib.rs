@@ -7,6 +7,7 @@
 //! | [`open`](mod@open) | [`Windlass`]: a project with its store, drivers and runtimes |
 //! | [`input`] | the descriptor, parameters and options of an assembly |
 //! | [`intent`] | intents: up, down, retry and other changes |
+//! | [`launching`] | launched applications: launch, reconfigure, commands ([`launching::Launcher`]) |
 //! | [`started`] | processes: those that run here, and those of another orchestrator |
 //! | [`request`] | submitting intents to the daemon |
 //! | `daemon` | the daemon: requests, metrics, policies, health (feature `daemon`) |
@@ -49,6 +50,7 @@ pub mod init;
 pub mod input;
 pub mod intent;
 mod known;
+pub mod launching;
 pub mod live;
 pub mod log_stream;
 mod misfits;

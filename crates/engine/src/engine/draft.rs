@@ -298,7 +298,8 @@ fn up(
     old_secrets: &Secrets,
     now: Timestamp,
 ) -> Result<Target, EngineError> {
-    let Desired { mut topology, descriptor, owner, parameters, secrets, packages, options } = desired;
+    let Desired { mut topology, descriptor, owner, application, parameters, secrets, packages, options } =
+        desired;
     let packages: Vec<Arc<Package>> = packages.into_iter().map(Arc::new).collect();
     let pins: BTreeMap<_, _> =
         packages.iter().map(|package| (package.name().clone(), package.digest().clone())).collect();
@@ -339,6 +340,7 @@ fn up(
         version: before.and_then(|before| before.version),
         reached: before.and_then(|before| before.reached),
         owner,
+        application,
         created: before.map_or(now, |before| before.created),
         updated: now,
     };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use windlass_driver::Package;
-use windlass_model::record::{Event as Happening, EventDraft, Intent, ProcessRecord};
+use windlass_model::record::{Event as Happening, EventDraft, Intent, LaunchedFrom, ProcessRecord};
 use windlass_model::request::{RequestRecord, RequestStatus};
 use windlass_model::{AssemblyName, DescriptorName, ElementName, PropertyName, RequestId, Topology};
 use windlass_secret::{SecretRef, Sensitive};
@@ -71,6 +71,8 @@ struct DesiredContent {
     descriptor: DescriptorName,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     owner: Option<AssemblyName>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    application: Option<LaunchedFrom>,
     parameters: BTreeMap<PropertyName, Value>,
     #[serde(with = "exposed")]
     secrets: BTreeMap<SecretRef, Sensitive<String>>,
@@ -327,6 +329,7 @@ mod tests {
             topology,
             descriptor: "assembly::t::1.0".parse().unwrap(),
             owner: None,
+            application: None,
             parameters: BTreeMap::new(),
             secrets: BTreeMap::new(),
             packages: Vec::new(),

@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_driver::Package;
 use windlass_model::assembly::MaxUnavailable;
-use windlass_model::record::{Assumption, CallRecord, Intent};
-use windlass_model::{AssemblyName, CallId, CommandName, DescriptorName, ElementName, PropertyName, State, Topology};
+use windlass_model::record::{Assumption, CallRecord, Intent, LaunchedFrom};
+use windlass_model::{
+    AssemblyName, CallId, CommandName, DescriptorName, ElementName, PropertyName, State, Topology,
+};
 use windlass_secret::{SecretRef, Sensitive};
 
 use super::condition::Condition;
@@ -234,6 +236,8 @@ pub struct Desired {
     pub descriptor: DescriptorName,
     /// The assembly that it belongs to: the factory of an application. It is that of the records, if there are any.
     pub owner: Option<AssemblyName>,
+    /// The published application that it is launched from.
+    pub application: Option<LaunchedFrom>,
     /// The given parameters, without sensitive values.
     pub parameters: BTreeMap<PropertyName, Value>,
     /// The sensitive values that the topology refers to.

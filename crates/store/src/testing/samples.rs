@@ -62,6 +62,7 @@ pub fn assembly(name: &AssemblyName, packages: &[&PackageRecord]) -> AssemblyRec
         version: None,
         reached: None,
         owner: None,
+        application: None,
         scaled: BTreeMap::new(),
         references: BTreeSet::new(),
         created: TIME,

@@ -89,6 +89,7 @@ impl Session {
             topology: topology.clone(),
             descriptor: "assembly::any::1.0".parse().expect("valid"),
             owner: None,
+            application: None,
             parameters: BTreeMap::new(),
             secrets: BTreeMap::new(),
             packages: kinds.map(|kind| package_of(kind, KIND, &operations)).into(),

@@ -473,6 +473,7 @@ impl Sketch {
             topology: Topology::new(name, self.elements.clone(), self.relationships.clone()),
             descriptor: "assembly::t::1.0".parse().expect("valid"),
             owner: None,
+            application: None,
             parameters: BTreeMap::new(),
             secrets: self.secrets.clone(),
             packages: vec![package()],

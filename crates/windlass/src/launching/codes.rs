@@ -1,0 +1,35 @@
+//! The codes of launched applications: `WL0750` to `WL0779`.
+
+windlass_source::codes! {
+    NO_FACTORY = "WL0750", "factory that is no service",
+        "The manifest of the application names a factory, and no service of the environment is an instance of \
+         it. The message lists the factories that there are. No script was run.\n\n\
+         Launch the factory, and add it: `windlass env service add ENVIRONMENT NAME`.";
+    NO_SCRIPTING_SERVICE = "WL0751", "environment without a scripting service",
+        "Scripts run at a location, and the environment has none. No script was run.\n\n\
+         Add a location of `windlass.yaml`: `windlass env service add ENVIRONMENT --location LOCATION`.";
+    NAME_IN_USE = "WL0752", "name of another assembly",
+        "An assembly has the name that the application would get. A launch never changes an assembly that is \
+         there. No script was run.\n\n\
+         Choose another name by `--name`. `windlass retry NAME` resumes an interrupted launch, and `windlass app \
+         reconfigure NAME` changes an application.";
+    NOT_AN_APPLICATION = "WL0753", "assembly that is no application",
+        "The command is for launched applications, and the assembly has a descriptor instead. Nothing was \
+         changed.\n\n\
+         `windlass up`, `windlass down` and `windlass call` are the commands for assemblies with a descriptor.";
+    NO_RECONFIGURATION = "WL0754", "application without a reconfiguration script",
+        "A value of the application would change, and its manifest names no reconfiguration script. Nothing was \
+         changed. An application is never launched again to change a value.\n\n\
+         Add `factory.reconfigurationScript` to the manifest, publish it, and add `--latest`. Or destroy the \
+         application and launch it with the new value.";
+    NO_COMMAND = "WL0755", "unknown command of an application",
+        "The application does not expose a command of this id, or its manifest names no script for it. No script \
+         was run.\n\n\
+         `windlass app commands NAME` lists the commands with their arguments.";
+    NOT_AN_ARGUMENT = "WL0756", "unknown or wrong argument of a command",
+        "The command does not take an argument of this name, or the value has another type. No script was run.\n\n\
+         `windlass app commands NAME` lists the arguments with their types.";
+    NO_NAME = "WL0757", "title without letters",
+        "No name of an assembly can be made of the title. No script was run.\n\n\
+         Choose one by `--name`.";
+}

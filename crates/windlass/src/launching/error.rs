@@ -1,0 +1,119 @@
+//! Errors of launched applications.
+
+use thiserror::Error;
+use windlass_model::AssemblyName;
+use windlass_source::{Code, suggest};
+
+use super::codes;
+
+/// The reason why a command on an application is refused. All of them are mistakes of the input; nothing has
+/// changed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// No service of the environment is the factory of the application.
+    #[error(
+        "`{title}` needs the factory `{factory}`, and the environment `{environment}` has no such service{}; launch it, and add it by `windlass env service add {environment} NAME`",
+        there(known)
+    )]
+    NoFactory {
+        /// The title of the application.
+        title: String,
+        /// The title of its factory.
+        factory: String,
+        /// The environment.
+        environment: String,
+        /// The titles of the factories that are services.
+        known: Vec<String>,
+    },
+    /// The environment has no scripting service.
+    #[error(
+        "the environment `{environment}` has no location for scripts; add one by `windlass env service add {environment} --location LOCATION`"
+    )]
+    NoScriptingService {
+        /// The environment.
+        environment: String,
+    },
+    /// The name belongs to an assembly.
+    #[error("there is an assembly `{0}` already; choose another name by `--name`")]
+    NameInUse(AssemblyName),
+    /// The assembly was not launched from a published application.
+    #[error("`{0}` is no application; it has a descriptor")]
+    NotAnApplication(AssemblyName),
+    /// Values would change, and the manifest has no script for that.
+    #[error(
+        "`{name}` has no reconfiguration script, so {} can't change; destroy it and launch it with the new value, or add `factory.reconfigurationScript` to its manifest",
+        listed(pins)
+    )]
+    NoReconfiguration {
+        /// The application.
+        name: AssemblyName,
+        /// The ids of the pins.
+        pins: Vec<String>,
+    },
+    /// The application exposes no such command.
+    #[error("`{name}` has no command `{command}`{}", near(command, known))]
+    NoCommand {
+        /// The application.
+        name: AssemblyName,
+        /// The given id.
+        command: String,
+        /// The ids of its commands.
+        known: Vec<String>,
+    },
+    /// The command takes no such argument.
+    #[error("`{command}` takes no argument `{argument}`{}", near(argument, known))]
+    NoArgument {
+        /// The command.
+        command: String,
+        /// The given name.
+        argument: String,
+        /// The names of its arguments.
+        known: Vec<String>,
+    },
+    /// The value of an argument has another type.
+    #[error("the value of the argument `{argument}` of `{command}` does not fit: {why}")]
+    Misfit {
+        /// The command.
+        command: String,
+        /// The argument.
+        argument: String,
+        /// The expected type and what was found.
+        why: String,
+    },
+    /// A title has no letters or digits.
+    #[error("no name can be made of the title `{0}`; choose one by `--name`")]
+    NoName(String),
+}
+
+impl LaunchError {
+    /// Returns the code.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::NoFactory { .. } => codes::NO_FACTORY,
+            Self::NoScriptingService { .. } => codes::NO_SCRIPTING_SERVICE,
+            Self::NameInUse(_) => codes::NAME_IN_USE,
+            Self::NotAnApplication(_) => codes::NOT_AN_APPLICATION,
+            Self::NoReconfiguration { .. } => codes::NO_RECONFIGURATION,
+            Self::NoCommand { .. } => codes::NO_COMMAND,
+            Self::NoArgument { .. } | Self::Misfit { .. } => codes::NOT_AN_ARGUMENT,
+            Self::NoName(_) => codes::NO_NAME,
+        }
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ")
+}
+
+fn there(known: &[String]) -> String {
+    if known.is_empty() { String::new() } else { format!(" (there are {})", listed(known)) }
+}
+
+fn near(wanted: &str, known: &[String]) -> String {
+    match suggest(wanted, known.iter().map(String::as_str)) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None if known.is_empty() => "; it has none".to_owned(),
+        None => format!("; there are {}", listed(known)),
+    }
+}

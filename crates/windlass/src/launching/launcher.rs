@@ -1,0 +1,349 @@
+//! Launch, reconfiguration, destruction and commands of applications.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+use windlass_driver::{Package, location};
+use windlass_engine::{Arguments, Consent, Request, Stop};
+use windlass_manifest::{Role, check};
+use windlass_model::assembly::ElementKind;
+use windlass_model::pins::{Pin, PinId, Pins};
+use windlass_model::record::{Intent, LaunchedFrom, ProcessStatus};
+use windlass_model::{AssemblyName, Element, PropertyName, State};
+use windlass_secret::SecretRef;
+use windlass_source::Diagnostics;
+use windlass_store::Snapshot;
+
+use super::desired::{Inputs, desired, factory, read};
+use super::error::LaunchError;
+use super::published::{PublishedRevision, Services};
+use super::title::{free, slug};
+use crate::error::Error;
+use crate::open::Windlass;
+use crate::started::Started;
+
+/// The launch of an application or a factory.
+#[derive(Debug, Clone, Default)]
+pub struct LaunchInput {
+    /// The name of its assembly; `None` for one that is made of the title.
+    pub name: Option<AssemblyName>,
+    /// Values of its configuration pins, by their exposed ids.
+    pub parameters: BTreeMap<String, Value>,
+    /// The parameters whose values were on the command line, where others can see them.
+    pub open: Vec<String>,
+}
+
+/// The reconfiguration of an application.
+#[derive(Debug, Clone, Default)]
+pub struct ReconfigureInput {
+    /// The new values of configuration pins, by their exposed ids. The others stay.
+    pub parameters: BTreeMap<String, Value>,
+    /// The parameters whose values were on the command line, where others can see them.
+    pub open: Vec<String>,
+}
+
+/// The commands of an application.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct CommandsView {
+    /// The version of this format.
+    pub version: u32,
+    /// The application.
+    pub name: AssemblyName,
+    /// The commands that have a script.
+    pub commands: Vec<CommandView>,
+}
+
+/// A command of an application.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct CommandView {
+    /// The id of its pin: `control.reboot`.
+    pub id: String,
+    /// Its label for people.
+    pub label: Option<String>,
+    /// The types of its arguments, by name.
+    pub arguments: BTreeMap<String, String>,
+    /// The types of its results, by name.
+    pub results: BTreeMap<String, String>,
+}
+
+/// The intents on launched applications.
+pub struct Launcher<'w> {
+    windlass: &'w Windlass,
+}
+
+impl<'w> Launcher<'w> {
+    /// Creates the intents of a project.
+    pub fn new(windlass: &'w Windlass) -> Self {
+        Self { windlass }
+    }
+
+    /// Prepares the launch of a revision with the services of an environment.
+    ///
+    /// # Errors
+    /// All problems that prevent it. Nothing has been changed then.
+    pub async fn launch(
+        &self,
+        input: &LaunchInput,
+        revision: &PublishedRevision,
+        services: &Services,
+        stop: &Stop,
+    ) -> Result<Started, Error> {
+        let (name, request, warnings) = self.launch_request(input, revision, services).await?;
+        self.windlass.bring_up(&name, request, warnings, stop).await
+    }
+
+    /// Returns the request that launches a revision, with the name of the new assembly.
+    ///
+    /// # Errors
+    /// All problems that prevent it.
+    pub async fn launch_request(
+        &self,
+        input: &LaunchInput,
+        revision: &PublishedRevision,
+        services: &Services,
+    ) -> Result<(AssemblyName, Request, Diagnostics), Error> {
+        let manifest = read(revision)?;
+        let checked = check(&manifest);
+        let Some(role) = checked.role.clone().filter(|_| !checked.diagnostics.has_errors()) else {
+            return Err(Error::Input(checked.diagnostics));
+        };
+        let owner = factory(&role, revision, services)?;
+        let missing = || LaunchError::NoScriptingService { environment: services.environment.clone() };
+        let location = services.location.as_deref().ok_or_else(missing)?;
+        let name = self.name(input, revision).await?;
+        let inputs = Inputs {
+            name: &name,
+            revision,
+            environment: &services.environment,
+            location,
+            owner,
+            parameters: &input.parameters,
+            open: &input.open,
+        };
+        let (desired, warnings) = desired(&checked, &role, &inputs, self.windlass.drivers())?;
+        Ok((name, Request::up(desired), warnings))
+    }
+
+    /// Returns the name of a new assembly.
+    async fn name(&self, input: &LaunchInput, revision: &PublishedRevision) -> Result<AssemblyName, Error> {
+        let store = self.windlass.store(false).await?;
+        let taken = match &store {
+            Some(store) => store.assembly_names().await?,
+            None => Vec::new(),
+        };
+        match &input.name {
+            Some(name) if taken.contains(name) => Err(LaunchError::NameInUse(name.clone()).into()),
+            Some(name) => Ok(name.clone()),
+            None => {
+                let base =
+                    slug(&revision.title).ok_or_else(|| LaunchError::NoName(revision.title.clone()))?;
+                Ok(free(&base, |name| taken.contains(name)))
+            }
+        }
+    }
+
+    /// Prepares the reconfiguration of an application with the values given, and those that it has. `revision` is
+    /// the one that it has or a later one.
+    ///
+    /// # Errors
+    /// All problems that prevent it. Nothing has been changed then.
+    pub async fn reconfigure(
+        &self,
+        name: &AssemblyName,
+        input: &ReconfigureInput,
+        revision: &PublishedRevision,
+        stop: &Stop,
+    ) -> Result<Started, Error> {
+        let snapshot = self.windlass.snapshot(name).await?;
+        let from = launched_from(&snapshot)?;
+        let manifest = read(revision)?;
+        let checked = check(&manifest);
+        let Some(role) = checked.role.clone().filter(|_| !checked.diagnostics.has_errors()) else {
+            return Err(Error::Input(checked.diagnostics));
+        };
+        let before = given(&snapshot);
+        let mut parameters = before.clone();
+        parameters.extend(input.parameters.clone());
+        let can_reconfigure = match &role {
+            Role::Application(application) => application.reconfiguration.is_some(),
+            // No script gets the configuration of a factory by itself; calls of its applications do.
+            Role::Factory(_) => true,
+        };
+        let changed = input.parameters.iter().filter(|(pin, value)| before.get(*pin) != Some(*value));
+        let pins: Vec<String> = changed.map(|(pin, _)| pin.clone()).collect();
+        if !can_reconfigure && !pins.is_empty() {
+            return Err(LaunchError::NoReconfiguration { name: name.clone(), pins }.into());
+        }
+        let location = component(&snapshot).and_then(|component| {
+            component.properties.get(location::DEPLOYMENT_LOCATION)?.value.as_ref()?.as_literal()
+        });
+        let inputs = Inputs {
+            name,
+            revision,
+            environment: &from.environment,
+            location: location.unwrap_or_default(),
+            owner: snapshot.assembly.owner.clone(),
+            parameters: &parameters,
+            open: &input.open,
+        };
+        let (desired, warnings) = desired(&checked, &role, &inputs, self.windlass.drivers())?;
+        // An instance is never made anew.
+        let request = Request::up(desired).with_consent(Consent::None);
+        self.windlass.bring_up(name, request, warnings, stop).await
+    }
+
+    /// Returns the published application that an assembly was launched from.
+    ///
+    /// # Errors
+    /// If there is no such assembly, or it is no application.
+    pub async fn launched_from(&self, name: &AssemblyName) -> Result<LaunchedFrom, Error> {
+        Ok(launched_from(&self.windlass.snapshot(name).await?)?.clone())
+    }
+
+    /// Returns the commands of an application.
+    ///
+    /// # Errors
+    /// If there is no such assembly, or it is no application.
+    pub async fn commands(&self, name: &AssemblyName) -> Result<CommandsView, Error> {
+        let snapshot = self.windlass.snapshot(name).await?;
+        launched_from(&snapshot)?;
+        let package = self.package(&snapshot).await?;
+        let commands = package.iter().flat_map(commands).map(|(id, _, pin)| view(&id, pin)).collect();
+        Ok(CommandsView { version: 1, name: name.clone(), commands })
+    }
+
+    /// Returns the request that calls a command of an application. `open` lists the arguments that are no secrets.
+    ///
+    /// # Errors
+    /// If there is no such application, command or argument, or a value has another type.
+    pub async fn command_request(
+        &self,
+        name: &AssemblyName,
+        command: &str,
+        given: BTreeMap<String, Value>,
+        open: &[String],
+    ) -> Result<Request, Error> {
+        let snapshot = self.windlass.snapshot(name).await?;
+        launched_from(&snapshot)?;
+        let package = self.package(&snapshot).await?;
+        let all: Vec<(PinId, PinId, &Pin)> = package.iter().flat_map(commands).collect();
+        let Some((_, inner, pin)) = all.iter().find(|(id, ..)| id.to_string() == command) else {
+            let known = all.iter().map(|(id, ..)| id.to_string()).collect();
+            return Err(
+                LaunchError::NoCommand { name: name.clone(), command: command.to_owned(), known }.into()
+            );
+        };
+        let arguments = arguments(command, pin, given)?;
+        let arguments = Arguments::new(arguments, |argument| !open.iter().any(|open| open == argument))?;
+        let part = component(&snapshot).map(|component| component.name.clone());
+        let part = part.ok_or_else(|| LaunchError::NotAnApplication(name.clone()))?;
+        Ok(Request::call(part, inner.to_string().parse()?, arguments))
+    }
+
+    /// Removes the records of an application whose scripts have said that it is destroyed. Tells whether they
+    /// have. Its history stays.
+    ///
+    /// # Errors
+    /// If the store fails, or another process holds the application.
+    pub async fn finish_destroyed(&self, name: &AssemblyName, stop: &Stop) -> Result<bool, Error> {
+        let Some(store) = self.windlass.store(false).await? else { return Ok(false) };
+        let Some(snapshot) = store.load(name).await? else { return Ok(false) };
+        let state = component(&snapshot).and_then(|component| snapshot.elements.get(&component.name));
+        let was_made = store.processes_of(name, None, 1).await?.pop();
+        let was_made = was_made.is_some_and(|last| last.status == ProcessStatus::Completed);
+        let is_gone = snapshot.assembly.application.is_some()
+            && was_made
+            && state.is_some_and(|record| record.state == State::Absent);
+        if is_gone {
+            // Nothing of it exists, so no script runs.
+            self.windlass.change(name, Intent::Down, stop).await?.run(stop).await?;
+        }
+        Ok(is_gone)
+    }
+
+    async fn package(&self, snapshot: &Snapshot) -> Result<Option<Package>, Error> {
+        let store = self.windlass.store_of(&snapshot.assembly.name).await?;
+        let digest = component(snapshot).and_then(|found| snapshot.assembly.packages.get(&found.descriptor));
+        let Some(digest) = digest else { return Ok(None) };
+        Ok(store.package(digest).await?.and_then(|record| Package::from_record(record).ok()))
+    }
+}
+
+fn launched_from(snapshot: &Snapshot) -> Result<&LaunchedFrom, LaunchError> {
+    let not_one = || LaunchError::NotAnApplication(snapshot.assembly.name.clone());
+    snapshot.assembly.application.as_ref().ok_or_else(not_one)
+}
+
+/// Returns the scripted component of an application.
+fn component(snapshot: &Snapshot) -> Option<&Element> {
+    let elements = snapshot.assembly.topology.elements().iter();
+    elements.into_iter().find(|element| element.kind == ElementKind::Resource)
+}
+
+/// Returns the parameters that an application was given, with its secrets.
+fn given(snapshot: &Snapshot) -> BTreeMap<String, Value> {
+    let text = |secret: SecretRef| {
+        let bytes = snapshot.secrets.get(&secret)?;
+        String::from_utf8(bytes.expose().clone()).ok().map(Value::from)
+    };
+    let value = |(name, value): (&PropertyName, &Value)| {
+        let value = match SecretRef::from_value(value) {
+            Some(secret) => text(secret)?,
+            None => value.clone(),
+        };
+        Some((name.to_string(), value))
+    };
+    snapshot.assembly.parameters.iter().filter_map(value).collect()
+}
+
+/// Returns the commands with a script: the exposed id, the id of the component, and the pin.
+fn commands(package: &Package) -> Vec<(PinId, PinId, &Pin)> {
+    let pins = package.pins().into_iter().flat_map(Pins::iter);
+    let scripted = pins.filter(|(id, _)| package.bindings().commands.contains_key(&id.to_string()));
+    scripted
+        .flat_map(|(id, pin)| pin.exposed.iter().map(move |exposed| (exposed.clone(), id.clone(), pin)))
+        .collect()
+}
+
+fn view(id: &PinId, pin: &Pin) -> CommandView {
+    let signature = pin.kind.as_command();
+    let types = |record: Option<&windlass_model::pins::Record>| {
+        let fields = record.into_iter().flat_map(|record| record.0.iter());
+        fields.map(|(name, kind)| (name.to_string(), kind.to_string())).collect()
+    };
+    CommandView {
+        id: id.to_string(),
+        label: pin.label.clone(),
+        arguments: types(signature.map(|signature| &signature.arguments)),
+        results: types(signature.map(|signature| &signature.results)),
+    }
+}
+
+/// Returns the arguments of a command with their types, and the defaults of those that are not given.
+fn arguments(
+    command: &str,
+    pin: &Pin,
+    given: BTreeMap<String, Value>,
+) -> Result<BTreeMap<String, Value>, LaunchError> {
+    let Some(signature) = pin.kind.as_command() else { return Ok(given) };
+    let fields = &signature.arguments.0;
+    let defaults = pin.defaults.iter().map(|(name, value)| (name.to_string(), value.clone()));
+    let mut arguments: BTreeMap<String, Value> = defaults.collect();
+    for (argument, value) in given {
+        let Some(kind) = fields.get(argument.as_str()) else {
+            let known = fields.keys().map(ToString::to_string).collect();
+            return Err(LaunchError::NoArgument { command: command.to_owned(), argument, known });
+        };
+        let misfit = |why: windlass_model::pins::Misfit| LaunchError::Misfit {
+            command: command.to_owned(),
+            argument: argument.clone(),
+            why: why.to_string(),
+        };
+        let value = kind.fit(&value).map_err(misfit)?;
+        arguments.insert(argument, value);
+    }
+    Ok(arguments)
+}

@@ -1,0 +1,23 @@
+//! Launched applications: each is an assembly of one scripted component.
+//!
+//! A published revision and the services of an environment become the engine's input, as a descriptor does. So an
+//! application has a lease, a history and recovery like every assembly.
+//!
+//! | module | content |
+//! |---|---|
+//! | `codes`, `error` | the errors, and their codes |
+//! | `title` | names of assemblies for titles |
+//! | `published` | what a launch needs of a published revision and of an environment |
+//! | `desired` | the engine's input |
+//! | `launcher` | [`Launcher`]: launch, reconfigure, destroy, commands |
+
+pub mod codes;
+mod desired;
+mod error;
+mod launcher;
+mod published;
+mod title;
+
+pub use error::LaunchError;
+pub use launcher::{CommandView, CommandsView, LaunchInput, Launcher, ReconfigureInput};
+pub use published::{PublishedRevision, Services};
