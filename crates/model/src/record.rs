@@ -55,6 +55,9 @@ pub struct AssemblyRecord {
     /// The assemblies that it references, including those that an unfinished change no longer references.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub references: BTreeSet<AssemblyName>,
+    /// The assembly that it belongs to, such as the factory of an application. It never changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<AssemblyName>,
     /// The time of the first request.
     pub created: Timestamp,
     /// The time of the last request.

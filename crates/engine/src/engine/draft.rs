@@ -336,6 +336,7 @@ fn up(
         references,
         version: before.and_then(|before| before.version),
         reached: before.and_then(|before| before.reached),
+        owner: before.and_then(|before| before.owner.clone()),
         created: before.map_or(now, |before| before.created),
         updated: now,
     };
