@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use windlass_model::document::{DocumentDraft, DocumentKey, Expected};
 use windlass_model::record::{
     AssemblyRecord, CallRecord, ElementRecord, EventDraft, InstanceRecord, JobRecord, PackageRecord, PairKey,
     PairRecord, ProcessRecord, StepRecord, VersionRecord,
@@ -63,6 +64,12 @@ pub enum Change {
     /// Puts a package, unless one with the same digest exists. A package stays while an assembly pins it, so
     /// the assembly that pins it must follow in the same batch.
     PutPackage(Box<PackageRecord>),
+    /// Puts a document of the lease's assembly or of the project. A document of the assembly goes with it. The
+    /// batch is refused if the document is not as expected, or if one of its packages is missing.
+    PutDocument(Box<DocumentDraft>),
+    /// Drops a document of the lease's assembly or of the project, if it exists. The batch is refused if the
+    /// document is not as expected.
+    DropDocument(Box<DocumentKey>, Expected),
     /// Ends an open request of the lease's assembly: puts its final record, and drops its sealed content.
     EndRequest(Box<RequestRecord>),
     /// Adds an event to the feed.
@@ -226,6 +233,16 @@ impl Batch {
         self.with(Change::PutPackage(Box::new(record)))
     }
 
+    /// Puts a document: [`Change::PutDocument`].
+    pub fn put_document(self, draft: DocumentDraft) -> Self {
+        self.with(Change::PutDocument(Box::new(draft)))
+    }
+
+    /// Drops a document: [`Change::DropDocument`].
+    pub fn drop_document(self, key: DocumentKey, expected: Expected) -> Self {
+        self.with(Change::DropDocument(Box::new(key), expected))
+    }
+
     /// Ends a request: [`Change::EndRequest`].
     pub fn end_request(self, record: RequestRecord) -> Self {
         self.with(Change::EndRequest(Box::new(record)))
@@ -309,6 +326,8 @@ impl Change {
             Self::DropPair(key) => Some(key.assembly.assembly()),
             Self::PutProcess(record) => Some(record.assembly.clone()),
             Self::PutSecret { assembly, .. } => Some(assembly.clone()),
+            Self::PutDocument(draft) => draft.key.scope.assembly().cloned(),
+            Self::DropDocument(key, _) => key.scope.assembly().cloned(),
             Self::EndRequest(record) => Some(record.assembly.clone()),
             Self::Event(draft) => Some(draft.assembly.clone()),
             Self::PutStep(_)
@@ -332,6 +351,7 @@ impl Change {
     pub(crate) fn orphan(&self) -> String {
         match self {
             Self::EndRequest(record) => format!("`{}` is of {}, which is not open", self.word(), record.id),
+            Self::PutDocument(draft) => format!("a package of the {} is missing", draft.key),
             Self::DropProcess(process) => {
                 format!("`{}` is of {process}, which is another assembly's, or still needed", self.word())
             }
@@ -342,6 +362,15 @@ impl Change {
     /// Returns the refusal reason for a process or secret whose id another assembly uses.
     pub(crate) fn taken(&self) -> String {
         format!("`{}` has the id of another assembly's", self.word())
+    }
+
+    /// Returns the refusal reason for a document that is not as expected.
+    pub(crate) fn conflict(&self) -> String {
+        match self {
+            Self::PutDocument(draft) => format!("the {} has another revision", draft.key),
+            Self::DropDocument(key, _) => format!("the {key} has another revision"),
+            _ => self.taken(),
+        }
     }
 
     /// Returns the name of the change for messages.
@@ -364,6 +393,8 @@ impl Change {
             Self::PutSecret { .. } => "put secret",
             Self::DropSecret(_) => "drop secret",
             Self::PutPackage(_) => "put package",
+            Self::PutDocument(_) => "put document",
+            Self::DropDocument(..) => "drop document",
             Self::EndRequest(_) => "end request",
             Self::Event(_) => "event",
         }

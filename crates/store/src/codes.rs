@@ -121,6 +121,19 @@ windlass_source::codes! {
         "The operating system refuses to read or to create the key file. The message contains its reason. No \
          assembly was changed.\n\n\
          Check the path, the permissions of its folder and the free space, and run the command again.";
+    DOCUMENT_CHANGED = "WL0223", "changed by another command",
+        "Another command changed the same application or environment while this one was at work. Nothing of \
+         this change is stored.\n\n\
+         Run the command again: it reads the current state first.";
+    CLAIMED = "WL0224", "natural id in use",
+        "A natural id names one instance of a factory. Another application of the same factory already has this \
+         id, so the script has reported an instance that exists already. The records of both applications are \
+         unchanged.\n\n\
+         `windlass status NAME` shows the other application. Correct the script if it must create a new \
+         instance.";
+    NO_PACKAGE = "WL0225", "document without its package",
+        "windlass tried to store a document whose files are not in the store. The store has applied nothing of \
+         it. This is a bug of windlass: please report it with the message.";
 }
 
 #[cfg(test)]

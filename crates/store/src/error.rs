@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use thiserror::Error;
+use windlass_model::document::DocumentKey;
 use windlass_model::{AssemblyName, Epoch, ProcessId, Timestamp};
 use windlass_source::Code;
 
@@ -57,6 +58,30 @@ pub enum StoreError {
         scope: AssemblyName,
         /// The process id.
         process: ProcessId,
+    },
+    /// A document needs a package that is not stored: a bug in the program.
+    #[error("a package of the {key} is not stored; please report this as a bug")]
+    NoPackage {
+        /// The document.
+        key: Box<DocumentKey>,
+    },
+    /// A document is not as expected: another program has changed it meanwhile.
+    #[error(
+        "the {key} was changed by another command at the same time; nothing of this change was stored; run the command again"
+    )]
+    DocumentChanged {
+        /// The document.
+        key: Box<DocumentKey>,
+    },
+    /// Another assembly of the same owner has the natural id.
+    #[error("the natural id `{natural_id}` of `{owner}` belongs to `{by}`; `windlass status {by}` shows it")]
+    Claimed {
+        /// The owner of both assemblies.
+        owner: AssemblyName,
+        /// The natural id.
+        natural_id: String,
+        /// The assembly that has it.
+        by: AssemblyName,
     },
     /// The store does not exist, and the options forbid creating it.
     #[error("there is no store at `{}`; check the folder; the first `windlass up` creates the store", path.display())]
@@ -163,6 +188,9 @@ impl StoreError {
             Self::AfterFailure { .. } => codes::AFTER_FAILURE,
             Self::Refused { .. } => codes::REFUSED,
             Self::NoProcess { .. } => codes::NO_PROCESS,
+            Self::NoPackage { .. } => codes::NO_PACKAGE,
+            Self::DocumentChanged { .. } => codes::DOCUMENT_CHANGED,
+            Self::Claimed { .. } => codes::CLAIMED,
             Self::Missing { .. } => codes::MISSING,
             Self::Address { .. } => codes::ADDRESS,
             Self::NotAStore { .. } => codes::NOT_A_STORE,
@@ -188,6 +216,9 @@ impl StoreError {
                 | Self::AfterFailure { .. }
                 | Self::Refused { .. }
                 | Self::NoProcess { .. }
+                | Self::NoPackage { .. }
+                | Self::DocumentChanged { .. }
+                | Self::Claimed { .. }
                 | Self::Key(_)
         )
     }

@@ -115,7 +115,7 @@ pub use lease::{EXPIRE_AFTER, Lease, LeaseTerms, RENEW_EVERY};
 pub use options::{Options, POLL_EVERY};
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
-pub use snapshot::{History, ProcessHistory, Snapshot};
+pub use snapshot::{History, Owned, ProcessHistory, Snapshot};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 pub use store::Store;

@@ -1,13 +1,30 @@
-//! Request handling that all stores share.
+//! Handling of requests and documents that all stores share.
 
+use windlass_model::document::DocumentKey;
 use windlass_model::record::{Event, EventDraft};
 use windlass_model::request::{RequestRecord, RequestStatus};
-use windlass_model::{RequestId, Timestamp};
+use windlass_model::{AssemblyName, RequestId, Timestamp};
 use windlass_secret::SecretRef;
+
+use crate::error::StoreError;
 
 /// Returns the name under which the content of a request is sealed.
 pub(crate) fn asked_name(id: RequestId) -> SecretRef {
     format!("windlass/{id}").parse().expect("a word and a number have no strange character")
+}
+
+/// Returns the name under which the secret part of a document is sealed.
+pub(crate) fn document_name(key: &DocumentKey) -> SecretRef {
+    let name = format!("document/{}/{}/{}", key.scope.as_str(), key.kind, key.name);
+    name.parse().expect("the names have no strange character and at most 50 characters")
+}
+
+/// Returns the error for a natural id of an assembly that is missing or has no owner.
+pub(crate) fn no_owner(scope: &AssemblyName) -> StoreError {
+    StoreError::Refused {
+        scope: scope.clone(),
+        reason: "it has no owner to claim a natural id from".to_owned(),
+    }
 }
 
 /// Returns the event for a new request.

@@ -6,7 +6,7 @@ use windlass_model::record::{
     AssemblyRecord, CallRecord, ElementRecord, InstanceRecord, JobRecord, PairKey, PairRecord, ProcessRecord,
     StepRecord,
 };
-use windlass_model::{CallId, ElementName};
+use windlass_model::{AssemblyName, CallId, ElementName};
 use windlass_secret::{SecretRef, Sensitive};
 
 /// An assembly with all records that the engine needs to resume work on it.
@@ -72,4 +72,13 @@ fn by_call(jobs: &[JobRecord]) -> BTreeMap<&CallId, Vec<&JobRecord>> {
         }
     }
     found
+}
+
+/// An assembly that belongs to another one, its owner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owned {
+    /// The assembly.
+    pub assembly: AssemblyName,
+    /// Its natural id, once it is [claimed](crate::Store::claim).
+    pub natural_id: Option<String>,
 }

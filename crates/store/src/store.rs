@@ -2,6 +2,9 @@
 
 use async_trait::async_trait;
 use windlass_model::assembly::PackageDigest;
+use windlass_model::document::{
+    DocumentDraft, DocumentKey, DocumentKind, DocumentName, DocumentRecord, DocumentScope, Expected, Revision,
+};
 use windlass_model::id::StoreId;
 use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord, ProcessRecord, VersionRecord};
 use windlass_model::request::RequestRecord;
@@ -12,7 +15,7 @@ use crate::batch::Batch;
 use crate::error::StoreError;
 use crate::holder::Holder;
 use crate::lease::{Lease, LeaseTerms};
-use crate::snapshot::{History, ProcessHistory, Snapshot};
+use crate::snapshot::{History, Owned, ProcessHistory, Snapshot};
 use crate::ticket::Ticket;
 use crate::watch::Watch;
 
@@ -144,6 +147,68 @@ pub trait Store: Send + Sync {
 
     /// Reads the names of the assemblies that reference this one, sorted.
     async fn referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError>;
+
+    /// Reads up to `limit` assemblies of an owner whose names come after `after`, sorted by name. With `None` it
+    /// starts at the first.
+    async fn owned(
+        &self,
+        owner: &AssemblyName,
+        after: Option<&AssemblyName>,
+        limit: usize,
+    ) -> Result<Vec<Owned>, StoreError>;
+
+    /// Gives an assembly its natural id, which no other assembly of the same owner has. Claiming it again changes
+    /// nothing. The claim goes with the assembly, and does not need a batch: it can be refused without closing
+    /// the lease.
+    ///
+    /// # Errors
+    /// [`StoreError::Claimed`] if another assembly of the owner has the id. [`StoreError::Refused`] if the
+    /// assembly does not exist or has no owner, [`StoreError::LeaseLost`] if the lease is lost.
+    async fn claim(&self, lease: &Lease, natural_id: &str) -> Result<(), StoreError>;
+
+    /// Reads the assembly of an owner that has a natural id.
+    async fn claimant(
+        &self,
+        owner: &AssemblyName,
+        natural_id: &str,
+    ) -> Result<Option<AssemblyName>, StoreError>;
+
+    /// Stores a document of the project, with packages that are not stored yet. Needs no lease. Returns the new
+    /// revision. The packages of its previous revision that nothing pins any more are dropped.
+    ///
+    /// # Errors
+    /// [`StoreError::DocumentChanged`] if the document is not as expected. [`StoreError::NoPackage`] if one of
+    /// its packages is missing. Documents of assemblies are stored by [`commit`](Self::commit).
+    async fn put_document(
+        &self,
+        draft: DocumentDraft,
+        packages: Vec<PackageRecord>,
+    ) -> Result<Revision, StoreError>;
+
+    /// Drops a document of the project if it exists, and its packages that nothing pins any more. Needs no lease.
+    ///
+    /// # Errors
+    /// [`StoreError::DocumentChanged`] if the document is not as expected.
+    async fn drop_document(&self, key: &DocumentKey, expected: Expected) -> Result<(), StoreError>;
+
+    /// Reads a document.
+    async fn document(&self, key: &DocumentKey) -> Result<Option<DocumentRecord>, StoreError>;
+
+    /// Opens the secret part of a document. Returns `None` if it has none or does not exist.
+    ///
+    /// # Errors
+    /// [`StoreError::Key`] if it can't be opened.
+    async fn document_secrets(&self, key: &DocumentKey) -> Result<Option<Sensitive<Vec<u8>>>, StoreError>;
+
+    /// Reads up to `limit` documents of a scope and kind whose names come after `after`, sorted by name. With
+    /// `None` it starts at the first.
+    async fn documents(
+        &self,
+        scope: &DocumentScope,
+        kind: &DocumentKind,
+        after: Option<&DocumentName>,
+        limit: usize,
+    ) -> Result<Vec<DocumentRecord>, StoreError>;
 
     /// Reads all processes of all assemblies, oldest first, including those of deleted assemblies.
     async fn processes(&self) -> Result<Vec<ProcessRecord>, StoreError>;

@@ -18,7 +18,7 @@ use windlass_secret::{SecretRef, Sensitive};
 use super::fault::{Fault, Outcome};
 use super::leases::check_lease;
 use super::statements::Statements;
-use super::{prune, versions};
+use super::{documents, prune, versions};
 use crate::batch::{Batch, Change, Forgotten};
 use crate::error::StoreError;
 use crate::lease::Lease;
@@ -99,13 +99,11 @@ async fn send(
     let statements = statements(batch, &lease.scope, seal, last)?;
     let mut rest = &statements[..];
     while let Some(first) = rest.first() {
-        if let (Some(Change::PutVersion(record)), Sent::ByReading) =
-            (batch.changes().get(first.change), first.sent)
-        {
+        if first.sent == Sent::ByReading {
             let change = &batch.changes()[first.change];
-            match versions::put(db, &lease.scope, record).await {
-                Ok(true) => {}
-                Ok(false) => return Err(refused(change.orphan())),
+            match by_reading(db, seal, &lease.scope, change).await {
+                Ok(None) => {}
+                Ok(Some(reason)) => return Err(refused(reason)),
                 Err(fault) if fault.is_orphan() => return Err(refused(change.orphan())),
                 Err(fault) => return Err(fault),
             }
@@ -121,6 +119,25 @@ async fn send(
         })?;
     }
     Ok(())
+}
+
+/// Applies a change whose values depend on rows that are read first. Returns the reason if it is refused.
+async fn by_reading(
+    db: &Client,
+    seal: &Seal,
+    scope: &AssemblyName,
+    change: &Change,
+) -> Outcome<Option<String>> {
+    Ok(match change {
+        Change::PutVersion(record) => (!versions::put(db, scope, record).await?).then(|| change.orphan()),
+        Change::PutDocument(draft) => {
+            documents::put(db, seal, draft).await?.is_none().then(|| change.conflict())
+        }
+        Change::DropDocument(key, expected) => {
+            (!documents::drop(db, key, *expected).await?).then(|| change.conflict())
+        }
+        _ => None,
+    })
 }
 
 /// Why statements were not executed.
@@ -244,6 +261,7 @@ impl StatementList<'_> {
             Change::PutSecret { secret, assembly, value } => self.put_secret(secret, assembly, value),
             Change::DropSecret(secret) => self.drop_secret(secret),
             Change::PutPackage(record) => self.put_package(record)?,
+            Change::PutDocument(_) | Change::DropDocument(..) => self.read_first(),
             Change::EndRequest(record) => self.end_request(record)?,
             Change::Event(draft) => self.event(draft)?,
         }
@@ -257,6 +275,17 @@ impl StatementList<'_> {
             values,
             no_row: None,
             sent: Sent::Together,
+        });
+    }
+
+    /// Adds a change that is applied on its own.
+    fn read_first(&mut self) {
+        self.statements.push(Statement {
+            change: self.change,
+            sql: "",
+            values: values![],
+            no_row: None,
+            sent: Sent::ByReading,
         });
     }
 
@@ -285,7 +314,8 @@ impl StatementList<'_> {
 
     fn put_assembly(&mut self, record: &AssemblyRecord) -> Outcome<()> {
         let name = record.name.to_string();
-        self.run(PUT_ASSEMBLY, values![name.clone(), to_json(record)?]);
+        let owner = record.owner.as_ref().map(ToString::to_string);
+        self.run(PUT_ASSEMBLY, values![name.clone(), owner, to_json(record)?]);
         self.run("DELETE FROM pin WHERE assembly = $1", values![name.clone()]);
         for digest in record.packages.values() {
             self.run(PIN, values![name.clone(), digest.0.clone()]);
@@ -308,14 +338,7 @@ impl StatementList<'_> {
 
     fn put_version(&mut self, record: &VersionRecord) {
         let (process, scope) = (record.process.0.cast_signed(), self.scope.clone());
-        let put = Statement {
-            change: self.change,
-            sql: "",
-            values: values![],
-            no_row: None,
-            sent: Sent::ByReading,
-        };
-        self.statements.push(put);
+        self.read_first();
         self.run("DELETE FROM version_pin WHERE process = $1", values![process]);
         for digest in record.assembly.packages.values() {
             self.run(PIN_VERSION, values![process, scope.clone(), digest.0.clone()]);
@@ -411,8 +434,8 @@ fn parts(key: &PairKey) -> [String; 4] {
     [key.assembly.to_string(), key.relationship.to_string(), key.source.to_string(), key.target.to_string()]
 }
 
-const PUT_ASSEMBLY: &str = "INSERT INTO assembly (name, record) VALUES ($1, $2)
-    ON CONFLICT (name) DO UPDATE SET record = excluded.record";
+const PUT_ASSEMBLY: &str = "INSERT INTO assembly (name, owner, record) VALUES ($1, $2, $3)
+    ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, record = excluded.record";
 
 const PIN: &str = "INSERT INTO pin (assembly, package) VALUES ($1, $2) ON CONFLICT DO NOTHING";
 
@@ -427,16 +450,19 @@ const REFERENCE: &str = "INSERT INTO reference (assembly, target) VALUES ($1, $2
 const NOTE_PACKAGES: &str =
     "SELECT set_config('windlass.packages', coalesce((SELECT string_agg(package, ' ') FROM (
         SELECT package FROM pin WHERE assembly = $1
-        UNION SELECT package FROM version_pin WHERE assembly = $1) AS pinned), ''), true)";
+        UNION SELECT package FROM version_pin WHERE assembly = $1
+        UNION SELECT package FROM document_pin WHERE scope = $1) AS pinned), ''), true)";
 
 const DROP_NOTED: &str = "DELETE FROM package
     WHERE digest = ANY(string_to_array(current_setting('windlass.packages'), ' '))
     AND NOT EXISTS (SELECT 1 FROM pin WHERE package = digest)
-    AND NOT EXISTS (SELECT 1 FROM version_pin WHERE package = digest)";
+    AND NOT EXISTS (SELECT 1 FROM version_pin WHERE package = digest)
+    AND NOT EXISTS (SELECT 1 FROM document_pin WHERE package = digest)";
 
 const DROP_PACKAGES: &str = "DELETE FROM package
     WHERE NOT EXISTS (SELECT 1 FROM pin WHERE package = digest)
-    AND NOT EXISTS (SELECT 1 FROM version_pin WHERE package = digest)";
+    AND NOT EXISTS (SELECT 1 FROM version_pin WHERE package = digest)
+    AND NOT EXISTS (SELECT 1 FROM document_pin WHERE package = digest)";
 
 const PIN_VERSION: &str =
     "INSERT INTO version_pin (process, assembly, package) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
@@ -478,10 +504,10 @@ const PUT_JOB_CALL: &str = "INSERT INTO job_call (job, call)
 const PUT_SECRET: &str = "INSERT INTO secret AS old (id, assembly, sealed) VALUES ($1, $2, $3)
     ON CONFLICT (id) DO UPDATE SET sealed = excluded.sealed WHERE old.assembly = excluded.assembly";
 
-const PUT_PACKAGE: &str =
+pub(super) const PUT_PACKAGE: &str =
     "INSERT INTO package (digest, name, manifest) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
 
-const PUT_FILE: &str = "INSERT INTO package_file (package, path, executable, content)
+pub(super) const PUT_FILE: &str = "INSERT INTO package_file (package, path, executable, content)
     VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
 
 pub(super) const END_REQUEST: &str = "UPDATE request SET open = FALSE, record = $3, sealed = NULL

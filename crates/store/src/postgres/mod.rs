@@ -13,10 +13,12 @@
 
 mod apply;
 mod connect;
+mod documents;
 mod fault;
 mod leases;
 mod limits;
 mod options;
+mod owners;
 mod pool;
 mod prune;
 mod read;
@@ -37,6 +39,9 @@ use futures::future::BoxFuture;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
 use windlass_model::assembly::PackageDigest;
+use windlass_model::document::{
+    DocumentDraft, DocumentKey, DocumentKind, DocumentName, DocumentRecord, DocumentScope, Expected, Revision,
+};
 use windlass_model::id::StoreId;
 use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord, ProcessRecord, VersionRecord};
 use windlass_model::request::RequestRecord;
@@ -58,7 +63,7 @@ use crate::holder::Holder;
 use crate::lease::{Lease, LeaseTerms};
 use crate::queue::{QUEUE, Waiting};
 use crate::seal::Seal;
-use crate::snapshot::{History, ProcessHistory, Snapshot};
+use crate::snapshot::{History, Owned, ProcessHistory, Snapshot};
 use crate::store::Store;
 use crate::ticket::Ticket;
 use crate::watch::{Polling, Watch};
@@ -257,6 +262,88 @@ impl Store for PostgresStore {
     async fn asked(&self, request: RequestId) -> Result<Option<Sensitive<Vec<u8>>>, StoreError> {
         let seal = self.seal.clone();
         self.readers.read(move |db| Box::pin(async move { requests::asked(db, &seal, request).await })).await
+    }
+
+    async fn owned(
+        &self,
+        owner: &AssemblyName,
+        after: Option<&AssemblyName>,
+        limit: usize,
+    ) -> Result<Vec<Owned>, StoreError> {
+        let owner = owner.clone();
+        let after = after.map(ToString::to_string).unwrap_or_default();
+        let page = self
+            .readers
+            .read(move |db| Box::pin(async move { owners::owned(db, &owner, &after, limit).await }));
+        page.await
+    }
+
+    async fn claim(&self, lease: &Lease, natural_id: &str) -> Result<(), StoreError> {
+        let (lease, natural_id) = (lease.clone(), natural_id.to_owned());
+        let claim = self.changers.change(move |db| {
+            let (lease, natural_id) = (lease.clone(), natural_id.clone());
+            Box::pin(async move { owners::claim(db, &lease, &natural_id).await })
+        });
+        claim.await
+    }
+
+    async fn claimant(
+        &self,
+        owner: &AssemblyName,
+        natural_id: &str,
+    ) -> Result<Option<AssemblyName>, StoreError> {
+        let (owner, natural_id) = (owner.clone(), natural_id.to_owned());
+        let found = self
+            .readers
+            .read(move |db| Box::pin(async move { owners::claimant(db, &owner, &natural_id).await }));
+        found.await
+    }
+
+    async fn put_document(
+        &self,
+        draft: DocumentDraft,
+        packages: Vec<PackageRecord>,
+    ) -> Result<Revision, StoreError> {
+        let (seal, content) = (self.seal.clone(), Arc::new((draft, packages)));
+        let put = self.changers.change(move |db| {
+            let (seal, content) = (seal.clone(), content.clone());
+            Box::pin(async move { documents::store(db, &seal, &content.0, &content.1).await })
+        });
+        put.await
+    }
+
+    async fn drop_document(&self, key: &DocumentKey, expected: Expected) -> Result<(), StoreError> {
+        let key = key.clone();
+        let drop = self.changers.change(move |db| {
+            let key = key.clone();
+            Box::pin(async move { documents::remove(db, &key, expected).await })
+        });
+        drop.await
+    }
+
+    async fn document(&self, key: &DocumentKey) -> Result<Option<DocumentRecord>, StoreError> {
+        let key = key.clone();
+        self.readers.read(move |db| Box::pin(async move { documents::find(db, &key).await })).await
+    }
+
+    async fn document_secrets(&self, key: &DocumentKey) -> Result<Option<Sensitive<Vec<u8>>>, StoreError> {
+        let (key, seal) = (key.clone(), self.seal.clone());
+        self.readers.read(move |db| Box::pin(async move { documents::secrets(db, &seal, &key).await })).await
+    }
+
+    async fn documents(
+        &self,
+        scope: &DocumentScope,
+        kind: &DocumentKind,
+        after: Option<&DocumentName>,
+        limit: usize,
+    ) -> Result<Vec<DocumentRecord>, StoreError> {
+        let (scope, kind) = (scope.clone(), kind.clone());
+        let after = after.map(ToString::to_string).unwrap_or_default();
+        let page = self
+            .readers
+            .read(move |db| Box::pin(async move { documents::page(db, &scope, &kind, &after, limit).await }));
+        page.await
     }
 
     async fn reserve_process(&self) -> Result<ProcessId, StoreError> {

@@ -13,7 +13,7 @@ use windlass_secret::{SecretRef, Sensitive};
 use super::fault::{Fault, Outcome};
 use super::leases::check_lease;
 use super::row::{rows, to_json};
-use super::{prune, read, requests, versions};
+use super::{documents, packages, prune, read, requests, versions};
 use crate::batch::{Batch, Change, Forgotten};
 use crate::error::StoreError;
 use crate::lease::Lease;
@@ -41,6 +41,7 @@ pub(super) fn batch(db: &Connection, seal: &Seal, lease: &Lease, batch: &Batch) 
             Ok(Applied::Yes) => {}
             Ok(Applied::Taken) => return Err(refused(change.taken())),
             Ok(Applied::Orphan) => return Err(refused(change.orphan())),
+            Ok(Applied::Conflict) => return Err(refused(change.conflict())),
             Err(fault) if fault.is_orphan() => return Err(refused(change.orphan())),
             Err(fault) => return Err(fault),
         }
@@ -60,6 +61,8 @@ enum Applied {
     Taken,
     /// The record that the change refers to is missing or belongs to another assembly.
     Orphan,
+    /// A document is not as expected.
+    Conflict,
 }
 
 struct Applier<'a> {
@@ -91,6 +94,13 @@ impl Applier<'_> {
             Change::PutSecret { secret, assembly, value } => self.put_secret(secret, assembly, value),
             Change::DropSecret(secret) => self.drop_secret(secret),
             Change::PutPackage(record) => self.put_package(record),
+            Change::PutDocument(draft) => {
+                let stored = documents::put(self.db, self.seal, draft)?;
+                Ok(if stored.is_some() { Applied::Yes } else { Applied::Conflict })
+            }
+            Change::DropDocument(key, expected) => {
+                Ok(if documents::drop(self.db, key, *expected)? { Applied::Yes } else { Applied::Conflict })
+            }
             Change::EndRequest(record) => {
                 Ok(if requests::end(self.db, record)? { Applied::Yes } else { Applied::Orphan })
             }
@@ -111,7 +121,8 @@ impl Applier<'_> {
 
     fn put_assembly(&self, record: &AssemblyRecord) -> Outcome<Applied> {
         let name = record.name.as_str();
-        self.run(PUT_ASSEMBLY, (name, to_json(record)?))?;
+        let owner = record.owner.as_ref().map(AssemblyName::as_str);
+        self.run(PUT_ASSEMBLY, (name, owner, to_json(record)?))?;
         self.run("DELETE FROM pin WHERE assembly = ?1", [name])?;
         for digest in record.packages.values() {
             self.run(
@@ -132,9 +143,7 @@ impl Applier<'_> {
             rows(&mut *self.db.prepare_cached(PINNED)?, [name.as_str()], |row| Ok(row.get(0)?))?;
         self.run(SETTLE_CALLS, [name.as_str()])?;
         self.run("DELETE FROM assembly WHERE name = ?1", [name.as_str()])?;
-        for package in packages {
-            self.run(DROP_PACKAGE, [package])?;
-        }
+        packages::drop_unpinned(self.db, &packages)?;
         Ok(Applied::Yes)
     }
 
@@ -144,7 +153,7 @@ impl Applier<'_> {
         if !versions::drop(self.db, self.scope, doomed)? {
             return Ok(false);
         }
-        self.run(DROP_PACKAGES, [])?;
+        packages::drop_all_unpinned(self.db)?;
         Ok(true)
     }
 
@@ -239,14 +248,7 @@ impl Applier<'_> {
     }
 
     fn put_package(&self, record: &PackageRecord) -> Outcome<Applied> {
-        let digest = &record.digest.0;
-        let package = (digest, record.name.to_string(), to_json(&record.manifest)?);
-        if self.db.prepare_cached(PUT_PACKAGE)?.execute(package)? == 0 {
-            return Ok(Applied::Yes);
-        }
-        for file in &record.files {
-            self.run(PUT_FILE, (digest, &file.path, file.executable, &file.content))?;
-        }
+        packages::put(self.db, record)?;
         Ok(Applied::Yes)
     }
 }
@@ -255,21 +257,15 @@ fn parts(key: &PairKey) -> [&str; 4] {
     [key.assembly.as_str(), key.relationship.as_str(), key.source.as_str(), key.target.as_str()]
 }
 
-const PUT_ASSEMBLY: &str = "INSERT INTO assembly (name, record) VALUES (?1, ?2)
-    ON CONFLICT (name) DO UPDATE SET record = excluded.record";
+const PUT_ASSEMBLY: &str = "INSERT INTO assembly (name, owner, record) VALUES (?1, ?2, ?3)
+    ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, record = excluded.record";
 
 const PIN_VERSION: &str =
     "INSERT INTO version_pin (process, assembly, package) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
 
 const PINNED: &str = "SELECT package FROM pin WHERE assembly = ?1
-    UNION SELECT package FROM version_pin WHERE assembly = ?1";
-
-const DROP_PACKAGE: &str = "DELETE FROM package WHERE digest = ?1
-    AND NOT EXISTS (SELECT 1 FROM pin WHERE package = ?1)
-    AND NOT EXISTS (SELECT 1 FROM version_pin WHERE package = ?1)";
-
-const DROP_PACKAGES: &str = "DELETE FROM package
-    WHERE digest NOT IN (SELECT package FROM pin UNION SELECT package FROM version_pin)";
+    UNION SELECT package FROM version_pin WHERE assembly = ?1
+    UNION SELECT package FROM document_pin WHERE scope = ?1";
 
 /// The call records stay, but a later assembly with the same name must not settle them.
 const SETTLE_CALLS: &str = "UPDATE call SET open = 0
@@ -309,9 +305,3 @@ const PUT_JOB: &str = "INSERT INTO job (id, record) VALUES (?1, ?2)
 
 const PUT_SECRET: &str = "INSERT INTO secret (id, assembly, sealed) VALUES (?1, ?2, ?3)
     ON CONFLICT (id) DO UPDATE SET sealed = excluded.sealed WHERE assembly = excluded.assembly";
-
-const PUT_PACKAGE: &str =
-    "INSERT INTO package (digest, name, manifest) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
-
-const PUT_FILE: &str =
-    "INSERT INTO package_file (package, path, executable, content) VALUES (?1, ?2, ?3, ?4)";

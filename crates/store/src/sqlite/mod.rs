@@ -5,10 +5,13 @@
 //! write the same file. No SQLite type is visible outside this module.
 
 mod apply;
+mod documents;
 mod fault;
 mod leases;
 mod open;
 mod options;
+mod owners;
+mod packages;
 mod prune;
 mod read;
 mod readers;
@@ -27,6 +30,9 @@ use async_trait::async_trait;
 use rusqlite::Connection;
 use tokio::sync::watch;
 use windlass_model::assembly::PackageDigest;
+use windlass_model::document::{
+    DocumentDraft, DocumentKey, DocumentKind, DocumentName, DocumentRecord, DocumentScope, Expected, Revision,
+};
 use windlass_model::id::StoreId;
 use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord, ProcessRecord, VersionRecord};
 use windlass_model::request::RequestRecord;
@@ -35,7 +41,7 @@ use windlass_secret::{SecretRef, Sensitive};
 
 pub use self::options::{BUSY_TIMEOUT, InFile, Options};
 
-use self::fault::Outcome;
+use self::fault::{Fault, Outcome};
 use self::open::Opened;
 use self::readers::Readers;
 use self::writer::{Order, Wipes, Writer, WriterThread};
@@ -45,7 +51,7 @@ use crate::fence::Fence;
 use crate::holder::{Holder, Processes};
 use crate::lease::{Lease, LeasePolicy, LeaseTerms};
 use crate::seal::Seal;
-use crate::snapshot::{History, ProcessHistory, Snapshot};
+use crate::snapshot::{History, Owned, ProcessHistory, Snapshot};
 use crate::store::Store;
 use crate::ticket::Ticket;
 use crate::uptime::{Moment, Uptime};
@@ -182,7 +188,10 @@ impl Store for SqliteStore {
     fn commit(&self, lease: &Lease, batch: Batch) -> Ticket {
         let wipes = batch.changes().iter().map(|change| match change {
             Change::DropAssembly(_) => Wipes::Now,
-            Change::DropSecret(_) | Change::EndRequest(_) => Wipes::Later,
+            Change::DropSecret(_)
+            | Change::EndRequest(_)
+            | Change::PutDocument(_)
+            | Change::DropDocument(..) => Wipes::Later,
             _ => Wipes::Never,
         });
         let wipes = wipes.max().unwrap_or(Wipes::Never);
@@ -218,6 +227,86 @@ impl Store for SqliteStore {
     async fn asked(&self, request: RequestId) -> Result<Option<Sensitive<Vec<u8>>>, StoreError> {
         let seal = self.seal.clone();
         self.readers.read(move |db| requests::asked(db, &seal, request)).await
+    }
+
+    async fn owned(
+        &self,
+        owner: &AssemblyName,
+        after: Option<&AssemblyName>,
+        limit: usize,
+    ) -> Result<Vec<Owned>, StoreError> {
+        let owner = owner.clone();
+        let after = after.map(ToString::to_string).unwrap_or_default();
+        self.readers.read(move |db| owners::owned(db, &owner, &after, limit)).await
+    }
+
+    async fn claim(&self, lease: &Lease, natural_id: &str) -> Result<(), StoreError> {
+        let (lease, natural_id) = (lease.clone(), natural_id.to_owned());
+        self.write(move |db| owners::claim(db, &lease, &natural_id)).await
+    }
+
+    async fn claimant(
+        &self,
+        owner: &AssemblyName,
+        natural_id: &str,
+    ) -> Result<Option<AssemblyName>, StoreError> {
+        let (owner, natural_id) = (owner.clone(), natural_id.to_owned());
+        self.readers.read(move |db| owners::claimant(db, &owner, &natural_id)).await
+    }
+
+    async fn put_document(
+        &self,
+        draft: DocumentDraft,
+        packages: Vec<PackageRecord>,
+    ) -> Result<Revision, StoreError> {
+        let seal = self.seal.clone();
+        let work = move |db: &Connection| {
+            for package in &packages {
+                packages::put(db, package)?;
+            }
+            let stored = match documents::put(db, &seal, &draft) {
+                Err(fault) if fault.is_orphan() => {
+                    return Err(Fault::Store(StoreError::NoPackage { key: Box::new(draft.key.clone()) }));
+                }
+                stored => stored?,
+            };
+            stored
+                .ok_or_else(|| Fault::Store(StoreError::DocumentChanged { key: Box::new(draft.key.clone()) }))
+        };
+        self.writer.submit(Order { leases: Vec::new(), wipes: Wipes::Later, work }).await
+    }
+
+    async fn drop_document(&self, key: &DocumentKey, expected: Expected) -> Result<(), StoreError> {
+        let key = key.clone();
+        let work = move |db: &Connection| {
+            if documents::drop(db, &key, expected)? {
+                return Ok(());
+            }
+            Err(Fault::Store(StoreError::DocumentChanged { key: Box::new(key.clone()) }))
+        };
+        self.writer.submit(Order { leases: Vec::new(), wipes: Wipes::Later, work }).await
+    }
+
+    async fn document(&self, key: &DocumentKey) -> Result<Option<DocumentRecord>, StoreError> {
+        let key = key.clone();
+        self.readers.read(move |db| documents::find(db, &key)).await
+    }
+
+    async fn document_secrets(&self, key: &DocumentKey) -> Result<Option<Sensitive<Vec<u8>>>, StoreError> {
+        let (key, seal) = (key.clone(), self.seal.clone());
+        self.readers.read(move |db| documents::secrets(db, &seal, &key)).await
+    }
+
+    async fn documents(
+        &self,
+        scope: &DocumentScope,
+        kind: &DocumentKind,
+        after: Option<&DocumentName>,
+        limit: usize,
+    ) -> Result<Vec<DocumentRecord>, StoreError> {
+        let (scope, kind) = (scope.clone(), kind.clone());
+        let after = after.map(ToString::to_string).unwrap_or_default();
+        self.readers.read(move |db| documents::page(db, &scope, &kind, &after, limit)).await
     }
 
     async fn reserve_process(&self) -> Result<ProcessId, StoreError> {

@@ -9,6 +9,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::{Notify, watch};
 use windlass_model::assembly::PackageDigest;
+use windlass_model::document::{
+    DocumentDraft, DocumentKey, DocumentKind, DocumentName, DocumentRecord, DocumentScope, Expected, Revision,
+};
 use windlass_model::id::{Entropy, StoreId};
 use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord, ProcessRecord, VersionRecord};
 use windlass_model::request::RequestRecord;
@@ -21,7 +24,7 @@ use crate::error::StoreError;
 use crate::fence::Fence;
 use crate::holder::{Holder, Processes, SystemProcesses};
 use crate::lease::{Hold, Lease, LeasePolicy, LeaseTerms, Standing};
-use crate::snapshot::{History, ProcessHistory, Snapshot};
+use crate::snapshot::{History, Owned, ProcessHistory, Snapshot};
 use crate::store::Store;
 use crate::ticket::Ticket;
 use crate::uptime::Moment;
@@ -341,6 +344,61 @@ impl Store for MemoryStore {
 
     async fn asked(&self, request: RequestId) -> Result<Option<Sensitive<Vec<u8>>>, StoreError> {
         Ok(self.state().records.asked(request))
+    }
+
+    async fn owned(
+        &self,
+        owner: &AssemblyName,
+        after: Option<&AssemblyName>,
+        limit: usize,
+    ) -> Result<Vec<Owned>, StoreError> {
+        let owned = self.state().records.owned(owner).into_iter();
+        Ok(owned.filter(|of| after.is_none_or(|after| of.assembly > *after)).take(limit).collect())
+    }
+
+    async fn claim(&self, lease: &Lease, natural_id: &str) -> Result<(), StoreError> {
+        self.alive().await;
+        let mut state = self.state();
+        state.standing(lease)?;
+        state.records.claim(&lease.scope, natural_id)
+    }
+
+    async fn claimant(
+        &self,
+        owner: &AssemblyName,
+        natural_id: &str,
+    ) -> Result<Option<AssemblyName>, StoreError> {
+        Ok(self.state().records.claimant(owner, natural_id))
+    }
+
+    async fn put_document(
+        &self,
+        draft: DocumentDraft,
+        packages: Vec<PackageRecord>,
+    ) -> Result<Revision, StoreError> {
+        self.state().records.put_document(draft, packages)
+    }
+
+    async fn drop_document(&self, key: &DocumentKey, expected: Expected) -> Result<(), StoreError> {
+        self.state().records.drop_document(key, expected)
+    }
+
+    async fn document(&self, key: &DocumentKey) -> Result<Option<DocumentRecord>, StoreError> {
+        Ok(self.state().records.document(key))
+    }
+
+    async fn document_secrets(&self, key: &DocumentKey) -> Result<Option<Sensitive<Vec<u8>>>, StoreError> {
+        Ok(self.state().records.document_secrets(key))
+    }
+
+    async fn documents(
+        &self,
+        scope: &DocumentScope,
+        kind: &DocumentKind,
+        after: Option<&DocumentName>,
+        limit: usize,
+    ) -> Result<Vec<DocumentRecord>, StoreError> {
+        Ok(self.state().records.documents(scope, kind, after, limit))
     }
 
     async fn reserve_process(&self) -> Result<ProcessId, StoreError> {

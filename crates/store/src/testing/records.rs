@@ -3,6 +3,9 @@
 use std::collections::HashSet;
 
 use windlass_model::assembly::PackageDigest;
+use windlass_model::document::{
+    DocumentDraft, DocumentKey, DocumentKind, DocumentName, DocumentRecord, DocumentScope, Expected, Revision,
+};
 use windlass_model::record::{
     AssemblyRecord, CallRecord, ElementRecord, EventDraft, EventRecord, InstanceRecord, JobRecord,
     PackageRecord, PairKey, PairRecord, ProcessRecord, StepRecord, VersionRecord,
@@ -13,8 +16,9 @@ use windlass_secret::{SecretRef, Sensitive};
 
 use super::table::Table;
 use crate::batch::{Batch, Change, Forgotten};
-use crate::request;
-use crate::snapshot::{History, ProcessHistory, Snapshot};
+use crate::error::StoreError;
+use crate::request::{self, no_owner};
+use crate::snapshot::{History, Owned, ProcessHistory, Snapshot};
 
 /// A record with its index in the order of first recording.
 #[derive(Debug)]
@@ -35,6 +39,13 @@ struct Call {
 struct Secret {
     assembly: AssemblyName,
     value: Sensitive<Vec<u8>>,
+}
+
+/// A document, and its secret part.
+#[derive(Debug)]
+struct Document {
+    record: DocumentRecord,
+    secrets: Option<Sensitive<Vec<u8>>>,
 }
 
 /// A request, and its content while it is open.
@@ -58,9 +69,15 @@ pub(super) struct Records {
     jobs: Table<String, Placed<JobRecord>>,
     secrets: Table<SecretRef, Secret>,
     packages: Table<PackageDigest, PackageRecord>,
+    documents: Table<DocumentKey, Document>,
+    /// The natural ids of owned assemblies.
+    claims: Table<AssemblyName, String>,
     requests: Table<RequestId, Request>,
     events: Table<Seq, EventDraft>,
     recorded: usize,
+    /// The number of the last change of a document, and the last one that was kept.
+    changes: u64,
+    kept_changes: u64,
 }
 
 impl Records {
@@ -85,6 +102,9 @@ impl Records {
     fn change(&mut self, scope: &AssemblyName, change: Change) -> Result<(), String> {
         if self.is_taken(&change) {
             return Err(change.taken());
+        }
+        if self.is_conflict(&change) {
+            return Err(change.conflict());
         }
         if self.is_orphan(scope, &change) {
             return Err(change.orphan());
@@ -113,6 +133,8 @@ impl Records {
             }
             Change::DropSecret(secret) => self.drop_secret(scope, &secret),
             Change::PutPackage(record) => self.put_package(*record),
+            Change::PutDocument(draft) => drop(self.store_document(*draft)),
+            Change::DropDocument(key, _) => self.remove_document(&key),
             Change::EndRequest(record) => {
                 self.requests.put(record.id, Request { record: *record, asked: None });
             }
@@ -148,12 +170,57 @@ impl Records {
                 !record.calls.iter().all(|id| call(id).is_some_and(has))
             }
             Change::PutSecret { assembly, .. } => !self.assemblies.has(assembly),
+            Change::PutDocument(draft) => {
+                let owner = draft.key.scope.assembly();
+                owner.is_some_and(|owner| !self.assemblies.has(owner))
+                    || !draft.packages.iter().all(|digest| self.packages.has(digest))
+            }
             Change::EndRequest(record) => !self
                 .requests
                 .get(&record.id)
                 .is_some_and(|found| found.record.is_open() && found.record.assembly == record.assembly),
             _ => false,
         }
+    }
+
+    fn is_conflict(&self, change: &Change) -> bool {
+        match change {
+            Change::PutDocument(draft) => !self.is_as_expected(&draft.key, draft.expected),
+            Change::DropDocument(key, expected) => !self.is_as_expected(key, *expected),
+            _ => false,
+        }
+    }
+
+    fn is_as_expected(&self, key: &DocumentKey, expected: Expected) -> bool {
+        let revision = self.documents.get(key).map(|found| found.record.revision);
+        match expected {
+            Expected::Any => true,
+            Expected::Absent => revision.is_none(),
+            Expected::At(expected) => revision == Some(expected),
+        }
+    }
+
+    fn store_document(&mut self, draft: DocumentDraft) -> Revision {
+        self.changes += 1;
+        let revision = Revision(self.changes);
+        let DocumentDraft { key, version, body, secrets, packages, .. } = draft;
+        let record = DocumentRecord { key: key.clone(), revision, version, body, packages };
+        let before = self.documents.get(&key).map(|old| old.record.packages.clone()).unwrap_or_default();
+        self.documents.put(key, Document { record, secrets });
+        self.drop_unpinned(&before.into_iter().collect());
+        revision
+    }
+
+    fn remove_document(&mut self, key: &DocumentKey) {
+        let before = self.documents.get(key).map(|old| old.record.packages.clone()).unwrap_or_default();
+        self.documents.drop(key);
+        self.drop_unpinned(&before.into_iter().collect());
+    }
+
+    /// Drops those of some packages that nothing pins.
+    fn drop_unpinned(&mut self, packages: &HashSet<PackageDigest>) {
+        let pinned = self.pinned();
+        self.packages.drop_where(|digest, _| packages.contains(digest) && !pinned.contains(digest));
     }
 
     fn is_taken(&self, change: &Change) -> bool {
@@ -217,7 +284,9 @@ impl Records {
     /// Returns the pinned packages.
     fn pinned(&self) -> HashSet<PackageDigest> {
         let kept = self.versions.values().filter(|version| self.assemblies.has(&version.name));
-        self.assemblies.values().chain(kept).flat_map(|of| of.packages.values().cloned()).collect()
+        let of_documents = self.documents.values().flat_map(|of| of.record.packages.iter().cloned());
+        let of_assemblies = self.assemblies.values().chain(kept).flat_map(|of| of.packages.values().cloned());
+        of_assemblies.chain(of_documents).collect()
     }
 
     fn drop_assembly(&mut self, name: &AssemblyName) {
@@ -228,14 +297,20 @@ impl Records {
             .chain(self.versions.values())
             .filter(|of| of.name == *name && self.assemblies.has(name))
             .flat_map(|of| of.packages.values().cloned())
+            .chain(self.documents_of(name).flat_map(|of| of.record.packages.iter().cloned()))
             .collect();
         self.assemblies.drop(name);
+        self.claims.drop(name);
+        self.documents.drop_where(|key, _| key.scope.assembly() == Some(name));
         self.elements.drop_where(|element, _| element.assembly() == *name);
         self.instances.drop_where(|element, _| element.assembly() == *name);
         self.pairs.drop_where(|key, _| key.assembly.assembly() == *name);
         self.secrets.drop_where(|_, secret| secret.assembly == *name);
-        let pinned = self.pinned();
-        self.packages.drop_where(|digest, _| own.contains(digest) && !pinned.contains(digest));
+        self.drop_unpinned(&own);
+    }
+
+    fn documents_of<'a>(&'a self, name: &'a AssemblyName) -> impl Iterator<Item = &'a Document> {
+        self.documents.values().filter(move |of| of.record.key.scope.assembly() == Some(name))
     }
 
     /// Marks all calls of an assembly as closed, and leaves their records as they are.
@@ -283,6 +358,9 @@ impl Records {
         self.jobs.keep();
         self.secrets.keep();
         self.packages.keep();
+        self.documents.keep();
+        self.kept_changes = self.changes;
+        self.claims.keep();
         self.requests.keep();
         self.events.keep();
     }
@@ -299,6 +377,9 @@ impl Records {
         self.jobs.undo();
         self.secrets.undo();
         self.packages.undo();
+        self.documents.undo();
+        self.changes = self.kept_changes;
+        self.claims.undo();
         self.requests.undo();
         self.events.undo();
     }
@@ -306,6 +387,88 @@ impl Records {
 
 /// Changes that need no lease.
 impl Records {
+    pub(super) fn put_document(
+        &mut self,
+        draft: DocumentDraft,
+        packages: Vec<PackageRecord>,
+    ) -> Result<Revision, StoreError> {
+        let key = Box::new(draft.key.clone());
+        if !self.is_as_expected(&key, draft.expected) {
+            return Err(StoreError::DocumentChanged { key });
+        }
+        packages.into_iter().for_each(|package| self.put_package(package));
+        let is_whole = draft.packages.iter().all(|digest| self.packages.has(digest));
+        let stored = is_whole.then(|| self.store_document(draft));
+        if is_whole {
+            self.keep()
+        } else {
+            self.undo()
+        }
+        stored.ok_or(StoreError::NoPackage { key })
+    }
+
+    pub(super) fn drop_document(&mut self, key: &DocumentKey, expected: Expected) -> Result<(), StoreError> {
+        if !self.is_as_expected(key, expected) {
+            return Err(StoreError::DocumentChanged { key: Box::new(key.clone()) });
+        }
+        self.remove_document(key);
+        self.keep();
+        Ok(())
+    }
+
+    /// Gives an assembly with an owner a natural id.
+    pub(super) fn claim(&mut self, name: &AssemblyName, natural_id: &str) -> Result<(), StoreError> {
+        let owner = self.assemblies.get(name).and_then(|record| record.owner.clone());
+        let owner = owner.ok_or_else(|| no_owner(name))?;
+        match self.claimant(&owner, natural_id) {
+            Some(by) if by != *name => {
+                Err(StoreError::Claimed { owner, natural_id: natural_id.to_owned(), by })
+            }
+            _ => {
+                self.claims.put(name.clone(), natural_id.to_owned());
+                self.keep();
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn claimant(&self, owner: &AssemblyName, natural_id: &str) -> Option<AssemblyName> {
+        let found = self.owned(owner).into_iter().find(|of| of.natural_id.as_deref() == Some(natural_id));
+        Some(found?.assembly)
+    }
+
+    /// Returns the assemblies of an owner, sorted by name.
+    pub(super) fn owned(&self, owner: &AssemblyName) -> Vec<Owned> {
+        let owned = self.assemblies.values().filter(|record| record.owner.as_ref() == Some(owner));
+        let owned = owned.map(|record| Owned {
+            assembly: record.name.clone(),
+            natural_id: self.claims.get(&record.name).cloned(),
+        });
+        owned.collect()
+    }
+
+    pub(super) fn document(&self, key: &DocumentKey) -> Option<DocumentRecord> {
+        self.documents.get(key).map(|found| found.record.clone())
+    }
+
+    pub(super) fn document_secrets(&self, key: &DocumentKey) -> Option<Sensitive<Vec<u8>>> {
+        self.documents.get(key)?.secrets.clone()
+    }
+
+    pub(super) fn documents(
+        &self,
+        scope: &DocumentScope,
+        kind: &DocumentKind,
+        after: Option<&DocumentName>,
+        limit: usize,
+    ) -> Vec<DocumentRecord> {
+        let is_wanted = |key: &DocumentKey| {
+            key.scope == *scope && key.kind == *kind && after.is_none_or(|after| key.name > *after)
+        };
+        let found = self.documents.values().map(|of| &of.record).filter(|record| is_wanted(&record.key));
+        found.take(limit).cloned().collect()
+    }
+
     pub(super) fn submit(&mut self, record: &RequestRecord, asked: Sensitive<Vec<u8>>) {
         self.requests.put(record.id, Request { record: record.clone(), asked: Some(asked) });
         self.events.put(Seq(self.last().0 + 1), request::asked_event(record));

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 use windlass_model::assembly::{PackageDigest, Topology};
+use windlass_model::document::{DocumentDraft, DocumentKey, DocumentScope, Expected};
 use windlass_model::record::{
     AssemblyRecord, CallRecord, CallState, Effect, ElementRecord, Event, EventDraft, Given, InstanceRecord,
     Intent, JobRecord, PackageFile, PackageRecord, PairKey, PairRecord, PlanText, ProcessRecord,
@@ -61,10 +62,10 @@ pub fn assembly(name: &AssemblyName, packages: &[&PackageRecord]) -> AssemblyRec
         packages: packages.iter().map(|package| (package.name.clone(), package.digest.clone())).collect(),
         version: None,
         reached: None,
-        owner: None,
-        application: None,
         scaled: BTreeMap::new(),
         references: BTreeSet::new(),
+        owner: None,
+        application: None,
         created: TIME,
         updated: TIME,
     }
@@ -237,4 +238,21 @@ pub fn secret(id: &str) -> SecretRef {
 /// Returns the value of a secret.
 pub fn value(text: &str) -> Sensitive<Vec<u8>> {
     Sensitive::new(text.as_bytes().to_vec())
+}
+
+/// Returns the key of a document of kind `note`.
+pub fn document_key(scope: &DocumentScope, name: &str) -> DocumentKey {
+    DocumentKey { scope: scope.clone(), kind: "note".parse().expect(VALID), name: name.parse().expect(VALID) }
+}
+
+/// Returns a document with a text that is put whatever is there.
+pub fn document(scope: &DocumentScope, name: &str, text: &str) -> DocumentDraft {
+    DocumentDraft {
+        key: document_key(scope, name),
+        expected: Expected::Any,
+        version: 1,
+        body: text.into(),
+        secrets: None,
+        packages: BTreeSet::new(),
+    }
 }

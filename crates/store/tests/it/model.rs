@@ -1,17 +1,19 @@
 //! Model test: for any batches, the file and the server behave like the in-memory store, which is small
 //! enough to be reviewed.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
+use windlass_model::document::{DocumentDraft, DocumentScope, Expected};
 use windlass_model::record::{CallState, ProcessStatus};
 use windlass_model::{AssemblyName, ProcessId, Seq};
 use windlass_store::testing::conformance::Harness;
 use windlass_store::testing::samples::{
-    assembly, call, call_id, element, event, event_of, holder, instance, job, name, package, pair, part,
-    process, secret, step, value, version,
+    assembly, call, call_id, document, document_key, element, event, event_of, holder, instance, job, name,
+    package, pair, part, process, secret, step, value, version,
 };
 use windlass_store::testing::{CountingEntropy, ManualClock, MemoryStore};
 use windlass_store::{Batch, Lease, Store};
@@ -30,7 +32,7 @@ struct Stroke {
 }
 
 fn strokes() -> impl Strategy<Value = Vec<Stroke>> {
-    let stroke = (0..18_u8, any::<bool>(), any::<bool>(), 0..4_u8)
+    let stroke = (0..20_u8, any::<bool>(), any::<bool>(), 0..4_u8)
         .prop_map(|(what, which, other, number)| Stroke { what, which, other, number });
     vec(stroke, 0..5)
 }
@@ -68,6 +70,17 @@ fn draw(batch: Batch, scope: &AssemblyName, stroke: Stroke) -> Batch {
         15 if number == 0 => batch.drop_version(ProcessId(process_id)),
         15 => batch.event(event_of(scope, process_id, number.to_string())),
         16 if number < 2 => batch.drop_process(ProcessId(process_id)),
+        17 | 18 => {
+            let of = if which { DocumentScope::Project } else { DocumentScope::Assembly(scope.clone()) };
+            let packages = if other { BTreeSet::from([package(label).digest]) } else { BTreeSet::new() };
+            let expected = if number == 0 { Expected::Absent } else { Expected::Any };
+            let draft = document(&of, "a", &number.to_string());
+            batch.put_document(DocumentDraft { packages, expected, ..draft })
+        }
+        19 if other => {
+            let of = if which { DocumentScope::Project } else { DocumentScope::Assembly(scope.clone()) };
+            batch.drop_document(document_key(&of, "a"), Expected::Any)
+        }
         _ => batch.event(event(scope, number.to_string())),
     }
 }
@@ -91,6 +104,13 @@ async fn telling(store: &dyn Store) -> String {
             "{:?}",
             store.secret(&secret(label)).await.unwrap().map(|secret| secret.expose().clone())
         ));
+    }
+    for scope in [
+        DocumentScope::Project,
+        DocumentScope::Assembly(name("first")),
+        DocumentScope::Assembly(name("second")),
+    ] {
+        told.push(format!("{:?}", store.document(&document_key(&scope, "a")).await.unwrap()));
     }
     told.push(format!("{:#?}", store.events(Seq::START, usize::MAX).await.unwrap()));
     told.push(format!("{:?}", store.assemblies(None, usize::MAX).await.unwrap()));

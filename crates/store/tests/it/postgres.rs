@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use insta::assert_snapshot;
 use tempfile::TempDir;
+use windlass_model::document::DocumentScope;
 use windlass_model::{AssemblyName, Clock};
 use windlass_store::postgres::{Options, PostgresStore};
 use windlass_store::testing::conformance::Harness;
@@ -203,7 +204,10 @@ async fn a_store_of_version_2_is_read_and_goes_on() {
     drop(store);
     let back = format!(
         "SET search_path = {};
-        DROP TABLE reference;
+        DROP TABLE reference, document_pin, document;
+        DROP INDEX assembly_of_owner, assembly_natural_id;
+        ALTER TABLE assembly DROP COLUMN owner, DROP COLUMN natural_id;
+        ALTER TABLE feed DROP COLUMN documents;
         DROP INDEX version_by_process, process_by_id;
         ALTER TABLE version DROP COLUMN base;
         CREATE INDEX version_of_assembly ON version (assembly);
@@ -219,6 +223,8 @@ async fn a_store_of_version_2_is_read_and_goes_on() {
     let second = samples::version(&lease.scope, 2, &[]);
     store.commit(&lease, Batch::new().put_version(second.clone())).await.expect("the lease is still good");
     assert_eq!(store.versions(&lease.scope).await.expect("they are read"), [first, second]);
+    let document = samples::document(&DocumentScope::Project, "a", "new");
+    store.put_document(document, Vec::new()).await.expect("the migrated store keeps documents");
 }
 
 /// Ends all connections of a schema's stores, as a failover does.

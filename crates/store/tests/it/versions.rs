@@ -2,9 +2,10 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
+use windlass_model::document::DocumentScope;
 use windlass_model::record::{ProcessStatus, VersionRecord};
 use windlass_model::{ProcessId, Seq, State};
-use windlass_store::testing::samples::{TIME, holder, name, process};
+use windlass_store::testing::samples::{TIME, document, holder, name, process};
 use windlass_store::{Batch, Store as _};
 
 use crate::place::Place;
@@ -32,6 +33,8 @@ async fn version_1_is_read_and_goes_on() {
     assert_eq!(store.events_of(&scope, Seq::START, 100).await.unwrap().len(), 24);
     assert!(store.versions(&scope).await.unwrap().is_empty(), "version 1 kept none");
     assert_eq!(store.reserve_process().await.unwrap().0, 2);
+    let document = document(&DocumentScope::Project, "a", "new");
+    store.put_document(document, Vec::new()).await.unwrap();
 }
 
 /// A store of version 3 is migrated: its full versions, the references in its records, and a lease from

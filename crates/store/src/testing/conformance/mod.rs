@@ -15,8 +15,10 @@
 )]
 
 pub mod batches;
+pub mod documents;
 pub mod feed;
 pub mod leases;
+pub mod owners;
 pub mod prune;
 pub mod records;
 pub mod requests;
@@ -91,6 +93,9 @@ macro_rules! conformance_facts {
                 refused_batches_leave_no_hole;
             requests: are_left_without_a_lease, are_ended_under_a_lease, end_once, are_withdrawn_unless_begun,
                 are_ended_by_their_assembly_alone, are_told_in_the_feed;
+            documents: documents_are_put_if_as_expected, documents_are_read_in_pages, documents_keep_their_packages,
+                documents_have_a_secret_part, documents_are_put_in_batches, documents_go_with_their_assembly;
+            owners: owners_list_their_assemblies, a_natural_id_is_claimed_once;
             secrets: are_opened_by_name_and_by_assembly, are_dropped_alone,
                 go_with_their_assembly, belong_to_one_assembly;
         }
@@ -105,6 +110,7 @@ macro_rules! conformance_tests {
         $crate::conformance_tests!($harness);
         $crate::conformance_tests!(@each $harness;
             secrets: do_not_lie_open_in_any_file, are_wiped_with_their_assembly, are_wiped_alone;
+            documents: secret_parts_are_sealed_in_all_files;
         );
     };
     ($harness:expr) => {

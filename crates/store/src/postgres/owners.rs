@@ -1,0 +1,62 @@
+//! The owners of assemblies, and their natural ids.
+
+use tokio_postgres::GenericClient;
+use windlass_model::AssemblyName;
+
+use super::apply::lock_feed;
+use super::fault::{Fault, Outcome};
+use super::leases::check_lease;
+use crate::error::StoreError;
+use crate::lease::Lease;
+use crate::request::no_owner;
+use crate::snapshot::Owned;
+
+/// Gives an assembly with an owner a natural id, in a transaction of its own. The lock of the feed lets one claim
+/// after another be made.
+pub(super) async fn claim(db: &impl GenericClient, lease: &Lease, natural_id: &str) -> Outcome<()> {
+    check_lease(db, lease).await?;
+    lock_feed(db).await?;
+    let name = lease.scope.as_str();
+    let sql = "SELECT owner FROM assembly WHERE name = $1 AND owner IS NOT NULL";
+    let Some(row) = db.query_opt(sql, &[&name]).await? else {
+        return Err(Fault::Store(no_owner(&lease.scope)));
+    };
+    let owner = assembly_name(row.get(0))?;
+    if let Some(by) = claimant(db, &owner, natural_id).await?.filter(|by| *by != lease.scope) {
+        return Err(Fault::Store(StoreError::Claimed { owner, natural_id: natural_id.to_owned(), by }));
+    }
+    db.execute("UPDATE assembly SET natural_id = $2 WHERE name = $1", &[&name, &natural_id]).await?;
+    Ok(())
+}
+
+/// Reads the assembly of an owner that has a natural id.
+pub(super) async fn claimant(
+    db: &impl GenericClient,
+    owner: &AssemblyName,
+    natural_id: &str,
+) -> Outcome<Option<AssemblyName>> {
+    let sql = "SELECT name FROM assembly WHERE owner = $1 AND natural_id = $2";
+    let row = db.query_opt(sql, &[&owner.as_str(), &natural_id]).await?;
+    row.map(|row| assembly_name(row.get(0))).transpose()
+}
+
+/// Reads a page of the assemblies of an owner.
+pub(super) async fn owned(
+    db: &impl GenericClient,
+    owner: &AssemblyName,
+    after: &str,
+    limit: usize,
+) -> Outcome<Vec<Owned>> {
+    let sql = "SELECT name, natural_id FROM assembly WHERE owner = $1 AND name COLLATE \"C\" > $2
+        ORDER BY name COLLATE \"C\" LIMIT $3";
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = db.query(sql, &[&owner.as_str(), &after, &limit]).await?;
+    let read = |row: &tokio_postgres::Row| {
+        Ok(Owned { assembly: assembly_name(row.get(0))?, natural_id: row.get(1) })
+    };
+    rows.iter().map(read).collect()
+}
+
+fn assembly_name(name: &str) -> Outcome<AssemblyName> {
+    name.parse().map_err(|error| Fault::Damaged(format!("an assembly has a bad name: {error}")))
+}

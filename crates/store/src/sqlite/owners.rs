@@ -1,0 +1,53 @@
+//! The owners of assemblies, and their natural ids.
+
+use rusqlite::{Connection, OptionalExtension};
+use windlass_model::AssemblyName;
+
+use super::fault::{Fault, Outcome};
+use super::leases::check_lease;
+use super::row::rows;
+use crate::error::StoreError;
+use crate::lease::Lease;
+use crate::request::no_owner;
+use crate::snapshot::Owned;
+
+/// Gives an assembly with an owner a natural id.
+pub(super) fn claim(db: &Connection, lease: &Lease, natural_id: &str) -> Outcome<()> {
+    check_lease(db, lease)?;
+    let name = lease.scope.as_str();
+    let sql = "SELECT owner FROM assembly WHERE name = ?1 AND owner IS NOT NULL";
+    let owner: Option<String> = db.prepare_cached(sql)?.query_row([name], |row| row.get(0)).optional()?;
+    let owner =
+        owner.map(|owner| assembly_name(&owner)).transpose()?.ok_or_else(|| no_owner(&lease.scope))?;
+    if let Some(by) = claimant(db, &owner, natural_id)?.filter(|by| *by != lease.scope) {
+        return Err(Fault::Store(StoreError::Claimed { owner, natural_id: natural_id.to_owned(), by }));
+    }
+    db.prepare_cached("UPDATE assembly SET natural_id = ?2 WHERE name = ?1")?.execute((name, natural_id))?;
+    Ok(())
+}
+
+/// Reads the assembly of an owner that has a natural id.
+pub(super) fn claimant(
+    db: &Connection,
+    owner: &AssemblyName,
+    natural_id: &str,
+) -> Outcome<Option<AssemblyName>> {
+    let sql = "SELECT name FROM assembly WHERE owner = ?1 AND natural_id = ?2";
+    let name: Option<String> =
+        db.prepare_cached(sql)?.query_row((owner.as_str(), natural_id), |row| row.get(0)).optional()?;
+    name.map(|name| assembly_name(&name)).transpose()
+}
+
+/// Reads a page of the assemblies of an owner.
+pub(super) fn owned(db: &Connection, owner: &AssemblyName, after: &str, limit: usize) -> Outcome<Vec<Owned>> {
+    let sql = "SELECT name, natural_id FROM assembly WHERE owner = ?1 AND name > ?2 ORDER BY name LIMIT ?3";
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    rows(&mut *db.prepare_cached(sql)?, (owner.as_str(), after, limit), |row| {
+        let name: String = row.get(0)?;
+        Ok(Owned { assembly: assembly_name(&name)?, natural_id: row.get(1)? })
+    })
+}
+
+fn assembly_name(name: &str) -> Outcome<AssemblyName> {
+    name.parse().map_err(|error| Fault::Damaged(format!("an assembly has a bad name: {error}")))
+}

@@ -1,0 +1,70 @@
+//! Owners of assemblies: listed, and each with unique natural ids.
+
+use windlass_model::AssemblyName;
+use windlass_model::record::AssemblyRecord;
+
+use super::{Harness, commit, leased};
+use crate::batch::Batch;
+use crate::error::StoreError;
+use crate::lease::Lease;
+use crate::snapshot::Owned;
+use crate::store::Store;
+use crate::testing::samples::{assembly, name};
+
+fn owned_by(assembly_name: &AssemblyName, owner: &str) -> AssemblyRecord {
+    AssemblyRecord { owner: Some(name(owner)), ..assembly(assembly_name, &[]) }
+}
+
+async fn with_owner(store: &dyn Store, assembly_name: &str, owner: &str) -> Lease {
+    let lease = leased(store, assembly_name).await;
+    commit(store, &lease, Batch::new().put_assembly(owned_by(&lease.scope, owner))).await;
+    lease
+}
+
+/// The assemblies of an owner are listed by name, those of others are not.
+pub async fn owners_list_their_assemblies(harness: &impl Harness) {
+    let store = harness.open().await;
+    let first = with_owner(&*store, "vm-1", "vms").await;
+    let second = with_owner(&*store, "vm-2", "vms").await;
+    let _other = with_owner(&*store, "shop-1", "shops").await;
+    store.claim(&second, "i-2").await.unwrap();
+    let first = Owned { assembly: first.scope, natural_id: None };
+    let second_of = Owned { assembly: second.scope.clone(), natural_id: Some("i-2".to_owned()) };
+    let owned = async |after: Option<&str>, limit| {
+        let after = after.map(name);
+        store.owned(&name("vms"), after.as_ref(), limit).await.unwrap()
+    };
+    assert_eq!(owned(None, 9).await, [first.clone(), second_of.clone()]);
+    assert_eq!(owned(None, 1).await, [first.clone()]);
+    assert_eq!(owned(Some("vm-1"), 9).await, [second_of]);
+    commit(&*store, &second, Batch::new().drop_assembly(second.scope.clone())).await;
+    assert_eq!(owned(None, 9).await, [first]);
+    assert_eq!(store.owned(&name("none"), None, 9).await.unwrap(), []);
+}
+
+/// One assembly of an owner has a natural id, also after it was stored again. A refused claim changes nothing, and
+/// leaves the lease as it is.
+pub async fn a_natural_id_is_claimed_once(harness: &impl Harness) {
+    let (store, other) = (harness.open().await, harness.open().await);
+    let first = with_owner(&*store, "vm-1", "vms").await;
+    let second = with_owner(&*other, "vm-2", "vms").await;
+    let stranger = with_owner(&*store, "shop-1", "shops").await;
+    for _ in 0..2 {
+        store.claim(&first, "i-1").await.unwrap();
+    }
+    let taken = other.claim(&second, "i-1").await;
+    assert!(matches!(&taken, Err(StoreError::Claimed { by, .. }) if *by == first.scope), "{taken:?}");
+    other.claim(&second, "i-2").await.unwrap();
+    store.claim(&stranger, "i-1").await.unwrap();
+    commit(&*store, &first, Batch::new().put_assembly(owned_by(&first.scope, "vms"))).await;
+    assert_eq!(store.claimant(&name("vms"), "i-1").await.unwrap(), Some(first.scope.clone()));
+    assert_eq!(store.claimant(&name("vms"), "i-3").await.unwrap(), None);
+    commit(&*store, &first, Batch::new().drop_assembly(first.scope.clone())).await;
+    other.claim(&second, "i-1").await.unwrap();
+    assert_eq!(store.claimant(&name("vms"), "i-2").await.unwrap(), None);
+    let free = store.claim(&first, "i-4").await;
+    assert!(matches!(free, Err(StoreError::Refused { .. })), "{free:?}");
+    store.release(first.clone()).await.unwrap();
+    let lost = store.claim(&first, "i-4").await;
+    assert!(matches!(lost, Err(StoreError::LeaseLost { .. })), "{lost:?}");
+}
