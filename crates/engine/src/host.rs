@@ -223,6 +223,10 @@ impl Running<'_> {
                     () = until_ended => Err(not_ended()),
                 },
             };
+            let result = match result {
+                Ok(report) => context.claim(&report).await.map(|()| report),
+                failed => failed,
+            };
             let artifacts = context.take_artifacts();
             Ok(Some(Event::Performed { call: call.id, result, artifacts }))
         }));

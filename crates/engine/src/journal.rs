@@ -14,6 +14,7 @@ use windlass_model::{AssemblyName, CallId, Clock, Timestamp};
 use windlass_secret::{Redactor, SecretRef, Sensitive};
 use windlass_store::{Batch, Lease, Store};
 
+use crate::claim;
 use crate::places::Places;
 use crate::stop::Stop;
 
@@ -93,6 +94,8 @@ pub(crate) struct CallContext {
     /// The names of the jobs whose stdout is text for people.
     shown: Mutex<BTreeSet<String>>,
     artifacts: Mutex<CallArtifacts>,
+    /// Whether the natural id of its report must be claimed.
+    claims: bool,
 }
 
 /// The results of a call that are recorded or dropped with its end.
@@ -141,6 +144,7 @@ impl CallContext {
             hidden: Mutex::default(),
             shown: Mutex::default(),
             artifacts: Mutex::default(),
+            claims: claim::is_needed(call),
         }
     }
 
@@ -329,6 +333,15 @@ impl CallContext {
         runtime.wait(id).await.map_err(|error| unavailable(&error))
     }
 
+    /// Claims the natural id of a report of the call, if it launches an application.
+    pub(crate) async fn claim(&self, report: &Report) -> Result<(), Failure> {
+        if !self.claims {
+            return Ok(());
+        }
+        let secrets = [self.given.clone(), locked(&self.hidden).clone()].concat();
+        claim::claim(&*self.journal.store, &self.journal.lease, report, &secrets).await
+    }
+
     /// Ends the jobs of the call that still run although its driver has given up, after a panic for example.
     ///
     /// # Errors
@@ -500,6 +513,7 @@ impl Context for CallContext {
     }
 
     async fn checkpoint(&self, _call: usize, report: Report) -> Result<(), Failure> {
+        self.claim(&report).await?;
         let (reply, answer) = oneshot::channel();
         let gone = || Failure::new(FailureKind::Infrastructure, "the engine has stopped");
         let hidden = locked(&self.hidden).clone();

@@ -151,6 +151,7 @@
 //! | [`engine`] | intents: prepare, run, preview, and everything else that a program asks for |
 
 mod applied_inputs;
+mod claim;
 pub mod codes;
 mod command_arguments;
 mod current;
@@ -174,10 +175,10 @@ mod values;
 mod world;
 
 pub use engine::{
-    Answer, Argument, Arguments, Bundle, Condition, Consent, Desired, DestructivePlan, DiscoveryQuery, Ended,
+    Answer, Argument, Arguments, Bundle, CheckEnd, Checked, Condition, Consent, Desired, DestructivePlan, DiscoveryQuery, Ended,
     Engine, EngineEnv, ForgottenPart, ForgottenRecords, HandOver, Offer, Options, PlanFingerprint, Prepared,
     Preview, Pruned, PublishedOutputs, RecordedSecrets, Request, Seen, Selection, UpOptions, Upkeep,
-    conditions, fingerprint, monitor_of, offer, outputs,
+    check, conditions, fingerprint, monitor_of, offer, outputs,
 };
 pub use error::{EngineError, Lack, ProtectedPart, Unplaced};
 pub use machine::Tally;

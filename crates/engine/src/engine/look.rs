@@ -102,13 +102,32 @@ impl HealthChecks<'_> {
         if stop.soon.is_cancelled() {
             return Err(EngineError::Stopped);
         }
-        seen.extend(checked);
+        seen.extend(checked.into_iter().map(Asked::seen));
         seen.sort_by_key(|(position, _)| *position);
         Ok(seen.into_iter().map(|(_, seen)| seen).collect())
     }
 
-    /// Runs the checks of all batches. Returns the results with their positions.
-    async fn look_round(&self, batches: Vec<LookBatch>, round: &CheckRound) -> Vec<(usize, Seen)> {
+    /// Checks elements of several assemblies, and returns the answers in no order. `looks` have the names of their
+    /// assemblies in those of the elements. A check takes as long as its driver says.
+    pub(super) async fn answers(&self, looks: Vec<Look>, stop: &Stop) -> Vec<Answered> {
+        let (batches, unseen) = batches(looks);
+        let round =
+            CheckRound { stop: stop.soon.child_token(), within: None, held: None, full: Mutex::default() };
+        let checked = self.look_round(batches, &round).await;
+        let failed = unseen.into_iter().map(|(_, seen)| Answered::Failed(seen));
+        let answered = checked.into_iter().map(|asked| match asked.answer {
+            Ok(observed) => Answered::Observed {
+                call: Box::new(asked.call),
+                driver: asked.driver,
+                observed: Box::new(observed),
+            },
+            Err(_) => Answered::Failed(asked.seen().1),
+        });
+        failed.chain(answered).collect()
+    }
+
+    /// Runs the checks of all batches.
+    async fn look_round(&self, batches: Vec<LookBatch>, round: &CheckRound) -> Vec<Asked> {
         let parallelism = self.parallelism;
         let together = stream::iter(batches).map(|batch| self.look_together(batch, round));
         let together: Vec<Vec<Asked>> = together.buffer_unordered(parallelism).collect().await;
@@ -135,13 +154,12 @@ impl HealthChecks<'_> {
     }
 
     /// Observes an element alone if its batch gave no clear answer, so that an element that fails affects no other.
-    async fn look_alone(&self, asked: Asked, round: &CheckRound) -> (usize, Seen) {
-        let Asked { element: (position, element), call, driver, mut answer, again } = asked;
-        if again {
-            let alone = self.ask(std::slice::from_ref(&call), &*driver, round).await;
-            answer = alone.and_then(|mut answers| answers.remove(0));
+    async fn look_alone(&self, mut asked: Asked, round: &CheckRound) -> Asked {
+        if asked.again {
+            let alone = self.ask(std::slice::from_ref(&asked.call), &*asked.driver, round).await;
+            asked.answer = alone.and_then(|mut answers| answers.remove(0));
         }
-        (position, Seen::new(element, answer))
+        asked
     }
 
     /// Asks a driver about calls of one batch. Returns as many answers.
@@ -331,6 +349,22 @@ struct Asked {
     answer: Result<Observed, Failure>,
     /// Whether the element must be observed again, alone.
     again: bool,
+}
+
+impl Asked {
+    /// Returns the result with its position.
+    fn seen(self) -> (usize, Seen) {
+        let (position, element) = self.element;
+        (position, Seen::new(element, self.answer))
+    }
+}
+
+/// The answer of a check whose report may be applied.
+pub(super) enum Answered {
+    /// The observation, with its report.
+    Observed { call: Box<Call>, driver: Arc<dyn Driver>, observed: Box<Observed> },
+    /// The check could not run, or its script has failed.
+    Failed(Seen),
 }
 
 /// Returns a unique prefix for the ids of a check's jobs. It contains the time, in seconds, after which no

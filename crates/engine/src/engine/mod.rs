@@ -2,6 +2,7 @@
 
 mod by_queries;
 mod call;
+mod check;
 mod condition;
 mod consent;
 mod core;
@@ -26,6 +27,7 @@ mod transfer;
 mod upkeep;
 
 pub(crate) use by_queries::ByQueries;
+pub use check::{CheckEnd, Checked, check};
 pub use condition::Condition;
 pub use consent::{Consent, DestructivePlan};
 pub use core::{Engine, Options};

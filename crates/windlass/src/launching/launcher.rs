@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 use windlass_driver::{Package, location};
-use windlass_engine::{Arguments, Consent, Request, Stop};
+use windlass_engine::{Arguments, CheckEnd, Checked, Consent, Request, Stop, check as check_health};
 use windlass_manifest::{Role, check};
 use windlass_model::assembly::ElementKind;
 use windlass_model::pins::{Pin, PinId, Pins};
-use windlass_model::record::{Intent, LaunchedFrom, ProcessStatus};
+use windlass_model::record::{Intent, LaunchedFrom};
 use windlass_model::{AssemblyName, Element, PropertyName, State};
 use windlass_secret::SecretRef;
 use windlass_source::Diagnostics;
@@ -243,6 +243,43 @@ impl<'w> Launcher<'w> {
         Ok(Request::call(part, inner.to_string().parse()?, arguments))
     }
 
+    /// Checks the health of applications, and applies the reports. Applications whose script says that they are
+    /// destroyed are removed; their history stays. Without names it checks all applications.
+    ///
+    /// # Errors
+    /// If one of the names is no application, a stop is requested, or the store fails.
+    pub async fn check(&self, names: &[AssemblyName], stop: &Stop) -> Result<Vec<Checked>, Error> {
+        let names = match names {
+            [] => self.applications().await?,
+            names => {
+                for name in names {
+                    launched_from(&self.windlass.snapshot(name).await?)?;
+                }
+                names.to_vec()
+            }
+        };
+        let Some(store) = self.windlass.store(false).await? else { return Ok(Vec::new()) };
+        let engine = self.windlass.engine(store);
+        let checked = check_health(&engine, &names, &self.windlass.holder(), stop).await?;
+        for destroyed in checked.iter().filter(|checked| checked.end == CheckEnd::Destroyed) {
+            self.finish_destroyed(&destroyed.name, stop).await?;
+        }
+        Ok(checked)
+    }
+
+    /// Returns the names of all launched applications, without factories.
+    async fn applications(&self) -> Result<Vec<AssemblyName>, Error> {
+        let Some(store) = self.windlass.store(false).await? else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        for name in store.assembly_names().await? {
+            let record = store.assembly(&name).await?;
+            if record.is_some_and(|record| record.application.is_some() && record.owner.is_some()) {
+                found.push(name);
+            }
+        }
+        Ok(found)
+    }
+
     /// Removes the records of an application whose scripts have said that it is destroyed. Tells whether they
     /// have. Its history stays.
     ///
@@ -252,10 +289,10 @@ impl<'w> Launcher<'w> {
         let Some(store) = self.windlass.store(false).await? else { return Ok(false) };
         let Some(snapshot) = store.load(name).await? else { return Ok(false) };
         let state = component(&snapshot).and_then(|component| snapshot.elements.get(&component.name));
-        let was_made = store.processes_of(name, None, 1).await?.pop();
-        let was_made = was_made.is_some_and(|last| last.status == ProcessStatus::Completed);
+        // An application that never came up is kept, with the failure of its launch.
         let is_gone = snapshot.assembly.application.is_some()
-            && was_made
+            && snapshot.assembly.reached.is_some()
+            && snapshot.processes.is_empty()
             && state.is_some_and(|record| record.state == State::Absent);
         if is_gone {
             // Nothing of it exists, so no script runs.

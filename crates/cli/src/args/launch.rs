@@ -1,0 +1,184 @@
+//! Launched applications.
+
+use std::num::NonZeroU16;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use windlass::model::AssemblyName;
+
+use super::flags::{ForceArgs, HowArgs, PrintArgs, RunArgs};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LaunchCommand {
+    Launch(LaunchArgs),
+    Destroy(DestroyArgs),
+    Reconfigure(ReconfigureArgs),
+    Command(AppCommandArgs),
+    Commands(CommandsArgs),
+    Check(AppCheckArgs),
+    Discover(DiscoverArgs),
+    Forget(AppForgetArgs),
+}
+
+/// Launch an application or a factory.
+///
+/// The launch script of the latest revision runs at the location of the environment. The application is an assembly:
+/// `windlass status`, `log`, `history`, `retry` and `cancel` serve it. A launch never changes an assembly that exists.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass app launch \"VM Factory\" -p configuration.region=eu-1
+  windlass app launch VM --name vm-1 -p configuration.size=small
+  windlass app launch VM --env production --count 3")]
+pub(crate) struct LaunchArgs {
+    /// The title of the application
+    pub(crate) title: String,
+    /// The environment whose services it uses
+    #[arg(long = "env", value_name = "ENV", default_value = "default")]
+    pub(crate) environment: String,
+    /// Name the assembly; the default is made of the title
+    #[arg(long)]
+    pub(crate) name: Option<AssemblyName>,
+    /// Set a configuration pin; =@FILE reads it from a file, =- from standard input
+    #[arg(short = 'p', long = "param", value_name = "PIN=VALUE")]
+    pub(crate) parameters: Vec<String>,
+    /// Read configuration pins from a YAML file; -p takes precedence
+    #[arg(long, value_name = "FILE")]
+    pub(crate) params: Vec<PathBuf>,
+    /// Launch this many, one after the other
+    #[arg(long, value_name = "N", default_value = "1", conflicts_with_all = ["name", "dry_run"])]
+    pub(crate) count: NonZeroU16,
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
+}
+
+/// Destroy applications.
+///
+/// The destroy script runs. An application is gone when a script says so by a status with all flags false; until then
+/// the health check is polled. The history stays.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass app destroy vm-1
+  windlass app destroy vm-1 vm-2")]
+pub(crate) struct DestroyArgs {
+    /// The applications
+    #[arg(required = true)]
+    pub(crate) names: Vec<AssemblyName>,
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
+}
+
+/// Change values of an application, or give it the latest revision.
+///
+/// The reconfiguration script gets all values. An application is never launched again for a change: without that
+/// script, the change is refused.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass app reconfigure vm-1 -p configuration.size=large
+  windlass app reconfigure vm-1 --latest")]
+pub(crate) struct ReconfigureArgs {
+    /// The application
+    pub(crate) name: AssemblyName,
+    /// Set a configuration pin; =@FILE reads it from a file, =- from standard input
+    #[arg(short = 'p', long = "param", value_name = "PIN=VALUE", required_unless_present_any = ["params", "latest"])]
+    pub(crate) parameters: Vec<String>,
+    /// Read configuration pins from a YAML file; -p takes precedence
+    #[arg(long, value_name = "FILE")]
+    pub(crate) params: Vec<PathBuf>,
+    /// Use the latest revision of the application
+    #[arg(long)]
+    pub(crate) latest: bool,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// Call a command of an application.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass app command vm-1 control.reboot
+  windlass app command vm-1 control.resize -a size=large")]
+pub(crate) struct AppCommandArgs {
+    /// The application
+    pub(crate) name: AssemblyName,
+    /// The id of the command's pin, such as `control.reboot`
+    #[arg(value_name = "INTERFACE.PIN")]
+    pub(crate) command: String,
+    /// Set an argument; =@FILE reads it from a file, =- from standard input, both as a secret
+    #[arg(short = 'a', long = "argument", value_name = "KEY=VALUE")]
+    pub(crate) given: Vec<String>,
+    /// Read arguments from a YAML file, as secrets; --argument takes precedence
+    #[arg(long, value_name = "FILE")]
+    pub(crate) arguments: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// List the commands of an application, with the types of their arguments and results.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass app commands vm-1
+  windlass app commands vm-1 --format json")]
+pub(crate) struct CommandsArgs {
+    /// The application
+    pub(crate) name: AssemblyName,
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
+}
+
+/// Check the health of applications, and record what their scripts report.
+///
+/// Applications of one factory and script are checked together. An application whose script says that it is destroyed
+/// is removed; its history stays.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass app check
+  windlass app check vm-1 vm-2")]
+pub(crate) struct AppCheckArgs {
+    /// The applications; all if none is named
+    pub(crate) names: Vec<AssemblyName>,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// Adopt the instances that the discovery script of a factory finds.
+///
+/// New instances become applications of the latest revision. Known ones get the reported changes. Instances that are
+/// no longer found stay.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass app discover vm-factory --dry-run
+  windlass app discover vm-factory")]
+pub(crate) struct DiscoverArgs {
+    /// The factory
+    pub(crate) factory: AssemblyName,
+    /// Print what was found, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// Remove the records of applications, and run no script.
+///
+/// What the applications manage stays as it is. Discovery finds it again.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass app forget vm-1")]
+pub(crate) struct AppForgetArgs {
+    /// The applications
+    #[arg(required = true)]
+    pub(crate) names: Vec<AssemblyName>,
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}

@@ -1,0 +1,338 @@
+//! Launched applications: `windlass app launch`, `destroy`, `reconfigure`, `command`, `commands`, `check`, `discover`
+//! and `forget`.
+
+use std::process::ExitCode;
+
+use serde::Serialize;
+use serde_json::Value;
+use windlass::Windlass;
+use windlass::engine::{CheckEnd, Checked, Consent, Stop};
+use windlass::launching::{CommandView, DiscoveryView, LaunchInput, Launcher, ReconfigureInput};
+use windlass::model::AssemblyName;
+use windlass::model::record::Intent;
+
+use super::process::Execution;
+use super::{collected, fail, grace, open_against, plan, print_json};
+use crate::args::launch::{
+    AppCheckArgs, AppCommandArgs, AppForgetArgs, CommandsArgs, DestroyArgs, DiscoverArgs, LaunchArgs,
+    LaunchCommand, ReconfigureArgs,
+};
+use crate::args::{Format, HowArgs, RunArgs};
+use crate::output::{BAD, GOOD, STRONG, say, styled};
+use crate::{diagnostics, exit, signals};
+
+/// Runs a command on applications.
+pub(crate) async fn run(command: LaunchCommand) -> ExitCode {
+    match command {
+        LaunchCommand::Launch(args) => launch(args).await,
+        LaunchCommand::Destroy(args) => destroy(args).await,
+        LaunchCommand::Reconfigure(args) => reconfigure(args).await,
+        LaunchCommand::Command(args) => command_of(args).await,
+        LaunchCommand::Commands(args) => commands(args).await,
+        LaunchCommand::Check(args) => check(args).await,
+        LaunchCommand::Discover(args) => discover(args).await,
+        LaunchCommand::Forget(args) => forget(args).await,
+    }
+}
+
+async fn launch(args: LaunchArgs) -> ExitCode {
+    let given = match collected("-p ", &args.parameters, &args.params, &[]) {
+        Ok(given) => given,
+        Err(code) => return code,
+    };
+    let input = LaunchInput { name: args.name.clone(), parameters: given.values, open: given.open };
+    let stop = signals::listen(grace(&args.how.run));
+    for _ in 0..args.count.get() {
+        let code = launch_one(&args, &input, &stop).await;
+        if code != exit::DONE {
+            return code;
+        }
+    }
+    exit::DONE
+}
+
+async fn launch_one(args: &LaunchArgs, input: &LaunchInput, stop: &Stop) -> ExitCode {
+    let HowArgs { dry, output: _, queue, run } = &args.how;
+    let windlass = match open_against(None, Some(run), &format!("app launch {}", args.title), false) {
+        Ok(windlass) => windlass,
+        Err(error) => return fail(&error),
+    };
+    let launcher = Launcher::new(&windlass);
+    let found = async {
+        let revision = launcher.revision(&args.title, None).await?;
+        Ok::<_, windlass::Error>((revision, launcher.services(&args.environment).await?))
+    };
+    let (revision, services) = match found.await {
+        Ok(found) => found,
+        Err(error) => return fail(&error),
+    };
+    if dry.dry_run {
+        return match launcher.preview_launch(input, &revision, &services).await {
+            Ok((view, warnings)) => {
+                diagnostics::print(warnings.iter());
+                plan::show(&view, run.print.format, dry.detailed_exitcode)
+            }
+            Err(error) => fail(&error),
+        };
+    }
+    let own = async |_| launcher.launch(input, &revision, &services, stop).await;
+    let theirs = async |_| launcher.ask_launch(input, &revision, &services).await;
+    let execution = Execution { queue: *queue, consent: Consent::Any, format: run.print.format };
+    execution.carry_out(&windlass, own, theirs, stop).await
+}
+
+async fn destroy(args: DestroyArgs) -> ExitCode {
+    let HowArgs { dry, output: _, queue, run } = &args.how;
+    let stop = signals::listen(grace(run));
+    let mut worst = exit::DONE;
+    for name in &args.names {
+        let command = format!("app destroy {name}");
+        let windlass = match open_against(None, Some(run), &command, args.force.force) {
+            Ok(windlass) => windlass,
+            Err(error) => return fail(&error),
+        };
+        let launcher = Launcher::new(&windlass);
+        if let Err(error) = launcher.launched_from(name).await {
+            return fail(&error);
+        }
+        let code = if dry.dry_run {
+            match windlass.preview(name, Intent::Down).await {
+                Ok(view) => plan::show(&view, run.print.format, dry.detailed_exitcode),
+                Err(error) => fail(&error),
+            }
+        } else {
+            let own = async |_| windlass.change(name, Intent::Down, &stop).await;
+            let theirs = async |_| windlass.ask(name, Intent::Down).await;
+            let execution = Execution { queue: *queue, consent: Consent::Any, format: run.print.format };
+            execution.carry_out(&windlass, own, theirs, &stop).await
+        };
+        if code != exit::DONE {
+            worst = code;
+        }
+    }
+    worst
+}
+
+async fn reconfigure(args: ReconfigureArgs) -> ExitCode {
+    let ReconfigureArgs { name, parameters, params, latest, run } = &args;
+    let given = match collected("-p ", parameters, params, &[]) {
+        Ok(given) => given,
+        Err(code) => return code,
+    };
+    let input = ReconfigureInput { parameters: given.values, open: given.open };
+    let windlass = match open_against(None, Some(run), &format!("app reconfigure {name}"), false) {
+        Ok(windlass) => windlass,
+        Err(error) => return fail(&error),
+    };
+    let launcher = Launcher::new(&windlass);
+    let revision = async {
+        let from = launcher.launched_from(name).await?;
+        let number = (!latest).then_some(from.revision);
+        launcher.revision(&from.title, number).await
+    };
+    let revision = match revision.await {
+        Ok(revision) => revision,
+        Err(error) => return fail(&error),
+    };
+    let stop = signals::listen(grace(run));
+    let own = async |_| launcher.reconfigure(name, &input, &revision, &stop).await;
+    let theirs = async |_| launcher.ask_reconfigure(name, &input, &revision).await;
+    let execution = Execution { queue: false, consent: Consent::None, format: run.print.format };
+    execution.carry_out(&windlass, own, theirs, &stop).await
+}
+
+async fn command_of(args: AppCommandArgs) -> ExitCode {
+    let AppCommandArgs { name, command, given, arguments, run } = &args;
+    let given = match collected("-a ", given, arguments, &[]) {
+        Ok(given) => given,
+        Err(code) => return code,
+    };
+    let called = format!("app command {name} {command}");
+    let windlass = match open_against(None, Some(run), &called, false) {
+        Ok(windlass) => windlass,
+        Err(error) => return fail(&error),
+    };
+    let launcher = Launcher::new(&windlass);
+    let request = match launcher.command_request(name, command, given.values, &given.open).await {
+        Ok(request) => request,
+        Err(error) => return fail(&error),
+    };
+    let stop = signals::listen(grace(run));
+    let own = async |_| windlass.change(name, request.clone(), &stop).await;
+    let theirs = async |_| windlass.ask(name, request.clone()).await;
+    let execution = Execution { queue: false, consent: Consent::Any, format: run.print.format };
+    let code = execution.carry_out(&windlass, own, theirs, &stop).await;
+    if code == exit::DONE && run.print.format == Format::Human {
+        match launcher.last_results(name).await {
+            Ok(results) => results.iter().for_each(print_result),
+            Err(error) => return fail(&error),
+        }
+    }
+    match launcher.finish_destroyed(name, &stop).await {
+        Ok(is_gone) => {
+            if is_gone && run.print.format == Format::Human {
+                print_gone(name);
+            }
+            code
+        }
+        Err(error) => fail(&error),
+    }
+}
+
+fn print_result(result: &Value) {
+    let entries = result.as_object().into_iter().flatten();
+    for (name, value) in entries.filter(|(name, _)| !name.starts_with('$')) {
+        match value.as_str() {
+            Some(text) => say!("{name}: {text}"),
+            None => say!("{name}: {value}"),
+        }
+    }
+}
+
+fn print_gone(name: &AssemblyName) {
+    say!("{} its script reports that it is destroyed", styled(STRONG, format!("{name}:")));
+}
+
+async fn commands(args: CommandsArgs) -> ExitCode {
+    let windlass = match open_against(None, None, "app commands", false) {
+        Ok(windlass) => windlass,
+        Err(error) => return fail(&error),
+    };
+    let view = match Launcher::new(&windlass).commands(&args.name).await {
+        Ok(view) => view,
+        Err(error) => return fail(&error),
+    };
+    if args.print.format == Format::Json {
+        return print_json(&view);
+    }
+    for command in &view.commands {
+        say!("{}", described(command));
+    }
+    exit::DONE
+}
+
+/// Returns the line of a command: `control.resize(string size) => int cpus  Resize it`.
+fn described(command: &CommandView) -> String {
+    let fields = |fields: &std::collections::BTreeMap<String, String>| {
+        let fields: Vec<String> = fields.iter().map(|(name, kind)| format!("{kind} {name}")).collect();
+        fields.join(", ")
+    };
+    let results = match fields(&command.results) {
+        results if results.is_empty() => String::new(),
+        results => format!(" => {results}"),
+    };
+    let label = command.label.as_ref().map(|label| format!("  {label}")).unwrap_or_default();
+    format!("{}({}){results}{label}", command.id, fields(&command.arguments))
+}
+
+/// The results of a check, as JSON.
+#[derive(Serialize)]
+struct ChecksView {
+    version: u32,
+    applications: Vec<CheckedView>,
+}
+
+#[derive(Serialize)]
+struct CheckedView {
+    name: AssemblyName,
+    result: &'static str,
+    status: Option<&'static str>,
+    message: Option<String>,
+}
+
+impl From<&Checked> for CheckedView {
+    fn from(checked: &Checked) -> Self {
+        let (result, status, message) = match &checked.end {
+            CheckEnd::Applied { status, changed } => {
+                (if *changed { "changed" } else { "unchanged" }, Some(status.word()), status.message.clone())
+            }
+            CheckEnd::Destroyed => ("destroyed", None, None),
+            CheckEnd::Dropped(why) => ("dropped", None, Some(why.clone())),
+            CheckEnd::Failed(failure) => ("failed", None, Some(failure.message.clone())),
+            _ => ("unchecked", None, None),
+        };
+        Self { name: checked.name.clone(), result, status, message }
+    }
+}
+
+async fn check(args: AppCheckArgs) -> ExitCode {
+    let AppCheckArgs { names, run } = &args;
+    let windlass = match open_against(None, Some(run), "app check", false) {
+        Ok(windlass) => windlass,
+        Err(error) => return fail(&error),
+    };
+    let stop = signals::listen(grace(run));
+    let checked = Launcher::new(&windlass).check(names, &stop).await;
+    let checked = match closed(&windlass, checked).await {
+        Ok(checked) => checked,
+        Err(error) => return fail(&error),
+    };
+    let view = ChecksView { version: 1, applications: checked.iter().map(CheckedView::from).collect() };
+    let has_failed = view.applications.iter().any(|checked| ["failed", "dropped"].contains(&checked.result));
+    let code = if has_failed { exit::FAILED } else { exit::DONE };
+    if run.print.format == Format::Json {
+        print_json(&view);
+        return code;
+    }
+    for CheckedView { name, result, status, message } in &view.applications {
+        let style = if ["failed", "dropped"].contains(result) { BAD } else { GOOD };
+        let status = status.map(|status| format!(", {status}")).unwrap_or_default();
+        let message = message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
+        say!("{} {}{status}{message}", styled(STRONG, format!("{name}:")), styled(style, result));
+    }
+    code
+}
+
+async fn discover(args: DiscoverArgs) -> ExitCode {
+    let DiscoverArgs { factory, dry_run, run } = &args;
+    let windlass = match open_against(None, Some(run), &format!("app discover {factory}"), false) {
+        Ok(windlass) => windlass,
+        Err(error) => return fail(&error),
+    };
+    let stop = signals::listen(grace(run));
+    let found = Launcher::new(&windlass).discover(factory, *dry_run, &stop).await;
+    let view: DiscoveryView = match closed(&windlass, found).await {
+        Ok(view) => view,
+        Err(error) => return fail(&error),
+    };
+    let code = if view.found.iter().any(|found| found.problem.is_some()) { exit::FAILED } else { exit::DONE };
+    if run.print.format == Format::Json {
+        print_json(&view);
+        return code;
+    }
+    for found in &view.found {
+        let name = found.name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
+        let problem = found.problem.as_ref().map(|problem| format!(": {problem}")).unwrap_or_default();
+        say!("{} {}{name}{problem}", found.result, styled(STRONG, &found.natural_id));
+    }
+    code
+}
+
+async fn forget(args: AppForgetArgs) -> ExitCode {
+    for name in &args.names {
+        let command = format!("app forget {name}");
+        let windlass = match open_against(None, Some(&args.run), &command, args.force.force) {
+            Ok(windlass) => windlass,
+            Err(error) => return fail(&error),
+        };
+        let forgotten = async {
+            Launcher::new(&windlass).launched_from(name).await?;
+            windlass.upkeep().forget(name, None).await
+        };
+        match forgotten.await {
+            Ok(view) if args.run.print.format == Format::Json => drop(print_json(&view)),
+            Ok(_) => {
+                say!("{} its records are removed; no script ran", styled(STRONG, format!("{name}:")));
+            }
+            Err(error) => return fail(&error),
+        }
+    }
+    exit::DONE
+}
+
+/// Closes the project after a command.
+async fn closed<T>(windlass: &Windlass, result: Result<T, windlass::Error>) -> Result<T, windlass::Error> {
+    let closed = windlass.close().await;
+    let value = result?;
+    closed.map(|()| value)
+}

@@ -1,0 +1,196 @@
+//! Health checks that count: the reports of checks become part of the records.
+//!
+//! One check covers applications of one factory and script, whatever their assemblies. It needs no lease. Each report
+//! is applied under a short lease of its assembly, unless its records have changed since the check began.
+
+use std::collections::BTreeMap;
+
+use windlass_driver::Observation;
+use windlass_model::instance::{LogEntry, Status};
+use windlass_model::record::{Event as Happening, EventDraft, Failure, Severity};
+use windlass_model::{AssemblyName, ElementName, State};
+use windlass_store::{Batch, Change, Holder, Lease, Snapshot};
+
+use super::core::Engine;
+use super::look::Answered;
+use crate::error::EngineError;
+use crate::machine::Preparer;
+use crate::report;
+use crate::stop::Stop;
+use crate::world::World;
+
+/// The result of the check of an assembly.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checked {
+    /// The assembly.
+    pub name: AssemblyName,
+    /// The result.
+    pub end: CheckEnd,
+}
+
+/// What a check has led to.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum CheckEnd {
+    /// The instance has this status. Tells whether the records have changed.
+    Applied {
+        /// The status after the check.
+        status: Status,
+        /// Whether the records have changed.
+        changed: bool,
+    },
+    /// The script reports that the instance no longer exists. The element is recorded as absent.
+    Destroyed,
+    /// The report does not count, for this reason.
+    Dropped(String),
+    /// The check could not run, or its script has failed.
+    Failed(Failure),
+    /// There is nothing to check: no instance, or no health check script.
+    Unchecked,
+}
+
+/// Checks assemblies, and applies the reports. Assemblies that do not exist are left out.
+///
+/// # Errors
+/// [`EngineError::Stopped`], or an error of the store. Reports that were applied before stay.
+pub async fn check(
+    engine: &Engine,
+    names: &[AssemblyName],
+    holder: &Holder,
+    stop: &Stop,
+) -> Result<Vec<Checked>, EngineError> {
+    let mut preparer = Preparer::new(engine.env.drivers.clone(), engine.env.places.clone());
+    let mut ends: BTreeMap<AssemblyName, CheckEnd> = BTreeMap::new();
+    let (mut looks, mut revisions) = (Vec::new(), BTreeMap::new());
+    for name in names {
+        let Some(snapshot) = engine.store.load(name).await? else { continue };
+        revisions.insert(name.clone(), Revision::of(&snapshot));
+        ends.insert(name.clone(), CheckEnd::Unchecked);
+        let world = engine.records().loaded(snapshot).await?;
+        looks.extend(preparer.looks(&world, engine.store.id(), engine.env.clock.now()));
+    }
+    let answers = engine.checks().answers(looks, stop).await;
+    if stop.soon.is_cancelled() {
+        return Err(EngineError::Stopped);
+    }
+    for answer in answers {
+        let name = match &answer {
+            Answered::Observed { call, .. } => call.element.assembly(),
+            Answered::Failed(seen) => seen.element.assembly(),
+        };
+        let end = match engine.store.lease(&name, holder).await {
+            Ok(lease) => {
+                let applied = applied(engine, &lease, answer, revisions.get(&name)).await;
+                let released = engine.store.release(lease).await;
+                let applied = applied?;
+                released?;
+                applied
+            }
+            Err(error) => CheckEnd::Dropped(error.to_string()),
+        };
+        ends.insert(name, end);
+    }
+    Ok(ends.into_iter().map(|(name, end)| Checked { name, end }).collect())
+}
+
+/// The part of the records that a check has read.
+#[derive(PartialEq)]
+struct Revision {
+    instances: BTreeMap<ElementName, u64>,
+    is_open: bool,
+}
+
+impl Revision {
+    fn of(snapshot: &Snapshot) -> Self {
+        let instances = snapshot.instances.iter().map(|(name, record)| (name.clone(), record.revision));
+        let is_open = !snapshot.calls.is_empty() || !snapshot.processes.is_empty();
+        Self { instances: instances.collect(), is_open }
+    }
+}
+
+/// Applies an answer under a lease.
+async fn applied(
+    engine: &Engine,
+    lease: &Lease,
+    answer: Answered,
+    before: Option<&Revision>,
+) -> Result<CheckEnd, EngineError> {
+    let (call, driver, observed) = match answer {
+        Answered::Observed { call, driver, observed } => (call, driver, observed),
+        Answered::Failed(seen) => return failed(engine, lease, seen.element, seen.sight.err()).await,
+    };
+    let dropped = |why: &str| Ok(CheckEnd::Dropped(why.to_owned()));
+    let Some(snapshot) = engine.store.load(&lease.scope).await? else {
+        return dropped("it was removed meanwhile");
+    };
+    let now = Revision::of(&snapshot);
+    if now.is_open {
+        return dropped("a process of it is open");
+    }
+    if before != Some(&now) {
+        return dropped("it has changed meanwhile");
+    }
+    let mut world = engine.records().loaded(snapshot).await?;
+    let mut batch = Batch::new();
+    let element = call.element.clone();
+    let old = world.instances.of(&element);
+    let is_gone = observed.observation == Observation::Absent;
+    let answered = report::Answered { call: &call, family: driver.family(), hidden: &[] };
+    let log = match world.apply(answered, observed.report, &mut batch) {
+        Ok(log) => log,
+        Err(failure) => return failed(engine, lease, element, Some(failure)).await,
+    };
+    let log: Vec<LogEntry> = log.into_iter().filter(|entry| entry.severity >= Severity::Warning).collect();
+    let new = world.instances.of(&element);
+    let changed = (&old.document, &old.natural) != (&new.document, &new.natural);
+    if is_gone {
+        gone(engine, &mut world, &element, &mut batch);
+    } else if !changed && log.is_empty() {
+        // A check without a change writes nothing.
+        return Ok(CheckEnd::Applied { status: world.instances.status(&element), changed: false });
+    }
+    for entry in log {
+        batch = batch.event(logged(engine, &element, entry));
+    }
+    engine.store.commit(lease, batch).await?;
+    Ok(match is_gone {
+        true => CheckEnd::Destroyed,
+        false => CheckEnd::Applied { status: world.instances.status(&element), changed },
+    })
+}
+
+/// Records that an element no longer exists.
+fn gone(engine: &Engine, world: &mut World, element: &ElementName, batch: &mut Batch) {
+    world.drop_private(element, |_| true, batch);
+    world.instances.empty(element, batch);
+    let now = engine.env.clock.now();
+    let Some(record) = world.elements.get_mut(element) else { return };
+    let from = std::mem::replace(&mut record.state, State::Absent);
+    (record.since, record.progress, record.made) = (now, 0, None);
+    (record.failure, record.attempted, record.values_in_doubt) = (None, None, false);
+    record.outdated.clear();
+    batch.push(Change::PutElement(Box::new(record.clone())));
+    let body = Happening::StateChanged { element: element.clone(), from, to: State::Absent };
+    batch.push(Change::Event(Box::new(EventDraft { at: now, assembly: element.assembly(), process: None, body })));
+}
+
+/// Records in the log that a check has failed.
+async fn failed(
+    engine: &Engine,
+    lease: &Lease,
+    element: ElementName,
+    failure: Option<Failure>,
+) -> Result<CheckEnd, EngineError> {
+    let Some(failure) = failure else { return Ok(CheckEnd::Unchecked) };
+    if engine.store.assembly(&lease.scope).await?.is_some() {
+        let entry = LogEntry::new(Severity::Error, format!("the health check failed: {}", failure.message));
+        engine.store.commit(lease, Batch::new().event(logged(engine, &element, entry))).await?;
+    }
+    Ok(CheckEnd::Failed(failure))
+}
+
+fn logged(engine: &Engine, element: &ElementName, entry: LogEntry) -> EventDraft {
+    let LogEntry { severity, message, data } = entry;
+    let body = Happening::Logged { element: element.clone(), severity, message, data };
+    EventDraft { at: engine.env.clock.now(), assembly: element.assembly(), process: None, body }
+}
