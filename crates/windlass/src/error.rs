@@ -11,6 +11,7 @@ use windlass_model::{AssemblyName, ProcessId, RequestId};
 use windlass_source::{Code, Diagnostics, suggest};
 use windlass_store::{Holder, StoreError};
 
+use crate::applications::ApplicationError;
 use crate::codes;
 use crate::saved::SavedPlanError;
 use crate::transfer::TransferError;
@@ -135,6 +136,9 @@ pub enum Error {
     /// A saved plan can't be applied.
     #[error(transparent)]
     Saved(#[from] SavedPlanError),
+    /// An application or an environment is not published, found or changed.
+    #[error(transparent)]
+    Application(#[from] ApplicationError),
     /// This process was started to supervise jobs, and its `main` did something else.
     #[error("this process was started to supervise jobs; let `main` begin with `windlass::supervise()`")]
     IsSupervisor,
@@ -224,6 +228,7 @@ impl Error {
             Self::Deserted { .. } => codes::DESERTED,
             Self::Transfer(error) => error.code(),
             Self::Saved(error) => error.code(),
+            Self::Application(error) => error.code(),
             Self::IsSupervisor => codes::IS_SUPERVISOR,
             Self::WorkingFolder(_) => codes::WORKING_FOLDER,
             Self::NoSuchState(_) => codes::NO_SUCH_STATE,
@@ -246,6 +251,7 @@ impl Error {
             | Self::NobodyRuns { .. }
             | Self::Ended { .. }
             | Self::Saved(_)
+            | Self::Application(_)
             | Self::Transfer(_)
             | Self::NoProcess { .. }
             | Self::NoRequest { .. }
@@ -257,7 +263,12 @@ impl Error {
             Self::Refused { is_input, .. } => *is_input,
             Self::Engine(error) => error.is_input(),
             Self::NoSuchState(_) => true,
-            Self::Store(error) => matches!(error, StoreError::NoProcess { .. } | StoreError::Address { .. }),
+            Self::Store(error) => matches!(
+                error,
+                StoreError::NoProcess { .. }
+                    | StoreError::Address { .. }
+                    | StoreError::DocumentChanged { .. }
+            ),
             Self::Runtime(_)
             | Self::NoRuntime(_)
             | Self::IsSupervisor
