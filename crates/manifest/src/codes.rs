@@ -503,6 +503,52 @@ application:
 The message lists those that can be set.";
     NOTHING_TO_LAUNCH = "WL0641", "nothing to launch",
         r"The manifest has no scripted component, or its check has errors. `windlass check` reports them.";
+    SCRIPT_MISSING = "WL0642", "script that is not in the folder",
+        r"`--scripts DIR` has no file at the path of a script. The path `/vm/launch.py` is the file `vm/launch.py` of that
+folder. The script runs only if the image of the scripting service has it.
+
+Correct the path, or add the file to the folder.";
+    SCRIPT_NOT_EXECUTABLE = "WL0643", "script that may not be executed",
+        r"A script in `--scripts DIR` lacks the permission to be executed, so no call of it could begin.
+
+Run `chmod +x FILE`, and publish the manifest again.";
+    UNKNOWN_APPLICATION = "WL0650", "unknown application",
+        r"No application or factory is published under this title, or it has no such revision. `windlass app ls` lists
+what is published.
+
+`windlass app publish MANIFEST --name TITLE` publishes a manifest.";
+    BAD_TITLE = "WL0651", "title that can't be used",
+        r"Records and assemblies are named by the short name of a title: its letters and digits in lower case, with `-`
+between them. A title needs an ASCII letter first, and two titles can't have one short name.
+
+Choose another title with `--name`.";
+    UNKNOWN_ENVIRONMENT = "WL0652", "unknown environment",
+        r"There is no environment of this name. The environment `default` always exists; `windlass env ls` lists all.
+
+`windlass env create NAME` creates one.";
+    UNKNOWN_SERVICE = "WL0653", "unknown service",
+        r"The environment has no such service, or no assembly or location of this name exists. A service is an assembly
+that was launched from an application, such as a factory. The scripting service is a location of `windlass.yaml`.
+
+`windlass env show NAME` lists the services of an environment, and `windlass status` all assemblies.";
+    SECOND_SERVICE = "WL0654", "second service of one application",
+        r"An environment has one scripting service, and one service of an application. Only factories may be there several
+times.
+
+`--replace` removes the present one. Without it, nothing was changed.";
+    SERVICE_IN_USE = "WL0655", "service or environment in use",
+        r"Others refer to the service or the environment, so it is not removed. The message names them.
+
+Remove these first.";
+    UNKNOWN_PROPERTY = "WL0656", "unknown marker or property",
+        r"The environment has no marker or property of this name. `windlass env show NAME` lists them.";
+    BAD_PROPERTY = "WL0657", "bad property of an environment",
+        r"The type of a property is unknown, or its value does not have that type. Types are those of manifests:
+`string`, `int`, `double`, `bool`, `object`, `list<T>`, `map<K, V>`, `record<T name, …>`.
+
+Pass the type with `--type`; the default is `string`. A value of another type than text is JSON.";
+    ENVIRONMENT_EXISTS = "WL0658", "environment that exists",
+        r"An environment of this name exists. `windlass env show NAME` shows it. Nothing was changed.";
 }
 
 #[cfg(test)]

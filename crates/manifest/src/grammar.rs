@@ -118,6 +118,17 @@ impl FromStr for Target {
     }
 }
 
+/// Parses the type of a value: `map<string, int>`.
+///
+/// # Errors
+/// The first mistake, with its place in the text.
+pub fn value_type(text: &str) -> Result<ValueType, GrammarError> {
+    let mut parser = Parser::new(text);
+    let kind = parser.value_type(0)?;
+    parser.end()?;
+    Ok(kind)
+}
+
 struct Parser<'t> {
     text: &'t str,
     at: usize,

@@ -22,6 +22,9 @@
 //! | [`pair`] | checks of several manifests |
 //! | [`pins`](mod@pins) | the pins of the scripted component |
 //! | [`compile`](mod@compile) | one flat topology |
+//! | [`scripts`] | checks of the scripts of a manifest against a folder |
+//! | [`title`], [`environment`] | titles of applications; environments with their services |
+//! | [`import`] | reading of environments from files |
 //! | [`codes`] | the codes of all messages |
 
 mod builtin;
@@ -30,7 +33,9 @@ pub mod codes;
 pub mod compile;
 pub mod connections;
 pub mod document;
+pub mod environment;
 pub mod grammar;
+pub mod import;
 pub mod name;
 pub mod pair;
 pub mod pins;
@@ -38,15 +43,20 @@ mod read;
 mod reader;
 mod report;
 pub mod role;
+pub mod scripts;
 mod settings;
+pub mod title;
 pub mod value;
 pub mod visible;
 
 pub use check::{Checked, check};
 pub use compile::{Compiled, Launch, compile};
 pub use document::Manifest;
+pub use environment::Environment;
 pub use pair::{Published, check_pairs};
 pub use pins::pins;
 pub use read::{Read, is_manifest, read};
 pub use role::Role;
+pub use scripts::check_scripts;
 pub use settings::Settings;
+pub use title::short_name;

@@ -55,5 +55,6 @@ pub use find::find_descriptor;
 pub use kinds::{ImageUse, Misfit, RuntimeKind, RuntimeKinds, SettingProblem};
 pub use load::load;
 pub use overlay::Overlay;
+pub use package::files_in;
 pub use project::{PlacementError, Project};
 pub use windlass_driver::Setting;

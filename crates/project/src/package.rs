@@ -41,14 +41,7 @@ pub(crate) fn read(
     resource: &ResourceDescriptor,
     folder: &Path,
 ) -> Result<Package, Diagnostics> {
-    let (ignored, diagnostics) = Ignored::of(folder);
-    let mut reader = Reader { root: folder, ignored, files: Vec::new(), bytes: 0, full: false, diagnostics };
-    reader.folder(folder, 0);
-    if reader.diagnostics.has_errors() {
-        reader.diagnostics.sort();
-        return Err(reader.diagnostics);
-    }
-    Ok(Package::new(name.clone(), bindings(resource), reader.files))
+    Ok(Package::new(name.clone(), bindings(resource), files_in(folder)?))
 }
 
 /// Reads the package in a folder: `resource.yaml` or `Definitions/lm/resource.yaml` with its files. `None` if the
@@ -66,6 +59,22 @@ pub fn package_in(folder: &Path) -> Result<Option<Package>, Diagnostics> {
         },
         _ => Err(loaded.diagnostics),
     }
+}
+
+/// Reads the files of a folder, as those of a package, sorted by path.
+///
+/// # Errors
+/// If a file can't be read or belong to a package.
+pub fn files_in(folder: &Path) -> Result<Vec<PackageFile>, Diagnostics> {
+    let (ignored, diagnostics) = Ignored::of(folder);
+    let mut reader = Reader { root: folder, ignored, files: Vec::new(), bytes: 0, full: false, diagnostics };
+    reader.folder(folder, 0);
+    if reader.diagnostics.has_errors() {
+        reader.diagnostics.sort();
+        return Err(reader.diagnostics);
+    }
+    reader.files.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(reader.files)
 }
 
 /// Returns the driver bindings of a descriptor.

@@ -11,6 +11,7 @@ use windlass_model::{AssemblyName, ProcessId, RequestId};
 use windlass_source::{Code, Diagnostics, suggest};
 use windlass_store::{Holder, StoreError};
 
+use crate::applications::ApplicationError;
 use crate::codes;
 use crate::launching::LaunchError;
 use crate::saved::SavedPlanError;
@@ -139,6 +140,9 @@ pub enum Error {
     /// A saved plan can't be applied.
     #[error(transparent)]
     Saved(#[from] SavedPlanError),
+    /// An application or an environment is not published, found or changed.
+    #[error(transparent)]
+    Application(#[from] ApplicationError),
     /// This process was started to supervise jobs, and its `main` did something else.
     #[error("this process was started to supervise jobs; let `main` begin with `windlass::supervise()`")]
     IsSupervisor,
@@ -229,6 +233,7 @@ impl Error {
             Self::Launch(error) => error.code(),
             Self::Transfer(error) => error.code(),
             Self::Saved(error) => error.code(),
+            Self::Application(error) => error.code(),
             Self::IsSupervisor => codes::IS_SUPERVISOR,
             Self::WorkingFolder(_) => codes::WORKING_FOLDER,
             Self::NoSuchState(_) => codes::NO_SUCH_STATE,
@@ -251,6 +256,7 @@ impl Error {
             | Self::NobodyRuns { .. }
             | Self::Ended { .. }
             | Self::Saved(_)
+            | Self::Application(_)
             | Self::Transfer(_)
             | Self::Launch(_)
             | Self::NoProcess { .. }
@@ -263,7 +269,12 @@ impl Error {
             Self::Refused { is_input, .. } => *is_input,
             Self::Engine(error) => error.is_input(),
             Self::NoSuchState(_) => true,
-            Self::Store(error) => matches!(error, StoreError::NoProcess { .. } | StoreError::Address { .. }),
+            Self::Store(error) => matches!(
+                error,
+                StoreError::NoProcess { .. }
+                    | StoreError::Address { .. }
+                    | StoreError::DocumentChanged { .. }
+            ),
             Self::Runtime(_)
             | Self::NoRuntime(_)
             | Self::IsSupervisor

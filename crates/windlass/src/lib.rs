@@ -18,6 +18,7 @@
 //! | [`resolve`](mod@resolve) | a descriptor with all known values filled in |
 //! | [`schema`](mod@schema) | JSON Schemas of the documents that users write |
 //! | [`mod@prune`], [`forget`] | removal of old processes and versions, and of the records of assemblies ([`Upkeep`]) |
+//! | [`applications`] | published applications and environments |
 //! | [`graph`] | drawings of assemblies and plans |
 //! | [`view`] | output data: status, log, plan; typed, versioned, ready for JSON ([`Views`]) |
 //! | [`doctor`] | the runtimes of this machine, their isolation, and missing requirements |
@@ -31,6 +32,7 @@
 //! The parts that it combines are re-exported under their own names: [`descriptor`], [`plan`], [`engine`],
 //! [`store`], [`executor`], [`driver`], [`model`], [`source`], [`project`], [`secret`].
 
+pub mod applications;
 mod blocking;
 pub mod changes;
 pub mod check;
@@ -88,6 +90,7 @@ pub use windlass_secret as secret;
 pub use windlass_source as source;
 pub use windlass_store as store;
 
+pub use applications::{ApplicationError, Applications, Environments, Publication};
 pub use error::Error;
 pub use input::{AssemblyInput, REFRESH_TIMEOUT};
 pub use open::{Settings, Windlass, drivers};

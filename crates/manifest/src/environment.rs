@@ -1,0 +1,426 @@
+//! Environments: the services, markers and properties that applications find.
+//!
+//! An environment is data. Its secret values are kept apart from it, in [`Secrets`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+use windlass_model::AssemblyName;
+use windlass_model::pins::{Misfit, Name, ValueType};
+use windlass_secret::Sensitive;
+use windlass_source::{Code, suggest};
+
+use crate::codes;
+use crate::grammar::{self, GrammarError};
+
+/// The environment that always exists.
+pub const DEFAULT: &str = "default";
+
+/// The values of secret properties as JSON, by their names.
+pub type Secrets = BTreeMap<Name, Sensitive<String>>;
+
+/// An environment.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Environment {
+    /// Its services, by the names of their assemblies.
+    #[serde(default)]
+    pub services: BTreeMap<AssemblyName, Service>,
+    /// The location of `windlass.yaml` that runs the scripts of its factories: the scripting service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scripting: Option<String>,
+    /// The chosen service of a component `reference.Service` that several services fit.
+    #[serde(default)]
+    pub bindings: Vec<Choice>,
+    /// Its markers.
+    #[serde(default)]
+    pub markers: BTreeSet<Name>,
+    /// Its properties.
+    #[serde(default)]
+    pub properties: BTreeMap<Name, Property>,
+}
+
+/// A service of an environment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Service {
+    /// The title of its application.
+    pub application: String,
+    /// Whether it is a factory. An environment has several factories of one application, and one of any other
+    /// service.
+    #[serde(default)]
+    pub factory: bool,
+}
+
+/// The choice of a service for a component of another one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Choice {
+    /// The service whose manifest has the component.
+    pub service: AssemblyName,
+    /// The component of the type `reference.Service`.
+    pub component: Name,
+    /// The chosen service.
+    pub chosen: AssemblyName,
+}
+
+/// A property of an environment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Property {
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: ValueType,
+    /// Its value; none if it is secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+}
+
+impl Property {
+    /// Tells whether its value is a secret.
+    pub fn is_secret(&self) -> bool {
+        self.value.is_none()
+    }
+}
+
+/// The reason why an environment is not changed.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum EnvironmentError {
+    /// The environment has no such service.
+    #[error("the environment has no service `{service}`{}", near(service, known))]
+    NoService {
+        /// The requested service.
+        service: String,
+        /// Its services.
+        known: Vec<String>,
+    },
+    /// The environment has another service of the application.
+    #[error("`{service}` is a service of `{application}` already; replace it with `--replace`")]
+    SecondService {
+        /// The present service.
+        service: AssemblyName,
+        /// The title of the application of both.
+        application: String,
+    },
+    /// The environment has another scripting service.
+    #[error("`{0}` is the scripting service already; replace it with `--replace`")]
+    SecondScripting(String),
+    /// The environment has no scripting service at this location.
+    #[error("the location `{0}` is not the scripting service of the environment")]
+    NoScripting(String),
+    /// Another service refers to the service.
+    #[error("`{service}` is chosen by {}; remove that with `env bind --remove` first", listed(by))]
+    Chosen {
+        /// The service.
+        service: AssemblyName,
+        /// The components that it was chosen for.
+        by: Vec<String>,
+    },
+    /// No service was chosen for the component.
+    #[error("no service is chosen for `{component}` of `{service}`")]
+    NoChoice {
+        /// The service that has the component.
+        service: AssemblyName,
+        /// The component.
+        component: Name,
+    },
+    /// The environment has no such marker.
+    #[error("the environment has no marker `{marker}`{}", near(marker, known))]
+    NoMarker {
+        /// The requested marker.
+        marker: String,
+        /// Its markers.
+        known: Vec<String>,
+    },
+    /// The environment has no such property.
+    #[error("the environment has no property `{property}`{}", near(property, known))]
+    NoProperty {
+        /// The requested property.
+        property: String,
+        /// Its properties.
+        known: Vec<String>,
+    },
+    /// The type of a property is invalid.
+    #[error("`{text}` is not the type of a property: {problem}")]
+    Type {
+        /// The given text.
+        text: String,
+        /// The mistake.
+        problem: GrammarError,
+    },
+    /// The value of a property does not have its type.
+    #[error("the value of `{property}` does not fit: {misfit}")]
+    Value {
+        /// The property.
+        property: Name,
+        /// The mistake, without the value.
+        misfit: Misfit,
+    },
+}
+
+impl EnvironmentError {
+    /// Returns the code of the error.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::NoService { .. } | Self::NoScripting(_) | Self::NoChoice { .. } => codes::UNKNOWN_SERVICE,
+            Self::SecondService { .. } | Self::SecondScripting(_) => codes::SECOND_SERVICE,
+            Self::Chosen { .. } => codes::SERVICE_IN_USE,
+            Self::NoMarker { .. } | Self::NoProperty { .. } => codes::UNKNOWN_PROPERTY,
+            Self::Type { .. } | Self::Value { .. } => codes::BAD_PROPERTY,
+        }
+    }
+}
+
+fn near(wanted: &str, known: &[String]) -> String {
+    match suggest(wanted, known.iter().map(String::as_str)) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None if known.is_empty() => String::new(),
+        None => format!("; it has {}", listed(known)),
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn names<T: ToString>(of: impl IntoIterator<Item = T>) -> Vec<String> {
+    of.into_iter().map(|name| name.to_string()).collect()
+}
+
+impl Environment {
+    /// Adds a service. Adding it again changes nothing.
+    ///
+    /// # Errors
+    /// [`EnvironmentError::SecondService`] if another service of the application is there, unless it is a factory
+    /// or `replaces` is set. [`EnvironmentError::Chosen`] if the replaced service was chosen for a component.
+    pub fn add_service(
+        &mut self,
+        name: AssemblyName,
+        service: Service,
+        replaces: bool,
+    ) -> Result<(), EnvironmentError> {
+        let other = self
+            .services
+            .iter()
+            .find(|(other, of)| !service.factory && **other != name && of.application == service.application);
+        if let Some(other) = other.map(|(other, _)| other.clone()) {
+            if !replaces {
+                return Err(EnvironmentError::SecondService {
+                    service: other,
+                    application: service.application,
+                });
+            }
+            self.remove_service(&other)?;
+        }
+        self.services.insert(name, service);
+        Ok(())
+    }
+
+    /// Removes a service, with the choices for its own components.
+    ///
+    /// # Errors
+    /// [`EnvironmentError::NoService`], or [`EnvironmentError::Chosen`] if it was chosen for a component.
+    pub fn remove_service(&mut self, name: &AssemblyName) -> Result<(), EnvironmentError> {
+        self.service(name)?;
+        let of_others =
+            self.bindings.iter().filter(|choice| choice.chosen == *name && choice.service != *name);
+        let by: Vec<String> =
+            of_others.map(|choice| format!("{}.{}", choice.service, choice.component)).collect();
+        if !by.is_empty() {
+            return Err(EnvironmentError::Chosen { service: name.clone(), by });
+        }
+        self.bindings.retain(|choice| choice.service != *name);
+        self.services.remove(name);
+        Ok(())
+    }
+
+    /// Returns a service.
+    ///
+    /// # Errors
+    /// [`EnvironmentError::NoService`].
+    pub fn service(&self, name: &AssemblyName) -> Result<&Service, EnvironmentError> {
+        let unknown =
+            || EnvironmentError::NoService { service: name.to_string(), known: names(self.services.keys()) };
+        self.services.get(name).ok_or_else(unknown)
+    }
+
+    /// Sets the location of the scripting service. Setting it again changes nothing.
+    ///
+    /// # Errors
+    /// [`EnvironmentError::SecondScripting`] if it has another one, unless `replaces` is set.
+    pub fn set_scripting(&mut self, location: &str, replaces: bool) -> Result<(), EnvironmentError> {
+        if let Some(present) = self.scripting.as_ref().filter(|present| *present != location && !replaces) {
+            return Err(EnvironmentError::SecondScripting(present.clone()));
+        }
+        self.scripting = Some(location.to_owned());
+        Ok(())
+    }
+
+    /// Removes the scripting service.
+    ///
+    /// # Errors
+    /// [`EnvironmentError::NoScripting`] if it is another location or absent.
+    pub fn remove_scripting(&mut self, location: &str) -> Result<(), EnvironmentError> {
+        if self.scripting.as_deref() != Some(location) {
+            return Err(EnvironmentError::NoScripting(location.to_owned()));
+        }
+        self.scripting = None;
+        Ok(())
+    }
+
+    /// Chooses a service for a component of another one.
+    ///
+    /// # Errors
+    /// [`EnvironmentError::NoService`] if one of them is no service.
+    pub fn bind(&mut self, choice: Choice) -> Result<(), EnvironmentError> {
+        self.service(&choice.service)?;
+        self.service(&choice.chosen)?;
+        self.bindings.retain(|of| (&of.service, &of.component) != (&choice.service, &choice.component));
+        self.bindings.push(choice);
+        self.bindings.sort();
+        Ok(())
+    }
+
+    /// Removes the choice for a component.
+    ///
+    /// # Errors
+    /// [`EnvironmentError::NoChoice`].
+    pub fn unbind(&mut self, service: &AssemblyName, component: &Name) -> Result<(), EnvironmentError> {
+        let before = self.bindings.len();
+        self.bindings.retain(|of| (&of.service, &of.component) != (service, component));
+        if self.bindings.len() == before {
+            let (service, component) = (service.clone(), component.clone());
+            return Err(EnvironmentError::NoChoice { service, component });
+        }
+        Ok(())
+    }
+
+    /// Removes a marker.
+    ///
+    /// # Errors
+    /// [`EnvironmentError::NoMarker`].
+    pub fn remove_marker(&mut self, marker: &Name) -> Result<(), EnvironmentError> {
+        if self.markers.remove(marker) {
+            return Ok(());
+        }
+        Err(EnvironmentError::NoMarker { marker: marker.to_string(), known: names(&self.markers) })
+    }
+
+    /// Sets a property to a value of its type. A secret value goes to `secrets`.
+    ///
+    /// # Errors
+    /// [`EnvironmentError::Value`] if the value does not fit the type. The error does not show the value.
+    pub fn set_property(
+        &mut self,
+        name: Name,
+        kind: ValueType,
+        value: &Value,
+        secrets: Option<&mut Secrets>,
+    ) -> Result<(), EnvironmentError> {
+        let value = match kind.fit(value) {
+            Ok(value) if !value.is_null() || kind == ValueType::Unit => value,
+            Ok(_) => {
+                let misfit = Misfit { expected: kind, found: "null" };
+                return Err(EnvironmentError::Value { property: name, misfit });
+            }
+            Err(misfit) => return Err(EnvironmentError::Value { property: name, misfit }),
+        };
+        let value = match secrets {
+            Some(secrets) => {
+                secrets.insert(name.clone(), Sensitive::new(value.to_string()));
+                None
+            }
+            None => Some(value),
+        };
+        self.properties.insert(name, Property { kind, value });
+        Ok(())
+    }
+
+    /// Removes a property.
+    ///
+    /// # Errors
+    /// [`EnvironmentError::NoProperty`].
+    pub fn remove_property(&mut self, name: &Name) -> Result<(), EnvironmentError> {
+        if self.properties.remove(name).is_some() {
+            return Ok(());
+        }
+        let known = names(self.properties.keys());
+        Err(EnvironmentError::NoProperty { property: name.to_string(), known })
+    }
+}
+
+/// Parses the type of a property, such as `map<string, int>`.
+///
+/// # Errors
+/// [`EnvironmentError::Type`].
+pub fn property_type(text: &str) -> Result<ValueType, EnvironmentError> {
+    grammar::value_type(text)
+        .map_err(|problem| EnvironmentError::Type { text: text.chars().take(100).collect(), problem })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn name<T: std::str::FromStr<Err: std::fmt::Debug>>(text: &str) -> T {
+        text.parse().unwrap()
+    }
+
+    fn service(application: &str, factory: bool) -> Service {
+        Service { application: application.to_owned(), factory }
+    }
+
+    #[test]
+    fn an_application_has_one_service_and_many_factories() {
+        let mut of = Environment::default();
+        for (factory, is_factory) in [("vms-eu", true), ("vms-us", true), ("db-1", false), ("db-1", false)] {
+            let title = if is_factory { "VM Factory" } else { "DB" };
+            of.add_service(name(factory), service(title, is_factory), false).unwrap();
+        }
+        let second = of.add_service(name("db-2"), service("DB", false), false).unwrap_err();
+        assert_eq!(second.to_string(), "`db-1` is a service of `DB` already; replace it with `--replace`");
+        of.add_service(name("db-2"), service("DB", false), true).unwrap();
+        assert_eq!(names(of.services.keys()), ["db-2", "vms-eu", "vms-us"]);
+        let unknown = of.remove_service(&name("vms-uk")).unwrap_err();
+        assert_eq!(unknown.to_string(), "the environment has no service `vms-uk`; did you mean `vms-us`?");
+    }
+
+    #[test]
+    fn a_chosen_service_stays() {
+        let mut of = Environment::default();
+        of.add_service(name("vms"), service("VM Factory", true), false).unwrap();
+        of.add_service(name("pets"), service("PetClinic Factory", true), false).unwrap();
+        let choice = Choice { service: name("pets"), component: name("vm-factory"), chosen: name("vms") };
+        of.bind(choice.clone()).unwrap();
+        of.bind(choice).unwrap();
+        assert_eq!(of.bindings.len(), 1);
+        assert_eq!(
+            of.remove_service(&name("vms")).unwrap_err().to_string(),
+            "`vms` is chosen by `pets.vm-factory`; remove that with `env bind --remove` first"
+        );
+        of.unbind(&name("pets"), &name("vm-factory")).unwrap();
+        of.remove_service(&name("vms")).unwrap();
+        assert!(of.unbind(&name("pets"), &name("vm-factory")).is_err());
+    }
+
+    #[test]
+    fn properties_have_a_type_and_secrets_are_apart() {
+        let (mut of, mut secrets) = (Environment::default(), Secrets::new());
+        of.set_property(name("size"), property_type("int").unwrap(), &json!("5"), None).unwrap();
+        of.set_property(name("key"), ValueType::String, &json!("hunter2"), Some(&mut secrets)).unwrap();
+        assert_eq!(of.properties[&name::<Name>("size")].value, Some(json!(5)));
+        assert!(of.properties[&name::<Name>("key")].is_secret());
+        assert!(!serde_json::to_string(&of).unwrap().contains("hunter2"));
+        assert_eq!(secrets[&name::<Name>("key")].expose(), "\"hunter2\"");
+        let wrong = of.set_property(name("size"), ValueType::Int, &json!("hunter2"), None).unwrap_err();
+        assert_eq!(
+            wrong.to_string(),
+            "the value of `size` does not fit: `int` is expected, and this is text"
+        );
+        let wrong = property_type("strin").unwrap_err().to_string();
+        assert_eq!(wrong, "`strin` is not the type of a property: there is no type `strin`");
+        let stored: Environment = serde_json::from_value(serde_json::to_value(&of).unwrap()).unwrap();
+        assert_eq!(stored, of);
+    }
+}

@@ -1,0 +1,42 @@
+//! Titles of applications, and the short names made of them.
+
+use windlass_model::AssemblyName;
+use windlass_model::name::MAX_NAME;
+
+/// Returns the short name of a title: its letters and digits in lower case, with `-` for all between them. Assemblies
+/// and records are named by it.
+///
+/// Returns `None` if the title has no ASCII letter to begin with.
+///
+/// ```
+/// use windlass_manifest::short_name;
+///
+/// assert_eq!(short_name("VM Factory (EU)").unwrap().as_str(), "vm-factory-eu");
+/// assert!(short_name("42").is_none());
+/// ```
+pub fn short_name(title: &str) -> Option<AssemblyName> {
+    let mut name = String::new();
+    for c in title.chars() {
+        if c.is_ascii_alphanumeric() {
+            name.push(c.to_ascii_lowercase());
+        } else if !name.is_empty() && !name.ends_with('-') {
+            name.push('-');
+        }
+    }
+    name.truncate(MAX_NAME);
+    name.trim_end_matches('-').parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_have_a_short_name() {
+        let short = |title: &str| short_name(title).map(|name| name.to_string());
+        assert_eq!(short("PetClinic").as_deref(), Some("petclinic"));
+        assert_eq!(short("  VM -- Factory_2 ").as_deref(), Some("vm-factory-2"));
+        assert_eq!(short(&"a b".repeat(100)).map(|name| name.as_str().len()), Some(50));
+        assert_eq!((short("2nd"), short("Käse"), short("instance")), (None, Some("k-se".to_owned()), None));
+    }
+}

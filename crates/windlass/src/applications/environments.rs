@@ -1,0 +1,495 @@
+//! The environments of a project.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use windlass_manifest::environment::{
+    Choice, DEFAULT, Environment, EnvironmentError, Secrets, Service, property_type,
+};
+use windlass_manifest::import::{read_environment, read_value};
+use windlass_model::AssemblyName;
+use windlass_model::document::{DocumentDraft, DocumentName, DocumentScope, Expected};
+use windlass_model::pins::Name;
+use windlass_secret::Sensitive;
+use windlass_source::Diagnostics;
+use windlass_store::{Store, StoreError};
+
+use super::error::ApplicationError;
+use super::records::{VERSION, body, environments, key};
+use super::{PAGE, RoleKind};
+use crate::error::Error;
+use crate::open::Windlass;
+
+/// The environments of a project. `default` always exists.
+#[derive(Debug, Clone, Copy)]
+pub struct Environments<'w> {
+    pub(super) windlass: &'w Windlass,
+}
+
+/// A service to add to an environment, or to remove from it.
+#[derive(Debug, Clone)]
+pub enum ServiceName {
+    /// An assembly that was launched from an application.
+    Assembly(AssemblyName),
+    /// The scripting service: a location of `windlass.yaml`.
+    Location(String),
+}
+
+impl fmt::Display for ServiceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Assembly(name) => write!(f, "{name}"),
+            Self::Location(location) => write!(f, "{location}"),
+        }
+    }
+}
+
+/// All environments.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct EnvironmentListView {
+    /// The version of this format.
+    pub version: u32,
+    /// The environments, sorted by name.
+    pub environments: Vec<EnvironmentSummary>,
+}
+
+/// An environment, in a list.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct EnvironmentSummary {
+    /// Its name.
+    pub name: DocumentName,
+    /// The location of its scripting service.
+    pub scripting: Option<String>,
+    /// The number of its services.
+    pub services: usize,
+}
+
+/// An environment.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct EnvironmentView {
+    /// The version of this format.
+    pub version: u32,
+    /// Its name.
+    pub name: DocumentName,
+    /// The location of its scripting service.
+    pub scripting: Option<String>,
+    /// Its services, sorted by name.
+    pub services: Vec<ServiceView>,
+    /// The chosen services, by the components that they were chosen for.
+    pub bindings: Vec<Choice>,
+    /// Its markers.
+    pub markers: Vec<Name>,
+    /// Its properties, sorted by name.
+    pub properties: Vec<PropertyView>,
+}
+
+/// A service of an environment.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct ServiceView {
+    /// The name of its assembly.
+    pub name: AssemblyName,
+    /// The title of its application.
+    pub application: String,
+    /// Whether it is a factory.
+    pub factory: bool,
+}
+
+/// A property of an environment.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct PropertyView {
+    /// Its name.
+    pub name: Name,
+    /// Its type, as in a manifest.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Its value; none if it is secret.
+    pub value: Option<Value>,
+    /// Whether its value is a secret.
+    pub secret: bool,
+}
+
+impl EnvironmentView {
+    fn new(name: DocumentName, environment: Environment) -> Self {
+        let Environment { services, scripting, bindings, markers, properties, .. } = environment;
+        let service = |(name, of): (AssemblyName, Service)| ServiceView {
+            name,
+            application: of.application,
+            factory: of.factory,
+        };
+        let properties = properties.into_iter().map(|(name, of)| PropertyView {
+            name,
+            kind: of.kind.to_string(),
+            secret: of.is_secret(),
+            value: of.value,
+        });
+        Self {
+            version: 1,
+            name,
+            scripting,
+            services: services.into_iter().map(service).collect(),
+            bindings,
+            markers: markers.into_iter().collect(),
+            properties: properties.collect(),
+        }
+    }
+}
+
+impl Environments<'_> {
+    /// Creates an empty environment.
+    ///
+    /// # Errors
+    /// [`ApplicationError::EnvironmentExists`].
+    pub async fn create(&self, name: &DocumentName) -> Result<EnvironmentView, Error> {
+        let exists = || ApplicationError::EnvironmentExists(name.to_string());
+        if name.as_str() == DEFAULT {
+            return Err(exists().into());
+        }
+        let store = self.windlass.store(true).await?.ok_or(StoreError::Closed)?;
+        let environment = Environment::default();
+        match put(&*store, name, &environment, &Secrets::new(), Expected::Absent).await {
+            Ok(()) => Ok(EnvironmentView::new(name.clone(), environment)),
+            Err(StoreError::DocumentChanged { .. }) => Err(exists().into()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Removes an environment without services.
+    ///
+    /// # Errors
+    /// [`ApplicationError::HasServices`] names its services. [`ApplicationError::Default`] and
+    /// [`ApplicationError::UnknownEnvironment`].
+    pub async fn remove(&self, name: &DocumentName) -> Result<(), Error> {
+        if name.as_str() == DEFAULT {
+            return Err(ApplicationError::Default.into());
+        }
+        let (store, environment, expected) = self.existing(name).await?;
+        let services: Vec<String> = environment.services.keys().map(ToString::to_string).collect();
+        if !services.is_empty() {
+            return Err(ApplicationError::HasServices { name: name.to_string(), services }.into());
+        }
+        Ok(store.drop_document(&key(environments(), name.clone()), expected).await?)
+    }
+
+    /// Lists the environments.
+    ///
+    /// # Errors
+    /// An error of the store.
+    pub async fn list(&self) -> Result<EnvironmentListView, Error> {
+        let mut found = vec![];
+        if let Some(store) = self.windlass.store(false).await? {
+            let mut after: Option<DocumentName> = None;
+            loop {
+                let page =
+                    store.documents(&DocumentScope::Project, &environments(), after.as_ref(), PAGE).await?;
+                for document in &page {
+                    let environment: Environment = body(document)?;
+                    found.push(summary(document.key.name.clone(), &environment));
+                }
+                after = page.last().map(|last| last.key.name.clone());
+                if page.len() < PAGE {
+                    break;
+                }
+            }
+        }
+        if !found.iter().any(|one| one.name.as_str() == DEFAULT) {
+            found.push(summary(default_name(), &Environment::default()));
+            found.sort_by(|one, other| one.name.cmp(&other.name));
+        }
+        Ok(EnvironmentListView { version: 1, environments: found })
+    }
+
+    /// Shows an environment.
+    ///
+    /// # Errors
+    /// [`ApplicationError::UnknownEnvironment`].
+    pub async fn show(&self, name: &DocumentName) -> Result<EnvironmentView, Error> {
+        Ok(EnvironmentView::new(name.clone(), self.find(name).await?))
+    }
+
+    /// Returns an environment, without its secrets.
+    ///
+    /// # Errors
+    /// [`ApplicationError::UnknownEnvironment`].
+    pub async fn find(&self, name: &DocumentName) -> Result<Environment, Error> {
+        if self.windlass.store(false).await?.is_none() {
+            return if name.as_str() == DEFAULT {
+                Ok(Environment::default())
+            } else {
+                Err(self.unknown(name).await)
+            };
+        }
+        Ok(self.existing(name).await?.1)
+    }
+
+    /// Opens the values of the secret properties of an environment, each as JSON.
+    ///
+    /// # Errors
+    /// An error of the store, or of its key.
+    pub async fn secrets(&self, name: &DocumentName) -> Result<Secrets, Error> {
+        match self.windlass.store(false).await? {
+            Some(store) => opened(&*store, name).await,
+            None => Ok(Secrets::new()),
+        }
+    }
+
+    /// Adds a service. `replaces` removes the present one of the same application, or the present scripting service.
+    ///
+    /// # Errors
+    /// [`ApplicationError::NotLaunched`] or [`ApplicationError::NoLocation`] if there is no such service, and
+    /// [`EnvironmentError`].
+    pub async fn add_service(
+        &self,
+        name: &DocumentName,
+        service: &ServiceName,
+        replaces: bool,
+    ) -> Result<EnvironmentView, Error> {
+        match service {
+            ServiceName::Assembly(assembly) => {
+                let of = self.service(assembly).await?;
+                self.change(name, |environment, _| {
+                    environment.add_service(assembly.clone(), of.clone(), replaces)
+                })
+                .await
+            }
+            ServiceName::Location(location) => {
+                let known: Vec<String> =
+                    self.windlass.project().locations().map(|location| location.name.clone()).collect();
+                if !known.contains(location) {
+                    return Err(ApplicationError::NoLocation { location: location.clone(), known }.into());
+                }
+                self.change(name, |environment, _| environment.set_scripting(location, replaces)).await
+            }
+        }
+    }
+
+    /// Removes a service.
+    ///
+    /// # Errors
+    /// [`EnvironmentError`], for example if the service was chosen for a component of another one.
+    pub async fn remove_service(
+        &self,
+        name: &DocumentName,
+        service: &ServiceName,
+    ) -> Result<EnvironmentView, Error> {
+        self.change(name, |environment, _| match service {
+            ServiceName::Assembly(assembly) => environment.remove_service(assembly),
+            ServiceName::Location(location) => environment.remove_scripting(location),
+        })
+        .await
+    }
+
+    /// Chooses a service for a component `reference.Service` of another service.
+    ///
+    /// # Errors
+    /// [`EnvironmentError`] if one of them is no service of the environment.
+    pub async fn bind(&self, name: &DocumentName, choice: &Choice) -> Result<EnvironmentView, Error> {
+        self.change(name, |environment, _| environment.bind(choice.clone())).await
+    }
+
+    /// Removes the choice for a component.
+    ///
+    /// # Errors
+    /// [`EnvironmentError`] if nothing was chosen.
+    pub async fn unbind(
+        &self,
+        name: &DocumentName,
+        service: &AssemblyName,
+        component: &Name,
+    ) -> Result<EnvironmentView, Error> {
+        self.change(name, |environment, _| environment.unbind(service, component)).await
+    }
+
+    /// Adds a marker. Adding it again changes nothing.
+    ///
+    /// # Errors
+    /// An error of the store.
+    pub async fn set_marker(&self, name: &DocumentName, marker: &Name) -> Result<EnvironmentView, Error> {
+        self.change(name, |environment, _| {
+            environment.markers.insert(marker.clone());
+            Ok(())
+        })
+        .await
+    }
+
+    /// Removes a marker.
+    ///
+    /// # Errors
+    /// [`EnvironmentError`] if it is not there.
+    pub async fn remove_marker(&self, name: &DocumentName, marker: &Name) -> Result<EnvironmentView, Error> {
+        self.change(name, |environment, _| environment.remove_marker(marker)).await
+    }
+
+    /// Sets a property. The text is the value of a `string`, and YAML for other types.
+    ///
+    /// # Errors
+    /// [`EnvironmentError`] if the type is unknown or the value does not fit. The error does not show the value.
+    pub async fn set_property(
+        &self,
+        name: &DocumentName,
+        property: &Name,
+        kind: &str,
+        text: &Sensitive<String>,
+        secret: bool,
+    ) -> Result<EnvironmentView, Error> {
+        let wrong = |cause| Error::from(ApplicationError::Environment { name: name.to_string(), cause });
+        let kind = property_type(kind).map_err(wrong)?;
+        // A problem of the text may quote it, so that the value counts as text, which does not fit.
+        let value = read_value(&kind, text.expose()).unwrap_or_else(|_| Value::from(String::new()));
+        self.change(name, |environment, secrets| {
+            secrets.remove(property);
+            let secrets = secret.then_some(secrets);
+            environment.set_property(property.clone(), kind.clone(), &value, secrets)
+        })
+        .await
+    }
+
+    /// Removes a property.
+    ///
+    /// # Errors
+    /// [`EnvironmentError`] if it is not there.
+    pub async fn remove_property(
+        &self,
+        name: &DocumentName,
+        property: &Name,
+    ) -> Result<EnvironmentView, Error> {
+        self.change(name, |environment, secrets| {
+            secrets.remove(property);
+            environment.remove_property(property)
+        })
+        .await
+    }
+
+    /// Adds the markers of a file, and sets its properties. Returns the warnings, too.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if the file has errors.
+    pub async fn import(
+        &self,
+        name: &DocumentName,
+        file: &Path,
+    ) -> Result<(EnvironmentView, Diagnostics), Error> {
+        let overlay = self.windlass.project().overlay();
+        let source = overlay.source(file).map_err(|one| Error::Input(vec![*one].into()))?;
+        let (imported, diagnostics) = read_environment(&source);
+        if diagnostics.has_errors() {
+            return Err(Error::Input(diagnostics));
+        }
+        let changed = self.change(name, |environment, secrets| {
+            environment.markers.extend(imported.markers.iter().cloned());
+            for of in &imported.properties {
+                secrets.remove(&of.name);
+                let secrets = of.secret.then_some(&mut *secrets);
+                environment.set_property(of.name.clone(), of.kind.clone(), &of.value, secrets)?;
+            }
+            Ok(())
+        });
+        Ok((changed.await?, diagnostics))
+    }
+
+    /// Changes an environment in one step. `default` is created by its first change.
+    async fn change(
+        &self,
+        name: &DocumentName,
+        change: impl FnOnce(&mut Environment, &mut Secrets) -> Result<(), EnvironmentError>,
+    ) -> Result<EnvironmentView, Error> {
+        if name.as_str() != DEFAULT && self.windlass.store(false).await?.is_none() {
+            return Err(self.unknown(name).await);
+        }
+        self.windlass.store(true).await?;
+        let (store, mut environment, expected) = self.existing(name).await?;
+        let mut secrets = opened(&*store, name).await?;
+        let before = environment.clone();
+        change(&mut environment, &mut secrets)
+            .map_err(|cause| ApplicationError::Environment { name: name.to_string(), cause })?;
+        let has_secrets = !secrets.is_empty() || before.properties.values().any(|of| of.is_secret());
+        if environment != before || has_secrets {
+            put(&*store, name, &environment, &secrets, expected).await?;
+        }
+        Ok(EnvironmentView::new(name.clone(), environment))
+    }
+
+    async fn existing(&self, name: &DocumentName) -> Result<(Arc<dyn Store>, Environment, Expected), Error> {
+        let store = self.windlass.store(false).await?.ok_or(StoreError::Closed)?;
+        match store.document(&key(environments(), name.clone())).await? {
+            Some(found) => Ok((store, body(&found)?, Expected::At(found.revision))),
+            None if name.as_str() == DEFAULT => Ok((store, Environment::default(), Expected::Absent)),
+            None => Err(self.unknown(name).await),
+        }
+    }
+
+    async fn unknown(&self, name: &DocumentName) -> Error {
+        let known = match self.list().await {
+            Ok(known) => known.environments.iter().map(|one| one.name.to_string()).collect(),
+            Err(error) => return error,
+        };
+        ApplicationError::UnknownEnvironment { name: name.to_string(), known }.into()
+    }
+
+    /// Returns an assembly as a service, by the application that its descriptor names.
+    async fn service(&self, assembly: &AssemblyName) -> Result<Service, Error> {
+        let store = self.windlass.store_of(assembly).await?;
+        let Some(record) = store.assembly(assembly).await? else {
+            return Err(self.windlass.unknown(store, assembly).await);
+        };
+        let published = self.windlass.applications().find(&record.descriptor.name.to_string(), None).await;
+        match published {
+            Ok(published) => {
+                Ok(Service { application: published.title, factory: published.role == RoleKind::Factory })
+            }
+            Err(Error::Application(ApplicationError::Unknown { .. })) => {
+                Err(ApplicationError::NotLaunched(assembly.clone()).into())
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn summary(name: DocumentName, environment: &Environment) -> EnvironmentSummary {
+    EnvironmentSummary {
+        name,
+        scripting: environment.scripting.clone(),
+        services: environment.services.len(),
+    }
+}
+
+fn default_name() -> DocumentName {
+    DEFAULT.parse().expect("it is a valid name")
+}
+
+/// Opens the secrets of an environment.
+async fn opened(store: &dyn Store, name: &DocumentName) -> Result<Secrets, Error> {
+    let sealed = store.document_secrets(&key(environments(), name.clone())).await?;
+    let newer = |_| ApplicationError::Newer(name.to_string());
+    let Some(sealed) = sealed else { return Ok(Secrets::new()) };
+    let secrets: BTreeMap<Name, String> = serde_json::from_slice(sealed.expose()).map_err(newer)?;
+    Ok(secrets.into_iter().map(|(name, value)| (name, Sensitive::new(value))).collect())
+}
+
+async fn put(
+    store: &dyn Store,
+    name: &DocumentName,
+    environment: &Environment,
+    secrets: &Secrets,
+    expected: Expected,
+) -> Result<(), StoreError> {
+    let exposed = || secrets.iter().map(|(name, value)| (name, value.expose())).collect::<BTreeMap<_, _>>();
+    let sealed = (!secrets.is_empty()).then(|| Sensitive::new(json!(exposed()).to_string().into_bytes()));
+    let draft = DocumentDraft {
+        key: key(environments(), name.clone()),
+        expected,
+        version: VERSION,
+        body: json!(environment),
+        secrets: sealed,
+        packages: BTreeSet::new(),
+    };
+    store.put_document(draft, Vec::new()).await.map(drop)
+}

@@ -1,0 +1,121 @@
+//! The reasons why an application or an environment is not published, found or changed.
+
+use thiserror::Error;
+use windlass_manifest::codes;
+use windlass_manifest::environment::EnvironmentError;
+use windlass_model::AssemblyName;
+use windlass_source::{Code, suggest};
+
+/// The reason why an application or an environment is not published, found or changed. Nothing was changed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ApplicationError {
+    /// Nothing is published under the title.
+    #[error("no application or factory `{title}` is published{}", near(title, known, "there are"))]
+    Unknown {
+        /// The requested title.
+        title: String,
+        /// The published titles.
+        known: Vec<String>,
+    },
+    /// The application has no such revision.
+    #[error("`{title}` has no revision {revision}; the latest is {latest}")]
+    NoRevision {
+        /// The title.
+        title: String,
+        /// The requested revision.
+        revision: u32,
+        /// The latest revision.
+        latest: u32,
+    },
+    /// The title has no short name.
+    #[error("the title `{0}` has no ASCII letter to begin its short name with; choose another with `--name`")]
+    Title(String),
+    /// Another title has the same short name.
+    #[error("`{title}` has the short name `{name}`, which `{by}` has; choose another title with `--name`")]
+    TitleTaken {
+        /// The title.
+        title: String,
+        /// Its short name.
+        name: AssemblyName,
+        /// The published title.
+        by: String,
+    },
+    /// There is no such environment.
+    #[error("there is no environment `{name}`{}", near(name, known, "there are"))]
+    UnknownEnvironment {
+        /// The requested environment.
+        name: String,
+        /// The environments.
+        known: Vec<String>,
+    },
+    /// The environment exists.
+    #[error("the environment `{0}` exists already; `windlass env show {0}` shows it")]
+    EnvironmentExists(String),
+    /// The environment has services.
+    #[error(
+        "the environment `{name}` has the services {}; remove them with `windlass env service rm {name} NAME`",
+        listed(services)
+    )]
+    HasServices {
+        /// The environment.
+        name: String,
+        /// Its services.
+        services: Vec<String>,
+    },
+    /// The default environment can't be removed.
+    #[error("the environment `default` always exists and can't be removed")]
+    Default,
+    /// The assembly was not launched from an application.
+    #[error(
+        "`{0}` was not launched from a published application, so it can't be a service; `windlass app ls` lists applications"
+    )]
+    NotLaunched(AssemblyName),
+    /// The project has no such location.
+    #[error("`windlass.yaml` has no location `{location}`{}", near(location, known, "there are"))]
+    NoLocation {
+        /// The requested location.
+        location: String,
+        /// The locations.
+        known: Vec<String>,
+    },
+    /// The environment can't be changed so.
+    #[error("environment `{name}`: {cause}")]
+    Environment {
+        /// The environment.
+        name: String,
+        /// The reason.
+        cause: EnvironmentError,
+    },
+    /// A newer windlass has written the record.
+    #[error("a newer windlass has stored `{0}`; use that version")]
+    Newer(String),
+}
+
+impl ApplicationError {
+    /// Returns the code of the error.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Unknown { .. } | Self::NoRevision { .. } => codes::UNKNOWN_APPLICATION,
+            Self::Title(_) | Self::TitleTaken { .. } => codes::BAD_TITLE,
+            Self::UnknownEnvironment { .. } => codes::UNKNOWN_ENVIRONMENT,
+            Self::EnvironmentExists(_) => codes::ENVIRONMENT_EXISTS,
+            Self::HasServices { .. } | Self::Default => codes::SERVICE_IN_USE,
+            Self::NotLaunched(_) | Self::NoLocation { .. } => codes::UNKNOWN_SERVICE,
+            Self::Environment { cause, .. } => cause.code(),
+            Self::Newer(_) => windlass_store::codes::NEWER,
+        }
+    }
+}
+
+fn near(wanted: &str, known: &[String], words: &str) -> String {
+    match suggest(wanted, known.iter().map(String::as_str)) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None if known.is_empty() => String::new(),
+        None => format!("; {words} {}", listed(known)),
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}

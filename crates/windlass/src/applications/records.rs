@@ -1,0 +1,88 @@
+//! The stored forms of applications and environments.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use windlass_manifest::Role;
+use windlass_model::Timestamp;
+use windlass_model::assembly::PackageDigest;
+use windlass_model::document::{DocumentKey, DocumentKind, DocumentName, DocumentRecord, DocumentScope};
+
+use super::error::ApplicationError;
+
+/// The version of the bodies of all documents here.
+pub(super) const VERSION: u32 = 1;
+
+/// A published application, with all of its revisions.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct ApplicationRecord {
+    /// Its title.
+    pub(super) title: String,
+    /// Its revisions, oldest first; never empty.
+    pub(super) revisions: Vec<RevisionRecord>,
+}
+
+/// A revision of an application.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct RevisionRecord {
+    /// Its number, from 1 on.
+    pub(super) revision: u32,
+    /// The time of publishing.
+    pub(super) published: Timestamp,
+    /// Whether it is an application or a factory.
+    pub(super) role: RoleKind,
+    /// The package with the text of the manifest and the scripts.
+    pub(super) package: PackageDigest,
+}
+
+/// The kind of a published manifest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum RoleKind {
+    /// It has a `scripted.Component`.
+    Application,
+    /// It has a `scripted.ComponentFactory`.
+    Factory,
+}
+
+impl RoleKind {
+    /// Returns the kind of a role.
+    pub fn of(role: &Role) -> Self {
+        match role {
+            Role::Application(_) => Self::Application,
+            Role::Factory(_) => Self::Factory,
+        }
+    }
+
+    /// Returns the word of the kind.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Application => "application",
+            Self::Factory => "factory",
+        }
+    }
+}
+
+/// Returns the kind of the documents of applications.
+pub(super) fn applications() -> DocumentKind {
+    "application".parse().expect("it is a valid kind")
+}
+
+/// Returns the kind of the documents of environments.
+pub(super) fn environments() -> DocumentKind {
+    "environment".parse().expect("it is a valid kind")
+}
+
+/// Returns the key of a document of the project.
+pub(super) fn key(kind: DocumentKind, name: DocumentName) -> DocumentKey {
+    DocumentKey { scope: DocumentScope::Project, kind, name }
+}
+
+/// Reads the body of a document.
+pub(super) fn body<T: DeserializeOwned>(record: &DocumentRecord) -> Result<T, ApplicationError> {
+    let newer = || ApplicationError::Newer(record.key.name.to_string());
+    if record.version > VERSION {
+        return Err(newer());
+    }
+    serde_json::from_value(record.body.clone()).map_err(|_| newer())
+}
