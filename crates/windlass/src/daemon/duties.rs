@@ -5,7 +5,23 @@ use std::time::Duration;
 use windlass_engine::schedule::{Schedule, Timing};
 use windlass_model::{AssemblyName, Timestamp};
 
-use super::Watching;
+/// Settings of the daemon.
+#[derive(Debug, Clone)]
+pub struct Watching {
+    /// Interval of health checks of the assemblies whose policies read metrics; `None` disables them.
+    pub health: Option<Duration>,
+    /// Interval at which the daemon looks for changes by other processes.
+    pub refresh: Duration,
+    /// Whether old processes and versions are removed, at the start and then once a day.
+    pub prunes: bool,
+}
+
+impl Default for Watching {
+    /// Health every minute, changes every five seconds, and prunes.
+    fn default() -> Self {
+        Self { health: Some(Duration::from_secs(60)), refresh: Duration::from_secs(5), prunes: true }
+    }
+}
 
 /// Interval between two prunes.
 const PRUNE: Duration = Duration::from_secs(24 * 60 * 60);

@@ -16,6 +16,7 @@ mod serve;
 pub mod socket;
 mod work;
 
+pub use duties::Watching;
 pub use message::{Incoming, Message, Taken};
 pub use notice::Notice;
 
@@ -39,24 +40,6 @@ use crate::blocking::blocking;
 use crate::error::Error;
 use crate::open::Windlass;
 use crate::prune::PruneView;
-
-/// Settings of the daemon.
-#[derive(Debug, Clone)]
-pub struct Watching {
-    /// Interval of health checks of the assemblies whose policies read metrics; `None` disables them.
-    pub health: Option<Duration>,
-    /// Interval at which the daemon looks for changes by other processes.
-    pub refresh: Duration,
-    /// Whether old processes and versions are removed, at the start and then once a day.
-    pub prunes: bool,
-}
-
-impl Default for Watching {
-    /// Health every minute, changes every five seconds, and prunes.
-    fn default() -> Self {
-        Self { health: Some(Duration::from_secs(60)), refresh: Duration::from_secs(5), prunes: true }
-    }
-}
 
 struct Daemon<'a> {
     windlass: &'a Windlass,
