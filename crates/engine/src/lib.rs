@@ -148,6 +148,7 @@
 //! | `machine` | the pure machine that executes a plan |
 //! | [`host`], `keeper`, `stop` | all waiting: commits, drivers, timers, leases and stop requests |
 //! | [`monitor`] | policies: samples and time in, demands out |
+//! | [`schedule`] | repeated duties: the time in, due duties out |
 //! | [`engine`] | intents: prepare, run, preview, and everything else that a program asks for |
 
 mod applied_inputs;
@@ -168,6 +169,7 @@ mod panic;
 pub mod places;
 mod report;
 mod runner;
+pub mod schedule;
 mod sealing;
 mod slots;
 mod stop;

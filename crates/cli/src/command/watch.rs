@@ -45,7 +45,6 @@ pub(crate) async fn run(args: WatchArgs) -> ExitCode {
     let ended = tokio::select! {
         ended = watched => ended,
         broken = socket.serve(sender) => broken,
-        never = daemon::keep_pruned(&windlass, &tell_it) => match never {},
     };
     let code = match ended {
         // The daemon was asked to stop; it does not end otherwise.

@@ -5,56 +5,41 @@
 //! which is executed in its turn. A request that was only queued waits until a daemon runs. The daemon
 //! resumes interrupted processes of its own and of earlier daemons.
 
+mod demands;
+mod duties;
+mod feed;
 mod message;
 mod notice;
-mod prune;
 mod roster;
 mod samples;
 mod serve;
 pub mod socket;
 mod work;
 
+pub use duties::Watching;
 pub use message::{Incoming, Message, Taken};
 pub use notice::Notice;
-pub use prune::keep_pruned;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use windlass_engine::monitor::{Act, Demand, Heard, MOST_HEALS, Sample};
+use windlass_engine::monitor::{Heard, Sample};
 use windlass_engine::{EngineError, Stop};
-use windlass_lifecycle::{Scale, scaled};
-use windlass_model::record::{AssemblyRecord, Event, EventRecord, Intent};
-use windlass_model::{AssemblyName, ElementName, ProcessId, RequestId, Seq, State, Timestamp};
+use windlass_model::{AssemblyName, ElementName, ProcessId, RequestId, Seq, Timestamp};
 use windlass_project::Project;
 use windlass_store::{Store, StoreError};
 
+use self::duties::{Duties, Duty};
 use self::roster::{Counted, Roster};
 use self::samples::Looked;
 use self::work::{Message as Said, Work};
 use crate::blocking::blocking;
 use crate::error::Error;
 use crate::open::Windlass;
-use crate::pages::for_each_assembly;
-use crate::view::plan::DriftView;
-
-/// Settings of the daemon.
-#[derive(Debug, Clone)]
-pub struct Watching {
-    /// Interval of health checks of the assemblies whose policies read metrics; `None` disables them.
-    pub health: Option<Duration>,
-    /// Interval at which the daemon looks for changes by other processes.
-    pub refresh: Duration,
-}
-
-impl Default for Watching {
-    /// Health every minute, changes every five seconds.
-    fn default() -> Self {
-        Self { health: Some(Duration::from_secs(60)), refresh: Duration::from_secs(5) }
-    }
-}
+use crate::prune::PruneView;
 
 struct Daemon<'a> {
     windlass: &'a Windlass,
@@ -69,6 +54,9 @@ struct Daemon<'a> {
     /// The last error of the store, until it works again.
     trouble: Option<String>,
     roster: Roster,
+    duties: Duties,
+    /// The prune that runs.
+    prune: Option<Prune<'a>>,
     /// The metrics that were reported for each assembly.
     told: BTreeMap<AssemblyName, Vec<String>>,
     /// The parts that are no longer healed because heals did not help. Each was reported once.
@@ -94,14 +82,16 @@ struct Daemon<'a> {
     tell: &'a (dyn Fn(Notice) + Send + Sync),
 }
 
+type Prune<'a> = Pin<Box<dyn Future<Output = Result<PruneView, Error>> + Send + 'a>>;
+
 /// The reasons for which the daemon wakes up.
 enum Wake {
-    Refresh,
     Feed,
-    Health,
     Sample(Incoming),
     Said(Said),
-    Missing,
+    Pruned(Result<PruneView, Error>),
+    /// A duty is due, or a sample is missing.
+    Due,
 }
 
 /// Returns the path of the project's metric socket.
@@ -156,6 +146,8 @@ pub async fn watch(
         is_listed: false,
         trouble: None,
         roster: Roster::default(),
+        duties: Duties::new(windlass.now(), watching),
+        prune: None,
         told: BTreeMap::new(),
         given_up: BTreeMap::new(),
         at_bound: BTreeMap::new(),
@@ -169,23 +161,16 @@ pub async fn watch(
         gone_on_with: BTreeSet::new(),
         tell,
     };
-    let mut refresh = tokio::time::interval(watching.refresh);
-    let mut health = tokio::time::interval(watching.health.unwrap_or(Duration::from_secs(3600)));
-    for timer in [&mut refresh, &mut health] {
-        timer.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    }
     loop {
-        let due = daemon.roster.due();
-        let wait = due
-            .map_or(Duration::from_secs(3600), |due| Duration::from_millis(due.millis_since(windlass.now())));
+        let due = daemon.duties.due().into_iter().chain(daemon.roster.due()).min();
+        let wait = due.map(|due| Duration::from_millis(due.millis_since(windlass.now())));
         let wake = tokio::select! {
             () = stop.soon.cancelled() => break,
-            _ = refresh.tick() => Wake::Refresh,
             Ok(_) = feed.next() => Wake::Feed,
-            _ = health.tick(), if watching.health.is_some() => Wake::Health,
             Some(incoming) = samples.recv() => Wake::Sample(incoming),
             Some(said) = said.recv() => Wake::Said(said),
-            () = tokio::time::sleep(wait), if due.is_some() => Wake::Missing,
+            pruned = ended(&mut daemon.prune) => Wake::Pruned(pruned),
+            () = tokio::time::sleep(wait.unwrap_or_default()), if wait.is_some() => Wake::Due,
         };
         // A slow store must not delay stopping.
         tokio::select! {
@@ -205,15 +190,51 @@ pub async fn watch(
     Ok(())
 }
 
-impl Daemon<'_> {
+/// Waits for the end of a prune; for ever if none runs.
+async fn ended(prune: &mut Option<Prune<'_>>) -> Result<PruneView, Error> {
+    match prune {
+        Some(prune) => prune.await,
+        None => std::future::pending().await,
+    }
+}
+
+impl<'a> Daemon<'a> {
     async fn wake(&mut self, wake: Wake) {
         match wake {
-            Wake::Refresh => self.refresh().await,
             Wake::Feed => self.hear().await,
-            Wake::Health => self.look(),
             Wake::Sample(incoming) => self.take_in(incoming).await,
             Wake::Said(said) => self.take(said).await,
-            Wake::Missing => self.time().await,
+            Wake::Pruned(pruned) => self.note_pruned(pruned),
+            Wake::Due => {
+                for duty in self.duties.start(self.windlass.now()) {
+                    self.begin_duty(duty).await;
+                }
+                self.time().await;
+            }
+        }
+    }
+
+    async fn begin_duty(&mut self, duty: Duty) {
+        match duty {
+            Duty::Refresh => {
+                self.refresh().await;
+                self.duties.ended(self.windlass.now(), &Duty::Refresh);
+            }
+            Duty::Prune => {
+                let windlass: &'a Windlass = self.windlass;
+                let prune =
+                    async move { windlass.upkeep().prune(None, windlass.project.retention(), false).await };
+                self.prune = Some(Box::pin(prune));
+            }
+            Duty::Check(assembly) => self.look(assembly),
+        }
+    }
+
+    fn note_pruned(&mut self, pruned: Result<PruneView, Error>) {
+        self.prune = None;
+        self.duties.ended(self.windlass.now(), &Duty::Prune);
+        if let Err(error) = pruned {
+            (self.tell)(Notice::Trouble(format!("old processes can't be removed: {error}")));
         }
     }
 
@@ -240,123 +261,6 @@ impl Daemon<'_> {
                 None
             }
         }
-    }
-
-    /// Handles events and requests of other processes.
-    async fn hear(&mut self) {
-        let heard = self.read_feed().await;
-        if let Some(true) = self.answered(heard) {
-            self.take_up().await;
-        }
-    }
-
-    /// Reads new events, and the assemblies that they have changed. Tells whether there are new requests.
-    async fn read_feed(&mut self) -> Result<bool, StoreError> {
-        /// Number of events read at once.
-        const PAGE: usize = 500;
-        let mut is_asked = false;
-        loop {
-            let events = self.store.events(self.heard, PAGE).await?;
-            for EventRecord { seq, draft } in &events {
-                self.heard = *seq;
-                is_asked |= matches!(draft.body, Event::Asked { .. });
-                self.happened(&draft.assembly, &draft.body);
-            }
-            if events.len() < PAGE {
-                break;
-            }
-        }
-        self.read_changed().await?;
-        Ok(is_asked)
-    }
-
-    /// Applies an event to the daemon's view of its assembly.
-    fn happened(&mut self, name: &AssemblyName, event: &Event) {
-        match event {
-            Event::ProcessStarted { .. } if !self.at_work.contains(name) => {
-                self.elsewhere.insert(name.clone());
-                self.roster.pause(name);
-            }
-            Event::ProcessEnded { .. } => {
-                self.elsewhere.remove(name);
-                self.changed.insert(name.clone());
-            }
-            Event::Exported { .. } | Event::Imported { .. } | Event::Forgotten { .. } => {
-                self.changed.insert(name.clone());
-            }
-            _ => {}
-        }
-    }
-
-    /// Reads the changed assemblies again. An assembly that could not be read stays marked as changed.
-    async fn read_changed(&mut self) -> Result<(), StoreError> {
-        while let Some(name) = self.changed.first().cloned() {
-            if !self.is_changing(&name) {
-                self.read(&name).await?;
-            }
-            self.changed.remove(&name);
-        }
-        Ok(())
-    }
-
-    /// Starts or stops monitoring an assembly, according to its current state.
-    async fn read(&mut self, name: &AssemblyName) -> Result<(), StoreError> {
-        let Some(snapshot) = self.store.load(name).await? else {
-            self.forget(name);
-            return Ok(());
-        };
-        if snapshot.assembly.goal != State::Active || !snapshot.processes.is_empty() {
-            self.roster.remove(name);
-            return Ok(());
-        }
-        let Some(watched) = self.roster.adopt(snapshot, self.windlass.now()) else { return Ok(()) };
-        let metrics = watched.metrics();
-        if !metrics.is_empty() && !self.stop.soon.is_cancelled() && self.told.get(name) != Some(&metrics) {
-            self.told.insert(name.clone(), metrics.clone());
-            (self.tell)(Notice::Watches { assembly: name.clone(), metrics });
-        }
-        Ok(())
-    }
-
-    /// Removes everything about a deleted assembly.
-    fn forget(&mut self, name: &AssemblyName) {
-        self.roster.remove(name);
-        self.told.remove(name);
-        self.given_up.remove(name);
-        self.at_bound.remove(name);
-        self.unwell.remove(name);
-    }
-
-    /// Looks for changes by other processes, requests and interrupted processes. The first time it also lists
-    /// the assemblies.
-    async fn refresh(&mut self) {
-        let looked = self.look_around().await;
-        if self.answered(looked).is_none() {
-            return;
-        }
-        self.tried.clear();
-        self.go_on().await;
-        self.take_up().await;
-    }
-
-    async fn look_around(&mut self) -> Result<(), StoreError> {
-        // A killed process writes no event: its process record stays open.
-        let open = self.store.open_processes().await?.into_iter().map(|process| process.assembly);
-        let elsewhere: BTreeSet<_> = open.filter(|name| !self.at_work.contains(name)).collect();
-        let before = std::mem::replace(&mut self.elsewhere, elsewhere);
-        self.elsewhere.iter().for_each(|name| self.roster.pause(name));
-        self.changed.extend(before.into_iter().filter(|name| !self.elsewhere.contains(name)));
-        if !self.is_listed {
-            let changed = &mut self.changed;
-            let mark = |assembly: AssemblyRecord| {
-                if !assembly.topology.policies().is_empty() {
-                    changed.insert(assembly.name);
-                }
-            };
-            for_each_assembly(&*self.store, mark).await?;
-            self.is_listed = true;
-        }
-        self.read_feed().await.map(drop)
     }
 
     /// Handles a sample, and replies.
@@ -421,110 +325,14 @@ impl Daemon<'_> {
         self.act(demands).await;
     }
 
-    /// Starts the demands of policies, one intent per assembly. Skips an assembly that another command has
-    /// begun to change.
-    async fn act(&mut self, demands: Vec<(AssemblyName, Demand)>) {
-        if demands.is_empty() {
-            return;
-        }
-        self.hear().await;
-        for (name, demand) in demands {
-            if self.is_changing(&name) {
-                continue;
+    /// Starts the health check of an assembly, unless an intent changes it.
+    fn look(&mut self, assembly: AssemblyName) {
+        match self.roster.get(&assembly).filter(|_| !self.is_changing(&assembly)) {
+            Some(watched) => {
+                self.work.look(assembly.clone(), watched.watch, watched.reads.clone());
+                self.looked_at.insert(assembly);
             }
-            let (what, intent) = match demand.act {
-                Act::Heal(part) if self.leaves_alone(&name, &part, &demand.because) => continue,
-                Act::Heal(part) => (format!("heal {}", part.local()), Intent::Heal(part)),
-                Act::Scale(cluster, scale) => {
-                    let word = if scale == Scale::Out { "out" } else { "in" };
-                    let what = format!("scale {word} {}", cluster.local());
-                    if self.is_at_bound(&name, &cluster, scale, &what).await {
-                        continue;
-                    }
-                    let intent = match scale {
-                        Scale::Out => Intent::ScaleOut(cluster),
-                        Scale::In => Intent::ScaleIn(cluster),
-                    };
-                    (what, intent)
-                }
-            };
-            (self.tell)(Notice::Acts { assembly: name.clone(), what: what.clone(), because: demand.because });
-            self.change(name, what, intent);
-        }
-    }
-
-    /// Tells whether a cluster is at its minimum or maximum size, or may not shrink. Reports that once, because the load of an
-    /// idle cluster keeps demanding the same.
-    async fn is_at_bound(
-        &mut self,
-        name: &AssemblyName,
-        cluster: &ElementName,
-        scale: Scale,
-        what: &str,
-    ) -> bool {
-        let Some(changed) = self.roster.get(name).map(|watched| watched.updated) else { return false };
-        let key = (cluster.clone(), scale == Scale::Out);
-        if self.at_bound.get(name).and_then(|told| told.get(&key)) == Some(&changed) {
-            return true;
-        }
-        let Ok(Some(snapshot)) = self.store.load(name).await else { return false };
-        let topology = &snapshot.assembly.topology;
-        let is_protected = scale == Scale::In && topology.protector(cluster).is_some();
-        let why = match scaled(topology, cluster, scale) {
-            Err(why) => why.to_string(),
-            Ok(_) if is_protected => format!("`{}` is protected", cluster.local()),
-            Ok(_) => return false,
-        };
-        self.at_bound.entry(name.clone()).or_default().insert(key, changed);
-        (self.tell)(Notice::Refused { assembly: name.clone(), what: what.to_owned(), why });
-        true
-    }
-
-    /// Reports parts that no policy heals: once when they become unwell, and once when they are well again.
-    fn tell_of(&mut self, name: &AssemblyName, parts: Vec<DriftView>) {
-        let known = self.unwell.entry(name.clone()).or_default();
-        for DriftView { element, well, seen } in parts {
-            let (assembly, part) = (name.clone(), element.local().to_string());
-            match (well, known.contains(&element)) {
-                (Some(false), false) => {
-                    known.insert(element);
-                    (self.tell)(Notice::Unwell { assembly, part, seen });
-                }
-                (Some(true), true) => {
-                    known.remove(&element);
-                    (self.tell)(Notice::Well { assembly, part });
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// Tells whether a part is no longer healed because too many heals did not help. Reports that once.
-    fn leaves_alone(&mut self, name: &AssemblyName, part: &ElementName, because: &str) -> bool {
-        let given_up = self.given_up.entry(name.clone()).or_default();
-        if !self.roster.get(name).is_some_and(|watched| watched.heals.is_left_alone(part)) {
-            given_up.remove(part);
-            return false;
-        }
-        if given_up.insert(part.clone()) {
-            (self.tell)(Notice::GivesUp {
-                assembly: name.clone(),
-                part: part.local().to_string(),
-                times: MOST_HEALS,
-                because: because.to_owned(),
-            });
-        }
-        true
-    }
-
-    /// Starts health checks of the assemblies whose policies read metrics.
-    fn look(&mut self) {
-        for (name, watched) in self.roster.iter() {
-            let is_changing = self.at_work.contains(name) || self.elsewhere.contains(name);
-            let skipped = is_changing || watched.reads.is_empty();
-            if !skipped && self.looked_at.insert(name.clone()) {
-                self.work.look(name.clone(), watched.watch, watched.reads.clone());
-            }
+            None => self.duties.ended(self.windlass.now(), &Duty::Check(assembly)),
         }
     }
 
@@ -548,6 +356,7 @@ impl Daemon<'_> {
             }
             Said::Looked { assembly, watch, seen } => {
                 self.looked_at.remove(&assembly);
+                self.duties.ended(self.windlass.now(), &Duty::Check(assembly.clone()));
                 // Observations from before a change say nothing about the current state.
                 if self.roster.get(&assembly).is_none_or(|watched| watched.watch != watch) {
                     return;

@@ -129,10 +129,6 @@ impl Roster {
         }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&AssemblyName, &Watched)> {
-        self.watched.iter()
-    }
-
     /// Returns the time at which the next sample of any assembly counts as missing.
     pub(super) fn due(&self) -> Option<Timestamp> {
         self.agenda.first().map(|(due, _)| *due)

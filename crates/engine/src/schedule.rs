@@ -1,0 +1,210 @@
+//! The schedule: a pure machine that takes the time, and returns the duties that are due.
+//!
+//! A duty is anything that is done repeatedly, such as the health check of an assembly. It never runs beside
+//! itself. Fire times that pass while it runs, or while nobody asked, count as one: it starts once, as soon
+//! as it can.
+//!
+//! ```
+//! # use std::time::Duration;
+//! # use windlass_engine::schedule::{Schedule, Timing};
+//! # use windlass_model::Timestamp;
+//! let second = |second: i64| Timestamp::from_millis(second * 1000);
+//! let mut schedule = Schedule::default();
+//! schedule.set(second(0), "check", Timing::every(Duration::from_secs(60)));
+//! assert_eq!(schedule.start(second(0)), ["check"]);
+//!
+//! // The check takes longer than its period, and three fire times pass.
+//! assert!(schedule.start(second(200)).is_empty());
+//! schedule.ended(second(215), &"check");
+//! assert_eq!(schedule.start(second(215)), ["check"]);
+//! schedule.ended(second(216), &"check");
+//! assert_eq!(schedule.due(), Some(second(240)));
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use windlass_cron::{CronExpression, Zone};
+use windlass_model::Timestamp;
+
+/// The fire times of a duty.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Timing {
+    /// At once, and then after each period.
+    Every {
+        /// The interval between two fire times, at least 1 ms.
+        period: Duration,
+        /// The maximum by which the second fire time is delayed, and with it all later ones. The delay
+        /// depends on the duty only. So duties that begin together do not stay together.
+        jitter: Duration,
+    },
+    /// At the fire times of a cron expression. The duty never starts if there are none left.
+    Cron {
+        /// The expression.
+        expression: CronExpression,
+        /// The time zone in which it is read.
+        zone: Zone,
+    },
+}
+
+impl Timing {
+    /// At once, and then after each period, without jitter.
+    pub fn every(period: Duration) -> Self {
+        Self::Every { period, jitter: Duration::ZERO }
+    }
+
+    /// Returns the first fire time of a new duty.
+    fn first(&self, now: Timestamp) -> Option<Timestamp> {
+        match self {
+            Self::Every { .. } => Some(now),
+            Self::Cron { .. } => self.next(now, now, 0),
+        }
+    }
+
+    /// Returns the first fire time after `now`. The last one was `planned`, and `delay` is in milliseconds.
+    fn next(&self, planned: Timestamp, now: Timestamp, delay: i64) -> Option<Timestamp> {
+        match self {
+            Self::Every { period, .. } => {
+                let period = millis(*period).max(1);
+                let first = planned.plus_millis(period.saturating_add(delay));
+                let late = i64::try_from(now.millis_since(first)).unwrap_or(i64::MAX);
+                let passed = if first > now { 0 } else { late / period + 1 };
+                Some(first.plus_millis(passed.saturating_mul(period)))
+            }
+            Self::Cron { expression, zone } => {
+                let after = UNIX_EPOCH + Duration::from_millis(now.millis_since(Timestamp::default()));
+                expression.next_in(zone, after).and_then(timestamp)
+            }
+        }
+    }
+
+    /// Returns the delay of the second fire time in milliseconds.
+    fn delay<K: Hash>(&self, key: &K) -> i64 {
+        let Self::Every { jitter, .. } = self else { return 0 };
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        let most = u64::try_from(millis(*jitter)).unwrap_or_default();
+        i64::try_from(hasher.finish() % most.saturating_add(1)).unwrap_or_default()
+    }
+}
+
+/// The duties and their next fire times.
+#[derive(Debug, Clone)]
+pub struct Schedule<K> {
+    duties: BTreeMap<K, Duty>,
+    /// The duties that do not run, by their next fire time.
+    agenda: BTreeSet<(Timestamp, K)>,
+    /// The last time that was told.
+    now: Timestamp,
+}
+
+#[derive(Debug, Clone)]
+struct Duty {
+    /// `None` once it is removed, until its run ends.
+    timing: Option<Timing>,
+    /// The next fire time; `None` if there is none left.
+    next: Option<Timestamp>,
+    is_running: bool,
+    /// Whether it has been started before.
+    has_begun: bool,
+}
+
+impl<K> Default for Schedule<K> {
+    fn default() -> Self {
+        Self { duties: BTreeMap::new(), agenda: BTreeSet::new(), now: Timestamp::default() }
+    }
+}
+
+impl<K: Ord + Clone + Hash> Schedule<K> {
+    /// Adds a duty, or changes its timing. Nothing changes if it has this timing already.
+    pub fn set(&mut self, now: Timestamp, key: K, timing: Timing) {
+        self.tell(now);
+        if self.duties.get(&key).is_some_and(|duty| duty.timing.as_ref() == Some(&timing)) {
+            return;
+        }
+        self.remove(&key);
+        let is_running = self.duties.contains_key(&key);
+        let next = timing.first(now);
+        if let Some(next) = next.filter(|_| !is_running) {
+            self.agenda.insert((next, key.clone()));
+        }
+        self.duties.insert(key, Duty { timing: Some(timing), next, is_running, has_begun: is_running });
+    }
+
+    /// Removes a duty. If it runs and is added again, it starts after its end only.
+    pub fn remove(&mut self, key: &K) {
+        let Some(mut duty) = self.duties.remove(key) else { return };
+        if let Some(next) = duty.next.take() {
+            self.agenda.remove(&(next, key.clone()));
+        }
+        if duty.is_running {
+            self.duties.insert(key.clone(), Duty { timing: None, ..duty });
+        }
+    }
+
+    /// Returns the time at which the next duty is due; `None` if none is.
+    pub fn due(&self) -> Option<Timestamp> {
+        self.agenda.first().map(|(next, _)| *next)
+    }
+
+    /// Returns the duties that are due, in the order of their fire times. They run until they are
+    /// [`ended`](Self::ended).
+    pub fn start(&mut self, now: Timestamp) -> Vec<K> {
+        self.tell(now);
+        let mut started = Vec::new();
+        while let Some((next, key)) = self.agenda.first().filter(|(next, _)| *next <= now).cloned() {
+            self.agenda.remove(&(next, key.clone()));
+            if let Some(duty) = self.duties.get_mut(&key) {
+                let timing = duty.timing.as_ref();
+                let delay = timing.filter(|_| !duty.has_begun).map_or(0, |timing| timing.delay(&key));
+                duty.next = timing.and_then(|timing| timing.next(next, now, delay));
+                (duty.is_running, duty.has_begun) = (true, true);
+                started.push(key);
+            }
+        }
+        started
+    }
+
+    /// Records the end of a duty. If a fire time has passed meanwhile, it is due at once.
+    pub fn ended(&mut self, now: Timestamp, key: &K) {
+        self.tell(now);
+        let Some(duty) = self.duties.get_mut(key).filter(|duty| duty.is_running) else { return };
+        duty.is_running = false;
+        match (&duty.timing, duty.next) {
+            (None, _) => drop(self.duties.remove(key)),
+            (_, Some(next)) => drop(self.agenda.insert((next, key.clone()))),
+            (_, None) => {}
+        }
+    }
+
+    /// Notes the time. If the clock was set back, no period becomes longer: duties are brought forward.
+    fn tell(&mut self, now: Timestamp) {
+        let last = std::mem::replace(&mut self.now, now);
+        if now >= last {
+            return;
+        }
+        for (key, duty) in &mut self.duties {
+            let (Some(Timing::Every { period, jitter }), Some(next)) = (&duty.timing, duty.next) else {
+                continue;
+            };
+            let latest = now.plus_millis(millis(*period).saturating_add(millis(*jitter)));
+            if next > latest {
+                duty.next = Some(latest);
+                if self.agenda.remove(&(next, key.clone())) {
+                    self.agenda.insert((latest, key.clone()));
+                }
+            }
+        }
+    }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn timestamp(time: SystemTime) -> Option<Timestamp> {
+    let since = time.duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_millis()).ok().map(Timestamp::from_millis)
+}

@@ -1,0 +1,140 @@
+//! The feed of events, and the assemblies that they have changed.
+
+use std::collections::BTreeSet;
+
+use windlass_model::record::{AssemblyRecord, Event, EventRecord};
+use windlass_model::{AssemblyName, State};
+use windlass_store::StoreError;
+
+use super::{Daemon, Notice};
+use crate::pages::for_each_assembly;
+
+impl Daemon<'_> {
+    /// Handles events and requests of other processes.
+    pub(super) async fn hear(&mut self) {
+        let heard = self.read_feed().await;
+        if let Some(true) = self.answered(heard) {
+            self.take_up().await;
+        }
+    }
+
+    /// Reads new events, and the assemblies that they have changed. Tells whether there are new requests.
+    async fn read_feed(&mut self) -> Result<bool, StoreError> {
+        /// Number of events read at once.
+        const PAGE: usize = 500;
+        let mut is_asked = false;
+        loop {
+            let events = self.store.events(self.heard, PAGE).await?;
+            for EventRecord { seq, draft } in &events {
+                self.heard = *seq;
+                is_asked |= matches!(draft.body, Event::Asked { .. });
+                self.happened(&draft.assembly, &draft.body);
+            }
+            if events.len() < PAGE {
+                break;
+            }
+        }
+        self.read_changed().await?;
+        Ok(is_asked)
+    }
+
+    /// Applies an event to the daemon's view of its assembly.
+    fn happened(&mut self, name: &AssemblyName, event: &Event) {
+        match event {
+            Event::ProcessStarted { .. } if !self.at_work.contains(name) => {
+                self.elsewhere.insert(name.clone());
+                self.roster.pause(name);
+            }
+            Event::ProcessEnded { .. } => {
+                self.elsewhere.remove(name);
+                self.changed.insert(name.clone());
+            }
+            Event::Exported { .. } | Event::Imported { .. } | Event::Forgotten { .. } => {
+                self.changed.insert(name.clone());
+            }
+            _ => {}
+        }
+    }
+
+    /// Reads the changed assemblies again. An assembly that could not be read stays marked as changed.
+    async fn read_changed(&mut self) -> Result<(), StoreError> {
+        while let Some(name) = self.changed.first().cloned() {
+            if !self.is_changing(&name) {
+                self.read(&name).await?;
+            }
+            self.changed.remove(&name);
+        }
+        Ok(())
+    }
+
+    /// Starts or stops monitoring an assembly, according to its current state.
+    async fn read(&mut self, name: &AssemblyName) -> Result<(), StoreError> {
+        let Some(snapshot) = self.store.load(name).await? else {
+            self.forget(name);
+            return Ok(());
+        };
+        if snapshot.assembly.goal != State::Active || !snapshot.processes.is_empty() {
+            if snapshot.assembly.goal != State::Active {
+                self.duties.check_no_more(name.clone());
+            }
+            self.roster.remove(name);
+            return Ok(());
+        }
+        let now = self.windlass.now();
+        let watched = self.roster.adopt(snapshot, now);
+        if watched.is_some_and(|watched| !watched.reads.is_empty()) {
+            self.duties.check(now, name.clone());
+        } else {
+            self.duties.check_no_more(name.clone());
+        }
+        let Some(watched) = watched else { return Ok(()) };
+        let metrics = watched.metrics();
+        if !metrics.is_empty() && !self.stop.soon.is_cancelled() && self.told.get(name) != Some(&metrics) {
+            self.told.insert(name.clone(), metrics.clone());
+            (self.tell)(Notice::Watches { assembly: name.clone(), metrics });
+        }
+        Ok(())
+    }
+
+    /// Removes everything about a deleted assembly.
+    fn forget(&mut self, name: &AssemblyName) {
+        self.roster.remove(name);
+        self.duties.check_no_more(name.clone());
+        self.told.remove(name);
+        self.given_up.remove(name);
+        self.at_bound.remove(name);
+        self.unwell.remove(name);
+    }
+
+    /// Looks for changes by other processes, requests and interrupted processes. The first time it also lists
+    /// the assemblies.
+    pub(super) async fn refresh(&mut self) {
+        let looked = self.look_around().await;
+        if self.answered(looked).is_none() {
+            return;
+        }
+        self.tried.clear();
+        self.go_on().await;
+        self.take_up().await;
+    }
+
+    async fn look_around(&mut self) -> Result<(), StoreError> {
+        // A killed process writes no event: its process record stays open.
+        let open = self.store.open_processes().await?.into_iter().map(|process| process.assembly);
+        let elsewhere: BTreeSet<_> = open.filter(|name| !self.at_work.contains(name)).collect();
+        let before = std::mem::replace(&mut self.elsewhere, elsewhere);
+        self.elsewhere.iter().for_each(|name| self.roster.pause(name));
+        self.changed.extend(before.into_iter().filter(|name| !self.elsewhere.contains(name)));
+        if !self.is_listed {
+            let changed = &mut self.changed;
+            let mark = |assembly: AssemblyRecord| {
+                if !assembly.topology.policies().is_empty() {
+                    changed.insert(assembly.name);
+                }
+            };
+            for_each_assembly(&*self.store, mark).await?;
+            self.is_listed = true;
+        }
+        self.read_feed().await.map(drop)
+    }
+}
