@@ -77,6 +77,9 @@ fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
             ),
             Notice::Unwell { assembly, part, seen } => ("unwell", Some(assembly), format!("{part}: {seen}")),
             Notice::Well { assembly, part } => ("well", Some(assembly), part.clone()),
+            Notice::CheckFails { assembly, why } => ("check-fails", Some(assembly), why.clone()),
+            Notice::CheckWorks { assembly } => ("check-works", Some(assembly), String::new()),
+            Notice::Destroyed { assembly } => ("destroyed", Some(assembly), String::new()),
             Notice::Refused { assembly, what, why } => ("refused", Some(assembly), format!("{what}: {why}")),
             Notice::Ended { assembly, process, status } => {
                 ("ended", Some(assembly), format!("{process} {status}"))
@@ -119,6 +122,15 @@ fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
         ),
         Notice::Well { assembly, part } => {
             say!("{at} {assembly}: {} it is healthy again", styled(GOOD, format!("{part}:")));
+        }
+        Notice::CheckFails { assembly, why } => {
+            say!("{at} {assembly}: {} {why}", styled(BAD, "the health check fails:"));
+        }
+        Notice::CheckWorks { assembly } => {
+            say!("{at} {assembly}: {}", styled(GOOD, "the health check works again"));
+        }
+        Notice::Destroyed { assembly } => {
+            say!("{at} {assembly}: its health check says that it is {}", styled(ODD, "destroyed"));
         }
         Notice::Refused { assembly, what, why } => {
             say!("{at} {assembly}: {} {what}: {why}", styled(BAD, "not done:"));

@@ -35,6 +35,8 @@ pub(super) enum Duty {
     Prune,
     /// Checks the health of an assembly.
     Check(AssemblyName),
+    /// Checks the health of the applications of a factory.
+    CheckApplications(AssemblyName),
 }
 
 /// The duties and their times.
@@ -53,16 +55,16 @@ impl Duties {
         Self { schedule, health: watching.health }
     }
 
-    /// Begins to check the health of an assembly. The checks of many assemblies are spread over the interval.
-    pub(super) fn check(&mut self, now: Timestamp, assembly: AssemblyName) {
+    /// Begins checks of health. Those of many assemblies are spread over the interval.
+    pub(super) fn check(&mut self, now: Timestamp, duty: Duty) {
         if let Some(period) = self.health {
-            self.schedule.set(now, Duty::Check(assembly), Timing::Every { period, jitter: period });
+            self.schedule.set(now, duty, Timing::Every { period, jitter: period });
         }
     }
 
-    /// Stops checking the health of an assembly.
-    pub(super) fn check_no_more(&mut self, assembly: AssemblyName) {
-        self.schedule.remove(&Duty::Check(assembly));
+    /// Ends a duty for ever.
+    pub(super) fn remove(&mut self, duty: &Duty) {
+        self.schedule.remove(duty);
     }
 
     /// Returns the time at which the next duty is due.
@@ -112,9 +114,9 @@ mod tests {
         let mut duties =
             Duties::new(Timestamp::default(), &Watching { prunes: false, ..Watching::default() });
         let shop: AssemblyName = "shop".parse().unwrap();
-        duties.check(Timestamp::default(), shop.clone());
+        duties.check(Timestamp::default(), Duty::Check(shop.clone()));
         assert_eq!(duties.start(Timestamp::default()), [Duty::Refresh, Duty::Check(shop.clone())]);
-        duties.check_no_more(shop.clone());
+        duties.remove(&Duty::Check(shop.clone()));
         duties.ended(Timestamp::default(), &Duty::Check(shop));
         assert_eq!(duties.start(Timestamp::from_millis(600_000)), []);
     }

@@ -6,6 +6,7 @@ use windlass_model::record::{AssemblyRecord, Event, EventRecord};
 use windlass_model::{AssemblyName, State};
 use windlass_store::StoreError;
 
+use super::duties::Duty;
 use super::{Daemon, Notice};
 use crate::pages::for_each_assembly;
 
@@ -73,9 +74,10 @@ impl Daemon<'_> {
             self.forget(name);
             return Ok(());
         };
+        self.note_application(&snapshot.assembly);
         if snapshot.assembly.goal != State::Active || !snapshot.processes.is_empty() {
             if snapshot.assembly.goal != State::Active {
-                self.duties.check_no_more(name.clone());
+                self.duties.remove(&Duty::Check(name.clone()));
             }
             self.roster.remove(name);
             return Ok(());
@@ -83,9 +85,9 @@ impl Daemon<'_> {
         let now = self.windlass.now();
         let watched = self.roster.adopt(snapshot, now);
         if watched.is_some_and(|watched| !watched.reads.is_empty()) {
-            self.duties.check(now, name.clone());
+            self.duties.check(now, Duty::Check(name.clone()));
         } else {
-            self.duties.check_no_more(name.clone());
+            self.duties.remove(&Duty::Check(name.clone()));
         }
         let Some(watched) = watched else { return Ok(()) };
         let metrics = watched.metrics();
@@ -99,7 +101,8 @@ impl Daemon<'_> {
     /// Removes everything about a deleted assembly.
     fn forget(&mut self, name: &AssemblyName) {
         self.roster.remove(name);
-        self.duties.check_no_more(name.clone());
+        self.duties.remove(&Duty::Check(name.clone()));
+        self.forget_application(name);
         self.told.remove(name);
         self.given_up.remove(name);
         self.at_bound.remove(name);
@@ -128,7 +131,7 @@ impl Daemon<'_> {
         if !self.is_listed {
             let changed = &mut self.changed;
             let mark = |assembly: AssemblyRecord| {
-                if !assembly.topology.policies().is_empty() {
+                if assembly.application.is_some() || !assembly.topology.policies().is_empty() {
                     changed.insert(assembly.name);
                 }
             };

@@ -5,6 +5,7 @@
 //! which is executed in its turn. A request that was only queued waits until a daemon runs. The daemon
 //! resumes interrupted processes of its own and of earlier daemons.
 
+mod applications;
 mod demands;
 mod duties;
 mod feed;
@@ -32,6 +33,7 @@ use windlass_model::{AssemblyName, ElementName, ProcessId, RequestId, Seq, Times
 use windlass_project::Project;
 use windlass_store::{Store, StoreError};
 
+use self::applications::Applications;
 use self::duties::{Duties, Duty};
 use self::roster::{Counted, Roster};
 use self::samples::Looked;
@@ -54,6 +56,7 @@ struct Daemon<'a> {
     /// The last error of the store, until it works again.
     trouble: Option<String>,
     roster: Roster,
+    applications: Applications,
     duties: Duties,
     /// The prune that runs.
     prune: Option<Prune<'a>>,
@@ -146,6 +149,7 @@ pub async fn watch(
         is_listed: false,
         trouble: None,
         roster: Roster::default(),
+        applications: Applications::default(),
         duties: Duties::new(windlass.now(), watching),
         prune: None,
         told: BTreeMap::new(),
@@ -227,6 +231,7 @@ impl<'a> Daemon<'a> {
                 self.prune = Some(Box::pin(prune));
             }
             Duty::Check(assembly) => self.look(assembly),
+            Duty::CheckApplications(factory) => self.check_applications(factory),
         }
     }
 
@@ -354,6 +359,7 @@ impl<'a> Daemon<'a> {
                 self.hear().await;
                 self.take_up().await;
             }
+            Said::Checked { factory, checked } => self.take_checked(factory, checked),
             Said::Looked { assembly, watch, seen } => {
                 self.looked_at.remove(&assembly);
                 self.duties.ended(self.windlass.now(), &Duty::Check(assembly.clone()));
@@ -389,6 +395,7 @@ impl<'a> Daemon<'a> {
                 notice.into_iter().for_each(self.tell);
             }
             Said::Looked { assembly, .. } => drop(self.looked_at.remove(&assembly)),
+            Said::Checked { factory, .. } => drop(self.looked_at.remove(&factory)),
         }
     }
 }

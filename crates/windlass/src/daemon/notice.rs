@@ -51,6 +51,23 @@ pub enum Notice {
         /// The part, by its name relative to the assembly.
         part: String,
     },
+    /// The health check of an application fails. Reported again when it fails in another way.
+    CheckFails {
+        /// The application.
+        assembly: AssemblyName,
+        /// The failure.
+        why: String,
+    },
+    /// The health check of an application that [failed](Self::CheckFails) works again.
+    CheckWorks {
+        /// The application.
+        assembly: AssemblyName,
+    },
+    /// The health check of an application says that it no longer exists. Its records are removed.
+    Destroyed {
+        /// The application.
+        assembly: AssemblyName,
+    },
     /// A demand of a policy or a request can't be executed.
     Refused {
         /// The assembly.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
-use windlass_engine::{Ended, Engine, EngineError, Request, Stop};
+use windlass_engine::{Checked, Ended, Engine, EngineError, Request, Stop, check};
 use windlass_model::AssemblyName;
 use windlass_store::Holder;
 
@@ -40,6 +40,8 @@ pub(super) enum Message {
         watch: u64,
         seen: Result<Looked, EngineError>,
     },
+    /// A check of the applications of a factory has ended.
+    Checked { factory: AssemblyName, checked: Result<Vec<Checked>, EngineError> },
 }
 
 /// The running tasks. Dropping this aborts them.
@@ -124,6 +126,19 @@ impl Work {
                 Err(_) => Ok(Looked { samples: Vec::new(), others: Vec::new() }),
             };
             context.send(Message::Looked { assembly, watch, seen }).await;
+        });
+    }
+
+    /// Starts a health check of applications of a factory.
+    pub(super) fn check(&mut self, factory: AssemblyName, names: Vec<AssemblyName>) {
+        let (context, looks) = (self.context.clone(), self.looks.clone());
+        self.spawn(async move {
+            let checked = async {
+                let _turn = looks.acquire().await;
+                check(&context.engine, &names, &context.holder, &context.stop).await
+            };
+            let checked = AssertUnwindSafe(checked).catch_unwind().await.unwrap_or_else(|_| Ok(Vec::new()));
+            context.send(Message::Checked { factory, checked }).await;
         });
     }
 
