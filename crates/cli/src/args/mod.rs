@@ -1,8 +1,10 @@
 //! The command line arguments.
 
+mod application;
 pub(crate) mod change;
 mod cron;
 mod describe;
+mod environment;
 mod flags;
 mod image;
 mod itself;
@@ -16,6 +18,7 @@ mod watch;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use application::{AppArgs, AppCommand, AppPublishArgs, AppShowArgs};
 pub(crate) use change::{
     AdoptArgs, ApplyArgs, AskedFor, CancelArgs, ChangeCommand, ExportArgs, ForgetArgs, ImportArgs, UpArgs,
 };
@@ -23,6 +26,10 @@ pub(crate) use cron::{CronArgs, CronCommand, CronExplainArgs, CronNextArgs};
 pub(crate) use describe::{
     CheckArgs, CheckFormat, Deny, ExplainArgs, FmtArgs, GraphArgs, GraphFormat, GraphKind, InitArgs,
     PlanArgs, ResolveArgs, SchemaArgs, SchemaOf,
+};
+pub(crate) use environment::{
+    EnvArgs, EnvBindArgs, EnvCommand, EnvMarkerCommand, EnvPropertyCommand, EnvPropertySetArgs,
+    EnvServiceCommand, ServiceArgs,
 };
 pub(crate) use flags::{AssemblyArgs, DryRunArgs, ErrorArgs, Format, HowArgs, PrintArgs, RunArgs};
 pub(crate) use image::{ImageArgs, ImageCommand, ImagePruneArgs};
@@ -114,6 +121,8 @@ pub(crate) enum Command {
     Output(OutputArgs),
     Log(LogArgs),
     Plan(PlanArgs),
+    App(AppArgs),
+    Env(EnvArgs),
     Init(InitArgs),
     Check(CheckArgs),
     Fmt(FmtArgs),

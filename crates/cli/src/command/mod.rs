@@ -1,10 +1,12 @@
 //! The commands, one file each.
 
+mod application;
 mod change;
 mod check;
 mod consent;
 mod cron;
 mod doctor;
+mod environment;
 mod exec;
 mod explain;
 mod fmt;
@@ -78,6 +80,8 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Output(args) => wait_for(outputs::run(args)),
         Command::Log(args) => wait_for(log::run(args)),
         Command::Plan(args) => wait_for(plan::run(args)),
+        Command::App(args) => wait_for(application::run(args)),
+        Command::Env(args) => wait_for(environment::run(args)),
         Command::Init(args) => init::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Fmt(args) => fmt::run(&args),
