@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use windlass::model::AssemblyName;
+use windlass::model::document::DocumentName;
 
 use super::flags::{ForceArgs, HowArgs, PrintArgs, RunArgs};
 
@@ -16,7 +17,6 @@ pub(crate) enum LaunchCommand {
     Command(AppCommandArgs),
     Commands(CommandsArgs),
     Check(AppCheckArgs),
-    Discover(DiscoverArgs),
     Forget(AppForgetArgs),
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct LaunchArgs {
     pub(crate) title: String,
     /// The environment whose services it uses
     #[arg(long = "env", value_name = "ENV", default_value = "default")]
-    pub(crate) environment: String,
+    pub(crate) environment: DocumentName,
     /// Name the assembly; the default is made of the title
     #[arg(long)]
     pub(crate) name: Option<AssemblyName>,
@@ -143,25 +143,6 @@ Examples:
 pub(crate) struct AppCheckArgs {
     /// The applications; all if none is named
     pub(crate) names: Vec<AssemblyName>,
-    #[command(flatten)]
-    pub(crate) run: RunArgs,
-}
-
-/// Adopt the instances that the discovery script of a factory finds.
-///
-/// New instances become applications of the latest revision. Known ones get the reported changes. Instances that are
-/// no longer found stay.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  windlass app discover vm-factory --dry-run
-  windlass app discover vm-factory")]
-pub(crate) struct DiscoverArgs {
-    /// The factory
-    pub(crate) factory: AssemblyName,
-    /// Print what was found, and change nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }

@@ -4,9 +4,11 @@ pub(crate) mod change;
 mod cron;
 mod describe;
 mod flags;
+pub(crate) mod app;
 mod image;
 mod itself;
 mod job;
+pub(crate) mod launch;
 pub(crate) mod mistakes;
 mod numbers;
 mod script;
@@ -25,6 +27,7 @@ pub(crate) use describe::{
     PlanArgs, ResolveArgs, SchemaArgs, SchemaOf,
 };
 pub(crate) use flags::{AssemblyArgs, DryRunArgs, ErrorArgs, Format, HowArgs, PrintArgs, RunArgs};
+pub(crate) use app::AppArgs;
 pub(crate) use image::{ImageArgs, ImageCommand, ImagePruneArgs};
 pub(crate) use itself::{CompletionsArgs, ManArgs};
 pub(crate) use job::{DoctorArgs, ExecArgs};
@@ -127,6 +130,7 @@ pub(crate) enum Command {
     Spiff(SpiffArgs),
     Cron(CronArgs),
     Update(UpdateArgs),
+    App(AppArgs),
     Image(ImageArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),

@@ -1,5 +1,5 @@
-//! Launched applications: `windlass app launch`, `destroy`, `reconfigure`, `command`, `commands`, `check`, `discover`
-//! and `forget`.
+//! Launched applications: `windlass app launch`, `destroy`, `reconfigure`, `command`, `commands`, `check` and
+//! `forget`.
 
 use std::process::ExitCode;
 
@@ -7,17 +7,17 @@ use serde::Serialize;
 use serde_json::Value;
 use windlass::Windlass;
 use windlass::engine::{CheckEnd, Checked, Consent, Stop};
-use windlass::launching::{CommandView, DiscoveryView, LaunchInput, Launcher, ReconfigureInput};
+use windlass::launching::{CommandView, LaunchInput, Launcher, ReconfigureInput};
 use windlass::model::AssemblyName;
 use windlass::model::record::Intent;
 
 use super::process::Execution;
 use super::{collected, fail, grace, open_against, plan, print_json};
 use crate::args::launch::{
-    AppCheckArgs, AppCommandArgs, AppForgetArgs, CommandsArgs, DestroyArgs, DiscoverArgs, LaunchArgs,
+    AppCheckArgs, AppCommandArgs, AppForgetArgs, CommandsArgs, DestroyArgs, LaunchArgs,
     LaunchCommand, ReconfigureArgs,
 };
-use crate::args::{Format, HowArgs, RunArgs};
+use crate::args::{Format, HowArgs};
 use crate::output::{BAD, GOOD, STRONG, say, styled};
 use crate::{diagnostics, exit, signals};
 
@@ -30,7 +30,6 @@ pub(crate) async fn run(command: LaunchCommand) -> ExitCode {
         LaunchCommand::Command(args) => command_of(args).await,
         LaunchCommand::Commands(args) => commands(args).await,
         LaunchCommand::Check(args) => check(args).await,
-        LaunchCommand::Discover(args) => discover(args).await,
         LaunchCommand::Forget(args) => forget(args).await,
     }
 }
@@ -40,7 +39,8 @@ async fn launch(args: LaunchArgs) -> ExitCode {
         Ok(given) => given,
         Err(code) => return code,
     };
-    let input = LaunchInput { name: args.name.clone(), parameters: given.values, open: given.open };
+    let (environment, name) = (args.environment.clone(), args.name.clone());
+    let input = LaunchInput { environment, name, parameters: given.values, open: given.open };
     let stop = signals::listen(grace(&args.how.run));
     for _ in 0..args.count.get() {
         let code = launch_one(&args, &input, &stop).await;
@@ -58,16 +58,12 @@ async fn launch_one(args: &LaunchArgs, input: &LaunchInput, stop: &Stop) -> Exit
         Err(error) => return fail(&error),
     };
     let launcher = Launcher::new(&windlass);
-    let found = async {
-        let revision = launcher.revision(&args.title, None).await?;
-        Ok::<_, windlass::Error>((revision, launcher.services(&args.environment).await?))
-    };
-    let (revision, services) = match found.await {
-        Ok(found) => found,
+    let published = match windlass.applications().find(&args.title, None).await {
+        Ok(published) => published,
         Err(error) => return fail(&error),
     };
     if dry.dry_run {
-        return match launcher.preview_launch(input, &revision, &services).await {
+        return match launcher.preview_launch(input, &published).await {
             Ok((view, warnings)) => {
                 diagnostics::print(warnings.iter());
                 plan::show(&view, run.print.format, dry.detailed_exitcode)
@@ -75,8 +71,8 @@ async fn launch_one(args: &LaunchArgs, input: &LaunchInput, stop: &Stop) -> Exit
             Err(error) => fail(&error),
         };
     }
-    let own = async |_| launcher.launch(input, &revision, &services, stop).await;
-    let theirs = async |_| launcher.ask_launch(input, &revision, &services).await;
+    let own = async |_| launcher.launch(input, &published, stop).await;
+    let theirs = async |_| launcher.ask_launch(input, &published).await;
     let execution = Execution { queue: *queue, consent: Consent::Any, format: run.print.format };
     execution.carry_out(&windlass, own, theirs, stop).await
 }
@@ -125,18 +121,18 @@ async fn reconfigure(args: ReconfigureArgs) -> ExitCode {
         Err(error) => return fail(&error),
     };
     let launcher = Launcher::new(&windlass);
-    let revision = async {
+    let published = async {
         let from = launcher.launched_from(name).await?;
-        let number = (!latest).then_some(from.revision);
-        launcher.revision(&from.title, number).await
+        let revision = (!latest).then_some(from.revision);
+        windlass.applications().find(&from.title, revision).await
     };
-    let revision = match revision.await {
-        Ok(revision) => revision,
+    let published = match published.await {
+        Ok(published) => published,
         Err(error) => return fail(&error),
     };
     let stop = signals::listen(grace(run));
-    let own = async |_| launcher.reconfigure(name, &input, &revision, &stop).await;
-    let theirs = async |_| launcher.ask_reconfigure(name, &input, &revision).await;
+    let own = async |_| launcher.reconfigure(name, &input, &published, &stop).await;
+    let theirs = async |_| launcher.ask_reconfigure(name, &input, &published).await;
     let execution = Execution { queue: false, consent: Consent::None, format: run.print.format };
     execution.carry_out(&windlass, own, theirs, &stop).await
 }
@@ -279,31 +275,6 @@ async fn check(args: AppCheckArgs) -> ExitCode {
         let status = status.map(|status| format!(", {status}")).unwrap_or_default();
         let message = message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
         say!("{} {}{status}{message}", styled(STRONG, format!("{name}:")), styled(style, result));
-    }
-    code
-}
-
-async fn discover(args: DiscoverArgs) -> ExitCode {
-    let DiscoverArgs { factory, dry_run, run } = &args;
-    let windlass = match open_against(None, Some(run), &format!("app discover {factory}"), false) {
-        Ok(windlass) => windlass,
-        Err(error) => return fail(&error),
-    };
-    let stop = signals::listen(grace(run));
-    let found = Launcher::new(&windlass).discover(factory, *dry_run, &stop).await;
-    let view: DiscoveryView = match closed(&windlass, found).await {
-        Ok(view) => view,
-        Err(error) => return fail(&error),
-    };
-    let code = if view.found.iter().any(|found| found.problem.is_some()) { exit::FAILED } else { exit::DONE };
-    if run.print.format == Format::Json {
-        print_json(&view);
-        return code;
-    }
-    for found in &view.found {
-        let name = found.name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
-        let problem = found.problem.as_ref().map(|problem| format!(": {problem}")).unwrap_or_default();
-        say!("{} {}{name}{problem}", found.result, styled(STRONG, &found.natural_id));
     }
     code
 }

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod app;
 mod change;
 mod check;
 mod consent;
@@ -14,6 +15,7 @@ mod history;
 mod image;
 mod init;
 mod itself;
+mod launch;
 mod log;
 pub(crate) mod names;
 mod outputs;
@@ -91,6 +93,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Spiff(args) => spiff::run(&args),
         Command::Cron(args) => cron::run(&args),
         Command::Update(args) => update::run(&args),
+        Command::App(args) => wait_for(app::run(args.command)),
         Command::Image(args) => wait_for(image::run(args)),
         Command::Completions(args) => itself::completions(&args),
         Command::Man(args) => itself::man(&args),

@@ -37,6 +37,7 @@ mod interrupt;
 mod itself;
 mod json;
 mod kill;
+mod launching;
 mod leaks;
 mod limited;
 mod manifests;

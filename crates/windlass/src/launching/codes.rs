@@ -29,7 +29,4 @@ windlass_source::codes! {
     NOT_AN_ARGUMENT = "WL0756", "unknown or wrong argument of a command",
         "The command does not take an argument of this name, or the value has another type. No script was run.\n\n\
          `windlass app commands NAME` lists the arguments with their types.";
-    NO_NAME = "WL0757", "title without letters",
-        "No name of an assembly can be made of the title. No script was run.\n\n\
-         Choose one by `--name`.";
 }

@@ -81,9 +81,6 @@ pub enum LaunchError {
         /// The expected type and what was found.
         why: String,
     },
-    /// A title has no letters or digits.
-    #[error("no name can be made of the title `{0}`; choose one by `--name`")]
-    NoName(String),
 }
 
 impl LaunchError {
@@ -97,7 +94,6 @@ impl LaunchError {
             Self::NoReconfiguration { .. } => codes::NO_RECONFIGURATION,
             Self::NoCommand { .. } => codes::NO_COMMAND,
             Self::NoArgument { .. } | Self::Misfit { .. } => codes::NOT_AN_ARGUMENT,
-            Self::NoName(_) => codes::NO_NAME,
         }
     }
 }

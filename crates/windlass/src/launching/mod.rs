@@ -6,8 +6,7 @@
 //! | module | content |
 //! |---|---|
 //! | `codes`, `error` | the errors, and their codes |
-//! | `title` | names of assemblies for titles |
-//! | `published` | what a launch needs of a published revision and of an environment |
+//! | `title` | names of new assemblies |
 //! | `desired` | the engine's input |
 //! | `launcher` | [`Launcher`]: launch, reconfigure, destroy, commands |
 
@@ -15,9 +14,7 @@ pub mod codes;
 mod desired;
 mod error;
 mod launcher;
-mod published;
 mod title;
 
 pub use error::LaunchError;
 pub use launcher::{CommandView, CommandsView, LaunchInput, Launcher, ReconfigureInput};
-pub use published::{PublishedRevision, Services};
