@@ -175,10 +175,10 @@ mod values;
 mod world;
 
 pub use engine::{
-    Answer, Argument, Arguments, Bundle, CheckEnd, Checked, Condition, Consent, Desired, DestructivePlan, DiscoveryQuery, Ended,
-    Engine, EngineEnv, ForgottenPart, ForgottenRecords, HandOver, Offer, Options, PlanFingerprint, Prepared,
-    Preview, Pruned, PublishedOutputs, RecordedSecrets, Request, Seen, Selection, UpOptions, Upkeep,
-    check, conditions, fingerprint, monitor_of, offer, outputs,
+    Answer, Argument, Arguments, Bundle, CheckEnd, Checked, Condition, Consent, Desired, DestructivePlan,
+    DiscoveryQuery, Ended, Engine, EngineEnv, ForgottenPart, ForgottenRecords, HandOver, Offer, Options,
+    PlanFingerprint, Prepared, Preview, Pruned, PublishedOutputs, RecordedSecrets, Request, Seen, Selection,
+    UpOptions, Upkeep, check, conditions, fingerprint, monitor_of, offer, outputs,
 };
 pub use error::{EngineError, Lack, ProtectedPart, Unplaced};
 pub use machine::Tally;

@@ -62,7 +62,8 @@ impl Forms for ProjectForms<'_> {
                 "pattern": POSITIVE,
             }),
             Form::Word(words) => {
-                let words: Vec<Value> = words.iter().map(|word| Value::from(*word)).chain([Value::Null]).collect();
+                let words: Vec<Value> =
+                    words.iter().map(|word| Value::from(*word)).chain([Value::Null]).collect();
                 json!({ "enum": words })
             }
             Form::Age => json!({"type": ["string", "null"], "pattern": "^[0-9]+[smhd]$"}),

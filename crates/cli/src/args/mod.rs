@@ -1,10 +1,11 @@
 //! The command line arguments.
 
+mod application;
 pub(crate) mod change;
 mod cron;
 mod describe;
+mod environment;
 mod flags;
-pub(crate) mod app;
 mod image;
 mod itself;
 mod job;
@@ -18,6 +19,7 @@ mod watch;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use application::{AppArgs, AppCommand, AppPublishArgs, AppShowArgs};
 pub(crate) use change::{
     AdoptArgs, ApplyArgs, AskedFor, CancelArgs, ChangeCommand, ExportArgs, ForgetArgs, ImportArgs, UpArgs,
 };
@@ -26,8 +28,11 @@ pub(crate) use describe::{
     CheckArgs, CheckFormat, Deny, ExplainArgs, FmtArgs, GraphArgs, GraphFormat, GraphKind, InitArgs,
     PlanArgs, ResolveArgs, SchemaArgs, SchemaOf,
 };
+pub(crate) use environment::{
+    EnvArgs, EnvBindArgs, EnvCommand, EnvMarkerCommand, EnvPropertyCommand, EnvPropertySetArgs,
+    EnvServiceCommand, ServiceArgs,
+};
 pub(crate) use flags::{AssemblyArgs, DryRunArgs, ErrorArgs, Format, HowArgs, PrintArgs, RunArgs};
-pub(crate) use app::AppArgs;
 pub(crate) use image::{ImageArgs, ImageCommand, ImagePruneArgs};
 pub(crate) use itself::{CompletionsArgs, ManArgs};
 pub(crate) use job::{DoctorArgs, ExecArgs};
@@ -117,6 +122,8 @@ pub(crate) enum Command {
     Output(OutputArgs),
     Log(LogArgs),
     Plan(PlanArgs),
+    App(AppArgs),
+    Env(EnvArgs),
     Init(InitArgs),
     Check(CheckArgs),
     Fmt(FmtArgs),
@@ -130,7 +137,6 @@ pub(crate) enum Command {
     Spiff(SpiffArgs),
     Cron(CronArgs),
     Update(UpdateArgs),
-    App(AppArgs),
     Image(ImageArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),

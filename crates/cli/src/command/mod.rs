@@ -1,11 +1,12 @@
 //! The commands, one file each.
 
-mod app;
+mod application;
 mod change;
 mod check;
 mod consent;
 mod cron;
 mod doctor;
+mod environment;
 mod exec;
 mod explain;
 mod fmt;
@@ -80,6 +81,8 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Output(args) => wait_for(outputs::run(args)),
         Command::Log(args) => wait_for(log::run(args)),
         Command::Plan(args) => wait_for(plan::run(args)),
+        Command::App(args) => wait_for(application::run(args)),
+        Command::Env(args) => wait_for(environment::run(args)),
         Command::Init(args) => init::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Fmt(args) => fmt::run(&args),
@@ -93,7 +96,6 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Spiff(args) => spiff::run(&args),
         Command::Cron(args) => cron::run(&args),
         Command::Update(args) => update::run(&args),
-        Command::App(args) => wait_for(app::run(args.command)),
         Command::Image(args) => wait_for(image::run(args)),
         Command::Completions(args) => itself::completions(&args),
         Command::Man(args) => itself::man(&args),

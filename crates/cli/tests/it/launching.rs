@@ -156,11 +156,11 @@ fn cloud() -> TestEnv {
     env.write("token", "s3cr3t-token");
     env.ok(&["app", "publish", "factory.yaml", "--name", "VM Factory", "--scripts", "scripts"]);
     env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
-    env.ok(&["app", "service", "--location", "here"]);
+    env.ok(&["env", "service", "add", "default", "--location", "here"]);
     let folder = format!("configuration.cloud={}", env.path("cloud").display());
     let token = "configuration.token=@token";
     env.ok(&["app", "launch", "VM Factory", "--name", "factory", "-p", &folder, "-p", token]);
-    env.ok(&["app", "service", "factory"]);
+    env.ok(&["env", "service", "add", "default", "factory"]);
     env
 }
 
@@ -175,20 +175,45 @@ fn machines(env: &TestEnv) -> usize {
 #[test]
 fn an_application_is_launched_checked_changed_and_destroyed() {
     let env = cloud();
-    assert_snapshot!(env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]).out(), @"");
+    assert_snapshot!(env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]).out(), @r"
+      + vm added (resource::vm::1)
+    1 to add
+    vm: 2 steps, up to 1 at once (p2 up)
+       s1 vm Install
+       s2 vm Integrity
+
+    ok        vm Install LONG
+    ok        vm Integrity LONG
+
+    done: vm is Active (LONG)
+      compute.ip: 203.0.113.1
+      compute.size: small
+    ");
     assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.ip"], "203.0.113.1");
 
-    assert_snapshot!(env.ok(&["app", "commands", "vm"]).out(), @"");
+    assert_snapshot!(env.ok(&["app", "commands", "vm"]).out(), @r"
+    control.kill()
+    control.resize(string size) => string was
+    ");
     let run = env.ok(&["app", "command", "vm", "control.resize", "-a", "size=medium"]);
     assert!(run.out().ends_with("was: small\n"), "{run}");
     assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "medium");
 
     env.ok(&["app", "reconfigure", "vm", "-p", "configuration.size=large"]);
-    assert_snapshot!(env.ok(&["app", "check"]).out(), @"");
+    assert_snapshot!(env.ok(&["app", "check"]).out(), @"vm: unchanged, active");
     assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "large");
     assert_eq!(machines(&env), 1, "it is never launched again");
 
-    assert_snapshot!(env.ok(&["app", "destroy", "vm"]).out(), @"");
+    assert_snapshot!(env.ok(&["app", "destroy", "vm"]).out(), @r"
+      - vm removed
+    1 to remove
+    vm: 1 step, up to 1 at once (p5 down)
+       s1 vm Uninstall
+
+    ok        vm Uninstall LONG
+
+    done: vm is down (LONG)
+    ");
     assert_eq!(machines(&env), 0);
     assert!(env.ok(&["history", "vm"]).out().contains("down"), "the history stays");
     env.is_quiet();
@@ -260,8 +285,13 @@ fn a_launch_that_fails_is_recorded() {
 fn a_factory_stays_as_long_as_its_applications() {
     let env = cloud();
     env.ok(&["app", "launch", "VM"]);
-    assert_snapshot!(env.refuses(&["app", "destroy", "factory"]), @"");
-    for command in [&["status", "factory"][..], &["log", "factory"], &["log", "vm"], &["status", "vm", "--format", "json"]] {
+    assert_snapshot!(env.refuses(&["app", "destroy", "factory"]), @"error[WL0504]: `factory` is referenced by `vm`, and it would be removed; take `vm` down first, or use `--force`");
+    for command in [
+        &["status", "factory"][..],
+        &["log", "factory"],
+        &["log", "vm"],
+        &["status", "vm", "--format", "json"],
+    ] {
         let run = env.ok(command);
         assert!(!run.out().contains("s3cr3t"), "{run}");
     }
@@ -287,7 +317,27 @@ fn wrong_input_changes_nothing() {
         said += &env.refuses(&[&["app"], args].concat());
         said.push('\n');
     }
-    assert_snapshot!(said, @"");
+    assert_snapshot!(said, @r"
+    error[WL0650]: no application or factory `VN` is published; did you mean `VM`?
+
+    error[WL0750]: `VM` needs the factory `VM Factory`, and the environment `empty` has no such service; launch it, and add it by `windlass env service add empty NAME`
+
+    error[WL0751]: the environment `empty` has no location for scripts; add one by `windlass env service add empty --location LOCATION`
+
+    error[WL0752]: there is an assembly `vm` already; choose another name by `--name`
+
+    error[WL0640]: the application has no parameter `configuration.sise`
+     |
+     = help: did you mean `configuration.size`?
+
+    1 error; nothing was changed
+
+    error[WL0755]: `vm` has no command `control.resise`; did you mean `control.resize`?
+
+    error[WL0756]: `control.resize` takes no argument `sise`; did you mean `size`?
+
+    error[WL0500]: there is no assembly `nothing`; there are `factory`, `vm`
+    ");
 }
 
 /// A change that no script makes is refused; the application is not launched again for it.
@@ -297,8 +347,12 @@ fn a_value_that_no_script_changes_is_refused() {
     env.edit("vm.yaml", "        factory.reconfigurationScript: /vm/reconfigure.py\n", "");
     env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
     env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
-    assert_snapshot!(env.refuses(&["app", "reconfigure", "vm", "-p", "configuration.size=large"]), @"");
-    env.edit("vm.yaml", "/vm/check.py\n", "/vm/check.py\n        factory.reconfigurationScript: /vm/reconfigure.py\n");
+    assert_snapshot!(env.refuses(&["app", "reconfigure", "vm", "-p", "configuration.size=large"]), @"error[WL0754]: `vm` has no reconfiguration script, so `configuration.size` can't change; destroy it and launch it with the new value, or add `factory.reconfigurationScript` to its manifest");
+    env.edit(
+        "vm.yaml",
+        "/vm/check.py\n",
+        "/vm/check.py\n        factory.reconfigurationScript: /vm/reconfigure.py\n",
+    );
     env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
     env.ok(&["app", "reconfigure", "vm", "--latest", "-p", "configuration.size=large"]);
     assert_eq!(trace(&env).iter().filter(|line| line.starts_with("launch")).count(), 1);

@@ -171,7 +171,12 @@ fn gone(engine: &Engine, world: &mut World, element: &ElementName, batch: &mut B
     record.outdated.clear();
     batch.push(Change::PutElement(Box::new(record.clone())));
     let body = Happening::StateChanged { element: element.clone(), from, to: State::Absent };
-    batch.push(Change::Event(Box::new(EventDraft { at: now, assembly: element.assembly(), process: None, body })));
+    batch.push(Change::Event(Box::new(EventDraft {
+        at: now,
+        assembly: element.assembly(),
+        process: None,
+        body,
+    })));
 }
 
 /// Records in the log that a check has failed.

@@ -13,7 +13,7 @@ use windlass_model::document::DocumentName;
 use windlass_model::name::{DescriptorKind, DescriptorParts};
 use windlass_model::record::LaunchedFrom;
 use windlass_model::version::Version;
-use windlass_model::{AssemblyName, DescriptorName, PropertyName, Template, Topology};
+use windlass_model::{AssemblyName, DescriptorName, PropertyName, Template, Topology, Transition};
 use windlass_script::{KIND, Script, application_package};
 use windlass_source::Diagnostics;
 
@@ -78,7 +78,7 @@ pub(super) fn desired(
     let Some(topology) = compiled.topology.filter(|_| !diagnostics.has_errors()) else {
         return Err(Error::Input(diagnostics));
     };
-    let topology = placed(&topology, location);
+    let topology = placed(&topology, location, role);
     diagnostics.extend(open_secrets(open, "was passed on the command line", &topology));
     let from = LaunchedFrom {
         title: published.title.clone(),
@@ -98,17 +98,25 @@ pub(super) fn desired(
     Ok((desired, diagnostics))
 }
 
+/// Returns the name of the descriptor. It is the same for all revisions, because another version is an upgrade, which
+/// may make the instance anew.
 fn descriptor(kind: DescriptorKind, published: &PublishedApplication) -> DescriptorName {
-    let version: Version = published.revision.to_string().parse().expect("a number is a version");
+    let version: Version = "1".parse().expect("a number is a version");
     DescriptorParts { kind, name: published.name.clone(), version }.into()
 }
 
-/// Returns a topology whose component is at a location. Its scripts do not get that property, which is no pin.
-fn placed(topology: &Topology, location: &str) -> Topology {
+/// Returns a topology whose component is at a location. Its scripts do not get that property, which is no pin. The
+/// values of a factory can change without a call: its applications read them at each of theirs.
+fn placed(topology: &Topology, location: &str, role: &Role) -> Topology {
     let mut elements = topology.elements().to_vec();
     let property: PropertyName = DEPLOYMENT_LOCATION.parse().expect("it is the name of a property");
+    let is_factory = matches!(role, Role::Factory(_));
+    for property in elements.iter_mut().flat_map(|element| element.properties.values_mut()) {
+        property.volatile |= is_factory;
+    }
     for element in elements.iter_mut().filter(|element| element.kind == ElementKind::Resource) {
         let value = Some(Template::literal(location));
+        element.transitions.extend(is_factory.then_some(Transition::Reconfigure));
         element.properties.insert(property.clone(), Property { value, ..Property::default() });
     }
     Topology::new(topology.name().clone(), elements, topology.relationships().to_vec())

@@ -158,7 +158,11 @@ impl<'w> Launcher<'w> {
     }
 
     /// Returns the name of a new assembly.
-    async fn name(&self, input: &LaunchInput, published: &PublishedApplication) -> Result<AssemblyName, Error> {
+    async fn name(
+        &self,
+        input: &LaunchInput,
+        published: &PublishedApplication,
+    ) -> Result<AssemblyName, Error> {
         let store = self.windlass.store(false).await?;
         let taken = match &store {
             Some(store) => store.assembly_names().await?,

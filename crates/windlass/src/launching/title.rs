@@ -10,7 +10,8 @@ const NUMBER: usize = 10;
 pub(super) fn free(base: &AssemblyName, is_taken: impl Fn(&AssemblyName) -> bool) -> AssemblyName {
     let short: String = base.as_str().chars().take(MAX_NAME - NUMBER).collect();
     let short = short.trim_end_matches(['-', '_']);
-    let numbered = |number: u32| format!("{short}-{number}").parse().expect("a short name with a number is one");
+    let numbered =
+        |number: u32| format!("{short}-{number}").parse().expect("a short name with a number is one");
     let mut names = std::iter::once(base.clone()).chain((2..).map(numbered));
     names.find(|name| !is_taken(name)).expect("a number is free")
 }
