@@ -17,6 +17,7 @@ pub(crate) enum LaunchCommand {
     Command(AppCommandArgs),
     Commands(CommandsArgs),
     Check(AppCheckArgs),
+    Discover(DiscoverArgs),
     Forget(AppForgetArgs),
 }
 
@@ -143,6 +144,25 @@ Examples:
 pub(crate) struct AppCheckArgs {
     /// The applications; all if none is named
     pub(crate) names: Vec<AssemblyName>,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// Adopt the instances that the discovery script of a factory finds.
+///
+/// New instances become applications of the latest revision. Known ones get the reported changes. Instances that are
+/// no longer found stay.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass app discover vm-factory --dry-run
+  windlass app discover vm-factory")]
+pub(crate) struct DiscoverArgs {
+    /// The factory
+    pub(crate) factory: AssemblyName,
+    /// Print what was found, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }

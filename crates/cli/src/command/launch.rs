@@ -7,14 +7,14 @@ use serde::Serialize;
 use serde_json::Value;
 use windlass::Windlass;
 use windlass::engine::{CheckEnd, Checked, Consent, Stop};
-use windlass::launching::{CommandView, LaunchInput, Launcher, ReconfigureInput};
+use windlass::launching::{CommandView, DiscoveryView, LaunchInput, Launcher, ReconfigureInput};
 use windlass::model::AssemblyName;
 use windlass::model::record::Intent;
 
 use super::process::Execution;
 use super::{collected, fail, grace, open_against, plan, print_json};
 use crate::args::launch::{
-    AppCheckArgs, AppCommandArgs, AppForgetArgs, CommandsArgs, DestroyArgs, LaunchArgs, LaunchCommand,
+    AppCheckArgs, AppCommandArgs, AppForgetArgs, CommandsArgs, DestroyArgs, DiscoverArgs, LaunchArgs, LaunchCommand,
     ReconfigureArgs,
 };
 use crate::args::{Format, HowArgs};
@@ -30,6 +30,7 @@ pub(crate) async fn run(command: LaunchCommand) -> ExitCode {
         LaunchCommand::Command(args) => command_of(args).await,
         LaunchCommand::Commands(args) => commands(args).await,
         LaunchCommand::Check(args) => check(args).await,
+        LaunchCommand::Discover(args) => discover(args).await,
         LaunchCommand::Forget(args) => forget(args).await,
     }
 }
@@ -275,6 +276,31 @@ async fn check(args: AppCheckArgs) -> ExitCode {
         let status = status.map(|status| format!(", {status}")).unwrap_or_default();
         let message = message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
         say!("{} {}{status}{message}", styled(STRONG, format!("{name}:")), styled(style, result));
+    }
+    code
+}
+
+async fn discover(args: DiscoverArgs) -> ExitCode {
+    let DiscoverArgs { factory, dry_run, run } = &args;
+    let windlass = match open_against(None, Some(run), &format!("app discover {factory}"), false) {
+        Ok(windlass) => windlass,
+        Err(error) => return fail(&error),
+    };
+    let stop = signals::listen(grace(run));
+    let found = Launcher::new(&windlass).discover(factory, *dry_run, &stop).await;
+    let view: DiscoveryView = match closed(&windlass, found).await {
+        Ok(view) => view,
+        Err(error) => return fail(&error),
+    };
+    let code = if view.found.iter().any(|found| found.problem.is_some()) { exit::FAILED } else { exit::DONE };
+    if run.print.format == Format::Json {
+        print_json(&view);
+        return code;
+    }
+    for found in &view.found {
+        let name = found.name.as_ref().map(|name| format!(", application `{name}`")).unwrap_or_default();
+        let problem = found.problem.as_ref().map(|problem| format!(": {problem}")).unwrap_or_default();
+        say!("{} {}{name}{problem}", styled(STRONG, format!("{}:", found.natural_id)), found.result);
     }
     code
 }

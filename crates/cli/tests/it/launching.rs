@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::env::TestEnv;
+use crate::env::{TestEnv, until};
 
 /// A manifest of virtual machines. The factory is `VM Factory`.
 const VM: &str = r#"
@@ -92,7 +92,9 @@ for instance, request in given["launch"].items():
         sys.exit("no such size")
     id = own.get("configuration.id", "i-" + instance[:6])
     made = [name for name in os.listdir(cloud) if name.startswith("i-")]
-    time.sleep(float(os.environ.get("PAUSE", "0")))
+    if size == "slow":
+        trace("begin")
+        time.sleep(1)
     trace("launch " + id)
     if read(id) is None:
         write(id, {"ip": "203.0.113.%d" % (len(made) + 1), "size": size})
@@ -357,4 +359,40 @@ fn a_value_that_no_script_changes_is_refused() {
     env.ok(&["app", "reconfigure", "vm", "--latest", "-p", "configuration.size=large"]);
     assert_eq!(trace(&env).iter().filter(|line| line.starts_with("launch")).count(), 1);
     assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "large");
+}
+
+/// What was made outside becomes an application; what a script no longer finds stays.
+#[test]
+fn what_a_factory_finds_is_adopted() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-own"]);
+    env.write("cloud/i-other", r#"{"ip": "203.0.113.9", "size": "huge"}"#);
+    assert_snapshot!(env.ok(&["app", "discover", "factory", "--dry-run"]).out(), @"");
+    assert_snapshot!(env.ok(&["app", "discover", "factory"]).out(), @"");
+    let adopted = &env.json(&["status", "machine-i-other"])["assemblies"][0];
+    assert_eq!(adopted["outputs"]["compute.size"], "huge");
+    env.edit("cloud/i-other", "huge", "tiny");
+    std::fs::remove_file(env.path("cloud/i-own")).unwrap();
+    assert_snapshot!(env.ok(&["app", "discover", "factory"]).out(), @"");
+    assert_snapshot!(env.ok(&["app", "discover", "factory"]).out(), @"");
+    env.ok(&["app", "forget", "machine-i-other"]);
+    assert_snapshot!(env.ok(&["app", "discover", "factory"]).out(), @"");
+    env.ok(&["app", "destroy", "machine-i-other"]);
+    assert_eq!(machines(&env), 0);
+    env.is_quiet();
+}
+
+/// A killed launch is resumed: its script runs to its end, and not a second time.
+#[test]
+fn a_killed_launch_is_resumed() {
+    let env = cloud();
+    let mut launch = env.spawn(&["app", "launch", "VM", "-p", "configuration.size=slow"]);
+    until("the script runs", || trace(&env).contains(&"begin".to_owned()));
+    launch.kill();
+    env.ok(&["retry", "vm"]);
+    assert_eq!(trace(&env).iter().filter(|line| *line == "begin").count(), 1);
+    assert_eq!(machines(&env), 1);
+    assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "slow");
+    env.ok(&["app", "destroy", "vm"]);
+    env.is_quiet();
 }

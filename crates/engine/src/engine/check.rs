@@ -95,13 +95,13 @@ pub async fn check(
 
 /// The part of the records that a check has read.
 #[derive(PartialEq)]
-struct Revision {
+pub(super) struct Revision {
     instances: BTreeMap<ElementName, u64>,
     is_open: bool,
 }
 
 impl Revision {
-    fn of(snapshot: &Snapshot) -> Self {
+    pub(super) fn of(snapshot: &Snapshot) -> Self {
         let instances = snapshot.instances.iter().map(|(name, record)| (name.clone(), record.revision));
         let is_open = !snapshot.calls.is_empty() || !snapshot.processes.is_empty();
         Self { instances: instances.collect(), is_open }
@@ -109,7 +109,7 @@ impl Revision {
 }
 
 /// Applies an answer under a lease.
-async fn applied(
+pub(super) async fn applied(
     engine: &Engine,
     lease: &Lease,
     answer: Answered,

@@ -76,7 +76,7 @@ pub struct CommandView {
 
 /// The intents on launched applications.
 pub struct Launcher<'w> {
-    windlass: &'w Windlass,
+    pub(super) windlass: &'w Windlass,
 }
 
 impl<'w> Launcher<'w> {
@@ -230,14 +230,11 @@ impl<'w> Launcher<'w> {
         if !can_reconfigure && !pins.is_empty() {
             return Err(LaunchError::NoReconfiguration { name: name.clone(), pins }.into());
         }
-        let location = component(&snapshot).and_then(|component| {
-            component.properties.get(location::DEPLOYMENT_LOCATION)?.value.as_ref()?.as_literal()
-        });
         let inputs = Inputs {
             name,
             published,
             environment: &from.environment,
-            location: location.unwrap_or_default(),
+            location: location_of(&snapshot),
             owner: snapshot.assembly.owner.clone(),
             parameters: &parameters,
             open: &input.open,
@@ -385,6 +382,12 @@ fn launched_from(snapshot: &Snapshot) -> Result<&LaunchedFrom, LaunchError> {
 fn component(snapshot: &Snapshot) -> Option<&Element> {
     let elements = snapshot.assembly.topology.elements().iter();
     elements.into_iter().find(|element| element.kind == ElementKind::Resource)
+}
+
+/// Returns the location where the scripts of an application run.
+pub(super) fn location_of(snapshot: &Snapshot) -> &str {
+    let property = component(snapshot).and_then(|found| found.properties.get(location::DEPLOYMENT_LOCATION));
+    property.and_then(|property| property.value.as_ref()?.as_literal()).unwrap_or_default()
 }
 
 /// Returns the parameters that an application was given, with its secrets.

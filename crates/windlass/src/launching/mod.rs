@@ -8,13 +8,16 @@
 //! | `codes`, `error` | the errors, and their codes |
 //! | `title` | names of new assemblies |
 //! | `desired` | the engine's input |
+//! | `discovery` | what the script of a factory finds, and its adoption |
 //! | `launcher` | [`Launcher`]: launch, reconfigure, destroy, commands |
 
 pub mod codes;
 mod desired;
+mod discovery;
 mod error;
 mod launcher;
 mod title;
 
+pub use discovery::{DiscoveryView, FoundView};
 pub use error::LaunchError;
 pub use launcher::{CommandView, CommandsView, LaunchInput, Launcher, ReconfigureInput};
