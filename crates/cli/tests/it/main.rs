@@ -11,6 +11,7 @@ mod run;
 mod small;
 
 mod again;
+mod applications;
 mod call;
 mod change;
 mod consent;
