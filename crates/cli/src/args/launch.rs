@@ -169,7 +169,7 @@ pub(crate) struct DiscoverArgs {
 
 /// Remove the records of applications, and run no script.
 ///
-/// What the applications manage stays as it is. Discovery finds it again.
+/// The instances of the applications stay as they are. Discovery finds them again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -14,8 +14,8 @@ use windlass::model::record::Intent;
 use super::process::Execution;
 use super::{collected, fail, grace, open_against, plan, print_json};
 use crate::args::launch::{
-    AppCheckArgs, AppCommandArgs, AppForgetArgs, CommandsArgs, DestroyArgs, DiscoverArgs, LaunchArgs, LaunchCommand,
-    ReconfigureArgs,
+    AppCheckArgs, AppCommandArgs, AppForgetArgs, CommandsArgs, DestroyArgs, DiscoverArgs, LaunchArgs,
+    LaunchCommand, ReconfigureArgs,
 };
 use crate::args::{Format, HowArgs};
 use crate::output::{BAD, GOOD, STRONG, say, styled};

@@ -45,7 +45,7 @@ application:
           token: {type: configuration(string), sensitive: true}
 "#;
 
-/// What the scripts share. Each machine is a file of the folder `configuration.cloud`, and each run a line of `trace`
+/// The shared part of the scripts. Each machine is a file of the folder `configuration.cloud`, and each run a line of `trace`
 /// there. JSON is YAML, so no library is needed.
 const CLOUD: &str = r#"
 import json, os, sys, time
@@ -361,22 +361,37 @@ fn a_value_that_no_script_changes_is_refused() {
     assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "large");
 }
 
-/// What was made outside becomes an application; what a script no longer finds stays.
+/// An instance that was made outside becomes an application. One that the script no longer finds stays.
 #[test]
 fn what_a_factory_finds_is_adopted() {
     let env = cloud();
     env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-own"]);
     env.write("cloud/i-other", r#"{"ip": "203.0.113.9", "size": "huge"}"#);
-    assert_snapshot!(env.ok(&["app", "discover", "factory", "--dry-run"]).out(), @"");
-    assert_snapshot!(env.ok(&["app", "discover", "factory"]).out(), @"");
+    assert_snapshot!(env.ok(&["app", "discover", "factory", "--dry-run"]).out(), @r"
+    i-own: known, application `vm`
+    i-other: new
+    ");
+    assert_snapshot!(env.ok(&["app", "discover", "factory"]).out(), @r"
+    i-own: known, application `vm`
+    i-other: adopted, application `machine-i-other`
+    ");
     let adopted = &env.json(&["status", "machine-i-other"])["assemblies"][0];
     assert_eq!(adopted["outputs"]["compute.size"], "huge");
     env.edit("cloud/i-other", "huge", "tiny");
     std::fs::remove_file(env.path("cloud/i-own")).unwrap();
-    assert_snapshot!(env.ok(&["app", "discover", "factory"]).out(), @"");
-    assert_snapshot!(env.ok(&["app", "discover", "factory"]).out(), @"");
+    assert_snapshot!(env.ok(&["app", "discover", "factory"]).out(), @r"
+    i-other: changed, application `machine-i-other`
+    i-own: gone, application `vm`
+    ");
+    assert_snapshot!(env.ok(&["app", "discover", "factory"]).out(), @r"
+    i-other: known, application `machine-i-other`
+    i-own: gone, application `vm`
+    ");
     env.ok(&["app", "forget", "machine-i-other"]);
-    assert_snapshot!(env.ok(&["app", "discover", "factory"]).out(), @"");
+    assert_snapshot!(env.ok(&["app", "discover", "factory"]).out(), @r"
+    i-other: adopted, application `machine-i-other`
+    i-own: gone, application `vm`
+    ");
     env.ok(&["app", "destroy", "machine-i-other"]);
     assert_eq!(machines(&env), 0);
     env.is_quiet();
@@ -386,7 +401,7 @@ fn what_a_factory_finds_is_adopted() {
 #[test]
 fn a_killed_launch_is_resumed() {
     let env = cloud();
-    let mut launch = env.spawn(&["app", "launch", "VM", "-p", "configuration.size=slow"]);
+    let launch = env.spawn(&["app", "launch", "VM", "-p", "configuration.size=slow"]);
     until("the script runs", || trace(&env).contains(&"begin".to_owned()));
     launch.kill();
     env.ok(&["retry", "vm"]);

@@ -35,7 +35,9 @@ pub async fn inventory(
     engine: &Engine,
     factory: &AssemblyName,
 ) -> Result<Result<Vec<Found>, Failure>, EngineError> {
-    let Some(snapshot) = engine.store.load(factory).await? else { return Err(engine.unknown(factory).await?) };
+    let Some(snapshot) = engine.store.load(factory).await? else {
+        return Err(engine.unknown(factory).await?);
+    };
     let configuration = match engine.records().configuration_of(factory).await? {
         Ok(configuration) => configuration,
         Err(failure) => return Ok(Err(failure)),

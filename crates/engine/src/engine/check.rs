@@ -28,7 +28,7 @@ pub struct Checked {
     pub end: CheckEnd,
 }
 
-/// What a check has led to.
+/// The result of a check of one assembly.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum CheckEnd {

@@ -183,7 +183,9 @@ impl Launcher<'_> {
         let Some(role) = checked.role.clone() else { return Err(Error::Input(checked.diagnostics)) };
         let taken = engine.store.assembly_names().await?;
         let title = found.name.as_deref().unwrap_or(&found.natural);
-        let base = short_name(title).or_else(|| short_name(&found.natural)).unwrap_or_else(|| published.name.clone());
+        let base = short_name(title)
+            .or_else(|| short_name(&found.natural))
+            .unwrap_or_else(|| published.name.clone());
         let name = free(&base, |name| taken.contains(name));
         let snapshot = self.windlass.snapshot(factory).await?;
         let parameters = BTreeMap::new();

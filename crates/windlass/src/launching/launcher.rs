@@ -240,7 +240,7 @@ impl<'w> Launcher<'w> {
             open: &input.open,
         };
         let (desired, warnings) = desired(&checked, &role, &inputs, self.windlass.drivers())?;
-        // An instance is never made anew.
+        // An instance is never re-created.
         Ok((Request::up(desired).with_consent(Consent::None), warnings))
     }
 
