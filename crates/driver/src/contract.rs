@@ -114,7 +114,7 @@ pub struct Query {
     pub configuration: BTreeMap<String, Input>,
     /// The required property values.
     pub properties: BTreeMap<String, Value>,
-    /// What the result is for.
+    /// The purpose of the result.
     pub purpose: Purpose,
 }
 
@@ -127,7 +127,7 @@ impl Query {
     }
 }
 
-/// What the result of a search is for.
+/// The purpose of the result of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Purpose {

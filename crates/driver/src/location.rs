@@ -25,6 +25,10 @@ pub struct Placement {
     pub manager: Option<String>,
 }
 
+/// The keys of a location that drivers read, each with its words.
+pub const SCRIPTING: [(&str, &[&str]); 3] =
+    [("adapter", &["invoke"]), ("input", &["yaml", "json"]), ("launch-key", &["launch", "launch-instances"])];
+
 /// A location where drivers work: an entry of `locations:` in `windlass.yaml`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
@@ -57,7 +61,7 @@ pub struct Location {
     /// Maximum number of concurrent jobs of one windlass process; `None` for no limit.
     #[serde(default)]
     pub max_jobs: Option<NonZeroU32>,
-    /// The keys that drivers read, such as `adapter` of `script`.
+    /// The keys of [`SCRIPTING`] that are set.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scripting: BTreeMap<String, String>,
     /// Configuration for the driver.

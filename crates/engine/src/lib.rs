@@ -177,10 +177,11 @@ mod values;
 mod world;
 
 pub use engine::{
-    Answer, Argument, Arguments, Bundle, CheckEnd, Checked, Condition, Consent, Desired, DestructivePlan, DiscoveryQuery, Ended,
-    Engine, EngineEnv, ForgottenPart, ForgottenRecords, HandOver, Offer, Options, PlanFingerprint, Prepared,
-    Preview, Pruned, PublishedOutputs, RecordedSecrets, Request, Seen, Selection, UpOptions, Upkeep,
-    check, conditions, fingerprint, monitor_of, offer, outputs,
+    Answer, Argument, Arguments, Bundle, CheckEnd, Checked, Condition, Consent, Desired, DestructivePlan,
+    DiscoveryQuery, Ended, Engine, EngineEnv, ForgottenPart, ForgottenRecords, HandOver, Offer, Options,
+    PlanFingerprint, Prepared, Preview, Pruned, PublishedOutputs, RecordedSecrets, Request, Seen, Selection,
+    UpOptions, Upkeep, adopt, apply_found, check, conditions, fingerprint, inventory, monitor_of, offer,
+    outputs, would_change,
 };
 pub use error::{EngineError, Lack, ProtectedPart, Unplaced};
 pub use machine::Tally;

@@ -148,7 +148,8 @@ mod tests {
 
     fn read(text: &str) -> (Imported, String) {
         let (imported, diagnostics) = read_environment(&Source::new("env.yaml", text));
-        (imported, diagnostics.iter().map(|said| format!("{said}\n")).collect())
+        let lines: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
+        (imported, lines.join("\n"))
     }
 
     #[test]
@@ -174,6 +175,13 @@ mod tests {
               kind: {type: strin, value: x}
               none: {type: string}
         ";
-        assert_snapshot!(read(text).1, @"");
+        assert_snapshot!(read(text).1, @"
+        env.yaml:2:13: error[WL0602]: an environment has no `markrs`
+        env.yaml:3:13: warning[WL0602]: `policies` has no meaning here and is ignored
+        env.yaml:5:15: error[WL0601]: `a b` is not a name: names have ASCII letters, digits, `_` and `-` only
+        env.yaml:6:40: error[WL0657]: the value of `size` does not fit: `int` is expected, and this is text
+        env.yaml:7:28: error[WL0657]: `strin` is not the type of a property: there is no type `strin`
+        env.yaml:8:21: error[WL0604]: property `none` has no `value`
+        ");
     }
 }

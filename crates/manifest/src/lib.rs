@@ -24,6 +24,7 @@
 //! | [`compile`](mod@compile) | one flat topology |
 //! | [`scripts`] | checks of the scripts of a manifest against a folder |
 //! | [`title`], [`environment`] | titles of applications; environments with their services |
+//! | [`schema`] | JSON Schemas of manifests and environment files |
 //! | [`import`] | reading of environments from files |
 //! | [`codes`] | the codes of all messages |
 
@@ -43,6 +44,7 @@ mod read;
 mod reader;
 mod report;
 pub mod role;
+pub mod schema;
 pub mod scripts;
 mod settings;
 pub mod title;

@@ -73,7 +73,7 @@ pub struct LaunchedFrom {
     /// The title of the application.
     pub title: String,
     /// The number of its revision, from 1.
-    pub revision: u64,
+    pub revision: u32,
     /// The name of the environment.
     pub environment: String,
 }

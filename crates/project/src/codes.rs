@@ -176,6 +176,8 @@ locations:
         "A line of `.windlassignore` in a package folder is a pattern for files that are no part of the package, as in a `.gitignore`: `notes.txt` and `*.log` at any depth, `/build` and `doc/*.md` from the folder of the file, `tmp/` for folders only, `!keep.log` for an exception. Lines that begin with `#` are comments.\n\n```\n*.log\n!keep.log\n/test/\n```";
     BAD_INVENTORY = "WL0345", "bad inventory",
         "`--inventory PARAM=FILE:GROUP` reads a static Ansible inventory: YAML if the name of the file ends with `.yaml`, `.yml` or `.json`, INI otherwise. windlass reads hosts, ranges of hosts, groups, groups in groups, and their variables. It runs no programs and no plugins, reads no `group_vars` and `host_vars` folders, and leaves out variables with Jinja expressions. For those, save what Ansible makes of them:\n\n```console\n$ ansible-inventory -i FILE --list --yaml > hosts.yaml\n```";
+    BAD_SCRIPTING = "WL0346", "bad setting of scripts",
+        "`adapter`, `input` and `launch-key` of a location have few words. `adapter: invoke` starts scripts by `/invoke.py` of the image. `input: json` gives them JSON, which needs no library. `launch-key: launch-instances` is for scripts that read the requests of a launch under that key.\n\n```yaml\nlocations:\n  here:\n    input: json\n```";
 }
 
 #[cfg(test)]

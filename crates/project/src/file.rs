@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 use windlass_descriptor::compose::MAX_ELEMENTS;
 use windlass_descriptor::{Existing, Offered};
-use windlass_driver::location::{DEPLOYMENT_LOCATION, RESOURCE_MANAGER};
+use windlass_driver::location::{DEPLOYMENT_LOCATION, RESOURCE_MANAGER, SCRIPTING};
 use windlass_driver::{Location, Registry};
 use windlass_executor::{Bounds, VolumeName};
 use windlass_model::DescriptorName;
@@ -232,6 +232,10 @@ fn location(reader: &mut Reader<'_>, entry: &Entry, kinds: &RuntimeKinds) -> Opt
     location.environment = field("environment").map(|node| environment(reader, node)).unwrap_or_default();
     let inherited = field("inherit-environment").map(|node| inherited(reader, node)).unwrap_or_default();
     location.limits = field("limits").map(|node| job_limits(reader, node)).unwrap_or_default();
+    for (key, words) in SCRIPTING {
+        let word = field(key).and_then(|node| word(reader, key, words, node));
+        location.scripting.extend(word.map(|word| (key.to_owned(), word)));
+    }
     location.max_jobs = field(MAX_JOBS).and_then(|node| max_jobs(reader, node));
     for misfit in kinds.fit(&mut location, runtime.as_deref(), values) {
         let (key, diagnostic) = told(misfit, kinds);
@@ -319,6 +323,18 @@ fn max_jobs(reader: &mut Reader<'_>, node: &Node) -> Option<NonZeroU32> {
         reader.error(codes::BAD_JOB_LIMIT, node.span(), message);
     }
     number
+}
+
+/// Reads a word.
+fn word(reader: &mut Reader<'_>, key: &str, words: &[&str], node: &Node) -> Option<String> {
+    let text = reader.text(node, &format!("`{key}`"))?;
+    if words.contains(&text) {
+        return Some(text.to_owned());
+    }
+    let known: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    let message = format!("`{key}` is {}, not `{text}`", known.join(" or "));
+    reader.error(codes::BAD_SCRIPTING, node.span(), message);
+    None
 }
 
 /// Reads `volumes`: names, and the absolute paths where container runtimes mount them.

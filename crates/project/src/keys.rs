@@ -2,6 +2,7 @@
 //!
 //! The reader and the JSON Schema read these tables, so a new key has one place.
 
+use windlass_driver::location::SCRIPTING;
 use windlass_source::section;
 
 /// A section of `windlass.yaml`.
@@ -28,6 +29,8 @@ pub(crate) enum Form {
     Runtime,
     /// The settings of the registered drivers, by driver.
     Drivers,
+    /// One of a few words.
+    Word(&'static [&'static str]),
     /// Paths by the names of volumes.
     Volumes,
     /// Texts by the names of variables.
@@ -82,6 +85,12 @@ section! {
     "limits": Form::One(&JOB_LIMITS), "The limits of each job.";
     "max-jobs": Form::Jobs,
         "The maximum number of concurrent jobs of one windlass process; the default is no limit.";
+    "adapter": Form::Word(SCRIPTING[0].1),
+        "The program that runs the scripts: `invoke` for `/invoke.py` of the image; the default is the script itself.";
+    "input": Form::Word(SCRIPTING[1].1),
+        "The notation of the documents that scripts read, before that of a descriptor: `yaml` or `json`.";
+    "launch-key": Form::Word(SCRIPTING[2].1),
+        "The key of launch requests: `launch`, the default, or `launch-instances` for scripts that read that; such a document has both.";
     "properties": Form::Properties,
         "Configuration for the drivers. `{file: PATH}` and `{env: VARIABLE}` refer to secrets.";
 }

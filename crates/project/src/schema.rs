@@ -61,6 +61,11 @@ impl Forms for ProjectForms<'_> {
                 "maximum": MAX_ELEMENTS,
                 "pattern": POSITIVE,
             }),
+            Form::Word(words) => {
+                let words: Vec<Value> =
+                    words.iter().map(|word| Value::from(*word)).chain([Value::Null]).collect();
+                json!({ "enum": words })
+            }
             Form::Age => json!({"type": ["string", "null"], "pattern": "^[0-9]+[smhd]$"}),
             Form::Runtime => {
                 let names = self.kinds.names().map(Value::from);

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use windlass_driver::{Binding, Bindings, Package};
+use windlass_driver::noop::Noop;
+use windlass_driver::{Binding, Bindings, Driver as _, Package};
 use windlass_manifest::Role;
 use windlass_model::pins::Pins;
 use windlass_model::record::PackageFile;
@@ -49,6 +50,13 @@ pub fn application_package(
         Role::Factory(factory) => {
             let discovery = factory.discovery.iter().flat_map(|discovery| script(&discovery.script.value));
             bindings.queries = discovery.collect();
+            // Its values are read by the calls of its applications, so a change of them is no call.
+            let none = Binding {
+                driver: Noop.kind(),
+                infrastructure: vec!["*".to_owned()],
+                properties: BTreeMap::new(),
+            };
+            bindings.transitions.insert(Transition::Reconfigure, vec![none]);
         }
     }
     let placed = |file: PackageFile| PackageFile { path: format!("{FOLDER}/{}", file.path), ..file };

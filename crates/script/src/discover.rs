@@ -1,13 +1,14 @@
 //! Results of a discovery script.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use windlass_driver::contract::{Found, Query};
+use windlass_driver::contract::{Found, Purpose, Query};
 use windlass_driver::location::{DEPLOYMENT_LOCATION, RESOURCE_MANAGER};
 use windlass_driver::{Report, Settled};
 use windlass_executor::Captured;
-use windlass_model::instance::{InstanceView, take_log};
+use windlass_model::instance::{InstanceView, shape, take_log};
 use windlass_model::resolve::text_of;
 use windlass_source::Diagnostic;
 use windlass_update_ops::Update;
@@ -30,7 +31,12 @@ pub(crate) fn found(
     query: &Query,
     adapter: Adapter,
 ) -> Result<Vec<Found>, Vec<Diagnostic>> {
-    let output = Output::read_as(&format!("stdout of {script}"), stdout, &query.package.shape(), adapter)?;
+    // The instances are of the application, and the package is that of its factory. The engine checks their pins.
+    let shape = match query.purpose {
+        Purpose::Inventory => Cow::Borrowed(shape()),
+        _ => query.package.shape(),
+    };
+    let output = Output::read_as(&format!("stdout of {script}"), stdout, &shape, adapter)?;
     let mut all = Vec::new();
     let mut problems = Vec::new();
     for said in output.instances {

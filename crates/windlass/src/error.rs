@@ -258,7 +258,6 @@ impl Error {
             | Self::Saved(_)
             | Self::Application(_)
             | Self::Transfer(_)
-            | Self::Launch(_)
             | Self::NoProcess { .. }
             | Self::NoRequest { .. }
             | Self::NeverAsked { .. }
@@ -267,6 +266,7 @@ impl Error {
             | Self::File { .. }
             | Self::Write { .. } => true,
             Self::Refused { is_input, .. } => *is_input,
+            Self::Launch(error) => error.is_input(),
             Self::Engine(error) => error.is_input(),
             Self::NoSuchState(_) => true,
             Self::Store(error) => matches!(

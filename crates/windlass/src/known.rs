@@ -6,6 +6,7 @@ use windlass_engine::EngineError;
 use windlass_model::AssemblyName;
 use windlass_store::{Snapshot, Store};
 
+use crate::applications::{Applications, Environments};
 use crate::error::Error;
 use crate::open::Windlass;
 use crate::stores;
@@ -16,6 +17,16 @@ impl Windlass {
     /// Returns the views of its recorded assemblies.
     pub fn views(&self) -> Views<'_> {
         Views { windlass: self }
+    }
+
+    /// Returns its published applications.
+    pub fn applications(&self) -> Applications<'_> {
+        Applications { windlass: self }
+    }
+
+    /// Returns its environments.
+    pub fn environments(&self) -> Environments<'_> {
+        Environments { windlass: self }
     }
 
     /// Returns the upkeep of its records.

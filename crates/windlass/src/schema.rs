@@ -22,11 +22,16 @@ pub enum Document {
     Resource,
     /// A `windlass.yaml`.
     Project,
+    /// An application manifest.
+    Manifest,
+    /// A file with the markers and properties of an environment.
+    Environment,
 }
 
 impl Document {
     /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Assembly, Self::Resource, Self::Project];
+    pub const ALL: [Self; 5] =
+        [Self::Assembly, Self::Resource, Self::Project, Self::Manifest, Self::Environment];
 
     /// Returns the file name of its published schema, in the folder `schemas`.
     pub fn file(self) -> &'static str {
@@ -34,6 +39,8 @@ impl Document {
             Self::Assembly => "assembly.schema.json",
             Self::Resource => "resource.schema.json",
             Self::Project => "windlass.schema.json",
+            Self::Manifest => "manifest.schema.json",
+            Self::Environment => "environment.schema.json",
         }
     }
 }
@@ -56,6 +63,8 @@ pub fn schema(document: Document, runtimes: &RuntimeRegistry, drivers: &Registry
         Document::Assembly => windlass_descriptor::schema::assembly(),
         Document::Resource => windlass_descriptor::schema::resource(&properties(drivers)),
         Document::Project => windlass_project::schema::project(&runtimes.kinds(), drivers),
+        Document::Manifest => windlass_manifest::schema::manifest(),
+        Document::Environment => windlass_manifest::schema::environment(),
     }
 }
 

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::flags::PrintArgs;
+use super::launch::LaunchCommand;
 
-/// Publish applications and factories, which are described by manifests.
+/// Publish applications and factories, which are described by manifests, and launch them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -14,6 +15,9 @@ Examples:
   windlass app publish vm-factory.yaml --name 'VM Factory' --scripts scripts
   windlass app ls
   windlass app show VM
+  windlass app launch VM -p configuration.size=small
+  windlass app check
+  windlass app destroy vm
   windlass app unpublish VM")]
 pub(crate) struct AppArgs {
     #[command(subcommand)]
@@ -26,6 +30,8 @@ pub(crate) enum AppCommand {
     Ls(AppLsArgs),
     Show(AppShowArgs),
     Unpublish(AppUnpublishArgs),
+    #[command(flatten)]
+    Launch(LaunchCommand),
 }
 
 /// Publish a manifest with its scripts as the next revision.

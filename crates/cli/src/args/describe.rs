@@ -206,6 +206,7 @@ impl From<Style> for windlass::init::Style {
 Examples:
   windlass schema assembly > assembly.schema.json
   windlass schema project
+  windlass schema manifest > manifest.schema.json
   windlass schema parameters shop > shop/params.schema.json")]
 pub(crate) struct SchemaArgs {
     /// The kind of document
@@ -231,6 +232,10 @@ pub(crate) enum SchemaOf {
     Project,
     /// A parameter file of one assembly.
     Parameters,
+    /// An application manifest.
+    Manifest,
+    /// A file with markers and properties of an environment.
+    Environment,
 }
 
 /// Check descriptors, packages and project files, and report all problems at once.

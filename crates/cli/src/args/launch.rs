@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use windlass::model::AssemblyName;
+use windlass::model::document::DocumentName;
 
 use super::flags::{ForceArgs, HowArgs, PrintArgs, RunArgs};
 
@@ -35,7 +36,7 @@ pub(crate) struct LaunchArgs {
     pub(crate) title: String,
     /// The environment whose services it uses
     #[arg(long = "env", value_name = "ENV", default_value = "default")]
-    pub(crate) environment: String,
+    pub(crate) environment: DocumentName,
     /// Name the assembly; the default is made of the title
     #[arg(long)]
     pub(crate) name: Option<AssemblyName>,
@@ -168,7 +169,7 @@ pub(crate) struct DiscoverArgs {
 
 /// Remove the records of applications, and run no script.
 ///
-/// What the applications manage stays as it is. Discovery finds it again.
+/// The instances of the applications stay as they are. Discovery finds them again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

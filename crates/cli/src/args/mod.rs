@@ -9,6 +9,7 @@ mod flags;
 mod image;
 mod itself;
 mod job;
+pub(crate) mod launch;
 pub(crate) mod mistakes;
 mod numbers;
 mod script;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use windlass::applications::{ApplicationListView, ApplicationView, PinView};
 use windlass::{Error, Publication, Windlass};
 
-use super::{fail, open, plural, print_json};
+use super::{fail, launch, open, plural, print_json};
 use crate::args::{AppArgs, AppCommand, AppPublishArgs, AppShowArgs, Format};
 use crate::output::{DIM, STRONG, say, styled};
 use crate::{diagnostics, exit};
@@ -16,6 +16,7 @@ pub(crate) async fn run(args: AppArgs) -> ExitCode {
         AppCommand::Ls(args) => list(args.print.format).await,
         AppCommand::Show(args) => show(args).await,
         AppCommand::Unpublish(args) => unpublish(&args.title, args.print.format).await,
+        AppCommand::Launch(command) => Ok(launch::run(command).await),
     };
     done.unwrap_or_else(|error| fail(&error))
 }

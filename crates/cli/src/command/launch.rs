@@ -1,5 +1,5 @@
-//! Launched applications: `windlass app launch`, `destroy`, `reconfigure`, `command`, `commands`, `check`, `discover`
-//! and `forget`.
+//! Launched applications: `windlass app launch`, `destroy`, `reconfigure`, `command`, `commands`, `check` and
+//! `forget`.
 
 use std::process::ExitCode;
 
@@ -17,7 +17,7 @@ use crate::args::launch::{
     AppCheckArgs, AppCommandArgs, AppForgetArgs, CommandsArgs, DestroyArgs, DiscoverArgs, LaunchArgs,
     LaunchCommand, ReconfigureArgs,
 };
-use crate::args::{Format, HowArgs, RunArgs};
+use crate::args::{Format, HowArgs};
 use crate::output::{BAD, GOOD, STRONG, say, styled};
 use crate::{diagnostics, exit, signals};
 
@@ -40,7 +40,8 @@ async fn launch(args: LaunchArgs) -> ExitCode {
         Ok(given) => given,
         Err(code) => return code,
     };
-    let input = LaunchInput { name: args.name.clone(), parameters: given.values, open: given.open };
+    let (environment, name) = (args.environment.clone(), args.name.clone());
+    let input = LaunchInput { environment, name, parameters: given.values, open: given.open };
     let stop = signals::listen(grace(&args.how.run));
     for _ in 0..args.count.get() {
         let code = launch_one(&args, &input, &stop).await;
@@ -58,16 +59,12 @@ async fn launch_one(args: &LaunchArgs, input: &LaunchInput, stop: &Stop) -> Exit
         Err(error) => return fail(&error),
     };
     let launcher = Launcher::new(&windlass);
-    let found = async {
-        let revision = launcher.revision(&args.title, None).await?;
-        Ok::<_, windlass::Error>((revision, launcher.services(&args.environment).await?))
-    };
-    let (revision, services) = match found.await {
-        Ok(found) => found,
+    let published = match windlass.applications().find(&args.title, None).await {
+        Ok(published) => published,
         Err(error) => return fail(&error),
     };
     if dry.dry_run {
-        return match launcher.preview_launch(input, &revision, &services).await {
+        return match launcher.preview_launch(input, &published).await {
             Ok((view, warnings)) => {
                 diagnostics::print(warnings.iter());
                 plan::show(&view, run.print.format, dry.detailed_exitcode)
@@ -75,8 +72,8 @@ async fn launch_one(args: &LaunchArgs, input: &LaunchInput, stop: &Stop) -> Exit
             Err(error) => fail(&error),
         };
     }
-    let own = async |_| launcher.launch(input, &revision, &services, stop).await;
-    let theirs = async |_| launcher.ask_launch(input, &revision, &services).await;
+    let own = async |_| launcher.launch(input, &published, stop).await;
+    let theirs = async |_| launcher.ask_launch(input, &published).await;
     let execution = Execution { queue: *queue, consent: Consent::Any, format: run.print.format };
     execution.carry_out(&windlass, own, theirs, stop).await
 }
@@ -125,18 +122,18 @@ async fn reconfigure(args: ReconfigureArgs) -> ExitCode {
         Err(error) => return fail(&error),
     };
     let launcher = Launcher::new(&windlass);
-    let revision = async {
+    let published = async {
         let from = launcher.launched_from(name).await?;
-        let number = (!latest).then_some(from.revision);
-        launcher.revision(&from.title, number).await
+        let revision = (!latest).then_some(from.revision);
+        windlass.applications().find(&from.title, revision).await
     };
-    let revision = match revision.await {
-        Ok(revision) => revision,
+    let published = match published.await {
+        Ok(published) => published,
         Err(error) => return fail(&error),
     };
     let stop = signals::listen(grace(run));
-    let own = async |_| launcher.reconfigure(name, &input, &revision, &stop).await;
-    let theirs = async |_| launcher.ask_reconfigure(name, &input, &revision).await;
+    let own = async |_| launcher.reconfigure(name, &input, &published, &stop).await;
+    let theirs = async |_| launcher.ask_reconfigure(name, &input, &published).await;
     let execution = Execution { queue: false, consent: Consent::None, format: run.print.format };
     execution.carry_out(&windlass, own, theirs, &stop).await
 }
@@ -301,9 +298,9 @@ async fn discover(args: DiscoverArgs) -> ExitCode {
         return code;
     }
     for found in &view.found {
-        let name = found.name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
+        let name = found.name.as_ref().map(|name| format!(", application `{name}`")).unwrap_or_default();
         let problem = found.problem.as_ref().map(|problem| format!(": {problem}")).unwrap_or_default();
-        say!("{} {}{name}{problem}", found.result, styled(STRONG, &found.natural_id));
+        say!("{} {}{name}{problem}", styled(STRONG, format!("{}:", found.natural_id)), found.result);
     }
     code
 }

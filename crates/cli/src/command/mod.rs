@@ -16,6 +16,7 @@ mod history;
 mod image;
 mod init;
 mod itself;
+mod launch;
 mod log;
 pub(crate) mod names;
 mod outputs;

@@ -59,6 +59,14 @@ async fn candidates(wanted: &Wanted, typed: &str) -> Option<Vec<String>> {
         Wanted::Process(assembly) => processes(&windlass, assembly.as_ref(), |_| true).await?,
         Wanted::Running(assembly) => running(&windlass, assembly).await?,
         Wanted::Parameter(_) => return None,
+        Wanted::Application => {
+            let all = windlass.applications().list().await.ok()?.applications;
+            all.into_iter().map(|application| application.name).collect()
+        }
+        Wanted::Environment => {
+            let all = windlass.environments().list().await.ok()?.environments;
+            all.iter().map(|environment| environment.name.to_string()).collect()
+        }
         Wanted::Version => {
             let all = windlass.views().processes(None).await.ok()?.processes;
             all.iter().map(|process| format!("{}@{}", process.assembly, process.id)).collect()

@@ -31,6 +31,8 @@ pub(crate) fn run(args: &SchemaArgs) -> ExitCode {
         (SchemaOf::Assembly, None) => Document::Assembly,
         (SchemaOf::Resource, None) => Document::Resource,
         (SchemaOf::Project, None) => Document::Project,
+        (SchemaOf::Manifest, None) => Document::Manifest,
+        (SchemaOf::Environment, None) => Document::Environment,
     };
     print_json(&schema(document, &RuntimeRegistry::default(), &drivers()))
 }

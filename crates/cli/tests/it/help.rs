@@ -38,6 +38,8 @@ fn the_main_help_lists_commands_and_exit_codes() {
       output       Print the outputs of an assembly, or one of them
       log          Show the steps, jobs and activity log of an assembly
       plan         Show the plan of `up`: its steps, and why each step waits
+      app          Publish applications and factories, which are described by manifests
+      env          Manage environments: the services, markers and properties that applications find
       init         Create an assembly of one component, as a start for your own
       check        Check descriptors, packages and project files, and report all problems at once
       fmt          Format the layout of descriptors and other YAML files
@@ -111,6 +113,8 @@ fn each_command_has_examples(
         "output",
         "log",
         "plan",
+        "app",
+        "env",
         "init",
         "check",
         "fmt",
@@ -173,6 +177,8 @@ fn every_command_has_a_help_that_was_tested() {
             "output",
             "log",
             "plan",
+            "app",
+            "env",
             "init",
             "check",
             "fmt",
@@ -200,7 +206,7 @@ fn wrong_arguments() {
     assert_snapshot!(env.refuses(&["upp"]), @"
     error[WL0800]: unrecognized subcommand 'upp'
 
-      tip: a similar subcommand exists: 'up'
+      tip: some similar subcommands exist: 'app', 'up'
 
     Usage: windlass [OPTIONS] <COMMAND>
 

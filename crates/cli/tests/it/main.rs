@@ -11,6 +11,7 @@ mod run;
 mod small;
 
 mod again;
+mod applications;
 mod call;
 mod change;
 mod consent;
@@ -37,6 +38,7 @@ mod interrupt;
 mod itself;
 mod json;
 mod kill;
+mod launching;
 mod leaks;
 mod limited;
 mod manifests;

@@ -24,6 +24,8 @@ const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 #[case("assembly", Document::Assembly)]
 #[case("resource", Document::Resource)]
 #[case("project", Document::Project)]
+#[case("manifest", Document::Manifest)]
+#[case("environment", Document::Environment)]
 fn the_published_schemas_are_those_of_the_program(#[case] name: &str, #[case] document: Document) {
     let printed = TestEnv::bare().ok(&["schema", name]).stdout;
     let published = Path::new(REPOSITORY).join("schemas").join(document.file());
@@ -80,7 +82,7 @@ fn taken(text: &str) -> Option<Document> {
 
 #[test]
 fn corpus_descriptors_without_errors_are_valid() {
-    let Some(folder) = corpus() else { return };
+    let Some(folder) = corpus("assemblies") else { return };
     let schemas = Schemas::new();
     let (mut passed, mut failed) = (0, Vec::new());
     let mut excluded: BTreeMap<&str, usize> = BTreeMap::new();
@@ -113,10 +115,10 @@ fn corpus_descriptors_without_errors_are_valid() {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the tests' own setting: where the corpus is")]
-fn corpus() -> Option<PathBuf> {
+fn corpus(part: &str) -> Option<PathBuf> {
     let given = std::env::var_os("WINDLASS_CORPUS").map(PathBuf::from);
     let demanded = given.is_some();
-    let folder = given.unwrap_or_else(|| Path::new(REPOSITORY).join("../shared/corpus")).join("assemblies");
+    let folder = given.unwrap_or_else(|| Path::new(REPOSITORY).join("../shared/corpus")).join(part);
     if folder.is_dir() {
         return Some(folder);
     }
@@ -272,4 +274,53 @@ fn errors_of_a_project_file(#[case] text: &str) {
     env.write("a.yaml", "name: resource::a::1.0\nlifecycle: [Install]\n");
     assert_eq!(env.run(&["check", "a.yaml"]).code(), Some(2), "the check finds nothing");
     assert_ne!(Schemas::new().problems(Document::Project, text), Vec::<String>::new(), "the schema takes it");
+}
+
+/// The manifests of the examples and of the corpus that the check accepts are valid.
+#[test]
+fn corpus_manifests_without_errors_are_valid() {
+    let schemas = Schemas::new();
+    let own = Path::new(REPOSITORY).join("fixtures/applications");
+    let (mut passed, mut failed, mut excluded) = (0, Vec::new(), 0);
+    for file in
+        files(&own).into_iter().chain(corpus("tonomi/manifests").iter().flat_map(|folder| files(folder)))
+    {
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        let source = Source::new("m.yaml", text.as_str());
+        let is_yaml = file.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
+        let read = windlass::manifest::read(&source);
+        let has_errors = read.diagnostics.has_errors() || !windlass::manifest::is_manifest(&text);
+        let Some(manifest) = read.manifest.filter(|_| is_yaml && !has_errors) else {
+            excluded += 1;
+            continue;
+        };
+        if windlass::manifest::check(&manifest).diagnostics.has_errors() {
+            excluded += 1;
+            continue;
+        }
+        let problems = schemas.problems(Document::Manifest, &text);
+        passed += usize::from(problems.is_empty());
+        failed.extend(problems.into_iter().map(|problem| format!("{} {problem}", file.display())));
+    }
+    let failures = failed.len();
+    say(&format!(
+        "corpus_manifests_without_errors_are_valid: {passed} passed, {failures} failed, {excluded} excluded"
+    ));
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    assert!(passed >= 4, "{passed}");
+}
+
+#[rstest]
+#[case::no_application(Document::Manifest, "components: {}")]
+#[case::no_components(Document::Manifest, "application: {interfaces: {}}")]
+#[case::kind(
+    Document::Manifest,
+    "application: {components: {a: {type: T, interfaces: {i: {p: 'configration(string)'}}}}}"
+)]
+#[case::bind(Document::Manifest, "application: {interfaces: {i: {p: string}}, components: {a: {type: T}}}")]
+#[case::pin_id(Document::Manifest, "application: {configuration: {a: 1}, components: {a: {type: T}}}")]
+#[case::markers(Document::Environment, "markers: eu")]
+#[case::value(Document::Environment, "properties: {size: {type: int}}")]
+fn errors_of_applications(#[case] document: Document, #[case] text: &str) {
+    assert!(!Schemas::new().problems(document, text).is_empty(), "{text}");
 }

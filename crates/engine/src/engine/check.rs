@@ -28,7 +28,7 @@ pub struct Checked {
     pub end: CheckEnd,
 }
 
-/// What a check has led to.
+/// The result of a check of one assembly.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum CheckEnd {
@@ -95,13 +95,13 @@ pub async fn check(
 
 /// The part of the records that a check has read.
 #[derive(PartialEq)]
-struct Revision {
+pub(super) struct Revision {
     instances: BTreeMap<ElementName, u64>,
     is_open: bool,
 }
 
 impl Revision {
-    fn of(snapshot: &Snapshot) -> Self {
+    pub(super) fn of(snapshot: &Snapshot) -> Self {
         let instances = snapshot.instances.iter().map(|(name, record)| (name.clone(), record.revision));
         let is_open = !snapshot.calls.is_empty() || !snapshot.processes.is_empty();
         Self { instances: instances.collect(), is_open }
@@ -109,7 +109,7 @@ impl Revision {
 }
 
 /// Applies an answer under a lease.
-async fn applied(
+pub(super) async fn applied(
     engine: &Engine,
     lease: &Lease,
     answer: Answered,
@@ -171,7 +171,12 @@ fn gone(engine: &Engine, world: &mut World, element: &ElementName, batch: &mut B
     record.outdated.clear();
     batch.push(Change::PutElement(Box::new(record.clone())));
     let body = Happening::StateChanged { element: element.clone(), from, to: State::Absent };
-    batch.push(Change::Event(Box::new(EventDraft { at: now, assembly: element.assembly(), process: None, body })));
+    batch.push(Change::Event(Box::new(EventDraft {
+        at: now,
+        assembly: element.assembly(),
+        process: None,
+        body,
+    })));
 }
 
 /// Records in the log that a check has failed.

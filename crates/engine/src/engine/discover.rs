@@ -26,7 +26,7 @@ pub struct DiscoveryQuery {
     pub properties: BTreeMap<String, Value>,
     /// The configuration of the search; `None` for the properties of the location.
     pub configuration: Option<BTreeMap<String, Input>>,
-    /// What the result is for.
+    /// The purpose of the result.
     pub purpose: Purpose,
     /// The store whose next process removes the jobs of a killed search; `None` if the project has no store
     /// yet.

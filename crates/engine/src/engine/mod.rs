@@ -1,5 +1,6 @@
 //! Executes intents under the lease of their assembly.
 
+mod adopt;
 mod by_queries;
 mod call;
 mod check;
@@ -26,6 +27,7 @@ mod settle;
 mod transfer;
 mod upkeep;
 
+pub use adopt::{adopt, apply_found, inventory, would_change};
 pub(crate) use by_queries::ByQueries;
 pub use check::{CheckEnd, Checked, check};
 pub use condition::Condition;

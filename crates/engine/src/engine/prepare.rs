@@ -142,7 +142,7 @@ impl Engine {
 }
 
 /// Returns the batch that begins a process.
-fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
+pub(super) fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
     let (id, now) = (process.id, process.created);
     let Found { states, mut batch, .. } = std::mem::take(&mut draft.found);
     for package in &draft.packages {
@@ -209,7 +209,7 @@ fn count_heals(world: &mut World, process: &ProcessRecord) -> Vec<Change> {
     changes
 }
 
-fn event(
+pub(super) fn event(
     world: &World,
     process: Option<windlass_model::ProcessId>,
     at: Timestamp,

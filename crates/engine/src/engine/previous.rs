@@ -45,14 +45,21 @@ impl Records<'_> {
         &self,
         assembly: &AssemblyRecord,
     ) -> Result<Option<Configuration>, EngineError> {
-        let Some(owner) = &assembly.owner else { return Ok(None) };
+        match &assembly.owner {
+            Some(owner) => self.configuration_of(owner).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Reads the configuration of a factory.
+    pub(super) async fn configuration_of(&self, owner: &AssemblyName) -> Result<Configuration, EngineError> {
         let Some(snapshot) = self.store.load(owner).await? else {
             let message = format!("its factory `{owner}` is gone; launch it again");
-            return Ok(Some(Err(Failure::new(FailureKind::Refused, message))));
+            return Ok(Err(Failure::new(FailureKind::Refused, message)));
         };
         // Only its own values are read, so its packages are not needed.
         let world = World::load(snapshot);
-        let Some(factory) = resources(world.topology()).next() else { return Ok(Some(Ok(BTreeMap::new()))) };
+        let Some(factory) = resources(world.topology()).next() else { return Ok(Ok(BTreeMap::new())) };
         let digest = world.assembly.packages.get(&factory.descriptor);
         let package = match digest {
             Some(digest) => self.package(digest, Some(&factory.descriptor)).await?,
@@ -62,7 +69,7 @@ impl Records<'_> {
             Ok(values) => values,
             Err(failure) => {
                 let message = format!("the configuration of its factory `{owner}`: {}", failure.message);
-                return Ok(Some(Err(Failure { message, ..failure })));
+                return Ok(Err(Failure { message, ..failure }));
             }
         };
         let pins = package.as_ref().and_then(Package::pins).into_iter().flat_map(Pins::iter);
@@ -72,7 +79,7 @@ impl Records<'_> {
             let value = kind.fit(&given.value).unwrap_or_else(|_| given.value.clone());
             Some((name, Resolved { value, sensitive: given.sensitive || pin.sensitive }))
         };
-        Ok(Some(Ok(pins.filter_map(value).collect())))
+        Ok(Ok(pins.filter_map(value).collect()))
     }
 
     /// Reads a package from the store. A package that is pinned by a descriptor's name must exist.

@@ -288,8 +288,9 @@ impl Machine {
         if !self.process.as_ref().is_some_and(through) || self.world.limited {
             return;
         }
-        let references = self.world.topology().referenced();
+        let mut references = self.world.topology().referenced();
         let assembly = &mut self.world.assembly;
+        references.extend(assembly.owner.clone());
         if assembly.references != references || assembly.reached != assembly.version {
             assembly.references = references;
             assembly.reached = assembly.version;

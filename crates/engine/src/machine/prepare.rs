@@ -187,6 +187,30 @@ impl Preparer {
             .collect()
     }
 
+    /// Prepares a call of an element that nobody makes, for a report that was not asked for.
+    pub(crate) fn unasked(
+        &mut self,
+        world: &World,
+        store: &StoreId,
+        element: ElementName,
+        now: Timestamp,
+    ) -> Result<Option<(Box<Call>, Arc<dyn Driver>)>, Failure> {
+        let key = (ProcessId(0), StepId(0));
+        let seed = CallSeed {
+            id: CallId::of(store, key.0, key.1, 0),
+            key,
+            element,
+            action: Action::Transition(Transition::Install),
+            pair: None,
+            then: Advance::Nothing,
+            side: Side::Desired,
+            attempt: 1,
+            started: now,
+            again: false,
+        };
+        Ok(self.prepare(world, seed)?.map(|run| (Box::new(run.call), run.driver)))
+    }
+
     fn look(&mut self, world: &World, seed: CallSeed) -> Option<Look> {
         let element = seed.element.clone();
         let prepared = self.prepare(world, seed);

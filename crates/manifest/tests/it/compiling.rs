@@ -186,15 +186,22 @@ fn components_of_other_types_are_not_launched() {
 fn pins_of(text: &str) -> String {
     let manifest = manifest(text);
     let pins = pins(&check(&manifest)).unwrap();
-    let line = |(id, pin): (windlass_model::pins::PinId, &windlass_model::pins::Pin)| {
-        let label = pin.label.iter().map(|label| format!(" \"{label}\"")).collect::<String>();
-        let sensitive = if pin.sensitive { " sensitive" } else { "" };
-        let defaults =
-            pin.defaults.iter().map(|(name, value)| format!(" {name}={value}")).collect::<String>();
-        let exposed = pin.exposed.iter().map(|id| format!(" as {id}")).collect::<String>();
-        format!("{id}: {}{label}{sensitive}{defaults}{exposed}\n", pin.kind)
-    };
-    pins.iter().map(line).collect()
+    let mut shown = String::new();
+    for (id, pin) in pins.iter() {
+        write!(shown, "{id}: {}", pin.kind).unwrap();
+        if let Some(label) = &pin.label {
+            write!(shown, " \"{label}\"").unwrap();
+        }
+        shown.push_str(if pin.sensitive { " sensitive" } else { "" });
+        for (name, value) in &pin.defaults {
+            write!(shown, " {name}={value}").unwrap();
+        }
+        for id in &pin.exposed {
+            write!(shown, " as {id}").unwrap();
+        }
+        shown.push('\n');
+    }
+    shown
 }
 
 #[test]

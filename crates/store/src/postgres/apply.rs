@@ -5,8 +5,8 @@
 //! checked afterwards.
 
 use futures::future::join_all;
+use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, GenericClient};
 use windlass_model::record::{
     AssemblyRecord, CallRecord, EventDraft, JobRecord, PackageRecord, PairKey, PairRecord, ProcessRecord,
     StepRecord, VersionRecord,
@@ -16,7 +16,10 @@ use windlass_model::{AssemblyName, ElementName, Seq};
 use windlass_secret::{SecretRef, Sensitive};
 
 use super::fault::{Fault, Outcome};
+use super::feed::take_numbers;
 use super::leases::check_lease;
+use super::packages::{PUT_FILE, PUT_PACKAGE};
+use super::row::to_json;
 use super::statements::Statements;
 use super::{documents, prune, versions};
 use crate::batch::{Batch, Change, Forgotten};
@@ -186,29 +189,6 @@ async fn send_run(
 async fn number_events(db: &Client, batch: &Batch) -> Outcome<Seq> {
     let events = batch.changes().iter().filter(|change| matches!(change, Change::Event(_))).count();
     take_numbers(db, events).await
-}
-
-/// Locks the feed until the end of the transaction. A transaction that changes more than leases locks the
-/// feed before all other rows. So only one machine at a time changes shared rows.
-pub(super) async fn lock_feed(db: &impl GenericClient) -> Outcome<()> {
-    db.query_one("SELECT last FROM feed FOR NO KEY UPDATE", &[]).await?;
-    Ok(())
-}
-
-/// Reserves `events` numbers of the feed, and returns the last one given out.
-pub(super) async fn take_numbers(db: &impl GenericClient, events: usize) -> Outcome<Seq> {
-    let row = if events == 0 {
-        db.query_one("SELECT last FROM feed", &[]).await?
-    } else {
-        let events = i64::try_from(events).unwrap_or(i64::MAX);
-        db.query_one("UPDATE feed SET last = last + $1 RETURNING last", &[&events]).await?
-    };
-    Ok(Seq(row.get::<_, i64>(0).cast_unsigned()))
-}
-
-pub(super) fn to_json(record: &impl serde::Serialize) -> Outcome<String> {
-    serde_json::to_string(record)
-        .map_err(|error| Fault::Damaged(format!("a record can't be written: {error}")))
 }
 
 /// Lists the statements of a batch in order.
@@ -503,12 +483,6 @@ const PUT_JOB_CALL: &str = "INSERT INTO job_call (job, call)
 
 const PUT_SECRET: &str = "INSERT INTO secret AS old (id, assembly, sealed) VALUES ($1, $2, $3)
     ON CONFLICT (id) DO UPDATE SET sealed = excluded.sealed WHERE old.assembly = excluded.assembly";
-
-pub(super) const PUT_PACKAGE: &str =
-    "INSERT INTO package (digest, name, manifest) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
-
-pub(super) const PUT_FILE: &str = "INSERT INTO package_file (package, path, executable, content)
-    VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
 
 pub(super) const END_REQUEST: &str = "UPDATE request SET open = FALSE, record = $3, sealed = NULL
     WHERE id = $1 AND assembly = $2 AND open";

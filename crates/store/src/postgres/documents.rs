@@ -9,9 +9,11 @@ use windlass_model::document::{
 use windlass_model::record::PackageRecord;
 use windlass_secret::Sensitive;
 
-use super::apply::{PUT_FILE, PUT_PACKAGE, lock_feed, to_json};
 use super::fault::{Fault, Outcome};
-use super::read::from_json;
+use super::feed::lock_feed;
+use super::packages::{PUT_FILE, PUT_PACKAGE};
+use super::row::from_json;
+use super::row::to_json;
 use crate::error::StoreError;
 use crate::request::document_name;
 use crate::seal::Seal;

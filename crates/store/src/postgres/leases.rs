@@ -7,7 +7,7 @@ use tokio_postgres::{GenericClient, Row};
 use windlass_model::{AssemblyName, Epoch, ProcessId, Timestamp};
 
 use super::fault::{Fault, Outcome};
-use super::read::from_json;
+use super::row::from_json;
 use crate::error::StoreError;
 use crate::holder::{Holder, Processes};
 use crate::lease::{Hold, Lease, LeasePolicy, LeaseTerms, Standing};

@@ -3,8 +3,8 @@
 use tokio_postgres::GenericClient;
 use windlass_model::AssemblyName;
 
-use super::apply::lock_feed;
 use super::fault::{Fault, Outcome};
+use super::feed::lock_feed;
 use super::leases::check_lease;
 use crate::error::StoreError;
 use crate::lease::Lease;

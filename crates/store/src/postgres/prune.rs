@@ -5,7 +5,7 @@ use windlass_model::record::ProcessRecord;
 use windlass_model::{AssemblyName, ProcessId};
 
 use super::fault::Outcome;
-use super::read::from_json;
+use super::row::from_json;
 
 /// Drops a process with its steps, calls, jobs and requests; its events stay. Returns `false` if the process
 /// must stay, and `true` if it was dropped or does not exist.

@@ -14,15 +14,11 @@ use windlass_model::{AssemblyName, ProcessId, Seq};
 use windlass_secret::{SecretRef, Sensitive};
 
 use super::fault::{Fault, Outcome};
+use super::row::from_json;
 use crate::seal::Seal;
 use crate::snapshot::{History, ProcessHistory, Snapshot};
 
 type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
-
-/// Deserializes a record.
-pub(super) fn from_json<R: DeserializeOwned>(text: &str) -> Outcome<R> {
-    serde_json::from_str(text).map_err(|error| Fault::Damaged(format!("a record can't be read: {error}")))
-}
 
 async fn records<R: DeserializeOwned>(
     db: &Transaction<'_>,

@@ -6,9 +6,11 @@ use windlass_model::request::RequestRecord;
 use windlass_model::{RequestId, Seq, Timestamp};
 use windlass_secret::Sensitive;
 
-use super::apply::{END_REQUEST, PUT_EVENT, lock_feed, take_numbers, to_json};
+use super::apply::{END_REQUEST, PUT_EVENT};
 use super::fault::Outcome;
-use super::read::from_json;
+use super::feed::{lock_feed, take_numbers};
+use super::row::from_json;
+use super::row::to_json;
 use crate::request::{self, asked_name};
 use crate::seal::Seal;
 

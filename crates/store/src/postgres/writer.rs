@@ -27,7 +27,7 @@ use super::limits::ANSWER;
 use super::pool::{ATTEMPTS, PAUSE};
 use super::statements::Statements;
 use super::xact::{self, Fate, Xact};
-use super::{apply, leases};
+use super::{apply, feed, leases};
 use crate::batch::Batch;
 use crate::error::StoreError;
 use crate::fence::Fence;
@@ -193,7 +193,7 @@ impl WriterTask {
             group.iter().flat_map(|one| &one.order.leases).map(|lease| lease.scope.as_str()).collect();
         within(&address, leases::lock(db, &scopes)).await?;
         if group.iter().any(|one| matches!(one.order.work, Work::Commit(_))) {
-            within(&address, apply::lock_feed(db)).await?;
+            within(&address, feed::lock_feed(db)).await?;
         }
         for one in group.iter_mut() {
             self.attempt(db, one).await?;

@@ -352,8 +352,8 @@ impl Store for MemoryStore {
         after: Option<&AssemblyName>,
         limit: usize,
     ) -> Result<Vec<Owned>, StoreError> {
-        let owned = self.state().records.owned(owner).into_iter();
-        Ok(owned.filter(|of| after.is_none_or(|after| of.assembly > *after)).take(limit).collect())
+        let all = self.state().records.owned(owner).into_iter();
+        Ok(all.filter(|of| after.is_none_or(|after| of.assembly > *after)).take(limit).collect())
     }
 
     async fn claim(&self, lease: &Lease, natural_id: &str) -> Result<(), StoreError> {

@@ -396,13 +396,15 @@ impl Records {
         if !self.is_as_expected(&key, draft.expected) {
             return Err(StoreError::DocumentChanged { key });
         }
-        packages.into_iter().for_each(|package| self.put_package(package));
+        for package in packages {
+            self.put_package(package);
+        }
         let is_whole = draft.packages.iter().all(|digest| self.packages.has(digest));
         let stored = is_whole.then(|| self.store_document(draft));
         if is_whole {
-            self.keep()
+            self.keep();
         } else {
-            self.undo()
+            self.undo();
         }
         stored.ok_or(StoreError::NoPackage { key })
     }
@@ -439,12 +441,12 @@ impl Records {
 
     /// Returns the assemblies of an owner, sorted by name.
     pub(super) fn owned(&self, owner: &AssemblyName) -> Vec<Owned> {
-        let owned = self.assemblies.values().filter(|record| record.owner.as_ref() == Some(owner));
-        let owned = owned.map(|record| Owned {
+        let records = self.assemblies.values().filter(|record| record.owner.as_ref() == Some(owner));
+        let all = records.map(|record| Owned {
             assembly: record.name.clone(),
             natural_id: self.claims.get(&record.name).cloned(),
         });
-        owned.collect()
+        all.collect()
     }
 
     pub(super) fn document(&self, key: &DocumentKey) -> Option<DocumentRecord> {

@@ -19,15 +19,15 @@ use windlass_source::Diagnostics;
 use windlass_store::{Store, StoreError};
 
 use super::error::ApplicationError;
-use super::records::{VERSION, body, environments, key};
-use super::{PAGE, RoleKind};
+use super::publishing::Applications;
+use super::records::{PAGE, RoleKind, VERSION, body, environments, key};
 use crate::error::Error;
 use crate::open::Windlass;
 
 /// The environments of a project. `default` always exists.
 #[derive(Debug, Clone, Copy)]
 pub struct Environments<'w> {
-    pub(super) windlass: &'w Windlass,
+    pub(crate) windlass: &'w Windlass,
 }
 
 /// A service to add to an environment, or to remove from it.
@@ -440,7 +440,8 @@ impl Environments<'_> {
         let Some(record) = store.assembly(assembly).await? else {
             return Err(self.windlass.unknown(store, assembly).await);
         };
-        let published = self.windlass.applications().find(&record.descriptor.name.to_string(), None).await;
+        let applications = Applications { windlass: self.windlass };
+        let published = applications.find(&record.descriptor.name.to_string(), None).await;
         match published {
             Ok(published) => {
                 Ok(Service { application: published.title, factory: published.role == RoleKind::Factory })

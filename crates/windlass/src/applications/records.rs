@@ -2,15 +2,19 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use windlass_manifest::Role;
-use windlass_model::Timestamp;
+use windlass_manifest::{Manifest, Role};
 use windlass_model::assembly::PackageDigest;
 use windlass_model::document::{DocumentKey, DocumentKind, DocumentName, DocumentRecord, DocumentScope};
+use windlass_model::record::PackageFile;
+use windlass_model::{AssemblyName, Timestamp};
 
 use super::error::ApplicationError;
 
 /// The version of the bodies of all documents here.
 pub(super) const VERSION: u32 = 1;
+
+/// Number of documents that are read at once.
+pub(super) const PAGE: usize = 500;
 
 /// A published application, with all of its revisions.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -61,6 +65,26 @@ impl RoleKind {
             Self::Factory => "factory",
         }
     }
+}
+
+/// A revision of a published application, with its manifest and scripts.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct PublishedApplication {
+    /// Its title.
+    pub title: String,
+    /// The short name of the title.
+    pub name: AssemblyName,
+    /// The number of the revision.
+    pub revision: u32,
+    /// Whether it is an application or a factory.
+    pub role: RoleKind,
+    /// The package that the store keeps for it.
+    pub package: PackageDigest,
+    /// Its manifest.
+    pub manifest: Manifest,
+    /// The files of its folder of scripts, sorted by path. A script `/vm/launch.py` is the file `vm/launch.py`.
+    pub scripts: Vec<PackageFile>,
 }
 
 /// Returns the kind of the documents of applications.

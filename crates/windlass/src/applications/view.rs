@@ -6,8 +6,7 @@ use windlass_model::assembly::PackageDigest;
 use windlass_model::pins::PinId;
 use windlass_model::{AssemblyName, Timestamp};
 
-use super::PublishedApplication;
-use super::records::{ApplicationRecord, RevisionRecord, RoleKind};
+use super::records::{ApplicationRecord, PublishedApplication, RevisionRecord, RoleKind};
 use crate::view::time;
 
 /// The outcome of publishing.

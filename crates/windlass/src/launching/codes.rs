@@ -29,7 +29,13 @@ windlass_source::codes! {
     NOT_AN_ARGUMENT = "WL0756", "unknown or wrong argument of a command",
         "The command does not take an argument of this name, or the value has another type. No script was run.\n\n\
          `windlass app commands NAME` lists the arguments with their types.";
-    NO_NAME = "WL0757", "title without letters",
-        "No name of an assembly can be made of the title. No script was run.\n\n\
-         Choose one by `--name`.";
+    NO_DISCOVERY = "WL0757", "factory that can't discover",
+        "The manifest of the factory names no discovery script, or the factory is a service of no environment or of \
+         several. Discovery creates applications in the environment of the factory, so there must be exactly one. No \
+         script was run.\n\n\
+         `windlass env show` lists the services; `windlass env service add ENVIRONMENT FACTORY` adds one.";
+    DISCOVERY = "WL0758", "failed discovery",
+        "The discovery script of a factory has failed, or its output can't be used. The message has the reason and the \
+         end of its stderr. Nothing was adopted or changed.\n\n\
+         Correct the script, publish the factory again, and run `windlass app reconfigure FACTORY --latest`.";
 }

@@ -6,18 +6,19 @@ use serde_json::Value;
 use windlass_driver::location::DEPLOYMENT_LOCATION;
 use windlass_driver::{Driver as _, Registry};
 use windlass_engine::{Desired, UpOptions};
-use windlass_manifest::{Checked, Launch, Manifest, Role, compile};
+use windlass_manifest::environment::Environment;
+use windlass_manifest::{Checked, Launch, Role, compile};
 use windlass_model::assembly::{ElementKind, Property};
+use windlass_model::document::DocumentName;
 use windlass_model::name::{DescriptorKind, DescriptorParts};
 use windlass_model::record::LaunchedFrom;
 use windlass_model::version::Version;
-use windlass_model::{AssemblyName, DescriptorName, PropertyName, Template, Topology};
+use windlass_model::{AssemblyName, DescriptorName, PropertyName, Template, Topology, Transition};
 use windlass_script::{KIND, Script, application_package};
-use windlass_source::{Diagnostics, Source};
+use windlass_source::Diagnostics;
 
 use super::error::LaunchError;
-use super::published::{PublishedRevision, Services};
-use super::title::slug;
+use crate::applications::PublishedApplication;
 use crate::desired::{open_secrets, recorded};
 use crate::error::Error;
 
@@ -25,7 +26,7 @@ use crate::error::Error;
 pub(super) struct Inputs<'a> {
     /// The name of its assembly.
     pub(super) name: &'a AssemblyName,
-    pub(super) revision: &'a PublishedRevision,
+    pub(super) published: &'a PublishedApplication,
     pub(super) environment: &'a str,
     /// The location where its scripts run.
     pub(super) location: &'a str,
@@ -36,33 +37,24 @@ pub(super) struct Inputs<'a> {
     pub(super) open: &'a [String],
 }
 
-/// Reads and checks the manifest of a revision. It was checked when it was published, so problems are rare.
-pub(super) fn read(revision: &PublishedRevision) -> Result<Manifest, Error> {
-    let source =
-        Source::new(format!("{} (revision {})", revision.title, revision.number), &*revision.manifest);
-    let read = windlass_manifest::read(&source);
-    match read.manifest {
-        Some(manifest) if !read.diagnostics.has_errors() => Ok(manifest),
-        _ => Err(Error::Input(read.diagnostics)),
-    }
-}
-
 /// Returns the assembly of the factory for an application; `None` for a factory.
 pub(super) fn factory(
     role: &Role,
-    revision: &PublishedRevision,
-    services: &Services,
+    published: &PublishedApplication,
+    name: &DocumentName,
+    environment: &Environment,
 ) -> Result<Option<AssemblyName>, LaunchError> {
     let Role::Application(application) = role else { return Ok(None) };
     let factory = &application.factory.value;
-    let found = services.factories.get(factory).cloned();
+    let factories = || environment.services.iter().filter(|(_, service)| service.factory);
+    let found = factories().find(|(_, service)| service.application == *factory);
     let missing = || LaunchError::NoFactory {
-        title: revision.title.clone(),
+        title: published.title.clone(),
         factory: factory.clone(),
-        environment: services.environment.clone(),
-        known: services.factories.keys().cloned().collect(),
+        environment: name.to_string(),
+        known: factories().map(|(_, service)| service.application.clone()).collect(),
     };
-    found.map(Some).ok_or_else(missing)
+    found.map(|(found, _)| Some(found.clone())).ok_or_else(missing)
 }
 
 /// Returns the engine's input for an application, with warnings.
@@ -72,12 +64,11 @@ pub(super) fn desired(
     inputs: &Inputs<'_>,
     drivers: &Registry,
 ) -> Result<(Desired, Diagnostics), Error> {
-    let Inputs { name, revision, environment, location, owner, parameters, open } = inputs;
-    let base = slug(&revision.title).unwrap_or_else(|| (*name).clone());
-    let assembly = descriptor(DescriptorKind::Assembly, &base, revision.number);
-    let resource = descriptor(DescriptorKind::Resource, &base, revision.number);
+    let Inputs { name, published, environment, location, owner, parameters, open } = inputs;
+    let assembly = descriptor(DescriptorKind::Assembly, published);
+    let resource = descriptor(DescriptorKind::Resource, published);
     let pins = windlass_manifest::pins(checked).unwrap_or_default();
-    let package = application_package(resource.clone(), role, pins, revision.files.clone());
+    let package = application_package(resource.clone(), role, pins, published.scripts.clone());
     let launch = Launch { name, assembly: &assembly, resource: &resource, parameters };
     let compiled = compile(checked, launch);
     let mut diagnostics = compiled.diagnostics;
@@ -87,11 +78,11 @@ pub(super) fn desired(
     let Some(topology) = compiled.topology.filter(|_| !diagnostics.has_errors()) else {
         return Err(Error::Input(diagnostics));
     };
-    let topology = placed(&topology, location);
+    let topology = placed(&topology, location, role);
     diagnostics.extend(open_secrets(open, "was passed on the command line", &topology));
     let from = LaunchedFrom {
-        title: revision.title.clone(),
-        revision: revision.number,
+        title: published.title.clone(),
+        revision: published.revision,
         environment: (*environment).to_owned(),
     };
     let desired = Desired {
@@ -107,17 +98,25 @@ pub(super) fn desired(
     Ok((desired, diagnostics))
 }
 
-fn descriptor(kind: DescriptorKind, name: &AssemblyName, revision: u64) -> DescriptorName {
-    let version: Version = revision.to_string().parse().expect("a number is a version");
-    DescriptorParts { kind, name: name.clone(), version }.into()
+/// Returns the name of the descriptor. It is the same for all revisions, because another version is an upgrade, which
+/// may make the instance anew.
+fn descriptor(kind: DescriptorKind, published: &PublishedApplication) -> DescriptorName {
+    let version: Version = "1".parse().expect("a number is a version");
+    DescriptorParts { kind, name: published.name.clone(), version }.into()
 }
 
-/// Returns a topology whose component is at a location. Its scripts do not get that property, which is no pin.
-fn placed(topology: &Topology, location: &str) -> Topology {
+/// Returns a topology whose component is at a location. Its scripts do not get that property, which is no pin. The
+/// values of a factory can change without a call: its applications read them at each of theirs.
+fn placed(topology: &Topology, location: &str, role: &Role) -> Topology {
     let mut elements = topology.elements().to_vec();
     let property: PropertyName = DEPLOYMENT_LOCATION.parse().expect("it is the name of a property");
+    let is_factory = matches!(role, Role::Factory(_));
+    for property in elements.iter_mut().flat_map(|element| element.properties.values_mut()) {
+        property.volatile |= is_factory;
+    }
     for element in elements.iter_mut().filter(|element| element.kind == ElementKind::Resource) {
         let value = Some(Template::literal(location));
+        element.transitions.extend(is_factory.then_some(Transition::Reconfigure));
         element.properties.insert(property.clone(), Property { value, ..Property::default() });
     }
     Topology::new(topology.name().clone(), elements, topology.relationships().to_vec())

@@ -6,8 +6,7 @@ use windlass_source::{Code, suggest};
 
 use super::codes;
 
-/// The reason why a command on an application is refused. All of them are mistakes of the input; nothing has
-/// changed.
+/// The reason why a command on an application is refused. Nothing has changed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LaunchError {
@@ -51,6 +50,29 @@ pub enum LaunchError {
         /// The ids of the pins.
         pins: Vec<String>,
     },
+    /// The factory has no discovery script.
+    #[error("`{0}` has no discovery: its manifest has no `component.discoveryScript`")]
+    NoDiscovery(AssemblyName),
+    /// The factory is a service of no environment, or of several.
+    #[error(
+        "discovery needs exactly one environment with the service `{factory}`, and there are {}{}",
+        environments.len(),
+        there(environments)
+    )]
+    NotOneEnvironment {
+        /// The factory.
+        factory: AssemblyName,
+        /// Its environments.
+        environments: Vec<String>,
+    },
+    /// The discovery script has failed.
+    #[error("the discovery of `{factory}` failed: {why}")]
+    Discovery {
+        /// The factory.
+        factory: AssemblyName,
+        /// The reason, with the end of stderr.
+        why: String,
+    },
     /// The application exposes no such command.
     #[error("`{name}` has no command `{command}`{}", near(command, known))]
     NoCommand {
@@ -81,12 +103,14 @@ pub enum LaunchError {
         /// The expected type and what was found.
         why: String,
     },
-    /// A title has no letters or digits.
-    #[error("no name can be made of the title `{0}`; choose one by `--name`")]
-    NoName(String),
 }
 
 impl LaunchError {
+    /// Tells whether it is a mistake of the input. A discovery script can fail by itself.
+    pub fn is_input(&self) -> bool {
+        !matches!(self, Self::Discovery { .. })
+    }
+
     /// Returns the code.
     pub fn code(&self) -> Code {
         match self {
@@ -95,9 +119,10 @@ impl LaunchError {
             Self::NameInUse(_) => codes::NAME_IN_USE,
             Self::NotAnApplication(_) => codes::NOT_AN_APPLICATION,
             Self::NoReconfiguration { .. } => codes::NO_RECONFIGURATION,
+            Self::NoDiscovery(_) | Self::NotOneEnvironment { .. } => codes::NO_DISCOVERY,
+            Self::Discovery { .. } => codes::DISCOVERY,
             Self::NoCommand { .. } => codes::NO_COMMAND,
             Self::NoArgument { .. } | Self::Misfit { .. } => codes::NOT_AN_ARGUMENT,
-            Self::NoName(_) => codes::NO_NAME,
         }
     }
 }

@@ -8,24 +8,29 @@ use windlass_driver::{Package, location};
 use windlass_engine::{Arguments, CheckEnd, Checked, Consent, Request, Stop, check as check_health};
 use windlass_manifest::{Role, check};
 use windlass_model::assembly::ElementKind;
+use windlass_model::document::DocumentName;
 use windlass_model::pins::{Pin, PinId, Pins};
 use windlass_model::record::{Intent, LaunchedFrom};
-use windlass_model::{AssemblyName, Element, PropertyName, State};
+use windlass_model::{AssemblyName, CallId, Element, PropertyName, State, StepId};
 use windlass_secret::SecretRef;
 use windlass_source::Diagnostics;
 use windlass_store::Snapshot;
 
-use super::desired::{Inputs, desired, factory, read};
+use super::desired::{Inputs, desired, factory};
 use super::error::LaunchError;
-use super::published::{PublishedRevision, Services};
-use super::title::{free, slug};
+use super::title::free;
+use crate::applications::PublishedApplication;
 use crate::error::Error;
 use crate::open::Windlass;
+use crate::request::Pending;
 use crate::started::Started;
+use crate::view::plan::PlanView;
 
 /// The launch of an application or a factory.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct LaunchInput {
+    /// The environment.
+    pub environment: DocumentName,
     /// The name of its assembly; `None` for one that is made of the title.
     pub name: Option<AssemblyName>,
     /// Values of its configuration pins, by their exposed ids.
@@ -71,7 +76,7 @@ pub struct CommandView {
 
 /// The intents on launched applications.
 pub struct Launcher<'w> {
-    windlass: &'w Windlass,
+    pub(super) windlass: &'w Windlass,
 }
 
 impl<'w> Launcher<'w> {
@@ -80,19 +85,45 @@ impl<'w> Launcher<'w> {
         Self { windlass }
     }
 
-    /// Prepares the launch of a revision with the services of an environment.
+    /// Prepares the launch of a published revision.
     ///
     /// # Errors
     /// All problems that prevent it. Nothing has been changed then.
     pub async fn launch(
         &self,
         input: &LaunchInput,
-        revision: &PublishedRevision,
-        services: &Services,
+        published: &PublishedApplication,
         stop: &Stop,
     ) -> Result<Started, Error> {
-        let (name, request, warnings) = self.launch_request(input, revision, services).await?;
+        let (name, request, warnings) = self.launch_request(input, published).await?;
         self.windlass.bring_up(&name, request, warnings, stop).await
+    }
+
+    /// Submits the launch of a published revision as a request.
+    ///
+    /// # Errors
+    /// All problems that prevent it.
+    pub async fn ask_launch(
+        &self,
+        input: &LaunchInput,
+        published: &PublishedApplication,
+    ) -> Result<Pending<'w>, Error> {
+        let (name, request, warnings) = self.launch_request(input, published).await?;
+        self.windlass.ask_for_new(&name, request, warnings).await
+    }
+
+    /// Plans the launch of a published revision, without changing anything.
+    ///
+    /// # Errors
+    /// All problems that prevent it.
+    pub async fn preview_launch(
+        &self,
+        input: &LaunchInput,
+        published: &PublishedApplication,
+    ) -> Result<(PlanView, Diagnostics), Error> {
+        let (name, request, warnings) = self.launch_request(input, published).await?;
+        let preview = self.windlass.preview_up(&name, request).await?;
+        Ok((PlanView::of(name, preview), warnings))
     }
 
     /// Returns the request that launches a revision, with the name of the new assembly.
@@ -102,22 +133,21 @@ impl<'w> Launcher<'w> {
     pub async fn launch_request(
         &self,
         input: &LaunchInput,
-        revision: &PublishedRevision,
-        services: &Services,
+        published: &PublishedApplication,
     ) -> Result<(AssemblyName, Request, Diagnostics), Error> {
-        let manifest = read(revision)?;
-        let checked = check(&manifest);
+        let checked = check(&published.manifest);
         let Some(role) = checked.role.clone().filter(|_| !checked.diagnostics.has_errors()) else {
             return Err(Error::Input(checked.diagnostics));
         };
-        let owner = factory(&role, revision, services)?;
-        let missing = || LaunchError::NoScriptingService { environment: services.environment.clone() };
-        let location = services.location.as_deref().ok_or_else(missing)?;
-        let name = self.name(input, revision).await?;
+        let environment = self.windlass.environments().find(&input.environment).await?;
+        let owner = factory(&role, published, &input.environment, &environment)?;
+        let missing = || LaunchError::NoScriptingService { environment: input.environment.to_string() };
+        let location = environment.scripting.as_deref().ok_or_else(missing)?;
+        let name = self.name(input, published).await?;
         let inputs = Inputs {
             name: &name,
-            revision,
-            environment: &services.environment,
+            published,
+            environment: input.environment.as_str(),
             location,
             owner,
             parameters: &input.parameters,
@@ -128,7 +158,11 @@ impl<'w> Launcher<'w> {
     }
 
     /// Returns the name of a new assembly.
-    async fn name(&self, input: &LaunchInput, revision: &PublishedRevision) -> Result<AssemblyName, Error> {
+    async fn name(
+        &self,
+        input: &LaunchInput,
+        published: &PublishedApplication,
+    ) -> Result<AssemblyName, Error> {
         let store = self.windlass.store(false).await?;
         let taken = match &store {
             Some(store) => store.assembly_names().await?,
@@ -137,16 +171,12 @@ impl<'w> Launcher<'w> {
         match &input.name {
             Some(name) if taken.contains(name) => Err(LaunchError::NameInUse(name.clone()).into()),
             Some(name) => Ok(name.clone()),
-            None => {
-                let base =
-                    slug(&revision.title).ok_or_else(|| LaunchError::NoName(revision.title.clone()))?;
-                Ok(free(&base, |name| taken.contains(name)))
-            }
+            None => Ok(free(&published.name, |name| taken.contains(name))),
         }
     }
 
-    /// Prepares the reconfiguration of an application with the values given, and those that it has. `revision` is
-    /// the one that it has or a later one.
+    /// Prepares the reconfiguration of an application with the values given, and those that it has. `published`
+    /// is the revision that it has or a later one.
     ///
     /// # Errors
     /// All problems that prevent it. Nothing has been changed then.
@@ -154,13 +184,36 @@ impl<'w> Launcher<'w> {
         &self,
         name: &AssemblyName,
         input: &ReconfigureInput,
-        revision: &PublishedRevision,
+        published: &PublishedApplication,
         stop: &Stop,
     ) -> Result<Started, Error> {
+        let (request, warnings) = self.reconfigure_request(name, input, published).await?;
+        self.windlass.bring_up(name, request, warnings, stop).await
+    }
+
+    /// Submits the reconfiguration of an application as a request.
+    ///
+    /// # Errors
+    /// All problems that prevent it.
+    pub async fn ask_reconfigure(
+        &self,
+        name: &AssemblyName,
+        input: &ReconfigureInput,
+        published: &PublishedApplication,
+    ) -> Result<Pending<'w>, Error> {
+        let (request, warnings) = self.reconfigure_request(name, input, published).await?;
+        self.windlass.ask_for_new(name, request, warnings).await
+    }
+
+    async fn reconfigure_request(
+        &self,
+        name: &AssemblyName,
+        input: &ReconfigureInput,
+        published: &PublishedApplication,
+    ) -> Result<(Request, Diagnostics), Error> {
         let snapshot = self.windlass.snapshot(name).await?;
         let from = launched_from(&snapshot)?;
-        let manifest = read(revision)?;
-        let checked = check(&manifest);
+        let checked = check(&published.manifest);
         let Some(role) = checked.role.clone().filter(|_| !checked.diagnostics.has_errors()) else {
             return Err(Error::Input(checked.diagnostics));
         };
@@ -177,22 +230,18 @@ impl<'w> Launcher<'w> {
         if !can_reconfigure && !pins.is_empty() {
             return Err(LaunchError::NoReconfiguration { name: name.clone(), pins }.into());
         }
-        let location = component(&snapshot).and_then(|component| {
-            component.properties.get(location::DEPLOYMENT_LOCATION)?.value.as_ref()?.as_literal()
-        });
         let inputs = Inputs {
             name,
-            revision,
+            published,
             environment: &from.environment,
-            location: location.unwrap_or_default(),
+            location: location_of(&snapshot),
             owner: snapshot.assembly.owner.clone(),
             parameters: &parameters,
             open: &input.open,
         };
         let (desired, warnings) = desired(&checked, &role, &inputs, self.windlass.drivers())?;
-        // An instance is never made anew.
-        let request = Request::up(desired).with_consent(Consent::None);
-        self.windlass.bring_up(name, request, warnings, stop).await
+        // An instance is never re-created.
+        Ok((Request::up(desired).with_consent(Consent::None), warnings))
     }
 
     /// Returns the published application that an assembly was launched from.
@@ -241,6 +290,21 @@ impl<'w> Launcher<'w> {
         let part = component(&snapshot).map(|component| component.name.clone());
         let part = part.ok_or_else(|| LaunchError::NotAnApplication(name.clone()))?;
         Ok(Request::call(part, inner.to_string().parse()?, arguments))
+    }
+
+    /// Returns the results of the last command of an application, intermediate ones first.
+    ///
+    /// # Errors
+    /// If there is no such assembly, or the store fails.
+    pub async fn last_results(&self, name: &AssemblyName) -> Result<Vec<Value>, Error> {
+        let snapshot = self.windlass.snapshot(name).await?;
+        let store = self.windlass.store_of(name).await?;
+        let Some(last) = store.processes_of(name, None, 1).await?.pop() else { return Ok(Vec::new()) };
+        let call = CallId::of(store.id(), last.id, StepId(1), 0);
+        let id: String = call.as_str().chars().filter(char::is_ascii_alphanumeric).collect();
+        let documents = snapshot.instances.values().map(|instance| &instance.document);
+        let results = documents.filter_map(|document| document["commands"][&id].as_array());
+        Ok(results.flatten().cloned().collect())
     }
 
     /// Checks the health of applications, and applies the reports. Applications whose script says that they are
@@ -318,6 +382,12 @@ fn launched_from(snapshot: &Snapshot) -> Result<&LaunchedFrom, LaunchError> {
 fn component(snapshot: &Snapshot) -> Option<&Element> {
     let elements = snapshot.assembly.topology.elements().iter();
     elements.into_iter().find(|element| element.kind == ElementKind::Resource)
+}
+
+/// Returns the location where the scripts of an application run.
+pub(super) fn location_of(snapshot: &Snapshot) -> &str {
+    let property = component(snapshot).and_then(|found| found.properties.get(location::DEPLOYMENT_LOCATION));
+    property.and_then(|property| property.value.as_ref()?.as_literal()).unwrap_or_default()
 }
 
 /// Returns the parameters that an application was given, with its secrets.

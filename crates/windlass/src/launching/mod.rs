@@ -6,18 +6,18 @@
 //! | module | content |
 //! |---|---|
 //! | `codes`, `error` | the errors, and their codes |
-//! | `title` | names of assemblies for titles |
-//! | `published` | what a launch needs of a published revision and of an environment |
+//! | `title` | names of new assemblies |
 //! | `desired` | the engine's input |
+//! | `discovery` | what the script of a factory finds, and its adoption |
 //! | `launcher` | [`Launcher`]: launch, reconfigure, destroy, commands |
 
 pub mod codes;
 mod desired;
+mod discovery;
 mod error;
 mod launcher;
-mod published;
 mod title;
 
+pub use discovery::{DiscoveryView, FoundView};
 pub use error::LaunchError;
 pub use launcher::{CommandView, CommandsView, LaunchInput, Launcher, ReconfigureInput};
-pub use published::{PublishedRevision, Services};

@@ -40,6 +40,10 @@ pub(super) enum Wanted {
     Version,
     /// A parameter of the assembly in this file or folder, as `NAME=`.
     Parameter(PathBuf),
+    /// The short name of a published application.
+    Application,
+    /// An environment.
+    Environment,
 }
 
 impl Place {
@@ -126,6 +130,9 @@ impl<'c> Line<'c> {
                     self.command.get_subcommands().map(Command::get_name).filter(|word| *word != "help");
                 Wanted::AssemblyOr(words.map(str::to_owned).collect())
             }
+            (["app", "show" | "unpublish"], "title") => Wanted::Application,
+            (["env", ..], "environment") => Wanted::Environment,
+            (["env", "bind"], "service") => Wanted::Assembly,
             (_, "name") => Wanted::Assembly,
             (["scale", ..], "component") => Wanted::Cluster(of()?),
             (["status" | "log"], "component")
@@ -156,6 +163,11 @@ mod tests {
     fn each_place_has_its_names() {
         let shop = || "shop".parse::<AssemblyName>().expect("valid");
         for (line, found) in [
+            ("app show ", Some(Wanted::Application)),
+            ("app publish ", None),
+            ("env service add ", Some(Wanted::Environment)),
+            ("env service add default ", Some(Wanted::Assembly)),
+            ("env bind default pets vm-factory ", Some(Wanted::Assembly)),
             ("down ", Some(Wanted::Assembly)),
             ("down sh", Some(Wanted::Assembly)),
             ("down --dry-run --grace 3 ", Some(Wanted::Assembly)),

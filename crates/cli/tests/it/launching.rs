@@ -1,0 +1,413 @@
+//! Launched applications: virtual machines of a cloud that is a folder, by Python scripts.
+
+use insta::assert_snapshot;
+
+use crate::env::{TestEnv, until};
+
+/// A manifest of virtual machines. The factory is `VM Factory`.
+const VM: &str = r#"
+application:
+  interfaces:
+    configuration: {"*": bind(vm#configuration.*)}
+    compute: {"*": bind(vm#compute.*)}
+    control: {"*": bind(vm#control.*)}
+  components:
+    vm:
+      type: scripted.Component
+      configuration:
+        factory.name: VM Factory
+        factory.launchScript: /vm/launch.py
+        factory.destroyScript: /vm/destroy.py
+        factory.healthCheckScript: /vm/check.py
+        factory.reconfigurationScript: /vm/reconfigure.py
+        factory.commandScripts: {control.resize: /vm/resize.py, control.kill: /vm/destroy.py}
+      interfaces:
+        configuration: {size: configuration(string), id: configuration(string)}
+        compute: {ip: publish-signal(string), size: publish-signal(string)}
+        control: {resize: receive-command(string size => string was), kill: receive-command()}
+"#;
+
+const FACTORY: &str = r#"
+application:
+  interfaces:
+    component: {"*": bind(factory#component.*)}
+    configuration: {"*": bind(factory#configuration.*)}
+  components:
+    factory:
+      type: scripted.ComponentFactory
+      configuration:
+        component.application: VM
+        component.discoveryScript: /vm/discover.py
+        component.discoverySchedule: "0 0/5 * * * ? *"
+      interfaces:
+        configuration:
+          cloud: configuration(string)
+          token: {type: configuration(string), sensitive: true}
+"#;
+
+/// The shared part of the scripts. Each machine is a file of the folder `configuration.cloud`, and each run a line of `trace`
+/// there. JSON is YAML, so no library is needed.
+const CLOUD: &str = r#"
+import json, os, sys, time
+given = json.load(sys.stdin)
+factory = given["configuration"]
+cloud = factory["configuration.cloud"]
+assert factory["configuration.token"] == "s3cr3t-token", "the token is missing"
+
+def path(id):
+    return os.path.join(cloud, id)
+
+def trace(what):
+    with open(path("trace"), "a") as file:
+        file.write(what + "\n")
+
+def read(id):
+    try:
+        return json.load(open(path(id)))
+    except FileNotFoundError:
+        return None
+
+def write(id, machine):
+    json.dump(machine, open(path(id + ".new"), "w"))
+    os.rename(path(id + ".new"), path(id))
+
+def state(machine):
+    if machine is None:
+        return {"status": {"flags": {"active": False, "converging": False, "failed": False}}}
+    return {
+        "status": {"flags": {"active": True}},
+        "interfaces": {"compute": {"signals": {"ip": machine["ip"], "size": machine["size"]}}},
+    }
+
+def answer(instances):
+    print(json.dumps({"instances": instances}))
+"#;
+
+const LAUNCH: &str = r#"
+answers = {}
+for instance, request in given["launch"].items():
+    own = request["configuration"]
+    size = own.get("configuration.size", "small")
+    if size == "refused":
+        sys.exit("no such size")
+    id = own.get("configuration.id", "i-" + instance[:6])
+    made = [name for name in os.listdir(cloud) if name.startswith("i-")]
+    if size == "slow":
+        trace("begin")
+        time.sleep(1)
+    trace("launch " + id)
+    if read(id) is None:
+        write(id, {"ip": "203.0.113.%d" % (len(made) + 1), "size": size})
+    answers[id] = dict(state(None if size == "dead" else read(id)), instanceId=instance)
+answer(answers)
+"#;
+
+const DESTROY: &str = r#"
+for id in given["instances"]:
+    trace("destroy " + id)
+    os.path.exists(path(id)) and os.remove(path(id))
+answer({id: state(None) for id in given["instances"]})
+"#;
+
+const CHECK: &str = r#"
+trace("check " + " ".join(sorted(given["instances"])))
+answer({id: state(read(id)) for id in given["instances"]})
+"#;
+
+const RECONFIGURE: &str = r#"
+answers = {}
+for id, request in given["instances"].items():
+    trace("reconfigure " + id)
+    write(id, dict(read(id), size=request["configuration"]["configuration.size"]))
+    answers[id] = state(read(id))
+answer(answers)
+"#;
+
+const RESIZE: &str = r#"
+answers = {}
+for id, request in given["instances"].items():
+    for command, call in request["commands"].items():
+        was = read(id)["size"]
+        write(id, dict(read(id), size=call["control"]["resize"]["size"]))
+        answers[id] = dict(state(read(id)), **{"$pushAll": {"commands." + command: [{"was": was}]}})
+answer(answers)
+"#;
+
+const DISCOVER: &str = r#"
+found = [name for name in os.listdir(cloud) if name.startswith("i-")]
+answer({id: dict(state(read(id)), name="machine " + id) for id in found})
+"#;
+
+/// Returns a project with a cloud in which the applications are published and their factory is a service.
+fn cloud() -> TestEnv {
+    let env = TestEnv::bare();
+    env.write("windlass.yaml", "version: 1\nlocations:\n  here: {runtime: process, input: json}\n");
+    env.write("vm.yaml", VM);
+    env.write("factory.yaml", FACTORY);
+    for (name, script) in [
+        ("launch", LAUNCH),
+        ("destroy", DESTROY),
+        ("check", CHECK),
+        ("reconfigure", RECONFIGURE),
+        ("resize", RESIZE),
+        ("discover", DISCOVER),
+    ] {
+        env.script(&format!("scripts/vm/{name}.py"), format!("#!/usr/bin/env python3\n{CLOUD}\n{script}"));
+    }
+    env.write("cloud/trace", "");
+    env.write("token", "s3cr3t-token");
+    env.ok(&["app", "publish", "factory.yaml", "--name", "VM Factory", "--scripts", "scripts"]);
+    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
+    env.ok(&["env", "service", "add", "default", "--location", "here"]);
+    let folder = format!("configuration.cloud={}", env.path("cloud").display());
+    let token = "configuration.token=@token";
+    env.ok(&["app", "launch", "VM Factory", "--name", "factory", "-p", &folder, "-p", token]);
+    env.ok(&["env", "service", "add", "default", "factory"]);
+    env
+}
+
+fn trace(env: &TestEnv) -> Vec<String> {
+    env.read("cloud/trace").lines().map(str::to_owned).collect()
+}
+
+fn machines(env: &TestEnv) -> usize {
+    env.files().iter().filter(|file| file.starts_with("cloud/i-")).count()
+}
+
+#[test]
+fn an_application_is_launched_checked_changed_and_destroyed() {
+    let env = cloud();
+    assert_snapshot!(env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]).out(), @r"
+      + vm added (resource::vm::1)
+    1 to add
+    vm: 2 steps, up to 1 at once (p2 up)
+       s1 vm Install
+       s2 vm Integrity
+
+    ok        vm Install LONG
+    ok        vm Integrity LONG
+
+    done: vm is Active (LONG)
+      compute.ip: 203.0.113.1
+      compute.size: small
+    ");
+    assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.ip"], "203.0.113.1");
+
+    assert_snapshot!(env.ok(&["app", "commands", "vm"]).out(), @r"
+    control.kill()
+    control.resize(string size) => string was
+    ");
+    let run = env.ok(&["app", "command", "vm", "control.resize", "-a", "size=medium"]);
+    assert!(run.out().ends_with("was: small\n"), "{run}");
+    assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "medium");
+
+    env.ok(&["app", "reconfigure", "vm", "-p", "configuration.size=large"]);
+    assert_snapshot!(env.ok(&["app", "check"]).out(), @"vm: unchanged, active");
+    assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "large");
+    assert_eq!(machines(&env), 1, "it is never launched again");
+
+    assert_snapshot!(env.ok(&["app", "destroy", "vm"]).out(), @r"
+      - vm removed
+    1 to remove
+    vm: 1 step, up to 1 at once (p5 down)
+       s1 vm Uninstall
+
+    ok        vm Uninstall LONG
+
+    done: vm is down (LONG)
+    ");
+    assert_eq!(machines(&env), 0);
+    assert!(env.ok(&["history", "vm"]).out().contains("down"), "the history stays");
+    env.is_quiet();
+}
+
+/// Applications of one factory are checked by one run. What is gone is removed, and what has not changed is not
+/// written.
+#[test]
+fn a_check_covers_all_applications_of_a_factory() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "--count", "3"]);
+    let machine = env.files().into_iter().find(|file| file.starts_with("cloud/i-")).unwrap();
+    std::fs::remove_file(env.path(&machine)).unwrap();
+    let before = trace(&env).len();
+    let checked = env.json(&["app", "check"]);
+    let results: Vec<&str> = checked["applications"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|checked| checked["result"].as_str().unwrap())
+        .collect();
+    assert_eq!(results.iter().filter(|result| **result == "destroyed").count(), 1, "{checked}");
+    assert_eq!(results.iter().filter(|result| **result == "unchanged").count(), 2, "{checked}");
+    let checks: Vec<String> = trace(&env).split_off(before);
+    assert_eq!(checks.len(), 1, "{checks:?}");
+    assert_eq!(env.json(&["app", "check"])["applications"].as_array().unwrap().len(), 2);
+}
+
+/// A command whose script says that the application is destroyed ends it.
+#[test]
+fn a_command_can_destroy() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM"]);
+    env.ok(&["app", "command", "vm", "control.kill"]);
+    assert_eq!(env.run(&["status", "vm"]).code(), Some(2));
+    assert_eq!(trace(&env).last().map(|line| line.starts_with("destroy i-")), Some(true));
+}
+
+/// The configuration of the factory is read at each call.
+#[test]
+fn a_changed_factory_counts_at_once() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM"]);
+    std::fs::rename(env.path("cloud"), env.path("moved")).unwrap();
+    let folder = format!("configuration.cloud={}", env.path("moved").display());
+    env.ok(&["app", "reconfigure", "factory", "-p", &folder]);
+    env.ok(&["app", "check", "vm"]);
+    env.ok(&["app", "destroy", "vm"]);
+    assert!(env.read("moved/trace").lines().any(|line| line.starts_with("destroy i-")));
+}
+
+#[test]
+fn a_launch_that_fails_is_recorded() {
+    let env = cloud();
+    let run = env.run(&["app", "launch", "VM", "--name", "a", "-p", "configuration.size=refused"]);
+    assert_eq!(run.code(), Some(1), "{run}");
+    let run = env.run(&["app", "launch", "VM", "--name", "b", "-p", "configuration.size=dead"]);
+    assert!(run.out().contains("reported that the instance is not running"), "{run}");
+    env.ok(&["app", "launch", "VM", "--name", "c", "-p", "configuration.id=i-taken"]);
+    let run = env.run(&["app", "launch", "VM", "--name", "d", "-p", "configuration.id=i-taken"]);
+    assert!(run.out().contains("the natural id `i-taken`, which `c` has"), "{run}");
+    env.ok(&["app", "destroy", "d"]);
+    assert!(!trace(&env).contains(&"destroy i-taken".to_owned()), "it is that of `c`");
+    assert_eq!(env.json(&["app", "check", "c"])["applications"][0]["status"], "active");
+}
+
+/// A factory with applications is not removed, and its secret is nowhere.
+#[test]
+fn a_factory_stays_as_long_as_its_applications() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM"]);
+    assert_snapshot!(env.refuses(&["app", "destroy", "factory"]), @"error[WL0504]: `factory` is referenced by `vm`, and it would be removed; take `vm` down first, or use `--force`");
+    for command in [
+        &["status", "factory"][..],
+        &["log", "factory"],
+        &["log", "vm"],
+        &["status", "vm", "--format", "json"],
+    ] {
+        let run = env.ok(command);
+        assert!(!run.out().contains("s3cr3t"), "{run}");
+    }
+    env.ok(&["app", "destroy", "vm", "factory"]);
+}
+
+#[test]
+fn wrong_input_changes_nothing() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM"]);
+    env.ok(&["env", "create", "empty"]);
+    let mut said = String::new();
+    for args in [
+        &["launch", "VN"][..],
+        &["launch", "VM", "--env", "empty"],
+        &["launch", "VM Factory", "--env", "empty"],
+        &["launch", "VM", "--name", "vm"],
+        &["launch", "VM", "-p", "configuration.sise=1"],
+        &["command", "vm", "control.resise"],
+        &["command", "vm", "control.resize", "-a", "sise=1"],
+        &["destroy", "nothing"],
+    ] {
+        said += &env.refuses(&[&["app"], args].concat());
+        said.push('\n');
+    }
+    assert_snapshot!(said, @r"
+    error[WL0650]: no application or factory `VN` is published; did you mean `VM`?
+
+    error[WL0750]: `VM` needs the factory `VM Factory`, and the environment `empty` has no such service; launch it, and add it by `windlass env service add empty NAME`
+
+    error[WL0751]: the environment `empty` has no location for scripts; add one by `windlass env service add empty --location LOCATION`
+
+    error[WL0752]: there is an assembly `vm` already; choose another name by `--name`
+
+    error[WL0640]: the application has no parameter `configuration.sise`
+     |
+     = help: did you mean `configuration.size`?
+
+    1 error; nothing was changed
+
+    error[WL0755]: `vm` has no command `control.resise`; did you mean `control.resize`?
+
+    error[WL0756]: `control.resize` takes no argument `sise`; did you mean `size`?
+
+    error[WL0500]: there is no assembly `nothing`; there are `factory`, `vm`
+    ");
+}
+
+/// A change that no script makes is refused; the application is not launched again for it.
+#[test]
+fn a_value_that_no_script_changes_is_refused() {
+    let env = cloud();
+    env.edit("vm.yaml", "        factory.reconfigurationScript: /vm/reconfigure.py\n", "");
+    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
+    env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
+    assert_snapshot!(env.refuses(&["app", "reconfigure", "vm", "-p", "configuration.size=large"]), @"error[WL0754]: `vm` has no reconfiguration script, so `configuration.size` can't change; destroy it and launch it with the new value, or add `factory.reconfigurationScript` to its manifest");
+    env.edit(
+        "vm.yaml",
+        "/vm/check.py\n",
+        "/vm/check.py\n        factory.reconfigurationScript: /vm/reconfigure.py\n",
+    );
+    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
+    env.ok(&["app", "reconfigure", "vm", "--latest", "-p", "configuration.size=large"]);
+    assert_eq!(trace(&env).iter().filter(|line| line.starts_with("launch")).count(), 1);
+    assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "large");
+}
+
+/// An instance that was made outside becomes an application. One that the script no longer finds stays.
+#[test]
+fn what_a_factory_finds_is_adopted() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-own"]);
+    env.write("cloud/i-other", r#"{"ip": "203.0.113.9", "size": "huge"}"#);
+    assert_snapshot!(env.ok(&["app", "discover", "factory", "--dry-run"]).out(), @r"
+    i-own: known, application `vm`
+    i-other: new
+    ");
+    assert_snapshot!(env.ok(&["app", "discover", "factory"]).out(), @r"
+    i-own: known, application `vm`
+    i-other: adopted, application `machine-i-other`
+    ");
+    let adopted = &env.json(&["status", "machine-i-other"])["assemblies"][0];
+    assert_eq!(adopted["outputs"]["compute.size"], "huge");
+    env.edit("cloud/i-other", "huge", "tiny");
+    std::fs::remove_file(env.path("cloud/i-own")).unwrap();
+    assert_snapshot!(env.ok(&["app", "discover", "factory"]).out(), @r"
+    i-other: changed, application `machine-i-other`
+    i-own: gone, application `vm`
+    ");
+    assert_snapshot!(env.ok(&["app", "discover", "factory"]).out(), @r"
+    i-other: known, application `machine-i-other`
+    i-own: gone, application `vm`
+    ");
+    env.ok(&["app", "forget", "machine-i-other"]);
+    assert_snapshot!(env.ok(&["app", "discover", "factory"]).out(), @r"
+    i-other: adopted, application `machine-i-other`
+    i-own: gone, application `vm`
+    ");
+    env.ok(&["app", "destroy", "machine-i-other"]);
+    assert_eq!(machines(&env), 0);
+    env.is_quiet();
+}
+
+/// A killed launch is resumed: its script runs to its end, and not a second time.
+#[test]
+fn a_killed_launch_is_resumed() {
+    let env = cloud();
+    let launch = env.spawn(&["app", "launch", "VM", "-p", "configuration.size=slow"]);
+    until("the script runs", || trace(&env).contains(&"begin".to_owned()));
+    launch.kill();
+    env.ok(&["retry", "vm"]);
+    assert_eq!(trace(&env).iter().filter(|line| *line == "begin").count(), 1);
+    assert_eq!(machines(&env), 1);
+    assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "slow");
+    env.ok(&["app", "destroy", "vm"]);
+    env.is_quiet();
+}

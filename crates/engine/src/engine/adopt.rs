@@ -1,0 +1,239 @@
+//! Instances that the search of a factory finds: listed, adopted as applications, and applied to known ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use windlass_driver::contract::{Found, Purpose};
+use windlass_driver::{Observation, Observed, Settled};
+use windlass_model::instance::LogEntry;
+use windlass_model::record::{
+    Event as Happening, Failure, FailureKind, Intent, Made, PlanText, ProcessRecord, ProcessStatus,
+};
+use windlass_model::work::{Reason, Work};
+use windlass_model::{AssemblyName, ElementName, ProcessId, Side, State, Timestamp};
+use windlass_plan::PlanBuilder;
+use windlass_store::{Batch, Holder, Lease, StoreError};
+
+use super::check::{CheckEnd, Revision, applied};
+use super::core::Engine;
+use super::discover::DiscoveryQuery;
+use super::draft::{Draft, PreviousState};
+use super::env::resources;
+use super::look::Answered;
+use super::prepare::{beginning, event};
+use super::request::{Desired, Request};
+use crate::error::EngineError;
+use crate::machine::Preparer;
+use crate::report;
+use crate::values;
+
+/// Lists the instances that the discovery script of a factory finds, with its configuration.
+///
+/// # Errors
+/// [`EngineError::Unknown`] if there is no such assembly, or an error of the store. The failure of the search is the
+/// inner result.
+pub async fn inventory(
+    engine: &Engine,
+    factory: &AssemblyName,
+) -> Result<Result<Vec<Found>, Failure>, EngineError> {
+    let Some(snapshot) = engine.store.load(factory).await? else {
+        return Err(engine.unknown(factory).await?);
+    };
+    let configuration = match engine.records().configuration_of(factory).await? {
+        Ok(configuration) => configuration,
+        Err(failure) => return Ok(Err(failure)),
+    };
+    let world = engine.records().loaded(snapshot).await?;
+    let Some(element) = resources(world.topology()).next() else { return Ok(Ok(Vec::new())) };
+    let package = match world.package(element, Side::Desired) {
+        Ok(package) => package,
+        Err(failure) => return Ok(Err(failure)),
+    };
+    let query = DiscoveryQuery {
+        placement: values::placement(&world, element, Side::Desired),
+        package,
+        properties: BTreeMap::new(),
+        configuration: Some(configuration),
+        purpose: Purpose::Inventory,
+        store: Some(engine.store.id().clone()),
+    };
+    Ok(engine.env.discover(&query).await)
+}
+
+/// Records a found instance as an application: a completed process without steps. No script runs.
+///
+/// # Errors
+/// The reason why the assembly can't be recorded. The inner failure tells why the instance is not adopted: another
+/// application has its natural id, or its updates do not fit the application.
+pub async fn adopt(
+    engine: &Engine,
+    desired: Desired,
+    found: Found,
+    holder: &Holder,
+) -> Result<Result<(), Failure>, EngineError> {
+    let lease = engine.store.lease(desired.topology.name(), holder).await?;
+    let adopted = adopt_under(engine, &lease, desired, found).await;
+    let released = engine.store.release(lease).await;
+    let adopted = adopted?;
+    released?;
+    Ok(adopted)
+}
+
+async fn adopt_under(
+    engine: &Engine,
+    lease: &Lease,
+    desired: Desired,
+    found: Found,
+) -> Result<Result<(), Failure>, EngineError> {
+    let name = &lease.scope;
+    if engine.store.assembly(name).await?.is_some() {
+        return Ok(Err(Failure::new(FailureKind::AlreadyExists, format!("there is an assembly `{name}`"))));
+    }
+    let mut draft = engine.env.draft(Request::up(desired), None, PreviousState::default(), None)?;
+    draft.world.configuration = engine.records().configuration(&draft.world.assembly).await?;
+    let (id, now) = (engine.store.reserve_process().await?, engine.env.clock.now());
+    let parts = made(&mut draft, id);
+    let process = completed(engine, &draft, id, now);
+    let mut batch = beginning(&mut draft, &process);
+    let mut world = draft.world;
+    let mut preparer = Preparer::new(engine.env.drivers.clone(), engine.env.places.clone());
+    for part in &parts {
+        let (call, driver) = match preparer.unasked(&world, engine.store.id(), part.clone(), now) {
+            Ok(Some(prepared)) => prepared,
+            Ok(None) => continue,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        let answered = report::Answered { call: &call, family: driver.family(), hidden: &[] };
+        let log = match world.apply(answered, found.report.clone(), &mut batch) {
+            Ok(log) => log,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        for LogEntry { severity, message, data } in log {
+            let body = Happening::Logged { element: part.clone(), severity, message, data };
+            batch = batch.event(event(&world, Some(id), now, body));
+        }
+        let body = Happening::StateChanged { element: part.clone(), from: State::Absent, to: State::Active };
+        batch = batch.event(event(&world, Some(id), now, body));
+    }
+    let ended = Happening::ProcessEnded { status: ProcessStatus::Completed, reason: None };
+    batch = batch.event(event(&world, Some(id), now, ended));
+    engine.store.commit(lease, batch).await?;
+    match engine.store.claim(lease, &found.natural).await {
+        Ok(()) => Ok(Ok(())),
+        Err(StoreError::Claimed { by, .. }) => {
+            // Another command has adopted it at the same time.
+            engine.store.commit(lease, Batch::new().drop_assembly(name.clone())).await?;
+            Ok(Err(Failure::new(FailureKind::AlreadyExists, format!("`{by}` has it already"))))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Makes a draft of a new assembly one whose parts exist, without steps. Returns its resources.
+fn made(draft: &mut Draft, process: ProcessId) -> Vec<ElementName> {
+    draft.intent = Intent::Adopt;
+    draft.plan = PlanBuilder::<Work, Reason>::new().build().expect("no step waits for anything");
+    let assembly = &mut draft.world.assembly;
+    (assembly.version, assembly.reached) = (Some(process), Some(process));
+    let package = assembly.packages.values().next().cloned();
+    let parts: Vec<ElementName> =
+        resources(draft.world.topology()).map(|element| element.name.clone()).collect();
+    for record in draft.world.elements.values_mut().filter(|record| parts.contains(&record.name)) {
+        record.state = State::Active;
+        record.made =
+            package.clone().map(|package| Made { package, installed_by: process, configured_by: process });
+        let mut enrolled = draft.enrolled.iter_mut();
+        if let Some(enrolled) = enrolled.find(|enrolled| enrolled.name == record.name) {
+            enrolled.clone_from(record);
+        }
+    }
+    parts
+}
+
+fn completed(engine: &Engine, draft: &Draft, id: ProcessId, now: Timestamp) -> ProcessRecord {
+    ProcessRecord {
+        id,
+        assembly: draft.world.assembly.name.clone(),
+        intent: Intent::Adopt,
+        status: ProcessStatus::Completed,
+        plan: PlanText::new(&draft.plan).expect("a plan is plain data"),
+        continues: None,
+        from: Some(engine.env.home.clone()),
+        request: None,
+        unattended: false,
+        target: BTreeSet::new(),
+        except: BTreeSet::new(),
+        max_unavailable: None,
+        created: now,
+        ended: Some(now),
+        reason: None,
+    }
+}
+
+/// Tells whether what a search has found would change the records of a known application.
+///
+/// # Errors
+/// An error of the store.
+pub async fn would_change(engine: &Engine, name: &AssemblyName, found: Found) -> Result<bool, EngineError> {
+    let Some(snapshot) = engine.store.load(name).await? else { return Ok(false) };
+    let mut world = engine.records().loaded(snapshot).await?;
+    let Some(element) = resources(world.topology()).next().map(|element| element.name.clone()) else {
+        return Ok(false);
+    };
+    let mut preparer = Preparer::new(engine.env.drivers.clone(), engine.env.places.clone());
+    let now = engine.env.clock.now();
+    let prepared = preparer.unasked(&world, engine.store.id(), element.clone(), now);
+    let Ok(Some((call, driver))) = prepared else { return Ok(false) };
+    let before = world.instances.of(&element).document;
+    let answered = report::Answered { call: &call, family: driver.family(), hidden: &[] };
+    let report = unnamed(found).report;
+    let is_gone = report.settled == Settled::Gone;
+    let applied = world.apply(answered, report, &mut Batch::new());
+    Ok(is_gone || applied.is_err() || world.instances.of(&element).document != before)
+}
+
+/// Removes the name from the updates of a known instance, because it does not change.
+fn unnamed(mut found: Found) -> Found {
+    if let Some(updates) = found.report.updates.as_object_mut() {
+        updates.remove("name");
+    }
+    found
+}
+
+/// Applies what a search has found about a known application. Its name does not change.
+///
+/// # Errors
+/// An error of the store.
+pub async fn apply_found(
+    engine: &Engine,
+    name: &AssemblyName,
+    found: Found,
+    holder: &Holder,
+) -> Result<CheckEnd, EngineError> {
+    let Some(snapshot) = engine.store.load(name).await? else {
+        return Ok(CheckEnd::Dropped("it was removed meanwhile".to_owned()));
+    };
+    let before = Revision::of(&snapshot);
+    let world = engine.records().loaded(snapshot).await?;
+    let Some(element) = resources(world.topology()).next() else { return Ok(CheckEnd::Unchecked) };
+    let mut preparer = Preparer::new(engine.env.drivers.clone(), engine.env.places.clone());
+    let now = engine.env.clock.now();
+    let (call, driver) = match preparer.unasked(&world, engine.store.id(), element.name.clone(), now) {
+        Ok(Some(prepared)) => prepared,
+        Ok(None) => return Ok(CheckEnd::Unchecked),
+        Err(failure) => return Ok(CheckEnd::Failed(failure)),
+    };
+    let found = unnamed(found);
+    let is_gone = found.report.settled == Settled::Gone;
+    let observation = if is_gone { Observation::Absent } else { Observation::Reached };
+    let observed = Box::new(Observed { observation, report: found.report });
+    let answer = Answered::Observed { call, driver, observed };
+    let lease = match engine.store.lease(name, holder).await {
+        Ok(lease) => lease,
+        Err(error) => return Ok(CheckEnd::Dropped(error.to_string())),
+    };
+    let end = applied(engine, &lease, answer, Some(&before)).await;
+    let released = engine.store.release(lease).await;
+    let end = end?;
+    released?;
+    Ok(end)
+}

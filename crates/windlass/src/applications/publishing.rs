@@ -1,0 +1,321 @@
+//! Publishing of manifests, and finding what is published.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::json;
+use windlass_driver::{Bindings, Package};
+use windlass_manifest::scripts::ScriptFile;
+use windlass_manifest::{Manifest, check, check_pairs, check_scripts, codes, read, short_name};
+use windlass_model::AssemblyName;
+use windlass_model::document::{DocumentDraft, DocumentName, DocumentRecord, DocumentScope, Expected};
+use windlass_model::record::PackageFile;
+use windlass_source::{Diagnostic, Diagnostics, Source};
+use windlass_store::{Store, StoreError};
+
+use super::error::ApplicationError;
+use super::records::{
+    ApplicationRecord, PAGE, PublishedApplication, RevisionRecord, RoleKind, VERSION, applications, body, key,
+};
+use super::view::{ApplicationListView, ApplicationSummary, ApplicationView, PublishView, UnpublishView};
+use crate::error::Error;
+use crate::open::Windlass;
+
+/// The path of the manifest in a package.
+const MANIFEST: &str = "manifest.yaml";
+
+/// The folder of the scripts in a package.
+const SCRIPTS: &str = "scripts/";
+
+/// The published applications of a project.
+#[derive(Debug, Clone, Copy)]
+pub struct Applications<'w> {
+    pub(crate) windlass: &'w Windlass,
+}
+
+/// A manifest to publish.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Publication {
+    /// The file of the manifest.
+    pub manifest: PathBuf,
+    /// Its title; without one, the name of the file without its extension.
+    pub title: Option<String>,
+    /// The folder of its scripts.
+    pub scripts: Option<PathBuf>,
+}
+
+impl Publication {
+    /// Creates a publication of a file.
+    pub fn new(manifest: impl Into<PathBuf>) -> Self {
+        Self { manifest: manifest.into(), title: None, scripts: None }
+    }
+
+    /// Sets the title.
+    #[must_use]
+    pub fn title(mut self, title: Option<String>) -> Self {
+        self.title = title;
+        self
+    }
+
+    /// Sets the folder of its scripts.
+    #[must_use]
+    pub fn scripts(mut self, folder: Option<PathBuf>) -> Self {
+        self.scripts = folder;
+        self
+    }
+}
+
+impl Applications<'_> {
+    /// Publishes a manifest with its scripts as the next revision. Nothing changes if the latest revision is the
+    /// same. Returns the warnings, too.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if the manifest has errors, is neither an application nor a factory, or does not pair up
+    /// with a published one. [`ApplicationError`] for a title that can't be used.
+    /// [`StoreError::DocumentChanged`] if it is published by two commands at once.
+    pub async fn publish(&self, publication: Publication) -> Result<(PublishView, Diagnostics), Error> {
+        let overlay = self.windlass.project().overlay();
+        let source = overlay.source(&publication.manifest).map_err(|one| Error::Input(vec![*one].into()))?;
+        let scripts = publication.scripts.as_deref().map(files_of).transpose()?;
+        let (role, mut warnings) = checked(&source, scripts.as_deref())?;
+        let title = publication.title.unwrap_or_else(|| stem(&publication.manifest));
+        let name = short_name(&title).ok_or_else(|| ApplicationError::Title(title.clone()))?;
+        warnings.extend(self.pairs(&title, &source).await?);
+        if warnings.has_errors() {
+            return Err(Error::Input(warnings));
+        }
+        let package = package(&name, &source, scripts.unwrap_or_default());
+        // With `create` there is a store, or an error.
+        let store = self.windlass.store(true).await?.ok_or(StoreError::Closed)?;
+        let found = store.document(&key(applications(), document_name(&name))).await?;
+        let mut record = match &found {
+            Some(found) => body::<ApplicationRecord>(found)?,
+            None => ApplicationRecord { title: title.clone(), revisions: Vec::new() },
+        };
+        if record.title != title {
+            return Err(ApplicationError::TitleTaken { title, name, by: record.title }.into());
+        }
+        let latest = record.revisions.last();
+        let is_new = latest.is_none_or(|latest| latest.package != *package.digest());
+        if is_new {
+            let revision = latest.map_or(0, |latest| latest.revision) + 1;
+            let published = self.windlass.now();
+            let digest = package.digest().clone();
+            record.revisions.push(RevisionRecord { revision, published, role, package: digest });
+            let draft = DocumentDraft {
+                key: key(applications(), document_name(&name)),
+                expected: found.map_or(Expected::Absent, |found| Expected::At(found.revision)),
+                version: VERSION,
+                body: json!(record),
+                secrets: None,
+                packages: record.revisions.iter().map(|revision| revision.package.clone()).collect(),
+            };
+            store.put_document(draft, vec![package.to_record()]).await?;
+        }
+        Ok((PublishView::new(&record, &name, is_new), warnings))
+    }
+
+    /// Lists the published applications, sorted by their short names.
+    ///
+    /// # Errors
+    /// An error of the store.
+    pub async fn list(&self) -> Result<ApplicationListView, Error> {
+        let Some(store) = self.windlass.store(false).await? else {
+            return Ok(ApplicationListView::new(Vec::new()));
+        };
+        let mut found = Vec::new();
+        for document in all(&*store).await? {
+            found.push(ApplicationSummary::new(&body(&document)?, document.key.name.as_str()));
+        }
+        Ok(ApplicationListView::new(found))
+    }
+
+    /// Shows a revision of an application; without one, the latest.
+    ///
+    /// # Errors
+    /// [`ApplicationError::Unknown`] or [`ApplicationError::NoRevision`], and errors of the store.
+    pub async fn show(&self, title: &str, revision: Option<u32>) -> Result<ApplicationView, Error> {
+        let (_, document, record) = self.document(title).await?;
+        let published = self.published(&document, &record, revision).await?;
+        Ok(ApplicationView::new(&record, &published))
+    }
+
+    /// Returns a revision of an application with its manifest and scripts; without a number, the latest. `title` may
+    /// be the short name.
+    ///
+    /// # Errors
+    /// [`ApplicationError::Unknown`] or [`ApplicationError::NoRevision`], and errors of the store.
+    pub async fn find(&self, title: &str, revision: Option<u32>) -> Result<PublishedApplication, Error> {
+        let (_, document, record) = self.document(title).await?;
+        self.published(&document, &record, revision).await
+    }
+
+    /// Removes all revisions of an application. What was launched from it stays, because it keeps its own package.
+    ///
+    /// # Errors
+    /// [`ApplicationError::Unknown`], and [`StoreError::DocumentChanged`] if it is published at the same time.
+    pub async fn unpublish(&self, title: &str) -> Result<UnpublishView, Error> {
+        let (store, document, record) = self.document(title).await?;
+        store.drop_document(&document.key, Expected::At(document.revision)).await?;
+        Ok(UnpublishView { version: 1, title: record.title, revisions: record.revisions.len() })
+    }
+
+    /// Finds the record of a title, or of a short name.
+    async fn document(
+        &self,
+        title: &str,
+    ) -> Result<(Arc<dyn Store>, DocumentRecord, ApplicationRecord), Error> {
+        let Some(store) = self.windlass.store(false).await? else {
+            return Err(ApplicationError::Unknown { title: title.to_owned(), known: Vec::new() }.into());
+        };
+        if let Some(name) = short_name(title)
+            && let Some(found) = store.document(&key(applications(), document_name(&name))).await?
+        {
+            let record: ApplicationRecord = body(&found)?;
+            if record.title == title || name.as_str() == title {
+                return Ok((store, found, record));
+            }
+        }
+        let mut known = Vec::new();
+        for document in all(&*store).await? {
+            known.push(body::<ApplicationRecord>(&document)?.title);
+        }
+        Err(ApplicationError::Unknown { title: title.to_owned(), known }.into())
+    }
+
+    async fn published(
+        &self,
+        document: &DocumentRecord,
+        record: &ApplicationRecord,
+        revision: Option<u32>,
+    ) -> Result<PublishedApplication, Error> {
+        let latest = record.revisions.last().map_or(0, |latest| latest.revision);
+        let wanted = revision.unwrap_or(latest);
+        let Some(found) = record.revisions.iter().find(|of| of.revision == wanted) else {
+            let title = record.title.clone();
+            return Err(ApplicationError::NoRevision { title, revision: wanted, latest }.into());
+        };
+        let store = self.windlass.store(false).await?.ok_or(StoreError::Closed)?;
+        let lost = || StoreError::NoPackage { key: Box::new(document.key.clone()) };
+        let package = store.package(&found.package).await?.ok_or_else(lost)?;
+        let (mut text, mut scripts) = (None, Vec::new());
+        for file in package.files {
+            match file.path.strip_prefix(SCRIPTS) {
+                Some(path) => scripts.push(PackageFile { path: path.to_owned(), ..file }),
+                None => text = Some(file.content),
+            }
+        }
+        let text = text.and_then(|text| String::from_utf8(text).ok()).ok_or_else(lost)?;
+        let source = Source::with_limit(format!("{} revision {wanted}", record.title), &*text, text.len());
+        let manifest = read(&source);
+        Ok(PublishedApplication {
+            title: record.title.clone(),
+            name: short_name(&record.title).ok_or_else(|| ApplicationError::Title(record.title.clone()))?,
+            revision: wanted,
+            role: found.role,
+            package: found.package.clone(),
+            manifest: manifest.manifest.ok_or(Error::Input(manifest.diagnostics))?,
+            scripts,
+        })
+    }
+
+    /// Checks that a manifest pairs up with the published ones. Problems of these are not repeated.
+    async fn pairs(&self, title: &str, source: &Arc<Source>) -> Result<Diagnostics, Error> {
+        let mut others = Vec::new();
+        if let Some(store) = self.windlass.store(false).await? {
+            for document in all(&*store).await? {
+                let record: ApplicationRecord = body(&document)?;
+                if record.title != title {
+                    others.push(self.published(&document, &record, None).await?);
+                }
+            }
+        }
+        let own = read(source).manifest;
+        let manifests = others.iter().map(|other| (other.title.as_str(), &other.manifest));
+        let manifests: Vec<(&str, &Manifest)> =
+            own.iter().map(|manifest| (title, manifest)).chain(manifests).collect();
+        let roles: Vec<_> = manifests.iter().map(|(_, manifest)| check(manifest).role).collect();
+        let published: Vec<_> = manifests
+            .iter()
+            .zip(&roles)
+            .filter_map(|((title, manifest), role)| {
+                Some(windlass_manifest::Published { title, manifest, role: role.as_ref()? })
+            })
+            .collect();
+        let found = check_pairs(&published);
+        let is_own =
+            |said: &&Diagnostic| said.place().is_some_and(|place| place.source().name() == source.name());
+        Ok(found.iter().filter(is_own).cloned().collect())
+    }
+}
+
+/// Reads the documents of all applications.
+async fn all(store: &dyn Store) -> Result<Vec<DocumentRecord>, StoreError> {
+    let (mut found, mut after): (Vec<DocumentRecord>, Option<DocumentName>) = (Vec::new(), None);
+    loop {
+        let page = store.documents(&DocumentScope::Project, &applications(), after.as_ref(), PAGE).await?;
+        let is_last = page.len() < PAGE;
+        after = page.last().map(|last| last.key.name.clone());
+        found.extend(page);
+        if is_last {
+            return Ok(found);
+        }
+    }
+}
+
+/// Checks a manifest with its scripts. Returns its role and the warnings.
+fn checked(source: &Arc<Source>, scripts: Option<&[PackageFile]>) -> Result<(RoleKind, Diagnostics), Error> {
+    let windlass_manifest::Read { manifest, mut diagnostics } = read(source);
+    let mut role = None;
+    if let Some(manifest) = &manifest {
+        let checked = check(manifest);
+        role = checked.role.as_ref().map(RoleKind::of);
+        if let Some(scripts) = scripts {
+            let files: Vec<ScriptFile<'_>> = scripts
+                .iter()
+                .map(|file| ScriptFile { path: &file.path, executable: file.executable })
+                .collect();
+            diagnostics.extend(check_scripts(&checked, &files));
+        }
+        diagnostics.extend(checked.diagnostics);
+        if role.is_none() && !diagnostics.has_errors() {
+            let message = "the manifest has no scripted component, so there is nothing to launch or discover";
+            diagnostics
+                .push(Diagnostic::error(codes::NOTHING_TO_LAUNCH, message).at(source.place(manifest.span)));
+        }
+    }
+    diagnostics.sort();
+    match role {
+        Some(role) if !diagnostics.has_errors() => Ok((role, diagnostics)),
+        _ => Err(Error::Input(diagnostics)),
+    }
+}
+
+/// Reads the files of a folder of scripts.
+fn files_of(folder: &Path) -> Result<Vec<PackageFile>, Error> {
+    windlass_project::files_in(folder).map_err(Error::Input)
+}
+
+/// Makes the package of a manifest. Its digest depends on the text and the files only.
+fn package(name: &AssemblyName, source: &Source, scripts: Vec<PackageFile>) -> Package {
+    let manifest = PackageFile {
+        path: MANIFEST.to_owned(),
+        executable: false,
+        content: source.text().as_bytes().to_vec(),
+    };
+    let scripts =
+        scripts.into_iter().map(|file| PackageFile { path: format!("{SCRIPTS}{}", file.path), ..file });
+    let resource =
+        format!("resource::{name}::1").parse().expect("the name of an assembly is one of a resource");
+    Package::new(resource, Bindings::default(), scripts.chain([manifest]).collect())
+}
+
+/// Returns the name of a file without its extension.
+fn stem(file: &Path) -> String {
+    file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn document_name(name: &AssemblyName) -> DocumentName {
+    name.as_str().parse().expect("the name of an assembly is one of a document")
+}

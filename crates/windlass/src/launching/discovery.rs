@@ -1,0 +1,242 @@
+//! Discovery: the instances that the script of a factory finds, compared with the records, and adopted.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use windlass_driver::contract::Found;
+use windlass_driver::{Failure, Settled};
+use windlass_engine::{CheckEnd, Engine, Stop, adopt, apply_found, inventory, would_change};
+use windlass_manifest::{Role, check, short_name};
+use windlass_model::document::DocumentName;
+use windlass_model::{AssemblyName, ElementName};
+use windlass_store::Store;
+
+use super::desired::{Inputs, desired};
+use super::error::LaunchError;
+use super::launcher::Launcher;
+use super::title::free;
+use crate::applications::PublishedApplication;
+use crate::error::Error;
+
+/// Number of applications that are read at once.
+const PAGE: usize = 500;
+
+/// The result of a discovery.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct DiscoveryView {
+    /// The version of this format.
+    pub version: u32,
+    /// The factory.
+    pub factory: AssemblyName,
+    /// The instances: those that were found, in the order of the script, then those that were not.
+    pub found: Vec<FoundView>,
+}
+
+/// An instance of a factory.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct FoundView {
+    /// Its natural id.
+    pub natural_id: String,
+    /// Its name for people, if the script reports one.
+    pub title: Option<String>,
+    /// Its application, if it has one.
+    pub name: Option<AssemblyName>,
+    /// `new`: not adopted yet, because of `--dry-run` or a problem. `adopted`: it is an application now. `known`,
+    /// `changed`: an application, without or with reported changes. `destroyed`: the script reports its end. `gone`:
+    /// the script does not find it; nothing changes. `waits`: a launch is open that may have made it.
+    pub result: &'static str,
+    /// The reason why it was not adopted or changed.
+    pub problem: Option<String>,
+}
+
+/// The applications of a factory, by natural id, and whether one of them is being launched.
+struct Known {
+    by_natural: BTreeMap<String, AssemblyName>,
+    is_launching: bool,
+}
+
+impl Launcher<'_> {
+    /// Runs the discovery script of a factory. Found instances that no application has become applications of the
+    /// latest revision; known ones get the reported changes. A dry run changes nothing.
+    ///
+    /// # Errors
+    /// If the factory has no discovery, or is a service of no environment or of several; if the script fails, or the
+    /// store.
+    pub async fn discover(
+        &self,
+        factory: &AssemblyName,
+        dry_run: bool,
+        stop: &Stop,
+    ) -> Result<DiscoveryView, Error> {
+        let from = self.launched_from(factory).await?;
+        let of_factory = self.windlass.applications().find(&from.title, Some(from.revision)).await?;
+        let checked = check(&of_factory.manifest);
+        let discovery = match &checked.role {
+            Some(Role::Factory(role)) => role.discovery.clone(),
+            _ => None,
+        };
+        let discovery = discovery.ok_or_else(|| LaunchError::NoDiscovery(factory.clone()))?;
+        let environment = self.environment_of(factory).await?;
+        let store = self.windlass.store_of(factory).await?;
+        let engine = self.windlass.engine(store.clone());
+        let found = inventory(&engine, factory).await?.map_err(|failure| LaunchError::Discovery {
+            factory: factory.clone(),
+            why: described(&failure),
+        })?;
+        let known = known(&*store, factory).await?;
+        let published = self.windlass.applications().find(&discovery.application.value, None).await?;
+        let mut views = Vec::new();
+        let mut missing = known.by_natural.clone();
+        for found in found {
+            if stop.soon.is_cancelled() {
+                return Err(windlass_engine::EngineError::Stopped.into());
+            }
+            let mut view = FoundView {
+                natural_id: found.natural.clone(),
+                title: found.name.clone(),
+                name: missing.remove(&found.natural),
+                result: "new",
+                problem: None,
+            };
+            match view.name.clone() {
+                Some(name) if dry_run => {
+                    let differs = would_change(&engine, &name, found).await?;
+                    view.result = if differs { "changed" } else { "known" };
+                }
+                Some(name) => self.apply(&engine, &name, found, &mut view, stop).await?,
+                None if found.report.settled == Settled::Gone => continue,
+                None if known.is_launching => view.result = "waits",
+                None if dry_run => {}
+                None => self.adopt(&engine, (factory, &environment), &published, found, &mut view).await?,
+            }
+            views.push(view);
+        }
+        let gone = missing.into_iter().map(|(natural_id, name)| FoundView {
+            natural_id,
+            title: None,
+            name: Some(name),
+            result: "gone",
+            problem: None,
+        });
+        views.extend(gone);
+        Ok(DiscoveryView { version: 1, factory: factory.clone(), found: views })
+    }
+
+    /// Returns the only environment of which a factory is a service.
+    async fn environment_of(&self, factory: &AssemblyName) -> Result<DocumentName, Error> {
+        let environments = self.windlass.environments();
+        let mut of = Vec::new();
+        for environment in environments.list().await?.environments {
+            if environments.find(&environment.name).await?.services.contains_key(factory) {
+                of.push(environment.name);
+            }
+        }
+        match of.as_slice() {
+            [only] => Ok(only.clone()),
+            _ => {
+                let environments = of.iter().map(ToString::to_string).collect();
+                Err(LaunchError::NotOneEnvironment { factory: factory.clone(), environments }.into())
+            }
+        }
+    }
+
+    /// Applies the report of a search to an application.
+    async fn apply(
+        &self,
+        engine: &Engine,
+        name: &AssemblyName,
+        found: Found,
+        view: &mut FoundView,
+        stop: &Stop,
+    ) -> Result<(), Error> {
+        view.result = match apply_found(engine, name, found, &self.windlass.holder()).await? {
+            CheckEnd::Applied { changed: true, .. } => "changed",
+            CheckEnd::Destroyed => {
+                self.finish_destroyed(name, stop).await?;
+                "destroyed"
+            }
+            CheckEnd::Dropped(why) => {
+                view.problem = Some(why);
+                "known"
+            }
+            CheckEnd::Failed(failure) => {
+                view.problem = Some(described(&failure));
+                "known"
+            }
+            _ => "known",
+        };
+        Ok(())
+    }
+
+    /// Records a found instance as an application of the latest revision.
+    async fn adopt(
+        &self,
+        engine: &Engine,
+        (factory, environment): (&AssemblyName, &DocumentName),
+        published: &PublishedApplication,
+        found: Found,
+        view: &mut FoundView,
+    ) -> Result<(), Error> {
+        let checked = check(&published.manifest);
+        let Some(role) = checked.role.clone() else { return Err(Error::Input(checked.diagnostics)) };
+        let taken = engine.store.assembly_names().await?;
+        let title = found.name.as_deref().unwrap_or(&found.natural);
+        let base = short_name(title)
+            .or_else(|| short_name(&found.natural))
+            .unwrap_or_else(|| published.name.clone());
+        let name = free(&base, |name| taken.contains(name));
+        let snapshot = self.windlass.snapshot(factory).await?;
+        let parameters = BTreeMap::new();
+        let inputs = Inputs {
+            name: &name,
+            published,
+            environment: environment.as_str(),
+            location: super::launcher::location_of(&snapshot),
+            owner: Some(factory.clone()),
+            parameters: &parameters,
+            open: &[],
+        };
+        let (desired, _) = desired(&checked, &role, &inputs, self.windlass.drivers())?;
+        match adopt(engine, desired, found, &self.windlass.holder()).await? {
+            Ok(()) => (view.name, view.result) = (Some(name), "adopted"),
+            Err(failure) => view.problem = Some(described(&failure)),
+        }
+        Ok(())
+    }
+}
+
+/// Reads the applications of a factory. Adopted ones whose natural id was not claimed before a kill are claimed by
+/// their records.
+async fn known(store: &dyn Store, factory: &AssemblyName) -> Result<Known, Error> {
+    let mut known = Known { by_natural: BTreeMap::new(), is_launching: false };
+    let mut after: Option<AssemblyName> = None;
+    loop {
+        let page = store.owned(factory, after.as_ref(), PAGE).await?;
+        let is_last = page.len() < PAGE;
+        after = page.last().map(|last| last.assembly.clone());
+        for owned in page {
+            let mut natural = owned.natural_id;
+            if natural.is_none()
+                && let Some(snapshot) = store.load(&owned.assembly).await?
+            {
+                let element: ElementName = (&owned.assembly).into();
+                let instances = snapshot.instances.iter().filter(|(name, _)| **name != element);
+                natural = instances.filter_map(|(_, instance)| instance.natural.clone()).next();
+                known.is_launching |= natural.is_none() && !snapshot.processes.is_empty();
+            }
+            known.by_natural.extend(natural.map(|natural| (natural, owned.assembly)));
+        }
+        if is_last {
+            return Ok(known);
+        }
+    }
+}
+
+fn described(failure: &Failure) -> String {
+    match failure.detail.as_deref().map(str::trim).filter(|detail| !detail.is_empty()) {
+        Some(detail) => format!("{}: {detail}", failure.message),
+        None => failure.message.clone(),
+    }
+}
