@@ -77,8 +77,13 @@ fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
             ),
             Notice::Unwell { assembly, part, seen } => ("unwell", Some(assembly), format!("{part}: {seen}")),
             Notice::Well { assembly, part } => ("well", Some(assembly), part.clone()),
-            Notice::CheckFails { assembly, why } => ("check-fails", Some(assembly), why.clone()),
-            Notice::CheckWorks { assembly } => ("check-works", Some(assembly), String::new()),
+            Notice::CheckFails { assembly, what, why } => {
+                ("check-fails", Some(assembly), format!("{what}: {why}"))
+            }
+            Notice::CheckWorks { assembly, what } => ("check-works", Some(assembly), (*what).to_owned()),
+            Notice::Adopted { assembly, factory, natural_id } => {
+                ("adopted", Some(assembly), format!("{natural_id} of {factory}"))
+            }
             Notice::Destroyed { assembly } => ("destroyed", Some(assembly), String::new()),
             Notice::Refused { assembly, what, why } => ("refused", Some(assembly), format!("{what}: {why}")),
             Notice::Ended { assembly, process, status } => {
@@ -123,14 +128,17 @@ fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
         Notice::Well { assembly, part } => {
             say!("{at} {assembly}: {} it is healthy again", styled(GOOD, format!("{part}:")));
         }
-        Notice::CheckFails { assembly, why } => {
-            say!("{at} {assembly}: {} {why}", styled(BAD, "the health check fails:"));
+        Notice::CheckFails { assembly, what, why } => {
+            say!("{at} {assembly}: {} {why}", styled(BAD, format!("the {what} fails:")));
         }
-        Notice::CheckWorks { assembly } => {
-            say!("{at} {assembly}: {}", styled(GOOD, "the health check works again"));
+        Notice::CheckWorks { assembly, what } => {
+            say!("{at} {assembly}: {}", styled(GOOD, format!("the {what} works again")));
+        }
+        Notice::Adopted { assembly, factory, natural_id } => {
+            say!("{at} {assembly}: {} {natural_id}, which {factory} has found", styled(GOOD, "adopts"));
         }
         Notice::Destroyed { assembly } => {
-            say!("{at} {assembly}: its health check says that it is {}", styled(ODD, "destroyed"));
+            say!("{at} {assembly}: its scripts say that it is {}", styled(ODD, "destroyed"));
         }
         Notice::Refused { assembly, what, why } => {
             say!("{at} {assembly}: {} {what}: {why}", styled(BAD, "not done:"));

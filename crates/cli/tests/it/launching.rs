@@ -140,10 +140,15 @@ answer({id: dict(state(read(id)), name="machine " + id) for id in found})
 
 /// Returns a project with a cloud in which the applications are published and their factory is a service.
 fn cloud() -> TestEnv {
+    cloud_discovered("0 0/5 * * * ? *")
+}
+
+/// Returns such a project whose factory discovers at the times of a Quartz expression.
+fn cloud_discovered(schedule: &str) -> TestEnv {
     let env = TestEnv::bare();
     env.write("windlass.yaml", "version: 1\nlocations:\n  here: {runtime: process, input: json}\n");
     env.write("vm.yaml", VM);
-    env.write("factory.yaml", FACTORY);
+    env.write("factory.yaml", FACTORY.replace("0 0/5 * * * ? *", schedule));
     for (name, script) in [
         ("launch", LAUNCH),
         ("destroy", DESTROY),
@@ -410,4 +415,42 @@ fn a_killed_launch_is_resumed() {
     assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "slow");
     env.ok(&["app", "destroy", "vm"]);
     env.is_quiet();
+}
+
+/// `windlass run` checks applications, and discovers at the times of their factory.
+#[test]
+fn the_daemon_checks_and_discovers() {
+    let env = cloud_discovered("0/2 * * * * ? *");
+    env.ok(&["app", "launch", "VM", "--name", "first"]);
+    env.ok(&["app", "launch", "VM", "--name", "second"]);
+    let daemon = env.spawn(&["run", "--health", "1"]);
+    let said = |text: &str| daemon.stdout().contains(text);
+    let machine = |name: &str| {
+        let found = env.files().into_iter().filter(|file| file.starts_with("cloud/i-") && !file.ends_with(".new"));
+        found.into_iter().find(|file| env.read(file).contains(name)).unwrap()
+    };
+
+    let broken = machine("203.0.113.1");
+    let before = env.read(&broken);
+    env.write(&broken, "no machine");
+    until("the check fails", || said("first: the health check fails:"));
+    assert!(env.ok(&["status", "first"]).out().contains("the health check failed"), "status tells it");
+    assert!(!said("second: the health check fails"), "each is judged alone");
+    env.write(&broken, before);
+    until("it works again", || said("first: the health check works again"));
+    assert_eq!(daemon.stdout().matches("the health check fails").count(), 1, "it is told once");
+
+    std::fs::remove_file(env.path(&machine("203.0.113.2"))).unwrap();
+    until("it is destroyed", || said("second: its scripts say that it is destroyed"));
+    until("its records are gone", || env.run(&["status", "second"]).code() == Some(2));
+
+    env.write("cloud/i-outside", r#"{"ip": "203.0.113.9", "size": "huge"}"#);
+    until("it is adopted", || said("adopts i-outside, which factory has found"));
+    assert_eq!(env.json(&["status", "machine-i-outside"])["assemblies"][0]["outputs"]["compute.size"], "huge");
+    std::fs::remove_file(env.path("cloud/i-outside")).unwrap();
+    until("it is checked, too", || env.run(&["status", "machine-i-outside"]).code() == Some(2));
+
+    daemon.signal(rustix::process::Signal::TERM);
+    let run = daemon.end();
+    assert_eq!(run.code(), Some(0), "{run}");
 }

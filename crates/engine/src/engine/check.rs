@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use windlass_driver::Observation;
 use windlass_model::instance::{LogEntry, Status};
-use windlass_model::record::{Event as Happening, EventDraft, Failure, Severity};
+use windlass_model::record::{ElementRecord, Event as Happening, EventDraft, Failure, Severity};
 use windlass_model::{AssemblyName, ElementName, State};
 use windlass_store::{Batch, Change, Holder, Lease, Snapshot};
 
@@ -142,7 +142,13 @@ pub(super) async fn applied(
     };
     let log: Vec<LogEntry> = log.into_iter().filter(|entry| entry.severity >= Severity::Warning).collect();
     let new = world.instances.of(&element);
-    let changed = (&old.document, &old.natural) != (&new.document, &new.natural);
+    let failing = world.elements.get_mut(&element).filter(|record| fails_with(record, CHECK_FAILED));
+    let works_again = failing.is_some();
+    if let Some(record) = failing {
+        record.failure = None;
+        batch.push(Change::PutElement(Box::new(record.clone())));
+    }
+    let changed = works_again || (&old.document, &old.natural) != (&new.document, &new.natural);
     if is_gone {
         gone(engine, &mut world, &element, &mut batch);
     } else if !changed && log.is_empty() {
@@ -179,7 +185,10 @@ fn gone(engine: &Engine, world: &mut World, element: &ElementName, batch: &mut B
     })));
 }
 
-/// Records in the log that a check has failed.
+/// Begins the failure of an element whose health check has failed.
+const CHECK_FAILED: &str = "the health check failed: ";
+
+/// Records that a check has failed. The same failure again writes nothing.
 async fn failed(
     engine: &Engine,
     lease: &Lease,
@@ -187,11 +196,20 @@ async fn failed(
     failure: Option<Failure>,
 ) -> Result<CheckEnd, EngineError> {
     let Some(failure) = failure else { return Ok(CheckEnd::Unchecked) };
-    if engine.store.assembly(&lease.scope).await?.is_some() {
-        let entry = LogEntry::new(Severity::Error, format!("the health check failed: {}", failure.message));
-        engine.store.commit(lease, Batch::new().event(logged(engine, &element, entry))).await?;
+    let message = format!("{CHECK_FAILED}{}", failure.message);
+    let snapshot = engine.store.load(&lease.scope).await?.filter(|snapshot| snapshot.processes.is_empty());
+    let record = snapshot.and_then(|snapshot| snapshot.elements.get(&element).cloned());
+    if let Some(mut record) = record.filter(|record| !fails_with(record, &message)) {
+        record.failure = Some(Failure { message: message.clone(), ..failure.clone() });
+        let mut batch = Batch::new().event(logged(engine, &element, LogEntry::new(Severity::Error, message)));
+        batch.push(Change::PutElement(Box::new(record)));
+        engine.store.commit(lease, batch).await?;
     }
     Ok(CheckEnd::Failed(failure))
+}
+
+fn fails_with(record: &ElementRecord, message: &str) -> bool {
+    record.failure.as_ref().is_some_and(|failure| failure.message.starts_with(message))
 }
 
 fn logged(engine: &Engine, element: &ElementName, entry: LogEntry) -> EventDraft {

@@ -1,4 +1,5 @@
-//! The applications of factories, and their health checks. A check covers all applications of a factory.
+//! The applications of factories: their health checks and discoveries. A check covers all applications of a
+//! factory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,13 +9,19 @@ use windlass_model::{AssemblyName, State};
 
 use super::duties::Duty;
 use super::{Daemon, Notice};
+use crate::error::Error;
+use crate::launching::{DiscoveryView, FoundView, Launcher};
+
+const HEALTH_CHECK: &str = "health check";
+const DISCOVERY: &str = "discovery";
 
 /// The running applications, by factory.
 #[derive(Default)]
 pub(super) struct Applications {
     by_factory: BTreeMap<AssemblyName, BTreeSet<AssemblyName>>,
     factories: BTreeMap<AssemblyName, AssemblyName>,
-    /// The applications whose last check has failed, with the failure that was reported.
+    /// The applications whose last check has failed, and the factories whose last discovery has, with the reported
+    /// failure.
     failing: BTreeMap<AssemblyName, String>,
 }
 
@@ -66,8 +73,11 @@ impl Applications {
 }
 
 impl Daemon<'_> {
-    /// Adds or removes the duties of an assembly that is an application.
-    pub(super) fn note_application(&mut self, record: &AssemblyRecord) {
+    /// Adds or removes the duties of an assembly that is an application or a factory.
+    pub(super) async fn note_application(&mut self, record: &AssemblyRecord) {
+        if record.application.is_some() && record.owner.is_none() {
+            self.note_factory(record).await;
+        }
         for (factory, is_checked) in self.applications.note(record) {
             if is_checked {
                 self.duties.check(self.windlass.now(), Duty::CheckApplications(factory));
@@ -77,8 +87,32 @@ impl Daemon<'_> {
         }
     }
 
+    async fn note_factory(&mut self, record: &AssemblyRecord) {
+        let times = Launcher::new(self.windlass).discovery_times(&record.name).await;
+        match times {
+            Ok(Some(times)) if record.goal == State::Active => {
+                self.duties.discover(self.windlass.now(), record.name.clone(), times);
+            }
+            Ok(_) => self.duties.remove(&Duty::Discover(record.name.clone())),
+            Err(error) => self.note_check(&record.name, DISCOVERY, Some(&error.to_string())),
+        }
+    }
+
+    /// Reports that a check or a discovery fails, and that it works again, each once.
+    fn note_check(&mut self, assembly: &AssemblyName, what: &'static str, failure: Option<&str>) {
+        if !self.applications.note_failure(assembly, failure) {
+            return;
+        }
+        let assembly = assembly.clone();
+        (self.tell)(match failure {
+            Some(why) => Notice::CheckFails { assembly, what, why: why.to_owned() },
+            None => Notice::CheckWorks { assembly, what },
+        });
+    }
+
     /// Removes the duties of an assembly that is gone.
     pub(super) fn forget_application(&mut self, name: &AssemblyName) {
+        self.duties.remove(&Duty::Discover(name.clone()));
         if let Some(factory) = self.applications.remove(name) {
             self.duties.remove(&Duty::CheckApplications(factory));
         }
@@ -119,17 +153,39 @@ impl Daemon<'_> {
                         self.change(name, "remove what is destroyed".to_owned(), Intent::Down);
                     }
                 }
-                CheckEnd::Failed(failure) => {
-                    if self.applications.note_failure(&name, Some(&failure.message)) {
-                        (self.tell)(Notice::CheckFails { assembly: name, why: failure.message });
-                    }
-                }
-                CheckEnd::Applied { .. } => {
-                    if self.applications.note_failure(&name, None) {
-                        (self.tell)(Notice::CheckWorks { assembly: name });
-                    }
-                }
+                CheckEnd::Failed(failure) => self.note_check(&name, HEALTH_CHECK, Some(&failure.message)),
+                CheckEnd::Applied { .. } => self.note_check(&name, HEALTH_CHECK, None),
                 _ => {}
+            }
+        }
+    }
+
+    /// Handles the results of a discovery.
+    pub(super) fn note_discovered(&mut self, factory: AssemblyName, found: Result<DiscoveryView, Error>) {
+        self.duties.ended(self.windlass.now(), &Duty::Discover(factory.clone()));
+        let found = match found {
+            Ok(found) => found.found,
+            Err(Error::Engine(EngineError::Stopped)) => return,
+            Err(error) => return self.note_check(&factory, DISCOVERY, Some(&error.to_string())),
+        };
+        self.note_check(&factory, DISCOVERY, None);
+        for FoundView { natural_id, name, result, problem, .. } in found {
+            match (result, name) {
+                ("adopted", Some(name)) => {
+                    self.changed.insert(name.clone());
+                    (self.tell)(Notice::Adopted { assembly: name, factory: factory.clone(), natural_id });
+                }
+                ("destroyed", Some(name)) => {
+                    self.changed.insert(name.clone());
+                    (self.tell)(Notice::Destroyed { assembly: name });
+                }
+                (_, name) => {
+                    if let Some(problem) = problem {
+                        let what = format!("discovery of `{natural_id}`");
+                        let assembly = name.unwrap_or_else(|| factory.clone());
+                        (self.tell)(Notice::Refused { assembly, what, why: problem });
+                    }
+                }
             }
         }
     }

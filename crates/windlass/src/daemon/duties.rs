@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use windlass_cron::{CronExpression, Zone};
 use windlass_engine::schedule::{Schedule, Timing};
 use windlass_model::{AssemblyName, Timestamp};
 
@@ -37,6 +38,8 @@ pub(super) enum Duty {
     Check(AssemblyName),
     /// Checks the health of the applications of a factory.
     CheckApplications(AssemblyName),
+    /// Runs the discovery of a factory.
+    Discover(AssemblyName),
 }
 
 /// The duties and their times.
@@ -60,6 +63,12 @@ impl Duties {
         if let Some(period) = self.health {
             self.schedule.set(now, duty, Timing::Every { period, jitter: period });
         }
+    }
+
+    /// Begins to discover the instances of a factory, at the times of an expression in UTC.
+    pub(super) fn discover(&mut self, now: Timestamp, factory: AssemblyName, expression: CronExpression) {
+        let timing = Timing::Cron { expression, zone: Zone::UTC };
+        self.schedule.set(now, Duty::Discover(factory), timing);
     }
 
     /// Ends a duty for ever.

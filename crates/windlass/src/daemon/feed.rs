@@ -74,7 +74,7 @@ impl Daemon<'_> {
             self.forget(name);
             return Ok(());
         };
-        self.note_application(&snapshot.assembly);
+        self.note_application(&snapshot.assembly).await;
         if snapshot.assembly.goal != State::Active || !snapshot.processes.is_empty() {
             if snapshot.assembly.goal != State::Active {
                 self.duties.remove(&Duty::Check(name.clone()));

@@ -26,6 +26,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
 use tokio::sync::mpsc;
 use windlass_engine::monitor::{Heard, Sample};
 use windlass_engine::{EngineError, Stop};
@@ -40,6 +42,7 @@ use self::samples::Looked;
 use self::work::{Message as Said, Work};
 use crate::blocking::blocking;
 use crate::error::Error;
+use crate::launching::{DiscoveryView, Launcher};
 use crate::open::Windlass;
 use crate::prune::PruneView;
 
@@ -58,8 +61,8 @@ struct Daemon<'a> {
     roster: Roster,
     applications: Applications,
     duties: Duties,
-    /// The prune that runs.
-    prune: Option<Prune<'a>>,
+    /// The prune and the discoveries that run.
+    background: FuturesUnordered<Background<'a>>,
     /// The metrics that were reported for each assembly.
     told: BTreeMap<AssemblyName, Vec<String>>,
     /// The parts that are no longer healed because heals did not help. Each was reported once.
@@ -85,14 +88,20 @@ struct Daemon<'a> {
     tell: &'a (dyn Fn(Notice) + Send + Sync),
 }
 
-type Prune<'a> = Pin<Box<dyn Future<Output = Result<PruneView, Error>> + Send + 'a>>;
+type Background<'a> = Pin<Box<dyn Future<Output = Done> + Send + 'a>>;
+
+/// The end of a duty that runs in the background.
+enum Done {
+    Pruned(Result<PruneView, Error>),
+    Discovered(AssemblyName, Result<DiscoveryView, Error>),
+}
 
 /// The reasons for which the daemon wakes up.
 enum Wake {
     Feed,
     Sample(Incoming),
     Said(Said),
-    Pruned(Result<PruneView, Error>),
+    Done(Done),
     /// A duty is due, or a sample is missing.
     Due,
 }
@@ -151,7 +160,7 @@ pub async fn watch(
         roster: Roster::default(),
         applications: Applications::default(),
         duties: Duties::new(windlass.now(), watching),
-        prune: None,
+        background: FuturesUnordered::new(),
         told: BTreeMap::new(),
         given_up: BTreeMap::new(),
         at_bound: BTreeMap::new(),
@@ -173,7 +182,7 @@ pub async fn watch(
             Ok(_) = feed.next() => Wake::Feed,
             Some(incoming) = samples.recv() => Wake::Sample(incoming),
             Some(said) = said.recv() => Wake::Said(said),
-            pruned = ended(&mut daemon.prune) => Wake::Pruned(pruned),
+            Some(done) = daemon.background.next() => Wake::Done(done),
             () = tokio::time::sleep(wait.unwrap_or_default()), if wait.is_some() => Wake::Due,
         };
         // A slow store must not delay stopping.
@@ -194,21 +203,14 @@ pub async fn watch(
     Ok(())
 }
 
-/// Waits for the end of a prune; for ever if none runs.
-async fn ended(prune: &mut Option<Prune<'_>>) -> Result<PruneView, Error> {
-    match prune {
-        Some(prune) => prune.await,
-        None => std::future::pending().await,
-    }
-}
-
 impl<'a> Daemon<'a> {
     async fn wake(&mut self, wake: Wake) {
         match wake {
             Wake::Feed => self.hear().await,
             Wake::Sample(incoming) => self.take_in(incoming).await,
             Wake::Said(said) => self.take(said).await,
-            Wake::Pruned(pruned) => self.note_pruned(pruned),
+            Wake::Done(Done::Pruned(pruned)) => self.note_pruned(pruned),
+            Wake::Done(Done::Discovered(factory, found)) => self.note_discovered(factory, found),
             Wake::Due => {
                 for duty in self.duties.start(self.windlass.now()) {
                     self.begin_duty(duty).await;
@@ -226,9 +228,16 @@ impl<'a> Daemon<'a> {
             }
             Duty::Prune => {
                 let windlass: &'a Windlass = self.windlass;
-                let prune =
-                    async move { windlass.upkeep().prune(None, windlass.project.retention(), false).await };
-                self.prune = Some(Box::pin(prune));
+                self.background.push(Box::pin(async move {
+                    Done::Pruned(windlass.upkeep().prune(None, windlass.project.retention(), false).await)
+                }));
+            }
+            Duty::Discover(factory) => {
+                let (windlass, stop): (&'a Windlass, Stop) = (self.windlass, self.stop.clone());
+                self.background.push(Box::pin(async move {
+                    let found = Launcher::new(windlass).discover(&factory, false, &stop).await;
+                    Done::Discovered(factory, found)
+                }));
             }
             Duty::Check(assembly) => self.look(assembly),
             Duty::CheckApplications(factory) => self.check_applications(factory),
@@ -236,7 +245,6 @@ impl<'a> Daemon<'a> {
     }
 
     fn note_pruned(&mut self, pruned: Result<PruneView, Error>) {
-        self.prune = None;
         self.duties.ended(self.windlass.now(), &Duty::Prune);
         if let Err(error) = pruned {
             (self.tell)(Notice::Trouble(format!("old processes can't be removed: {error}")));

@@ -51,19 +51,33 @@ pub enum Notice {
         /// The part, by its name relative to the assembly.
         part: String,
     },
-    /// The health check of an application fails. Reported again when it fails in another way.
+    /// The health check of an application, or the discovery of a factory, fails. Reported again when it fails in
+    /// another way.
     CheckFails {
-        /// The application.
+        /// The application or the factory.
         assembly: AssemblyName,
+        /// `health check` or `discovery`.
+        what: &'static str,
         /// The failure.
         why: String,
     },
-    /// The health check of an application that [failed](Self::CheckFails) works again.
+    /// A check that [failed](Self::CheckFails) works again.
     CheckWorks {
+        /// The application or the factory.
+        assembly: AssemblyName,
+        /// `health check` or `discovery`.
+        what: &'static str,
+    },
+    /// A discovery has found an instance, which is an application now.
+    Adopted {
         /// The application.
         assembly: AssemblyName,
+        /// Its factory.
+        factory: AssemblyName,
+        /// Its natural id.
+        natural_id: String,
     },
-    /// The health check of an application says that it no longer exists. Its records are removed.
+    /// A health check or a discovery says that an application no longer exists. Its records are removed.
     Destroyed {
         /// The application.
         assembly: AssemblyName,

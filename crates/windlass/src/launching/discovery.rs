@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use windlass_cron::CronExpression;
 use windlass_driver::contract::Found;
 use windlass_driver::{Failure, Settled};
 use windlass_engine::{CheckEnd, Engine, Stop, adopt, apply_found, inventory, would_change};
@@ -122,6 +123,19 @@ impl Launcher<'_> {
         });
         views.extend(gone);
         Ok(DiscoveryView { version: 1, factory: factory.clone(), found: views })
+    }
+
+    /// Returns the times at which a factory discovers instances; `None` for an application, or a factory without
+    /// discovery.
+    ///
+    /// # Errors
+    /// If there is no such assembly, it is no application, or its revision is no longer published.
+    pub async fn discovery_times(&self, factory: &AssemblyName) -> Result<Option<CronExpression>, Error> {
+        let from = self.launched_from(factory).await?;
+        let published = self.windlass.applications().find(&from.title, Some(from.revision)).await?;
+        let Some(Role::Factory(role)) = check(&published.manifest).role else { return Ok(None) };
+        // A manifest with another schedule is not published.
+        Ok(role.discovery.and_then(|discovery| discovery.schedule.value.parse().ok()))
     }
 
     /// Returns the only environment of which a factory is a service.
