@@ -48,6 +48,7 @@ impl Hand {
         let said = self.0.answer(context, "look", call.element.as_str()).await?;
         let observation = match said["state"].as_str() {
             Some("Active") => Observation::Reached,
+            Some("Absent") => Observation::Absent,
             _ => Observation::Differs(said["state"].to_string()),
         };
         Ok(Observed { observation, report: Report::settled() })

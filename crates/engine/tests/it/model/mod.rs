@@ -11,6 +11,8 @@ mod two;
 mod weather;
 mod world;
 
+use std::time::Duration;
+
 use proptest::prelude::*;
 use windlass_engine::{EngineError, Request};
 use windlass_lifecycle::testing::{Luck, Spec, few, has_order, versions};
@@ -25,6 +27,9 @@ use crate::support::assembly_name;
 
 /// The number of cases of each kind that CI tests.
 const CASES: u32 = 40;
+
+/// The time limit of health checks before a plan. They find nothing, because nobody else changes the world.
+const CHECKS: Duration = Duration::from_secs(30);
 
 /// A random intent, and the interruption of its process.
 #[derive(Debug, Clone)]
@@ -116,9 +121,13 @@ async fn wished(session: &mut Session, wish: &Wish, one: &Topology, other: &Topo
         let at = usize::from(wish.which) % found.len().max(1);
         Some(found.get(at)?.name.clone())
     };
+    let up = |topology| {
+        let request = Request::up(session.desired(topology));
+        if wish.which.is_multiple_of(2) { request.refreshed(Some(CHECKS)) } else { request }
+    };
     let ask = match wish.what {
-        What::One => Request::up(session.desired(one)),
-        What::Other => Request::up(session.desired(other)),
+        What::One => up(one),
+        What::Other => up(other),
         What::Down => Intent::Down.into(),
         What::Out | What::In => {
             let Some(cluster) = pick(ElementKind::Group) else { return };
