@@ -54,9 +54,9 @@ async fn list(format: Format) -> Result<ExitCode, Error> {
     let width = applications.iter().map(|of| of.title.chars().count()).max().unwrap_or(0);
     for of in applications {
         let role = of.role.map_or("", windlass::applications::RoleKind::as_str);
-        let published = of.published.map(|at| styled(DIM, at).to_string()).unwrap_or_default();
+        let published = of.published.map(|at| at.to_string()).unwrap_or_default();
         let title = styled(STRONG, format!("{:<width$}", of.title));
-        say!("{title} {role:<11} revision {} {published}", of.revision);
+        say!("{title} {role:<11} revision {} {}", of.revision, styled(DIM, published));
     }
     Ok(exit::DONE)
 }

@@ -40,7 +40,7 @@ async fn up(rig: &Rig, desired: Desired) -> u32 {
         processes += 1;
         rig.retry("t", None)
     };
-    let ended = first.continued(retry).await.expect("nothing stands against it");
+    let ended = Box::pin(first.continued(retry)).await.expect("nothing stands against it");
     assert_eq!(ended.process.status, ProcessStatus::Completed);
     assert_eq!(ended.outdated, OutdatedInputs::default());
     processes

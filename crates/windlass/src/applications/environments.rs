@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Value, json};
 use windlass_manifest::environment::{
-    Choice, DEFAULT, Environment, EnvironmentError, Secrets, Service, property_type,
+    Choice, DEFAULT, Environment, EnvironmentError, Property, Secrets, Service, property_type,
 };
 use windlass_manifest::import::{read_environment, read_value};
 use windlass_model::AssemblyName;
@@ -340,7 +340,10 @@ impl Environments<'_> {
         text: &Sensitive<String>,
         secret: bool,
     ) -> Result<EnvironmentView, Error> {
-        let wrong = |cause| Error::from(ApplicationError::Environment { name: name.to_string(), cause });
+        let wrong = |cause| {
+            let cause = Box::new(cause);
+            Error::from(ApplicationError::Environment { name: name.to_string(), cause })
+        };
         let kind = property_type(kind).map_err(wrong)?;
         // A problem of the text may quote it, so that the value counts as text, which does not fit.
         let value = read_value(&kind, text.expose()).unwrap_or_else(|_| Value::from(String::new()));
@@ -409,8 +412,9 @@ impl Environments<'_> {
         let mut secrets = opened(&*store, name).await?;
         let before = environment.clone();
         change(&mut environment, &mut secrets)
+            .map_err(Box::new)
             .map_err(|cause| ApplicationError::Environment { name: name.to_string(), cause })?;
-        let has_secrets = !secrets.is_empty() || before.properties.values().any(|of| of.is_secret());
+        let has_secrets = !secrets.is_empty() || before.properties.values().any(Property::is_secret);
         if environment != before || has_secrets {
             put(&*store, name, &environment, &secrets, expected).await?;
         }
@@ -441,7 +445,7 @@ impl Environments<'_> {
             return Err(self.windlass.unknown(store, assembly).await);
         };
         let applications = Applications { windlass: self.windlass };
-        let published = applications.find(&record.descriptor.name.to_string(), None).await;
+        let published = applications.find(record.descriptor.name.as_ref(), None).await;
         match published {
             Ok(published) => {
                 Ok(Service { application: published.title, factory: published.role == RoleKind::Factory })

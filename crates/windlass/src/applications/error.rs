@@ -85,7 +85,7 @@ pub enum ApplicationError {
         /// The environment.
         name: String,
         /// The reason.
-        cause: EnvironmentError,
+        cause: Box<EnvironmentError>,
     },
     /// A newer windlass has written the record.
     #[error("a newer windlass has stored `{0}`; use that version")]

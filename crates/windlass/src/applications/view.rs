@@ -3,7 +3,7 @@
 use serde::Serialize;
 use windlass_manifest::{Role, check, pins};
 use windlass_model::assembly::PackageDigest;
-use windlass_model::pins::PinId;
+use windlass_model::pins::{PinId, Pins};
 use windlass_model::{AssemblyName, Timestamp};
 
 use super::records::{ApplicationRecord, PublishedApplication, RevisionRecord, RoleKind};
@@ -228,7 +228,7 @@ impl ApplicationView {
             }
             None => {}
         }
-        for (id, pin) in pins(&checked).iter().flat_map(|pins| pins.iter()) {
+        for (id, pin) in pins(&checked).iter().flat_map(Pins::iter) {
             view.pins.push(PinView {
                 id,
                 kind: pin.kind.to_string(),
