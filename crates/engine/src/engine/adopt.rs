@@ -89,7 +89,7 @@ async fn adopt_under(
         return Ok(Err(Failure::new(FailureKind::AlreadyExists, format!("there is an assembly `{name}`"))));
     }
     let mut draft = engine.env.draft(Request::up(desired), None, PreviousState::default(), None)?;
-    draft.world.configuration = engine.records().configuration(&draft.world.assembly).await?;
+    draft.world.configuration = Box::pin(engine.records().configuration(&draft.world.assembly)).await?;
     let (id, now) = (engine.store.reserve_process().await?, engine.env.clock.now());
     let parts = made(&mut draft, id);
     let process = completed(engine, &draft, id, now);
