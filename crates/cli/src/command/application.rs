@@ -16,7 +16,7 @@ pub(crate) async fn run(args: AppArgs) -> ExitCode {
         AppCommand::Ls(args) => list(args.print.format).await,
         AppCommand::Show(args) => show(args).await,
         AppCommand::Unpublish(args) => unpublish(&args.title, args.print.format).await,
-        AppCommand::Launch(command) => Ok(launch::run(command).await),
+        AppCommand::Launch(command) => Ok(Box::pin(launch::run(command)).await),
     };
     done.unwrap_or_else(|error| fail(&error))
 }

@@ -30,7 +30,7 @@ pub(crate) async fn run(command: LaunchCommand) -> ExitCode {
         LaunchCommand::Command(args) => command_of(args).await,
         LaunchCommand::Commands(args) => commands(args).await,
         LaunchCommand::Check(args) => check(args).await,
-        LaunchCommand::Discover(args) => discover(args).await,
+        LaunchCommand::Discover(args) => Box::pin(discover(args)).await,
         LaunchCommand::Forget(args) => forget(args).await,
     }
 }

@@ -38,7 +38,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
       output       Print the outputs of an assembly, or one of them
       log          Show the steps, jobs and activity log of an assembly
       plan         Show the plan of `up`: its steps, and why each step waits
-      app          Publish applications and factories, which are described by manifests
+      app          Publish applications and factories, which are described by manifests, and launch them
       env          Manage environments: the services, markers and properties that applications find
       init         Create an assembly of one component, as a start for your own
       check        Check descriptors, packages and project files, and report all problems at once

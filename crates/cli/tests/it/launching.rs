@@ -134,7 +134,7 @@ answer(answers)
 "#;
 
 const DISCOVER: &str = r#"
-found = [name for name in os.listdir(cloud) if name.startswith("i-")]
+found = sorted(name for name in os.listdir(cloud) if name.startswith("i-"))
 answer({id: dict(state(read(id)), name="machine " + id) for id in found})
 "#;
 
@@ -373,12 +373,12 @@ fn what_a_factory_finds_is_adopted() {
     env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-own"]);
     env.write("cloud/i-other", r#"{"ip": "203.0.113.9", "size": "huge"}"#);
     assert_snapshot!(env.ok(&["app", "discover", "factory", "--dry-run"]).out(), @r"
-    i-own: known, application `vm`
     i-other: new
+    i-own: known, application `vm`
     ");
     assert_snapshot!(env.ok(&["app", "discover", "factory"]).out(), @r"
-    i-own: known, application `vm`
     i-other: adopted, application `machine-i-other`
+    i-own: known, application `vm`
     ");
     let adopted = &env.json(&["status", "machine-i-other"])["assemblies"][0];
     assert_eq!(adopted["outputs"]["compute.size"], "huge");

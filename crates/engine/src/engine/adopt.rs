@@ -89,7 +89,7 @@ async fn adopt_under(
         return Ok(Err(Failure::new(FailureKind::AlreadyExists, format!("there is an assembly `{name}`"))));
     }
     let mut draft = engine.env.draft(Request::up(desired), None, PreviousState::default(), None)?;
-    draft.world.configuration = engine.records().configuration(&draft.world.assembly).await?;
+    draft.world.configuration = Box::pin(engine.records().configuration(&draft.world.assembly)).await?;
     let (id, now) = (engine.store.reserve_process().await?, engine.env.clock.now());
     let parts = made(&mut draft, id);
     let process = completed(engine, &draft, id, now);
@@ -98,7 +98,7 @@ async fn adopt_under(
     let mut preparer = Preparer::new(engine.env.drivers.clone(), engine.env.places.clone());
     for part in &parts {
         let (call, driver) = match preparer.unasked(&world, engine.store.id(), part.clone(), now) {
-            Ok(Some(prepared)) => prepared,
+            Ok(Some(unasked)) => unasked,
             Ok(None) => continue,
             Err(failure) => return Ok(Err(failure)),
         };
@@ -181,8 +181,8 @@ pub async fn would_change(engine: &Engine, name: &AssemblyName, found: Found) ->
     };
     let mut preparer = Preparer::new(engine.env.drivers.clone(), engine.env.places.clone());
     let now = engine.env.clock.now();
-    let prepared = preparer.unasked(&world, engine.store.id(), element.clone(), now);
-    let Ok(Some((call, driver))) = prepared else { return Ok(false) };
+    let unasked = preparer.unasked(&world, engine.store.id(), element.clone(), now);
+    let Ok(Some((call, driver))) = unasked else { return Ok(false) };
     let before = world.instances.of(&element).document;
     let answered = report::Answered { call: &call, family: driver.family(), hidden: &[] };
     let report = unnamed(found).report;
@@ -218,7 +218,7 @@ pub async fn apply_found(
     let mut preparer = Preparer::new(engine.env.drivers.clone(), engine.env.places.clone());
     let now = engine.env.clock.now();
     let (call, driver) = match preparer.unasked(&world, engine.store.id(), element.name.clone(), now) {
-        Ok(Some(prepared)) => prepared,
+        Ok(Some(unasked)) => unasked,
         Ok(None) => return Ok(CheckEnd::Unchecked),
         Err(failure) => return Ok(CheckEnd::Failed(failure)),
     };

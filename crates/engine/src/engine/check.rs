@@ -159,10 +159,10 @@ pub(super) async fn applied(
         batch = batch.event(logged(engine, &element, entry));
     }
     engine.store.commit(lease, batch).await?;
-    Ok(match is_gone {
-        true => CheckEnd::Destroyed,
-        false => CheckEnd::Applied { status: world.instances.status(&element), changed },
-    })
+    if is_gone {
+        return Ok(CheckEnd::Destroyed);
+    }
+    Ok(CheckEnd::Applied { status: world.instances.status(&element), changed })
 }
 
 /// Records that an element no longer exists.

@@ -66,7 +66,7 @@ impl Engine {
         // A retry was checked when its intent was first prepared.
         let goes_on = request.intent == Intent::Retry;
         let mut draft = self.env.draft(request, snapshot, previous, seen)?;
-        draft.world.configuration = self.records().configuration(&draft.world.assembly).await?;
+        draft.world.configuration = Box::pin(self.records().configuration(&draft.world.assembly)).await?;
         if !goes_on && !self.options.force {
             refuse_if_referenced(&*self.store, &draft).await?;
         }

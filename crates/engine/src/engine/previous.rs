@@ -35,7 +35,8 @@ impl Records<'_> {
         // A call that needs a missing package fails.
         let _ = world.packages.desire(&world.assembly.packages, &[]);
         world.packages.ask_what_is_kept(world.elements.values(), self.drivers);
-        world.configuration = self.configuration(&world.assembly).await?;
+        // Boxed because of its size.
+        world.configuration = Box::pin(self.configuration(&world.assembly)).await?;
         Ok(world)
     }
 

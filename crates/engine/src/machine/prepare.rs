@@ -74,6 +74,9 @@ pub(crate) struct ReadyLook {
     pub(crate) batch: Option<String>,
 }
 
+/// A call that nobody makes, with its driver.
+pub(crate) type Unasked = (Box<Call>, Arc<dyn Driver>);
+
 /// Prepares calls from the records of an assembly.
 pub(crate) struct Preparer {
     drivers: Registry,
@@ -194,7 +197,7 @@ impl Preparer {
         store: &StoreId,
         element: ElementName,
         now: Timestamp,
-    ) -> Result<Option<(Box<Call>, Arc<dyn Driver>)>, Failure> {
+    ) -> Result<Option<Unasked>, Failure> {
         let key = (ProcessId(0), StepId(0));
         let seed = CallSeed {
             id: CallId::of(store, key.0, key.1, 0),

@@ -383,7 +383,8 @@ async fn a_launch_answers_its_request_with_an_instance_that_runs() {
         "instances: {i-1: {instanceId: ID, interfaces: {compute: {signals: {pi: 1}}}}}",
         "instances: {i-1: {instanceId: ID, interfaces: {compute: {signals: {ip: [1]}}}}}",
     ] {
-        said += &format!("{}\n\n", shown(&launch(stdout).await.unwrap_err()));
+        said.push_str(&shown(&launch(stdout).await.unwrap_err()));
+        said.push_str("\n\n");
     }
     insta::assert_snapshot!(said, @r"
     Protocol: the output of `launch.py` can't be used: the output has no entry for the instance `abcdefghijkmnpqrstuvwxyz`

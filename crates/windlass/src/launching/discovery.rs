@@ -147,13 +147,11 @@ impl Launcher<'_> {
                 of.push(environment.name);
             }
         }
-        match of.as_slice() {
-            [only] => Ok(only.clone()),
-            _ => {
-                let environments = of.iter().map(ToString::to_string).collect();
-                Err(LaunchError::NotOneEnvironment { factory: factory.clone(), environments }.into())
-            }
+        if let [only] = of.as_slice() {
+            return Ok(only.clone());
         }
+        let environments = of.iter().map(ToString::to_string).collect();
+        Err(LaunchError::NotOneEnvironment { factory: factory.clone(), environments }.into())
     }
 
     /// Applies the report of a search to an application.
@@ -236,8 +234,8 @@ async fn known(store: &dyn Store, factory: &AssemblyName) -> Result<Known, Error
                 && let Some(snapshot) = store.load(&owned.assembly).await?
             {
                 let element: ElementName = (&owned.assembly).into();
-                let instances = snapshot.instances.iter().filter(|(name, _)| **name != element);
-                natural = instances.filter_map(|(_, instance)| instance.natural.clone()).next();
+                let mut instances = snapshot.instances.iter().filter(|(name, _)| **name != element);
+                natural = instances.find_map(|(_, instance)| instance.natural.clone());
                 known.is_launching |= natural.is_none() && !snapshot.processes.is_empty();
             }
             known.by_natural.extend(natural.map(|natural| (natural, owned.assembly)));
