@@ -207,7 +207,7 @@ impl Windlass {
     /// The store can't be read.
     pub async fn undecided_call(&self, name: &AssemblyName, id: &str) -> Result<Option<CallId>, Error> {
         let Ok(id) = id.parse::<CallId>() else { return Ok(None) };
-        let snapshot = self.store_of(name).await?.load(name).await?;
+        let snapshot = self.store_of(name).await?.load_sealed(name).await?;
         let calls = snapshot.map(|snapshot| snapshot.calls).unwrap_or_default();
         Ok(calls.iter().any(|call| call.id == id && call.state.is_open()).then_some(id))
     }
@@ -232,7 +232,7 @@ impl Windlass {
                 .map_err(|error| EngineError::NotPublished(format!("`{property}`: {error}")))?;
             published.0.insert(property, value);
         }
-        let snapshot = self.store_of(name).await?.load(name).await?;
+        let snapshot = self.store_of(name).await?.load_sealed(name).await?;
         let elements = snapshot.iter().flat_map(|snapshot| snapshot.assembly.topology.elements());
         let sensitive: BTreeSet<&str> = elements
             .flat_map(|element| element.properties.iter().filter(|(_, property)| property.sensitive))
@@ -266,7 +266,9 @@ impl Windlass {
         answer: &Answer,
     ) -> Result<Vec<(ElementName, Vec<PropertyName>)>, Error> {
         use Transition::{Adopt, Install, Reconfigure};
-        let Some(snapshot) = self.store_of(name).await?.load(name).await? else { return Ok(Vec::new()) };
+        let Some(snapshot) = self.store_of(name).await?.load_sealed(name).await? else {
+            return Ok(Vec::new());
+        };
         let reports = |call: &&CallRecord| {
             let of = [Install, Reconfigure, Adopt].map(Action::Transition).contains(&call.action);
             of && call.state.is_open() && answer.is_about(call)
@@ -305,7 +307,7 @@ impl Windlass {
         // A scaled cluster has nodes that the descriptor does not list.
         let is_partial = !(input.replace.is_empty() && input.target.is_empty() && input.except.is_empty());
         let before = match store.filter(|_| is_partial) {
-            Some(store) => store.load(topology.name()).await?.map(|snapshot| snapshot.assembly.topology),
+            Some(store) => store.assembly(topology.name()).await?.map(|record| record.topology),
             None => None,
         };
         let names = |parts: &[String]| -> Result<_, Error> {

@@ -36,6 +36,7 @@ mod input;
 mod interrupt;
 mod itself;
 mod json;
+mod keyless;
 mod kill;
 mod leaks;
 mod limited;

@@ -114,6 +114,31 @@ fn one_machine_does_what_another_asks() {
     keeper.end();
 }
 
+/// A machine without the key reads what another has made.
+#[test]
+fn a_machine_without_the_key_reads_the_state() {
+    let Some(server) = Server::own() else {
+        println!("SKIPPED postgres::a_machine_without_the_key_reads_the_state: PostgreSQL is not installed");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (key, none) = (folder.path().join("key"), folder.path().join("none"));
+    let machine = |env, key| Machine { env, state: server.url(), key };
+    let here = machine(crate::keyless::with_a_secret(), &key);
+    here.ok(&["up", "small", "-p", "password=@password"]);
+    here.env.write_small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
+    here.ok(&["up", "small", "--name", "open"]);
+    let there = machine(TestEnv::new(), &none);
+    for args in crate::keyless::READING {
+        there.ok(args);
+    }
+    let refused = there.run(&["down", "small"]);
+    assert_eq!(refused.code(), Some(1));
+    assert!(refused.stderr.contains("the sealed value `password` of `small` is needed"), "{refused}");
+    there.ok(&["down", "open"]);
+    here.ok(&["down", "small"]);
+}
+
 /// A server fails while a script runs, and recovers. Both commands report it, nothing is lost, and nothing is
 /// done twice.
 #[test]

@@ -307,7 +307,7 @@ impl Views<'_> {
     async fn versions(&self, name: &AssemblyName) -> Result<Vec<VersionRecord>, Error> {
         let store = self.windlass.store_of(name).await?;
         let versions = store.versions(name).await?;
-        if versions.is_empty() && store.load(name).await?.is_none() {
+        if versions.is_empty() && store.assembly(name).await?.is_none() {
             return Err(self.windlass.unknown(store, name).await);
         }
         Ok(versions)

@@ -91,7 +91,7 @@ macro_rules! conformance_facts {
                 refused_batches_leave_no_hole;
             requests: are_left_without_a_lease, are_ended_under_a_lease, end_once, are_withdrawn_unless_begun,
                 are_ended_by_their_assembly_alone, are_told_in_the_feed;
-            secrets: are_opened_by_name_and_by_assembly, are_dropped_alone,
+            secrets: are_opened_by_name_and_by_assembly, are_not_loaded_with_sealed_records, are_dropped_alone,
                 go_with_their_assembly, belong_to_one_assembly;
         }
     };
