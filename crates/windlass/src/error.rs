@@ -7,7 +7,7 @@ use windlass_engine::EngineError;
 use windlass_executor::RuntimeError;
 use windlass_model::record::ProcessStatus;
 use windlass_model::request::RequestStatus;
-use windlass_model::{AssemblyName, ProcessId, RequestId};
+use windlass_model::{AssemblyName, ProcessId, RequestId, Timestamp};
 use windlass_source::{Code, Diagnostics, suggest};
 use windlass_store::{Holder, StoreError};
 
@@ -31,6 +31,22 @@ pub enum Error {
     /// The store can't be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Another command executes a process of the assembly.
+    #[error(
+        "`{assembly}` is held by {by}, which executes {process} {intent} since {since}; wait until it ends, or stop it with `windlass cancel {assembly} {process}`; `windlass ps` lists all processes"
+    )]
+    Busy {
+        /// The assembly.
+        assembly: AssemblyName,
+        /// The holder of its lease.
+        by: Box<Holder>,
+        /// The process.
+        process: ProcessId,
+        /// The intent of the process.
+        intent: String,
+        /// The time of its start.
+        since: Timestamp,
+    },
     /// A runtime can't be opened or closed.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
@@ -210,6 +226,7 @@ impl Error {
             Self::Name(_) => codes::NAME,
             Self::Engine(error) => error.code(),
             Self::Store(error) => error.code(),
+            Self::Busy { .. } => windlass_store::codes::HELD,
             Self::Runtime(_) => codes::RUNTIME,
             Self::NoRuntime(_) => codes::NO_RUNTIME,
             Self::NoComponent { .. } => codes::NO_COMPONENT,
@@ -258,7 +275,8 @@ impl Error {
             Self::Engine(error) => error.is_input(),
             Self::NoSuchState(_) => true,
             Self::Store(error) => matches!(error, StoreError::NoProcess { .. } | StoreError::Address { .. }),
-            Self::Runtime(_)
+            Self::Busy { .. }
+            | Self::Runtime(_)
             | Self::NoRuntime(_)
             | Self::IsSupervisor
             | Self::WorkingFolder(_)
@@ -273,6 +291,7 @@ impl Error {
         match self {
             Self::Engine(EngineError::Store(StoreError::Held { by, .. }))
             | Self::Store(StoreError::Held { by, .. })
+            | Self::Busy { by, .. }
                 if by.serves =>
             {
                 Some(by)

@@ -11,17 +11,18 @@ use windlass_model::assembly::ElementKind;
 use windlass_model::instance::InstanceView;
 use windlass_model::record::{CallRecord, InstanceRecord};
 use windlass_model::{
-    Action, AssemblyName, CallId, Element, ElementName, ProcessId, PropertyName, Topology, Transition,
+    Action, AssemblyName, CallId, Element, ElementName, ProcessId, PropertyName, Timestamp, Topology,
+    Transition,
 };
 use windlass_source::{Diagnostic, Diagnostics};
-use windlass_store::Store;
+use windlass_store::{Holder, Store, StoreError};
 
 use crate::desired::{self, desired};
 use crate::error::Error;
 use crate::input::AssemblyInput;
 use crate::open::Windlass;
 use crate::started::Started;
-use crate::view::plan::PlanView;
+use crate::view::plan::{PlanView, ProtectionChange};
 
 impl Windlass {
     /// Prepares to create an assembly, or to change or repair an existing one.
@@ -32,8 +33,16 @@ impl Windlass {
     pub async fn up(&self, input: AssemblyInput, stop: &Stop) -> Result<Started, Error> {
         let (desired, warnings) = self.desired(&input).await?;
         let name = desired.topology.name().clone();
+        let protection = self.protection(&desired.topology).await?;
         let request = Request::up(desired).with_consent(input.consent).refreshed(input.refresh);
-        self.bring_up(&name, request, warnings, stop).await
+        Ok(self.bring_up(&name, request, warnings, stop).await?.with_protection(protection))
+    }
+
+    /// Returns the changes of protection that a desired topology makes.
+    async fn protection(&self, desired: &Topology) -> Result<Vec<ProtectionChange>, Error> {
+        let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
+        let before = store.assembly(desired.name()).await?;
+        Ok(before.map(|before| ProtectionChange::between(&before.topology, desired)).unwrap_or_default())
     }
 
     /// Prepares an intent on an assembly that may not exist yet.
@@ -101,8 +110,14 @@ impl Windlass {
         let from = store.last_event().await?;
         // Boxed: a future of this size would enlarge every future that awaits it.
         let prepared =
-            Box::pin(self.engine(store.clone()).prepare(name, request, &self.holder(), stop)).await?;
-        Ok(Started::own(prepared, warnings, store, from))
+            Box::pin(self.engine(store.clone()).prepare(name, request, &self.holder(), stop)).await;
+        match prepared {
+            Ok(prepared) => Ok(Started::own(prepared, warnings, store, from)),
+            Err(EngineError::Store(StoreError::Held { scope, by, since })) => {
+                Err(held(&*store, scope, by, since).await)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Plans what [`up`](Self::up) would do, without changing anything.
@@ -113,8 +128,9 @@ impl Windlass {
     pub async fn plan(&self, input: &AssemblyInput) -> Result<(PlanView, Diagnostics), Error> {
         let (desired, warnings) = self.desired(input).await?;
         let name = desired.topology.name().clone();
+        let protection = self.protection(&desired.topology).await?;
         let preview = self.preview_up(&name, Request::up(desired).refreshed(input.refresh)).await?;
-        Ok((PlanView::of(name, preview), warnings))
+        Ok((PlanView::of(name, preview).with_protection(protection), warnings))
     }
 
     /// Plans an intent on an assembly that may not exist yet.
@@ -330,6 +346,20 @@ impl Windlass {
             Some(store) => Ok(store),
             None => Err(Error::Store(windlass_store::StoreError::Closed)),
         }
+    }
+}
+
+/// Returns the error for an assembly that another holder has. It names the holder's process, if that has begun.
+async fn held(store: &dyn Store, assembly: AssemblyName, by: Box<Holder>, since: Timestamp) -> Error {
+    match store.processes_of(&assembly, None, 1).await.map(|mut newest| newest.pop()) {
+        Ok(Some(process)) if !process.status.is_final() => Error::Busy {
+            assembly,
+            by,
+            process: process.id,
+            intent: process.intent.to_string(),
+            since: process.created,
+        },
+        _ => StoreError::Held { scope: assembly, by, since }.into(),
     }
 }
 

@@ -75,7 +75,12 @@ fn print(tree: Tree, view: &StatusView, one_part: bool) -> ExitCode {
 
 fn print_head(now: Timestamp, assembly: &AssemblyView) {
     let state = styled(state_style(assembly.state), assembly.state);
-    let going = if assembly.goal == State::Absent { " (going down)" } else { "" };
+    let going = match &assembly.process {
+        _ if assembly.goal != State::Absent => "",
+        Some(_) => " (going down)",
+        // A limited `down` has ended, or a failed one.
+        None => " (partly removed)",
+    };
     let protected = if assembly.protected { ", protected" } else { "" };
     say!(
         "{} {state}{going} {}",

@@ -158,13 +158,13 @@ fn held_by_another() {
     assert_snapshot!(second, @"
     exit 1
     ----- stderr -----
-    error[WL0200]: `small` is held by `windlass up small` (process PID on HOST) since WHEN; wait until it ends, or stop it, and try again
+    error[WL0200]: `small` is held by `windlass up small` (process PID on HOST), which executes p1 up since WHEN; wait until it ends, or stop it with `windlass cancel small p1`; `windlass ps` lists all processes
     ");
     let third = env.run(&["down", "small"]);
     assert_snapshot!(third, @"
     exit 1
     ----- stderr -----
-    error[WL0200]: `small` is held by `windlass up small` (process PID on HOST) since WHEN; wait until it ends, or stop it, and try again
+    error[WL0200]: `small` is held by `windlass up small` (process PID on HOST), which executes p1 up since WHEN; wait until it ends, or stop it with `windlass cancel small p1`; `windlass ps` lists all processes
     ");
     let status = env.ok(&["status"]).out();
     assert!(status.contains("  p1 up is run by `windlass up small` (process PID on HOST)\n"), "{status}");

@@ -1,6 +1,6 @@
 //! Evaluates the list of a cluster whose nodes have keys: its entries, their keys and their fields.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use windlass_model::name::NodeKey;
@@ -18,6 +18,9 @@ use crate::codes;
 use crate::document::EachDecl;
 use crate::template::{Value, ValueKind};
 
+/// The field of an inventory's host with its name up to the first dot.
+const SHORT_NAME: &str = "inventory_hostname_short";
+
 /// A list, as far as it is known, with the places of its entries.
 struct List {
     entries: Vec<Template>,
@@ -27,6 +30,20 @@ struct List {
     places: Vec<Place>,
     /// Name of the property that has it; `each` if the list is literal.
     name: String,
+    /// Fields of the entries that are left out.
+    left_out: Arc<BTreeSet<String>>,
+}
+
+/// A problem of an entry, as the rest of a sentence, and what to do about it.
+struct EntryProblem {
+    message: String,
+    help: Option<String>,
+}
+
+impl From<String> for EntryProblem {
+    fn from(message: String) -> Self {
+        Self { message, help: None }
+    }
 }
 
 impl List {
@@ -43,7 +60,7 @@ impl Composer<'_> {
         let mut before: HashMap<NodeKey, usize> = HashMap::new();
         let mut is_good = true;
         for (at, entry) in list.entries.iter().enumerate() {
-            match self.entry(entry, &each.key.value) {
+            match self.entry(entry, &each.key.value, &list, at) {
                 Ok(entry) => {
                     if let Some(first) = before.insert(entry.key.clone(), at) {
                         let message = format!(
@@ -66,8 +83,13 @@ impl Composer<'_> {
                 Err(problem) => {
                     is_good = false;
                     if !self.diagnostics.leaves_out(Severity::Error) {
-                        let message = format!("entry {} of `{}` {problem}", at + 1, list.name);
-                        self.diagnostics.push(Diagnostic::error(codes::BAD_EACH, message).at(list.place(at)));
+                        let EntryProblem { message, help } = problem;
+                        let message = format!("entry {} of `{}` {message}", at + 1, list.name);
+                        let diagnostic = Diagnostic::error(codes::BAD_EACH, message).at(list.place(at));
+                        self.diagnostics.push(match help {
+                            Some(help) => diagnostic.help(help),
+                            None => diagnostic,
+                        });
                     }
                 }
             }
@@ -75,27 +97,50 @@ impl Composer<'_> {
         is_good.then_some(found)
     }
 
-    /// Reads an entry, or returns its problem as the rest of a sentence.
-    fn entry(&self, entry: &Template, key: &str) -> Result<Entry, String> {
-        let Template::Map(fields) = entry else { return Err("is not a map".to_owned()) };
+    /// Reads an entry, or returns its problem.
+    fn entry(&self, entry: &Template, key: &str, list: &List, at: usize) -> Result<Entry, EntryProblem> {
+        let Template::Map(fields) = entry else { return Err("is not a map".to_owned().into()) };
         let Some(value) = fields.get(key) else {
             let names: Vec<&str> = fields.keys().map(String::as_str).collect();
             return Err(match names.as_slice() {
                 [] => format!("has no `{key}`, its key"),
                 names => format!("has no `{key}`, its key; it has {}", listed(names)),
-            });
+            }
+            .into());
         };
+        let sort = match value {
+            Template::Null => Some("no value"),
+            Template::List(_) => Some("a list"),
+            Template::Map(_) => Some("a mapping"),
+            Template::Text(_) => None,
+        };
+        if let Some(sort) = sort {
+            return Err(
+                format!("has {sort} as its key, `{key}`; give it a text that begins with a letter").into()
+            );
+        }
         let Ok(known) = self.known(value) else {
-            return Err(format!("has a key, `{key}`, that is not known before the assembly is made"));
+            return Err(format!("has a key, `{key}`, that is not known before the assembly is made").into());
         };
         if known.sensitive {
-            return Err(format!("has a secret as its key, `{key}`, which would be in the name of its node"));
+            let message = format!("has a secret as its key, `{key}`, which would be in the name of its node");
+            return Err(message.into());
         }
         if !known.text.is_empty() && known.text.bytes().all(|b| b.is_ascii_digit()) {
-            return Err(format!("has the number `{}` as its key; begin it with a letter", known.text));
+            let message = format!("has the number `{}` as its key; begin it with a letter", known.text);
+            return Err(message.into());
         }
-        let key = known.text.parse().map_err(|error| format!("has a bad key: {error}"))?;
-        Ok(Entry { key, fields: fields.clone() })
+        let parsed = known.text.parse().map_err(|error| EntryProblem {
+            message: format!("has a bad key: {error}"),
+            help: (known.text.contains('.') && fields.contains_key(SHORT_NAME) && key != SHORT_NAME)
+                .then(|| format!("write `key: {SHORT_NAME}`, which is the name up to its first dot")),
+        })?;
+        Ok(Entry {
+            key: parsed,
+            fields: fields.clone(),
+            place: list.place(at),
+            left_out: list.left_out.clone(),
+        })
     }
 
     /// Evaluates a list; returns `None` when an error was reported.
@@ -118,15 +163,12 @@ impl Composer<'_> {
         };
         let Some((element, property)) = last else {
             let Template::List(entries) = value else { return None };
-            return Some(List { entries, place, places, name: "each".to_owned() });
+            return Some(List { entries, place, places, name: "each".to_owned(), left_out: Arc::default() });
         };
         let name = property.as_str().to_owned();
         let root = ElementName::from(self.request.name);
-        let is_given = element == root && self.request.parameters.contains_key(name.as_str());
-        let found = self.elements.find(&element).and_then(|found| found.properties.get(&property));
-        let declared = found.and_then(|found| whole::place(&self.sources, found.origin.as_ref()?));
-        let at_name = self.parameters.places.names.get(&name).filter(|_| is_given).cloned();
-        let place = at_name.or(declared.filter(|_| !is_given)).unwrap_or(place);
+        let is_given = self.is_given(&element, &property);
+        let place = self.place_of_value(&element, &property).unwrap_or(place);
         match value {
             Template::List(entries) => {
                 let given = self.parameters.places.entries.get(&name).filter(|_| is_given);
@@ -135,7 +177,9 @@ impl Composer<'_> {
                     Some(decl) => decl.effective().map(|value| items(value, source)).unwrap_or_default(),
                     None => given.cloned().unwrap_or_default(),
                 };
-                Some(List { entries, place, places, name })
+                let left_out = self.parameters.places.left_out.get(&name).filter(|_| is_given);
+                let left_out = Arc::new(left_out.cloned().unwrap_or_default());
+                Some(List { entries, place, places, name, left_out })
             }
             Template::Text(_) => self.written(&value, is_given, name, place),
             Template::Null | Template::Map(_) => {
@@ -147,10 +191,25 @@ impl Composer<'_> {
         }
     }
 
+    /// Tells whether a property is a parameter with a value.
+    fn is_given(&self, element: &ElementName, property: &PropertyName) -> bool {
+        *element == ElementName::from(self.request.name)
+            && self.request.parameters.contains_key(property.as_str())
+    }
+
+    /// Returns the place of a property's value: in a file of parameters, or of its declaration.
+    pub(super) fn place_of_value(&self, element: &ElementName, property: &PropertyName) -> Option<Place> {
+        if self.is_given(element, property) {
+            return self.parameters.places.names.get(property.as_str()).cloned();
+        }
+        let found = self.elements.find(element)?.properties.get(property)?;
+        whole::place(&self.sources, found.origin.as_ref()?)
+    }
+
     /// Follows values that consist of one reference. Returns the value with the last property read, or the
     /// property without a value.
     #[expect(clippy::type_complexity, reason = "a value with its property, or that property alone")]
-    fn followed(
+    pub(super) fn followed(
         &self,
         mut value: Template,
     ) -> Result<(Template, Option<(ElementName, PropertyName)>), (ElementName, PropertyName)> {
@@ -201,7 +260,7 @@ impl Composer<'_> {
         let entries =
             items.iter().map(|item| self.values.given(&item.to_value(Reading::Text), false)).collect();
         let places = items.iter().map(|item| source.place(item.span())).collect();
-        Some(List { entries, place, places, name })
+        Some(List { entries, place, places, name, left_out: Arc::default() })
     }
 }
 
@@ -218,7 +277,15 @@ impl Entry {
         }
         let names: Vec<&str> = self.fields.keys().map(String::as_str).collect();
         let message = format!("the entry `{}` has no field `{field}`", self.key);
-        let diagnostic = Diagnostic::error(codes::BAD_EACH, message).at(binder.source.place(span));
+        let diagnostic = Diagnostic::error(codes::BAD_EACH, message)
+            .at(binder.source.place(span))
+            .related(self.place.clone(), "the entry");
+        if self.left_out.contains(field) {
+            let help = format!(
+                "the inventory's `{field}` is left out, because it is a Jinja expression, a value with a tag, or a password of a connection"
+            );
+            return Err(diagnostic.help(help).into());
+        }
         Err(did_you_mean(diagnostic.help(format!("it has {}", listed(&names))), field, names).into())
     }
 }

@@ -114,6 +114,8 @@ pub struct ProcessEndView {
     pub status: ProcessStatus,
     /// The reason for that status, unless it has completed.
     pub reason: Option<String>,
+    /// The interrupted or failed process that it resumes.
+    pub continues: Option<ProcessId>,
     /// The time of its start.
     #[serde(serialize_with = "super::time::one")]
     pub started: Timestamp,
@@ -357,6 +359,7 @@ impl ProcessEndView {
             intent: process.intent.to_string(),
             status: process.status,
             reason: process.reason,
+            continues: process.continues,
             started: process.created,
             ended: process.ended,
             succeeded,
