@@ -1,12 +1,14 @@
 //! Evaluates the list of a cluster whose nodes have keys: its entries, their keys and their fields.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use windlass_model::name::NodeKey;
 use windlass_model::{ElementName, Part, PropertyName, Template};
 use windlass_source::{
-    Diagnostic, LoadOptions, Node, Place, Reading, Severity, Source, Span, did_you_mean, listed, load_one,
+    Diagnostic, Kind, LoadOptions, Node, Place, Reading, Severity, Source, Span, did_you_mean, listed,
+    load_one,
 };
 
 use super::composer::Composer;
@@ -28,6 +30,8 @@ struct List {
     place: Place,
     /// Places of the entries, if they are known.
     places: Vec<Place>,
+    /// Places of the entries that were searched for, because they are needed and not known.
+    found: OnceCell<Vec<Place>>,
     /// Name of the property that has it; `each` if the list is literal.
     name: String,
     /// Fields of the entries that are left out.
@@ -47,8 +51,14 @@ impl From<String> for EntryProblem {
 }
 
 impl List {
+    /// Returns the place of an entry, for a message.
     fn place(&self, at: usize) -> Place {
-        self.places.get(at).unwrap_or(&self.place).clone()
+        self.known_place(at).unwrap_or_else(|| self.place.clone())
+    }
+
+    /// Returns the place of an entry. That of a list which another assembly has is searched for in its text.
+    fn known_place(&self, at: usize) -> Option<Place> {
+        self.places.get(at).or_else(|| self.found.get_or_init(|| places_in(&self.place)).get(at)).cloned()
     }
 }
 
@@ -71,8 +81,8 @@ impl Composer<'_> {
                             entry.key
                         );
                         let diagnostic = Diagnostic::error(codes::BAD_EACH, message).at(list.place(at));
-                        let diagnostic = match list.places.get(first) {
-                            Some(first) => diagnostic.related(first.clone(), "the first of them"),
+                        let diagnostic = match list.known_place(first) {
+                            Some(first) => diagnostic.related(first, "the first of them"),
                             None => diagnostic,
                         };
                         self.diagnostics.push(diagnostic.help("give each entry a key of its own"));
@@ -138,7 +148,7 @@ impl Composer<'_> {
         Ok(Entry {
             key: parsed,
             fields: fields.clone(),
-            place: list.place(at),
+            place: list.places.get(at).unwrap_or(&list.place).clone(),
             left_out: list.left_out.clone(),
         })
     }
@@ -163,12 +173,26 @@ impl Composer<'_> {
         };
         let Some((element, property)) = last else {
             let Template::List(entries) = value else { return None };
-            return Some(List { entries, place, places, name: "each".to_owned(), left_out: Arc::default() });
+            return Some(List {
+                entries,
+                place,
+                places,
+                found: OnceCell::new(),
+                name: "each".to_owned(),
+                left_out: Arc::default(),
+            });
         };
         let name = property.as_str().to_owned();
         let root = ElementName::from(self.request.name);
         let is_given = self.is_given(&element, &property);
         let place = self.place_of_value(&element, &property).unwrap_or(place);
+        if self.is_secret(&element, &property) {
+            // The list's own words are masked in messages, such as the names of its fields.
+            let message = format!("`{property}` is a secret, so its entries can't be nodes");
+            let help = "declare it without `sensitive`, and give each secret as a property of its own";
+            self.diagnostics.push(Diagnostic::error(codes::BAD_EACH, message).at(place).help(help));
+            return None;
+        }
         match value {
             Template::List(entries) => {
                 let given = self.parameters.places.entries.get(&name).filter(|_| is_given);
@@ -179,7 +203,7 @@ impl Composer<'_> {
                 };
                 let left_out = self.parameters.places.left_out.get(&name).filter(|_| is_given);
                 let left_out = Arc::new(left_out.cloned().unwrap_or_default());
-                Some(List { entries, place, places, name, left_out })
+                Some(List { entries, place, places, found: OnceCell::new(), name, left_out })
             }
             Template::Text(_) => self.written(&value, is_given, name, place),
             Template::Null | Template::Map(_) => {
@@ -195,6 +219,11 @@ impl Composer<'_> {
     fn is_given(&self, element: &ElementName, property: &PropertyName) -> bool {
         *element == ElementName::from(self.request.name)
             && self.request.parameters.contains_key(property.as_str())
+    }
+
+    fn is_secret(&self, element: &ElementName, property: &PropertyName) -> bool {
+        let found = self.elements.find(element).and_then(|found| found.properties.get(property));
+        found.is_some_and(|property| property.sensitive)
     }
 
     /// Returns the place of a property's value: in a file of parameters, or of its declaration.
@@ -260,7 +289,7 @@ impl Composer<'_> {
         let entries =
             items.iter().map(|item| self.values.given(&item.to_value(Reading::Text), false)).collect();
         let places = items.iter().map(|item| source.place(item.span())).collect();
-        Some(List { entries, place, places, name, left_out: Arc::default() })
+        Some(List { entries, place, places, found: OnceCell::new(), name, left_out: Arc::default() })
     }
 }
 
@@ -317,6 +346,26 @@ fn as_given(value: &Template) -> Option<Known> {
         },
         _ => None,
     }
+}
+
+/// Returns the places of the items of the list at a place, by the text of its document.
+fn places_in(place: &Place) -> Vec<Place> {
+    let source = place.source();
+    let mut open: Vec<Node> = load_one(source, &LoadOptions::default()).root.into_iter().collect();
+    while let Some(node) = open.pop() {
+        let is_it = node.span().start == place.span().start;
+        match node.into_kind() {
+            Kind::Sequence(items) if is_it => {
+                return items.iter().map(|item| source.place(item.span())).collect();
+            }
+            Kind::Sequence(items) => open.extend(items),
+            Kind::Mapping(mapping) => {
+                open.extend(mapping.into_entries().into_iter().map(|entry| entry.value));
+            }
+            _ => {}
+        }
+    }
+    Vec::new()
 }
 
 /// Returns the places of the items of a list.

@@ -284,10 +284,13 @@ fn lists_that_are_none() {
         help: give a list of maps, one for each node
     ");
     assert_snapshot!(world().messages(&plain("{sensitive: true, default: '[{name: a}]'}")), @"
-    a.yaml:3:37: error[WL0173]: `hosts` is a secret, and its keys would be names of nodes
+    a.yaml:3:37: error[WL0173]: `hosts` is a secret, so its entries can't be nodes
         help: declare it without `sensitive`, and give each secret as a property of its own
     ");
-    assert_snapshot!(world().messages(&plain("{sensitive: true, default: [{name: a}]}")), @"a.yaml:3:38: error[WL0173]: entry 1 of `hosts` has a secret as its key, `name`, which would be in the name of its node");
+    assert_snapshot!(world().messages(&plain("{sensitive: true, default: [{name: a}]}")), @"
+    a.yaml:3:37: error[WL0173]: `hosts` is a secret, so its entries can't be nodes
+        help: declare it without `sensitive`, and give each secret as a property of its own
+    ");
     assert_snapshot!(world().messages(&plain("{value: '${web.out}'}")), @"
     a.yaml:7:22: error[WL0120]: `each` depends on a component through `${hosts}`: it must be known before any is made
         a.yaml:3:19: the component is read here
@@ -452,5 +455,45 @@ composition:
     a.yaml:3:32: error[WL0120]: a whole number from 0 is needed, and `count` is a list
         a.yaml:6:47: the number
     a.yaml:7:46: error[WL0120]: a whole number from 0 is needed, and this secret is none
+    ");
+}
+
+#[test]
+fn entries_of_a_list_for_a_nested_assembly_have_their_places() {
+    let farm = "name: assembly::farm::1.0
+properties: {hosts: {type: list, required: true}}
+composition:
+  web: {type: 'resource::web::1.0', cluster: {each: '${hosts}', key: name}}
+";
+    let world = World::of(&[RESOURCE, farm]);
+    let text = "name: assembly::shop::1.0
+composition:
+  farm:
+    type: assembly::farm::1.0
+    properties:
+      hosts:
+        value:
+          - {name: a}
+          - {name: a}
+";
+    assert_snapshot!(world.messages(text), @"
+    a.yaml:9:13: error[WL0173]: entries 1 and 2 of `hosts` have the same key, `a`
+        a.yaml:8:13: the first of them
+        help: give each entry a key of its own
+    ");
+    let text = "name: assembly::shop::1.0
+properties:
+  racks: {type: list, default: [{name: a}, {label: b}]}
+composition:
+  farm: {type: 'assembly::farm::1.0', properties: {hosts: {value: '${racks}'}}}
+";
+    assert_snapshot!(world.messages(text), @"a.yaml:3:44: error[WL0173]: entry 2 of `racks` has no `name`, its key; it has `label`");
+}
+
+#[test]
+fn a_list_that_is_a_secret_has_no_nodes() {
+    assert_snapshot!(problems(&plain("{type: list, sensitive: true, default: [{name: a, address: x, port: 1}]}")), @"
+    a.yaml:3:49: error[WL0173]: `hosts` is a secret, so its entries can't be nodes
+        help: declare it without `sensitive`, and give each secret as a property of its own
     ");
 }
