@@ -527,3 +527,22 @@ fn the_history_names_the_process_that_a_retry_resumes() {
       no steps on record
     ");
 }
+
+/// The element of the operation is Active throughout, so no transition replaces its failure.
+#[test]
+fn the_status_forgets_the_failure_of_an_operation_that_was_repaired() {
+    let env = TestEnv::with("h_bta");
+    let script = "h_bta/Contains/h_simple/Lifecycle/script/scripts/CreateRelationship3.sh";
+    env.edit(
+        script,
+        "set -eu\n",
+        "set -eu\ntest -e \"$WINDLASS_VOLUME_STATE/go\" || { echo not yet >&2; exit 1; }\n",
+    );
+    assert_eq!(env.run(&["up", "h_bta"]).code(), Some(1));
+    let status = env.ok(&["status", "h_bta"]).stdout;
+    assert!(status.contains("─ A Active") && status.contains("| not yet"), "{status}");
+    env.write(".windlass/volumes/state/go", "");
+    env.ok(&["up", "h_bta"]);
+    let status = env.ok(&["status", "h_bta"]).stdout;
+    assert!(status.starts_with("h_bta Active") && !status.contains("not yet"), "{status}");
+}

@@ -142,6 +142,14 @@ fn a_command_that_needs_a_secret_names_it() {
     ");
 }
 
+#[test]
+fn the_doctor_tells_that_the_key_is_missing() {
+    let env = up();
+    lose_the_key(&env);
+    let said = env.ok(&["doctor"]).stdout;
+    assert!(said.contains("  but: the key `") && said.contains("is missing"), "{said}");
+}
+
 /// A call may report a secret, which could not be recorded.
 #[test]
 fn nothing_is_created_without_the_key() {

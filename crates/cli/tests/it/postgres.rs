@@ -54,7 +54,7 @@ fn two_machines_share_the_work() {
     assert_snapshot!(there.run(&["up", "small"]), @"
     exit 1
     ----- stderr -----
-    error[WL0200]: `small` is held by `windlass up small` (process PID on HOST) since WHEN; wait until it ends, or stop it, and try again
+    error[WL0200]: `small` is held by `windlass up small` (process PID on HOST), which executes p1 up since WHEN; wait until it ends, or stop it with `windlass cancel small p1`; `windlass ps` lists all processes
     ");
     assert!(there.ok(&["status", "small"]).stdout.contains("p1 up is run by `windlass up small`"));
     there.env.write(".windlass/volumes/state/go", "");
