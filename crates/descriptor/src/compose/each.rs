@@ -362,7 +362,7 @@ fn places_in(place: &Place) -> Vec<Place> {
             Kind::Mapping(mapping) => {
                 open.extend(mapping.into_entries().into_iter().map(|entry| entry.value));
             }
-            _ => {}
+            Kind::Scalar(_) => {}
         }
     }
     Vec::new()

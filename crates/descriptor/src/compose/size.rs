@@ -71,15 +71,14 @@ fn number(
             composer.error(source, codes::BAD_NUMBER, value.span, message);
         }
         Err(Unknown::Property(element, property)) if composer.parameters.is_missing(element, property) => {}
-        Err(_) => match collection(composer, &template) {
-            Some(diagnostic) => {
+        Err(_) => {
+            if let Some(diagnostic) = collection(composer, &template) {
                 composer.diagnostics.push(diagnostic.related(source.place(value.span), "the number"));
-            }
-            None => {
+            } else {
                 let message = "this number is not known before the assembly is made";
                 composer.error(source, codes::BAD_NUMBER, value.span, message);
             }
-        },
+        }
     }
     Err(Reported)
 }
