@@ -1,6 +1,6 @@
 //! Parameters: `-p key=value` and `--params FILE`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -25,6 +25,8 @@ pub(crate) struct Parameters {
     pub(crate) places: BTreeMap<String, Place>,
     /// The places of the entries of lists that come from files.
     pub(crate) entries: BTreeMap<String, Vec<Place>>,
+    /// The variables of inventories that are left out.
+    pub(crate) left_out: BTreeMap<String, BTreeSet<String>>,
     /// The files whose whole texts are values.
     pub(crate) files: BTreeMap<String, PathBuf>,
     /// The parameters whose values were on the command line, where others can see them.
@@ -47,6 +49,7 @@ pub(crate) fn collect(
     files: &[impl AsRef<Path>],
     inventories: &[String],
 ) -> Result<Parameters, ParameterError> {
+    refuse_two_sources(flag, given, inventories)?;
     let mut parameters = Parameters::default();
     for file in files {
         for (name, value, place, entries) in read_file(file.as_ref())? {
@@ -57,6 +60,8 @@ pub(crate) fn collect(
     }
     for given in inventories {
         let (name, hosts) = read_inventory(given)?;
+        let left_out = hosts.iter().flat_map(|host| host.left_out.iter().cloned()).collect();
+        parameters.left_out.insert(name.clone(), left_out);
         let (values, places) = hosts.into_iter().map(|host: Host| (host.variables, host.place)).unzip();
         parameters.places.remove(&name);
         parameters.entries.insert(name.clone(), places);
@@ -90,6 +95,25 @@ pub(crate) fn collect(
         parameters.values.insert(key.to_owned(), Value::from(value));
     }
     Ok(parameters)
+}
+
+/// Refuses a parameter that has an inventory and another value on the command line.
+fn refuse_two_sources(flag: &str, given: &[String], inventories: &[String]) -> Result<(), ParameterError> {
+    let name = |argument: &String| argument.split_once('=').map(|(name, _)| name.to_owned());
+    let names: Vec<String> = inventories.iter().filter_map(name).collect();
+    for (at, twice) in names.iter().enumerate() {
+        let other = if given.iter().filter_map(name).any(|given| given == *twice) {
+            format!("`{flag}{twice}=…`")
+        } else if names[..at].contains(twice) {
+            format!("another `--inventory {twice}=…`")
+        } else {
+            continue;
+        };
+        let message =
+            format!("`{twice}` has two sources: `--inventory {twice}=…` and {other}; give one of them");
+        return Err(wrong(message));
+    }
+    Ok(())
 }
 
 /// The ends of the names of parameter files that are read without being named.

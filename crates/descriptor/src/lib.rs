@@ -48,7 +48,7 @@ mod surroundings;
 pub mod template;
 
 pub use catalog::{Catalog, MemoryCatalog};
-pub use check::{Missing, check};
+pub use check::{Missing, check, check_lists};
 pub use compose::{
     Composed, Existing, GivenPlaces, Offered, ReferenceRequest, Request, Search, compose, compose_given,
 };

@@ -45,7 +45,12 @@ pub fn read_in(source: &Arc<Source>, around: &Surroundings) -> Read {
         let line = said.place().map(|place| place.start().line);
         said.code == codes::EMPTY_ENTRY && line.is_some_and(|at| lines.range(at..=at + 1).next().is_some())
     };
-    let follows = |said: &Diagnostic| start(said).is_some_and(|at| broken.contains(&at)) || emptied(said);
+    // The name may be in the part that could not be read.
+    let is_nameless =
+        !broken.is_empty() && loaded.root.as_ref().is_none_or(|root| root.get("name").is_none());
+    let follows = |said: &Diagnostic| {
+        is_nameless || start(said).is_some_and(|at| broken.contains(&at)) || emptied(said)
+    };
     diagnostics.extend(found.into_iter().filter(|said| !follows(said)));
     if let Some(root) = &loaded.root {
         quotes::warn(source, root, &mut diagnostics);

@@ -395,7 +395,9 @@ impl CallContext {
         let now = self.journal.clock.now();
         let secret = format!("{}:job/{}", self.assembly, record.id).parse::<SecretRef>().ok();
         let mut batch = Batch::new();
-        if let (Some(secret), Ok(bytes)) = (&secret, serde_json::to_vec(outcome)) {
+        // Without the key the outcome is missing, so an interrupted call is repeated or undecided.
+        let can_seal = self.journal.store.check_key().is_ok();
+        if let (true, Some(secret), Ok(bytes)) = (can_seal, &secret, serde_json::to_vec(outcome)) {
             batch = batch.put_secret(secret.clone(), self.assembly.clone(), Sensitive::new(bytes));
             self.wipe_later(secret.clone());
         }

@@ -95,6 +95,9 @@ windlass_source::codes! {
         "The file with the key of the store, or of the export, is missing. windlass creates a key only \
          together with a new store or for a new export: another key would not open the secrets. Nothing was \
          changed.\n\n\
+         Commands that need no secret work without the key: `windlass status`, `log`, `history`, `ps` and \
+         `output`, and `down` of an assembly without sealed values. `windlass forget NAME` removes the records \
+         of an assembly whose secrets are lost.\n\n\
          Restore the key file `.windlass/key` from a backup, or copy it from a machine that shares the \
          store. The variable `WINDLASS_KEY_FILE` names a key file in another place. For `windlass import \
          --key FILE`, name the key file of the export.";
@@ -109,7 +112,7 @@ windlass_source::codes! {
          `--key`.";
     KEY_WRONG = "WL0220", "wrong key",
         "The key is not the one that the store was created with, so it does not open the store's secrets. \
-         Nothing was changed.\n\n\
+         Nothing was changed. Commands that need no secret work, as without a key (WL0217).\n\n\
          Restore the right key file from a backup, or copy it from a machine that shares the store. Check \
          the variable `WINDLASS_KEY_FILE`, which replaces `.windlass/key`. Nothing else opens the secrets.";
     SECRET_UNOPENED = "WL0221", "secret that can't be opened",

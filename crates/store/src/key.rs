@@ -1,8 +1,8 @@
 //! The key that seals a store's secrets, and the file that holds it.
 //!
 //! The file holds one line of 64 hexadecimal digits and is readable by its owner only. It is created together
-//! with the store and never again: opening a store without its key fails instead of continuing with a new
-//! key.
+//! with the store and never again: a store without its key does not continue with a new one. Its records can be
+//! read then, and its secrets can't.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -83,6 +83,14 @@ pub enum KeyError {
         /// The cause.
         source: SealError,
     },
+    /// A value needs the key, and there is none.
+    #[error("the sealed value {value} is needed, and {problem}")]
+    Needed {
+        /// The property with the value, or the id of the secret, as a noun for messages.
+        value: String,
+        /// The reason why there is no key.
+        problem: Box<KeyError>,
+    },
     /// The key file can't be read or created.
     #[error("can't {action} the key `{}`", path.display())]
     Io {
@@ -104,6 +112,7 @@ impl KeyError {
             Self::Malformed { .. } => codes::KEY_MALFORMED,
             Self::Wrong { .. } => codes::KEY_WRONG,
             Self::Unopened { .. } => codes::SECRET_UNOPENED,
+            Self::Needed { problem, .. } => problem.code(),
             Self::Io { .. } => codes::KEY_IO,
         }
     }

@@ -3,45 +3,88 @@
 use std::sync::Arc;
 
 use windlass_model::id::Entropy;
+use windlass_model::record::AssemblyRecord;
 use windlass_secret::{Nonce, Sealed, SealingKey, SecretRef, Sensitive};
 
 use crate::error::StoreError;
-use crate::key::KeyError;
+use crate::key::{KeyError, KeySource};
 
 /// Seals and opens secrets.
 pub(crate) struct Seal {
-    key: SealingKey,
+    /// The key of the store, or the reason why there is none.
+    key: Result<SealingKey, KeyError>,
     entropy: Arc<dyn Entropy>,
 }
 
 impl Seal {
-    pub(crate) fn new(key: SealingKey, entropy: Arc<dyn Entropy>) -> Self {
-        Self { key, entropy }
+    /// Obtains the key of a new store, which the store needs.
+    pub(crate) fn of_new(key: &KeySource, entropy: &Arc<dyn Entropy>) -> Result<Self, KeyError> {
+        Ok(Self { key: Ok(key.obtain(true, &**entropy)?), entropy: entropy.clone() })
+    }
+
+    /// Obtains the key of an existing store. Without it, the store can be read except its secrets.
+    pub(crate) fn of_existing(key: &KeySource, entropy: &Arc<dyn Entropy>) -> Self {
+        Self { key: key.obtain(false, &**entropy), entropy: entropy.clone() }
+    }
+
+    /// Returns the reason why secrets can't be sealed or opened.
+    pub(crate) fn problem(&self) -> Result<(), KeyError> {
+        self.key.as_ref().map(drop).map_err(Clone::clone)
     }
 
     /// Seals a value under its name. Each call uses a new nonce, so the bytes differ each time.
-    pub(crate) fn seal(&self, secret: &SecretRef, value: &Sensitive<Vec<u8>>) -> Vec<u8> {
+    pub(crate) fn seal(&self, secret: &SecretRef, value: &Sensitive<Vec<u8>>) -> Result<Vec<u8>, StoreError> {
+        let key = self.key(secret)?;
         let Ok(nonce) = Nonce::generate(|bytes| {
             self.entropy.fill(bytes);
             Ok::<_, std::convert::Infallible>(())
         });
-        self.key.seal(secret, value.expose(), nonce).as_bytes().to_vec()
+        Ok(key.seal(secret, value.expose(), nonce).as_bytes().to_vec())
     }
 
     /// Opens a value that was sealed under the same name.
     pub(crate) fn open(&self, secret: &SecretRef, sealed: &[u8]) -> Result<Sensitive<Vec<u8>>, StoreError> {
-        let opened = Sealed::from_bytes(sealed.to_vec()).and_then(|sealed| self.key.open(secret, &sealed));
+        let key = self.key(secret)?;
+        let opened = Sealed::from_bytes(sealed.to_vec()).and_then(|sealed| key.open(secret, &sealed));
         opened.map_err(|source| KeyError::Unopened { secret: secret.clone(), source }.into())
     }
 
+    /// Opens a secret of an assembly. An error names the property with the value, if there is one.
+    pub(crate) fn open_of(
+        &self,
+        assembly: &AssemblyRecord,
+        secret: &SecretRef,
+        sealed: &[u8],
+    ) -> Result<Sensitive<Vec<u8>>, StoreError> {
+        self.open(secret, sealed).map_err(|error| match error {
+            StoreError::Key(KeyError::Needed { value, problem }) => {
+                let value = assembly
+                    .topology
+                    .property_of_secret(secret)
+                    .map_or(value, |(element, property)| format!("`{property}` of `{element}`"));
+                KeyError::Needed { value, problem }.into()
+            }
+            other => other,
+        })
+    }
+
     /// Seals a known value, so that a later open can verify the key.
-    pub(crate) fn check_value(&self) -> Vec<u8> {
+    pub(crate) fn check_value(&self) -> Result<Vec<u8>, StoreError> {
         self.seal(&check_name(), &Sensitive::new(Vec::new()))
     }
 
-    /// Tells whether `check` was sealed with this key.
-    pub(crate) fn fits(&self, check: &[u8]) -> bool {
-        self.open(&check_name(), check).is_ok()
+    /// Gives up the key unless `check` was sealed with it; `wrong` is the reason then.
+    pub(crate) fn verify(&mut self, check: &[u8], wrong: impl FnOnce() -> KeyError) {
+        if self.key.is_ok() && self.open(&check_name(), check).is_err() {
+            self.key = Err(wrong());
+        }
+    }
+
+    fn key(&self, secret: &SecretRef) -> Result<&SealingKey, KeyError> {
+        self.key.as_ref().map_err(|problem| KeyError::Needed {
+            value: format!("`{}`", secret.id()),
+            problem: Box::new(problem.clone()),
+        })
     }
 }
 

@@ -39,6 +39,15 @@ pub trait Store: Send + Sync {
     /// Returns the store's id, which was created with the store.
     fn id(&self) -> &StoreId;
 
+    /// Checks that secrets can be sealed and opened. A store whose key is missing or wrong can be read, except
+    /// its secrets.
+    ///
+    /// # Errors
+    /// [`StoreError::Key`] with the reason.
+    fn check_key(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Returns the renewal interval and the expiry of leases.
     fn lease_terms(&self) -> LeaseTerms;
 
@@ -123,6 +132,9 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// [`StoreError::Key`] if a secret can't be opened, and every error of reading.
     async fn load(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError>;
+
+    /// Reads the same as [`load`](Self::load), without the secrets, so that it needs no key.
+    async fn load_sealed(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError>;
 
     /// Reads up to `limit` assemblies whose names come after `after`, sorted by name. With `None` it starts at
     /// the first.

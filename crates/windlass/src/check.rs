@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 use windlass_descriptor::document::ReferenceDecl;
-use windlass_descriptor::{Catalog as _, Descriptor, MemoryCatalog, Missing, check, read};
+use windlass_descriptor::{Catalog, Descriptor, MemoryCatalog, Missing, check, check_lists, read};
 use windlass_driver::Registry;
 use windlass_manifest::is_manifest;
 use windlass_model::DescriptorName;
@@ -153,7 +153,7 @@ pub fn check_text(name: &str, text: Vec<u8>, folders: &[PathBuf]) -> CheckView {
     }
     diagnostics.extend(read.diagnostics);
     if let Some(descriptor) = read.descriptor {
-        diagnostics.extend(check(&descriptor, &catalog, Missing::Tolerated));
+        diagnostics.extend(checked(&descriptor, &catalog));
     }
     CheckView::new(diagnostics)
 }
@@ -172,7 +172,7 @@ fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: 
         Ok(opened) => {
             diagnostics.extend(opened.diagnostics);
             let assembly = Descriptor::Assembly(opened.assembly);
-            diagnostics.extend(check(&assembly, &opened.catalog, Missing::Tolerated));
+            diagnostics.extend(checked(&assembly, &opened.catalog));
             if let Descriptor::Assembly(assembly) = &assembly {
                 nesting::check([assembly.clone()], &opened.catalog, diagnostics);
             }
@@ -190,6 +190,15 @@ fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: 
         },
         Err(_) => {}
     }
+}
+
+/// Checks a descriptor, and the lists of nodes that it has itself.
+fn checked(descriptor: &Descriptor, catalog: &dyn Catalog) -> Diagnostics {
+    let mut found = check(descriptor, catalog, Missing::Tolerated);
+    if let Descriptor::Assembly(assembly) = descriptor {
+        found.extend(check_lists(assembly));
+    }
+    found
 }
 
 /// Reads and checks an application manifest.
@@ -238,7 +247,7 @@ fn check_parts(
                 if !is_read {
                     diagnostics.extend(project.overlay().load(Path::new(part.source().name())).diagnostics);
                 }
-                diagnostics.extend(check(&part, catalog, Missing::Tolerated));
+                diagnostics.extend(checked(&part, catalog));
                 open.push(part);
             }
         }
@@ -269,7 +278,7 @@ fn check_folder(project: &Project, path: &Path, diagnostics: &mut Diagnostics) {
     for name in &names {
         if let Some(descriptor) = catalog.find(name) {
             diagnostics.extend(overlay.load(Path::new(descriptor.source().name())).diagnostics);
-            diagnostics.extend(check(&descriptor, &catalog, Missing::Tolerated));
+            diagnostics.extend(checked(&descriptor, &catalog));
         }
     }
     let assemblies = names.iter().filter_map(|name| match catalog.find(name)? {

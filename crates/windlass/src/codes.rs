@@ -199,6 +199,10 @@ windlass_source::codes! {
          A case is a file in the folder `tests` of a package:\n\n\
          ```yaml\nversion: 1\naction: Install\ninput: {properties: {greeting: hello}}\nexpect: {}\n```\n\n\
          `windlass script test DIR --update` writes `expect`.";
+    NOT_YAML = "WL0593", "file that is not YAML",
+        "`windlass fmt` formats YAML files, and the named file is a script or another text. Nothing was changed in \
+         it.\n\n\
+         Name a file that ends with `.yaml` or `.yml`, or a folder: of a folder, only such files are formatted.";
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub struct StateView {
     pub place: Option<String>,
     /// Whether there is a store. The first `windlass up` creates it.
     pub exists: bool,
-    /// The reason why it can't be used.
+    /// The reason why it can't be used, or why its secrets can't be opened.
     pub problem: Option<String>,
 }
 
@@ -53,10 +53,15 @@ async fn state(windlass: &Windlass) -> StateView {
     let settings = windlass.store_settings();
     let kind = stores::of(settings.address.as_deref()).ok();
     let opened = windlass.store(false).await;
+    let problem = match &opened {
+        Ok(Some(store)) => store.check_key().err().map(|error| chain(&error)),
+        Ok(None) => None,
+        Err(error) => Some(chain(error)),
+    };
     StateView {
         kind: kind.map(StoreKind::name),
         place: kind.map(|kind| kind.place(&settings)),
         exists: matches!(opened, Ok(Some(_))),
-        problem: opened.err().map(|error| chain(&error)),
+        problem,
     }
 }

@@ -7,7 +7,7 @@ use windlass_engine::EngineError;
 use windlass_executor::RuntimeError;
 use windlass_model::record::ProcessStatus;
 use windlass_model::request::RequestStatus;
-use windlass_model::{AssemblyName, ProcessId, RequestId};
+use windlass_model::{AssemblyName, ProcessId, RequestId, Timestamp};
 use windlass_source::{Code, Diagnostics, suggest};
 use windlass_store::{Holder, StoreError};
 
@@ -33,6 +33,22 @@ pub enum Error {
     /// The store can't be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Another command executes a process of the assembly.
+    #[error(
+        "`{assembly}` is held by {by}, which executes {process} {intent} since {since}; wait until it ends, or stop it with `windlass cancel {assembly} {process}`; `windlass ps` lists all processes"
+    )]
+    Busy {
+        /// The assembly.
+        assembly: AssemblyName,
+        /// The holder of its lease.
+        by: Box<Holder>,
+        /// The process.
+        process: ProcessId,
+        /// The intent of the process.
+        intent: String,
+        /// The time of its start.
+        since: Timestamp,
+    },
     /// A runtime can't be opened or closed.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
@@ -218,6 +234,7 @@ impl Error {
             Self::Name(_) => codes::NAME,
             Self::Engine(error) => error.code(),
             Self::Store(error) => error.code(),
+            Self::Busy { .. } => windlass_store::codes::HELD,
             Self::Runtime(_) => codes::RUNTIME,
             Self::NoRuntime(_) => codes::NO_RUNTIME,
             Self::NoComponent { .. } => codes::NO_COMPONENT,
@@ -275,7 +292,8 @@ impl Error {
                     | StoreError::Address { .. }
                     | StoreError::DocumentChanged { .. }
             ),
-            Self::Runtime(_)
+            Self::Busy { .. }
+            | Self::Runtime(_)
             | Self::NoRuntime(_)
             | Self::IsSupervisor
             | Self::WorkingFolder(_)
@@ -290,6 +308,7 @@ impl Error {
         match self {
             Self::Engine(EngineError::Store(StoreError::Held { by, .. }))
             | Self::Store(StoreError::Held { by, .. })
+            | Self::Busy { by, .. }
                 if by.serves =>
             {
                 Some(by)

@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Serialize;
 use windlass_project::Overlay;
 use windlass_project::disk::{replace, shown};
-use windlass_source::{Diagnostics, formatted};
+use windlass_source::{Diagnostic, Diagnostics, LoadOptions, Source, Span, formatted, load_one};
 
+use crate::codes;
 use crate::repair::Repair;
 
 /// The result of formatting files.
@@ -49,6 +51,12 @@ pub fn format_paths(paths: &[PathBuf], overlay: &Overlay, repair: Repair) -> For
 fn format(path: &Path, overlay: &Overlay, repair: Repair) -> Result<bool, Diagnostics> {
     let one = |problem: Box<_>| Diagnostics::from(vec![*problem]);
     let source = overlay.source(path).map_err(one)?;
+    // A folder yields only YAML; a file that is named may be anything, and many scripts are a YAML text.
+    if !is_yaml(path) && (source.text().starts_with("#!") || is_text(&source)) {
+        let message = format!("`{}` is not YAML, and windlass formats nothing else", shown(path));
+        let problem = Diagnostic::error(codes::NOT_YAML, message).at(source.place(Span::empty(0)));
+        return Err(vec![problem.help("name files that end with `.yaml` or `.yml`, or a folder")].into());
+    }
     let text = formatted(&source)?;
     if text == source.text() {
         return Ok(false);
@@ -59,6 +67,16 @@ fn format(path: &Path, overlay: &Overlay, repair: Repair) -> Result<bool, Diagno
     Ok(true)
 }
 
+/// Tells whether the name of a file is one of a YAML file.
+fn is_yaml(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "yaml" || end == "yml")
+}
+
+/// Tells whether a document is one text, without any entry.
+fn is_text(source: &Arc<Source>) -> bool {
+    load_one(source, &LoadOptions::default()).root.is_some_and(|root| root.as_scalar().is_some())
+}
+
 fn find(folder: &Path, files: &mut BTreeSet<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name());
@@ -66,10 +84,9 @@ fn find(folder: &Path, files: &mut BTreeSet<PathBuf>) {
         if name.to_string_lossy().starts_with('.') {
             continue;
         }
-        let is_yaml = path.extension().is_some_and(|end| end == "yaml" || end == "yml");
         if kind.is_dir() {
             find(&path, files);
-        } else if kind.is_file() && is_yaml {
+        } else if kind.is_file() && is_yaml(&path) {
             files.insert(path);
         }
     }

@@ -1,6 +1,6 @@
 //! The input for an assembly: its descriptor, parameters and options.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -82,6 +82,12 @@ impl AssemblyInput {
     /// Sets the source locations of the entries of a parameter that is a list, for messages.
     pub fn entries_at(mut self, name: impl Into<String>, places: Vec<Place>) -> Self {
         self.places.entries.insert(name.into(), places);
+        self
+    }
+
+    /// Sets the fields that the entries of a parameter, a list, don't have because they were left out, for messages.
+    pub fn fields_left_out(mut self, name: impl Into<String>, fields: BTreeSet<String>) -> Self {
+        self.places.left_out.insert(name.into(), fields);
         self
     }
 

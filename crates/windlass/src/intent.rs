@@ -11,17 +11,18 @@ use windlass_model::assembly::ElementKind;
 use windlass_model::instance::InstanceView;
 use windlass_model::record::{CallRecord, InstanceRecord};
 use windlass_model::{
-    Action, AssemblyName, CallId, Element, ElementName, ProcessId, PropertyName, Topology, Transition,
+    Action, AssemblyName, CallId, Element, ElementName, ProcessId, PropertyName, Timestamp, Topology,
+    Transition,
 };
 use windlass_source::{Diagnostic, Diagnostics};
-use windlass_store::Store;
+use windlass_store::{Holder, Store, StoreError};
 
 use crate::desired::{self, desired};
 use crate::error::Error;
 use crate::input::AssemblyInput;
 use crate::open::Windlass;
 use crate::started::Started;
-use crate::view::plan::PlanView;
+use crate::view::plan::{PlanView, ProtectionChange};
 
 impl Windlass {
     /// Prepares to create an assembly, or to change or repair an existing one.
@@ -32,8 +33,16 @@ impl Windlass {
     pub async fn up(&self, input: AssemblyInput, stop: &Stop) -> Result<Started, Error> {
         let (desired, warnings) = self.desired(&input).await?;
         let name = desired.topology.name().clone();
+        let protection = self.protection(&desired.topology).await?;
         let request = Request::up(desired).with_consent(input.consent).refreshed(input.refresh);
-        self.bring_up(&name, request, warnings, stop).await
+        Ok(self.bring_up(&name, request, warnings, stop).await?.with_protection(protection))
+    }
+
+    /// Returns the changes of protection that a desired topology makes.
+    async fn protection(&self, desired: &Topology) -> Result<Vec<ProtectionChange>, Error> {
+        let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
+        let before = store.assembly(desired.name()).await?;
+        Ok(before.map(|before| ProtectionChange::between(&before.topology, desired)).unwrap_or_default())
     }
 
     /// Prepares an intent on an assembly that may not exist yet.
@@ -101,8 +110,14 @@ impl Windlass {
         let from = store.last_event().await?;
         // Boxed: a future of this size would enlarge every future that awaits it.
         let prepared =
-            Box::pin(self.engine(store.clone()).prepare(name, request, &self.holder(), stop)).await?;
-        Ok(Started::own(prepared, warnings, store, from))
+            Box::pin(self.engine(store.clone()).prepare(name, request, &self.holder(), stop)).await;
+        match prepared {
+            Ok(prepared) => Ok(Started::own(prepared, warnings, store, from)),
+            Err(EngineError::Store(StoreError::Held { scope, by, since })) => {
+                Err(held(&*store, scope, by, since).await)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Plans what [`up`](Self::up) would do, without changing anything.
@@ -113,8 +128,9 @@ impl Windlass {
     pub async fn plan(&self, input: &AssemblyInput) -> Result<(PlanView, Diagnostics), Error> {
         let (desired, warnings) = self.desired(input).await?;
         let name = desired.topology.name().clone();
+        let protection = self.protection(&desired.topology).await?;
         let preview = self.preview_up(&name, Request::up(desired).refreshed(input.refresh)).await?;
-        Ok((PlanView::of(name, preview), warnings))
+        Ok((PlanView::of(name, preview).with_protection(protection), warnings))
     }
 
     /// Plans an intent on an assembly that may not exist yet.
@@ -207,7 +223,7 @@ impl Windlass {
     /// The store can't be read.
     pub async fn undecided_call(&self, name: &AssemblyName, id: &str) -> Result<Option<CallId>, Error> {
         let Ok(id) = id.parse::<CallId>() else { return Ok(None) };
-        let snapshot = self.store_of(name).await?.load(name).await?;
+        let snapshot = self.store_of(name).await?.load_sealed(name).await?;
         let calls = snapshot.map(|snapshot| snapshot.calls).unwrap_or_default();
         Ok(calls.iter().any(|call| call.id == id && call.state.is_open()).then_some(id))
     }
@@ -232,7 +248,7 @@ impl Windlass {
                 .map_err(|error| EngineError::NotPublished(format!("`{property}`: {error}")))?;
             published.0.insert(property, value);
         }
-        let snapshot = self.store_of(name).await?.load(name).await?;
+        let snapshot = self.store_of(name).await?.load_sealed(name).await?;
         let elements = snapshot.iter().flat_map(|snapshot| snapshot.assembly.topology.elements());
         let sensitive: BTreeSet<&str> = elements
             .flat_map(|element| element.properties.iter().filter(|(_, property)| property.sensitive))
@@ -266,7 +282,9 @@ impl Windlass {
         answer: &Answer,
     ) -> Result<Vec<(ElementName, Vec<PropertyName>)>, Error> {
         use Transition::{Adopt, Install, Reconfigure};
-        let Some(snapshot) = self.store_of(name).await?.load(name).await? else { return Ok(Vec::new()) };
+        let Some(snapshot) = self.store_of(name).await?.load_sealed(name).await? else {
+            return Ok(Vec::new());
+        };
         let reports = |call: &&CallRecord| {
             let of = [Install, Reconfigure, Adopt].map(Action::Transition).contains(&call.action);
             of && call.state.is_open() && answer.is_about(call)
@@ -305,7 +323,7 @@ impl Windlass {
         // A scaled cluster has nodes that the descriptor does not list.
         let is_partial = !(input.replace.is_empty() && input.target.is_empty() && input.except.is_empty());
         let before = match store.filter(|_| is_partial) {
-            Some(store) => store.load(topology.name()).await?.map(|snapshot| snapshot.assembly.topology),
+            Some(store) => store.assembly(topology.name()).await?.map(|record| record.topology),
             None => None,
         };
         let names = |parts: &[String]| -> Result<_, Error> {
@@ -328,6 +346,20 @@ impl Windlass {
             Some(store) => Ok(store),
             None => Err(Error::Store(windlass_store::StoreError::Closed)),
         }
+    }
+}
+
+/// Returns the error for an assembly that another holder has. It names the holder's process, if that has begun.
+async fn held(store: &dyn Store, assembly: AssemblyName, by: Box<Holder>, since: Timestamp) -> Error {
+    match store.processes_of(&assembly, None, 1).await.map(|mut newest| newest.pop()) {
+        Ok(Some(process)) if !process.status.is_final() => Error::Busy {
+            assembly,
+            by,
+            process: process.id,
+            intent: process.intent.to_string(),
+            since: process.created,
+        },
+        _ => StoreError::Held { scope: assembly, by, since }.into(),
     }
 }
 

@@ -62,10 +62,10 @@ impl Windlass {
         Ok(self.store(false).await?.ok_or_else(unknown)?)
     }
 
-    /// Returns the records of an existing assembly.
+    /// Returns the records of an existing assembly, without its secrets.
     pub(crate) async fn snapshot(&self, name: &AssemblyName) -> Result<Snapshot, Error> {
         let store = self.store_of(name).await?;
-        match store.load(name).await? {
+        match store.load_sealed(name).await? {
             Some(snapshot) => Ok(snapshot),
             None => Err(self.unknown(store, name).await),
         }

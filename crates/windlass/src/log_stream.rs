@@ -116,7 +116,7 @@ impl<'w> LogStream<'w> {
             None => windlass.store_or_new().await?,
         };
         if let Some(name) = name
-            && store.load(name).await?.is_none()
+            && store.assembly(name).await?.is_none()
             && store.processes_of(name, None, 1).await?.is_empty()
         {
             return Err(windlass.unknown(store, name).await);

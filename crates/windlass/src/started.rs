@@ -12,7 +12,7 @@ use windlass_source::Diagnostics;
 use windlass_store::{Holder, Snapshot, Store, StoreError, Watch};
 
 use crate::error::Error;
-use crate::view::plan::PlanView;
+use crate::view::plan::{PlanView, ProtectionChange};
 
 /// Interval of the check whether an orchestrator still holds the assembly.
 pub(crate) const LOOK: Duration = Duration::from_secs(1);
@@ -31,6 +31,7 @@ pub struct Started {
     warnings: Diagnostics,
     store: Arc<dyn Store>,
     from: Seq,
+    protection: Vec<ProtectionChange>,
 }
 
 /// The orchestrator of a process: this one, or another.
@@ -41,11 +42,16 @@ enum Work {
 
 impl Started {
     pub(crate) fn own(prepared: Prepared, warnings: Diagnostics, store: Arc<dyn Store>, from: Seq) -> Self {
-        Self { work: Work::Own(Box::new(prepared)), warnings, store, from }
+        Self { work: Work::Own(Box::new(prepared)), warnings, store, from, protection: Vec::new() }
     }
 
     pub(crate) fn theirs(theirs: Theirs, warnings: Diagnostics, store: Arc<dyn Store>, from: Seq) -> Self {
-        Self { work: Work::Theirs(Box::new(theirs)), warnings, store, from }
+        Self { work: Work::Theirs(Box::new(theirs)), warnings, store, from, protection: Vec::new() }
+    }
+
+    /// Sets the changes of protection, for the view of the plan.
+    pub(crate) fn with_protection(self, protection: Vec<ProtectionChange>) -> Self {
+        Self { protection, ..self }
     }
 
     /// Returns the plan.
@@ -66,7 +72,8 @@ impl Started {
             Work::Own(prepared) => prepared.seen(),
             Work::Theirs(_) => None,
         };
-        PlanView::new(self.process().assembly.clone(), self.plan(), changes).undone(undone).observed(seen)
+        let view = PlanView::new(self.process().assembly.clone(), self.plan(), changes);
+        view.undone(undone).observed(seen).with_protection(self.protection.clone())
     }
 
     /// Returns the process.

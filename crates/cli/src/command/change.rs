@@ -13,7 +13,7 @@ use windlass::view::ask::CancelView;
 use windlass::view::plan::PlanView;
 
 use super::process::Execution;
-use super::{collected, fail, grace, open, open_against, plan, print_json};
+use super::{collected, contradict, fail, grace, open, open_against, plan, print_json};
 use crate::args::change::{
     CallArgs, CancelArgs, ChangeCommand, DownArgs, HealArgs, RetryArgs, RollbackArgs, ScaleArgs,
     ScaleCommand, ScaleStepArgs, SetStateArgs,
@@ -111,6 +111,9 @@ pub(crate) async fn run(command: ChangeCommand) -> ExitCode {
 
 async fn down(args: DownArgs) -> ExitCode {
     let DownArgs { name, current_packages, target, except, force, how } = &args;
+    if contradict(target, except) {
+        return exit::wrong_input();
+    }
     let command = format!("down {name}");
     let around = current_packages.as_deref();
     let change = Change { force: force.force, around, ..Change::new(name, command, how) };

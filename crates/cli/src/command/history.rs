@@ -61,7 +61,12 @@ impl Entry<'_> {
     }
 
     fn print(&self, id: ProcessId) {
-        let done = self.process.map(|process| format!(" {}, {}", process.intent, process.status));
+        let resumed = |process: &ProcessEndView| {
+            process.continues.map(|before| format!(" (resumes {before})")).unwrap_or_default()
+        };
+        let done = self
+            .process
+            .map(|process| format!(" {}{}, {}", process.intent, resumed(process), process.status));
         let at = self.at().map(|at| at.to_string()).unwrap_or_default();
         let what = self
             .version
@@ -73,7 +78,7 @@ impl Entry<'_> {
         }
         let Some(version) = self.version else { return };
         for (name, value) in &version.parameters {
-            say!("  {name}: {}", super::process::text(value));
+            say!("  {name}: {}", super::process::text(value).trim_end().replace('\n', "\n    "));
         }
         if !version.changes.is_empty() {
             // A process that failed has not made all of them.

@@ -3,18 +3,25 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use windlass::Error;
 use windlass::init::init;
 
 use super::{fail, print_json};
 use crate::args::{Format, InitArgs};
 use crate::exit;
-use crate::output::say;
+use crate::output::{say, tell};
 
 pub(crate) fn run(args: &InitArgs) -> ExitCode {
     let InitArgs { folder, name, scripts, print } = args;
     let view = match init(folder, name.as_deref(), scripts.lang.into(), scripts.style.into()) {
         Ok(view) => view,
-        Err(error) => return fail(&error),
+        Err(error) => {
+            let code = fail(&error);
+            if matches!(error, Error::Name(_)) && name.is_none() {
+                tell!("note: the name is that of the folder; `windlass init --name NAME` gives another");
+            }
+            return code;
+        }
     };
     if print.format == Format::Json {
         return print_json(&view);

@@ -317,6 +317,14 @@ fn input(args: &AssemblyArgs) -> Result<AssemblyInput, ExitCode> {
     with_parameters(input, &args.parameters, &files, &args.inventory)
 }
 
+/// Tells whether a part is both the target of a plan and left out of it, and reports it.
+fn contradict(target: &[String], except: &[String]) -> bool {
+    let Some(both) = target.iter().find(|part| except.contains(part)) else { return false };
+    let message = "contradict each other; remove one of them";
+    fault!(codes::COMMAND_LINE, "`--target {both}` and `--except {both}` {message}");
+    true
+}
+
 /// Adds parameters to an input: from arguments, then from inventories, files and the environment.
 fn with_parameters(
     mut input: AssemblyInput,
@@ -324,7 +332,8 @@ fn with_parameters(
     files: &[PathBuf],
     inventories: &[String],
 ) -> Result<AssemblyInput, ExitCode> {
-    let Parameters { values, places, entries, files, open } = collected("-p ", given, files, inventories)?;
+    let Parameters { values, places, entries, left_out, files, open } =
+        collected("-p ", given, files, inventories)?;
     for (name, value) in values {
         input = if open.contains(&name) {
             input.open_parameter(name, value)
@@ -337,6 +346,9 @@ fn with_parameters(
     }
     for (name, places) in entries {
         input = input.entries_at(name, places);
+    }
+    for (name, fields) in left_out {
+        input = input.fields_left_out(name, fields);
     }
     for (name, file) in files {
         input = input.parameter_from(name, file.display().to_string());

@@ -14,7 +14,7 @@ use windlass::view::plan::{DriftView, PlanView, StepView};
 use windlass::{AssemblyInput, Windlass};
 
 use self::listing::{Listing, Waits};
-use super::{fail, fail_of_file, input, open, plural, print_json};
+use super::{contradict, fail, fail_of_file, input, open, plural, print_json};
 use crate::alike;
 use crate::args::{Format, PlanArgs};
 use crate::failure::fault;
@@ -22,6 +22,9 @@ use crate::output::{BAD, DIM, GOOD, ODD, STRONG, say, styled, tell};
 use crate::{codes, diagnostics, exit};
 
 pub(crate) async fn run(args: PlanArgs) -> ExitCode {
+    if contradict(&args.parts.target, &args.parts.except) {
+        return exit::wrong_input();
+    }
     let input = match input(&args.assembly) {
         Ok(input) => args.parts.given_to(input).refresh(args.refresh.within()),
         Err(code) => return code,
@@ -75,7 +78,7 @@ pub(crate) fn show(plan: &PlanView, format: Format, detailed: bool) -> ExitCode 
 fn show_steps(plan: &PlanView, format: Format, detailed: bool, whole: bool) -> ExitCode {
     warn_unknown(plan);
     let code = if format == Format::Json { print_json(plan) } else { print(plan, whole) };
-    let changes = plan.calling().next().is_some() || !plan.changes.is_empty();
+    let changes = plan.calling().next().is_some() || !plan.changes.is_empty() || !plan.protection.is_empty();
     if detailed && changes && code == exit::DONE { exit::changes() } else { code }
 }
 
@@ -93,7 +96,16 @@ pub(crate) fn print_first_changes(plan: &PlanView) {
         say!("  … and {} more", lines.len() - listed);
     }
     print_notes(&plan.changes);
+    print_protection(plan);
     print_counts(plan.counts);
+}
+
+/// Prints the parts that become protected, or are no longer protected.
+fn print_protection(plan: &PlanView) {
+    for change in &plan.protection {
+        let how = if change.protected { "protected" } else { "no longer protected" };
+        say!("  {}", styled(ODD, format!("~ {} {how}", change.part.local())));
+    }
 }
 
 /// Prints the changes that remove or replace something, the parts that no longer exist, and the counts of all
@@ -113,6 +125,7 @@ pub(crate) fn print_destructive(changes: &Diff) {
 fn print_changes(plan: &PlanView) {
     print_all_changes(&plan.changes);
     print_notes(&plan.changes);
+    print_protection(plan);
     print_counts(plan.counts);
 }
 

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -506,6 +507,9 @@ fn hint(ended: &Ended) -> String {
         _ => "the same command resumes the process".to_owned(),
     };
     let went = format!("`windlass log {name}` lists the steps that ran; {next}");
+    if uses_current_packages(std::env::args_os().skip(1)) {
+        return went;
+    }
     if process.intent == Intent::Down && ended.tally.failed > 0 {
         return format!(
             "{went}, with the pinned scripts\n  `windlass down {name} --current-packages FILE` runs the current \
@@ -519,6 +523,12 @@ fn hint(ended: &Ended) -> String {
         );
     }
     went
+}
+
+/// Tells whether the command runs the current scripts, according to its arguments.
+fn uses_current_packages(arguments: impl Iterator<Item = OsString>) -> bool {
+    let mut arguments = arguments.take_while(|word| word != "--");
+    arguments.any(|word| word.to_string_lossy().starts_with("--current-packages"))
 }
 
 fn print_ended_json(ended: &Ended, undone: Diff, rolling: Vec<RollingView>) -> ExitCode {

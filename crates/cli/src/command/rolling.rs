@@ -1,6 +1,6 @@
 //! The batches of a rolling change, in the output of its process.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use windlass::lifecycle::ElementChange;
 use windlass::model::record::{Event, EventRecord, StepEnd};
@@ -38,11 +38,24 @@ impl<'p> Batches<'p> {
             let group = groups.iter().find(|group| group.group == batch.group);
             let number = usize::try_from(batch.number).unwrap_or(usize::MAX).saturating_sub(1);
             let nodes = group.and_then(|group| group.nodes.get(number));
-            let nodes = nodes.map(|nodes| format!(": {}", alike::named(nodes))).unwrap_or_default();
+            let nodes = nodes.cloned().unwrap_or_else(|| self.nodes(batch));
+            let nodes = if nodes.is_empty() { String::new() } else { format!(": {}", alike::named(&nodes)) };
             let Batch { group, number, count } = batch;
             let head = styled(STRONG, "batch    ");
             say!("{head} {number} of {count} of {}{nodes}", group.local());
         }
+    }
+
+    /// Returns the nodes of a batch by its steps. The changes of a process of another orchestrator are unknown.
+    fn nodes(&self, batch: &Batch) -> Vec<ElementName> {
+        let inside = format!("{}__", batch.group);
+        let node = |name: &ElementName| {
+            let node = name.as_str().strip_prefix(&inside)?.split("__").next()?;
+            format!("{inside}{node}").parse().ok()
+        };
+        let steps = self.plan.steps.iter().filter(|step| step.batch.as_ref() == Some(batch));
+        let nodes: BTreeSet<ElementName> = steps.filter_map(|step| node(&step.element)).collect();
+        nodes.into_iter().collect()
     }
 
     /// Tells whether an event is the normal end of a pause. The next batch is announced then.

@@ -6,11 +6,12 @@ mod watch;
 
 use std::process::ExitCode;
 
-use windlass::Windlass;
+use windlass::engine::EngineError;
 use windlass::model::{AssemblyName, State, Timestamp};
 use windlass::view::status::{
     AssemblyView, LeavingView, PartsView, RelationshipView, StatusView, UndecidedView,
 };
+use windlass::{Error, Windlass};
 
 use self::tree::Tree;
 use super::process::text;
@@ -18,7 +19,7 @@ use super::{fail, open, pairs, print_json};
 use crate::alike;
 use crate::args::{Format, StatusArgs};
 use crate::exit;
-use crate::output::{BAD, DIM, ODD, STRONG, age, say, state_style, styled};
+use crate::output::{BAD, DIM, ODD, STRONG, age, say, state_style, styled, tell};
 
 pub(crate) async fn run(args: StatusArgs) -> ExitCode {
     let windlass = match open(None, None, "status") {
@@ -30,7 +31,15 @@ pub(crate) async fn run(args: StatusArgs) -> ExitCode {
     }
     match read(&windlass, &args).await {
         Ok(view) => show(&windlass, &args, &view),
-        Err(error) => fail(&error),
+        Err(error) => {
+            let code = fail(&error);
+            if let (Error::Engine(EngineError::Unknown { .. }), Some(name)) = (&error, &args.name)
+                && windlass.is_removed(name).await.unwrap_or(false)
+            {
+                tell!("note: `{name}` has been removed; `windlass log {name}` shows its last processes");
+            }
+            code
+        }
     }
 }
 
@@ -75,7 +84,12 @@ fn print(tree: Tree, view: &StatusView, one_part: bool) -> ExitCode {
 
 fn print_head(now: Timestamp, assembly: &AssemblyView) {
     let state = styled(state_style(assembly.state), assembly.state);
-    let going = if assembly.goal == State::Absent { " (going down)" } else { "" };
+    let going = match &assembly.process {
+        _ if assembly.goal != State::Absent => "",
+        Some(_) => " (going down)",
+        // A limited `down` has ended, or a failed one.
+        None => " (partly removed)",
+    };
     let protected = if assembly.protected { ", protected" } else { "" };
     say!(
         "{} {state}{going} {}",

@@ -62,7 +62,10 @@ fn down_leaves_nothing_but_the_store() {
     ");
     let log = env.ok(&["log", "h_bta"]).out();
     assert!(log.starts_with("p1 up completed") && log.contains("p2 down completed"), "{log}");
-    assert_snapshot!(env.refuses(&["status", "h_bta"]), @"error[WL0500]: there is no assembly `h_bta`; the store has no assemblies");
+    assert_snapshot!(env.refuses(&["status", "h_bta"]), @"
+    error[WL0500]: there is no assembly `h_bta`; the store has no assemblies
+    note: `h_bta` has been removed; `windlass log h_bta` shows its last processes
+    ");
 }
 
 #[test]
@@ -113,6 +116,10 @@ fn a_second_down_has_nothing_to_do() {
     exit 0
     ----- stderr -----
     note: `small` has been removed already; `windlass log small` shows its last processes
+    ");
+    assert_snapshot!(env.refuses(&["status", "small"]), @"
+    error[WL0500]: there is no assembly `small`; the store has no assemblies
+    note: `small` has been removed; `windlass log small` shows its last processes
     ");
     assert_eq!(env.json(&["down", "small"])["done"], true);
     assert_eq!(env.trace(), [""; 0]);

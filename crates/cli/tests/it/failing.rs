@@ -301,7 +301,7 @@ fn a_down_that_fails_goes_on_from_there() {
       `windlass down h_bta --current-packages FILE` runs the current scripts of a descriptor instead
     ");
     assert_snapshot!(env.ok(&["status"]).out(), @"
-    h_bta Absent (going down) assembly::h_bta::1.0, AGE
+    h_bta Absent (partly removed) assembly::h_bta::1.0, AGE
     ├─ internal-network exists
     ├─ public-network exists
     ├─ xenial-image exists
@@ -491,4 +491,58 @@ fn a_part_half_removed_by_a_crash_is_replaced() {
     env.clear_trace();
     let up = env.ok(&["up", "small"]);
     assert_eq!(env.trace(), ["Uninstall", "Install", "Start"], "{}", up.out());
+}
+
+/// The option that the hint names is already given.
+#[test]
+fn a_hint_names_no_option_that_was_used() {
+    let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "exit 3")]);
+    env.ok(&["up", "small"]);
+    let plain = env.run(&["down", "small"]);
+    assert!(plain.stdout.contains("--current-packages"), "{plain}");
+    let current = env.run(&["down", "small", "--current-packages", "small"]);
+    assert!(current.code() == Some(1) && !current.stdout.contains("--current-packages"), "{current}");
+}
+
+#[test]
+fn the_history_names_the_process_that_a_retry_resumes() {
+    let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
+    let env = TestEnv::small("effect: repeatable", &[("Install", gate), ("Uninstall", "")]);
+    env.edit("small/assembly.yaml", "composition:", "properties: {note: {}}\ncomposition:");
+    env.write("note", "one\ntwo\n");
+    env.cut_when(&["up", "small", "-p", "note=@note"], &["Install"]);
+    env.write(".windlass/volumes/state/go", "");
+    env.ok(&["retry", "small"]);
+    assert_snapshot!(env.ok(&["history", "small"]), @"
+    exit 0
+    ----- stdout -----
+    p1 up, failed WHEN assembly::small::1.0, 1 resource
+      steps: 1 succeeded
+      note: one
+        two
+      changes to the desired assembly:
+      + box added (resource::box::1.0)
+
+    p2 up (resumes p1), completed WHEN
+      no steps on record
+    ");
+}
+
+/// The element of the operation is Active throughout, so no transition replaces its failure.
+#[test]
+fn the_status_forgets_the_failure_of_an_operation_that_was_repaired() {
+    let env = TestEnv::with("h_bta");
+    let script = "h_bta/Contains/h_simple/Lifecycle/script/scripts/CreateRelationship3.sh";
+    env.edit(
+        script,
+        "set -eu\n",
+        "set -eu\ntest -e \"$WINDLASS_VOLUME_STATE/go\" || { echo not yet >&2; exit 1; }\n",
+    );
+    assert_eq!(env.run(&["up", "h_bta"]).code(), Some(1));
+    let status = env.ok(&["status", "h_bta"]).stdout;
+    assert!(status.contains("─ A Active") && status.contains("| not yet"), "{status}");
+    env.write(".windlass/volumes/state/go", "");
+    env.ok(&["up", "h_bta"]);
+    let status = env.ok(&["status", "h_bta"]).stdout;
+    assert!(status.starts_with("h_bta Active") && !status.contains("not yet"), "{status}");
 }

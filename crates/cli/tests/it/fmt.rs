@@ -1,5 +1,7 @@
 //! The layout of files is formatted, and their data and comments stay.
 
+use insta::assert_snapshot;
+
 use crate::env::TestEnv;
 
 const BEFORE: &str = "name: assembly::shop::1.0   # the shop
@@ -41,4 +43,32 @@ fn files_are_formatted_once() {
     let broken = env.run(&["fmt", "broken.yaml", ".hidden/shop.yaml"]);
     assert!(broken.code() == Some(2) && broken.stderr.contains("broken.yaml:"), "{broken}");
     assert_eq!(env.read(".hidden/shop.yaml"), AFTER);
+}
+
+/// A shell script may be one text of YAML, which has a layout.
+#[test]
+fn a_file_that_is_no_yaml_is_refused() {
+    let env = TestEnv::bare();
+    env.write("Stop.sh", "echo stopped\n");
+    env.write("Start.sh", "#!/bin/sh\nexit: 1\n");
+    env.write("list.txt", "- a\n");
+    assert_snapshot!(env.refuses(&["fmt", "Stop.sh", "Start.sh", "list.txt"]), @"
+    error[WL0593]: `Start.sh` is not YAML, and windlass formats nothing else
+     --> Start.sh:1:1
+      |
+    1 | #!/bin/sh
+      | ^
+      |
+      = help: name files that end with `.yaml` or `.yml`, or a folder
+
+    error[WL0593]: `Stop.sh` is not YAML, and windlass formats nothing else
+     --> Stop.sh:1:1
+      |
+    1 | echo stopped
+      | ^
+      |
+      = help: name files that end with `.yaml` or `.yml`, or a folder
+
+    some files can't be formatted; 0 files formatted
+    ");
 }

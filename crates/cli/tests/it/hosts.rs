@@ -250,3 +250,30 @@ fn a_saved_plan_has_the_list() {
     let status = env.ok(&["status", "h_bta"]).stdout;
     assert!(status.contains("rack3 Active"), "{status}");
 }
+
+#[test]
+fn a_list_with_two_sources_is_refused() {
+    let env = project();
+    env.write("inventory.ini", INVENTORY);
+    let inventory = ["--inventory", "hosts=inventory.ini:web"];
+    assert_snapshot!(env.refuses(&[&UP[..], &inventory].concat()), @"error[WL0800]: `hosts` has two sources: `--inventory hosts=…` and `-p hosts=…`; give one of them");
+    assert_snapshot!(env.refuses(&[&["up", "h_bta"], &inventory[..], &inventory].concat()), @"error[WL0800]: `hosts` has two sources: `--inventory hosts=…` and another `--inventory hosts=…`; give one of them");
+}
+
+#[test]
+fn a_variable_that_is_left_out_is_named() {
+    let env = project();
+    env.write("inventory.ini", "[web]\nrack1 data='{{ secret }}'\n");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "--inventory", "hosts=inventory.ini:web"]), @"
+    error[WL0173]: the entry `rack1` has no field `data`
+      --> h_bta/assembly.yaml:92:16
+       |
+    92 |         value: ${each.data}
+       |                ^^^^^^^^^^^^
+      ::: inventory.ini:2:1
+       = note: the entry
+       = help: the inventory's `data` is left out, because it is a Jinja expression, a value with a tag, or a password of a connection
+
+    1 error; nothing was changed
+    ");
+}

@@ -667,7 +667,7 @@ fn a_parameter_of_a_file_is_shown_where_it_stands() {
     let env = small();
     env.write("params.yaml", "# what differs here\nregoin: eu-1\n");
     assert_snapshot!(env.refuses(&["up", "small", "--params", "params.yaml"]), @"
-    error[WL0150]: the assembly has no property of the name that stands here
+    error[WL0150]: the assembly has no property `regoin`
     --> params.yaml:2:1
      = help: it has none that can be set
 

@@ -253,7 +253,7 @@ fn a_part_interrupted_while_stopping_is_started_again() {
     down.signal(Signal::INT);
     assert_eq!(down.end().code(), Some(130));
     assert_snapshot!(env.ok(&["status"]).out(), @"
-    small Broken (going down) assembly::small::1.0, AGE
+    small Broken (partly removed) assembly::small::1.0, AGE
     └─ box Broken AGE
          it was stopped on request
     ");

@@ -85,7 +85,7 @@ fn down_leaves_what_it_excepts() {
     assert!(down.stdout.contains("done: the planned parts of h_bta are removed"), "{down}");
     assert_eq!(touched(&env), ["B__1", "B__2", "B__3"]);
     let status = env.run(&["status", "h_bta"]).stdout;
-    assert!(status.starts_with("h_bta Absent (going down)") && status.contains("─ A Active"), "{status}");
+    assert!(status.starts_with("h_bta Absent (partly removed)") && status.contains("─ A Active"), "{status}");
     env.clear_trace();
     // `up` creates the rest again.
     env.ok(&UP);
@@ -150,4 +150,23 @@ fn the_others_of_a_protected_part_go() {
     env.refuses(&["down", "h_bta"]);
     env.ok(&["down", "h_bta", "--except", "A"]);
     assert!(env.run(&["status", "h_bta"]).stdout.contains("A Active"));
+}
+
+#[test]
+fn a_part_is_not_both_the_target_and_left_out() {
+    let env = TestEnv::with("h_bta");
+    let contradiction = ["--target", "B", "--except", "A", "--except", "B"];
+    let said = ["up", "plan", "down"]
+        .map(|command| env.refuses(&[&[command, "h_bta"], &contradiction[..]].concat()));
+    assert!(said.iter().all(|one| *one == said[0]), "{said:?}");
+    assert_snapshot!(said[0], @"error[WL0800]: `--target B` and `--except B` contradict each other; remove one of them");
+}
+
+/// Nothing removes the rest of an assembly after a limited `down` has ended.
+#[test]
+fn the_status_after_a_limited_down_is_that_of_its_end() {
+    let env = TestEnv::up();
+    env.ok(&["down", "h_bta", "--target", "B"]);
+    let status = env.ok(&["status", "h_bta"]).stdout;
+    assert!(status.starts_with("h_bta Absent (partly removed)"), "{status}");
 }

@@ -37,6 +37,7 @@ mod input;
 mod interrupt;
 mod itself;
 mod json;
+mod keyless;
 mod kill;
 mod launching;
 mod leaks;

@@ -54,7 +54,7 @@ fn two_machines_share_the_work() {
     assert_snapshot!(there.run(&["up", "small"]), @"
     exit 1
     ----- stderr -----
-    error[WL0200]: `small` is held by `windlass up small` (process PID on HOST) since WHEN; wait until it ends, or stop it, and try again
+    error[WL0200]: `small` is held by `windlass up small` (process PID on HOST), which executes p1 up since WHEN; wait until it ends, or stop it with `windlass cancel small p1`; `windlass ps` lists all processes
     ");
     assert!(there.ok(&["status", "small"]).stdout.contains("p1 up is run by `windlass up small`"));
     there.env.write(".windlass/volumes/state/go", "");
@@ -112,6 +112,31 @@ fn one_machine_does_what_another_asks() {
     assert!(here.ok(&["status", "small"]).stdout.starts_with("small Active"));
     keeper.signal(rustix::process::Signal::INT);
     keeper.end();
+}
+
+/// A machine without the key reads what another has made.
+#[test]
+fn a_machine_without_the_key_reads_the_state() {
+    let Some(server) = Server::own() else {
+        println!("SKIPPED postgres::a_machine_without_the_key_reads_the_state: PostgreSQL is not installed");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (key, none) = (folder.path().join("key"), folder.path().join("none"));
+    let machine = |env, key| Machine { env, state: server.url(), key };
+    let here = machine(crate::keyless::with_a_secret(), &key);
+    here.ok(&["up", "small", "-p", "password=@password"]);
+    here.env.write_small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
+    here.ok(&["up", "small", "--name", "open"]);
+    let there = machine(TestEnv::new(), &none);
+    for args in crate::keyless::READING {
+        there.ok(args);
+    }
+    let refused = there.run(&["down", "small"]);
+    assert_eq!(refused.code(), Some(1));
+    assert!(refused.stderr.contains("the sealed value `password` of `small` is needed"), "{refused}");
+    there.ok(&["down", "open"]);
+    here.ok(&["down", "small"]);
 }
 
 /// A server fails while a script runs, and recovers. Both commands report it, nothing is lost, and nothing is

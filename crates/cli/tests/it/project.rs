@@ -286,3 +286,14 @@ fn a_location_has_variables_of_its_own() {
     3 errors; nothing was changed
     ");
 }
+
+/// The folder is named as its user likes, and the assembly is not.
+#[test]
+fn init_in_a_folder_with_another_name_tells_the_option() {
+    let env = TestEnv::bare();
+    assert_snapshot!(env.refuses(&["init", "my app"]), @"
+    error[WL0550]: the assembly name `my app` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`
+    note: the name is that of the folder; `windlass init --name NAME` gives another
+    ");
+    env.ok(&["init", "my app", "--name", "my-app"]);
+}

@@ -119,3 +119,37 @@ fn a_policy_is_refused_too() {
     assert_eq!(watched.stdout.matches("is protected").count(), 1, "{watched}");
     assert_eq!(env.ok(&["status", "h_bta", "--all"]).stdout.matches("Active").count(), 5);
 }
+
+/// No call changes a protection, and the output tells it.
+#[test]
+fn a_changed_protection_is_told() {
+    let env = protected("B");
+    env.edit("h_bta/assembly.yaml", "    protect: true\n", "");
+    let unchanged = env.run(&["plan", "h_bta", "-p", "numOfServers=2", "--detailed-exitcode"]);
+    assert_eq!(unchanged.code(), Some(3));
+    assert_snapshot!(unchanged.stdout, @"
+    h_bta: nothing to do
+      ~ B no longer protected
+    ");
+    assert_snapshot!(env.ok(&UP), @"
+    exit 0
+    ----- stdout -----
+    h_bta: nothing to call (p2 up)
+      ~ B no longer protected
+
+    done: h_bta is Active (LONG)
+      output: A_output
+    ----- stderr -----
+    warning[WL0170]: `B` has several nodes; the value of the lowest one, `B__1`, is taken
+      --> h_bta/assembly.yaml:18:12
+       |
+    18 |     value: ${B.output}
+       |            ^^^^^^^^^^^
+    ");
+    let again = env.ok(&[&UP[..], &["--protect"]].concat());
+    assert_snapshot!(again.stdout.lines().take(3).collect::<Vec<_>>().join("\n"), @"
+    h_bta: nothing to call (p3 up)
+      ~ h_bta protected
+    ");
+    assert_eq!(env.run(&["plan", "h_bta", "-p", "numOfServers=2"]).code(), Some(0));
+}

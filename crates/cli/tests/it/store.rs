@@ -113,7 +113,7 @@ fn a_key_that_others_can_read() {
     let env = up();
     let key = env.path(".windlass/key");
     fs::set_permissions(&key, Permissions::from_mode(0o644)).unwrap();
-    assert_snapshot!(fails(&env, &["down", "small"]), @"error[WL0218]: the key `PROJECT/.windlass/key` is accessible to others (mode 0644); run `chmod 600 PROJECT/.windlass/key`");
+    assert_snapshot!(fails(&env, &["up", "small"]), @"error[WL0218]: the key `PROJECT/.windlass/key` is accessible to others (mode 0644); run `chmod 600 PROJECT/.windlass/key`");
     fs::set_permissions(&key, Permissions::from_mode(0o600)).unwrap();
     env.ok(&["down", "small"]);
 }
@@ -123,13 +123,13 @@ fn a_key_that_is_gone_or_another() {
     let env = up();
     let key = fs::read(env.path(".windlass/key")).unwrap();
     fs::remove_file(env.path(".windlass/key")).unwrap();
-    assert_snapshot!(fails(&env, &["down", "small"]), @"error[WL0217]: the key `PROJECT/.windlass/key` of the store is missing, so the store's secrets can't be opened; restore it from a backup or from a machine that shares the store");
+    assert_snapshot!(fails(&env, &["up", "small"]), @"error[WL0217]: the key `PROJECT/.windlass/key` of the store is missing, so the store's secrets can't be opened; restore it from a backup or from a machine that shares the store");
     assert!(!env.path(".windlass/key").exists(), "a new one would not fit");
     let other = up();
     fs::copy(other.path(".windlass/key"), env.path(".windlass/key")).unwrap();
-    assert_snapshot!(fails(&env, &["down", "small"]), @"error[WL0220]: the file `PROJECT/.windlass/key` is not the key that the store `PROJECT/.windlass/state.db` was created with; restore that key from a backup, or from a machine that shares the store");
+    assert_snapshot!(fails(&env, &["up", "small"]), @"error[WL0220]: the file `PROJECT/.windlass/key` is not the key that the store `PROJECT/.windlass/state.db` was created with; restore that key from a backup, or from a machine that shares the store");
     fs::write(env.path(".windlass/key"), key).unwrap();
-    env.ok(&["down", "small"]);
+    env.ok(&["up", "small"]);
 }
 
 #[test]
@@ -158,13 +158,13 @@ fn held_by_another() {
     assert_snapshot!(second, @"
     exit 1
     ----- stderr -----
-    error[WL0200]: `small` is held by `windlass up small` (process PID on HOST) since WHEN; wait until it ends, or stop it, and try again
+    error[WL0200]: `small` is held by `windlass up small` (process PID on HOST), which executes p1 up since WHEN; wait until it ends, or stop it with `windlass cancel small p1`; `windlass ps` lists all processes
     ");
     let third = env.run(&["down", "small"]);
     assert_snapshot!(third, @"
     exit 1
     ----- stderr -----
-    error[WL0200]: `small` is held by `windlass up small` (process PID on HOST) since WHEN; wait until it ends, or stop it, and try again
+    error[WL0200]: `small` is held by `windlass up small` (process PID on HOST), which executes p1 up since WHEN; wait until it ends, or stop it with `windlass cancel small p1`; `windlass ps` lists all processes
     ");
     let status = env.ok(&["status"]).out();
     assert!(status.contains("  p1 up is run by `windlass up small` (process PID on HOST)\n"), "{status}");

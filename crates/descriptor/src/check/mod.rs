@@ -6,6 +6,7 @@
 
 mod capabilities;
 mod context;
+mod lists;
 mod nodes;
 mod policies;
 mod relationships;
@@ -23,6 +24,7 @@ use crate::reader::Spanned;
 use crate::scope::Scope;
 pub use context::Missing;
 use context::{Check, Said};
+pub use lists::check_lists;
 pub(crate) use nodes::Bounds;
 pub(crate) use policies::Thresholds;
 pub(crate) use values::many_nodes;

@@ -1,12 +1,14 @@
 //! Evaluates the list of a cluster whose nodes have keys: its entries, their keys and their fields.
 
-use std::collections::HashMap;
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use windlass_model::name::NodeKey;
 use windlass_model::{ElementName, Part, PropertyName, Template};
 use windlass_source::{
-    Diagnostic, LoadOptions, Node, Place, Reading, Severity, Source, Span, did_you_mean, listed, load_one,
+    Diagnostic, Kind, LoadOptions, Node, Place, Reading, Severity, Source, Span, did_you_mean, listed,
+    load_one,
 };
 
 use super::composer::Composer;
@@ -18,6 +20,9 @@ use crate::codes;
 use crate::document::EachDecl;
 use crate::template::{Value, ValueKind};
 
+/// The field of an inventory's host with its name up to the first dot.
+const SHORT_NAME: &str = "inventory_hostname_short";
+
 /// A list, as far as it is known, with the places of its entries.
 struct List {
     entries: Vec<Template>,
@@ -25,13 +30,35 @@ struct List {
     place: Place,
     /// Places of the entries, if they are known.
     places: Vec<Place>,
+    /// Places of the entries that were searched for, because they are needed and not known.
+    found: OnceCell<Vec<Place>>,
     /// Name of the property that has it; `each` if the list is literal.
     name: String,
+    /// Fields of the entries that are left out.
+    left_out: Arc<BTreeSet<String>>,
+}
+
+/// A problem of an entry, as the rest of a sentence, and what to do about it.
+struct EntryProblem {
+    message: String,
+    help: Option<String>,
+}
+
+impl From<String> for EntryProblem {
+    fn from(message: String) -> Self {
+        Self { message, help: None }
+    }
 }
 
 impl List {
+    /// Returns the place of an entry, for a message.
     fn place(&self, at: usize) -> Place {
-        self.places.get(at).unwrap_or(&self.place).clone()
+        self.known_place(at).unwrap_or_else(|| self.place.clone())
+    }
+
+    /// Returns the place of an entry. That of a list which another assembly has is searched for in its text.
+    fn known_place(&self, at: usize) -> Option<Place> {
+        self.places.get(at).or_else(|| self.found.get_or_init(|| places_in(&self.place)).get(at)).cloned()
     }
 }
 
@@ -43,7 +70,7 @@ impl Composer<'_> {
         let mut before: HashMap<NodeKey, usize> = HashMap::new();
         let mut is_good = true;
         for (at, entry) in list.entries.iter().enumerate() {
-            match self.entry(entry, &each.key.value) {
+            match self.entry(entry, &each.key.value, &list, at) {
                 Ok(entry) => {
                     if let Some(first) = before.insert(entry.key.clone(), at) {
                         let message = format!(
@@ -54,8 +81,8 @@ impl Composer<'_> {
                             entry.key
                         );
                         let diagnostic = Diagnostic::error(codes::BAD_EACH, message).at(list.place(at));
-                        let diagnostic = match list.places.get(first) {
-                            Some(first) => diagnostic.related(first.clone(), "the first of them"),
+                        let diagnostic = match list.known_place(first) {
+                            Some(first) => diagnostic.related(first, "the first of them"),
                             None => diagnostic,
                         };
                         self.diagnostics.push(diagnostic.help("give each entry a key of its own"));
@@ -66,8 +93,13 @@ impl Composer<'_> {
                 Err(problem) => {
                     is_good = false;
                     if !self.diagnostics.leaves_out(Severity::Error) {
-                        let message = format!("entry {} of `{}` {problem}", at + 1, list.name);
-                        self.diagnostics.push(Diagnostic::error(codes::BAD_EACH, message).at(list.place(at)));
+                        let EntryProblem { message, help } = problem;
+                        let message = format!("entry {} of `{}` {message}", at + 1, list.name);
+                        let diagnostic = Diagnostic::error(codes::BAD_EACH, message).at(list.place(at));
+                        self.diagnostics.push(match help {
+                            Some(help) => diagnostic.help(help),
+                            None => diagnostic,
+                        });
                     }
                 }
             }
@@ -75,27 +107,50 @@ impl Composer<'_> {
         is_good.then_some(found)
     }
 
-    /// Reads an entry, or returns its problem as the rest of a sentence.
-    fn entry(&self, entry: &Template, key: &str) -> Result<Entry, String> {
-        let Template::Map(fields) = entry else { return Err("is not a map".to_owned()) };
+    /// Reads an entry, or returns its problem.
+    fn entry(&self, entry: &Template, key: &str, list: &List, at: usize) -> Result<Entry, EntryProblem> {
+        let Template::Map(fields) = entry else { return Err("is not a map".to_owned().into()) };
         let Some(value) = fields.get(key) else {
             let names: Vec<&str> = fields.keys().map(String::as_str).collect();
             return Err(match names.as_slice() {
                 [] => format!("has no `{key}`, its key"),
                 names => format!("has no `{key}`, its key; it has {}", listed(names)),
-            });
+            }
+            .into());
         };
+        let sort = match value {
+            Template::Null => Some("no value"),
+            Template::List(_) => Some("a list"),
+            Template::Map(_) => Some("a mapping"),
+            Template::Text(_) => None,
+        };
+        if let Some(sort) = sort {
+            return Err(
+                format!("has {sort} as its key, `{key}`; give it a text that begins with a letter").into()
+            );
+        }
         let Ok(known) = self.known(value) else {
-            return Err(format!("has a key, `{key}`, that is not known before the assembly is made"));
+            return Err(format!("has a key, `{key}`, that is not known before the assembly is made").into());
         };
         if known.sensitive {
-            return Err(format!("has a secret as its key, `{key}`, which would be in the name of its node"));
+            let message = format!("has a secret as its key, `{key}`, which would be in the name of its node");
+            return Err(message.into());
         }
         if !known.text.is_empty() && known.text.bytes().all(|b| b.is_ascii_digit()) {
-            return Err(format!("has the number `{}` as its key; begin it with a letter", known.text));
+            let message = format!("has the number `{}` as its key; begin it with a letter", known.text);
+            return Err(message.into());
         }
-        let key = known.text.parse().map_err(|error| format!("has a bad key: {error}"))?;
-        Ok(Entry { key, fields: fields.clone() })
+        let parsed = known.text.parse().map_err(|error| EntryProblem {
+            message: format!("has a bad key: {error}"),
+            help: (known.text.contains('.') && fields.contains_key(SHORT_NAME) && key != SHORT_NAME)
+                .then(|| format!("write `key: {SHORT_NAME}`, which is the name up to its first dot")),
+        })?;
+        Ok(Entry {
+            key: parsed,
+            fields: fields.clone(),
+            place: list.places.get(at).unwrap_or(&list.place).clone(),
+            left_out: list.left_out.clone(),
+        })
     }
 
     /// Evaluates a list; returns `None` when an error was reported.
@@ -118,15 +173,26 @@ impl Composer<'_> {
         };
         let Some((element, property)) = last else {
             let Template::List(entries) = value else { return None };
-            return Some(List { entries, place, places, name: "each".to_owned() });
+            return Some(List {
+                entries,
+                place,
+                places,
+                found: OnceCell::new(),
+                name: "each".to_owned(),
+                left_out: Arc::default(),
+            });
         };
         let name = property.as_str().to_owned();
         let root = ElementName::from(self.request.name);
-        let is_given = element == root && self.request.parameters.contains_key(name.as_str());
-        let found = self.elements.find(&element).and_then(|found| found.properties.get(&property));
-        let declared = found.and_then(|found| whole::place(&self.sources, found.origin.as_ref()?));
-        let at_name = self.parameters.places.names.get(&name).filter(|_| is_given).cloned();
-        let place = at_name.or(declared.filter(|_| !is_given)).unwrap_or(place);
+        let is_given = self.is_given(&element, &property);
+        let place = self.place_of_value(&element, &property).unwrap_or(place);
+        if self.is_secret(&element, &property) {
+            // The list's own words are masked in messages, such as the names of its fields.
+            let message = format!("`{property}` is a secret, so its entries can't be nodes");
+            let help = "declare it without `sensitive`, and give each secret as a property of its own";
+            self.diagnostics.push(Diagnostic::error(codes::BAD_EACH, message).at(place).help(help));
+            return None;
+        }
         match value {
             Template::List(entries) => {
                 let given = self.parameters.places.entries.get(&name).filter(|_| is_given);
@@ -135,7 +201,9 @@ impl Composer<'_> {
                     Some(decl) => decl.effective().map(|value| items(value, source)).unwrap_or_default(),
                     None => given.cloned().unwrap_or_default(),
                 };
-                Some(List { entries, place, places, name })
+                let left_out = self.parameters.places.left_out.get(&name).filter(|_| is_given);
+                let left_out = Arc::new(left_out.cloned().unwrap_or_default());
+                Some(List { entries, place, places, found: OnceCell::new(), name, left_out })
             }
             Template::Text(_) => self.written(&value, is_given, name, place),
             Template::Null | Template::Map(_) => {
@@ -147,10 +215,30 @@ impl Composer<'_> {
         }
     }
 
+    /// Tells whether a property is a parameter with a value.
+    fn is_given(&self, element: &ElementName, property: &PropertyName) -> bool {
+        *element == ElementName::from(self.request.name)
+            && self.request.parameters.contains_key(property.as_str())
+    }
+
+    fn is_secret(&self, element: &ElementName, property: &PropertyName) -> bool {
+        let found = self.elements.find(element).and_then(|found| found.properties.get(property));
+        found.is_some_and(|property| property.sensitive)
+    }
+
+    /// Returns the place of a property's value: in a file of parameters, or of its declaration.
+    pub(super) fn place_of_value(&self, element: &ElementName, property: &PropertyName) -> Option<Place> {
+        if self.is_given(element, property) {
+            return self.parameters.places.names.get(property.as_str()).cloned();
+        }
+        let found = self.elements.find(element)?.properties.get(property)?;
+        whole::place(&self.sources, found.origin.as_ref()?)
+    }
+
     /// Follows values that consist of one reference. Returns the value with the last property read, or the
     /// property without a value.
     #[expect(clippy::type_complexity, reason = "a value with its property, or that property alone")]
-    fn followed(
+    pub(super) fn followed(
         &self,
         mut value: Template,
     ) -> Result<(Template, Option<(ElementName, PropertyName)>), (ElementName, PropertyName)> {
@@ -201,7 +289,7 @@ impl Composer<'_> {
         let entries =
             items.iter().map(|item| self.values.given(&item.to_value(Reading::Text), false)).collect();
         let places = items.iter().map(|item| source.place(item.span())).collect();
-        Some(List { entries, place, places, name })
+        Some(List { entries, place, places, found: OnceCell::new(), name, left_out: Arc::default() })
     }
 }
 
@@ -218,7 +306,15 @@ impl Entry {
         }
         let names: Vec<&str> = self.fields.keys().map(String::as_str).collect();
         let message = format!("the entry `{}` has no field `{field}`", self.key);
-        let diagnostic = Diagnostic::error(codes::BAD_EACH, message).at(binder.source.place(span));
+        let diagnostic = Diagnostic::error(codes::BAD_EACH, message)
+            .at(binder.source.place(span))
+            .related(self.place.clone(), "the entry");
+        if self.left_out.contains(field) {
+            let help = format!(
+                "the inventory's `{field}` is left out, because it is a Jinja expression, a value with a tag, or a password of a connection"
+            );
+            return Err(diagnostic.help(help).into());
+        }
         Err(did_you_mean(diagnostic.help(format!("it has {}", listed(&names))), field, names).into())
     }
 }
@@ -250,6 +346,26 @@ fn as_given(value: &Template) -> Option<Known> {
         },
         _ => None,
     }
+}
+
+/// Returns the places of the items of the list at a place, by the text of its document.
+fn places_in(place: &Place) -> Vec<Place> {
+    let source = place.source();
+    let mut open: Vec<Node> = load_one(source, &LoadOptions::default()).root.into_iter().collect();
+    while let Some(node) = open.pop() {
+        let is_it = node.span().start == place.span().start;
+        match node.into_kind() {
+            Kind::Sequence(items) if is_it => {
+                return items.iter().map(|item| source.place(item.span())).collect();
+            }
+            Kind::Sequence(items) => open.extend(items),
+            Kind::Mapping(mapping) => {
+                open.extend(mapping.into_entries().into_iter().map(|entry| entry.value));
+            }
+            Kind::Scalar(_) => {}
+        }
+    }
+    Vec::new()
 }
 
 /// Returns the places of the items of a list.

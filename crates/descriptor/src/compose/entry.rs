@@ -1,14 +1,20 @@
 //! The nodes of a group: numbered ones, or one for each entry of a list.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use windlass_model::Template;
 use windlass_model::name::NodeKey;
+use windlass_source::Place;
 
 /// An entry of a list: the node that it declares.
 pub(super) struct Entry {
     pub(super) key: NodeKey,
     pub(super) fields: BTreeMap<String, Template>,
+    /// The place of the entry, or of its list.
+    pub(super) place: Place,
+    /// The fields of an inventory that are left out.
+    pub(super) left_out: Arc<BTreeSet<String>>,
 }
 
 /// The nodes of a group.

@@ -72,6 +72,8 @@ pub struct GivenPlaces {
     pub names: BTreeMap<String, Place>,
     /// Places of the entries of lists.
     pub entries: BTreeMap<String, Vec<Place>>,
+    /// Fields of the entries that are left out, as an inventory's values with Jinja expressions.
+    pub left_out: BTreeMap<String, BTreeSet<String>>,
     /// Names of the files whose whole texts are values.
     pub files: BTreeMap<String, String>,
 }

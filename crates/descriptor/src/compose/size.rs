@@ -1,6 +1,8 @@
 //! Computes the number of nodes of a component.
 
+use windlass_model::Template;
 use windlass_model::assembly::Cluster;
+use windlass_source::Diagnostic;
 
 use super::composer::Composer;
 use super::frame::Frame;
@@ -61,15 +63,37 @@ fn number(
     match known.as_ref().map(|known| known.text.trim().parse()) {
         Ok(Ok(number)) => return Ok(Some(number)),
         Ok(Err(_)) => {
-            let shown = known.as_ref().map_or("", |known| known.shown());
-            let message = format!("a whole number from 0 is needed, and this is `{shown}`");
+            let shown = match &known {
+                Ok(known) if !known.sensitive => format!("this is `{}`", known.text),
+                _ => "this secret is none".to_owned(),
+            };
+            let message = format!("a whole number from 0 is needed, and {shown}");
             composer.error(source, codes::BAD_NUMBER, value.span, message);
         }
         Err(Unknown::Property(element, property)) if composer.parameters.is_missing(element, property) => {}
         Err(_) => {
-            let message = "this number is not known before the assembly is made";
-            composer.error(source, codes::BAD_NUMBER, value.span, message);
+            if let Some(diagnostic) = collection(composer, &template) {
+                composer.diagnostics.push(diagnostic.related(source.place(value.span), "the number"));
+            } else {
+                let message = "this number is not known before the assembly is made";
+                composer.error(source, codes::BAD_NUMBER, value.span, message);
+            }
         }
     }
     Err(Reported)
+}
+
+/// Returns the error of a number whose value is a list, a mapping or nothing, at the place of that value.
+fn collection(composer: &Composer<'_>, template: &Template) -> Option<Diagnostic> {
+    let (value, read) = composer.followed(template.clone()).ok()?;
+    let sort = match value {
+        Template::Null => "has no value",
+        Template::List(_) => "is a list",
+        Template::Map(_) => "is a mapping",
+        Template::Text(_) => return None,
+    };
+    let (element, property) = read?;
+    let place = composer.place_of_value(&element, &property)?;
+    let message = format!("a whole number from 0 is needed, and `{property}` {sort}");
+    Some(Diagnostic::error(codes::BAD_NUMBER, message).at(place))
 }

@@ -2,9 +2,9 @@
 
 use insta::assert_snapshot;
 use serde_json::json;
-use windlass_descriptor::Missing;
+use windlass_descriptor::{Descriptor, Missing, check_lists};
 
-use crate::support::{World, show};
+use crate::support::{World, read_text, show};
 
 const RESOURCE: &str = "name: resource::web::1.0
 properties: {address: {}, port: {}, label: {}, out: {read-only: true}, secret: {sensitive: true}}
@@ -284,10 +284,13 @@ fn lists_that_are_none() {
         help: give a list of maps, one for each node
     ");
     assert_snapshot!(world().messages(&plain("{sensitive: true, default: '[{name: a}]'}")), @"
-    a.yaml:3:37: error[WL0173]: `hosts` is a secret, and its keys would be names of nodes
+    a.yaml:3:37: error[WL0173]: `hosts` is a secret, so its entries can't be nodes
         help: declare it without `sensitive`, and give each secret as a property of its own
     ");
-    assert_snapshot!(world().messages(&plain("{sensitive: true, default: [{name: a}]}")), @"a.yaml:3:38: error[WL0173]: entry 1 of `hosts` has a secret as its key, `name`, which would be in the name of its node");
+    assert_snapshot!(world().messages(&plain("{sensitive: true, default: [{name: a}]}")), @"
+    a.yaml:3:37: error[WL0173]: `hosts` is a secret, so its entries can't be nodes
+        help: declare it without `sensitive`, and give each secret as a property of its own
+    ");
     assert_snapshot!(world().messages(&plain("{value: '${web.out}'}")), @"
     a.yaml:7:22: error[WL0120]: `each` depends on a component through `${hosts}`: it must be known before any is made
         a.yaml:3:19: the component is read here
@@ -326,6 +329,7 @@ fn keys_beside_each() {
 fn fields_that_are_not_there() {
     assert_snapshot!(world().messages(&plain("{default: [{name: a, adress: x, port: 1}]}")), @"
     a.yaml:9:25: error[WL0173]: the entry `a` has no field `address`
+        a.yaml:3:21: the entry
         help: did you mean `adress`?
     ");
     let elsewhere = "  lb: {type: 'resource::web::1.0', properties: {address: {value: '${each.address}'}}}\n";
@@ -376,4 +380,120 @@ fn a_resolved_descriptor_keeps_the_list_and_its_fields() {
     "#);
     let again = world().messages(&text);
     assert_eq!(again, "");
+}
+
+fn problems(text: &str) -> String {
+    world().messages(text)
+}
+
+#[test]
+fn a_key_of_another_sort_is_named_as_that() {
+    assert_snapshot!(problems(&plain("{type: list, default: [{name: [1]}, {name: null}, {name: {a: b}}]}")), @"
+    a.yaml:3:33: error[WL0173]: entry 1 of `hosts` has a list as its key, `name`; give it a text that begins with a letter
+    a.yaml:3:46: error[WL0173]: entry 2 of `hosts` has no value as its key, `name`; give it a text that begins with a letter
+    a.yaml:3:60: error[WL0173]: entry 3 of `hosts` has a mapping as its key, `name`; give it a text that begins with a letter
+    ");
+}
+
+#[test]
+fn a_key_with_a_dot_has_a_hint_if_the_entries_have_short_names() {
+    let host = "{name: a.example.org, inventory_hostname_short: a, address: x, port: 1}";
+    assert_snapshot!(problems(&plain(&format!("{{type: list, default: [{host}]}}"))), @"
+    a.yaml:3:33: error[WL0173]: entry 1 of `hosts` has a bad key: the key name `a.example.org` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`
+        help: write `key: inventory_hostname_short`, which is the name up to its first dot
+    ");
+}
+
+#[test]
+fn a_missing_field_has_the_place_of_its_entry() {
+    assert_snapshot!(problems(&plain("{type: list, default: [{name: a, address: x, port: 1}, {name: b, addres: x, port: 1}]}")), @"
+    a.yaml:9:25: error[WL0173]: the entry `b` has no field `address`
+        a.yaml:3:65: the entry
+        help: did you mean `addres`?
+    ");
+}
+
+fn lists(text: &str) -> String {
+    match read_text(text).descriptor {
+        Some(Descriptor::Assembly(assembly)) => show(&check_lists(&assembly)),
+        _ => "no assembly".to_owned(),
+    }
+}
+
+/// The check of a descriptor finds mistakes in lists that it has, literally or as a default.
+#[test]
+fn a_check_finds_mistakes_in_lists() {
+    let literal = "{each: [{name: a}, {nmae: b}, {name: a}, {name: 7}, 3, '${hosts}', {name: [x]}, {name: '${hosts}'}]}";
+    assert_snapshot!(lists(&shop("", literal, "")), @"
+    a.yaml:7:33: error[WL0173]: this entry has no `name`, its key
+    a.yaml:7:51: error[WL0173]: two entries have the same key, `a`
+        a.yaml:7:29: the first of them
+        help: give each entry a key of its own
+    a.yaml:7:62: error[WL0173]: bad key: the key name `7` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`
+    a.yaml:7:66: error[WL0173]: an entry of `each` is a map, with its key
+    a.yaml:7:88: error[WL0173]: the key `name` of this entry is no text
+    ");
+    let default = "{type: list, default: [{name: a}, {name: a}]}";
+    assert_snapshot!(lists(&plain(default)), @"
+    a.yaml:3:51: error[WL0173]: two entries have the same key, `a`
+        a.yaml:3:40: the first of them
+        help: give each entry a key of its own
+    ");
+}
+
+#[test]
+fn a_number_of_nodes_that_is_a_list_is_an_error_at_the_list() {
+    let text = "name: assembly::shop::1.0
+properties:
+  count: {type: list, default: [1, 2]}
+  pin: {type: password, default: hunter2}
+composition:
+  web: {type: 'resource::web::1.0', quantity: '${count}'}
+  lb: {type: 'resource::web::1.0', quantity: '${pin}'}
+";
+    assert_snapshot!(problems(text), @"
+    a.yaml:3:32: error[WL0120]: a whole number from 0 is needed, and `count` is a list
+        a.yaml:6:47: the number
+    a.yaml:7:46: error[WL0120]: a whole number from 0 is needed, and this secret is none
+    ");
+}
+
+#[test]
+fn entries_of_a_list_for_a_nested_assembly_have_their_places() {
+    let farm = "name: assembly::farm::1.0
+properties: {hosts: {type: list, required: true}}
+composition:
+  web: {type: 'resource::web::1.0', cluster: {each: '${hosts}', key: name}}
+";
+    let world = World::of(&[RESOURCE, farm]);
+    let text = "name: assembly::shop::1.0
+composition:
+  farm:
+    type: assembly::farm::1.0
+    properties:
+      hosts:
+        value:
+          - {name: a}
+          - {name: a}
+";
+    assert_snapshot!(world.messages(text), @"
+    a.yaml:9:13: error[WL0173]: entries 1 and 2 of `hosts` have the same key, `a`
+        a.yaml:8:13: the first of them
+        help: give each entry a key of its own
+    ");
+    let text = "name: assembly::shop::1.0
+properties:
+  racks: {type: list, default: [{name: a}, {label: b}]}
+composition:
+  farm: {type: 'assembly::farm::1.0', properties: {hosts: {value: '${racks}'}}}
+";
+    assert_snapshot!(world.messages(text), @"a.yaml:3:44: error[WL0173]: entry 2 of `racks` has no `name`, its key; it has `label`");
+}
+
+#[test]
+fn a_list_that_is_a_secret_has_no_nodes() {
+    assert_snapshot!(problems(&plain("{type: list, sensitive: true, default: [{name: a, address: x, port: 1}]}")), @"
+    a.yaml:3:49: error[WL0173]: `hosts` is a secret, so its entries can't be nodes
+        help: declare it without `sensitive`, and give each secret as a property of its own
+    ");
 }

@@ -78,7 +78,7 @@ impl Upkeep<'_> {
         name: &AssemblyName,
         part: Option<&ElementName>,
     ) -> Result<Snapshot, EngineError> {
-        let Some(snapshot) = self.store.load(name).await? else {
+        let Some(snapshot) = self.store.load_sealed(name).await? else {
             return Err(unknown(&**self.store, name).await?);
         };
         let is_unfinished = !snapshot.calls.is_empty() || !snapshot.processes.is_empty();

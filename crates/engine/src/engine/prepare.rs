@@ -56,6 +56,10 @@ impl Engine {
         stop: &Stop,
         queued: Option<&RequestRecord>,
     ) -> Result<(Draft, ProcessRecord), EngineError> {
+        // Calls may report new secrets, and their reports could not be recorded without the key.
+        if request.intent != Intent::Down {
+            self.store.check_key()?;
+        }
         let snapshot = Box::pin(self.settled(lease, name, request.answer.clone(), stop)).await?;
         if snapshot.is_none() && request.desired.is_none() {
             return Err(self.unknown(name).await?);

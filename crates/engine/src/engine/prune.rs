@@ -43,7 +43,7 @@ impl Upkeep<'_> {
         if old.is_empty() {
             return Ok(Pruned::default());
         }
-        let snapshot = self.store.load(name).await?;
+        let snapshot = self.store.load_sealed(name).await?;
         let versions = self.store.versions(name).await?;
         Ok(doomed(&old, &versions, snapshot.as_ref(), keep.keep))
     }

@@ -149,7 +149,7 @@ impl Visitor<'_> {
 /// this one.
 pub(super) async fn refuse_if_entangled(store: &dyn Store, name: &AssemblyName) -> Result<(), EngineError> {
     for by in store.referrers(name).await? {
-        let calls = store.load(&by).await?.map(|snapshot| snapshot.calls).unwrap_or_default();
+        let calls = store.load_sealed(&by).await?.map(|snapshot| snapshot.calls).unwrap_or_default();
         if calls.iter().any(|call| call.element.assembly() == *name) {
             return Err(EngineError::Entangled { name: name.clone(), by });
         }

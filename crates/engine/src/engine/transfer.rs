@@ -188,7 +188,7 @@ impl Upkeep<'_> {
 
     /// Refuses an export that was imported before, and a name that is taken.
     async fn is_new(&self, name: &AssemblyName, bundle: &Bundle) -> Result<(), EngineError> {
-        let here = self.store.load(name).await?.is_some();
+        let here = self.store.assembly(name).await?.is_some();
         if let Some(at) = self.imported(name, bundle.transfer.as_ref()).await? {
             return Err(EngineError::ImportedBefore { name: name.clone(), at, here });
         }

@@ -288,6 +288,7 @@ impl Machine {
         if !self.process.as_ref().is_some_and(through) || self.world.limited {
             return;
         }
+        self.forget_failures();
         let mut references = self.world.topology().referenced();
         let assembly = &mut self.world.assembly;
         references.extend(assembly.owner.clone());
@@ -296,6 +297,23 @@ impl Machine {
             assembly.reached = assembly.version;
             let record = assembly.clone();
             self.change(Change::PutAssembly(Box::new(record)));
+        }
+    }
+
+    /// Drops the failures of operations, which have succeeded since on elements that made no transition.
+    fn forget_failures(&mut self) {
+        let repairs = |process: &ProcessRecord| {
+            matches!(process.intent, Intent::Up | Intent::Retry | Intent::Rollback(_))
+        };
+        if !self.process.as_ref().is_some_and(repairs) {
+            return;
+        }
+        let is_well = |state: State| !matches!(state, State::Failed | State::Broken);
+        let told = self.world.elements.values();
+        let told = told.filter(|record| record.failure.is_some() && is_well(record.state));
+        let told: Vec<ElementName> = told.map(|record| record.name.clone()).collect();
+        for element in told {
+            self.note_failure(&element, None);
         }
     }
 

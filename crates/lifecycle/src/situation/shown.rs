@@ -68,7 +68,8 @@ impl fmt::Display for Shown {
             Self::Nothing => f.write_str("(none)"),
             // Unquoted, an empty text would be invisible.
             Self::Value(value) if value.as_str() == Some("") => f.write_str("\"\""),
-            Self::Value(value) => f.write_str(&text_of(value)),
+            // Further lines are indented below the name of the property.
+            Self::Value(value) => f.write_str(&text_of(value).replace('\n', "\n      ")),
             Self::Masked => f.write_str("***"),
             Self::KnownAfter(parts) => {
                 let names: Vec<&str> = parts.iter().map(ElementName::local).collect();

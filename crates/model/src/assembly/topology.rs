@@ -11,9 +11,10 @@ use windlass_secret::SecretRef;
 use super::element::{Element, ElementKind, Referent};
 use super::relationship::Relationship;
 use crate::links::Links;
-use crate::name::{AssemblyName, ElementName, RelationshipName};
+use crate::name::{AssemblyName, ElementName, PropertyName, RelationshipName};
 use crate::policy::Policy;
 use crate::references::References;
+use crate::template::{Part, Template};
 
 /// A desired assembly: all elements and relationships, bound.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -157,6 +158,21 @@ impl Topology {
                 value.rename_secrets(names);
             }
         }
+    }
+
+    /// Returns the first property of an element whose value contains a secret.
+    pub fn property_of_secret(&self, secret: &SecretRef) -> Option<(&ElementName, &PropertyName)> {
+        let has = |value: &Template| {
+            let mut found = false;
+            value.for_each_part(&mut |part| found |= matches!(part, Part::Secret(id) if id == secret));
+            found
+        };
+        let find =
+            |element: &Element| element.properties.values().position(|of| of.value.as_ref().is_some_and(has));
+        self.data.elements.iter().find_map(|element| {
+            let (property, _) = element.properties.get_index(find(element)?)?;
+            Some((&element.name, property))
+        })
     }
 
     /// Protects the whole assembly from removal and replacement.

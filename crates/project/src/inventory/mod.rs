@@ -11,7 +11,7 @@ mod ini;
 mod range;
 mod yaml;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -38,6 +38,8 @@ pub struct Host {
     /// Its variables as a map, with `name` and `inventory_hostname` (its name in the inventory),
     /// `inventory_hostname_short` (that name up to its first dot) and `ansible_host` (by default its name).
     pub variables: Value,
+    /// The names of its variables that are left out.
+    pub left_out: BTreeSet<String>,
 }
 
 /// The form of an inventory.
@@ -75,6 +77,12 @@ pub fn hosts(source: &Arc<Source>, form: InventoryForm, group: &str) -> Result<V
         inventory.diagnostics.push(
             Diagnostic::error(BAD_INVENTORY, message).at(inventory.shape.place(Span::empty(0))).help(help),
         );
+    } else if form == InventoryForm::Ini && looks_like_yaml(source.text()) {
+        let message = "the inventory is YAML, and its name does not end with `.yaml`, `.yml` or `.json`";
+        let help = "rename the file; Ansible reads its form from its name, too";
+        inventory.diagnostics.push(
+            Diagnostic::error(BAD_INVENTORY, message).at(inventory.shape.place(Span::empty(0))).help(help),
+        );
     } else {
         match form {
             InventoryForm::Ini => ini::read(&mut inventory, source),
@@ -82,6 +90,20 @@ pub fn hosts(source: &Arc<Source>, form: InventoryForm, group: &str) -> Result<V
         }
     }
     inventory.hosts_of(group)
+}
+
+/// Tells whether a text begins as a YAML document does: with `---`, or with a key whose value is on the next line.
+fn looks_like_yaml(text: &str) -> bool {
+    let mut lines =
+        text.lines().filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
+    match lines.next() {
+        Some(first) if first.trim_end() == "---" => true,
+        Some(first) => {
+            let is_key = first.trim_end().ends_with(':') && !first.contains(char::is_whitespace);
+            is_key && lines.next().is_some_and(|next| next.starts_with(' '))
+        }
+        None => false,
+    }
 }
 
 type Variables = BTreeMap<String, Value>;
@@ -100,6 +122,8 @@ struct Draft {
     shape: Arc<Source>,
     groups: IndexMap<String, Group>,
     hosts: IndexMap<String, (Span, Variables)>,
+    /// The names of the variables with tags, whose values are not read.
+    tagged: BTreeSet<String>,
     diagnostics: Diagnostics,
 }
 
@@ -110,6 +134,7 @@ impl Draft {
             shape: source.without_text(),
             groups: groups.into(),
             hosts: IndexMap::new(),
+            tagged: BTreeSet::new(),
             diagnostics: Diagnostics::new(),
         }
     }
@@ -187,13 +212,19 @@ impl Draft {
             let inherited = std::iter::once(ALL).chain(groups).map(|group| &self.groups[group].variables);
             let mut variables = Map::new();
             variables.insert("ansible_host".to_owned(), name.into());
-            for (key, value) in inherited.chain([own]).flatten().filter(|(key, value)| is_kept(key, value)) {
-                variables.insert(key.clone(), value.clone());
+            let mut left_out = self.tagged.clone();
+            for (key, value) in inherited.chain([own]).flatten() {
+                if is_kept(key, value) {
+                    variables.insert(key.clone(), value.clone());
+                } else {
+                    left_out.insert(key.clone());
+                }
             }
+            left_out.retain(|key| !variables.contains_key(key));
             let short = name.split('.').next().unwrap_or(name);
             let names = [("name", name), ("inventory_hostname", name), ("inventory_hostname_short", short)];
             variables.extend(names.map(|(key, value)| (key.to_owned(), value.into())));
-            Host { place: self.shape.place(*span), variables: variables.into() }
+            Host { place: self.shape.place(*span), variables: variables.into(), left_out }
         };
         Ok(members.into_iter().map(host).collect())
     }

@@ -24,12 +24,41 @@ pub(super) fn read(inventory: &mut Draft, source: &Arc<Source>) {
         let span = plugin.key.span();
         return inventory.error(span, "this configures a dynamic inventory, and windlass runs none");
     }
+    if let Some(meta) = groups.entry("_meta") {
+        return listed(inventory, groups, &meta.value);
+    }
     for entry in groups {
         if entry.key.text() != ALL {
             inventory.group(ALL).children.insert(entry.key.text().to_owned());
         }
         group(inventory, entry.key.text(), &entry.value, DEEPEST);
     }
+}
+
+/// Reads the output of `ansible-inventory --list`: groups with lists of hosts and of children, and `_meta` with the
+/// variables of each host, which include those of its groups.
+fn listed(inventory: &mut Draft, groups: &Mapping, meta: &Node) {
+    let of_hosts = meta.as_mapping().and_then(|meta| meta.entry("hostvars"));
+    let of_hosts = of_hosts.and_then(|entry| entry.value.as_mapping());
+    for entry in groups.iter().filter(|entry| entry.key.text() != "_meta") {
+        let name = entry.key.text();
+        inventory.group(name);
+        let Some(body) = mapping(inventory, &entry.value, &format!("the group `{name}`")) else { continue };
+        for host in names(body, "hosts") {
+            let own = of_hosts.and_then(|hosts| hosts.entry(host.as_str()?)?.value.as_mapping());
+            let own = own.map(|own| variables(inventory, own)).unwrap_or_default();
+            inventory.add_hosts(name, host.as_str().unwrap_or_default(), host.span(), &own);
+        }
+        for child in names(body, "children").filter_map(Node::as_str) {
+            inventory.group(name).children.insert(child.to_owned());
+            inventory.group(child);
+        }
+    }
+}
+
+/// Returns the items of a list in a group.
+fn names<'n>(group: &'n Mapping, key: &str) -> impl Iterator<Item = &'n Node> {
+    group.entry(key).and_then(|entry| entry.value.as_sequence()).unwrap_or_default().iter()
 }
 
 /// Reads a group and the groups in it.
@@ -44,12 +73,14 @@ fn group(inventory: &mut Draft, name: &str, node: &Node, depth: usize) {
             "hosts" => {
                 let Some(hosts) = mapping(inventory, &entry.value, "`hosts`") else { continue };
                 for host in hosts {
-                    let own = mapping(inventory, &host.value, "a host").map(variables).unwrap_or_default();
+                    let own = mapping(inventory, &host.value, "a host");
+                    let own = own.map(|own| variables(inventory, own)).unwrap_or_default();
                     inventory.add_hosts(name, host.key.text(), host.key.span(), &own);
                 }
             }
             "vars" => {
-                let vars = mapping(inventory, &entry.value, "`vars`").map(variables).unwrap_or_default();
+                let vars = mapping(inventory, &entry.value, "`vars`");
+                let vars = vars.map(|vars| variables(inventory, vars)).unwrap_or_default();
                 inventory.group(name).variables.extend(vars);
             }
             "children" => {
@@ -78,7 +109,11 @@ fn mapping<'n>(inventory: &mut Draft, node: &'n Node, what: &str) -> Option<&'n 
 }
 
 /// Returns variables without those that have a tag.
-fn variables(mapping: &Mapping) -> Variables {
-    let plain = mapping.iter().filter(|entry| entry.value.tag().is_none());
-    plain.map(|entry| (entry.key.text().to_owned(), entry.value.to_value(Reading::Text))).collect()
+fn variables(inventory: &mut Draft, mapping: &Mapping) -> Variables {
+    let (plain, tagged): (Vec<_>, Vec<_>) = mapping.iter().partition(|entry| entry.value.tag().is_none());
+    inventory.tagged.extend(tagged.into_iter().map(|entry| entry.key.text().to_owned()));
+    plain
+        .into_iter()
+        .map(|entry| (entry.key.text().to_owned(), entry.value.to_value(Reading::Text)))
+        .collect()
 }

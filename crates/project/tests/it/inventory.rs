@@ -204,3 +204,34 @@ fn places_show_no_lines() {
     let problems = hosts(&source, InventoryForm::Ini, "web").unwrap_err();
     assert!(problems.iter().all(|problem| problem.place().unwrap().source().is_hidden()));
 }
+
+/// The output of `ansible-inventory --list`.
+#[test]
+fn the_listed_form_has_lists_and_variables_of_hosts() {
+    let listed = r#"{"_meta": {"hostvars": {"a": {"zone": "north", "port": 80}, "b": {}}},
+  "all": {"children": ["ungrouped", "web"]}, "web": {"hosts": ["a", "b"]}, "ungrouped": {"hosts": ["c"]}}"#;
+    assert_snapshot!(short(&yaml(listed, "web")), @r#"
+    hosts:2:64: {"name":"a","port":"80","zone":"north"}
+    hosts:2:69: {"name":"b"}
+    "#);
+    assert_eq!(yaml(listed, "all").lines().count(), 3);
+}
+
+#[test]
+fn yaml_with_another_name_is_one_error() {
+    let text = "all:\n  hosts:\n    a: {}\n    b: {}\n";
+    assert_snapshot!(ini(text, "all"), @"
+    hosts:1:1: error[WL0345]: the inventory is YAML, and its name does not end with `.yaml`, `.yml` or `.json`
+        help: rename the file; Ansible reads its form from its name, too
+    ");
+    assert!(ini(&format!("# hosts\n---\n{text}"), "all").contains("the inventory is YAML"));
+    assert!(!ini("a:\nb\n", "all").contains("the inventory is YAML"));
+}
+
+#[test]
+fn variables_that_are_left_out_are_named() {
+    let text = "all:\n  vars: {free: '{{ x }}', zone: north}\n  hosts:\n    a: {key: !vault x, ansible_password: y, free: z}\n";
+    let source = Source::new("hosts", text);
+    let found = hosts(&source, InventoryForm::Yaml, "all").unwrap();
+    assert_eq!(found[0].left_out.iter().collect::<Vec<_>>(), ["ansible_password", "key"]);
+}

@@ -238,7 +238,7 @@ impl StatementList<'_> {
             Change::PutStep(record) => self.put_step(record)?,
             Change::PutCall(record) => self.put_call(record)?,
             Change::PutJob(record) => self.put_job(record)?,
-            Change::PutSecret { secret, assembly, value } => self.put_secret(secret, assembly, value),
+            Change::PutSecret { secret, assembly, value } => self.put_secret(secret, assembly, value)?,
             Change::DropSecret(secret) => self.drop_secret(secret),
             Change::PutPackage(record) => self.put_package(record)?,
             Change::PutDocument(_) | Change::DropDocument(..) => self.read_first(),
@@ -375,9 +375,15 @@ impl StatementList<'_> {
         Ok(())
     }
 
-    fn put_secret(&mut self, secret: &SecretRef, assembly: &AssemblyName, value: &Sensitive<Vec<u8>>) {
-        let sealed = self.seal.seal(secret, value);
+    fn put_secret(
+        &mut self,
+        secret: &SecretRef,
+        assembly: &AssemblyName,
+        value: &Sensitive<Vec<u8>>,
+    ) -> Outcome<()> {
+        let sealed = self.seal.seal(secret, value)?;
         self.run_if_own(PUT_SECRET, values![secret.id().to_owned(), assembly.to_string(), sealed]);
+        Ok(())
     }
 
     fn drop_secret(&mut self, secret: &SecretRef) {

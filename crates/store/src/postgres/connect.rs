@@ -141,8 +141,10 @@ async fn prepare(db: &Transaction<'_>, address: &Address, options: &Options) -> 
         }
         _ => {}
     }
-    let key = options.key.obtain(found.is_none(), &*options.entropy).map_err(StoreError::from)?;
-    let seal = Seal::new(key, options.entropy.clone());
+    let mut seal = match found {
+        None => Seal::of_new(&options.key, &options.entropy).map_err(StoreError::from)?,
+        Some(_) => Seal::of_existing(&options.key, &options.entropy),
+    };
     if found.is_none() {
         db.batch_execute(&format!("CREATE SCHEMA IF NOT EXISTS {}", address.schema)).await?;
     }
@@ -154,15 +156,13 @@ async fn prepare(db: &Transaction<'_>, address: &Address, options: &Options) -> 
         let id = StoreId::random(&*options.entropy);
         let created = options.clock.now().as_millis();
         let sql = "INSERT INTO store (version, id, created, key_check, reserved) VALUES ($1, $2, $3, $4, 0)";
-        db.execute(sql, &[&KNOWN, &id.as_str(), &created, &seal.check_value()]).await?;
+        db.execute(sql, &[&KNOWN, &id.as_str(), &created, &seal.check_value()?]).await?;
     } else {
         db.execute("UPDATE store SET version = $1", &[&KNOWN]).await?;
     }
     let row = db.query_opt("SELECT id, key_check FROM store", &[]).await?;
     let row = row.ok_or_else(|| Fault::Damaged("it has no id".into()))?;
-    if !seal.fits(row.get(1)) {
-        return Err(StoreError::from(KeyError::Wrong { key: options.key.to_string(), path: path() }).into());
-    }
+    seal.verify(row.get(1), || KeyError::Wrong { key: options.key.to_string(), path: path() });
     let id: &str = row.get(0);
     let id = id.parse().map_err(|error| Fault::Damaged(format!("its id is bad: {error}")))?;
     Ok((id, seal))

@@ -172,6 +172,10 @@ impl Store for PostgresStore {
         &self.id
     }
 
+    fn check_key(&self) -> Result<(), StoreError> {
+        Ok(self.seal.problem()?)
+    }
+
     fn lease_terms(&self) -> LeaseTerms {
         self.rules.terms
     }
@@ -355,7 +359,12 @@ impl Store for PostgresStore {
 
     async fn load(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError> {
         let (scope, seal) = (scope.clone(), self.seal.clone());
-        self.readers.read(move |db| Box::pin(async move { read::load(db, &seal, &scope).await })).await
+        self.readers.read(move |db| Box::pin(async move { read::load(db, Some(&seal), &scope).await })).await
+    }
+
+    async fn load_sealed(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError> {
+        let scope = scope.clone();
+        self.readers.read(move |db| Box::pin(async move { read::load(db, None, &scope).await })).await
     }
 
     async fn assemblies(

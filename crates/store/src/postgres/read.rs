@@ -124,15 +124,22 @@ pub(super) async fn open_processes(db: &Transaction<'_>) -> Outcome<Vec<ProcessR
     records(db, "SELECT record FROM process WHERE open ORDER BY id", &[]).await
 }
 
+/// Reads an assembly. Without a seal, none of its secrets.
 pub(super) async fn load(
     db: &Transaction<'_>,
-    seal: &Seal,
+    seal: Option<&Seal>,
     scope: &AssemblyName,
 ) -> Outcome<Option<Snapshot>> {
     let name = scope.as_str();
     let of: Params<'_> = &[&name];
-    let Some(assembly) = records(db, "SELECT record FROM assembly WHERE name = $1", of).await?.pop() else {
+    let Some(assembly): Option<AssemblyRecord> =
+        records(db, "SELECT record FROM assembly WHERE name = $1", of).await?.pop()
+    else {
         return Ok(None);
+    };
+    let secrets = match seal {
+        Some(seal) => secrets(db, seal, &assembly).await?,
+        None => BTreeMap::new(),
     };
     let elements: Vec<ElementRecord> =
         records(db, "SELECT record FROM element WHERE assembly = $1", of).await?;
@@ -148,7 +155,7 @@ pub(super) async fn load(
             .await?,
         calls: records::<CallRecord>(db, OPEN_CALLS, of).await?,
         jobs: records::<JobRecord>(db, JOBS_OF_OPEN_CALLS, of).await?,
-        secrets: secrets(db, seal, name).await?,
+        secrets,
     }))
 }
 
@@ -163,14 +170,15 @@ const JOBS_OF_OPEN_CALLS: &str = "SELECT record FROM job WHERE id IN (
 async fn secrets(
     db: &Transaction<'_>,
     seal: &Seal,
-    assembly: &str,
+    assembly: &AssemblyRecord,
 ) -> Outcome<BTreeMap<SecretRef, Sensitive<Vec<u8>>>> {
-    let rows = db.query("SELECT id, sealed FROM secret WHERE assembly = $1", &[&assembly]).await?;
+    let sql = "SELECT id, sealed FROM secret WHERE assembly = $1 ORDER BY id COLLATE \"C\"";
+    let rows = db.query(sql, &[&assembly.name.as_str()]).await?;
     let opened = rows.iter().map(|row| {
         let id: &str = row.get(0);
         let secret: SecretRef =
             id.parse().map_err(|error| Fault::Damaged(format!("a secret has a bad name: {error}")))?;
-        let value = seal.open(&secret, row.get(1))?;
+        let value = seal.open_of(assembly, &secret, row.get(1))?;
         Ok((secret, value))
     });
     opened.collect()

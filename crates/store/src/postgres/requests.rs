@@ -23,7 +23,7 @@ pub(super) async fn submit(
 ) -> Outcome<Seq> {
     lock_feed(db).await?;
     let sql = "INSERT INTO request (id, assembly, open, record, sealed) VALUES ($1, $2, TRUE, $3, $4)";
-    let sealed = seal.seal(&asked_name(record.id), asked);
+    let sealed = seal.seal(&asked_name(record.id), asked)?;
     let id = record.id.0.cast_signed();
     db.execute(sql, &[&id, &record.assembly.as_str(), &to_json(record)?, &sealed]).await?;
     event(db, &request::asked_event(record)).await

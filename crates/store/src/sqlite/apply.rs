@@ -239,7 +239,7 @@ impl Applier<'_> {
         assembly: &AssemblyName,
         value: &Sensitive<Vec<u8>>,
     ) -> Outcome<Applied> {
-        let sealed = self.seal.seal(secret, value);
+        let sealed = self.seal.seal(secret, value)?;
         self.run_if_own(PUT_SECRET, (secret.id(), assembly.as_str(), sealed))
     }
 

@@ -142,6 +142,10 @@ impl Store for SqliteStore {
         &self.id
     }
 
+    fn check_key(&self) -> Result<(), StoreError> {
+        Ok(self.seal.problem()?)
+    }
+
     fn lease_terms(&self) -> LeaseTerms {
         self.terms
     }
@@ -315,7 +319,12 @@ impl Store for SqliteStore {
 
     async fn load(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError> {
         let (scope, seal) = (scope.clone(), self.seal.clone());
-        self.readers.read(move |db| read::load(db, &seal, &scope)).await
+        self.readers.read(move |db| read::load(db, Some(&seal), &scope)).await
+    }
+
+    async fn load_sealed(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError> {
+        let scope = scope.clone();
+        self.readers.read(move |db| read::load(db, None, &scope)).await
     }
 
     async fn assemblies(

@@ -33,9 +33,11 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Opened, StoreError>
     let found = inspect(&mut db).map_err(|fault| fault.at(path))?;
     check(path, found, options.create)?;
     prepare(&db, options).map_err(|fault| fault.at(path))?;
-    let key = options.key.obtain(found == Found::Empty, &*options.entropy)?;
-    let seal = Seal::new(key, options.entropy.clone());
-    let id = bring_up_to_date(&mut db, path, &seal, options).map_err(|fault| fault.at(path))?;
+    let mut seal = match found {
+        Found::Empty => Seal::of_new(&options.key, &options.entropy)?,
+        Found::Foreign | Found::Version(_) => Seal::of_existing(&options.key, &options.entropy),
+    };
+    let id = bring_up_to_date(&mut db, path, &mut seal, options).map_err(|fault| fault.at(path))?;
     Ok(Opened { db, id, seal })
 }
 
@@ -127,7 +129,12 @@ fn keep_a_log(db: &Connection, busy: Duration) -> Outcome<()> {
 }
 
 /// Creates or migrates the tables, and returns the store's id after checking the key.
-fn bring_up_to_date(db: &mut Connection, path: &Path, seal: &Seal, options: &Options) -> Outcome<StoreId> {
+fn bring_up_to_date(
+    db: &mut Connection,
+    path: &Path,
+    seal: &mut Seal,
+    options: &Options,
+) -> Outcome<StoreId> {
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Inspected again: another process may have migrated the file in the meantime.
     let found = schema::inspect(&transaction)?;
@@ -149,19 +156,16 @@ fn found_store(db: &Connection, seal: &Seal, options: &Options) -> Outcome<()> {
     let id = StoreId::random(&*options.entropy);
     db.execute(
         "INSERT INTO store (one, id, created, key_check, reserved) VALUES (1, ?1, ?2, ?3, 0)",
-        (id.as_str(), options.clock.now().as_millis(), seal.check_value()),
+        (id.as_str(), options.clock.now().as_millis(), seal.check_value()?),
     )?;
     Ok(())
 }
 
-fn identify(db: &Connection, path: &Path, seal: &Seal, key: &KeySource) -> Outcome<StoreId> {
+fn identify(db: &Connection, path: &Path, seal: &mut Seal, key: &KeySource) -> Outcome<StoreId> {
     let row = db.query_row("SELECT id, key_check FROM store", [], |row| Ok((row.get(0)?, row.get(1)?)));
     let (id, key_check): (String, Vec<u8>) =
         row.optional()?.ok_or_else(|| Fault::Damaged("it has no id".into()))?;
-    if !seal.fits(&key_check) {
-        let wrong = KeyError::Wrong { key: key.to_string(), path: path.to_owned() };
-        return Err(Fault::Store(wrong.into()));
-    }
+    seal.verify(&key_check, || KeyError::Wrong { key: key.to_string(), path: path.to_owned() });
     id.parse().map_err(|error| Fault::Damaged(format!("its id is bad: {error}")))
 }
 

@@ -109,7 +109,8 @@ pub(super) fn open_processes(db: &Connection) -> Outcome<Vec<ProcessRecord>> {
     records(&mut *db.prepare_cached("SELECT record FROM process WHERE open = 1 ORDER BY id")?, [])
 }
 
-pub(super) fn load(db: &Connection, seal: &Seal, scope: &AssemblyName) -> Outcome<Option<Snapshot>> {
+/// Reads an assembly. Without a seal, none of its secrets.
+pub(super) fn load(db: &Connection, seal: Option<&Seal>, scope: &AssemblyName) -> Outcome<Option<Snapshot>> {
     let name = scope.as_str();
     let Some(assembly) =
         records(&mut *db.prepare_cached("SELECT record FROM assembly WHERE name = ?1")?, [name])?.pop()
@@ -119,6 +120,10 @@ pub(super) fn load(db: &Connection, seal: &Seal, scope: &AssemblyName) -> Outcom
     let elements: Vec<ElementRecord> = of(db, "SELECT record FROM element WHERE assembly = ?1", name)?;
     let instances: Vec<InstanceRecord> = of(db, "SELECT record FROM instance WHERE assembly = ?1", name)?;
     let pairs: Vec<PairRecord> = of(db, "SELECT record FROM pair WHERE assembly = ?1", name)?;
+    let secrets = match seal {
+        Some(seal) => secrets(db, seal, &assembly)?,
+        None => BTreeMap::new(),
+    };
     Ok(Some(Snapshot {
         assembly,
         elements: elements.into_iter().map(|element| (element.name.clone(), element)).collect(),
@@ -127,7 +132,7 @@ pub(super) fn load(db: &Connection, seal: &Seal, scope: &AssemblyName) -> Outcom
         processes: of(db, OPEN_PROCESSES, name)?,
         calls: of(db, OPEN_CALLS, name)?,
         jobs: of(db, JOBS_OF_OPEN_CALLS, name)?,
-        secrets: secrets(db, seal, name)?,
+        secrets,
     }))
 }
 
@@ -142,11 +147,16 @@ const JOBS_OF_OPEN_CALLS: &str = "SELECT record FROM job WHERE id IN (
         JOIN process ON process.id = call.process WHERE process.assembly = ?1 AND call.open = 1)
     ORDER BY place";
 
-fn secrets(db: &Connection, seal: &Seal, assembly: &str) -> Outcome<BTreeMap<SecretRef, Sensitive<Vec<u8>>>> {
-    let mut select = db.prepare_cached("SELECT id, sealed FROM secret WHERE assembly = ?1")?;
-    let opened = rows(&mut select, [assembly], |row| {
+fn secrets(
+    db: &Connection,
+    seal: &Seal,
+    assembly: &AssemblyRecord,
+) -> Outcome<BTreeMap<SecretRef, Sensitive<Vec<u8>>>> {
+    let mut select = db.prepare_cached("SELECT id, sealed FROM secret WHERE assembly = ?1 ORDER BY id")?;
+    let opened = rows(&mut select, [assembly.name.as_str()], |row| {
         let secret = secret_ref(row)?;
-        let value = seal.open(&secret, row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?)?;
+        let sealed = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+        let value = seal.open_of(assembly, &secret, sealed)?;
         Ok((secret, value))
     })?;
     Ok(opened.into_iter().collect())

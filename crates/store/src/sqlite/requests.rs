@@ -19,7 +19,7 @@ pub(super) fn submit(
     asked: &Sensitive<Vec<u8>>,
 ) -> Outcome<()> {
     let sql = "INSERT INTO request (id, assembly, open, record, sealed) VALUES (?1, ?2, 1, ?3, ?4)";
-    let sealed = seal.seal(&asked_name(record.id), asked);
+    let sealed = seal.seal(&asked_name(record.id), asked)?;
     let id = record.id.0.cast_signed();
     db.prepare_cached(sql)?.execute((id, record.assembly.as_str(), to_json(record)?, sealed))?;
     event(db, &request::asked_event(record))

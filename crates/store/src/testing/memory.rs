@@ -411,6 +411,11 @@ impl Store for MemoryStore {
         Ok(self.state().records.load(scope))
     }
 
+    async fn load_sealed(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError> {
+        let found = self.state().records.load(scope);
+        Ok(found.map(|snapshot| Snapshot { secrets: BTreeMap::new(), ..snapshot }))
+    }
+
     async fn assemblies(
         &self,
         after: Option<&AssemblyName>,

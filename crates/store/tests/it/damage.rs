@@ -145,13 +145,13 @@ fn another_key() {
     let place = Place::new();
     drop(place.store());
     std::fs::remove_file(place.key()).unwrap();
-    let (_, message) = place.refusal(place.options());
+    let (_, message) = place.key_problem(place.options());
     assert_snapshot!(message, @"the key `PLACE/key` of the store is missing, so the store's secrets can't be opened; restore it from a backup or from a machine that shares the store");
     assert!(!place.key().exists(), "no second key is made");
 
     std::fs::write(place.key(), "11".repeat(32)).unwrap();
     std::fs::set_permissions(place.key(), std::fs::Permissions::from_mode(0o600)).unwrap();
-    let (_, message) = place.refusal(place.options());
+    let (_, message) = place.key_problem(place.options());
     assert_snapshot!(message, @"the file `PLACE/key` is not the key that the store `PLACE/store.db` was created with; restore that key from a backup, or from a machine that shares the store");
 }
 
@@ -165,7 +165,7 @@ fn a_key_given_as_text() {
     drop(SqliteStore::open(place.path(), place.options().key(text("ab"))).unwrap());
     drop(SqliteStore::open(place.path(), place.options().key(text("ab"))).unwrap());
     assert!(!place.key().exists());
-    let (error, _) = place.refusal(place.options().key(text("cd")));
+    let (error, _) = place.key_problem(place.options().key(text("cd")));
     assert!(matches!(error, StoreError::Key(KeyError::Wrong { .. })), "{error}");
 }
 

@@ -70,6 +70,13 @@ impl Place {
         (error, message)
     }
 
+    /// Returns the reason why the secrets of the store can't be opened.
+    pub(crate) fn key_problem(&self, options: Options) -> (StoreError, String) {
+        let error = SqliteStore::open(self.path(), options).unwrap().check_key().unwrap_err();
+        let message = self.normal(&error);
+        (error, message)
+    }
+
     pub(crate) fn normal(&self, error: &StoreError) -> String {
         error.to_string().replace(&self.folder.path().display().to_string(), "PLACE")
     }

@@ -140,6 +140,7 @@ pub async fn watch(
 ) -> Result<(), Error> {
     let opened = async {
         let store = windlass.store_or_new().await?;
+        store.check_key()?;
         let heard = store.last_event().await?;
         Ok::<_, Error>((store, heard))
     };

@@ -6,7 +6,7 @@ use windlass_engine::{Preview, Seen};
 use windlass_lifecycle::{BatchSteps, Counts, Diff, Effect, ElementChange, PackageDiff, Plan};
 use windlass_model::assembly::Pause;
 use windlass_model::work::{Batch, Reason, Work};
-use windlass_model::{AssemblyName, ElementName, Origin, StepId};
+use windlass_model::{AssemblyName, Element, ElementName, Origin, StepId, Topology};
 use windlass_plan::{Step, StepNumber, WaitKind};
 
 /// A plan as output data.
@@ -33,11 +33,35 @@ pub struct PlanView {
     pub packages: Vec<PackageDiff>,
     /// The differences that remain because the plan is limited to some parts.
     pub undone: Diff,
+    /// The parts that become protected, or are no longer protected.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub protection: Vec<ProtectionChange>,
     /// The results of the health checks before the plan; `None` if there were none.
     pub drift: Option<Vec<DriftView>>,
     /// The plan itself, for explanations.
     #[serde(skip)]
     plan: Plan,
+}
+
+/// A part whose own protection changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ProtectionChange {
+    /// The part; the assembly itself has its own name.
+    pub part: ElementName,
+    /// Whether it is protected from then on.
+    pub protected: bool,
+}
+
+impl ProtectionChange {
+    /// Returns the differences between two topologies of an assembly. Parts that one of them doesn't have are left out.
+    pub(crate) fn between(before: &Topology, after: &Topology) -> Vec<Self> {
+        let changed = |element: &Element| {
+            let was = before.get(&element.name)?.protected;
+            let change = Self { part: element.name.clone(), protected: element.protected };
+            (was != element.protected).then_some(change)
+        };
+        after.elements().iter().filter_map(changed).collect()
+    }
 }
 
 /// The change of a part.
@@ -176,6 +200,7 @@ impl PlanView {
             counts: Counts::of(&changes),
             packages: changes.packages.clone(),
             changes,
+            protection: Vec::new(),
             undone: Diff::default(),
             drift: None,
             plan: plan.clone(),
@@ -186,6 +211,11 @@ impl PlanView {
     pub(crate) fn of(assembly: AssemblyName, preview: Preview) -> Self {
         let Preview { plan, diff, undone, seen, .. } = preview;
         Self { undone, ..Self::new(assembly, &plan, diff) }.observed(seen.as_deref())
+    }
+
+    /// Sets the changes of protection.
+    pub(crate) fn with_protection(self, protection: Vec<ProtectionChange>) -> Self {
+        Self { protection, ..self }
     }
 
     /// Sets the differences that remain after the plan.

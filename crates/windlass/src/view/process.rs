@@ -114,6 +114,8 @@ pub struct ProcessEndView {
     pub status: ProcessStatus,
     /// The reason for that status, unless it has completed.
     pub reason: Option<String>,
+    /// The interrupted or failed process that it resumes.
+    pub continues: Option<ProcessId>,
     /// The time of its start.
     #[serde(serialize_with = "super::time::one")]
     pub started: Timestamp,
@@ -307,7 +309,7 @@ impl Views<'_> {
     async fn versions(&self, name: &AssemblyName) -> Result<Vec<VersionRecord>, Error> {
         let store = self.windlass.store_of(name).await?;
         let versions = store.versions(name).await?;
-        if versions.is_empty() && store.load(name).await?.is_none() {
+        if versions.is_empty() && store.assembly(name).await?.is_none() {
             return Err(self.windlass.unknown(store, name).await);
         }
         Ok(versions)
@@ -357,6 +359,7 @@ impl ProcessEndView {
             intent: process.intent.to_string(),
             status: process.status,
             reason: process.reason,
+            continues: process.continues,
             started: process.created,
             ended: process.ended,
             succeeded,

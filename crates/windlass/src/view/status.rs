@@ -233,7 +233,7 @@ impl Views<'_> {
         };
         for found in &wanted {
             let store = self.windlass.store_of(found).await?;
-            let snapshot = match store.load(found).await? {
+            let snapshot = match store.load_sealed(found).await? {
                 Some(snapshot) => snapshot,
                 None if name.is_some() => return Err(self.windlass.unknown(store, found).await),
                 // It was removed meanwhile.

@@ -96,7 +96,7 @@ macro_rules! conformance_facts {
             documents: documents_are_put_if_as_expected, documents_are_read_in_pages, documents_keep_their_packages,
                 documents_have_a_secret_part, documents_are_put_in_batches, documents_go_with_their_assembly;
             owners: owners_list_their_assemblies, a_natural_id_is_claimed_once;
-            secrets: are_opened_by_name_and_by_assembly, are_dropped_alone,
+            secrets: are_opened_by_name_and_by_assembly, are_not_loaded_with_sealed_records, are_dropped_alone,
                 go_with_their_assembly, belong_to_one_assembly;
         }
     };

@@ -24,6 +24,20 @@ pub async fn are_opened_by_name_and_by_assembly(harness: &impl Harness) {
     assert_eq!(loaded[&secret("h_bta/key")].expose(), TEXT.as_bytes());
 }
 
+/// The records of an assembly are read without its secrets.
+pub async fn are_not_loaded_with_sealed_records(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = with_assembly(&*store, "h_bta").await;
+    let put = Batch::new().put_secret(secret("h_bta/key"), lease.scope.clone(), value(TEXT));
+    commit(&*store, &lease, put).await;
+    let sealed = store.load_sealed(&lease.scope).await.unwrap().unwrap();
+    let whole = store.load(&lease.scope).await.unwrap().unwrap();
+    assert!(sealed.secrets.is_empty());
+    assert_eq!((sealed.assembly, sealed.elements), (whole.assembly, whole.elements));
+    assert!(store.load_sealed(&"other".parse().unwrap()).await.unwrap().is_none());
+    assert!(store.check_key().is_ok());
+}
+
 fn holds(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
