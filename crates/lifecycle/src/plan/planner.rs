@@ -85,6 +85,7 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
     }
     let mut diff = summary::diff(parts, changes);
     diff.batches = rolling.groups.iter().map(batches_of).collect();
+    diff.together = rolling.together;
     Ok(Planned { plan: phases::build(graph).map_err(OrderError)?, diff, undone })
 }
 
