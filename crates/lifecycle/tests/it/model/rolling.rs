@@ -29,9 +29,10 @@ pub(super) struct Watched {
 /// Nodes that replace others: enough of both work at each moment.
 #[derive(Debug, Clone)]
 struct Exchange {
-    nodes: Vec<ElementName>,
+    old: Vec<ElementName>,
+    new: Vec<ElementName>,
     pairs: Vec<PairKey>,
-    /// The least number of Active nodes.
+    /// The least number of old nodes that are Active and new ones that have their pairs.
     active: usize,
     /// The least number of pairs.
     related: usize,
@@ -51,8 +52,8 @@ impl Watched {
     fn exchange(old: &Topology, new: &Topology, group: &ElementName, max: usize) -> Self {
         let [a, b] = [old, new].map(|topology| Self::of(topology, group, max));
         let (active, related) = (a.nodes.len(), a.pairs.len() - max * a.pairs.len() / a.nodes.len());
-        let (nodes, pairs) = ([a.nodes, b.nodes].concat(), [a.pairs, b.pairs].concat());
-        let exchange = Some(Exchange { nodes, pairs, active, related });
+        let pairs = [a.pairs, b.pairs].concat();
+        let exchange = Some(Exchange { old: a.nodes, new: b.nodes, pairs, active, related });
         Self { nodes: Vec::new(), pairs: Vec::new(), max, exchange }
     }
 
@@ -89,12 +90,17 @@ impl Watched {
         };
         let down: Vec<&ElementName> = self.nodes.iter().filter(|node| is_down(node)).collect();
         assert!(down.len() <= self.max, "{down:?} are down at once");
-        if let Some(Exchange { nodes, pairs, active, related }) = &self.exchange {
+        if let Some(Exchange { old, new, pairs, active, related }) = &self.exchange {
             let works = |node: &&ElementName| {
                 let moves = |work: &&Work| matches!(work, Work::Transition { element, .. } if element == *node);
                 ground.state(node) == State::Active && !running.iter().any(moves)
             };
-            let working = nodes.iter().filter(works).count();
+            let has_pairs = |node: &&ElementName| {
+                let mut own = pairs.iter().filter(|key| key.source == **node || key.target == **node);
+                own.all(|key| ground.is_made(key))
+            };
+            let working =
+                old.iter().filter(works).count() + new.iter().filter(works).filter(has_pairs).count();
             assert!(working >= *active, "{working} nodes work");
             let is_ceased = |key: &PairKey, work: &&Work| match work {
                 Work::Relate(relate) => {
