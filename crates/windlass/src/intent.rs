@@ -305,7 +305,7 @@ impl Windlass {
         // A scaled cluster has nodes that the descriptor does not list.
         let is_partial = !(input.replace.is_empty() && input.target.is_empty() && input.except.is_empty());
         let before = match store.filter(|_| is_partial) {
-            Some(store) => store.load(topology.name()).await?.map(|snapshot| snapshot.assembly.topology),
+            Some(store) => store.load(topology.name()).await?,
             None => None,
         };
         let names = |parts: &[String]| -> Result<_, Error> {
@@ -331,21 +331,26 @@ impl Windlass {
     }
 }
 
-/// Finds a part in the new or in the current topology of an assembly.
-fn part_of<'a>(
-    topology: &'a Topology,
-    before: Option<&'a Topology>,
-    part: &str,
-) -> Result<ElementName, Error> {
-    let named = |element: &&Element| element.name.local() == part || element.name.as_str() == part;
-    let find = |topology: &'a Topology| topology.elements().iter().find(named);
-    let found = find(topology).or_else(|| before.and_then(find)).ok_or_else(|| Error::NoPart {
+/// Finds a part in the new or in the current topology of an assembly, or among its records: a part that is no longer
+/// desired may exist.
+fn part_of(topology: &Topology, before: Option<&Snapshot>, part: &str) -> Result<ElementName, Error> {
+    let is_named = |name: &ElementName| name.local() == part || name.as_str() == part;
+    let find = |topology: &Topology| {
+        let found = topology.elements().iter().find(|element| is_named(&element.name));
+        found.map(|element| (element.name.clone(), element.kind))
+    };
+    let recorded = || {
+        let mut records = before?.elements.values().filter(|record| record.state != State::Absent);
+        Some((records.find(|record| is_named(&record.name))?.name.clone(), ElementKind::Resource))
+    };
+    let found = find(topology).or_else(|| find(&before?.assembly.topology)).or_else(recorded);
+    let (name, kind) = found.ok_or_else(|| Error::NoPart {
         assembly: topology.name().clone(),
         part: part.to_owned(),
         known: topology.elements().iter().skip(1).map(|e| e.name.local().to_owned()).collect(),
     })?;
-    match found.kind {
+    match kind {
         ElementKind::Reference => Err(Error::NotMadeHere { part: part.to_owned() }),
-        _ => Ok(found.name.clone()),
+        _ => Ok(name),
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use windlass_driver::Package;
 use windlass_lifecycle::Plan;
 use windlass_lifecycle::{
-    Diff, ElementChange, ElementChangeKind, Options, Scale, ScaleError, Situation, Version, describes,
+    Diff, ElementChange, ElementChangeKind, HealError, Options, Scale, ScaleError, Situation, Version, describes,
     healable, merged, plan, resized, scaled,
 };
 use windlass_model::assembly::{ElementKind, MaxUnavailable, PackageDigest};
@@ -137,6 +137,9 @@ impl EngineEnv {
         };
         let current_packages = desired.as_ref().is_some_and(|desired| desired.options.current_packages);
         let requested_down = requested == Intent::Down;
+        if let (Intent::Heal(part), Some(snapshot)) = (&requested, &snapshot) {
+            refuse_left(part, snapshot)?;
+        }
         let mut target = match (desired, &before) {
             (Some(desired), before) => up(*desired, before.as_ref(), &old_secrets, now)?,
             (None, Some(record)) => stored(requested, record, &previous, &mut intent)?,
@@ -258,6 +261,15 @@ impl Draft {
             fingerprint: PlanFingerprint::of(&self.plan, Some(&self.diff)),
         })))
     }
+}
+
+/// Refuses to heal a part that exists and is no longer desired.
+fn refuse_left(part: &ElementName, snapshot: &Snapshot) -> Result<(), EngineError> {
+    let is_there = snapshot.elements.get(part).is_some_and(|record| record.state != State::Absent);
+    if is_there && snapshot.assembly.topology.get(part).is_none() {
+        return Err(HealError::Left { name: part.clone() }.into());
+    }
+    Ok(())
 }
 
 /// Refuses a plan that removes or replaces a protected part. Both the recorded and the desired assembly protect

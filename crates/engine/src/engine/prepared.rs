@@ -128,7 +128,7 @@ impl Prepared {
         result?;
         released?;
         Ok(Ended {
-            failed_group: failed_group(&machine.world, &diff),
+            failed_group: failed_group(&machine, &diff),
             rolled_back: None,
             process: machine.process().cloned().unwrap_or(process),
             tally: machine.tally,
@@ -208,20 +208,23 @@ impl Ended {
     }
 }
 
-/// Returns the first group with changed nodes that has a failed node, and demands a rollback then. New nodes demand
-/// none, because there is no version to return to.
-fn failed_group(world: &World, diff: &Diff) -> Option<ElementName> {
-    let topology = world.topology();
+/// Returns the first group with changed nodes that demands a rollback, and of which a node or a relationship of a
+/// node has failed. New nodes demand none, unless they replace others, because there is no version to return to.
+fn failed_group(machine: &Machine, diff: &Diff) -> Option<ElementName> {
+    let topology = machine.world.topology();
     let demands =
         |group: &&Element| group.update.is_some_and(|update| update.on_failure == OnFailure::Rollback);
     let has_changed = |group: &&Element| {
         let is_new = |kind| matches!(kind, ElementChangeKind::Added | ElementChangeKind::Removed);
         let changes = diff.elements.iter().filter(|change| !is_new(change.kind));
         changes.map(|change| &change.element).any(|name| is_within(topology, name, &group.name))
+            || diff.batches.iter().any(|batches| batches.group == group.name)
     };
+    let elements = machine.world.elements.values();
+    let failed = elements.filter(|record| record.failure.is_some()).map(|record| &record.name);
+    let failed: Vec<&ElementName> = failed.chain(&machine.failed_ends).collect();
     let has_failed = |group: &&Element| {
-        let failed = world.elements.values().filter(|record| record.failure.is_some());
-        failed.map(|record| &record.name).any(|name| is_within(topology, name, &group.name))
+        failed.iter().any(|name| **name == group.name || is_within(topology, name, &group.name))
     };
     let mut groups = topology.elements().iter().filter(demands).filter(has_changed);
     groups.find(has_failed).map(|group| group.name.clone())
