@@ -63,5 +63,5 @@ pub use picture::{draw_properties, draw_topology};
 pub use plan::{BatchSteps, LifecycleError, OrderError, Plan, Planned, down, draw_plan, plan, up};
 pub use situation::{
     Current, ElementNow, HalfMade, HealError, Options, Scale, ScaleError, Shown, Situation, ValueChange,
-    Version, describes, healable, merged, resized, scaled,
+    Version, describes, healable, merged, resized, scaled, surge_nodes, surged, unsurged,
 };

@@ -11,10 +11,10 @@ use windlass_model::assembly::ElementKind;
 use windlass_model::instance::InstanceView;
 use windlass_model::record::{CallRecord, InstanceRecord};
 use windlass_model::{
-    Action, AssemblyName, CallId, Element, ElementName, ProcessId, PropertyName, Topology, Transition,
+    Action, AssemblyName, CallId, Element, ElementName, ProcessId, PropertyName, State, Topology, Transition,
 };
 use windlass_source::{Diagnostic, Diagnostics};
-use windlass_store::Store;
+use windlass_store::{Snapshot, Store};
 
 use crate::desired::{self, desired};
 use crate::error::Error;
@@ -316,10 +316,16 @@ impl Windlass {
         if input.protect {
             desired.topology.protect();
         }
-        let (goal, adopt, max_unavailable) = (input.goal, input.adopt, input.max_unavailable);
-        let current_packages = input.current_packages;
-        desired.options =
-            UpOptions { goal, adopt, replace, target, except, max_unavailable, current_packages };
+        desired.options = UpOptions {
+            goal: input.goal,
+            adopt: input.adopt,
+            replace,
+            target,
+            except,
+            max_unavailable: input.max_unavailable,
+            max_surge: input.max_surge,
+            current_packages: input.current_packages,
+        };
         Ok((desired, warnings))
     }
 

@@ -63,6 +63,8 @@ pub struct Ended {
     pub consent: Consent,
     /// A group of which a batch has failed, and whose declaration demands a rollback.
     pub failed_group: Option<ElementName>,
+    /// The groups that still have additional nodes, with their numbers. Another plan removes them.
+    pub surge: BTreeMap<ElementName, u32>,
     /// The failed process that this one has rolled back.
     pub rolled_back: Option<ProcessId>,
 }
@@ -130,6 +132,7 @@ impl Prepared {
         Ok(Ended {
             failed_group: failed_group(&machine, &diff),
             rolled_back: None,
+            surge: machine.world.assembly.surge.clone(),
             process: machine.process().cloned().unwrap_or(process),
             tally: machine.tally,
             goal: machine.world.assembly.goal,
@@ -142,11 +145,16 @@ impl Prepared {
     }
 }
 
+/// The maximum number of processes that remove additional nodes one after the other. A second one is needed if
+/// nodes change again meanwhile.
+const MOST_CLOSINGS: u32 = 3;
+
 impl Ended {
     /// Continues with further processes, as long as they are needed. Returns the last result. `next` gets the
     /// previous result and a request, executes the request, and returns the next result.
     ///
     /// - A failed batch of a group that demands it: the assembly is rolled back. The declaration is the consent.
+    /// - Additional nodes after a completed change: [`Intent::Retry`] removes them, which needs no consent.
     /// - Outdated inputs: an output that changes while a process runs leaves its readers with them, and
     ///   [`Intent::Retry`] updates them. It is requested only after a completed `up` or rollback of the whole
     ///   assembly, and not if a process has left the same inputs outdated as the one before.
@@ -158,10 +166,14 @@ impl Ended {
         F: Future<Output = Result<Self, E>>,
     {
         let (mut ended, mut left) = (self, OutdatedInputs::default());
+        let mut closings = 0;
         loop {
             let rolled_back = if ended.needs_rollback() { Some(ended.process.id) } else { ended.rolled_back };
             let request = if ended.needs_rollback() {
                 Request::from(Intent::Rollback(None))
+            } else if ended.needs_closing() && closings < MOST_CLOSINGS {
+                closings += 1;
+                Request::from(Intent::Retry).with_consent(ended.consent.clone())
             } else if ended.needs_retry(&left) {
                 Request::from(Intent::Retry).with_consent(ended.consent.clone())
             } else {
@@ -178,6 +190,11 @@ impl Ended {
         has_failed && matches!(self.process.intent, Intent::Up)
     }
 
+    /// Tells whether a further process has to remove the additional nodes of groups.
+    pub fn needs_closing(&self) -> bool {
+        self.process.status == ProcessStatus::Completed && !self.limited && !self.surge.is_empty()
+    }
+
     /// Tells whether a retry helps. `left` has the outdated inputs after the previous process.
     fn needs_retry(&self, left: &OutdatedInputs) -> bool {
         let is_whole = self.process.status == ProcessStatus::Completed && !self.limited;
@@ -188,6 +205,7 @@ impl Ended {
     /// Builds the result of a process from the present records of its assembly. A removed assembly yields
     /// default values.
     pub fn of(process: ProcessRecord, tally: Tally, snapshot: Option<Snapshot>) -> Self {
+        let surge = snapshot.as_ref().map(|snapshot| snapshot.assembly.surge.clone()).unwrap_or_default();
         let world = snapshot.map(World::load);
         let (goal, reached) =
             world.as_ref().map_or_else(Default::default, |world| (world.assembly.goal, world.reached()));
@@ -203,6 +221,7 @@ impl Ended {
             outputs,
             consent: Consent::None,
             failed_group: None,
+            surge,
             rolled_back: None,
         }
     }

@@ -11,9 +11,9 @@
 //! other parts does not roll, and the pairs of a part that must follow a rolling node last for no batch: the
 //! part is *tied* to all turns.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use windlass_model::assembly::{ElementKind, MaxUnavailable, Pause};
+use windlass_model::assembly::{ElementKind, MaxSurge, MaxUnavailable, Pause};
 use windlass_model::{Element, ElementName, Relationship, State, Topology};
 
 use super::part::{ChangeKind, Part};
@@ -29,6 +29,8 @@ pub(crate) struct Rolling {
     pub(crate) groups: Vec<RollingGroup>,
     /// The groups that would change in batches, but whose nodes must follow other parts.
     pub(crate) together: Vec<Together>,
+    /// The numbers of additional nodes that groups should have while they change, unless the options have some.
+    pub(crate) surge: BTreeMap<ElementName, u32>,
 }
 
 /// A group that changes in batches.
@@ -41,6 +43,8 @@ pub(crate) struct RollingGroup {
     pub(crate) pause: Option<Pause>,
     /// The places of the parts in its other nodes, which need no change. Pairs of them may be missing.
     pub(crate) others: Vec<usize>,
+    /// The additional nodes, which the first batch waits for.
+    pub(crate) surge: Vec<RollingNode>,
     /// The nodes of each batch.
     pub(crate) batches: Vec<Vec<RollingNode>>,
 }
@@ -59,6 +63,8 @@ pub(crate) struct RollingNode {
 pub(crate) enum Role {
     /// It works and changes.
     Works,
+    /// It is a new additional node.
+    Surges,
     /// It is down already, and is repaired. Such nodes are in the first batch.
     Down,
     /// It is removed, or it is new and replaces a removed one. Only their pairs wait for the batch.
@@ -90,14 +96,20 @@ impl Rolling {
         let limits = Limits::new(desired, options);
         let is_smaller = parts.list.iter().any(is_removed);
         let related = if is_smaller { situation.current.related() } else { HashSet::new() };
-        let groups = Groups { parts, situation, desired, related };
+        let groups = Groups { parts, situation, desired, related, surge: &options.surge };
         let mut covered: HashSet<&ElementName> = HashSet::new();
         for group in desired.elements().iter().filter(|element| element.kind == ElementKind::Group) {
             if ancestors(desired, group).any(|above| covered.contains(&above.name)) {
                 continue;
             }
             let Some(limit) = limits.of(group) else { continue };
-            match groups.nodes(group).rolled(group, limit) {
+            let nodes = groups.nodes(group);
+            if options.surge.is_empty() && !options.is_limited() && nodes.may_surge(desired, group) {
+                let count = u32::try_from(nodes.count).unwrap_or(u32::MAX);
+                let more = limits.surge_of(group).map_or(0, |surge| surge.of(count));
+                rolling.surge.extend((more > 0).then(|| (group.name.clone(), more)));
+            }
+            match nodes.rolled(group, limit) {
                 Rolled::InBatches(found) => {
                     covered.insert(&group.name);
                     rolling.groups.push(found);
@@ -123,7 +135,8 @@ impl Rolling {
         let mut turn = 1;
         for (number, group) in (1..).zip(&mut self.groups) {
             group.first_turn = turn;
-            for at in &group.others {
+            let surge = group.surge.iter().flat_map(|node| &node.parts);
+            for at in group.others.iter().chain(surge) {
                 parts.list[*at].rolls.group = number;
             }
             for batch in &group.batches {
@@ -161,6 +174,8 @@ struct Groups<'p, 'a> {
     desired: &'a Topology,
     /// The ends of created pairs; empty if nothing is removed.
     related: HashSet<&'a ElementName>,
+    /// The additional nodes of all groups.
+    surge: &'p BTreeSet<ElementName>,
 }
 
 /// The nodes of a group by their roles in its change.
@@ -171,6 +186,10 @@ struct Nodes {
     removed: Vec<RollingNode>,
     /// New nodes that replace removed ones.
     added: Vec<RollingNode>,
+    /// New additional nodes.
+    surge: Vec<RollingNode>,
+    /// Whether the group has additional nodes.
+    surges: bool,
     /// The places of the parts in all other nodes.
     others: Vec<usize>,
     /// The number of desired nodes that exist or replace one.
@@ -196,11 +215,17 @@ impl Groups<'_, '_> {
             let leaves = desired.leaves(&node.name);
             let places: Vec<usize> = leaves.iter().filter_map(|leaf| parts.place(&leaf.name)).collect();
             let of_node = || places.iter().map(|at| &parts.list[*at]);
+            let is_surplus = self.surge.contains(&node.name);
+            nodes.surges |= is_surplus;
+            if is_surplus && of_node().all(|part| part.before.is_none()) {
+                nodes.surge.push(RollingNode { name: node.name.clone(), role: Role::Surges, parts: places });
+                continue;
+            }
             let replaces = !nodes.removed.is_empty() && !self.related.contains(&node.name);
             if of_node().all(|part| part.before.is_none()) && !replaces {
                 continue;
             }
-            nodes.count += 1;
+            nodes.count += usize::from(!is_surplus);
             let is_down = || of_node().any(|part| part.before.is_some() && !is_up(part) && !part.untouched);
             let role = if replaces && !of_node().any(moves) {
                 Role::Swaps
@@ -220,6 +245,7 @@ impl Groups<'_, '_> {
                 Role::Works => &mut nodes.works,
                 Role::Down => &mut nodes.down,
                 Role::Swaps => &mut nodes.added,
+                Role::Surges => &mut nodes.surge,
             };
             list.push(RollingNode { name: node.name.clone(), role, parts: places });
         }
@@ -242,6 +268,11 @@ impl Groups<'_, '_> {
 }
 
 impl Nodes {
+    /// Tells whether the group may have additional nodes: nodes that work change, and nodes have numbers.
+    fn may_surge(&self, desired: &Topology, group: &Element) -> bool {
+        !self.works.is_empty() && desired.children(&group.name).all(|node| node.key.is_none())
+    }
+
     /// Divides the nodes into batches.
     ///
     /// The group does not roll if one batch has all its changes, or if its nodes must follow other parts.
@@ -259,7 +290,7 @@ impl Nodes {
             return Rolled::Together(Together { group: group.name.clone(), nodes, producers });
         }
         // Even a single batch waits for the other nodes: pairs of them may be missing.
-        let fits = self.others.is_empty() && self.works.len() + self.down.len() <= size;
+        let fits = self.others.is_empty() && !self.surges && self.works.len() + self.down.len() <= size;
         if !self.follows.is_empty() || swaps.is_empty() && (self.works.is_empty() || fits) {
             return Rolled::AtOnce;
         }
@@ -279,6 +310,7 @@ impl Nodes {
             first_turn: 0,
             pause,
             others: self.others,
+            surge: self.surge,
             batches,
         })
     }
@@ -341,6 +373,7 @@ fn tie_readers(parts: &mut Parts<'_>) {
 /// The number of nodes that each group may have down.
 struct Limits<'a> {
     given: Option<MaxUnavailable>,
+    given_surge: Option<MaxSurge>,
     /// The groups that have a relationship with an element outside.
     related: HashSet<&'a ElementName>,
 }
@@ -354,13 +387,19 @@ impl<'a> Limits<'a> {
                 add_related(topology, relationship, &mut related);
             }
         }
-        Self { given, related }
+        Self { given, given_surge: options.max_surge, related }
     }
 
     fn of(&self, group: &Element) -> Option<MaxUnavailable> {
         let declared = || group.update.and_then(|update| update.max_unavailable);
-        let default = || self.related.contains(&group.name).then_some(MaxUnavailable::ONE);
-        self.given.or_else(declared).or_else(default)
+        let surges = || self.surge_of(group).is_some_and(|surge| surge.of(1) > 0);
+        let is_one = || self.related.contains(&group.name) || surges();
+        self.given.or_else(declared).or_else(|| is_one().then_some(MaxUnavailable::ONE))
+    }
+
+    /// Returns the number of additional nodes that a group has during a change.
+    fn surge_of(&self, group: &Element) -> Option<MaxSurge> {
+        self.given_surge.or_else(|| group.update.and_then(|update| update.max_surge))
     }
 }
 

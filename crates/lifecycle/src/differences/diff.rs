@@ -63,6 +63,9 @@ pub struct Batches {
     /// The nodes of each batch, in order. Nodes that are down already are in the first one. Removed nodes and
     /// those that replace them are in one batch.
     pub nodes: Vec<Vec<ElementName>>,
+    /// The additional nodes that are created before the first batch, and removed after the last one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub surge: Vec<ElementName>,
     /// The time between two batches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
@@ -75,6 +78,11 @@ impl fmt::Display for Batches {
         let (batches, nodes) =
             (if count == 1 { "batch" } else { "batches" }, if most == 1 { "node" } else { "nodes" });
         write!(f, "{} changes in {count} {batches} of at most {most} {nodes}", self.group.local())?;
+        match self.surge.len() {
+            0 => {}
+            1 => f.write_str(", with one additional node meanwhile")?,
+            more => write!(f, ", with {more} additional nodes meanwhile")?,
+        }
         match self.pause {
             Some(pause) if count > 1 => write!(f, ", with a pause of {pause} between them"),
             _ => Ok(()),

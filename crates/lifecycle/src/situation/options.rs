@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use windlass_model::assembly::{MaxUnavailable, PackageDigest};
+use windlass_model::assembly::{MaxSurge, MaxUnavailable, PackageDigest};
 use windlass_model::{DescriptorName, ElementName, State};
 
 /// The options of a plan.
@@ -44,6 +44,11 @@ pub struct Options {
     /// None means the number that the group declares. Otherwise it is 1 if a relationship joins the group and an
     /// element outside, and all if not.
     pub max_unavailable: Option<MaxUnavailable>,
+    /// The number of additional nodes of each group while its nodes change; none means the number that the group
+    /// declares.
+    pub max_surge: Option<MaxSurge>,
+    /// The additional nodes that the desired version contains: see [`Planned::surge`](crate::Planned::surge).
+    pub surge: BTreeSet<ElementName>,
 }
 
 impl Default for Options {
@@ -60,6 +65,8 @@ impl Default for Options {
             target: BTreeSet::new(),
             except: BTreeSet::new(),
             max_unavailable: Some(MaxUnavailable::All),
+            max_surge: None,
+            surge: BTreeSet::new(),
         }
     }
 }

@@ -32,7 +32,8 @@ pub(crate) fn add(constraints: &mut Constraints<'_>) {
     for (group, early) in rolling.groups.iter().zip(early.into_iter().skip(1)) {
         let count = u32::try_from(group.batches.len()).unwrap_or(u32::MAX);
         let mut waiting = Gate { needs: Vec::new(), pairs: early, reason: ready(&group.name) };
-        waiting.needs.extend(group.others.iter().filter_map(|at| last(&parts.list[*at])));
+        let surge = RollingGroup::parts(&group.surge).collect::<Vec<_>>();
+        waiting.needs.extend(group.others.iter().chain(&surge).filter_map(|at| last(&parts.list[*at])));
         for ((number, turn), nodes) in (1..).zip(group.first_turn as usize..).zip(&group.batches) {
             let batch = Batch { group: group.name.clone(), number, count };
             let is_down = |node: &RollingNode| node.role == Role::Down;
@@ -43,7 +44,8 @@ pub(crate) fn add(constraints: &mut Constraints<'_>) {
                 next.needs.append(&mut waiting.needs);
             }
             // A batch with nodes that were down is followed by a pause.
-            let pause = group.pause.filter(|_| !nodes.iter().any(is_down));
+            let begins = number == 1 && (nodes.iter().any(is_down) || !group.surge.is_empty());
+            let pause = group.pause.filter(|_| !begins);
             let mut before = waiting.build(graph);
             if let (Some((gate, why)), Some(pause)) = (&mut before, pause) {
                 let pause = graph.step(phase::ROLL, Work::Pause { before: batch, pause });
