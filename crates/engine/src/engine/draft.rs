@@ -404,6 +404,7 @@ fn stored(
     previous: &PreviousState,
     intent: &mut Intent,
 ) -> Result<Target, EngineError> {
+    let recorded = &record.topology;
     let record = &*closed(record);
     let mut next = record.clone();
     let packages = record.packages.clone();
@@ -435,8 +436,8 @@ fn stored(
             next = resize(next, &cluster, |now| resized(now, &cluster, nodes))?;
         }
         Intent::Heal(element) => {
-            let element = healable(&record.topology, &element)?.clone();
-            let heal = if is_whole(&record.topology, &element) {
+            let element = healable(recorded, &element)?.clone();
+            let heal = if is_whole(recorded, &element) {
                 // Parts of it that are not up are repaired. Healthy parts stay up.
                 Options { target: [element.clone()].into(), restore: [element].into(), ..Options::default() }
             } else {

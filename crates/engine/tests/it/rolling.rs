@@ -137,15 +137,20 @@ async fn a_killed_change_with_an_additional_node_resumes() {
         let rig = Rig::new(Effect::Once);
         whole(&rig, Request::up(nodes(3, "a", surges()))).await;
         let (engine, holder, life) = rig.mortal(cut, cut % 2 == 0);
+        let name = assembly_name("t");
         let stop = Stop::default();
         let one = async |request: Request| {
-            engine.prepare(&assembly_name("t"), request, &holder, &stop).await?.run(&stop).await
+            engine.prepare(&name, request, &holder, &stop).await?.run(&stop).await
         };
-        let ended = match one(Request::up(nodes(3, "b", surges()))).await {
-            Ok(first) => first.continued(|_, next| one(next)).await,
-            Err(error) => Err(error),
+        let whole_change = async {
+            let first = one(Request::up(nodes(3, "b", surges()))).await.unwrap();
+            first.continued(|_, next| one(next)).await.unwrap()
         };
-        life.kill();
+        let survives = tokio::select! {
+            biased;
+            () = life.dead() => false,
+            _ended = whole_change => true,
+        };
         rig.bury(&holder);
         let names = |snapshot: &Snapshot| {
             let there = snapshot.elements.values().filter(|record| record.state != State::Absent);
@@ -156,7 +161,7 @@ async fn a_killed_change_with_an_additional_node_resumes() {
         assert_eq!((last.process.status, last.surge.len()), (ProcessStatus::Completed, 0), "cut {cut}");
         assert_eq!(group(&rig).await, "g__1 Active, g__2 Active, g__3 Active", "cut {cut}");
         assert!(!rig.look("t").await.elements.contains_key(&element("t__g__4")), "cut {cut}");
-        if ended.is_ok() {
+        if survives {
             assert!(cut > 20, "the process is killed");
             return;
         }
