@@ -11,7 +11,7 @@ use windlass_model::assembly::ElementKind;
 use windlass_model::instance::InstanceView;
 use windlass_model::record::{CallRecord, InstanceRecord};
 use windlass_model::{
-    Action, AssemblyName, CallId, Element, ElementName, ProcessId, PropertyName, State, Topology, Transition,
+    Action, AssemblyName, CallId, ElementName, ProcessId, PropertyName, State, Topology, Transition,
 };
 use windlass_source::{Diagnostic, Diagnostics};
 use windlass_store::{Snapshot, Store};

@@ -171,7 +171,7 @@ async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format)
             }
             _ if before.needs_closing() => {
                 let groups = alike::names(before.surge.keys().map(ElementName::local));
-                say!("{} the additional nodes of {groups} go", styled(STRONG, "resuming:"));
+                say!("{} the additional nodes of {groups}", styled(STRONG, "removing"));
             }
             _ => say!("{} {}", styled(STRONG, "resuming:"), reads_anew(&before)),
         }

@@ -797,11 +797,14 @@ composition:
     assert_eq!(declared("{max-unavailable: all}"), ["web all"]);
     assert_eq!(declared("{}"), Vec::<String>::new());
     let topology = world.compose_text(&shop("{max-surge: 25%}", 4)).topology.unwrap();
-    let surge = topology.get(&"shop__web".parse().unwrap()).and_then(|group| group.update?.max_surge);
+    let surge = topology.elements().iter().find_map(|group| group.update?.max_surge);
     assert_eq!(surge.map(|surge| surge.of(5)), Some(2));
     let each = shop("{max-surge: 1}", 4).replace("quantity: 4", "cluster: {each: [{name: a}], key: name}");
     let each = messages(&each).lines().skip(2).collect::<Vec<_>>().join("\n");
-    assert_snapshot!(each, @"");
+    assert_snapshot!(each, @"
+    a.yaml:3:96: error[WL0149]: the component `web` has a node for each entry of a list, so it can't have more
+        help: remove `max-surge`, or add an entry to the list
+    ");
     let wrong = |update: &str, nodes| {
         let text = messages(&shop(update, nodes));
         // The first error is the missing descriptor of `web`.
@@ -814,7 +817,10 @@ composition:
     a.yaml:3:57: error[WL0103]: an update has no `maxsurge`
         help: did you mean `max-surge`?
     ");
-    assert_snapshot!(wrong("{speed: 1}", 4), @"");
+    assert_snapshot!(wrong("{speed: 1}", 4), @"
+    a.yaml:3:57: error[WL0103]: an update has no `speed`
+        help: it has `max-unavailable`, `max-surge`, `pause` and `on-failure`
+    ");
     assert_snapshot!(wrong("{pause: 10}", 4), @"a.yaml:3:64: error[WL0149]: `10` is no pause: a duration up to a week, such as `10s` or `1m30s`");
     assert_snapshot!(wrong("{pause: 200h}", 4), @"a.yaml:3:64: error[WL0149]: `200h` is no pause: a duration up to a week, such as `10s` or `1m30s`");
     assert_snapshot!(wrong("{on-failure: rolback}", 4), @"

@@ -155,8 +155,7 @@ impl EngineEnv {
         }
         let mut record = target.record.take();
         let surge = before.as_ref().map(|before| before.surge.clone()).unwrap_or_default();
-        let surplus =
-            before.as_ref().map(|before| surge_nodes(&before.topology, &surge)).unwrap_or_default();
+        let surplus = before.as_ref().map(|before| surge_nodes(&before.topology, &surge)).unwrap_or_default();
         // Limited intents, and those on single parts, leave the additional nodes as they are.
         let keeps_surge =
             target.options.is_limited() || called.is_some() || matches!(intent, Intent::Heal(_));

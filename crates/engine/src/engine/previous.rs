@@ -101,8 +101,7 @@ impl Records<'_> {
         let record = &snapshot.assembly;
         let mut since = record.version.map_or(0, |version| version.0.saturating_sub(1));
         loop {
-            let versions =
-                self.store.versions_since(&record.name, reached.min(ProcessId(since))).await?;
+            let versions = self.store.versions_since(&record.name, reached.min(ProcessId(since))).await?;
             let oldest = versions.first().map_or(0, |version| version.process.0);
             if oldest == 0 || oldest > since || draft::earlier(&versions, record, None).is_ok() {
                 return Ok(versions);

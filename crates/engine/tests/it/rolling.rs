@@ -139,9 +139,8 @@ async fn a_killed_change_with_an_additional_node_resumes() {
         let (engine, holder, life) = rig.mortal(cut, cut % 2 == 0);
         let name = assembly_name("t");
         let stop = Stop::default();
-        let one = async |request: Request| {
-            engine.prepare(&name, request, &holder, &stop).await?.run(&stop).await
-        };
+        let one =
+            async |request: Request| engine.prepare(&name, request, &holder, &stop).await?.run(&stop).await;
         let whole_change = async {
             let first = one(Request::up(nodes(3, "b", surges()))).await.unwrap();
             first.continued(|_, next| one(next)).await.unwrap()

@@ -37,7 +37,8 @@ pub(crate) fn add(constraints: &mut Constraints<'_>) {
         for ((number, turn), nodes) in (1..).zip(group.first_turn as usize..).zip(&group.batches) {
             let batch = Batch { group: group.name.clone(), number, count };
             let is_down = |node: &RollingNode| node.role == Role::Down;
-            let mut next = Gate { needs: Vec::new(), pairs: Vec::new(), reason: Reason::Batch(batch.clone()) };
+            let mut next =
+                Gate { needs: Vec::new(), pairs: Vec::new(), reason: Reason::Batch(batch.clone()) };
             if nodes.iter().all(is_down) {
                 // Nothing delays a repair. The next batch waits for the pairs of all nodes.
                 next.pairs.append(&mut waiting.pairs);

@@ -221,7 +221,9 @@ pub enum MaxSurge {
 
 /// An error of a text that is no number of additional nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{0}` is no number of additional nodes: a number from 0 to 10000, or a percentage from `0%` to `100%`")]
+#[error(
+    "`{0}` is no number of additional nodes: a number from 0 to 10000, or a percentage from `0%` to `100%`"
+)]
 pub struct MaxSurgeError(
     /// The text as given.
     pub String,

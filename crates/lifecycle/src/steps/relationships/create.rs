@@ -126,9 +126,7 @@ fn new_pairs_of<'a>(
 ) -> Option<NewPairs<'a>> {
     let current: &Current = planner.constraints.situation.current;
     let made = current.made_at(making.new, &target.element.name);
-    let is_new = |at: &&usize| {
-        !made.is_some_and(|made| made.contains(&making.sources[**at].element.name))
-    };
+    let is_new = |at: &&usize| !made.is_some_and(|made| made.contains(&making.sources[**at].element.name));
     let sources = pairs.pairs.iter().filter(is_new).map(|at| (End::Source, making.sources[*at].element));
     let mut ends: Vec<(End, &Element)> = sources.collect();
     if ends.is_empty() {

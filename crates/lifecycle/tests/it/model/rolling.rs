@@ -92,7 +92,8 @@ impl Watched {
         assert!(down.len() <= self.max, "{down:?} are down at once");
         if let Some(Exchange { old, new, pairs, active, related }) = &self.exchange {
             let works = |node: &&ElementName| {
-                let moves = |work: &&Work| matches!(work, Work::Transition { element, .. } if element == *node);
+                let moves =
+                    |work: &&Work| matches!(work, Work::Transition { element, .. } if element == *node);
                 ground.state(node) == State::Active && !running.iter().any(moves)
             };
             let has_pairs = |node: &&ElementName| {
@@ -110,9 +111,8 @@ impl Watched {
                 }
                 _ => false,
             };
-            let is_there = |key: &&PairKey| {
-                ground.is_made(key) && !running.iter().any(|work| is_ceased(key, work))
-            };
+            let is_there =
+                |key: &&PairKey| ground.is_made(key) && !running.iter().any(|work| is_ceased(key, work));
             let there = pairs.iter().filter(is_there).count();
             assert!(there >= *related, "{there} pairs");
         }
@@ -276,11 +276,10 @@ fn nodes_that_are_down_are_in_the_first_batch() {
     let by_one = batches(&world, &new, &rolling("1"));
     assert_eq!(by_one, ["web__4", "web__1", "web__2", "web__3", "web__5"].map(one));
     let by_two = batches(&world, &new, &rolling("2"));
-    assert_eq!(by_two.iter().map(|batch| batch.join(" ")).collect::<Vec<_>>(), [
-        "web__4 web__1",
-        "web__2 web__3",
-        "web__5"
-    ]);
+    assert_eq!(
+        by_two.iter().map(|batch| batch.join(" ")).collect::<Vec<_>>(),
+        ["web__4 web__1", "web__2 web__3", "web__5"]
+    );
     break_node(&mut world, "t__web__2");
     assert_eq!(batches(&world, &new, &rolling("1"))[0], ["web__2", "web__4"]);
     settles(&mut world, &new);
@@ -297,17 +296,26 @@ fn a_pause_follows_the_repair_of_a_batch() {
         let pauses = plan.work().filter(|(_, work)| matches!(work, Work::Pause { .. }));
         pauses.map(|(_, work)| work.to_string()).collect()
     };
-    assert_eq!(pauses(&plan), ["web pause of 10s before batch 2 of 3", "web pause of 10s before batch 3 of 3"]);
+    assert_eq!(
+        pauses(&plan),
+        ["web pause of 10s before batch 2 of 3", "web pause of 10s before batch 3 of 3"]
+    );
     break_node(&mut world, "t__web__1");
     let plan = world.plan(Some(&new), &rolling("1")).expect("there is a plan").plan;
-    assert_eq!(pauses(&plan), ["web pause of 10s before batch 2 of 3", "web pause of 10s before batch 3 of 3"]);
+    assert_eq!(
+        pauses(&plan),
+        ["web pause of 10s before batch 2 of 3", "web pause of 10s before batch 3 of 3"]
+    );
     // The node works again, and only its pairs are missing.
     let mut world = brought_up(&new, 1);
     let again = Options { replace: [name("t__web__2"), name("t__web__3")].into(), ..rolling("1") };
     let pair = world.ground.pairs().find(|key| key.source == name("t__web__1")).cloned();
     world.ground.tie(&pair.expect("it is related"), Direction::Cease, None);
     let plan = world.plan(Some(&new), &again).expect("there is a plan").plan;
-    assert_eq!(pauses(&plan), ["web pause of 10s before batch 1 of 2", "web pause of 10s before batch 2 of 2"]);
+    assert_eq!(
+        pauses(&plan),
+        ["web pause of 10s before batch 1 of 2", "web pause of 10s before batch 2 of 2"]
+    );
 }
 
 #[test]
