@@ -325,7 +325,7 @@ fn new_nodes_replace_removed_ones_in_batches() {
     let found = batches(&world, &new, &rolling("1"));
     let expected = (1..4).map(|at| vec![format!("web__a{at}"), format!("web__b{at}")]).collect::<Vec<_>>();
     assert_eq!(found, expected);
-    // What is only removed, or only added, does not roll.
+    // Scaling does not roll.
     for keys in [keys('a', 1), keys('a', 5)] {
         assert_eq!(batches(&world, &keyed_service(&keys), &rolling("1")), Vec::<Vec<String>>::new());
     }
