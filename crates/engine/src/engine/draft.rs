@@ -162,6 +162,8 @@ impl EngineEnv {
         if let Some(record) = record.as_mut().filter(|_| keeps_surge) {
             record.topology = surged(&record.topology, &surge);
             record.surge = surge;
+        } else {
+            target.options.open_surge = surge;
         }
         let before_all = before.as_ref().map(|before| Before {
             goal: before.goal,

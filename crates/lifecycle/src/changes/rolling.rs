@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use windlass_model::assembly::{ElementKind, MaxSurge, MaxUnavailable, Pause};
+use windlass_model::assembly::{ElementKind, Endpoint, MaxSurge, MaxUnavailable, Pause};
 use windlass_model::{Element, ElementName, Relationship, State, Topology};
 
 use super::part::{ChangeKind, Part};
@@ -102,13 +102,18 @@ impl Rolling {
             if ancestors(desired, group).any(|above| covered.contains(&above.name)) {
                 continue;
             }
-            let Some(limit) = limits.of(group) else { continue };
+            let limit = limits.of(group);
+            let open = options.open_surge.get(&group.name).copied();
+            if limit.or(open.map(|_| MaxUnavailable::ONE)).is_none() {
+                continue;
+            }
             let nodes = groups.nodes(group);
-            if options.surge.is_empty() && !options.is_limited() && nodes.may_surge(desired, group) {
-                let count = u32::try_from(nodes.count).unwrap_or(u32::MAX);
-                let more = limits.surge_of(group).map_or(0, |surge| surge.of(count));
+            if options.surge.is_empty() && !options.is_limited() {
+                let open = open.filter(|_| !nodes.down.is_empty() || groups.lacks_pairs(group));
+                let more = nodes.surge(limits.surge_of(group).filter(|_| may_surge(desired, group)), open);
                 rolling.surge.extend((more > 0).then(|| (group.name.clone(), more)));
             }
+            let Some(limit) = limit else { continue };
             match nodes.rolled(group, limit) {
                 Rolled::InBatches(found) => {
                     covered.insert(&group.name);
@@ -252,6 +257,23 @@ impl Groups<'_, '_> {
         nodes
     }
 
+    /// Tells whether a pair of a group's node with an element outside is missing.
+    fn lacks_pairs(&self, group: &Element) -> bool {
+        let is_node = |node: &Element| node.parent.as_ref() == Some(&group.name);
+        let relationships = self.desired.relationships().iter().filter(|tie| !tie.is_order_only());
+        relationships.into_iter().any(|tie| {
+            let nodes = |ends: &[Endpoint]| -> Vec<&Element> {
+                ends.iter().flat_map(|end| self.desired.nodes(&end.element)).collect()
+            };
+            let (sources, targets) = (nodes(&tie.sources), nodes(&tie.targets));
+            targets.into_iter().any(|target| {
+                let made = self.situation.current.made_at(tie, &target.name);
+                let mut outside = sources.iter().filter(|source| is_node(source) != is_node(target));
+                outside.any(|source| made.is_none_or(|made| !made.contains(&source.name)))
+            })
+        })
+    }
+
     /// Returns the removed nodes of a group that still have pairs.
     fn removed(&self, group: &Element) -> Vec<RollingNode> {
         let Some(installed) = self.situation.installed.map(|version| version.topology) else {
@@ -268,9 +290,12 @@ impl Groups<'_, '_> {
 }
 
 impl Nodes {
-    /// Tells whether the group may have additional nodes: nodes that work change, and nodes have numbers.
-    fn may_surge(&self, desired: &Topology, group: &Element) -> bool {
-        !self.works.is_empty() && desired.children(&group.name).all(|node| node.key.is_none())
+    /// Returns the number of additional nodes that the group should have: `more` if nodes that work change, and
+    /// otherwise those that it has already and that have to stay (`open`).
+    fn surge(&self, more: Option<MaxSurge>, open: Option<u32>) -> u32 {
+        let count = u32::try_from(self.count).unwrap_or(u32::MAX);
+        let wanted = more.filter(|_| !self.works.is_empty()).map_or(0, |more| more.of(count));
+        if wanted > 0 { wanted } else { open.unwrap_or(0) }
     }
 
     /// Divides the nodes into batches.
@@ -314,6 +339,11 @@ impl Nodes {
             batches,
         })
     }
+}
+
+/// Tells whether a group may have additional nodes: its nodes have numbers.
+fn may_surge(desired: &Topology, group: &Element) -> bool {
+    desired.children(&group.name).all(|node| node.key.is_none())
 }
 
 /// Divides removed nodes, and the new ones that replace them, into batches. The last batch has the removed nodes

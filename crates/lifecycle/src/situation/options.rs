@@ -49,6 +49,9 @@ pub struct Options {
     pub max_surge: Option<MaxSurge>,
     /// The additional nodes that the desired version contains: see [`Planned::surge`](crate::Planned::surge).
     pub surge: BTreeSet<ElementName>,
+    /// The numbers of additional nodes that groups have already. They stay while a node of their group
+    /// is down or lacks a relationship.
+    pub open_surge: BTreeMap<ElementName, u32>,
 }
 
 impl Default for Options {
@@ -67,6 +70,7 @@ impl Default for Options {
             max_unavailable: Some(MaxUnavailable::All),
             max_surge: None,
             surge: BTreeSet::new(),
+            open_surge: BTreeMap::new(),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Rolling changes: an observer counts the nodes that are down at each moment.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use windlass_lifecycle::testing::{Ground, Luck, all_pairs, few, has_order, versions};
-use windlass_lifecycle::{BatchSteps, Options, Plan};
+use windlass_lifecycle::{BatchSteps, Options, Plan, surge_nodes, surged};
 use windlass_model::assembly::MaxUnavailable;
 use windlass_model::record::PairKey;
 use windlass_model::work::{Direction, Work};
@@ -55,6 +55,14 @@ impl Watched {
         let pairs = [a.pairs, b.pairs].concat();
         let exchange = Some(Exchange { old: a.nodes, new: b.nodes, pairs, active, related });
         Self { nodes: Vec::new(), pairs: Vec::new(), max, exchange }
+    }
+
+    /// Watches a group with additional nodes: as many nodes work as it has without them.
+    fn surge(topology: &Topology, surged: &Topology, group: &ElementName) -> Self {
+        let active = topology.children(group).count();
+        let Self { nodes, pairs, .. } = Self::of(surged, group, 0);
+        let exchange = Some(Exchange { old: Vec::new(), new: nodes, pairs, active, related: 0 });
+        Self { nodes: Vec::new(), pairs: Vec::new(), max: 0, exchange }
     }
 
     /// Watches the nodes of several groups together, without their pairs.
@@ -486,6 +494,38 @@ proptest! {
             world.go(Some(&new), &rolling(&max.to_string()), Luck { seed, fails, cut });
         }
         prop_assert!(world.go(Some(&new), &rolling(&max.to_string()), Luck::GOOD));
+        world.watched = None;
+        settles(&mut world, &new);
+        goes(&mut world);
+    }
+
+    /// Additional nodes replace those that are down, whatever fails or is cut, and are removed in the end.
+    #[test]
+    fn additional_nodes_replace_those_that_are_down(
+        nodes in 2..5_u32,
+        max in 1..3_u32,
+        lucks in proptest::collection::vec(
+            (any::<u64>(), prop_oneof![Just(0), 3..12_u64], proptest::option::of(0..60_usize)), 1..4),
+    ) {
+        let rules = format!("{{max-unavailable: {max}, max-surge: {max}}}");
+        let [old, new] = ["a", "b"].map(|value| updated_service(nodes, value, "post", &rules));
+        let group = name("t__web");
+        let mut world = brought_up(&old, 1);
+        world.watched = Some(Watched::surge(&new, &surged(&new, &[(group.clone(), max)].into()), &group));
+        let mut open = BTreeMap::new();
+        let go = |world: &mut World, open: &mut BTreeMap<_, _>, luck| {
+            let mut options = Options { max_unavailable: None, open_surge: open.clone(), ..Options::default() };
+            let planned = world.plan(Some(&new), &options).expect("there is a plan");
+            let desired = surged(&new, &planned.surge);
+            options.surge = surge_nodes(&desired, &planned.surge);
+            *open = planned.surge;
+            world.go(Some(&desired), &options, luck)
+        };
+        for (seed, fails, cut) in lucks {
+            go(&mut world, &mut open, Luck { seed, fails, cut });
+        }
+        prop_assert!(go(&mut world, &mut open, Luck::GOOD));
+        prop_assert!(go(&mut world, &mut open, Luck::GOOD) && open.is_empty());
         world.watched = None;
         settles(&mut world, &new);
         goes(&mut world);
