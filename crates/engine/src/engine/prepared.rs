@@ -122,7 +122,8 @@ impl Prepared {
         let Options { grace, patience, .. } = engine.options;
         let parts = JournalParts { grace, patience, ..JournalParts::default() };
         let result = match renewal.failure() {
-            None => host.run(&mut machine, parts, renewal.lost()).await,
+            // Boxed because of its size.
+            None => Box::pin(host.run(&mut machine, parts, renewal.lost())).await,
             Some(lost) => Err(lost),
         };
         leave(&*engine.store, host.beside).await;

@@ -48,15 +48,14 @@ pub(super) fn replace<'a>(
         let constraints = &mut *planner.constraints;
         let rule = "its replacement is related first".to_owned();
         let why = constraints.graph.because(old, rule);
-        let until = match steps.as_slice() {
-            [only] => *only,
-            _ => {
-                let all = constraints.graph.barrier(format!("the replacements in {} are related", old.name));
-                for step in &steps {
-                    constraints.graph.need(all, *step, why);
-                }
-                all
+        let until = if let [only] = steps.as_slice() {
+            *only
+        } else {
+            let all = constraints.graph.barrier(format!("the replacements in {} are related", old.name));
+            for step in &steps {
+                constraints.graph.need(all, *step, why);
             }
+            all
         };
         for end in removed {
             constraints.hold_leaving(&end.name, rank::ACTIVE, until, Priority::Weak, why);
