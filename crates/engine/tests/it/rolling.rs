@@ -64,8 +64,8 @@ fn surges() -> Update {
 
 /// Executes an intent and the processes that continue it.
 async fn whole(rig: &Rig, request: impl Into<Request>) -> Ended {
-    let first = rig.ask("t", request).await.unwrap();
-    first.continued(|_, next| rig.ask("t", next)).await.unwrap()
+    let first = rig.ask("t", request).await.expect("it is prepared and runs");
+    first.continued(|_, next| rig.ask("t", next)).await.expect("it runs")
 }
 
 /// Returns the nodes that exist, with their states.
