@@ -121,7 +121,7 @@ fn component(reader: &mut Reader<'_>, body: &Body<'_>) -> Component {
         depends_on,
         properties,
     };
-    let update = field("update").and_then(|node| update(reader, node, component.is_plural(), &what));
+    let update = field("update").and_then(|node| update(reader, node, &component, &what));
     Component { update, ..component }
 }
 
@@ -272,11 +272,11 @@ fn cluster(reader: &mut Reader<'_>, node: &Node) -> Option<ClusterDecl> {
     Some(ClusterDecl { span: node.span(), initial, minimum, maximum, increment, each })
 }
 
-/// Reads `update` of a component. `plural` tells whether the component may have several nodes.
-fn update(reader: &mut Reader<'_>, node: &Node, plural: bool, what: &str) -> Option<Update> {
+/// Reads `update` of a component.
+fn update(reader: &mut Reader<'_>, node: &Node, component: &Component, what: &str) -> Option<Update> {
     let mapping = reader.mapping(node, "`update`")?;
-    reader.unknown_keys(mapping, keys::UPDATE.names, "an update");
-    if !plural {
+    reader.wrong_keys(mapping, keys::UPDATE.names, "an update");
+    if !component.is_plural() {
         reader.say(Severity::Error, |source| {
             let message = format!("{what} has one node, so it can't be updated in batches");
             Diagnostic::error(codes::BAD_UPDATE, message)
@@ -290,6 +290,20 @@ fn update(reader: &mut Reader<'_>, node: &Node, plural: bool, what: &str) -> Opt
         match text.value.parse() {
             Ok(count) => update.max_unavailable = Some(count),
             Err(error) => reader.error(codes::BAD_UPDATE, text.span, error.to_string()),
+        }
+    }
+    if let Some(text) = field("max-surge").and_then(|node| reader.text(node, "`max-surge`")) {
+        match text.value.parse() {
+            Ok(count) => update.max_surge = Some(count),
+            Err(error) => reader.error(codes::BAD_UPDATE, text.span, error.to_string()),
+        }
+        if component.each().is_some() {
+            reader.say(Severity::Error, |source| {
+                let message = format!("{what} has a node for each entry of a list, so it can't have more");
+                Diagnostic::error(codes::BAD_UPDATE, message)
+                    .at(source.place(text.span))
+                    .help("remove `max-surge`, or add an entry to the list")
+            });
         }
     }
     if let Some(text) = field("pause").and_then(|node| reader.text(node, "`pause`")) {

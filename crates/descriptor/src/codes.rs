@@ -588,7 +588,9 @@ on-package-change: reconfigure
     BAD_UPDATE = "WL0149", "bad rules for an update",
         r"`update` tells how a change of a component with several nodes goes in batches. `max-unavailable` is the number of nodes
 that may be down at once: a number from 1, a percentage of the nodes, or `all`. A percentage is rounded down to at least 1.
-`pause` is the time between two batches, such as `10s` or `1m30s`, up to a week. `on-failure` is `stop` or `rollback`.
+`max-surge` is the number of additional nodes during the change, or a percentage, which is rounded up; a cluster with `each`
+has none. `pause` is the time between two batches, such as `10s` or `1m30s`, up to a week. `on-failure` is `stop` or
+`rollback`.
 
 ```yaml
 name: assembly::shop::1.0

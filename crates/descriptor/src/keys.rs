@@ -44,6 +44,7 @@ pub(crate) enum Form {
     PackageChange,
     /// A number of nodes from 1, a percentage, or `all`.
     MaxUnavailable,
+    MaxSurge,
     /// `stop` or `rollback`.
     OnFailure,
     /// The time between two batches.
@@ -149,6 +150,8 @@ section! {
     UPDATE: Section, "Update", OrNull, "The rules for changes of a group's nodes.";
     "max-unavailable": Form::MaxUnavailable,
         "The number of nodes that a change takes down at once: a number from 1, a percentage such as `25%`, which is rounded down to at least 1, or `all`. The default is 1 if another component depends on the group, and `all` otherwise.";
+    "max-surge": Form::MaxSurge,
+        "The number of additional nodes while nodes change: a number, or a percentage such as `25%`, which is rounded up. They may exceed `maximum-nodes`, and are removed after the change. The default is 0. Not for a cluster with `each`.";
     "pause": Form::Pause,
         "The time between the end of a batch and the beginning of the next one, such as `10s` or `1m30s`; at most a week.";
     "on-failure": Form::OnFailure,

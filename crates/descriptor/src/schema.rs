@@ -73,6 +73,12 @@ impl Forms for Descriptors<'_> {
                 "maximum": u32::MAX,
                 "pattern": "^([+]?0*[1-9][0-9]*|[+]?0*([1-9][0-9]?|100)%|all)$",
             }),
+            Form::MaxSurge => json!({
+                "type": ["integer", "string", "null"],
+                "minimum": 0,
+                "maximum": 10_000,
+                "pattern": "^([+]?[0-9]+|[+]?0*([0-9][0-9]?|100)%)$",
+            }),
             Form::Pause => json!({
                 "type": ["string", "null"],
                 "pattern": r"^\s*([0-9]+\s*(ms|s|m|min|h)\s*)+$",

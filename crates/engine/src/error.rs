@@ -348,7 +348,7 @@ fn code_of_scale(error: &ScaleError) -> Code {
 
 fn code_of_heal(error: &HealError) -> Code {
     match error {
-        HealError::Unknown { .. } => codes::HEAL_UNKNOWN,
+        HealError::Unknown { .. } | HealError::Left { .. } => codes::HEAL_UNKNOWN,
         HealError::Reference { .. } => codes::HEAL_REFERENCE,
         _ => codes::NO_PLAN,
     }

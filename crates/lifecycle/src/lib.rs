@@ -57,11 +57,11 @@ pub mod testing;
 
 pub use differences::{
     Affected, Batches, Counts, Diff, Effect, ElementChange, ElementChangeKind, Ends, FileChange,
-    FileChangeKind, PackageDiff, PropertyChange, RelationshipChange, RelationshipChangeKind,
+    FileChangeKind, PackageDiff, PropertyChange, RelationshipChange, RelationshipChangeKind, Together,
 };
 pub use picture::{draw_properties, draw_topology};
 pub use plan::{BatchSteps, LifecycleError, OrderError, Plan, Planned, down, draw_plan, plan, up};
 pub use situation::{
     Current, ElementNow, HalfMade, HealError, Options, Scale, ScaleError, Shown, Situation, ValueChange,
-    Version, describes, healable, merged, resized, scaled,
+    Version, describes, healable, merged, resized, scaled, surge_nodes, surged, unsurged,
 };

@@ -18,7 +18,9 @@ pub use self::element::{Cluster, Element, ElementKind, OnPackageChange, Operatio
 pub use self::property::{Origin, Property};
 pub use self::relationship::{Endpoint, OperationCall, Relationship};
 pub use self::topology::Topology;
-pub use self::update::{MaxUnavailable, MaxUnavailableError, OnFailure, Pause, PauseError, Update};
+pub use self::update::{
+    MaxSurge, MaxSurgeError, MaxUnavailable, MaxUnavailableError, OnFailure, Pause, PauseError, Update,
+};
 use crate::name::{CommandName, OperationName};
 use crate::state::Transition;
 

@@ -52,6 +52,10 @@ pub struct AssemblyRecord {
     /// The clusters whose size differs from the descriptor's.
     #[serde(default)]
     pub scaled: BTreeMap<ElementName, Scaled>,
+    /// The numbers of additional nodes that groups have while their nodes change. They are the nodes with the
+    /// highest numbers in `topology`, and are removed after the change.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub surge: BTreeMap<ElementName, u32>,
     /// The assemblies that it references, including those that an unfinished change no longer references.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub references: BTreeSet<AssemblyName>,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use windlass_descriptor::GivenPlaces;
 use windlass_engine::Consent;
-use windlass_model::assembly::MaxUnavailable;
+use windlass_model::assembly::{MaxSurge, MaxUnavailable};
 use windlass_model::{AssemblyName, State};
 use windlass_source::Place;
 
@@ -28,6 +28,7 @@ pub struct AssemblyInput {
     pub(crate) target: Vec<String>,
     pub(crate) except: Vec<String>,
     pub(crate) max_unavailable: Option<MaxUnavailable>,
+    pub(crate) max_surge: Option<MaxSurge>,
     pub(crate) current_packages: bool,
     pub(crate) protect: bool,
     pub(crate) consent: Consent,
@@ -54,6 +55,7 @@ impl AssemblyInput {
             target: Vec::new(),
             except: Vec::new(),
             max_unavailable: None,
+            max_surge: None,
             current_packages: false,
             protect: false,
             consent: Consent::Any,
@@ -161,6 +163,13 @@ impl AssemblyInput {
     /// nodes otherwise.
     pub fn max_unavailable(mut self, count: Option<MaxUnavailable>) -> Self {
         self.max_unavailable = count;
+        self
+    }
+
+    /// Sets the number of additional nodes of each group during a change. Default: the number that the descriptor
+    /// declares, or none.
+    pub fn max_surge(mut self, count: Option<MaxSurge>) -> Self {
+        self.max_surge = count;
         self
     }
 

@@ -11,11 +11,10 @@ use windlass_model::assembly::ElementKind;
 use windlass_model::instance::InstanceView;
 use windlass_model::record::{CallRecord, InstanceRecord};
 use windlass_model::{
-    Action, AssemblyName, CallId, Element, ElementName, ProcessId, PropertyName, Timestamp, Topology,
-    Transition,
+    Action, AssemblyName, CallId, ElementName, ProcessId, PropertyName, State, Timestamp, Topology, Transition,
 };
 use windlass_source::{Diagnostic, Diagnostics};
-use windlass_store::{Holder, Store, StoreError};
+use windlass_store::{Holder, Snapshot, Store, StoreError};
 
 use crate::desired::{self, desired};
 use crate::error::Error;
@@ -323,7 +322,7 @@ impl Windlass {
         // A scaled cluster has nodes that the descriptor does not list.
         let is_partial = !(input.replace.is_empty() && input.target.is_empty() && input.except.is_empty());
         let before = match store.filter(|_| is_partial) {
-            Some(store) => store.assembly(topology.name()).await?.map(|record| record.topology),
+            Some(store) => store.load_sealed(topology.name()).await?,
             None => None,
         };
         let names = |parts: &[String]| -> Result<_, Error> {
@@ -334,10 +333,16 @@ impl Windlass {
         if input.protect {
             desired.topology.protect();
         }
-        let (goal, adopt, max_unavailable) = (input.goal, input.adopt, input.max_unavailable);
-        let current_packages = input.current_packages;
-        desired.options =
-            UpOptions { goal, adopt, replace, target, except, max_unavailable, current_packages };
+        desired.options = UpOptions {
+            goal: input.goal,
+            adopt: input.adopt,
+            replace,
+            target,
+            except,
+            max_unavailable: input.max_unavailable,
+            max_surge: input.max_surge,
+            current_packages: input.current_packages,
+        };
         Ok((desired, warnings))
     }
 
@@ -363,21 +368,26 @@ async fn held(store: &dyn Store, assembly: AssemblyName, by: Box<Holder>, since:
     }
 }
 
-/// Finds a part in the new or in the current topology of an assembly.
-fn part_of<'a>(
-    topology: &'a Topology,
-    before: Option<&'a Topology>,
-    part: &str,
-) -> Result<ElementName, Error> {
-    let named = |element: &&Element| element.name.local() == part || element.name.as_str() == part;
-    let find = |topology: &'a Topology| topology.elements().iter().find(named);
-    let found = find(topology).or_else(|| before.and_then(find)).ok_or_else(|| Error::NoPart {
+/// Finds a part in the new or in the current topology of an assembly, or among its records: a part that is no longer
+/// desired may exist.
+fn part_of(topology: &Topology, before: Option<&Snapshot>, part: &str) -> Result<ElementName, Error> {
+    let is_named = |name: &ElementName| name.local() == part || name.as_str() == part;
+    let find = |topology: &Topology| {
+        let found = topology.elements().iter().find(|element| is_named(&element.name));
+        found.map(|element| (element.name.clone(), element.kind))
+    };
+    let recorded = || {
+        let mut records = before?.elements.values().filter(|record| record.state != State::Absent);
+        Some((records.find(|record| is_named(&record.name))?.name.clone(), ElementKind::Resource))
+    };
+    let found = find(topology).or_else(|| find(&before?.assembly.topology)).or_else(recorded);
+    let (name, kind) = found.ok_or_else(|| Error::NoPart {
         assembly: topology.name().clone(),
         part: part.to_owned(),
         known: topology.elements().iter().skip(1).map(|e| e.name.local().to_owned()).collect(),
     })?;
-    match found.kind {
+    match kind {
         ElementKind::Reference => Err(Error::NotMadeHere { part: part.to_owned() }),
-        _ => Ok(found.name.clone()),
+        _ => Ok(name),
     }
 }

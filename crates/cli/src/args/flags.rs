@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use windlass::AssemblyInput;
 use windlass::engine::Consent;
 use windlass::model::AssemblyName;
-use windlass::model::assembly::MaxUnavailable;
+use windlass::model::assembly::{MaxSurge, MaxUnavailable};
 
 use super::numbers::{counted, duration, whole};
 
@@ -142,6 +142,10 @@ pub(crate) struct PartsArgs {
     /// Let a change take down this many nodes of a cluster at once: a number, a percentage such as 25%, or `all`
     #[arg(long, value_name = "N")]
     pub(crate) max_unavailable: Option<MaxUnavailable>,
+
+    /// Add this many nodes to a cluster while its nodes change: a number, or a percentage such as 25%
+    #[arg(long, value_name = "N")]
+    pub(crate) max_surge: Option<MaxSurge>,
 }
 
 impl PartsArgs {
@@ -149,7 +153,7 @@ impl PartsArgs {
     pub(crate) fn given_to(&self, input: AssemblyInput) -> AssemblyInput {
         let input = input.target(self.target.clone()).except(self.except.clone());
         let input = input.replace(self.replace.clone());
-        input.max_unavailable(self.max_unavailable)
+        input.max_unavailable(self.max_unavailable).max_surge(self.max_surge)
     }
 }
 

@@ -170,6 +170,10 @@ async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format)
             Some(group) if matches!(request.intent(), Intent::Rollback(_)) => {
                 say!("{} a node of `{}` has failed", styled(STRONG, "rolling back:"), group.local());
             }
+            _ if before.needs_closing() => {
+                let groups = alike::names(before.surge.keys().map(ElementName::local));
+                say!("{} the additional nodes of {groups}", styled(STRONG, "removing"));
+            }
             _ => say!("{} {}", styled(STRONG, "resuming:"), reads_anew(&before)),
         }
         match resume(windlass, &before, request, stop, format).await {

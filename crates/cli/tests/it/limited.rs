@@ -57,6 +57,21 @@ fn excepted_parts_stay_as_they_are_and_are_listed() {
     assert_eq!(touched(&env), ["A", "B__1"]);
 }
 
+/// A node that the descriptor no longer has can be left out again, be removed alone, and is not healed.
+#[test]
+fn a_node_that_has_left_can_be_named() {
+    let env = up();
+    let fewer = ["up", "h_bta", "-p", "numOfServers=2", "--yes"];
+    for _ in 0..2 {
+        env.ok(&[&fewer[..], &["--except", "B__3"]].concat());
+        assert!(touched(&env).is_empty());
+    }
+    let heal = env.refuses(&["heal", "h_bta", "B__3"]);
+    assert!(heal.contains("`B__3` is no longer a part of the assembly; `windlass up` removes it"), "{heal}");
+    env.ok(&[&fewer[..], &["--target", "B__3"]].concat());
+    assert_eq!(touched(&env), ["B__3"]);
+}
+
 #[test]
 fn a_part_that_needs_an_excepted_one_is_refused() {
     let env = TestEnv::with("h_bta");

@@ -182,3 +182,32 @@ touch "$state/started"
     let again = env.run(&[&UP[..], &["--yes", "--format", "json"]].concat());
     assert_eq!(again.code(), Some(1), "{again}");
 }
+
+/// The additional node is there while the others change, and goes afterwards without a consent of its own.
+#[test]
+fn an_additional_node_is_planned_created_and_removed() {
+    let env = three_nodes();
+    let replace = [&UP[..], &["--replace", "B", "--max-surge", "1"]].concat();
+    let plan = env.ok(&[&["plan"], &replace[1..]].concat());
+    let line = "  B changes in 3 batches of at most 1 node, with one additional node meanwhile\n";
+    assert!(plan.stdout.contains(line) && plan.stdout.contains("+ B__4 added"), "{plan}");
+    let done = env.ok(&[&replace[..], &["--yes"]].concat());
+    assert!(done.stdout.contains("\nremoving the additional nodes of B\n"), "{done}");
+    assert_eq!(
+        moves(&env),
+        [
+            "Start B__4",
+            "Stop B__1",
+            "Start B__1",
+            "Stop B__2",
+            "Start B__2",
+            "Stop B__3",
+            "Start B__3",
+            "Stop B__4"
+        ]
+    );
+    let status = env.ok(&["status", "h_bta"]).stdout;
+    assert!(status.starts_with("h_bta Active") && !status.contains("─ 4"), "{status}");
+    let wrong = env.run(&[&UP[..], &["--max-surge", "all"]].concat());
+    assert_eq!(wrong.code(), Some(2), "{wrong}");
+}

@@ -796,6 +796,15 @@ composition:
     assert_eq!(declared("{max-unavailable: 25%}"), ["web 25%"]);
     assert_eq!(declared("{max-unavailable: all}"), ["web all"]);
     assert_eq!(declared("{}"), Vec::<String>::new());
+    let topology = world.compose_text(&shop("{max-surge: 25%}", 4)).topology.unwrap();
+    let surge = topology.elements().iter().find_map(|group| group.update?.max_surge);
+    assert_eq!(surge.map(|surge| surge.of(5)), Some(2));
+    let each = shop("{max-surge: 1}", 4).replace("quantity: 4", "cluster: {each: [{name: a}], key: name}");
+    let each = messages(&each).lines().skip(2).collect::<Vec<_>>().join("\n");
+    assert_snapshot!(each, @"
+    a.yaml:3:96: error[WL0149]: the component `web` has a node for each entry of a list, so it can't have more
+        help: remove `max-surge`, or add an entry to the list
+    ");
     let wrong = |update: &str, nodes| {
         let text = messages(&shop(update, nodes));
         // The first error is the missing descriptor of `web`.
@@ -803,6 +812,15 @@ composition:
     };
     assert_snapshot!(wrong("{max-unavailable: 0}", 4), @"a.yaml:3:74: error[WL0149]: `0` is no number of nodes: a number from 1, a percentage from `1%` to `100%`, or `all`");
     assert_snapshot!(wrong("{max-unavailable: 101%}", 4), @"a.yaml:3:74: error[WL0149]: `101%` is no number of nodes: a number from 1, a percentage from `1%` to `100%`, or `all`");
+    assert_snapshot!(wrong("{max-surge: all}", 4), @"a.yaml:3:68: error[WL0149]: `all` is no number of additional nodes: a number from 0 to 10000, or a percentage from `0%` to `100%`");
+    assert_snapshot!(wrong("{maxsurge: 1}", 4), @"
+    a.yaml:3:57: error[WL0103]: an update has no `maxsurge`
+        help: did you mean `max-surge`?
+    ");
+    assert_snapshot!(wrong("{speed: 1}", 4), @"
+    a.yaml:3:57: error[WL0103]: an update has no `speed`
+        help: it has `max-unavailable`, `max-surge`, `pause` and `on-failure`
+    ");
     assert_snapshot!(wrong("{pause: 10}", 4), @"a.yaml:3:64: error[WL0149]: `10` is no pause: a duration up to a week, such as `10s` or `1m30s`");
     assert_snapshot!(wrong("{pause: 200h}", 4), @"a.yaml:3:64: error[WL0149]: `200h` is no pause: a duration up to a week, such as `10s` or `1m30s`");
     assert_snapshot!(wrong("{on-failure: rolback}", 4), @"

@@ -163,6 +163,7 @@ fn completed(engine: &Engine, draft: &Draft, id: ProcessId, now: Timestamp) -> P
         target: BTreeSet::new(),
         except: BTreeSet::new(),
         max_unavailable: None,
+        max_surge: None,
         created: now,
         ended: Some(now),
         reason: None,

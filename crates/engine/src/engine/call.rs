@@ -1,5 +1,7 @@
 //! Commands: named actions that an operator calls by hand.
 
+use std::collections::BTreeMap;
+
 use windlass_lifecycle::{Diff, Planned};
 use windlass_model::assembly::ElementKind;
 use windlass_model::work::{Reason, Work};
@@ -38,5 +40,5 @@ pub(super) fn planned(
     let mut builder = PlanBuilder::<Work, Reason>::new();
     builder.step(Work::Command { element: part.clone(), command: command.clone() });
     let plan = builder.build().expect("one step waits for nothing");
-    Ok(Planned { plan, diff: Diff::default(), undone: Diff::default() })
+    Ok(Planned { plan, diff: Diff::default(), undone: Diff::default(), surge: BTreeMap::new() })
 }

@@ -2,16 +2,17 @@
 //!
 //! Drafting is pure, so a preview and the real execution can't differ.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use windlass_driver::Package;
 use windlass_lifecycle::Plan;
 use windlass_lifecycle::{
-    Diff, ElementChange, ElementChangeKind, Options, Scale, ScaleError, Situation, Version, describes,
-    healable, merged, plan, resized, scaled,
+    Diff, ElementChange, ElementChangeKind, HealError, Options, Planned, Scale, ScaleError, Situation,
+    Version, describes, healable, merged, plan, resized, scaled, surge_nodes, surged, unsurged,
 };
-use windlass_model::assembly::{ElementKind, MaxUnavailable, PackageDigest};
+use windlass_model::assembly::{ElementKind, MaxSurge, MaxUnavailable, PackageDigest};
 use windlass_model::record::{AssemblyRecord, ElementRecord, Intent, Made, Scaled, VersionRecord};
 use windlass_model::template::End;
 use windlass_model::work::{Relate, Work};
@@ -56,6 +57,8 @@ pub(super) struct Limits {
     pub(super) except: BTreeSet<ElementName>,
     /// The number of nodes of each group that may be down at once, if it was given.
     pub(super) max_unavailable: Option<MaxUnavailable>,
+    /// The number of additional nodes of each group, if it was given.
+    pub(super) max_surge: Option<MaxSurge>,
 }
 
 /// The result of drafting an intent.
@@ -88,6 +91,8 @@ pub(super) struct Draft {
     pub(super) before: Option<Before>,
     /// The plans that may remove or replace parts which are recorded well.
     pub(super) consent: Consent,
+    /// The additional nodes of groups before the intent. Their removal needs no consent.
+    surplus: BTreeSet<ElementName>,
 }
 
 /// The facts about an assembly before the intent that other assemblies may rely on.
@@ -137,6 +142,9 @@ impl EngineEnv {
         };
         let current_packages = desired.as_ref().is_some_and(|desired| desired.options.current_packages);
         let requested_down = requested == Intent::Down;
+        if let (Intent::Heal(part), Some(snapshot)) = (&requested, &snapshot) {
+            refuse_left(part, snapshot)?;
+        }
         let mut target = match (desired, &before) {
             (Some(desired), before) => up(*desired, before.as_ref(), &old_secrets, now)?,
             (None, Some(record)) => stored(requested, record, &previous, &mut intent)?,
@@ -145,12 +153,18 @@ impl EngineEnv {
         if requested_down {
             target.options = Options { target: selection.target, except: selection.except, ..target.options };
         }
-        let record = target.record.take();
-        let is_new_version = match (&before, &record) {
-            (Some(before), Some(after)) => is_other(before, after),
-            (None, _) => true,
-            (Some(_), None) => false,
-        };
+        let mut record = target.record.take();
+        let surge = before.as_ref().map(|before| before.surge.clone()).unwrap_or_default();
+        let surplus = before.as_ref().map(|before| surge_nodes(&before.topology, &surge)).unwrap_or_default();
+        // Limited intents, and those on single parts, leave the additional nodes as they are.
+        let keeps_surge =
+            target.options.is_limited() || called.is_some() || matches!(intent, Intent::Heal(_));
+        if let Some(record) = record.as_mut().filter(|_| keeps_surge) {
+            record.topology = surged(&record.topology, &surge);
+            record.surge = surge;
+        } else {
+            target.options.open_surge = surge;
+        }
         let before_all = before.as_ref().map(|before| Before {
             goal: before.goal,
             descriptor: before.descriptor.clone(),
@@ -191,19 +205,20 @@ impl EngineEnv {
             world.enroll(now, &*self.entropy, &mut enrolled);
             self.preflight(&world, target.options.adopt)?;
         }
-        let recorded = before.map(|before| before.topology);
-        let current = current(&world);
-        let topology = |installed: &World| installed.installed.clone();
-        let before = topology(&world);
-        let situation = Situation {
-            current: &current,
-            installed: before.as_ref().map(|topology| Version { topology, lookup: &world }),
-            desired: (!goes).then_some(Version { topology: world.topology(), lookup: &world }),
-        };
         let mut planned = match &called {
             Some((part, command)) => call::planned(&world, part, command)?,
-            None => plan(&situation, &target.options)?,
+            None => planned(&world, &target.options)?,
         };
+        if !planned.surge.is_empty() {
+            // Nodes that work are to change: the groups get their additional nodes first.
+            let topology = surged(world.topology(), &planned.surge);
+            target.options.surge = surge_nodes(&topology, &planned.surge);
+            (world.assembly.topology, world.assembly.surge) = (topology, planned.surge);
+            world.enroll(now, &*self.entropy, &mut enrolled);
+            planned = self::planned(&world, &target.options)?;
+        }
+        let is_new_version = before.as_ref().is_none_or(|before| !goes && is_other(before, &world.assembly));
+        let recorded = before.map(|before| before.topology);
         if let Some(observed) = observed {
             let differ =
                 found::differences(&observed, &found::conditions(seen.as_deref().unwrap_or_default()));
@@ -214,7 +229,7 @@ impl EngineEnv {
         if expected.is_some_and(|expected| !expected.is(&planned.plan, &planned.diff)) {
             return Err(EngineError::MovedOn(world.assembly.name.clone()));
         }
-        refuse_protected(recorded.as_ref(), &world, &planned.diff)?;
+        refuse_protected(recorded.as_ref(), &world, &planned.diff, &surplus)?;
         note_package_diffs(&world, &self.drivers, &mut planned.diff);
         Ok(Draft {
             plan: planned.plan,
@@ -224,6 +239,7 @@ impl EngineEnv {
                 target: if is_heal { BTreeSet::new() } else { target.options.target },
                 except: target.options.except,
                 max_unavailable: target.options.max_unavailable.filter(|_| !is_heal),
+                max_surge: target.options.max_surge.filter(|_| !is_heal),
             },
             intent,
             is_new_version,
@@ -236,6 +252,7 @@ impl EngineEnv {
             found,
             before: before_all,
             consent,
+            surplus,
             world,
         })
     }
@@ -249,7 +266,8 @@ impl Draft {
             Consent::Plan(agreed) => agreed.is(&self.plan, &self.diff),
             Consent::None => false,
         };
-        if is_agreed || !self.diff.elements.iter().any(ElementChange::destroys) {
+        let destroys = |change: &ElementChange| change.destroys() && !is_surplus(&self.surplus, change);
+        if is_agreed || !self.diff.elements.iter().any(destroys) {
             return Ok(());
         }
         Err(EngineError::NeedsConsent(Box::new(DestructivePlan {
@@ -260,9 +278,43 @@ impl Draft {
     }
 }
 
+/// Plans the path from the records of a world to its desired assembly.
+fn planned(world: &World, options: &Options) -> Result<Planned, EngineError> {
+    let desired = Some(world.topology()).filter(|_| world.assembly.goal != State::Absent);
+    let situation = Situation {
+        current: &current(world),
+        installed: world.installed.as_ref().map(|topology| Version { topology, lookup: world }),
+        desired: desired.map(|topology| Version { topology, lookup: world }),
+    };
+    Ok(plan(&situation, options)?)
+}
+
+/// Tells whether a change removes a part of an additional node.
+fn is_surplus(surplus: &BTreeSet<ElementName>, change: &ElementChange) -> bool {
+    let is_in = |node: &ElementName| {
+        let rest = change.element.as_str().strip_prefix(node.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
+    };
+    change.kind == ElementChangeKind::Removed && surplus.iter().any(is_in)
+}
+
+/// Refuses to heal a part that exists and is no longer desired.
+fn refuse_left(part: &ElementName, snapshot: &Snapshot) -> Result<(), EngineError> {
+    let is_there = snapshot.elements.get(part).is_some_and(|record| record.state != State::Absent);
+    if is_there && snapshot.assembly.topology.get(part).is_none() {
+        return Err(HealError::Left { name: part.clone() }.into());
+    }
+    Ok(())
+}
+
 /// Refuses a plan that removes or replaces a protected part. Both the recorded and the desired assembly protect
 /// their parts. So an `up` that lifts a protection removes nothing, and one that adds it replaces nothing.
-fn refuse_protected(recorded: Option<&Topology>, world: &World, diff: &Diff) -> Result<(), EngineError> {
+fn refuse_protected(
+    recorded: Option<&Topology>,
+    world: &World,
+    diff: &Diff,
+    surplus: &BTreeSet<ElementName>,
+) -> Result<(), EngineError> {
     // Leftovers of a part that was never complete may go, and so may a part whose removal has begun.
     let is_remains = |change: &ElementChange| match world.elements.get(&change.element) {
         Some(record) if record.state == State::Failed => record.attempted != Some(Transition::Stop),
@@ -272,6 +324,7 @@ fn refuse_protected(recorded: Option<&Topology>, world: &World, diff: &Diff) -> 
         recorded.and_then(|topology| topology.protector(name)).or_else(|| world.topology().protector(name))
     };
     let taken = diff.elements.iter().filter(|change| change.effect().is_destructive() && !is_remains(change));
+    let taken = taken.filter(|change| !is_surplus(surplus, change));
     let mut protected = taken.filter_map(|change| Some((change, protector(&change.element)?)));
     let Some((first, by)) = protected.next() else { return Ok(()) };
     Err(EngineError::Protected(Box::new(ProtectedPart {
@@ -313,7 +366,8 @@ fn up(
     if let Some(before) = before {
         (topology, sizes) = keep_sizes(topology, &before.scaled);
     }
-    let UpOptions { goal, adopt, replace, target, except, max_unavailable, current_packages: _ } = options;
+    let UpOptions { goal, adopt, replace, target, except, max_unavailable, max_surge, current_packages: _ } =
+        options;
     let mut references = topology.referenced();
     references.extend(before.iter().flat_map(|before| before.references.iter().cloned()));
     let owner = before.map_or(owner, |before| before.owner.clone());
@@ -326,6 +380,7 @@ fn up(
         target,
         except,
         max_unavailable,
+        max_surge,
         ..Options::default()
     };
     let record = AssemblyRecord {
@@ -336,6 +391,7 @@ fn up(
         parameters,
         packages: pins,
         scaled: sizes,
+        surge: BTreeMap::new(),
         references,
         version: before.and_then(|before| before.version),
         reached: before.and_then(|before| before.reached),
@@ -354,6 +410,8 @@ fn stored(
     previous: &PreviousState,
     intent: &mut Intent,
 ) -> Result<Target, EngineError> {
+    let recorded = &record.topology;
+    let record = &*closed(record);
     let mut next = record.clone();
     let packages = record.packages.clone();
     let mut options = Options { goal: record.goal, packages, max_unavailable: None, ..Options::default() };
@@ -370,6 +428,7 @@ fn stored(
             options.target.clone_from(&previous.limits.target);
             options.except.clone_from(&previous.limits.except);
             options.max_unavailable = previous.limits.max_unavailable;
+            options.max_surge = previous.limits.max_surge;
         }
         Intent::SetState(state) => {
             next.goal = state;
@@ -383,8 +442,8 @@ fn stored(
             next = resize(next, &cluster, |now| resized(now, &cluster, nodes))?;
         }
         Intent::Heal(element) => {
-            let element = healable(&record.topology, &element)?.clone();
-            let heal = if is_whole(&record.topology, &element) {
+            let element = healable(recorded, &element)?.clone();
+            let heal = if is_whole(recorded, &element) {
                 // Parts of it that are not up are repaired. Healthy parts stay up.
                 Options { target: [element.clone()].into(), restore: [element].into(), ..Options::default() }
             } else {
@@ -401,12 +460,13 @@ fn stored(
             *intent = Intent::Rollback(Some(version.process));
             let mut references = version.assembly.topology.referenced();
             references.extend(record.references.iter().cloned());
-            let mut topology = version.assembly.topology.clone();
+            let mut topology = closed(&version.assembly).topology.clone();
             // Only an `up` lifts a protection.
             topology.protect_as(&record.topology);
             next = AssemblyRecord {
                 references,
                 topology,
+                surge: BTreeMap::new(),
                 created: record.created,
                 version: record.version,
                 reached: record.reached,
@@ -475,9 +535,9 @@ fn keep_sizes(
     (topology, kept)
 }
 
-/// Finds the version to roll back to: that of a process, or the one before the newest. Versions of an earlier
-/// assembly with the same name don't count.
-fn earlier<'a>(
+/// Finds the version to roll back to: that of a process, or the newest one that differs from the record in more
+/// than additional nodes. Versions of an earlier assembly with the same name don't count.
+pub(super) fn earlier<'a>(
     versions: &'a [VersionRecord],
     record: &AssemblyRecord,
     process: Option<ProcessId>,
@@ -485,9 +545,20 @@ fn earlier<'a>(
     let mut own = versions.iter().filter(|version| version.assembly.created == record.created);
     let found = match process {
         Some(process) => own.rfind(|version| version.process <= process),
-        None => own.rfind(|version| Some(version.process) < record.version),
+        None => own.rfind(|version| {
+            Some(version.process) < record.version && is_other(&closed(&version.assembly), &closed(record))
+        }),
     };
     found.ok_or_else(|| EngineError::NoVersion { name: record.name.clone(), process })
+}
+
+/// Returns the record without the additional nodes of its groups.
+fn closed(record: &AssemblyRecord) -> Cow<'_, AssemblyRecord> {
+    if record.surge.is_empty() {
+        return Cow::Borrowed(record);
+    }
+    let topology = unsurged(&record.topology, &record.surge);
+    Cow::Owned(AssemblyRecord { topology, surge: BTreeMap::new(), ..record.clone() })
 }
 
 /// Returns the installed topology: each element as described by the version that it was created from.
@@ -516,9 +587,13 @@ pub(super) fn of_version(made: &Made, record: &AssemblyRecord) -> ProcessId {
 pub(super) fn is_mixed(snapshot: &Snapshot) -> bool {
     let Some(version) = snapshot.assembly.version else { return false };
     let mut pairs = snapshot.pairs.values().filter(|pair| pair.is_there());
+    let topology = &snapshot.assembly.topology;
+    let is_left =
+        |record: &ElementRecord| record.state != State::Absent && topology.get(&record.name).is_none();
     let made = snapshot.elements.values().filter(|element| element.state != State::Absent);
     made.filter_map(|element| element.made.as_ref())
         .any(|made| of_version(made, &snapshot.assembly) < version)
+        || snapshot.elements.values().any(is_left)
         || pairs.any(|pair| !describes(&snapshot.assembly.topology, &pair.key))
 }
 

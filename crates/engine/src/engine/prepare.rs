@@ -131,6 +131,7 @@ impl Engine {
             target: draft.limits.target.clone(),
             except: draft.limits.except.clone(),
             max_unavailable: draft.limits.max_unavailable,
+            max_surge: draft.limits.max_surge,
             created: now,
             ended: None,
             reason: None,

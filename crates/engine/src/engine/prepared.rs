@@ -63,6 +63,8 @@ pub struct Ended {
     pub consent: Consent,
     /// A group of which a batch has failed, and whose declaration demands a rollback.
     pub failed_group: Option<ElementName>,
+    /// The groups that still have additional nodes, with their numbers. Another plan removes them.
+    pub surge: BTreeMap<ElementName, u32>,
     /// The failed process that this one has rolled back.
     pub rolled_back: Option<ProcessId>,
 }
@@ -120,7 +122,8 @@ impl Prepared {
         let Options { grace, patience, .. } = engine.options;
         let parts = JournalParts { grace, patience, ..JournalParts::default() };
         let result = match renewal.failure() {
-            None => host.run(&mut machine, parts, renewal.lost()).await,
+            // Boxed because of its size.
+            None => Box::pin(host.run(&mut machine, parts, renewal.lost())).await,
             Some(lost) => Err(lost),
         };
         leave(&*engine.store, host.beside).await;
@@ -128,8 +131,9 @@ impl Prepared {
         result?;
         released?;
         Ok(Ended {
-            failed_group: failed_group(&machine.world, &diff),
+            failed_group: failed_group(&machine, &diff),
             rolled_back: None,
+            surge: machine.world.assembly.surge.clone(),
             process: machine.process().cloned().unwrap_or(process),
             tally: machine.tally,
             goal: machine.world.assembly.goal,
@@ -142,11 +146,16 @@ impl Prepared {
     }
 }
 
+/// The maximum number of processes that remove additional nodes one after the other. A second one is needed if
+/// nodes change again meanwhile.
+const MOST_CLOSINGS: u32 = 3;
+
 impl Ended {
     /// Continues with further processes, as long as they are needed. Returns the last result. `next` gets the
     /// previous result and a request, executes the request, and returns the next result.
     ///
     /// - A failed batch of a group that demands it: the assembly is rolled back. The declaration is the consent.
+    /// - Additional nodes after a completed change: [`Intent::Retry`] removes them, which needs no consent.
     /// - Outdated inputs: an output that changes while a process runs leaves its readers with them, and
     ///   [`Intent::Retry`] updates them. It is requested only after a completed `up` or rollback of the whole
     ///   assembly, and not if a process has left the same inputs outdated as the one before.
@@ -158,10 +167,14 @@ impl Ended {
         F: Future<Output = Result<Self, E>>,
     {
         let (mut ended, mut left) = (self, OutdatedInputs::default());
+        let mut closings = 0;
         loop {
             let rolled_back = if ended.needs_rollback() { Some(ended.process.id) } else { ended.rolled_back };
             let request = if ended.needs_rollback() {
                 Request::from(Intent::Rollback(None))
+            } else if ended.needs_closing() && closings < MOST_CLOSINGS {
+                closings += 1;
+                Request::from(Intent::Retry).with_consent(ended.consent.clone())
             } else if ended.needs_retry(&left) {
                 Request::from(Intent::Retry).with_consent(ended.consent.clone())
             } else {
@@ -178,6 +191,11 @@ impl Ended {
         has_failed && matches!(self.process.intent, Intent::Up)
     }
 
+    /// Tells whether a further process has to remove the additional nodes of groups.
+    pub fn needs_closing(&self) -> bool {
+        self.process.status == ProcessStatus::Completed && !self.limited && !self.surge.is_empty()
+    }
+
     /// Tells whether a retry helps. `left` has the outdated inputs after the previous process.
     fn needs_retry(&self, left: &OutdatedInputs) -> bool {
         let is_whole = self.process.status == ProcessStatus::Completed && !self.limited;
@@ -188,6 +206,7 @@ impl Ended {
     /// Builds the result of a process from the present records of its assembly. A removed assembly yields
     /// default values.
     pub fn of(process: ProcessRecord, tally: Tally, snapshot: Option<Snapshot>) -> Self {
+        let surge = snapshot.as_ref().map(|snapshot| snapshot.assembly.surge.clone()).unwrap_or_default();
         let world = snapshot.map(World::load);
         let (goal, reached) =
             world.as_ref().map_or_else(Default::default, |world| (world.assembly.goal, world.reached()));
@@ -203,25 +222,29 @@ impl Ended {
             outputs,
             consent: Consent::None,
             failed_group: None,
+            surge,
             rolled_back: None,
         }
     }
 }
 
-/// Returns the first group with changed nodes that has a failed node, and demands a rollback then. New nodes demand
-/// none, because there is no version to return to.
-fn failed_group(world: &World, diff: &Diff) -> Option<ElementName> {
-    let topology = world.topology();
+/// Returns the first group with changed nodes that demands a rollback, and of which a node or a relationship of a
+/// node has failed. New nodes demand none, unless they replace others, because there is no version to return to.
+fn failed_group(machine: &Machine, diff: &Diff) -> Option<ElementName> {
+    let topology = machine.world.topology();
     let demands =
         |group: &&Element| group.update.is_some_and(|update| update.on_failure == OnFailure::Rollback);
     let has_changed = |group: &&Element| {
         let is_new = |kind| matches!(kind, ElementChangeKind::Added | ElementChangeKind::Removed);
         let changes = diff.elements.iter().filter(|change| !is_new(change.kind));
         changes.map(|change| &change.element).any(|name| is_within(topology, name, &group.name))
+            || diff.batches.iter().any(|batches| batches.group == group.name)
     };
+    let elements = machine.world.elements.values();
+    let failed = elements.filter(|record| record.failure.is_some()).map(|record| &record.name);
+    let failed: Vec<&ElementName> = failed.chain(&machine.failed_ends).collect();
     let has_failed = |group: &&Element| {
-        let failed = world.elements.values().filter(|record| record.failure.is_some());
-        failed.map(|record| &record.name).any(|name| is_within(topology, name, &group.name))
+        failed.iter().any(|name| **name == group.name || is_within(topology, name, &group.name))
     };
     let mut groups = topology.elements().iter().filter(demands).filter(has_changed);
     groups.find(has_failed).map(|group| group.name.clone())

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use windlass_driver::{Package, Registry};
 use windlass_model::assembly::PackageDigest;
 use windlass_model::pins::{Pin, PinId, Pins};
-use windlass_model::record::{AssemblyRecord, Failure, FailureKind, Intent, ProcessRecord, ProcessStatus};
+use windlass_model::record::{
+    AssemblyRecord, Failure, FailureKind, Intent, ProcessRecord, ProcessStatus, VersionRecord,
+};
 use windlass_model::resolve::Resolved;
 use windlass_model::{AssemblyName, DescriptorName, ProcessId, Side};
 use windlass_store::{Snapshot, Store};
@@ -116,10 +118,7 @@ impl Records<'_> {
             (Intent::Rollback(Some(to)), _) | (Intent::Rollback(None), Some(Intent::Rollback(Some(to)))) => {
                 self.store.versions_since(name, reached.min(*to)).await?
             }
-            (Intent::Rollback(None), _) => {
-                let before = snapshot.assembly.version.map_or(0, |version| version.0.saturating_sub(1));
-                self.store.versions_since(name, reached.min(ProcessId(before))).await?
-            }
+            (Intent::Rollback(None), _) => self.versions_to_roll_back(snapshot, reached).await?,
             _ if is_mixed(snapshot) => self.store.versions_since(name, reached).await?,
             _ => Vec::new(),
         };
@@ -143,6 +142,25 @@ impl Records<'_> {
         Ok(PreviousState { versions, packages, unfinished, limits })
     }
 
+    /// Reads the versions back to the one that a rollback restores: the newest one that differs from the recorded
+    /// assembly in more than its additional nodes.
+    async fn versions_to_roll_back(
+        &self,
+        snapshot: &Snapshot,
+        reached: ProcessId,
+    ) -> Result<Vec<VersionRecord>, EngineError> {
+        let record = &snapshot.assembly;
+        let mut since = record.version.map_or(0, |version| version.0.saturating_sub(1));
+        loop {
+            let versions = self.store.versions_since(&record.name, reached.min(ProcessId(since))).await?;
+            let oldest = versions.first().map_or(0, |version| version.process.0);
+            if oldest == 0 || oldest > since || draft::earlier(&versions, record, None).is_ok() {
+                return Ok(versions);
+            }
+            since = oldest - 1;
+        }
+    }
+
     /// Returns the intent of the last process, unless that process has completed.
     async fn unfinished(&self, name: &AssemblyName) -> Result<Option<Intent>, EngineError> {
         let last = self.store.processes_of(name, None, 1).await?.pop();
@@ -159,8 +177,8 @@ impl Records<'_> {
             before = page.last().map(|process| process.id);
             match page.into_iter().find(|process| process.intent.concerns_assembly()) {
                 Some(process) => {
-                    let ProcessRecord { target, except, max_unavailable, .. } = process;
-                    return Ok(Limits { target, except, max_unavailable });
+                    let ProcessRecord { target, except, max_unavailable, max_surge, .. } = process;
+                    return Ok(Limits { target, except, max_unavailable, max_surge });
                 }
                 None if is_last => return Ok(Limits::default()),
                 None => {}

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_driver::Package;
-use windlass_model::assembly::MaxUnavailable;
+use windlass_model::assembly::{MaxSurge, MaxUnavailable};
 use windlass_model::record::{Assumption, CallRecord, Intent, LaunchedFrom};
 use windlass_model::{
     AssemblyName, CallId, CommandName, DescriptorName, ElementName, PropertyName, State, Topology,
@@ -282,6 +282,10 @@ pub struct UpOptions {
     /// descriptor declares, or the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<MaxUnavailable>,
+    /// The number of additional nodes of each group during a change; none means the number that the descriptor
+    /// declares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_surge: Option<MaxSurge>,
     /// Whether parts are also stopped and removed with the new packages, instead of those that they were created
     /// from.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -299,6 +303,7 @@ impl Default for UpOptions {
             target,
             except,
             max_unavailable: None,
+            max_surge: None,
             current_packages: false,
         }
     }

@@ -195,6 +195,8 @@ pub(crate) struct Machine {
     cancelling: bool,
     ended: bool,
     pub(crate) tally: Tally,
+    /// The ends of the process's relationships that could not be created or ceased.
+    pub(crate) failed_ends: BTreeSet<ElementName>,
     now: Timestamp,
     out: Outbox,
 }
@@ -277,6 +279,7 @@ impl Machine {
             cancelling: false,
             ended: false,
             tally: Tally::default(),
+            failed_ends: BTreeSet::new(),
             now,
             out: Outbox::default(),
         }

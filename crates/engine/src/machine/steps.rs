@@ -443,6 +443,12 @@ impl Machine {
         let well = end == StepEnd::Succeeded;
         let is_own = self.process.as_ref().is_some_and(|process| process.id == key.0);
         self.tally.count(&end, is_own.then(|| self.runner.work(key.1)));
+        if is_own
+            && matches!(end, StepEnd::Failed(_) | StepEnd::NeedsDecision { .. })
+            && let Work::Relate(relate) = self.runner.work(key.1)
+        {
+            self.failed_ends.extend(relate.sources.iter().chain([&relate.target]).cloned());
+        }
         self.put_step(key, StepState::Done(end.clone()), Some(self.now));
         if let Some(run) = self.steps.remove(&key)
             && (run.recorded || !well)

@@ -43,7 +43,7 @@ impl NodePath {
         absent: false,
         climbs: false,
         disposition: Disposition::Kept,
-        rolls: Rolls { turn: 0, group: 0, tied: false },
+        rolls: Rolls { turn: 0, group: 0, tied: false, swaps: false },
     };
 
     /// Tells whether its path leads down first.

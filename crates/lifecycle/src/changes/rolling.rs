@@ -1,21 +1,25 @@
 //! Rolling changes: the batches in which the nodes of a group change.
 //!
 //! A *batch* has as many nodes as may be down at once, and each batch has a *turn*. Turn 0 is that of all
-//! parts that don't roll, and of the nodes that are down already: they precede the batches of their group.
-//! The turns of all groups form one order, so a pair with two rolling ends is re-created in either turn.
+//! parts that don't roll. Nodes that are down already are in the first batch of their group. The turns of all
+//! groups form one order, so a pair with two rolling ends is re-created in either turn.
+//!
+//! If nodes are removed and new ones replace them, the pairs of both have turns: those of a removed node are
+//! ceased in the turn in which those of its replacement are created.
 //!
 //! A part that reads an output of a re-created part goes down with it. So a group whose nodes must follow
 //! other parts does not roll, and the pairs of a part that must follow a rolling node last for no batch: the
 //! part is *tied* to all turns.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use windlass_model::assembly::{ElementKind, MaxUnavailable, Pause};
+use windlass_model::assembly::{ElementKind, Endpoint, MaxSurge, MaxUnavailable, Pause};
 use windlass_model::{Element, ElementName, Relationship, State, Topology};
 
 use super::part::{ChangeKind, Part};
 use super::parts::Parts;
 use super::rolls::Rolls;
+use crate::differences::Together;
 use crate::rank;
 use crate::situation::{Options, Situation};
 
@@ -23,6 +27,10 @@ use crate::situation::{Options, Situation};
 #[derive(Debug, Default)]
 pub(crate) struct Rolling {
     pub(crate) groups: Vec<RollingGroup>,
+    /// The groups that would change in batches, but whose nodes must follow other parts.
+    pub(crate) together: Vec<Together>,
+    /// The numbers of additional nodes that groups should have while they change, unless the options have some.
+    pub(crate) surge: BTreeMap<ElementName, u32>,
 }
 
 /// A group that changes in batches.
@@ -33,8 +41,10 @@ pub(crate) struct RollingGroup {
     pub(crate) first_turn: u32,
     /// The time between two batches.
     pub(crate) pause: Option<Pause>,
-    /// The places of the parts in its other nodes, which are down already or need no change.
+    /// The places of the parts in its other nodes, which need no change. Pairs of them may be missing.
     pub(crate) others: Vec<usize>,
+    /// The additional nodes, which the first batch waits for.
+    pub(crate) surge: Vec<RollingNode>,
     /// The nodes of each batch.
     pub(crate) batches: Vec<Vec<RollingNode>>,
 }
@@ -43,14 +53,34 @@ pub(crate) struct RollingGroup {
 #[derive(Debug)]
 pub(crate) struct RollingNode {
     pub(crate) name: ElementName,
+    pub(crate) role: Role,
     /// The places of its parts.
     parts: Vec<usize>,
+}
+
+/// The part of a node in its batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// It works and changes.
+    Works,
+    /// It is a new additional node.
+    Surges,
+    /// It is down already, and is repaired. Such nodes are in the first batch.
+    Down,
+    /// It is removed, or it is new and replaces a removed one. Only their pairs wait for the batch.
+    Swaps,
 }
 
 impl RollingGroup {
     /// Returns the places of the parts in a batch.
     pub(crate) fn parts(batch: &[RollingNode]) -> impl Iterator<Item = usize> {
         batch.iter().flat_map(|node| node.parts.iter().copied())
+    }
+
+    /// Returns the places of the parts in a batch that wait for the batch before.
+    pub(crate) fn waiting_parts(batch: &[RollingNode]) -> impl Iterator<Item = usize> {
+        let waiting = batch.iter().filter(|node| node.role != Role::Down);
+        waiting.flat_map(|node| node.parts.iter().copied())
     }
 }
 
@@ -59,19 +89,38 @@ impl Rolling {
     pub(crate) fn of(parts: &mut Parts<'_>, situation: &Situation<'_>, options: &Options) -> Self {
         let mut rolling = Self::default();
         let Some(desired) = situation.desired.map(|version| version.topology) else { return rolling };
-        if options.max_unavailable == Some(MaxUnavailable::All) || !parts.list.iter().any(moves) {
+        let changes = |part: &Part<'_>| moves(part) || is_removed(part);
+        if options.max_unavailable == Some(MaxUnavailable::All) || !parts.list.iter().any(changes) {
             return rolling;
         }
         let limits = Limits::new(desired, options);
+        let is_smaller = parts.list.iter().any(is_removed);
+        let related = if is_smaller { situation.current.related() } else { HashSet::new() };
+        let groups = Groups { parts, situation, desired, related, surge: &options.surge };
         let mut covered: HashSet<&ElementName> = HashSet::new();
         for group in desired.elements().iter().filter(|element| element.kind == ElementKind::Group) {
             if ancestors(desired, group).any(|above| covered.contains(&above.name)) {
                 continue;
             }
-            let Some(limit) = limits.of(group) else { continue };
-            if let Some(group) = roll(parts, desired, group, limit) {
-                covered.extend(desired.get(&group.name).map(|element| &element.name));
-                rolling.groups.push(group);
+            let limit = limits.of(group);
+            let open = options.open_surge.get(&group.name).copied();
+            if limit.or(open.map(|_| MaxUnavailable::ONE)).is_none() {
+                continue;
+            }
+            let nodes = groups.nodes(group);
+            if options.surge.is_empty() && !options.is_limited() {
+                let open = open.filter(|_| !nodes.down.is_empty() || groups.lacks_pairs(group));
+                let more = nodes.surge(limits.surge_of(group).filter(|_| may_surge(desired, group)), open);
+                rolling.surge.extend((more > 0).then(|| (group.name.clone(), more)));
+            }
+            let Some(limit) = limit else { continue };
+            match nodes.rolled(group, limit) {
+                Rolled::InBatches(found) => {
+                    covered.insert(&group.name);
+                    rolling.groups.push(found);
+                }
+                Rolled::Together(found) => rolling.together.push(found),
+                Rolled::AtOnce => {}
             }
         }
         rolling.give_turns(parts);
@@ -91,12 +140,16 @@ impl Rolling {
         let mut turn = 1;
         for (number, group) in (1..).zip(&mut self.groups) {
             group.first_turn = turn;
-            for at in &group.others {
+            let surge = group.surge.iter().flat_map(|node| &node.parts);
+            for at in group.others.iter().chain(surge) {
                 parts.list[*at].rolls.group = number;
             }
             for batch in &group.batches {
-                for at in RollingGroup::parts(batch) {
-                    parts.list[at].rolls = Rolls { turn, group: number, tied: false };
+                for node in batch {
+                    let swaps = node.role == Role::Swaps;
+                    for at in &node.parts {
+                        parts.list[*at].rolls = Rolls { turn, group: number, tied: false, swaps };
+                    }
                 }
                 turn += 1;
             }
@@ -114,60 +167,214 @@ fn is_up(part: &Part<'_>) -> bool {
     part.now.state == State::Active && part.change_kind != ChangeKind::Heal
 }
 
-/// Returns the batches of a group; `None` if it does not roll, because one batch has all its changes or its
-/// nodes must follow other parts.
-fn roll(
-    parts: &Parts<'_>,
-    desired: &Topology,
-    group: &Element,
-    limit: MaxUnavailable,
-) -> Option<RollingGroup> {
-    let mut nodes = Vec::new();
-    let mut others = Vec::new();
-    let mut count = 0;
-    for node in desired.children(&group.name) {
-        let leaves = desired.leaves(&node.name);
-        let places: Vec<usize> = leaves.iter().filter_map(|leaf| parts.place(&leaf.name)).collect();
-        let of_node = || places.iter().map(|at| &parts.list[*at]);
-        let mut existing = of_node().filter(|part| part.before.is_some()).peekable();
-        if existing.peek().is_none() {
-            continue;
-        }
-        count += 1;
-        if existing.any(|part| !is_up(part)) || !of_node().any(moves) {
-            others.extend(places);
-        } else {
-            if of_node().any(|part| follows_others(parts, part, desired, &node.name)) {
-                return None;
-            }
-            nodes.push(RollingNode { name: node.name.clone(), parts: places });
-        }
-    }
-    let size = limit.of(count);
-    // Even a single batch waits for the other nodes: pairs of them may be missing.
-    if nodes.is_empty() || others.is_empty() && nodes.len() <= size {
-        return None;
-    }
-    let mut batches = Vec::with_capacity(nodes.len().div_ceil(size));
-    let mut nodes = nodes.into_iter().peekable();
-    while nodes.peek().is_some() {
-        batches.push(nodes.by_ref().take(size).collect());
-    }
-    let pause = group.update.and_then(|update| update.pause);
-    Some(RollingGroup { name: group.name.clone(), first_turn: 0, pause, others, batches })
+/// Tells whether a part is removed that exists.
+fn is_removed(part: &Part<'_>) -> bool {
+    part.change_kind == ChangeKind::Remove && part.now.state != State::Absent && !part.untouched
 }
 
-/// Tells whether a part goes down with a part of another node, because it reads an output of it. A producer of
+/// The groups of the desired assembly, with what decides the roles of their nodes.
+struct Groups<'p, 'a> {
+    parts: &'p Parts<'a>,
+    situation: &'p Situation<'a>,
+    desired: &'a Topology,
+    /// The ends of created pairs; empty if nothing is removed.
+    related: HashSet<&'a ElementName>,
+    /// The additional nodes of all groups.
+    surge: &'p BTreeSet<ElementName>,
+}
+
+/// The nodes of a group by their roles in its change.
+#[derive(Default)]
+struct Nodes {
+    works: Vec<RollingNode>,
+    down: Vec<RollingNode>,
+    removed: Vec<RollingNode>,
+    /// New nodes that replace removed ones.
+    added: Vec<RollingNode>,
+    /// New additional nodes.
+    surge: Vec<RollingNode>,
+    /// Whether the group has additional nodes.
+    surges: bool,
+    /// The places of the parts in all other nodes.
+    others: Vec<usize>,
+    /// The number of desired nodes that exist or replace one.
+    count: usize,
+    /// The producers that working nodes must follow.
+    follows: BTreeSet<ElementName>,
+}
+
+/// The way in which a group changes.
+enum Rolled {
+    InBatches(RollingGroup),
+    /// More nodes than may be down go down together.
+    Together(Together),
+    AtOnce,
+}
+
+impl Groups<'_, '_> {
+    /// Returns the nodes of a group by their roles.
+    fn nodes(&self, group: &Element) -> Nodes {
+        let Self { parts, desired, .. } = *self;
+        let mut nodes = Nodes { removed: self.removed(group), ..Nodes::default() };
+        for node in desired.children(&group.name) {
+            let leaves = desired.leaves(&node.name);
+            let places: Vec<usize> = leaves.iter().filter_map(|leaf| parts.place(&leaf.name)).collect();
+            let of_node = || places.iter().map(|at| &parts.list[*at]);
+            let is_surplus = self.surge.contains(&node.name);
+            nodes.surges |= is_surplus;
+            if is_surplus && of_node().all(|part| part.before.is_none()) {
+                nodes.surge.push(RollingNode { name: node.name.clone(), role: Role::Surges, parts: places });
+                continue;
+            }
+            let replaces = !nodes.removed.is_empty() && !self.related.contains(&node.name);
+            if of_node().all(|part| part.before.is_none()) && !replaces {
+                continue;
+            }
+            nodes.count += usize::from(!is_surplus);
+            let is_down = || of_node().any(|part| part.before.is_some() && !is_up(part) && !part.untouched);
+            let role = if replaces && !of_node().any(moves) {
+                Role::Swaps
+            } else if is_down() {
+                Role::Down
+            } else if of_node().any(moves) {
+                Role::Works
+            } else {
+                nodes.others.extend(places);
+                continue;
+            };
+            if role == Role::Works {
+                let follows = of_node().flat_map(|part| followed(parts, part, desired, &node.name));
+                nodes.follows.extend(follows.cloned());
+            }
+            let list = match role {
+                Role::Works => &mut nodes.works,
+                Role::Down => &mut nodes.down,
+                Role::Swaps => &mut nodes.added,
+                Role::Surges => &mut nodes.surge,
+            };
+            list.push(RollingNode { name: node.name.clone(), role, parts: places });
+        }
+        nodes
+    }
+
+    /// Tells whether a pair of a group's node with an element outside is missing.
+    fn lacks_pairs(&self, group: &Element) -> bool {
+        let is_node = |node: &Element| node.parent.as_ref() == Some(&group.name);
+        let relationships = self.desired.relationships().iter().filter(|tie| !tie.is_order_only());
+        relationships.into_iter().any(|tie| {
+            let nodes = |ends: &[Endpoint]| -> Vec<&Element> {
+                ends.iter().flat_map(|end| self.desired.nodes(&end.element)).collect()
+            };
+            let (sources, targets) = (nodes(&tie.sources), nodes(&tie.targets));
+            targets.into_iter().any(|target| {
+                let made = self.situation.current.made_at(tie, &target.name);
+                let mut outside = sources.iter().filter(|source| is_node(source) != is_node(target));
+                outside.any(|source| made.is_none_or(|made| !made.contains(&source.name)))
+            })
+        })
+    }
+
+    /// Returns the removed nodes of a group that still have pairs.
+    fn removed(&self, group: &Element) -> Vec<RollingNode> {
+        let Some(installed) = self.situation.installed.map(|version| version.topology) else {
+            return Vec::new();
+        };
+        let nodes = installed.children(&group.name).filter(|node| self.related.contains(&node.name));
+        let nodes = nodes.map(|node| {
+            let leaves = installed.leaves(&node.name);
+            let parts = leaves.iter().filter_map(|leaf| self.parts.place(&leaf.name)).collect();
+            RollingNode { name: node.name.clone(), role: Role::Swaps, parts }
+        });
+        nodes.filter(|node| node.parts.iter().all(|at| is_removed(&self.parts.list[*at]))).collect()
+    }
+}
+
+impl Nodes {
+    /// Returns the number of additional nodes that the group should have: `more` if nodes that work change, and
+    /// otherwise those that it has already and that have to stay (`open`).
+    fn surge(&self, more: Option<MaxSurge>, open: Option<u32>) -> u32 {
+        let count = u32::try_from(self.count).unwrap_or(u32::MAX);
+        let wanted = more.filter(|_| !self.works.is_empty()).map_or(0, |more| more.of(count));
+        if wanted > 0 { wanted } else { open.unwrap_or(0) }
+    }
+
+    /// Divides the nodes into batches.
+    ///
+    /// The group does not roll if one batch has all its changes, or if its nodes must follow other parts.
+    fn rolled(mut self, group: &Element, limit: MaxUnavailable) -> Rolled {
+        let size = limit.of(self.count);
+        let swaps = if self.added.is_empty() || self.removed.len() <= size {
+            self.others.extend(self.added.drain(..).flat_map(|node| node.parts));
+            Vec::new()
+        } else {
+            swaps(self.removed, self.added, size)
+        };
+        if self.works.len() + self.down.len() > size && !self.works.is_empty() && !self.follows.is_empty() {
+            let nodes = self.works.iter().map(|node| node.name.clone()).collect();
+            let producers = self.follows.into_iter().collect();
+            return Rolled::Together(Together { group: group.name.clone(), nodes, producers });
+        }
+        // Even a single batch waits for the other nodes: pairs of them may be missing.
+        let fits = self.others.is_empty() && !self.surges && self.works.len() + self.down.len() <= size;
+        if !self.follows.is_empty() || swaps.is_empty() && (self.works.is_empty() || fits) {
+            return Rolled::AtOnce;
+        }
+        let mut batches = Vec::with_capacity(self.works.len().div_ceil(size) + 1 + swaps.len());
+        let mut works = self.works.into_iter().peekable();
+        if !self.down.is_empty() {
+            let room = size.saturating_sub(self.down.len());
+            batches.push(self.down.into_iter().chain(works.by_ref().take(room)).collect());
+        }
+        while works.peek().is_some() {
+            batches.push(works.by_ref().take(size).collect());
+        }
+        batches.extend(swaps);
+        let pause = group.update.and_then(|update| update.pause);
+        Rolled::InBatches(RollingGroup {
+            name: group.name.clone(),
+            first_turn: 0,
+            pause,
+            others: self.others,
+            surge: self.surge,
+            batches,
+        })
+    }
+}
+
+/// Tells whether a group may have additional nodes: its nodes have numbers.
+fn may_surge(desired: &Topology, group: &Element) -> bool {
+    desired.children(&group.name).all(|node| node.key.is_none())
+}
+
+/// Divides removed nodes, and the new ones that replace them, into batches. The last batch has the removed nodes
+/// without a replacement.
+fn swaps(removed: Vec<RollingNode>, added: Vec<RollingNode>, size: usize) -> Vec<Vec<RollingNode>> {
+    let (mut removed, mut added) = (removed.into_iter().peekable(), added.into_iter().peekable());
+    let mut batches = Vec::new();
+    while removed.peek().is_some() || added.peek().is_some() {
+        let count = if removed.peek().is_some() && added.peek().is_some() { size } else { usize::MAX };
+        batches.push(removed.by_ref().take(count).chain(added.by_ref().take(count)).collect());
+    }
+    batches
+}
+
+/// Returns the parts of other nodes with which a part goes down, because it reads their outputs. A producer of
 /// which nothing exists is not removed, so its readers stay up until it has published again.
-fn follows_others(parts: &Parts<'_>, part: &Part<'_>, desired: &Topology, node: &ElementName) -> bool {
-    let is_other = |producer: &ElementName| {
+fn followed<'p>(
+    parts: &Parts<'_>,
+    part: &'p Part<'_>,
+    desired: &Topology,
+    node: &ElementName,
+) -> impl Iterator<Item = &'p ElementName> {
+    let is_other = |producer: &&ElementName| {
         if parts.get(producer).is_some_and(|producer| !producer.is_there()) {
             return false;
         }
         let producer = desired.get(producer);
         producer.is_none_or(|producer| ancestors(desired, producer).all(|above| above.name != *node))
     };
-    part.change_kind == ChangeKind::Reinstall && part.awaited_producers().any(is_other)
+    let is_reinstalled = part.change_kind == ChangeKind::Reinstall;
+    part.awaited_producers().filter(move |_| is_reinstalled).filter(is_other)
 }
 
 /// Marks the parts that go down with rolling nodes, directly or through other parts.
@@ -175,12 +382,12 @@ fn tie_readers(parts: &mut Parts<'_>) {
     let mut readers: HashMap<usize, Vec<usize>> = HashMap::new();
     let mut open = Vec::new();
     for (reader, part) in parts.list.iter().enumerate() {
-        if part.rolls.turn > 0 || !part.publishes_anew() {
+        if part.rolls.moves_in_turn() || !part.publishes_anew() {
             continue;
         }
         for producer in part.awaited_producers().filter_map(|producer| parts.place(producer)) {
             readers.entry(producer).or_default().push(reader);
-            if parts.list[producer].rolls.turn > 0 {
+            if parts.list[producer].rolls.moves_in_turn() {
                 open.push(producer);
             }
         }
@@ -196,6 +403,7 @@ fn tie_readers(parts: &mut Parts<'_>) {
 /// The number of nodes that each group may have down.
 struct Limits<'a> {
     given: Option<MaxUnavailable>,
+    given_surge: Option<MaxSurge>,
     /// The groups that have a relationship with an element outside.
     related: HashSet<&'a ElementName>,
 }
@@ -209,13 +417,19 @@ impl<'a> Limits<'a> {
                 add_related(topology, relationship, &mut related);
             }
         }
-        Self { given, related }
+        Self { given, given_surge: options.max_surge, related }
     }
 
     fn of(&self, group: &Element) -> Option<MaxUnavailable> {
         let declared = || group.update.and_then(|update| update.max_unavailable);
-        let default = || self.related.contains(&group.name).then_some(MaxUnavailable::ONE);
-        self.given.or_else(declared).or_else(default)
+        let surges = || self.surge_of(group).is_some_and(|surge| surge.of(1) > 0);
+        let is_one = || self.related.contains(&group.name) || surges();
+        self.given.or_else(declared).or_else(|| is_one().then_some(MaxUnavailable::ONE))
+    }
+
+    /// Returns the number of additional nodes that a group has during a change.
+    fn surge_of(&self, group: &Element) -> Option<MaxSurge> {
+        self.given_surge.or_else(|| group.update.and_then(|update| update.max_surge))
     }
 }
 

@@ -9,6 +9,8 @@ pub(crate) struct Rolls {
     pub(crate) group: u32,
     /// Whether it follows several turns: it reads outputs of rolling nodes, or contains several of them.
     pub(crate) tied: bool,
+    /// Whether only its pairs have a turn: it is a removed node of a group, or a new one that replaces it.
+    pub(crate) swaps: bool,
 }
 
 impl Rolls {
@@ -19,6 +21,12 @@ impl Rolls {
             turn: if differ { 0 } else { self.turn },
             group: if self.group == other.group { self.group } else { 0 },
             tied: self.tied || other.tied || differ,
+            swaps: self.swaps || other.swaps,
         }
+    }
+
+    /// Tells whether its transitions belong to its turn.
+    pub(crate) fn moves_in_turn(self) -> bool {
+        self.turn > 0 && !self.swaps
     }
 }

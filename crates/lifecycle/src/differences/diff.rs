@@ -12,7 +12,7 @@ use windlass_model::{DescriptorName, ElementName, Origin, PropertyName, State};
 
 use super::packages::PackageDiff;
 use crate::rank;
-use crate::situation::{Shown, ValueChange};
+use crate::situation::{Shown, ValueChange, listed};
 
 /// The changes of a plan in order of declaration; removed elements come last.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -30,6 +30,29 @@ pub struct Diff {
     /// The groups whose nodes change in batches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub batches: Vec<Batches>,
+    /// The groups with more changing nodes than may be down, which go down together all the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub together: Vec<Together>,
+}
+
+/// A group whose nodes go down together, because they read outputs of parts that are re-created.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Together {
+    /// The group.
+    pub group: ElementName,
+    /// The nodes that go down.
+    pub nodes: Vec<ElementName>,
+    /// The parts whose outputs they read.
+    pub producers: Vec<ElementName>,
+}
+
+impl fmt::Display for Together {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.nodes.len();
+        let producers = listed(&self.producers);
+        let group = self.group.local();
+        write!(f, "{group} changes {count} nodes at once: they read outputs of {producers}")
+    }
 }
 
 /// The batches of a group: each begins when the one before is Active and has its relationships.
@@ -37,8 +60,12 @@ pub struct Diff {
 pub struct Batches {
     /// The group.
     pub group: ElementName,
-    /// The nodes of each batch, in order. Nodes that are down already precede them and are not listed.
+    /// The nodes of each batch, in order. Nodes that are down already are in the first one. Removed nodes and
+    /// those that replace them are in one batch.
     pub nodes: Vec<Vec<ElementName>>,
+    /// The additional nodes that are created before the first batch, and removed after the last one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub surge: Vec<ElementName>,
     /// The time between two batches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
@@ -51,6 +78,11 @@ impl fmt::Display for Batches {
         let (batches, nodes) =
             (if count == 1 { "batch" } else { "batches" }, if most == 1 { "node" } else { "nodes" });
         write!(f, "{} changes in {count} {batches} of at most {most} {nodes}", self.group.local())?;
+        match self.surge.len() {
+            0 => {}
+            1 => f.write_str(", with one additional node meanwhile")?,
+            more => write!(f, ", with {more} additional nodes meanwhile")?,
+        }
         match self.pause {
             Some(pause) if count > 1 => write!(f, ", with a pause of {pause} between them"),
             _ => Ok(()),
@@ -64,13 +96,14 @@ impl Diff {
         self.elements.is_empty() && self.relationships.is_empty()
     }
 
-    /// Returns a line for each group that changes in batches, and for each resource that keeps an outdated
-    /// package, with the command that replaces it.
+    /// Returns a line for each group that changes in batches or goes down together, and for each resource that
+    /// keeps an outdated package, with the command that replaces it.
     pub fn notes(&self) -> impl Iterator<Item = String> {
         let outdated = self.outdated.iter().map(ElementName::local).map(|name| {
             format!("= {name} keeps its old package; `up --replace {name}` re-creates it with the new one")
         });
-        self.batches.iter().map(Batches::to_string).chain(outdated)
+        let together = self.together.iter().map(Together::to_string);
+        self.batches.iter().map(Batches::to_string).chain(together).chain(outdated)
     }
 }
 

@@ -9,7 +9,7 @@ mod values;
 pub use counts::Counts;
 pub use diff::{
     Batches, Diff, Effect, ElementChange, ElementChangeKind, Ends, PropertyChange, RelationshipChange,
-    RelationshipChangeKind,
+    RelationshipChangeKind, Together,
 };
 pub use packages::{Affected, FileChange, FileChangeKind, PackageDiff};
 pub(crate) use relationships::{differ, end_properties};

@@ -14,7 +14,7 @@ use super::planned::Plan;
 #[derive(Debug, Clone, Default)]
 pub struct BatchSteps {
     batches: Vec<Batch>,
-    /// The batch of each part.
+    /// The batch of each part, and of each element around it in its group.
     parts: HashMap<ElementName, usize>,
     /// The batch of each step that completes it.
     last: HashMap<StepNumber, usize>,
@@ -36,11 +36,21 @@ impl BatchSteps {
                 found.last.insert(wait.on, number);
                 let work = plan.step(wait.on).and_then(|step| step.task.work());
                 if let Some(Work::Transition { element, .. }) = work {
-                    found.parts.insert(element.clone(), number);
+                    found.add(element, number);
                 }
             }
         }
         found
+    }
+
+    /// Records the batch of a part, and of the elements around it: they are the ends of relationships.
+    fn add(&mut self, part: &ElementName, number: usize) {
+        let group = self.batches[number].group.as_str().len();
+        let inner = part.as_str()[group..].match_indices("__").map(|(at, _)| group + at).skip(1);
+        let above: Vec<ElementName> = inner.filter_map(|at| part.as_str()[..at].parse().ok()).collect();
+        for element in above.into_iter().chain([part.clone()]) {
+            self.parts.insert(element, number);
+        }
     }
 
     /// Returns the batch that a step belongs to; `None` if it belongs to none.

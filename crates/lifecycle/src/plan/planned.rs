@@ -1,5 +1,8 @@
 //! The result of planning.
 
+use std::collections::BTreeMap;
+
+use windlass_model::ElementName;
 use windlass_model::work::{Reason, Work};
 
 use crate::differences::Diff;
@@ -17,4 +20,8 @@ pub struct Planned {
     pub diff: Diff,
     /// The changes that a limited plan skips.
     pub undone: Diff,
+    /// The numbers of additional nodes that groups should have while their nodes change (*surge*). The caller adds
+    /// them to the desired version by [`surged`](crate::surged), plans again with their names in
+    /// [`Options::surge`](crate::Options::surge), and removes them after the change. Empty if the options name some.
+    pub surge: BTreeMap<ElementName, u32>,
 }

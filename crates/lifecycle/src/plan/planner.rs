@@ -85,7 +85,9 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
     }
     let mut diff = summary::diff(parts, changes);
     diff.batches = rolling.groups.iter().map(batches_of).collect();
-    Ok(Planned { plan: phases::build(graph).map_err(OrderError)?, diff, undone })
+    diff.together = rolling.together;
+    let plan = phases::build(graph).map_err(OrderError)?;
+    Ok(Planned { plan, diff, undone, surge: rolling.surge })
 }
 
 /// Creates the parts, and decides everything that does not depend on their values.
@@ -106,7 +108,8 @@ fn unlimited(situation: &Situation<'_>, options: &Options) -> Diff {
 /// Returns the names of the nodes in a group's batches.
 fn batches_of(group: &RollingGroup) -> Batches {
     let nodes = group.batches.iter().map(|batch| batch.iter().map(|node| node.name.clone()).collect());
-    Batches { group: group.name.clone(), nodes: nodes.collect(), pause: group.pause }
+    let surge = group.surge.iter().map(|node| node.name.clone()).collect();
+    Batches { group: group.name.clone(), nodes: nodes.collect(), surge, pause: group.pause }
 }
 
 fn check_names(situation: &Situation<'_>, options: &Options) -> Result<(), LifecycleError> {

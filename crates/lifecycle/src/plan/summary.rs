@@ -12,7 +12,7 @@ pub(crate) fn diff(parts: Parts<'_>, relationships: Vec<RelationshipChange>) -> 
     let outdated = outdated.map(|part| part.name.clone()).collect();
     // Collecting in place reuses the memory of the parts.
     let elements = parts.list.into_iter().filter_map(change).collect();
-    Diff { elements, relationships, outdated, packages: Vec::new(), batches: Vec::new() }
+    Diff { elements, relationships, outdated, ..Diff::default() }
 }
 
 fn change(part: Part<'_>) -> Option<ElementChange> {

@@ -167,6 +167,12 @@ impl Current {
             .is_some_and(|sources| sources.contains(&key.source))
     }
 
+    /// Returns the ends of all created pairs.
+    pub(crate) fn related(&self) -> HashSet<&ElementName> {
+        let targets = self.pairs.values().flat_map(HashMap::values).flatten();
+        targets.flat_map(|(target, sources)| sources.iter().chain([target])).collect()
+    }
+
     /// Returns the sources of the created pairs at one target.
     pub(crate) fn made_at(
         &self,

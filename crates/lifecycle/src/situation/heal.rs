@@ -16,6 +16,12 @@ pub enum HealError {
         /// The resources of the assembly.
         known: Vec<ElementName>,
     },
+    /// The element exists, and is no longer desired.
+    #[error("`{}` is no longer a part of the assembly; `windlass up` removes it, or keeps it if the descriptor has it again", name.local())]
+    Left {
+        /// The element.
+        name: ElementName,
+    },
     /// The element is a reference, which windlass does not manage.
     #[error("`{name}` is a reference: heal it in the assembly that owns it")]
     Reference {

@@ -20,6 +20,6 @@ pub use heal::{HealError, healable};
 pub use merged::{describes, merged};
 pub use options::Options;
 pub(crate) use reads::Reads;
-pub use scale::{Scale, ScaleError, resized, scaled};
+pub use scale::{Scale, ScaleError, resized, scaled, surge_nodes, surged, unsurged};
 pub use shown::{Shown, ValueChange};
 pub use version::{Situation, Version};

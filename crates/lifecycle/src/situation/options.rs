@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use windlass_model::assembly::{MaxUnavailable, PackageDigest};
+use windlass_model::assembly::{MaxSurge, MaxUnavailable, PackageDigest};
 use windlass_model::{DescriptorName, ElementName, State};
 
 /// The options of a plan.
@@ -44,6 +44,14 @@ pub struct Options {
     /// None means the number that the group declares. Otherwise it is 1 if a relationship joins the group and an
     /// element outside, and all if not.
     pub max_unavailable: Option<MaxUnavailable>,
+    /// The number of additional nodes of each group while its nodes change; none means the number that the group
+    /// declares.
+    pub max_surge: Option<MaxSurge>,
+    /// The additional nodes that the desired version contains: see [`Planned::surge`](crate::Planned::surge).
+    pub surge: BTreeSet<ElementName>,
+    /// The numbers of additional nodes that groups have already. They stay while a node of their group
+    /// is down or lacks a relationship.
+    pub open_surge: BTreeMap<ElementName, u32>,
 }
 
 impl Default for Options {
@@ -60,6 +68,9 @@ impl Default for Options {
             target: BTreeSet::new(),
             except: BTreeSet::new(),
             max_unavailable: Some(MaxUnavailable::All),
+            max_surge: None,
+            surge: BTreeSet::new(),
+            open_surge: BTreeMap::new(),
         }
     }
 }

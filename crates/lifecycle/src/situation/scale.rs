@@ -1,5 +1,7 @@
 //! The scaling of clusters: the same assembly with more or fewer nodes in one of its clusters.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use indexmap::IndexMap;
 use thiserror::Error;
 use windlass_model::assembly::{Cluster, ElementKind, Operation, Relationship};
@@ -123,6 +125,42 @@ pub fn resized(topology: &Topology, cluster: &ElementName, nodes: u32) -> Result
         return if nodes == 0 { Ok(topology.clone()) } else { Err(ScaleError::Empty { name: name() }) };
     };
     Ok(Resize { topology, cluster, first, nodes }.run())
+}
+
+/// Returns the assembly with additional nodes in some groups, regardless of their bounds.
+///
+/// They are copies of the node with the lowest number, and take the next numbers. Groups whose nodes have keys, and
+/// groups without nodes, get none.
+pub fn surged(topology: &Topology, surge: &BTreeMap<ElementName, u32>) -> Topology {
+    surge.iter().fold(topology.clone(), |topology, (group, more)| {
+        let nodes = count(&topology, group).saturating_add(*more);
+        sized(&topology, group, nodes).unwrap_or(topology)
+    })
+}
+
+/// Returns the assembly without the additional nodes that [`surged`] has added.
+pub fn unsurged(topology: &Topology, surge: &BTreeMap<ElementName, u32>) -> Topology {
+    surge.iter().fold(topology.clone(), |topology, (group, more)| {
+        let nodes = count(&topology, group).saturating_sub(*more);
+        sized(&topology, group, nodes).unwrap_or(topology)
+    })
+}
+
+/// Returns the nodes that [`surged`] has added.
+pub fn surge_nodes(topology: &Topology, surge: &BTreeMap<ElementName, u32>) -> BTreeSet<ElementName> {
+    let mut found = BTreeSet::new();
+    for (group, more) in surge {
+        let nodes = count(topology, group).saturating_sub(*more);
+        let added = topology.children(group).filter(|node| node.index.is_some_and(|index| index > nodes));
+        found.extend(added.map(|node| node.name.clone()));
+    }
+    found
+}
+
+/// Returns the assembly with a number of nodes in a group; `None` if its nodes have keys, or if there are none.
+fn sized(topology: &Topology, group: &ElementName, nodes: u32) -> Option<Topology> {
+    let first = topology.children(group).min_by_key(|node| node.index).filter(|node| node.key.is_none())?;
+    Some(Resize { topology, cluster: group, first: &first.name, nodes }.run())
 }
 
 fn bounds(topology: &Topology, cluster: &ElementName) -> Result<Cluster, ScaleError> {

@@ -7,7 +7,7 @@ use windlass_model::ElementName;
 use windlass_model::work::{Batch, Reason, Work};
 use windlass_plan::{Draft, WaitKind, Why};
 
-use crate::changes::{Part, RollingGroup};
+use crate::changes::{Part, Role, RollingGroup, RollingNode};
 use crate::constraints::{Constraints, Priority, phase};
 use crate::rank;
 
@@ -32,25 +32,35 @@ pub(crate) fn add(constraints: &mut Constraints<'_>) {
     for (group, early) in rolling.groups.iter().zip(early.into_iter().skip(1)) {
         let count = u32::try_from(group.batches.len()).unwrap_or(u32::MAX);
         let mut waiting = Gate { needs: Vec::new(), pairs: early, reason: ready(&group.name) };
-        waiting.needs.extend(group.others.iter().filter_map(|at| last(&parts.list[*at])));
+        let surge = RollingGroup::parts(&group.surge).collect::<Vec<_>>();
+        waiting.needs.extend(group.others.iter().chain(&surge).filter_map(|at| last(&parts.list[*at])));
         for ((number, turn), nodes) in (1..).zip(group.first_turn as usize..).zip(&group.batches) {
             let batch = Batch { group: group.name.clone(), number, count };
+            let is_down = |node: &RollingNode| node.role == Role::Down;
+            let mut next =
+                Gate { needs: Vec::new(), pairs: Vec::new(), reason: Reason::Batch(batch.clone()) };
+            if nodes.iter().all(is_down) {
+                // Nothing delays a repair. The next batch waits for the pairs of all nodes.
+                next.pairs.append(&mut waiting.pairs);
+                next.needs.append(&mut waiting.needs);
+            }
+            // A batch with nodes that were down is followed by a pause.
+            let begins = number == 1 && (nodes.iter().any(is_down) || !group.surge.is_empty());
+            let pause = group.pause.filter(|_| !begins);
             let mut before = waiting.build(graph);
-            if let (Some((gate, why)), Some(pause), 2..) = (&mut before, group.pause, number) {
-                let pause = graph.step(phase::ROLL, Work::Pause { before: batch.clone(), pause });
+            if let (Some((gate, why)), Some(pause)) = (&mut before, pause) {
+                let pause = graph.step(phase::ROLL, Work::Pause { before: batch, pause });
                 graph.need(pause, *gate, *why);
                 *gate = pause;
             }
-            let members = || RollingGroup::parts(nodes).map(|at| &parts.list[at]);
-            let first = members().filter_map(first).chain(begins_of[turn].iter().copied());
+            let first = RollingGroup::waiting_parts(nodes).filter_map(|at| first(&parts.list[at]));
+            let first = first.chain(begins_of[turn].iter().copied());
             for (step, (gate, why)) in first.filter_map(|step| Some((step, before?))) {
                 graph.constrain(step, gate, WaitKind::Needs, Priority::Strong, why);
             }
-            waiting = Gate {
-                needs: members().filter_map(last).collect(),
-                pairs: std::mem::take(&mut completes_of[turn]),
-                reason: Reason::Batch(batch),
-            };
+            next.needs.extend(RollingGroup::parts(nodes).filter_map(|at| last(&parts.list[at])));
+            next.pairs.append(&mut completes_of[turn]);
+            waiting = next;
         }
         // No step waits for the last batch. Its barrier tells when the batch is Active.
         waiting.build(graph);

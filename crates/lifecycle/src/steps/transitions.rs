@@ -28,7 +28,7 @@ pub(crate) fn add(graph: &mut Graph, part: &mut Part<'_>) {
 fn down_base(part: &Part<'_>) -> Phase {
     match part.change_kind {
         ChangeKind::Remove => phase::OUT,
-        _ if part.rolls.turn > 0 => phase::ROLL,
+        _ if part.rolls.moves_in_turn() => phase::ROLL,
         ChangeKind::Repair | ChangeKind::Heal => phase::CLEAR,
         _ => phase::CHANGE,
     }
@@ -37,7 +37,7 @@ fn down_base(part: &Part<'_>) -> Phase {
 /// Returns the base number of the phases of a part's path up.
 fn up_base(part: &Part<'_>) -> Phase {
     match part.change_kind {
-        _ if part.rolls.turn > 0 => phase::ROLL,
+        _ if part.rolls.moves_in_turn() => phase::ROLL,
         ChangeKind::Reinstall | ChangeKind::Lower | ChangeKind::Reconfigure => phase::AGAIN,
         _ => phase::CLIMB,
     }
@@ -126,7 +126,7 @@ fn reconfigure(graph: &mut Graph, part: &mut Part<'_>) {
         calls: [Transition::Reconfigure].into(),
         side: Side::Desired,
     };
-    let number = if part.rolls.turn > 0 { phase::ROLL } else { phase::AGAIN + rank::ACTIVE };
+    let number = if part.rolls.moves_in_turn() { phase::ROLL } else { phase::AGAIN + rank::ACTIVE };
     let step = graph.step(number, work);
     part.steps.set_reconfigure(step);
 }

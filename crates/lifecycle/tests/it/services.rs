@@ -148,6 +148,7 @@ fn an_upgrade_in_four_versions() {
         needs asks: source new must be Active
         needs asks: the old relationship is ceased first
     s6 old Stop
+        needs asks: its replacement is related first
         needs asks: it is ceased before source old leaves Active
         after all relationships are moved
     s7 old Uninstall

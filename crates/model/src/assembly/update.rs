@@ -17,6 +17,9 @@ pub struct Update {
     /// The number of nodes that may be down at once; none for the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<MaxUnavailable>,
+    /// The number of additional nodes during a change; none for 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_surge: Option<MaxSurge>,
     /// The time between the end of a batch and the beginning of the next one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
@@ -204,6 +207,81 @@ impl From<MaxUnavailable> for String {
     }
 }
 
+/// The number of additional nodes that a group has while its nodes change (*surge*).
+///
+/// Its text is a number from 0, or a percentage of the group's nodes from `0%` to `100%`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum MaxSurge {
+    /// Some nodes.
+    Nodes(u32),
+    /// A percentage of the nodes, from 0 to 100.
+    Percent(u8),
+}
+
+/// An error of a text that is no number of additional nodes.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "`{0}` is no number of additional nodes: a number from 0 to 10000, or a percentage from `0%` to `100%`"
+)]
+pub struct MaxSurgeError(
+    /// The text as given.
+    pub String,
+);
+
+impl MaxSurge {
+    /// The highest number of additional nodes.
+    const MOST: u32 = 10_000;
+
+    /// Returns the number of additional nodes of a group of `nodes`.
+    ///
+    /// A percentage is rounded up.
+    pub fn of(self, nodes: u32) -> u32 {
+        match self {
+            Self::Nodes(count) => count,
+            Self::Percent(percent) => {
+                let count = (u64::from(nodes) * u64::from(percent)).div_ceil(100);
+                u32::try_from(count).unwrap_or(u32::MAX)
+            }
+        }
+    }
+}
+
+impl FromStr for MaxSurge {
+    type Err = MaxSurgeError;
+
+    fn from_str(text: &str) -> Result<Self, MaxSurgeError> {
+        let found = match text.strip_suffix('%') {
+            Some(percent) => percent.parse().ok().filter(|percent| *percent <= 100).map(Self::Percent),
+            None => text.parse().ok().filter(|count| *count <= Self::MOST).map(Self::Nodes),
+        };
+        found.ok_or_else(|| MaxSurgeError(text.to_owned()))
+    }
+}
+
+impl fmt::Display for MaxSurge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nodes(count) => write!(f, "{count}"),
+            Self::Percent(percent) => write!(f, "{percent}%"),
+        }
+    }
+}
+
+impl TryFrom<String> for MaxSurge {
+    type Error = MaxSurgeError;
+
+    fn try_from(text: String) -> Result<Self, MaxSurgeError> {
+        text.parse()
+    }
+}
+
+impl From<MaxSurge> for String {
+    fn from(count: MaxSurge) -> Self {
+        count.to_string()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,6 +301,19 @@ mod tests {
         }
         for text in ["0s", "10", "-1s", "169h", "", "soon"] {
             assert_eq!(text.parse::<Pause>(), Err(PauseError(text.to_owned())));
+        }
+    }
+
+    #[test]
+    fn a_number_of_additional_nodes() {
+        for (text, of_ten) in [("0", 0), ("4", 4), ("25%", 3), ("1%", 1), ("0%", 0), ("100%", 10)] {
+            let count: MaxSurge = text.parse().unwrap();
+            assert_eq!((count.to_string().as_str(), count.of(10)), (text, of_ten));
+            let json = serde_json::to_value(count).unwrap();
+            assert_eq!(serde_json::from_value::<MaxSurge>(json).unwrap(), count);
+        }
+        for text in ["101%", "-1", "1.5", "all", "", "%", "10001"] {
+            assert_eq!(text.parse::<MaxSurge>(), Err(MaxSurgeError(text.to_owned())));
         }
     }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::Failure;
-use crate::assembly::MaxUnavailable;
+use crate::assembly::{MaxSurge, MaxUnavailable};
 use crate::clock::Timestamp;
 use crate::id::{CallId, ProcessId, RequestId, StepId};
 use crate::name::{AssemblyName, CommandName, ElementName};
@@ -196,6 +196,9 @@ pub struct ProcessRecord {
     /// The number of nodes of each group that it may take down at once, if it was given for all groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<MaxUnavailable>,
+    /// The number of additional nodes of each group, if it was given for all groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_surge: Option<MaxSurge>,
     /// The time of its creation.
     pub created: Timestamp,
     /// The time of its end.

@@ -63,7 +63,8 @@ pub(super) async fn put(
     let row = db.query_one("UPDATE feed SET documents = documents + 1 RETURNING documents", &[]).await?;
     let revision: i64 = row.get(0);
     let assembly = draft.key.scope.assembly().map(ToString::to_string);
-    let sealed = draft.secrets.as_ref().map(|value| seal.seal(&document_name(&draft.key), value));
+    let seal_part = |value| seal.seal(&document_name(&draft.key), value);
+    let sealed = draft.secrets.as_ref().map(seal_part).transpose()?;
     let (version, body) = (i64::from(draft.version), to_json(&draft.body)?);
     let values: [&(dyn ToSql + Sync); 8] =
         [&scope, &kind, &name, &assembly, &revision, &version, &body, &sealed];

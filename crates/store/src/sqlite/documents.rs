@@ -24,7 +24,8 @@ pub(super) fn put(db: &Connection, seal: &Seal, draft: &DocumentDraft) -> Outcom
     let revision: i64 = db
         .prepare_cached("UPDATE store SET documents = documents + 1 RETURNING documents")?
         .query_row([], |row| row.get(0))?;
-    let sealed = draft.secrets.as_ref().map(|value| seal.seal(&document_name(&draft.key), value));
+    let seal_part = |value| seal.seal(&document_name(&draft.key), value);
+    let sealed = draft.secrets.as_ref().map(seal_part).transpose()?;
     let [scope, kind, name] = key;
     let assembly = draft.key.scope.assembly().map(windlass_model::AssemblyName::as_str);
     let body = to_json(&draft.body)?;

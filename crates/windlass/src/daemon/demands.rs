@@ -42,7 +42,7 @@ impl Daemon<'_> {
     }
 
     /// Tells whether a cluster is at its minimum or maximum size, or may not shrink. Reports that once, because the load of an
-    /// idle cluster keeps demanding the same.
+    /// idle cluster keeps demanding the same. Clusters are not scaled either while a change has left additional nodes.
     async fn is_at_bound(
         &mut self,
         name: &AssemblyName,
@@ -56,6 +56,9 @@ impl Daemon<'_> {
             return true;
         }
         let Ok(Some(snapshot)) = self.store.load(name).await else { return false };
+        if !snapshot.assembly.surge.is_empty() {
+            return true;
+        }
         let topology = &snapshot.assembly.topology;
         let is_protected = scale == Scale::In && topology.protector(cluster).is_some();
         let why = match scaled(topology, cluster, scale) {

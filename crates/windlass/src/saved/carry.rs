@@ -49,6 +49,7 @@ impl Windlass {
             target: input.target.clone(),
             except: input.except.clone(),
             max_unavailable: input.max_unavailable,
+            max_surge: input.max_surge,
             current_packages: input.current_packages,
             protect: input.protect,
         };

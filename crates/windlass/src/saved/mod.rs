@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use windlass_driver::Package;
 use windlass_engine::{Condition, Desired, EngineError, Preview, Selection, conditions, fingerprint};
-use windlass_model::assembly::{MaxUnavailable, PackageDigest};
+use windlass_model::assembly::{MaxSurge, MaxUnavailable, PackageDigest};
 use windlass_model::record::Intent;
 use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, State, Timestamp, Topology};
 use windlass_project::output;
@@ -92,6 +92,8 @@ struct Recipe {
     except: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max_unavailable: Option<MaxUnavailable>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_surge: Option<MaxSurge>,
     /// Whether parts are also stopped and removed with the new packages.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     current_packages: bool,
@@ -211,6 +213,7 @@ impl SavedPlan {
             .target(recipe.target.clone())
             .except(recipe.except.clone())
             .max_unavailable(recipe.max_unavailable)
+            .max_surge(recipe.max_surge)
             .current_packages(recipe.current_packages)
             .protect(recipe.protect);
         for (name, value) in &recipe.parameters {

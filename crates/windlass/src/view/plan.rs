@@ -153,6 +153,9 @@ pub struct StepView {
     /// The length of a pause between two batches; `None` for other steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
+    /// The other ends of its relationship.
+    #[serde(skip)]
+    pub(crate) sources: Vec<ElementName>,
     /// The number of driver calls that it makes if none fails.
     #[serde(skip)]
     pub call_count: u64,
@@ -280,6 +283,10 @@ impl StepView {
             calls: work.has_calls(),
             batch: batch.cloned(),
             pause,
+            sources: match work {
+                Work::Relate(relate) if batch.is_some() => relate.sources.clone(),
+                _ => Vec::new(),
+            },
             call_count: work.calls(),
             waits: waits.collect(),
         })

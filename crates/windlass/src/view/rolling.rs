@@ -102,14 +102,16 @@ fn results(steps: &[StepView], begun: &HashMap<StepId, bool>) -> Vec<RollingView
     let mut results: HashMap<ElementName, (bool, bool)> = HashMap::new();
     for step in steps.iter().filter(|step| step.pause.is_none()) {
         let Some(batch) = &step.batch else { continue };
-        let Some(node) = node_of(&step.element, &batch.group) else { continue };
-        let (has_begun, is_complete) = results.entry(node.clone()).or_insert_with(|| {
-            nodes.push((&batch.group, node));
-            (false, true)
-        });
         let succeeded = begun.get(&step.id);
-        *has_begun |= succeeded.is_some();
-        *is_complete &= succeeded == Some(&true);
+        for end in step.sources.iter().chain([&step.element]) {
+            let Some(node) = node_of(end, &batch.group) else { continue };
+            let (has_begun, is_complete) = results.entry(node.clone()).or_insert_with(|| {
+                nodes.push((&batch.group, node));
+                (false, true)
+            });
+            *has_begun |= succeeded.is_some();
+            *is_complete &= succeeded == Some(&true);
+        }
     }
     let mut views: Vec<RollingView> = Vec::new();
     for (group, node) in nodes {

@@ -190,7 +190,9 @@ impl Rig {
         stop: &Stop,
     ) -> Result<Ended, EngineError> {
         let (engine, holder) = self.engine();
-        engine.prepare(&assembly_name(name), request, &holder, stop).await?.run(stop).await
+        let prepared = engine.prepare(&assembly_name(name), request, &holder, stop).await?;
+        // Boxed because of its size.
+        Box::pin(prepared.run(stop)).await
     }
 
     /// Executes `up` in a process that is killed after a time. Returns whether it was killed before its end.

@@ -6,7 +6,7 @@ use windlass_model::Side;
 use windlass_model::assembly::{ElementKind, OperationCall};
 use windlass_model::template::End;
 use windlass_model::work::{Direction, Reason, Relate, Work};
-use windlass_model::{ElementName, Modifier, PropertyName, Relationship};
+use windlass_model::{Element, ElementName, Modifier, PropertyName, Relationship};
 use windlass_plan::{Draft, WaitKind, Why};
 
 use super::cease::{Ceased, alike};
@@ -37,15 +37,23 @@ struct Making<'a> {
     outdated: Option<&'a OutdatedTargets>,
 }
 
-/// Adds the steps that create pairs.
+/// A step that creates pairs of ends that had no pair at its target before.
+pub(super) struct NewPairs<'a> {
+    pub(super) step: Draft,
+    /// The new ends of the pairs, each with its side.
+    pub(super) ends: Vec<(End, &'a Element)>,
+}
+
+/// Adds the steps that create pairs. Returns those that create new pairs.
 pub(super) fn create<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     relation: Relation<'a>,
     awaited: Awaited,
     ceased: &Ceased<'a>,
     skipped: &mut Skipped<'a>,
-) {
-    let Some(new) = relation.new.filter(|new| !new.is_order_only()) else { return };
+) -> Vec<NewPairs<'a>> {
+    let mut new_pairs = Vec::new();
+    let Some(new) = relation.new.filter(|new| !new.is_order_only()) else { return new_pairs };
     let making = making(planner, relation, new);
     let mut awaited_in: BTreeMap<u32, Vec<(Draft, Why)>> = BTreeMap::new();
     for (published, reason, turn) in awaited {
@@ -72,6 +80,9 @@ pub(super) fn create<'a>(
                 before.push(cease_again(planner, &making, target, (&pairs.again, slot), &earlier));
             }
             let step = create_at(planner, &making, target, (&pairs, slot), &before);
+            if planner.removes_parts {
+                new_pairs.extend(new_pairs_of(planner, &making, target, &pairs, step));
+            }
             if slot.is_some() {
                 earlier.extend(pairs.pairs.iter().map(|at| (*at, step)));
             }
@@ -102,6 +113,27 @@ pub(super) fn create<'a>(
     for (waiting, steps) in concerned.into_values() {
         hold_sources(planner.constraints, new, &making.sources, &waiting, steps);
     }
+    new_pairs
+}
+
+/// Returns the pairs of a step that did not exist before; `None` if all did.
+fn new_pairs_of<'a>(
+    planner: &RelationshipPlanner<'_, 'a>,
+    making: &Making<'a>,
+    target: &Node<'a>,
+    pairs: &InSlot,
+    step: Draft,
+) -> Option<NewPairs<'a>> {
+    let current: &Current = planner.constraints.situation.current;
+    let made = current.made_at(making.new, &target.element.name);
+    let is_new = |at: &&usize| !made.is_some_and(|made| made.contains(&making.sources[**at].element.name));
+    let sources = pairs.pairs.iter().filter(is_new).map(|at| (End::Source, making.sources[*at].element));
+    let mut ends: Vec<(End, &Element)> = sources.collect();
+    if ends.is_empty() {
+        return None;
+    }
+    ends.push((End::Target, target.element));
+    Some(NewPairs { step, ends })
 }
 
 /// Returns the awaited steps of a slot, of all awaited steps by turn.

@@ -2,13 +2,15 @@
 //!
 //! The planner compares a relationship as it was created with the desired one. It also needs the nodes at the
 //! ends and their paths. [`cease()`] ceases the pairs that cannot stay, and [`create()`] creates the missing
-//! ones. [`order()`] handles relationships without operations.
+//! ones. [`replace()`] keeps a removed end until its replacement is related. [`order()`] handles relationships
+//! without operations.
 
 mod cease;
 mod create;
 mod diff;
 mod order;
 mod relation;
+mod replace;
 mod slots;
 
 use std::collections::HashSet;
@@ -22,7 +24,8 @@ use self::create::{Awaited, create};
 use self::diff::{Skipped, change};
 use self::order::order;
 use self::relation::{Relation, RelationshipPlanner};
-use crate::changes::{Later, Part, Scope};
+use self::replace::replace;
+use crate::changes::{ChangeKind, Later, Part, Scope};
 use crate::constraints::Constraints;
 use crate::differences::{RelationshipChange, differ};
 use crate::situation::{Options, Reads, Version};
@@ -46,7 +49,8 @@ pub(crate) fn add(
 ) -> Result<Related, ResolveError> {
     let mut related = Related::default();
     let relations = relations(constraints)?;
-    let mut planner = RelationshipPlanner { constraints, options, scope };
+    let removes_parts = constraints.parts.list.iter().any(|part| part.change_kind == ChangeKind::Remove);
+    let mut planner = RelationshipPlanner { constraints, options, scope, removes_parts };
     let mut arrivals = Vec::with_capacity(relations.len());
     let (relations, awaited): (Vec<Relation<'_>>, Vec<Awaited>) = relations.into_iter().unzip();
     for (relation, awaited) in relations.iter().copied().zip(awaited) {
@@ -54,7 +58,8 @@ pub(crate) fn add(
         let before = planner.constraints.arrivals.len();
         let mut skipped = Skipped::default();
         let ceased = cease(&mut planner, relation, &mut skipped);
-        create(&mut planner, relation, awaited, &ceased, &mut skipped);
+        let new_pairs = create(&mut planner, relation, awaited, &ceased, &mut skipped);
+        replace(&mut planner, relation, &ceased, &new_pairs);
         related.undone.extend(skipped.change(relation));
         arrivals.push(before..planner.constraints.arrivals.len());
     }

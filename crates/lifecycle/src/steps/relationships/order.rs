@@ -136,7 +136,7 @@ fn rolls(constraints: &Constraints<'_>, topology: Option<&Topology>, end: &Endpo
     }
     let leaves = topology.map(|topology| topology.leaves(&end.element)).unwrap_or_default();
     let parts = leaves.into_iter().filter_map(|leaf| constraints.parts.get(&leaf.name));
-    parts.into_iter().any(|part| part.rolls.turn > 0)
+    parts.into_iter().any(|part| part.rolls.moves_in_turn())
 }
 
 /// Tells whether nodes of a relationship change in batches.

@@ -39,6 +39,8 @@ pub(super) struct RelationshipPlanner<'p, 'a> {
     pub(super) options: &'p Options,
     /// The parts that the plan may touch; `None` if the plan is not limited.
     pub(super) scope: Option<&'p Scope>,
+    /// Whether the plan removes parts, so that others may replace them.
+    pub(super) removes_parts: bool,
 }
 
 impl<'a> RelationshipPlanner<'_, 'a> {

@@ -32,11 +32,13 @@ pub(super) fn moves_in(slot: Slot, node: &Node<'_>) -> bool {
 
 /// Returns the first slot of a pair that is ceased, and the second one if it is desired.
 pub(super) fn slots(source: &Node<'_>, target: &Node<'_>) -> (Slot, Option<Slot>) {
-    let lasts = source.wanted && target.wanted;
-    if !lasts || source.path.rolls.tied || target.path.rolls.tied {
+    if source.path.rolls.tied || target.path.rolls.tied {
         return (None, None);
     }
     let turns = (source.path.rolls.turn, target.path.rolls.turn);
+    if !(source.wanted && target.wanted) {
+        return (slot_of_swapped(source, target), None);
+    }
     // An end may be new in this version of the relationship.
     let drops = |node: &Node<'_>| node.drops || node.path.falls();
     match (drops(source), drops(target)) {
@@ -45,6 +47,15 @@ pub(super) fn slots(source: &Node<'_>, target: &Node<'_>) -> (Slot, Option<Slot>
         (true, true) if turns.0 != turns.1 => (Some(turns.0.min(turns.1)), Some(Some(turns.0.max(turns.1)))),
         _ => (Some(turns.0.max(turns.1)), None),
     }
+}
+
+/// Returns the slot in which a pair is ceased that is not desired: the turn of its removed end, if another node
+/// replaces that end in the same turn.
+fn slot_of_swapped(source: &Node<'_>, target: &Node<'_>) -> Slot {
+    let (removed, other) = if source.path.rolls.swaps { (source, target) } else { (target, source) };
+    let turn = removed.path.rolls.turn;
+    let is_alone = !other.path.falls() || other.path.rolls.turn == turn;
+    (removed.path.rolls.swaps && is_alone).then_some(turn)
 }
 
 /// Returns the slot of a pair that does not exist before.

@@ -1,10 +1,10 @@
 //! Rolling changes: an observer counts the nodes that are down at each moment.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use windlass_lifecycle::testing::{Ground, Luck, all_pairs, few, has_order, versions};
-use windlass_lifecycle::{BatchSteps, Options, Plan};
+use windlass_lifecycle::{BatchSteps, Options, Plan, surge_nodes, surged};
 use windlass_model::assembly::MaxUnavailable;
 use windlass_model::record::PairKey;
 use windlass_model::work::{Direction, Work};
@@ -22,6 +22,20 @@ pub(super) struct Watched {
     nodes: Vec<ElementName>,
     pairs: Vec<PairKey>,
     max: usize,
+    /// The watched exchange of nodes; none if the nodes stay.
+    exchange: Option<Exchange>,
+}
+
+/// Nodes that replace others: enough of both work at each moment.
+#[derive(Debug, Clone)]
+struct Exchange {
+    old: Vec<ElementName>,
+    new: Vec<ElementName>,
+    pairs: Vec<PairKey>,
+    /// The least number of old nodes that are Active and new ones that have their pairs.
+    active: usize,
+    /// The least number of pairs.
+    related: usize,
 }
 
 impl Watched {
@@ -31,13 +45,31 @@ impl Watched {
         let pairs = topology.relationships().iter().flat_map(|tie| all_pairs(topology, tie));
         let is_of_group = |key: &PairKey| nodes.contains(&key.source) || nodes.contains(&key.target);
         let pairs = pairs.filter(is_of_group).collect();
-        Self { nodes, pairs, max }
+        Self { nodes, pairs, max, exchange: None }
+    }
+
+    /// Watches the exchange of all nodes of a group, of which `max` may be unrelated at once.
+    fn exchange(old: &Topology, new: &Topology, group: &ElementName, max: usize) -> Self {
+        let [a, b] = [old, new].map(|topology| Self::of(topology, group, max));
+        let (active, related) = (a.nodes.len(), a.pairs.len() - max * a.pairs.len() / a.nodes.len());
+        let pairs = [a.pairs, b.pairs].concat();
+        let exchange = Some(Exchange { old: a.nodes, new: b.nodes, pairs, active, related });
+        Self { nodes: Vec::new(), pairs: Vec::new(), max, exchange }
+    }
+
+    /// Watches a group with additional nodes: as many nodes work as it has without them.
+    fn surge(topology: &Topology, surged: &Topology, group: &ElementName) -> Self {
+        let active = topology.children(group).count();
+        let Self { nodes, pairs, .. } = Self::of(surged, group, 0);
+        let exchange = Some(Exchange { old: Vec::new(), new: nodes, pairs, active, related: 0 });
+        Self { nodes: Vec::new(), pairs: Vec::new(), max: 0, exchange }
     }
 
     /// Watches the nodes of several groups together, without their pairs.
     fn all(topology: &Topology, groups: &[ElementName], max: usize) -> Self {
         let nodes = groups.iter().flat_map(|group| topology.children(group));
-        Self { nodes: nodes.map(|node| node.name.clone()).collect(), pairs: Vec::new(), max }
+        let nodes = nodes.map(|node| node.name.clone()).collect();
+        Self { nodes, pairs: Vec::new(), max, exchange: None }
     }
 
     /// Asserts that no more nodes are down than may be, while some steps run.
@@ -66,6 +98,32 @@ impl Watched {
         };
         let down: Vec<&ElementName> = self.nodes.iter().filter(|node| is_down(node)).collect();
         assert!(down.len() <= self.max, "{down:?} are down at once");
+        if let Some(Exchange { old, new, pairs, active, related }) = &self.exchange {
+            let works = |node: &&ElementName| {
+                let moves =
+                    |work: &&Work| matches!(work, Work::Transition { element, .. } if element == *node);
+                ground.state(node) == State::Active && !running.iter().any(moves)
+            };
+            let has_pairs = |node: &&ElementName| {
+                let mut own = pairs.iter().filter(|key| key.source == **node || key.target == **node);
+                own.all(|key| ground.is_made(key))
+            };
+            let working =
+                old.iter().filter(works).count() + new.iter().filter(works).filter(has_pairs).count();
+            assert!(working >= *active, "{working} nodes work");
+            let is_ceased = |key: &PairKey, work: &&Work| match work {
+                Work::Relate(relate) => {
+                    relate.direction == Direction::Cease
+                        && relate.target == key.target
+                        && relate.sources.contains(&key.source)
+                }
+                _ => false,
+            };
+            let is_there =
+                |key: &&PairKey| ground.is_made(key) && !running.iter().any(|work| is_ceased(key, work));
+            let there = pairs.iter().filter(is_there).count();
+            assert!(there >= *related, "{there} pairs");
+        }
     }
 }
 
@@ -104,6 +162,41 @@ relationships:
             tie("serves", "web", "lb"),
         ),
     )
+}
+
+/// A service whose nodes have keys.
+fn keyed_service(keys: &[String]) -> Topology {
+    let hosts = keys.iter().map(|key| format!("{{name: {key}}}")).collect::<Vec<_>>().join(", ");
+    let tie = |name: &str, source: &str, target: &str| {
+        format!(
+            "  {name}:
+    source-capabilities: [{source}.cap]
+    target-requirements: [{target}.req]
+    source-state: Active
+    target-state: Active
+    lifecycle: {{Create: [target.Join], Cease: [target.Leave]}}
+"
+        )
+    };
+    let (reads, serves) = (tie("reads", "db", "web"), tie("serves", "web", "lb"));
+    assembly(
+        &[("web", "[Install, Start, Stop, Uninstall]"), ("one", "[Install, Start, Stop, Uninstall]")],
+        &format!(
+            "properties:
+  hosts: {{type: list, default: [{hosts}]}}
+composition:
+  db: {{type: resource::one::1.0, properties: {{in: {{value: x}}}}}}
+  web: {{type: resource::web::1.0, cluster: {{each: '${{hosts}}', key: name}}, properties: {{in: {{value: x}}}}}}
+  lb: {{type: resource::one::1.0, properties: {{in: {{value: x}}}}}}
+relationships:
+{reads}{serves}"
+        ),
+    )
+}
+
+/// Returns some keys with a letter before their numbers.
+fn keys(letter: char, count: usize) -> Vec<String> {
+    (1..=count).map(|number| format!("{letter}{number}")).collect()
 }
 
 /// Two groups that are related to each other.
@@ -172,8 +265,106 @@ fn a_killed_change_resumes_at_its_batch() {
     let mut world = brought_up(&old, 1);
     // Each node takes nine steps and a barrier: this is in the second batch.
     world.go(Some(&new), &rolling("1"), Luck { cut: Some(14), ..Luck::GOOD });
-    assert_eq!(batches(&world, &new, &rolling("1")).concat(), ["web__3", "web__4"]);
+    assert_eq!(batches(&world, &new, &rolling("1")).concat(), ["web__2", "web__3", "web__4"]);
     settles(&mut world, &new);
+}
+
+/// Stops a node of a service, as a failed start would leave it.
+fn break_node(world: &mut World, node: &str) {
+    world.ground.set(&name(node), State::Inactive);
+}
+
+/// Nodes that are down are first, and count towards the number of nodes that may be down.
+#[test]
+fn nodes_that_are_down_are_in_the_first_batch() {
+    let (old, new) = (service(5, "a", "pre"), service(5, "b", "pre"));
+    let mut world = brought_up(&old, 1);
+    break_node(&mut world, "t__web__4");
+    let one = |batch: &str| vec![batch.to_owned()];
+    let by_one = batches(&world, &new, &rolling("1"));
+    assert_eq!(by_one, ["web__4", "web__1", "web__2", "web__3", "web__5"].map(one));
+    let by_two = batches(&world, &new, &rolling("2"));
+    assert_eq!(
+        by_two.iter().map(|batch| batch.join(" ")).collect::<Vec<_>>(),
+        ["web__4 web__1", "web__2 web__3", "web__5"]
+    );
+    break_node(&mut world, "t__web__2");
+    assert_eq!(batches(&world, &new, &rolling("1"))[0], ["web__2", "web__4"]);
+    settles(&mut world, &new);
+}
+
+/// A repaired batch is followed by the pause too.
+#[test]
+fn a_pause_follows_the_repair_of_a_batch() {
+    let rules = "{pause: 10s}";
+    let (old, new) = (updated_service(3, "a", "pre", rules), updated_service(3, "b", "pre", rules));
+    let mut world = brought_up(&old, 1);
+    let plan = world.plan(Some(&new), &rolling("1")).expect("there is a plan").plan;
+    let pauses = |plan: &Plan| -> Vec<String> {
+        let pauses = plan.work().filter(|(_, work)| matches!(work, Work::Pause { .. }));
+        pauses.map(|(_, work)| work.to_string()).collect()
+    };
+    assert_eq!(
+        pauses(&plan),
+        ["web pause of 10s before batch 2 of 3", "web pause of 10s before batch 3 of 3"]
+    );
+    break_node(&mut world, "t__web__1");
+    let plan = world.plan(Some(&new), &rolling("1")).expect("there is a plan").plan;
+    assert_eq!(
+        pauses(&plan),
+        ["web pause of 10s before batch 2 of 3", "web pause of 10s before batch 3 of 3"]
+    );
+    // The node works again, and only its pairs are missing.
+    let mut world = brought_up(&new, 1);
+    let again = Options { replace: [name("t__web__2"), name("t__web__3")].into(), ..rolling("1") };
+    let pair = world.ground.pairs().find(|key| key.source == name("t__web__1")).cloned();
+    world.ground.tie(&pair.expect("it is related"), Direction::Cease, None);
+    let plan = world.plan(Some(&new), &again).expect("there is a plan").plan;
+    assert_eq!(
+        pauses(&plan),
+        ["web pause of 10s before batch 1 of 2", "web pause of 10s before batch 2 of 2"]
+    );
+}
+
+#[test]
+fn new_nodes_replace_removed_ones_in_batches() {
+    let [old, new] = [keyed_service(&keys('a', 3)), keyed_service(&keys('b', 3))];
+    let world = brought_up(&old, 1);
+    let found = batches(&world, &new, &rolling("1"));
+    let expected = (1..4).map(|at| vec![format!("web__a{at}"), format!("web__b{at}")]).collect::<Vec<_>>();
+    assert_eq!(found, expected);
+    // Scaling does not roll.
+    for keys in [keys('a', 1), keys('a', 5)] {
+        assert_eq!(batches(&world, &keyed_service(&keys), &rolling("1")), Vec::<Vec<String>>::new());
+    }
+}
+
+/// Nodes that read an output of a part that changes go down with it, and the plan says so.
+#[test]
+fn nodes_that_go_down_with_a_producer_are_named() {
+    let service = |value: &str| {
+        assembly(
+            &[("web", "[Install, Start, Stop, Uninstall]")],
+            &format!(
+                "composition:
+  db: {{type: resource::web::1.0, properties: {{in: {{value: {value}}}}}}}
+  web: {{type: resource::web::1.0, quantity: 3, properties: {{in: {{value: '${{db.out}}'}}}}}}
+  lb: {{type: resource::web::1.0, properties: {{in: {{value: x}}}}}}
+relationships:
+  serves:
+    source-capabilities: [web.cap]
+    target-requirements: [lb.req]
+    source-state: Active
+    target-state: Active
+    lifecycle: {{Create: [target.Join], Cease: [target.Leave]}}
+"
+            ),
+        )
+    };
+    let (old, new) = (service("a"), service("b"));
+    let planned = brought_up(&old, 1).plan(Some(&new), &rolling("1")).expect("there is a plan");
+    let notes: Vec<String> = planned.diff.notes().collect();
+    assert_eq!(notes, ["web changes 3 nodes at once: they read outputs of `db`"]);
 }
 
 /// The plan of a rolling change is as large as its work, and hardly larger than that of all nodes at once.
@@ -284,6 +475,58 @@ proptest! {
             options.replace = BTreeSet::new();
         }
         prop_assert!(world.go(Some(&new), &options, Luck::GOOD));
+        settles(&mut world, &new);
+        goes(&mut world);
+    }
+
+    /// Any number of failures and kills leaves enough nodes at work while new ones replace them.
+    #[test]
+    fn enough_nodes_work_while_new_ones_replace_them(
+        nodes in 2..6_usize,
+        max in 1..3_usize,
+        lucks in proptest::collection::vec(
+            (any::<u64>(), prop_oneof![Just(0), 3..12_u64], proptest::option::of(0..60_usize)), 1..4),
+    ) {
+        let (old, new) = (keyed_service(&keys('a', nodes)), keyed_service(&keys('b', nodes)));
+        let mut world = brought_up(&old, 1);
+        world.watched = Some(Watched::exchange(&old, &new, &name("t__web"), max));
+        for (seed, fails, cut) in lucks {
+            world.go(Some(&new), &rolling(&max.to_string()), Luck { seed, fails, cut });
+        }
+        prop_assert!(world.go(Some(&new), &rolling(&max.to_string()), Luck::GOOD));
+        world.watched = None;
+        settles(&mut world, &new);
+        goes(&mut world);
+    }
+
+    /// Additional nodes replace those that are down, whatever fails or is cut, and are removed in the end.
+    #[test]
+    fn additional_nodes_replace_those_that_are_down(
+        nodes in 2..5_u32,
+        max in 1..3_u32,
+        lucks in proptest::collection::vec(
+            (any::<u64>(), prop_oneof![Just(0), 3..12_u64], proptest::option::of(0..60_usize)), 1..4),
+    ) {
+        let rules = format!("{{max-unavailable: {max}, max-surge: {max}}}");
+        let [old, new] = ["a", "b"].map(|value| updated_service(nodes, value, "post", &rules));
+        let group = name("t__web");
+        let mut world = brought_up(&old, 1);
+        world.watched = Some(Watched::surge(&new, &surged(&new, &[(group.clone(), max)].into()), &group));
+        let mut open = BTreeMap::new();
+        let go = |world: &mut World, open: &mut BTreeMap<_, _>, luck| {
+            let mut options = Options { max_unavailable: None, open_surge: open.clone(), ..Options::default() };
+            let planned = world.plan(Some(&new), &options).expect("there is a plan");
+            let desired = surged(&new, &planned.surge);
+            options.surge = surge_nodes(&desired, &planned.surge);
+            *open = planned.surge;
+            world.go(Some(&desired), &options, luck)
+        };
+        for (seed, fails, cut) in lucks {
+            go(&mut world, &mut open, Luck { seed, fails, cut });
+        }
+        prop_assert!(go(&mut world, &mut open, Luck::GOOD));
+        prop_assert!(go(&mut world, &mut open, Luck::GOOD) && open.is_empty());
+        world.watched = None;
         settles(&mut world, &new);
         goes(&mut world);
     }

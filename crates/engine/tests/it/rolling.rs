@@ -1,0 +1,169 @@
+//! Changes of a group in batches: failed relationships, and nodes that leave the group.
+
+use windlass_engine::{Consent, Desired, Ended, EngineError, Request, Stop};
+use windlass_model::assembly::{Cluster, MaxUnavailable, OnFailure, Property, Update};
+use windlass_model::record::{Effect, Intent, ProcessStatus};
+use windlass_model::{State, Template};
+use windlass_store::{Snapshot, Store as _};
+
+use crate::support::puppet::Act;
+use crate::support::{Rig, Sketch, assembly_name, element};
+
+/// Returns a group of nodes that change one by one, related to a balancer.
+fn nodes(count: u32, value: &str, update: Update) -> Desired {
+    let update = Update { max_unavailable: Some(MaxUnavailable::ONE), ..update };
+    let cluster = Cluster { minimum: 1, maximum: Some(3), increment: 1 };
+    let group = Sketch::new(&["lb"]).group("g", count, cluster).updated("g", update);
+    let group = group.relate("g", "lb").made_at(State::Active);
+    let value = || Property { value: Some(Template::literal(value)), ..Property::default() };
+    (1..=count).fold(group, |group, node| group.property(&format!("g__{node}"), "in", value())).desired()
+}
+
+fn rolls_back() -> Update {
+    Update { on_failure: OnFailure::Rollback, ..Update::default() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_relationship_is_a_failure_of_its_batch() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(nodes(3, "a", rolls_back())).await.unwrap();
+    rig.strings.act("lb Join", Act::Fail);
+    let ended = rig.up(nodes(3, "b", rolls_back())).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Failed);
+    assert_eq!(ended.failed_group, Some(element("t__g")));
+    let stopped = rig.strings.calls().iter().filter(|call| call.ends_with("Stop")).count();
+    assert_eq!(stopped, 1, "the next batch does not begin");
+}
+
+/// A node that is no longer desired can be left out again and again.
+#[tokio::test(start_paused = true)]
+async fn a_node_that_has_left_the_group_can_be_excepted_again() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(nodes(3, "a", Update::default())).await.unwrap();
+    let up = async |value: &str| -> Result<Ended, EngineError> {
+        let mut desired = nodes(2, value, Update::default());
+        desired.options.except = [element("t__g__3")].into();
+        rig.up(desired).await
+    };
+    for value in ["a", "a", "b", "b"] {
+        let ended = up(value).await.unwrap();
+        assert_eq!(ended.process.status, ProcessStatus::Completed);
+        assert_eq!(rig.look("t").await.elements[&element("t__g__3")].state, State::Active);
+    }
+    let error = rig.ask("t", Intent::Heal(element("t__g__3"))).await.unwrap_err().to_string();
+    let told = "`g__3` is no longer a part of the assembly; `windlass up` removes it, or keeps it if the descriptor has it again";
+    assert_eq!(error, told);
+    rig.up(nodes(2, "b", Update::default())).await.unwrap();
+    assert!(!rig.look("t").await.elements.contains_key(&element("t__g__3")));
+}
+
+/// Returns rules with one additional node.
+fn surges() -> Update {
+    Update { max_surge: Some("1".parse().expect("valid")), ..Update::default() }
+}
+
+/// Executes an intent and the processes that continue it.
+async fn whole(rig: &Rig, request: impl Into<Request>) -> Ended {
+    let first = rig.ask("t", request).await.expect("it is prepared and runs");
+    first.continued(|_, next| rig.ask("t", next)).await.expect("it runs")
+}
+
+/// Returns the nodes that exist, with their states.
+async fn group(rig: &Rig) -> String {
+    let states = rig.states("t").await;
+    states.split(", ").filter(|node| node.starts_with("g__")).collect::<Vec<_>>().join(", ")
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_additional_node_works_while_the_others_change() {
+    let rig = Rig::new(Effect::Once);
+    // The first installation has no additional nodes.
+    whole(&rig, Request::up(nodes(3, "a", surges()))).await;
+    assert_eq!(group(&rig).await, "g__1 Active, g__2 Active, g__3 Active");
+    let before = rig.strings.calls().len();
+    let first = rig.up(nodes(3, "b", surges())).await.unwrap();
+    assert_eq!(first.surge, [(element("t__g"), 1)].into());
+    assert_eq!(group(&rig).await, "g__1 Active, g__2 Active, g__3 Active, g__4 Active");
+    let calls = rig.strings.calls()[before..].to_vec();
+    let at = |call: &str| calls.iter().position(|found| found == call).unwrap();
+    assert!(at("g__4 Start") < at("g__1 Stop") && at("g__4 Join") < at("g__1 Stop"), "{calls:?}");
+    // The removal of the additional node needs no consent, and another `up` makes it too.
+    let last = whole(&rig, Request::from(Intent::Retry).with_consent(Consent::None)).await;
+    assert_eq!((last.process.status, last.surge.len()), (ProcessStatus::Completed, 0));
+    assert_eq!(group(&rig).await, "g__1 Active, g__2 Active, g__3 Active");
+    assert!(!rig.look("t").await.elements.contains_key(&element("t__g__4")));
+    let again = rig.up(nodes(3, "b", surges())).await.unwrap();
+    assert_eq!((again.tally.succeeded, again.surge.len()), (0, 0));
+}
+
+/// A rollback after a change with additional nodes leads to the version before the change.
+#[tokio::test(start_paused = true)]
+async fn a_rollback_skips_the_version_with_additional_nodes() {
+    let rig = Rig::new(Effect::Once);
+    whole(&rig, Request::up(nodes(3, "a", surges()))).await;
+    whole(&rig, Request::up(nodes(3, "b", surges()))).await;
+    let value = async || {
+        let topology = rig.look("t").await.assembly.topology;
+        let node = topology.get(&element("t__g__1")).unwrap();
+        node.properties["in"].value.clone()
+    };
+    assert_eq!(value().await, Some(Template::literal("b")));
+    whole(&rig, Intent::Rollback(None)).await;
+    assert_eq!(value().await, Some(Template::literal("a")));
+    assert_eq!(group(&rig).await, "g__1 Active, g__2 Active, g__3 Active");
+}
+
+#[tokio::test(start_paused = true)]
+async fn heals_leave_additional_nodes_and_down_removes_them() {
+    let rig = Rig::new(Effect::Once);
+    whole(&rig, Request::up(nodes(3, "a", surges()))).await;
+    rig.strings.act("g__2 Start", Act::Fail);
+    let failed = rig.up(nodes(3, "b", surges())).await.unwrap();
+    assert_eq!(failed.process.status, ProcessStatus::Failed);
+    assert!(!failed.needs_closing());
+    let healed = whole(&rig, Intent::Heal(element("t__g__4"))).await;
+    assert_eq!(healed.surge, [(element("t__g"), 1)].into());
+    assert_eq!(group(&rig).await, "g__1 Active, g__2 Inactive, g__3 Active, g__4 Active");
+    rig.down("t").await.unwrap();
+    assert_eq!(rig.jobs.left(), 0);
+    assert!(rig.store.load(&assembly_name("t")).await.unwrap().is_none());
+}
+
+/// Whenever the process is killed, the same command goes on, and in the end no additional node is left. The nodes
+/// never exceed the maximum and the additional node.
+#[tokio::test(start_paused = true)]
+async fn a_killed_change_with_an_additional_node_resumes() {
+    for cut in 1..200 {
+        let rig = Rig::new(Effect::Once);
+        whole(&rig, Request::up(nodes(3, "a", surges()))).await;
+        let (engine, holder, life) = rig.mortal(cut, cut % 2 == 0);
+        let name = assembly_name("t");
+        let stop = Stop::default();
+        let one =
+            async |request: Request| engine.prepare(&name, request, &holder, &stop).await?.run(&stop).await;
+        let whole_change = async {
+            let first = one(Request::up(nodes(3, "b", surges()))).await.unwrap();
+            first.continued(|_, next| one(next)).await.unwrap()
+        };
+        let survives = tokio::select! {
+            biased;
+            () = life.dead() => false,
+            _ended = whole_change => true,
+        };
+        rig.bury(&holder);
+        let names = |snapshot: &Snapshot| {
+            let there = snapshot.elements.values().filter(|record| record.state != State::Absent);
+            there.filter(|record| record.name.as_str().contains("__g__")).count()
+        };
+        assert!(names(&rig.look("t").await) <= 4);
+        let last = whole(&rig, Request::up(nodes(3, "b", surges()))).await;
+        assert_eq!((last.process.status, last.surge.len()), (ProcessStatus::Completed, 0), "cut {cut}");
+        assert_eq!(group(&rig).await, "g__1 Active, g__2 Active, g__3 Active", "cut {cut}");
+        assert!(!rig.look("t").await.elements.contains_key(&element("t__g__4")), "cut {cut}");
+        if survives {
+            assert!(cut > 20, "the process is killed");
+            return;
+        }
+    }
+    panic!("the change has no end");
+}

@@ -1,0 +1,78 @@
+//! The ends that other ones replace: they are removed only after the relationship of their replacement is created.
+//!
+//! A new node of a group replaces the removed nodes of that group. A new component replaces the removed
+//! components that were ends of the same relationship. The waits are weak soft constraints, because a new
+//! part may itself wait for a removal.
+
+use std::collections::BTreeMap;
+
+use windlass_model::assembly::ElementKind;
+use windlass_model::template::End;
+use windlass_model::{Element, ElementName, Topology};
+use windlass_plan::{Draft, WaitKind};
+
+use super::cease::Ceased;
+use super::create::NewPairs;
+use super::relation::{Relation, RelationshipPlanner};
+use crate::changes::Disposition;
+use crate::constraints::Priority;
+use crate::rank;
+
+/// The ends of a relationship of one side that replace each other: those in one group, or outside of groups.
+type Kin<'a> = (bool, Option<&'a ElementName>);
+
+/// Makes the removed ends of a relationship wait for the new pairs of their replacements.
+pub(super) fn replace<'a>(
+    planner: &mut RelationshipPlanner<'_, 'a>,
+    relation: Relation<'a>,
+    ceased: &Ceased<'a>,
+    new_pairs: &[NewPairs<'a>],
+) {
+    let (Some(old), false) = (relation.old, new_pairs.is_empty()) else { return };
+    let (installed, desired) = (planner.constraints.installed(), planner.constraints.desired());
+    let mut replaced: BTreeMap<Kin<'a>, Vec<&'a Element>> = BTreeMap::new();
+    for side in [End::Source, End::Target] {
+        let removed = planner.old_nodes(relation, side).into_iter();
+        let removed = removed.filter(|node| node.path.disposition == Disposition::Removed && !node.wanted);
+        for node in removed {
+            replaced.entry(kin(installed, side, node.element)).or_default().push(node.element);
+        }
+    }
+    for (kin_of, removed) in replaced {
+        let is_kin = |(side, end): &(End, &'a Element)| kin(desired, *side, end) == kin_of;
+        let steps = new_pairs.iter().filter(|pairs| pairs.ends.iter().any(is_kin)).map(|pairs| pairs.step);
+        let steps: Vec<Draft> = steps.collect();
+        if steps.is_empty() {
+            continue;
+        }
+        let constraints = &mut *planner.constraints;
+        let rule = "its replacement is related first".to_owned();
+        let why = constraints.graph.because(old, rule);
+        let until = if let [only] = steps.as_slice() {
+            *only
+        } else {
+            let all = constraints.graph.barrier(format!("the replacements in {} are related", old.name));
+            for step in &steps {
+                constraints.graph.need(all, *step, why);
+            }
+            all
+        };
+        for end in removed {
+            constraints.hold_leaving(&end.name, rank::ACTIVE, until, Priority::Weak, why);
+            // The relationship of a removed source is ceased before the new one is created at the target.
+            let slots = ceased.get(&end.name).filter(|_| kin_of.0);
+            for step in slots.into_iter().flat_map(BTreeMap::values).flatten() {
+                constraints.graph.constrain(*step, until, WaitKind::Needs, Priority::Weak, why);
+            }
+        }
+    }
+}
+
+/// Returns the kin of an end.
+fn kin<'a>(topology: Option<&'a Topology>, side: End, end: &'a Element) -> Kin<'a> {
+    let group = end.parent.as_ref().filter(|parent| {
+        let parent = topology.and_then(|topology| topology.get(parent));
+        parent.is_some_and(|parent| parent.kind == ElementKind::Group)
+    });
+    (side == End::Target, group)
+}
