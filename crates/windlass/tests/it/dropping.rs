@@ -16,7 +16,9 @@ use crate::shop::{Shop, shop};
 /// Tells whether an error is that of a held assembly, and returns the command of the holder.
 fn holder(error: &Error) -> Option<String> {
     match error {
-        Error::Engine(EngineError::Store(StoreError::Held { by, .. })) => Some(by.command.clone()),
+        Error::Busy { by, .. } | Error::Engine(EngineError::Store(StoreError::Held { by, .. })) => {
+            Some(by.command.clone())
+        }
         _ => None,
     }
 }
