@@ -90,7 +90,7 @@ fn newer() {
         let said = fails(&env, args);
         assert!(said.contains("schema version 999"), "{said}");
     }
-    assert_snapshot!(fails(&env, &["status"]), @"error[WL0208]: the store `PROJECT/.windlass/state.db` has schema version 999, and this windlass knows versions up to 5; use the newer windlass that opened it before");
+    assert_snapshot!(fails(&env, &["status"]), @"error[WL0208]: the store `PROJECT/.windlass/state.db` has schema version 999, and this windlass knows versions up to 6; use the newer windlass that opened it before");
     store(&env).pragma_update(None, "user_version", version).unwrap();
     env.ok(&["down", "small"]);
 }
