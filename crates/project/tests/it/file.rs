@@ -93,6 +93,7 @@ existing:
         max_jobs: Some(
             2,
         ),
+        scripting: {},
         properties: {
             "region": String("eu-1"),
             "release": Number(1.1),
