@@ -11,7 +11,8 @@ use windlass_model::assembly::ElementKind;
 use windlass_model::instance::InstanceView;
 use windlass_model::record::{CallRecord, InstanceRecord};
 use windlass_model::{
-    Action, AssemblyName, CallId, ElementName, ProcessId, PropertyName, State, Timestamp, Topology, Transition,
+    Action, AssemblyName, CallId, ElementName, ProcessId, PropertyName, State, Timestamp, Topology,
+    Transition,
 };
 use windlass_source::{Diagnostic, Diagnostics};
 use windlass_store::{Holder, Snapshot, Store, StoreError};

@@ -426,7 +426,8 @@ fn the_daemon_checks_and_discovers() {
     let daemon = env.spawn(&["run", "--health", "1"]);
     let said = |text: &str| daemon.stdout().contains(text);
     let machine = |name: &str| {
-        let found = env.files().into_iter().filter(|file| file.starts_with("cloud/i-") && !file.ends_with(".new"));
+        let found =
+            env.files().into_iter().filter(|file| file.starts_with("cloud/i-") && !file.ends_with(".new"));
         found.into_iter().find(|file| env.read(file).contains(name)).unwrap()
     };
 
@@ -446,7 +447,10 @@ fn the_daemon_checks_and_discovers() {
 
     env.write("cloud/i-outside", r#"{"ip": "203.0.113.9", "size": "huge"}"#);
     until("it is adopted", || said("adopts i-outside, which factory has found"));
-    assert_eq!(env.json(&["status", "machine-i-outside"])["assemblies"][0]["outputs"]["compute.size"], "huge");
+    assert_eq!(
+        env.json(&["status", "machine-i-outside"])["assemblies"][0]["outputs"]["compute.size"],
+        "huge"
+    );
     std::fs::remove_file(env.path("cloud/i-outside")).unwrap();
     until("it is checked, too", || env.run(&["status", "machine-i-outside"]).code() == Some(2));
 

@@ -66,7 +66,9 @@ impl Applications {
     /// Notes the failure of a check, or that it went well. Tells whether this is new.
     fn note_failure(&mut self, name: &AssemblyName, failure: Option<&str>) -> bool {
         match failure {
-            Some(failure) => self.failing.insert(name.clone(), failure.to_owned()).as_deref() != Some(failure),
+            Some(failure) => {
+                self.failing.insert(name.clone(), failure.to_owned()).as_deref() != Some(failure)
+            }
             None => self.failing.remove(name).is_some(),
         }
     }
@@ -131,11 +133,7 @@ impl Daemon<'_> {
     }
 
     /// Handles the results of a check. Applications that are destroyed are removed; their history stays.
-    pub(super) fn take_checked(
-        &mut self,
-        factory: AssemblyName,
-        checked: Result<Vec<Checked>, EngineError>,
-    ) {
+    pub(super) fn take_checked(&mut self, factory: AssemblyName, checked: Result<Vec<Checked>, EngineError>) {
         self.looked_at.remove(&factory);
         self.duties.ended(self.windlass.now(), &Duty::CheckApplications(factory));
         let checked = match checked {
