@@ -17,6 +17,7 @@ use windlass_source::{Diagnostic, Diagnostics, Span};
 use crate::check::Checked;
 use crate::codes;
 use crate::document::ComponentType;
+use crate::import::read_value;
 use crate::name::ComponentPath;
 use crate::pins::is_declared;
 use crate::report::{Report, choose};
@@ -131,7 +132,10 @@ impl Compiler<'_> {
                 report.diagnostics.push(choose(said, word, settable.iter().map(String::as_str)));
                 continue;
             };
-            match kind.fit(value) {
+            // A command line has only text.
+            let is_structure = matches!(kind, ValueType::List(_) | ValueType::Map(..) | ValueType::Record(_));
+            let read = value.as_str().filter(|_| is_structure).and_then(|text| read_value(kind, text).ok());
+            match kind.fit(read.as_ref().unwrap_or(value)) {
                 Ok(value) => drop(found.insert(id, value)),
                 Err(misfit) => {
                     let message = format!("the value of the parameter `{id}` does not fit: {misfit}");

@@ -71,6 +71,15 @@ impl Windlass {
         }
     }
 
+    /// Reads an assembly with its secrets.
+    pub(crate) async fn open_snapshot(&self, name: &AssemblyName) -> Result<Snapshot, Error> {
+        let store = self.store_of(name).await?;
+        match store.load(name).await? {
+            Some(snapshot) => Ok(snapshot),
+            None => Err(self.unknown(store, name).await),
+        }
+    }
+
     /// Returns the error for an assembly that is not in the store.
     pub(crate) async fn unknown(&self, store: Arc<dyn Store>, name: &AssemblyName) -> Error {
         self.engine(store).unknown(name).await.unwrap_or_else(|error| error).into()

@@ -248,7 +248,7 @@ pub(crate) struct MarkerArgs {
 #[command(after_help = "\
 Examples:
   windlass env property set staging region=eu-1
-  windlass env property set staging zones='[a, b]' --type 'list<string>'
+  windlass env property set staging 'zones=[a, b]' --type 'list<string>'
   windlass env property set staging key=@key.txt --secret
   windlass env property rm staging region")]
 pub(crate) struct EnvPropertyArgs {

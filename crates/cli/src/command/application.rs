@@ -22,7 +22,7 @@ pub(crate) async fn run(args: AppArgs) -> ExitCode {
 }
 
 async fn publish(args: AppPublishArgs) -> Result<ExitCode, Error> {
-    let windlass = open(Some(&args.manifest), None, "app publish")?;
+    let windlass = open(None, None, "app publish")?;
     let publication = Publication::new(args.manifest).title(args.title).scripts(args.scripts);
     let (view, warnings) = windlass.applications().publish(publication).await?;
     diagnostics::print(warnings.iter());

@@ -81,6 +81,9 @@ async fn launch_one(args: &LaunchArgs, input: &LaunchInput, stop: &Stop) -> Exit
 async fn destroy(args: DestroyArgs) -> ExitCode {
     let HowArgs { dry, output: _, queue, run } = &args.how;
     let stop = signals::listen(grace(run));
+    if let Err(code) = all_are_applications(&args.names).await {
+        return code;
+    }
     let mut worst = exit::DONE;
     for name in &args.names {
         let command = format!("app destroy {name}");
@@ -88,10 +91,6 @@ async fn destroy(args: DestroyArgs) -> ExitCode {
             Ok(windlass) => windlass,
             Err(error) => return fail(&error),
         };
-        let launcher = Launcher::new(&windlass);
-        if let Err(error) = launcher.launched_from(name).await {
-            return fail(&error);
-        }
         let code = if dry.dry_run {
             match windlass.preview(name, Intent::Down).await {
                 Ok(view) => plan::show(&view, run.print.format, dry.detailed_exitcode),
@@ -108,6 +107,18 @@ async fn destroy(args: DestroyArgs) -> ExitCode {
         }
     }
     worst
+}
+
+/// Refuses names that are no applications, before anything is changed.
+async fn all_are_applications(names: &[AssemblyName]) -> Result<(), ExitCode> {
+    let checked = async {
+        let windlass = open_against(None, None, "app", false)?;
+        for name in names {
+            Launcher::new(&windlass).launched_from(name).await?;
+        }
+        Ok(())
+    };
+    checked.await.map_err(|error: windlass::Error| fail(&error))
 }
 
 async fn reconfigure(args: ReconfigureArgs) -> ExitCode {
@@ -306,6 +317,9 @@ async fn discover(args: DiscoverArgs) -> ExitCode {
 }
 
 async fn forget(args: AppForgetArgs) -> ExitCode {
+    if let Err(code) = all_are_applications(&args.names).await {
+        return code;
+    }
     for name in &args.names {
         let command = format!("app forget {name}");
         let windlass = match open_against(None, Some(&args.run), &command, args.force.force) {

@@ -54,6 +54,7 @@ enum Entry<'v> {
     Move(&'v MoveLog),
     Dismissed(&'v DismissedLog),
     Forgotten(&'v ForgottenLog),
+    Check(&'v ActivityLog),
 }
 
 fn print(view: &LogView) -> ExitCode {
@@ -61,17 +62,25 @@ fn print(view: &LogView) -> ExitCode {
     let moves = view.moves.iter().map(|way| (way.at, Entry::Move(way)));
     let dismissed = view.dismissed.iter().map(|request| (request.at, Entry::Dismissed(request)));
     let forgotten = view.forgotten.iter().map(|forgotten| (forgotten.at, Entry::Forgotten(forgotten)));
-    let mut entries: Vec<_> = moves.chain(processes).chain(dismissed).chain(forgotten).collect();
+    let checks = view.checks.iter().map(|entry| (entry.at, Entry::Check(entry)));
+    let mut entries: Vec<_> =
+        moves.chain(processes).chain(dismissed).chain(forgotten).chain(checks).collect();
     entries.sort_by_key(|(at, _)| *at);
+    let mut is_among_checks = false;
     for (at, (_, entry)) in entries.iter().enumerate() {
+        let is_check = matches!(entry, Entry::Check(_));
         match entry {
             Entry::Move(way) => {
                 print_move(way);
                 continue;
             }
-            _ if at == 0 => {}
+            _ if at == 0 || is_check && is_among_checks => {}
             _ => say!(),
         }
+        if is_check && !is_among_checks {
+            say!("{}", styled(STRONG, "health checks and discoveries"));
+        }
+        is_among_checks = is_check;
         match entry {
             Entry::Process(process) => print_process(process),
             Entry::Dismissed(request) => print_dismissed(request),
@@ -79,6 +88,7 @@ fn print(view: &LogView) -> ExitCode {
                 let what = forgotten.part.as_ref().map_or(view.assembly.as_str(), |part| part.local());
                 say!("{} {what} {}", styled(STRONG, "forgot"), styled(DIM, forgotten.at));
             }
+            Entry::Check(entry) => print_activity(entry),
             Entry::Move(_) => {}
         }
     }

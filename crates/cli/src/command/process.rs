@@ -508,6 +508,10 @@ fn hint(ended: &Ended) -> String {
         // An `up` may have begun it, and begins a new attempt then.
         Intent::Rollback(_) => format!("`windlass retry {name}` resumes the rollback"),
         ref intent if intent.repeats() => "the same command calls it again".to_owned(),
+        // Another `app launch` launches another application.
+        _ if std::env::args_os().nth(1).is_some_and(|first| first == "app") => {
+            format!("`windlass retry {name}` resumes the process")
+        }
         _ => "the same command resumes the process".to_owned(),
     };
     let went = format!("`windlass log {name}` lists the steps that ran; {next}");

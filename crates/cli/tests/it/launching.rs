@@ -96,6 +96,9 @@ for instance, request in given["launch"].items():
         trace("begin")
         time.sleep(1)
     trace("launch " + id)
+    if size == "half":
+        write(id, {"ip": "203.0.113.77", "size": size})
+        sys.exit("only half is made")
     if read(id) is None:
         write(id, {"ip": "203.0.113.%d" % (len(made) + 1), "size": size})
     answers[id] = dict(state(None if size == "dead" else read(id)), instanceId=instance)
@@ -134,6 +137,9 @@ answer(answers)
 "#;
 
 const DISCOVER: &str = r#"
+trace("discover")
+if os.path.exists(path("hang")):
+    time.sleep(600)
 found = sorted(name for name in os.listdir(cloud) if name.startswith("i-"))
 answer({id: dict(state(read(id)), name="machine " + id) for id in found})
 "#;
@@ -417,6 +423,43 @@ fn a_killed_launch_is_resumed() {
     env.is_quiet();
 }
 
+#[test]
+fn a_wrong_name_destroys_nothing() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM"]);
+    for command in ["destroy", "forget"] {
+        let run = env.run(&["app", command, "vm", "nobody"]);
+        assert_eq!(run.code(), Some(2), "{run}");
+    }
+    assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["state"], "Active");
+    assert_eq!(machines(&env), 1);
+}
+
+/// A leftover of a failed launch is not adopted by a second application.
+#[test]
+fn what_a_failed_launch_has_made_is_not_adopted() {
+    let env = cloud();
+    let run = env.run(&["app", "launch", "VM", "--name", "half", "-p", "configuration.size=half"]);
+    assert!(run.out().contains("`windlass retry half` resumes the process"), "{run}");
+    let run = env.run(&["app", "discover", "factory"]);
+    assert!(run.out().contains("waits: the launch of `half` may have made it"), "{run}");
+    let run = env.run(&["app", "launch", "VM", "--name", "half"]);
+    assert!(run.stderr.contains("`windlass retry half` resumes a launch"), "{run}");
+    env.ok(&["app", "forget", "half"]);
+    assert!(env.ok(&["app", "discover", "factory"]).out().contains("adopted"));
+}
+
+#[test]
+fn a_stop_ends_a_discovery_that_hangs() {
+    let env = cloud();
+    env.write("cloud/hang", "");
+    let discovery = env.spawn(&["app", "discover", "factory"]);
+    until("it runs", || trace(&env).contains(&"discover".to_owned()));
+    discovery.signal(rustix::process::Signal::INT);
+    let run = discovery.end();
+    assert_eq!(run.code(), Some(130), "{run}");
+}
+
 /// `windlass run` checks applications, and discovers at the times of their factory.
 #[test]
 fn the_daemon_checks_and_discovers() {
@@ -427,7 +470,7 @@ fn the_daemon_checks_and_discovers() {
     let said = |text: &str| daemon.stdout().contains(text);
     let machine = |name: &str| {
         let found =
-            env.files().into_iter().filter(|file| file.starts_with("cloud/i-") && !file.ends_with(".new"));
+            env.files().into_iter().filter(|file| file.starts_with("cloud/i-") && !file.contains(".new"));
         found.into_iter().find(|file| env.read(file).contains(name)).unwrap()
     };
 
@@ -440,6 +483,12 @@ fn the_daemon_checks_and_discovers() {
     env.write(&broken, before);
     until("it works again", || said("first: the health check works again"));
     assert_eq!(daemon.stdout().matches("the health check fails").count(), 1, "it is told once");
+    let log = env.ok(&["log", "first"]).out();
+    assert_eq!(
+        log.matches("ERROR vm the health check failed: `check.py` exited with code 1").count(),
+        1,
+        "{log}"
+    );
 
     std::fs::remove_file(env.path(&machine("203.0.113.2"))).unwrap();
     until("it is destroyed", || said("second: its scripts say that it is destroyed"));

@@ -24,16 +24,18 @@ use super::request::{Desired, Request};
 use crate::error::EngineError;
 use crate::machine::Preparer;
 use crate::report;
+use crate::stop::Stop;
 use crate::values;
 
 /// Lists the instances that the discovery script of a factory finds, with its configuration.
 ///
 /// # Errors
-/// [`EngineError::Unknown`] if there is no such assembly, or an error of the store. The failure of the search is the
-/// inner result.
+/// [`EngineError::Unknown`] if there is no such assembly, [`EngineError::Stopped`], or an error of the store. The
+/// failure of the search is the inner result.
 pub async fn inventory(
     engine: &Engine,
     factory: &AssemblyName,
+    stop: &Stop,
 ) -> Result<Result<Vec<Found>, Failure>, EngineError> {
     let Some(snapshot) = engine.store.load(factory).await? else {
         return Err(engine.unknown(factory).await?);
@@ -56,7 +58,11 @@ pub async fn inventory(
         purpose: Purpose::Inventory,
         store: Some(engine.store.id().clone()),
     };
-    Ok(engine.env.discover(&query).await)
+    let found = engine.env.discover_until(&query, stop.soon.child_token()).await;
+    if stop.soon.is_cancelled() {
+        return Err(EngineError::Stopped);
+    }
+    Ok(found)
 }
 
 /// Records a found instance as an application: a completed process without steps. No script runs.
@@ -223,6 +229,7 @@ pub async fn apply_found(
         Ok(None) => return Ok(CheckEnd::Unchecked),
         Err(failure) => return Ok(CheckEnd::Failed(failure)),
     };
+    let (owner, natural) = (world.assembly.owner.clone(), found.natural.clone());
     let found = unnamed(found);
     let is_gone = found.report.settled == Settled::Gone;
     let observation = if is_gone { Observation::Absent } else { Observation::Reached };
@@ -232,7 +239,16 @@ pub async fn apply_found(
         Ok(lease) => lease,
         Err(error) => return Ok(CheckEnd::Dropped(error.to_string())),
     };
-    let end = applied(engine, &lease, answer, Some(&before)).await;
+    let applied = async {
+        // A crash may have come between an adoption and its claim.
+        if let Some(owner) = owner
+            && engine.store.claimant(&owner, &natural).await?.is_none()
+        {
+            engine.store.claim(&lease, &natural).await?;
+        }
+        applied(engine, &lease, answer, Some(&before)).await
+    };
+    let end = Box::pin(applied).await;
     let released = engine.store.release(lease).await;
     let end = end?;
     released?;

@@ -39,6 +39,18 @@ impl EngineEnv {
     /// # Errors
     /// A failure if the search can't run or fails. An empty result is not an error.
     pub async fn discover(&self, quest: &DiscoveryQuery) -> Result<Vec<Found>, Failure> {
+        self.discover_until(quest, CancellationToken::new()).await
+    }
+
+    /// Lets a driver search for instances as [`discover`](Self::discover) does. A stop cancels its jobs.
+    ///
+    /// # Errors
+    /// A failure if the search can't run, fails or is stopped.
+    pub async fn discover_until(
+        &self,
+        quest: &DiscoveryQuery,
+        stop: CancellationToken,
+    ) -> Result<Vec<Found>, Failure> {
         let refused = |why| Failure::new(FailureKind::Refused, why);
         let location = Arc::new(self.places.location(&quest.placement).map_err(refused)?);
         let binding = quest.package.bindings().query(&location.infrastructure).ok_or_else(|| {
@@ -61,7 +73,7 @@ impl EngineEnv {
             owner: quest.store.as_ref().and_then(|store| store.as_str().parse().ok()),
             clock: self.clock.clone(),
             longest: LONGEST,
-            stop: CancellationToken::new(),
+            stop,
         };
         let (package, properties) = (quest.package.clone(), quest.properties.clone());
         let configuration = quest.configuration.clone().unwrap_or_else(|| location.configuration());

@@ -109,6 +109,12 @@ fn parameters_replace_values_and_secrets_leave() {
 }
 
 #[test]
+fn a_list_may_be_given_as_text() {
+    let shown_with = |disks| shown(&compiled(&fixture("vm.yaml"), &[("configuration.disks", disks)]));
+    assert_eq!(shown_with(json!("[10, 20]")), shown_with(json!([10, 20])));
+}
+
+#[test]
 fn wrong_parameters_are_refused() {
     let given = [
         ("configuration.instance-tpye", json!("m3.large")),

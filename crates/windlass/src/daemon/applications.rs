@@ -1,7 +1,5 @@
-//! The applications of factories: their health checks and discoveries. A check covers all applications of a
+//! Health checks of applications, and discoveries of their factories. A check covers all applications of a
 //! factory.
-
-use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_engine::{CheckEnd, Checked, EngineError};
 use windlass_model::record::{AssemblyRecord, Intent};
@@ -14,65 +12,6 @@ use crate::launching::{DiscoveryView, FoundView, Launcher};
 
 const HEALTH_CHECK: &str = "health check";
 const DISCOVERY: &str = "discovery";
-
-/// The running applications, by factory.
-#[derive(Default)]
-pub(super) struct Applications {
-    by_factory: BTreeMap<AssemblyName, BTreeSet<AssemblyName>>,
-    factories: BTreeMap<AssemblyName, AssemblyName>,
-    /// The applications whose last check has failed, and the factories whose last discovery has, with the reported
-    /// failure.
-    failing: BTreeMap<AssemblyName, String>,
-}
-
-impl Applications {
-    /// Adds a running application, or removes another assembly. Returns the factories whose applications are
-    /// checked from now on, or no more.
-    pub(super) fn note(&mut self, record: &AssemblyRecord) -> Vec<(AssemblyName, bool)> {
-        let is_running =
-            record.application.is_some() && record.goal == State::Active && record.reached.is_some();
-        let Some(factory) = record.owner.as_ref().filter(|_| is_running) else {
-            return self.remove(&record.name).map(|factory| (factory, false)).into_iter().collect();
-        };
-        if self.factories.get(&record.name) == Some(factory) {
-            return Vec::new();
-        }
-        let mut changes: Vec<_> =
-            self.remove(&record.name).map(|factory| (factory, false)).into_iter().collect();
-        self.factories.insert(record.name.clone(), factory.clone());
-        self.by_factory.entry(factory.clone()).or_default().insert(record.name.clone());
-        changes.push((factory.clone(), true));
-        changes
-    }
-
-    /// Removes an assembly. Returns its factory if that has no other application.
-    pub(super) fn remove(&mut self, name: &AssemblyName) -> Option<AssemblyName> {
-        self.failing.remove(name);
-        let factory = self.factories.remove(name)?;
-        let of_factory = self.by_factory.get_mut(&factory)?;
-        of_factory.remove(name);
-        if !of_factory.is_empty() {
-            return None;
-        }
-        self.by_factory.remove(&factory);
-        Some(factory)
-    }
-
-    /// Returns the applications of a factory.
-    fn of(&self, factory: &AssemblyName) -> impl Iterator<Item = &AssemblyName> {
-        self.by_factory.get(factory).into_iter().flatten()
-    }
-
-    /// Notes the failure of a check, or that it went well. Tells whether this is new.
-    fn note_failure(&mut self, name: &AssemblyName, failure: Option<&str>) -> bool {
-        match failure {
-            Some(failure) => {
-                self.failing.insert(name.clone(), failure.to_owned()).as_deref() != Some(failure)
-            }
-            None => self.failing.remove(name).is_some(),
-        }
-    }
-}
 
 impl Daemon<'_> {
     /// Adds or removes the duties of an assembly that is an application or a factory.
@@ -159,14 +98,14 @@ impl Daemon<'_> {
     }
 
     /// Handles the results of a discovery.
-    pub(super) fn note_discovered(&mut self, factory: AssemblyName, found: Result<DiscoveryView, Error>) {
+    pub(super) fn note_discovered(&mut self, factory: &AssemblyName, found: Result<DiscoveryView, Error>) {
         self.duties.ended(self.windlass.now(), &Duty::Discover(factory.clone()));
         let found = match found {
             Ok(found) => found.found,
             Err(Error::Engine(EngineError::Stopped)) => return,
-            Err(error) => return self.note_check(&factory, DISCOVERY, Some(&error.to_string())),
+            Err(error) => return self.note_check(factory, DISCOVERY, Some(&error.to_string())),
         };
-        self.note_check(&factory, DISCOVERY, None);
+        self.note_check(factory, DISCOVERY, None);
         for FoundView { natural_id, name, result, problem, .. } in found {
             match (result, name) {
                 ("adopted", Some(name)) => {
@@ -177,6 +116,8 @@ impl Daemon<'_> {
                     self.changed.insert(name.clone());
                     (self.tell)(Notice::Destroyed { assembly: name });
                 }
+                // A person ends the launch.
+                ("waits", _) => {}
                 (_, name) => {
                     if let Some(problem) = problem {
                         let what = format!("discovery of `{natural_id}`");

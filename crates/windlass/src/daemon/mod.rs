@@ -12,6 +12,7 @@ mod feed;
 mod message;
 mod notice;
 mod roster;
+mod running_applications;
 mod samples;
 mod serve;
 pub mod socket;
@@ -35,9 +36,9 @@ use windlass_model::{AssemblyName, ElementName, ProcessId, RequestId, Seq, Times
 use windlass_project::Project;
 use windlass_store::{Store, StoreError};
 
-use self::applications::Applications;
 use self::duties::{Duties, Duty};
 use self::roster::{Counted, Roster};
+use self::running_applications::Applications;
 use self::samples::Looked;
 use self::work::{Message as Said, Work};
 use crate::blocking::blocking;
@@ -211,7 +212,7 @@ impl<'a> Daemon<'a> {
             Wake::Sample(incoming) => self.take_in(incoming).await,
             Wake::Said(said) => self.take(said).await,
             Wake::Done(Done::Pruned(pruned)) => self.note_pruned(pruned),
-            Wake::Done(Done::Discovered(factory, found)) => self.note_discovered(factory, found),
+            Wake::Done(Done::Discovered(factory, found)) => self.note_discovered(&factory, found),
             Wake::Due => {
                 for duty in self.duties.start(self.windlass.now()) {
                     self.begin_duty(duty).await;

@@ -1,6 +1,6 @@
 //! Discovery: the instances that the script of a factory finds, compared with the records, and adopted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use windlass_cron::CronExpression;
@@ -46,7 +46,7 @@ pub struct FoundView {
     pub name: Option<AssemblyName>,
     /// `new`: not adopted yet, because of `--dry-run` or a problem. `adopted`: it is an application now. `known`,
     /// `changed`: an application, without or with reported changes. `destroyed`: the script reports its end. `gone`:
-    /// the script does not find it; nothing changes. `waits`: a launch is open that may have made it.
+    /// the script does not find it; nothing changes. `waits`: a launch that is open or has failed may have made it.
     pub result: &'static str,
     /// The reason why it was not adopted or changed.
     pub problem: Option<String>,
@@ -55,7 +55,8 @@ pub struct FoundView {
 /// The applications of a factory, by natural id, and whether one of them is being launched.
 struct Known {
     by_natural: BTreeMap<String, AssemblyName>,
-    is_launching: bool,
+    /// An application whose launch is open or has failed, and may have made an instance.
+    launching: Option<AssemblyName>,
 }
 
 impl Launcher<'_> {
@@ -82,7 +83,7 @@ impl Launcher<'_> {
         let environment = self.environment_of(factory).await?;
         let store = self.windlass.store_of(factory).await?;
         let engine = self.windlass.engine(store.clone());
-        let found = inventory(&engine, factory).await?.map_err(|failure| LaunchError::Discovery {
+        let found = inventory(&engine, factory, stop).await?.map_err(|failure| LaunchError::Discovery {
             factory: factory.clone(),
             why: described(&failure),
         })?;
@@ -90,6 +91,8 @@ impl Launcher<'_> {
         let published = self.windlass.applications().find(&discovery.application.value, None).await?;
         let mut views = Vec::new();
         let mut missing = known.by_natural.clone();
+        // Another command may take a name meanwhile; then the adoption is refused, and the next discovery repeats it.
+        let mut taken: BTreeSet<AssemblyName> = store.assembly_names().await?.into_iter().collect();
         for found in found {
             if stop.soon.is_cancelled() {
                 return Err(windlass_engine::EngineError::Stopped.into());
@@ -108,9 +111,20 @@ impl Launcher<'_> {
                 }
                 Some(name) => self.apply(&engine, &name, found, &mut view, stop).await?,
                 None if found.report.settled == Settled::Gone => continue,
-                None if known.is_launching => view.result = "waits",
+                None if known.launching.is_some() => {
+                    let other = known.launching.as_ref().map(ToString::to_string).unwrap_or_default();
+                    view.result = "waits";
+                    view.problem = Some(format!(
+                        "the launch of `{other}` may have made it; finish it with `windlass retry {other}`, or end it with \
+                         `windlass app destroy {other}`"
+                    ));
+                }
                 None if dry_run => {}
-                None => self.adopt(&engine, (factory, &environment), &published, found, &mut view).await?,
+                None => {
+                    self.adopt(&engine, (factory, &environment), &published, found, &mut view, &taken)
+                        .await?;
+                    taken.extend(view.name.clone());
+                }
             }
             views.push(view);
         }
@@ -190,10 +204,10 @@ impl Launcher<'_> {
         published: &PublishedApplication,
         found: Found,
         view: &mut FoundView,
+        taken: &BTreeSet<AssemblyName>,
     ) -> Result<(), Error> {
         let checked = check(&published.manifest);
         let Some(role) = checked.role.clone() else { return Err(Error::Input(checked.diagnostics)) };
-        let taken = engine.store.assembly_names().await?;
         let title = found.name.as_deref().unwrap_or(&found.natural);
         let base = short_name(title)
             .or_else(|| short_name(&found.natural))
@@ -222,7 +236,7 @@ impl Launcher<'_> {
 /// Reads the applications of a factory. Adopted ones whose natural id was not claimed before a kill are claimed by
 /// their records.
 async fn known(store: &dyn Store, factory: &AssemblyName) -> Result<Known, Error> {
-    let mut known = Known { by_natural: BTreeMap::new(), is_launching: false };
+    let mut known = Known { by_natural: BTreeMap::new(), launching: None };
     let mut after: Option<AssemblyName> = None;
     loop {
         let page = store.owned(factory, after.as_ref(), PAGE).await?;
@@ -236,7 +250,9 @@ async fn known(store: &dyn Store, factory: &AssemblyName) -> Result<Known, Error
                 let element: ElementName = (&owned.assembly).into();
                 let mut instances = snapshot.instances.iter().filter(|(name, _)| **name != element);
                 natural = instances.find_map(|(_, instance)| instance.natural.clone());
-                known.is_launching |= natural.is_none() && !snapshot.processes.is_empty();
+                if natural.is_none() {
+                    known.launching = Some(owned.assembly.clone());
+                }
             }
             known.by_natural.extend(natural.map(|natural| (natural, owned.assembly)));
         }

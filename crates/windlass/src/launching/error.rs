@@ -34,7 +34,10 @@ pub enum LaunchError {
         environment: String,
     },
     /// The name belongs to an assembly.
-    #[error("there is an assembly `{0}` already; choose another name by `--name`")]
+    #[error(
+        "there is an assembly `{0}` already; `windlass retry {0}` resumes a launch that was interrupted or has failed, and `--name` \
+         chooses another name"
+    )]
     NameInUse(AssemblyName),
     /// The assembly was not launched from a published application.
     #[error("`{0}` is no application; it has a descriptor")]

@@ -211,7 +211,7 @@ impl<'w> Launcher<'w> {
         input: &ReconfigureInput,
         published: &PublishedApplication,
     ) -> Result<(Request, Diagnostics), Error> {
-        let snapshot = self.windlass.snapshot(name).await?;
+        let snapshot = self.windlass.open_snapshot(name).await?;
         let from = launched_from(&snapshot)?;
         let checked = check(&published.manifest);
         let Some(role) = checked.role.clone().filter(|_| !checked.diagnostics.has_errors()) else {

@@ -58,6 +58,9 @@ pub struct LogView {
     /// Removals of records by `forget`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub forgotten: Vec<ForgottenLog>,
+    /// The results of health checks and discoveries that changed something, or failed in another way than before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<ActivityLog>,
 }
 
 /// A removal of records that called no driver.
@@ -250,7 +253,10 @@ impl Views<'_> {
             let (assembly, component) = (name.clone(), component.clone());
             return Err(Error::NoComponent { assembly, component, known: known.into_iter().collect() });
         }
-        let mut view = LogView { version: 1, assembly: name.clone(), processes, dismissed, moves, forgotten };
+        let checks = activity.into_iter().filter(|(of, entry)| of.is_none() && concerns(&entry.element));
+        let checks = checks.map(|(_, entry)| entry).collect();
+        let mut view =
+            LogView { version: 1, assembly: name.clone(), processes, dismissed, moves, forgotten, checks };
         view.keep(filter);
         Ok(view)
     }
@@ -276,6 +282,7 @@ impl LogView {
             severity >= filter.level && filter.is_recent(request.at)
         });
         self.moves.retain(|way| Severity::Info >= filter.level && filter.is_recent(way.at));
+        self.checks.retain(|entry| entry.severity >= filter.level && filter.is_recent(entry.at));
         self.forgotten.retain(|forgotten| Severity::Info >= filter.level && filter.is_recent(forgotten.at));
     }
 }
@@ -337,6 +344,12 @@ async fn told(store: &dyn Store, name: &AssemblyName) -> Result<Told, Error> {
             match event.draft.body {
                 Event::Logged { element, severity, message, data } => {
                     told.activity.push((process, ActivityLog { at, element, severity, message, data }));
+                }
+                // A process has a step for each change of a state.
+                Event::StateChanged { element, from, to } if process.is_none() => {
+                    let message = format!("is {to} now, and was {from}");
+                    let entry = ActivityLog { at, element, severity: Severity::Info, message, data: None };
+                    told.activity.push((None, entry));
                 }
                 Event::Dismissed { request, intent, why } => {
                     told.dismissed.push(DismissedLog { at, request, intent: intent.to_string(), why });

@@ -1,0 +1,65 @@
+//! The running applications of each factory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use windlass_model::record::AssemblyRecord;
+use windlass_model::{AssemblyName, State};
+
+/// The running applications, by factory.
+#[derive(Default)]
+pub(super) struct Applications {
+    by_factory: BTreeMap<AssemblyName, BTreeSet<AssemblyName>>,
+    factories: BTreeMap<AssemblyName, AssemblyName>,
+    /// The applications whose last check has failed, and the factories whose last discovery has, with the reported
+    /// failure.
+    failing: BTreeMap<AssemblyName, String>,
+}
+
+impl Applications {
+    /// Adds a running application, or removes another assembly. Returns the factories whose applications are
+    /// checked from now on, or no more.
+    pub(super) fn note(&mut self, record: &AssemblyRecord) -> Vec<(AssemblyName, bool)> {
+        let is_running =
+            record.application.is_some() && record.goal == State::Active && record.reached.is_some();
+        let Some(factory) = record.owner.as_ref().filter(|_| is_running) else {
+            return self.remove(&record.name).map(|factory| (factory, false)).into_iter().collect();
+        };
+        if self.factories.get(&record.name) == Some(factory) {
+            return Vec::new();
+        }
+        let mut changes: Vec<_> =
+            self.remove(&record.name).map(|factory| (factory, false)).into_iter().collect();
+        self.factories.insert(record.name.clone(), factory.clone());
+        self.by_factory.entry(factory.clone()).or_default().insert(record.name.clone());
+        changes.push((factory.clone(), true));
+        changes
+    }
+
+    /// Removes an assembly. Returns its factory if that has no other application.
+    pub(super) fn remove(&mut self, name: &AssemblyName) -> Option<AssemblyName> {
+        self.failing.remove(name);
+        let factory = self.factories.remove(name)?;
+        let of_factory = self.by_factory.get_mut(&factory)?;
+        of_factory.remove(name);
+        if !of_factory.is_empty() {
+            return None;
+        }
+        self.by_factory.remove(&factory);
+        Some(factory)
+    }
+
+    /// Returns the applications of a factory.
+    pub(super) fn of(&self, factory: &AssemblyName) -> impl Iterator<Item = &AssemblyName> {
+        self.by_factory.get(factory).into_iter().flatten()
+    }
+
+    /// Notes the failure of a check, or that it went well. Tells whether this is new.
+    pub(super) fn note_failure(&mut self, name: &AssemblyName, failure: Option<&str>) -> bool {
+        match failure {
+            Some(failure) => {
+                self.failing.insert(name.clone(), failure.to_owned()).as_deref() != Some(failure)
+            }
+            None => self.failing.remove(name).is_some(),
+        }
+    }
+}
