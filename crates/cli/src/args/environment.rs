@@ -224,8 +224,14 @@ pub(crate) struct EnvMarkerArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum EnvMarkerCommand {
     /// Set a marker.
+    #[command(after_help = "\
+Examples:
+  windlass env marker set staging eu")]
     Set(MarkerArgs),
     /// Remove a marker.
+    #[command(after_help = "\
+Examples:
+  windlass env marker rm staging eu")]
     Rm(MarkerArgs),
 }
 

@@ -147,6 +147,8 @@ impl Rolling {
             for batch in &group.batches {
                 for node in batch {
                     let swaps = node.role == Role::Swaps;
+                    // A repair waits for no batch: others may read what it publishes.
+                    let turn = if node.role == Role::Down { 0 } else { turn };
                     for at in &node.parts {
                         parts.list[*at].rolls = Rolls { turn, group: number, tied: false, swaps };
                     }

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use windlass_engine::{EngineError, Request};
-use windlass_lifecycle::testing::{Luck, Spec, few, has_order, versions};
+use windlass_lifecycle::testing::{Component, Luck, Spec, Tie, few, has_order, versions};
 use windlass_model::assembly::ElementKind;
 use windlass_model::record::{Effect, Intent};
 use windlass_model::{ElementName, State, Topology};
@@ -223,4 +223,67 @@ async fn to_and_fro(a: &Spec, b: &Spec, trouble: Trouble, moves: bool, cuts: [Op
     }
     session.settles(&one).await;
     session.goes("t").await;
+}
+
+/// A failed node of a group that changes in batches is repaired at once: a relationship elsewhere needs its output.
+#[test]
+fn a_repair_waits_for_no_batch() {
+    let tie = |source, target, operations| Tie {
+        source,
+        target,
+        states: (2, 2),
+        modifiers: (false, false),
+        operations,
+        reads: 0,
+    };
+    let part = |shape, nodes, kind, volatile, reads| {
+        Some(Component { shape, nodes, value: 0, kind, volatile, reads, inner: tie(0, 0, 0) })
+    };
+    let odd = || {
+        let mut found = part(5, 3, 1, false, Some(5)).unwrap();
+        found.inner.states = (2, 4);
+        found.inner.operations = 1;
+        Some(found)
+    };
+    let a = Spec {
+        components: vec![
+            None,
+            None,
+            odd(),
+            part(3, 2, 2, false, None),
+            part(6, 1, 2, true, Some(234)),
+            part(0, 1, 0, false, None),
+            part(3, 3, 1, false, None),
+        ],
+        ties: vec![Some(tie(0, 191, 0)), Some(tie(20, 33, 3)), Some(tie(70, 107, 3))],
+    };
+    let b = Spec {
+        components: vec![
+            part(0, 1, 2, false, None),
+            part(0, 1, 0, false, None),
+            odd(),
+            part(0, 1, 1, false, Some(29)),
+            part(6, 1, 2, true, Some(234)),
+            None,
+            part(0, 1, 1, false, Some(4)),
+        ],
+        ties: vec![Some(tie(0, 191, 0)), None, Some(tie(4, 1, 0))],
+    };
+    let trouble = Trouble {
+        luck: Luck { seed: 9_493_031_380_769_014_328, fails: 3, cut: None },
+        loses: 0,
+        lost_did: false,
+        effect: Some(Effect::Once),
+        observable: false,
+        panics: false,
+        stumbles: 0,
+        max_jobs: None,
+    };
+    on_virtual_time(to_and_fro(
+        &a,
+        &b,
+        trouble,
+        false,
+        [Some(Interruption::Death { batch: 33, keeps_last: false }), None, None],
+    ));
 }

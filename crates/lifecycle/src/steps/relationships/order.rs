@@ -30,12 +30,13 @@ pub(super) fn order(
                 order_up(constraints, new, first, then);
             }
         }
-        for at in arrivals[*place].clone() {
+        let arrivals = arrivals[*place].clone();
+        if arrivals.is_empty() || rolls_at_an_end(constraints, relations[*place].new) {
+            continue;
+        }
+        for at in arrivals {
             let Arrival { step, ref end, rank, why } = constraints.arrivals[at];
             let end = end.clone();
-            if rolls_at_an_end(constraints, relations[*place].new) {
-                continue;
-            }
             for passed in constraints.passed(&end, rank) {
                 constraints.graph.constrain(step, passed, WaitKind::After, Priority::Weak, why);
             }
