@@ -98,7 +98,7 @@ impl Machine {
             // The state stays, so completed teardown steps are not repeated.
             return self.note_attempt(element, transition);
         }
-        let was_there = from.rank() >= State::Created.rank();
+        let was_there = from == State::Broken || from.rank() >= State::Created.rank();
         self.reach(element, to, Some(process));
         if to == State::Failed {
             if was_there {

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use windlass_engine::{EngineError, Request};
-use windlass_lifecycle::testing::{Luck, few, has_order, versions};
+use windlass_lifecycle::testing::{Component, Luck, Spec, Tie, few, has_order, versions};
+use windlass_model::record::Effect;
 use windlass_store::Store as _;
 
 use super::session::{Fate, Interruption, Session};
 use super::weather::{Weather, weather};
 use super::world::Trouble;
-use super::{Wish, come_true, interruption, on_virtual_time, trouble, wish, wish_cut, wished};
+use super::{What, Wish, come_true, interruption, on_virtual_time, trouble, wish, wish_cut, wished};
 use crate::support::assembly_name;
 
 /// The number of cases of each kind that CI tests.
@@ -166,4 +167,53 @@ fn rivals(session: &Session, millis: i64) -> impl Future<Output = ()> + use<> {
             }
         }
     }
+}
+
+/// Nothing is related to a part whose Stop has failed in the same process.
+#[test]
+fn a_broken_part_whose_stop_fails_is_not_related() {
+    let none =
+        || Tie { source: 0, target: 0, states: (2, 2), modifiers: (false, false), operations: 0, reads: 0 };
+    let part = |shape, nodes, kind| {
+        Some(Component { shape, nodes, value: 0, kind, volatile: false, reads: None, inner: none() })
+    };
+    let tie = || vec![Some(Tie { modifiers: (false, true), operations: 1, ..none() })];
+    let (a, b) = (
+        Spec { components: vec![part(3, 2, 2), part(3, 3, 2)], ties: tie() },
+        Spec { components: vec![part(0, 1, 0), part(3, 3, 2)], ties: tie() },
+    );
+    let trouble = Trouble {
+        luck: Luck { seed: 17_149_927_103_857_226_056, fails: 3, cut: None },
+        loses: 0,
+        lost_did: false,
+        effect: Some(Effect::Once),
+        observable: false,
+        panics: false,
+        stumbles: 0,
+        max_jobs: 1.try_into().ok(),
+    };
+    let wishes = [
+        (What::One, 0, None),
+        (What::Other, 0, Some(Interruption::Stop { soon: 1, now: None })),
+        (What::In, 0, Some(Interruption::Stop { soon: 1, now: None })),
+        (What::Out, 0, None),
+        (What::Heal, 117, None),
+    ];
+    let (one, other) = (a.topology(), b.topology());
+    on_virtual_time(async {
+        let mut session = Session::new(trouble, true);
+        session.luck(false);
+        for (number, (what, which, cut)) in wishes.into_iter().enumerate() {
+            session.rig.machine = Some((format!("machine {number}"), 0));
+            let wish = Wish { what, which, cut };
+            let rival = rivals(&session, 0);
+            tokio::select! {
+                biased;
+                () = rival => unreachable!("they ask for ever"),
+                () = wished(&mut session, &wish, &one, &other) => {}
+            }
+        }
+        session.settles(&one).await;
+        session.goes("t").await;
+    });
 }
