@@ -1,8 +1,9 @@
 //! Rolling changes: the batches in which the nodes of a group change.
 //!
 //! A *batch* has as many nodes as may be down at once, and each batch has a *turn*. Turn 0 is that of all
-//! parts that don't roll. Nodes that are down already are in the first batch of their group. The turns of all
-//! groups form one order, so a pair with two rolling ends is re-created in either turn.
+//! parts that don't roll, and of nodes that are down already: they are in the first batch of their group, but a
+//! repair waits for no batch. The turns of all groups form one order, so a pair with two rolling ends is
+//! re-created in either turn.
 //!
 //! If nodes are removed and new ones replace them, the pairs of both have turns: those of a removed node are
 //! ceased in the turn in which those of its replacement are created.
