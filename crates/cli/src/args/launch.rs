@@ -28,7 +28,7 @@ pub(crate) enum LaunchCommand {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  windlass app launch \"VM Factory\" -p configuration.region=eu-1
+  windlass app launch 'VM Factory' -p configuration.region=eu-1
   windlass app launch VM --name vm-1 -p configuration.size=small
   windlass app launch VM --env production --count 3")]
 pub(crate) struct LaunchArgs {
