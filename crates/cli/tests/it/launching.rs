@@ -337,7 +337,7 @@ fn wrong_input_changes_nothing() {
 
     error[WL0751]: the environment `empty` has no location for scripts; add one by `windlass env service add empty --location LOCATION`
 
-    error[WL0752]: there is an assembly `vm` already; choose another name by `--name`
+    error[WL0752]: there is an assembly `vm` already; `windlass retry vm` resumes a launch that was interrupted or has failed, and `--name` chooses another name
 
     error[WL0640]: the application has no parameter `configuration.sise`
      |
