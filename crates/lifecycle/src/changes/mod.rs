@@ -17,5 +17,5 @@ pub(crate) use node::{Disposition, NodePath};
 pub(crate) use part::{ChangeKind, Part};
 pub(crate) use parts::Parts;
 pub(crate) use readers::follow_values;
-pub(crate) use rolling::{Role, Rolling, RollingGroup, RollingNode};
+pub(crate) use rolling::{Role, Rolling, RollingGroup, RollingNode, Suspended};
 pub(crate) use scope::{Reach, Scope, ScopeError};

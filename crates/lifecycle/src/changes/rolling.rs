@@ -11,10 +11,14 @@
 //! A part that reads an output of a re-created part goes down with it. So a group whose nodes must follow
 //! other parts does not roll, and the pairs of a part that must follow a rolling node last for no batch: the
 //! part is *tied* to all turns.
+//!
+//! A pair that is re-created twice may be impossible: one end can't come back before a later batch. Then the
+//! planner *suspends* its relationship during all batches.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use windlass_model::assembly::{ElementKind, Endpoint, MaxSurge, MaxUnavailable, Pause};
+use windlass_model::name::RelationshipName;
 use windlass_model::{Element, ElementName, Relationship, State, Topology};
 
 use super::part::{ChangeKind, Part};
@@ -32,7 +36,14 @@ pub(crate) struct Rolling {
     pub(crate) together: Vec<Together>,
     /// The numbers of additional nodes that groups should have while they change, unless the options have some.
     pub(crate) surge: BTreeMap<ElementName, u32>,
+    /// The relationships that are suspended during all batches.
+    pub(crate) suspended: Suspended,
+    /// The relationships of which the plan creates pairs twice, in the turns of both ends.
+    pub(crate) twice: Suspended,
 }
+
+/// The relationships that are suspended during all batches: each with the assembly that declares it.
+pub(crate) type Suspended = BTreeSet<(ElementName, RelationshipName)>;
 
 /// A group that changes in batches.
 #[derive(Debug)]
@@ -87,8 +98,15 @@ impl RollingGroup {
 
 impl Rolling {
     /// Chooses the groups that change in batches, and gives each of their parts its turn.
-    pub(crate) fn of(parts: &mut Parts<'_>, situation: &Situation<'_>, options: &Options) -> Self {
-        let mut rolling = Self::default();
+    ///
+    /// `suspended` has the relationships that would have no order otherwise.
+    pub(crate) fn of(
+        parts: &mut Parts<'_>,
+        situation: &Situation<'_>,
+        options: &Options,
+        suspended: Suspended,
+    ) -> Self {
+        let mut rolling = Self { suspended, ..Self::default() };
         let Some(desired) = situation.desired.map(|version| version.topology) else { return rolling };
         let changes = |part: &Part<'_>| moves(part) || is_removed(part);
         if options.max_unavailable == Some(MaxUnavailable::All) || !parts.list.iter().any(changes) {
@@ -129,6 +147,22 @@ impl Rolling {
         rolling
     }
 
+    /// Tells whether a relationship is suspended.
+    pub(crate) fn suspends(&self, relationship: &Relationship) -> bool {
+        // The keys are copies, and most plans have none.
+        !self.suspended.is_empty() && self.suspended.contains(&key(relationship))
+    }
+
+    /// Records that existing pairs of a relationship last for no batch.
+    pub(crate) fn suspend(&mut self, relationship: &Relationship) {
+        self.suspended.insert(key(relationship));
+    }
+
+    /// Records that the plan creates pairs of a relationship twice.
+    pub(crate) fn create_twice(&mut self, relationship: &Relationship) {
+        self.twice.insert(key(relationship));
+    }
+
     /// Numbers the batches of all groups, and notes in each part its turn and its group.
     ///
     /// The producers of outputs precede their readers.
@@ -158,6 +192,10 @@ impl Rolling {
             }
         }
     }
+}
+
+fn key(relationship: &Relationship) -> (ElementName, RelationshipName) {
+    (relationship.assembly.clone(), relationship.name.clone())
 }
 
 /// Tells whether a part changes although it works.

@@ -140,6 +140,10 @@ impl Graph {
             self.keep(strong.into_iter().chain(weak));
             return;
         }
+        // If the waits themselves have a cycle, that one is reported.
+        if !soft::are_acyclic(&self.builder, &[], &[]) {
+            return;
+        }
         self.settle(strong);
         self.settle(weak);
     }

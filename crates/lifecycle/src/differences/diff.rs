@@ -33,6 +33,9 @@ pub struct Diff {
     /// The groups with more changing nodes than may be down, which go down together all the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub together: Vec<Together>,
+    /// The relationships whose existing pairs are ceased before the first batch and created after the last one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suspended: Vec<RelationshipName>,
 }
 
 /// A group whose nodes go down together, because they read outputs of parts that are re-created.
@@ -96,14 +99,17 @@ impl Diff {
         self.elements.is_empty() && self.relationships.is_empty()
     }
 
-    /// Returns a line for each group that changes in batches or goes down together, and for each resource that
-    /// keeps an outdated package, with the command that replaces it.
+    /// Returns a line for each group that changes in batches or goes down together, for each relationship that lasts
+    /// for no batch, and for each resource that keeps an outdated package, with the command that replaces it.
     pub fn notes(&self) -> impl Iterator<Item = String> {
         let outdated = self.outdated.iter().map(ElementName::local).map(|name| {
             format!("= {name} keeps its old package; `up --replace {name}` re-creates it with the new one")
         });
         let together = self.together.iter().map(Together::to_string);
-        self.batches.iter().map(Batches::to_string).chain(together).chain(outdated)
+        let suspended = self.suspended.iter().map(|relationship| {
+            format!("{relationship} is ceased before the first batch and created again after the last one")
+        });
+        self.batches.iter().map(Batches::to_string).chain(together).chain(suspended).chain(outdated)
     }
 }
 

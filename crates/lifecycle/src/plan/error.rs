@@ -3,10 +3,11 @@
 use std::fmt;
 
 use thiserror::Error;
-use windlass_model::ElementName;
+use windlass_model::name::RelationshipName;
 use windlass_model::resolve::ResolveError;
-use windlass_model::work::{Reason, Work};
-use windlass_plan::CycleEdge;
+use windlass_model::work::{Direction, Reason, Work};
+use windlass_model::{ElementName, Side};
+use windlass_plan::{CycleEdge, Task};
 
 use crate::changes::ScopeError;
 use crate::situation::listed;
@@ -68,6 +69,20 @@ impl From<ScopeError> for LifecycleError {
 /// It displays a shortest cycle with the origin of each wait, and the changes that would break the cycle.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub struct OrderError(pub windlass_plan::Cycle<Work, Reason>);
+
+impl OrderError {
+    /// Returns the relationships of the cycle of which the plan creates pairs twice, in the batches of both ends.
+    pub(crate) fn created_twice(&self) -> impl Iterator<Item = (ElementName, RelationshipName)> {
+        let again = self.0.edges.iter().filter_map(|edge| match &edge.step {
+            Task::Work(Work::Relate(relate)) => Some(relate),
+            _ => None,
+        });
+        // What this plan has created, it ceases for a second turn only.
+        let again =
+            again.filter(|relate| relate.direction == Direction::Cease && relate.side == Side::Desired);
+        again.map(|relate| (relate.assembly.clone(), relate.relationship.clone()))
+    }
+}
 
 impl fmt::Display for OrderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

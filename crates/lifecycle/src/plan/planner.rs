@@ -9,7 +9,7 @@ use windlass_model::resolve::{Lookup, NothingYet};
 use super::error::{LifecycleError, OrderError};
 use super::planned::{Plan, Planned};
 use super::{phases, summary};
-use crate::changes::{ChangeRules, Parts, Rolling, RollingGroup, Scope, follow_values};
+use crate::changes::{ChangeRules, Parts, Rolling, RollingGroup, Scope, Suspended, follow_values};
 use crate::constraints::{Constraints, Graph, readers_down, readers_up};
 use crate::differences::{Batches, Diff};
 use crate::situation::{Current, Options, Situation, Version};
@@ -51,6 +51,26 @@ pub fn down(current: &Current, topology: &Topology) -> Result<Plan, LifecycleErr
 /// - [`LifecycleError::NeedsRemoved`]: a part that stays depends on one that a limited plan would remove.
 pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, LifecycleError> {
     check_names(situation, options)?;
+    let mut suspended = Suspended::new();
+    loop {
+        let mut more = Suspended::new();
+        let planned = attempt(situation, options, &suspended, &mut more);
+        if more.is_empty() {
+            return planned;
+        }
+        suspended.append(&mut more);
+    }
+}
+
+/// Plans with some relationships suspended during all batches.
+///
+/// If there is no order, `more` are relationships to suspend too; none if that is no use.
+fn attempt(
+    situation: &Situation<'_>,
+    options: &Options,
+    suspended: &Suspended,
+    more: &mut Suspended,
+) -> Result<Planned, LifecycleError> {
     let mut parts = decided(situation, options);
     let mut undone = Diff::default();
     let mut scope = None;
@@ -64,7 +84,7 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
         scope = Some(limited);
     }
     follow_values(&mut parts, situation);
-    let rolling = Rolling::of(&mut parts, situation, options);
+    let rolling = Rolling::of(&mut parts, situation, options, suspended.clone());
     // Most parts have three steps and read one output. Unused capacity costs nothing.
     let mut graph = Graph::with_capacity(4 * parts.list.len(), 2 * parts.list.len());
     for part in &mut parts.list {
@@ -86,7 +106,16 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
     let mut diff = summary::diff(parts, changes);
     diff.batches = rolling.groups.iter().map(batches_of).collect();
     diff.together = rolling.together;
-    let plan = phases::build(graph).map_err(OrderError)?;
+    diff.suspended = rolling.suspended.into_iter().map(|(_, relationship)| relationship).collect();
+    let plan = phases::build(graph).map_err(|cycle| {
+        let error = OrderError(cycle);
+        let is_new = |relationship: &_| !suspended.contains(relationship);
+        *more = error.created_twice().filter(is_new).collect();
+        if more.is_empty() {
+            *more = rolling.twice.into_iter().filter(is_new).collect();
+        }
+        error
+    })?;
     Ok(Planned { plan, diff, undone, surge: rolling.surge })
 }
 

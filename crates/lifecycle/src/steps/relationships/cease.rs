@@ -70,7 +70,7 @@ pub(super) fn cease<'a>(
         }
         // A partly created pair is ceased by the inverses of the called operations.
         let calls = |at: usize| half(&sources[at].element.name).map_or(&old.cease, |half| &half.undo);
-        for (slot, ended) in by_first_slot(planner, ended, &sources, target) {
+        for (slot, ended) in by_first_slot(planner, old, ended, (&sources, target)) {
             let (moving, steps) = concerned.entry(slot).or_default();
             moving.extend(ended.iter().filter(|at| moves_in(slot, &sources[**at])));
             for (operations, which) in alike(&ended, calls) {
@@ -89,16 +89,17 @@ pub(super) fn cease<'a>(
 /// Groups the ended pairs of a target by the slot in which they are ceased.
 fn by_first_slot(
     planner: &RelationshipPlanner<'_, '_>,
+    old: &Relationship,
     ended: Vec<usize>,
-    sources: &[Node<'_>],
-    target: &Node<'_>,
+    (sources, target): (&[Node<'_>], &Node<'_>),
 ) -> BTreeMap<Slot, Vec<usize>> {
     if planner.constraints.rolling.groups.is_empty() {
         return BTreeMap::from([(STATIC, ended)]);
     }
+    let suspended = planner.constraints.rolling.suspends(old);
     let mut found: BTreeMap<Slot, Vec<usize>> = BTreeMap::new();
     for at in ended {
-        found.entry(slots(&sources[at], target).0).or_default().push(at);
+        found.entry(slots(&sources[at], target, suspended).0).or_default().push(at);
     }
     found
 }

@@ -75,8 +75,12 @@ pub(super) fn create<'a>(
         // The steps that have created pairs which a later slot re-creates, by source.
         let mut earlier: HashMap<usize, Draft> = HashMap::new();
         for (slot, pairs) in open_by_slot(planner, &making, target, open) {
+            if slot.is_none() && pairs.existed {
+                planner.constraints.rolling.suspend(new);
+            }
             let mut before = ceased.and_then(|ceased| ceased.get(&slot)).cloned().unwrap_or_default();
             if !pairs.again.is_empty() {
+                planner.constraints.rolling.create_twice(new);
                 before.push(cease_again(planner, &making, target, (&pairs.again, slot), &earlier));
             }
             let step = create_at(planner, &making, target, (&pairs, slot), &before);
@@ -159,12 +163,13 @@ fn open_by_slot(
     open: Vec<usize>,
 ) -> BTreeMap<Slot, InSlot> {
     if planner.constraints.rolling.groups.is_empty() {
-        return BTreeMap::from([(STATIC, InSlot { pairs: open, again: Vec::new(), is_first: true })]);
+        return BTreeMap::from([(STATIC, InSlot { pairs: open, is_first: true, ..InSlot::default() })]);
     }
     let current: &Current = planner.constraints.situation.current;
     let made = current.made_at(making.new, &target.element.name);
     let half_made = current.half_made_at(making.new, &target.element.name);
-    by_slot(open, &making.sources, target, |at| {
+    let suspended = planner.constraints.rolling.suspends(making.new);
+    by_slot(open, &making.sources, target, suspended, |at| {
         let name = &making.sources[at].element.name;
         made.is_some_and(|made| made.contains(name)) || half_made.is_some_and(|half| half.contains_key(name))
     })

@@ -59,7 +59,9 @@ impl<'a> RelationshipPlanner<'_, 'a> {
     pub(super) fn old_nodes(&self, relation: Relation<'a>, end: End) -> Vec<Node<'a>> {
         let Some(old) = relation.old else { return Vec::new() };
         let (ends, rank) = side(old, end);
-        let wanted: Option<(u8, HashSet<&ElementName>)> = relation.new.map(|new| {
+        // A relationship without operations has no pairs that are created again.
+        let new = relation.new.filter(|new| !new.is_order_only());
+        let wanted: Option<(u8, HashSet<&ElementName>)> = new.map(|new| {
             let (ends, least) = side(new, end);
             (
                 least,

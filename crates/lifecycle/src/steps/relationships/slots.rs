@@ -1,14 +1,14 @@
 //! The turns in which a pair is ceased and created again.
 //!
 //! A pair of a rolling node is re-created in the node's turn, with all other ends as they are then. A pair of
-//! two rolling nodes is re-created twice.
+//! two rolling nodes is re-created twice, unless its relationship is *suspended* during all turns.
 
 use std::collections::BTreeMap;
 
 use super::relation::Node;
 
-/// A turn of a pair. `None` is that of a pair with a tied end, or that is not desired: it is ceased before any
-/// end leaves its state, and created after all have reached theirs.
+/// A turn of a pair. `None` is that of a pair with a tied end, of a suspended relationship, or that is not desired:
+/// it is ceased before any end leaves its state, and created after all have reached theirs.
 pub(super) type Slot = Option<u32>;
 
 /// The slot of pairs without rolling nodes.
@@ -23,6 +23,8 @@ pub(super) struct InSlot {
     pub(super) again: Vec<usize>,
     /// Whether this slot is the first of some of them.
     pub(super) is_first: bool,
+    /// Whether some of them exist before.
+    pub(super) existed: bool,
 }
 
 /// Tells whether an end moves in a slot, so that its steps wait for those of its pairs.
@@ -31,7 +33,7 @@ pub(super) fn moves_in(slot: Slot, node: &Node<'_>) -> bool {
 }
 
 /// Returns the first slot of a pair that is ceased, and the second one if it is desired.
-pub(super) fn slots(source: &Node<'_>, target: &Node<'_>) -> (Slot, Option<Slot>) {
+pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (Slot, Option<Slot>) {
     if source.path.rolls.tied || target.path.rolls.tied {
         return (None, None);
     }
@@ -44,6 +46,7 @@ pub(super) fn slots(source: &Node<'_>, target: &Node<'_>) -> (Slot, Option<Slot>
     match (drops(source), drops(target)) {
         (true, false) => (Some(turns.0), None),
         (false, true) => (Some(turns.1), None),
+        (true, true) if turns.0 != turns.1 && suspended => (None, None),
         (true, true) if turns.0 != turns.1 => (Some(turns.0.min(turns.1)), Some(Some(turns.0.max(turns.1)))),
         _ => (Some(turns.0.max(turns.1)), None),
     }
@@ -69,16 +72,21 @@ pub(super) fn by_slot(
     pairs: Vec<usize>,
     sources: &[Node<'_>],
     target: &Node<'_>,
+    suspended: bool,
     was_there: impl Fn(usize) -> bool,
 ) -> BTreeMap<Slot, InSlot> {
     let mut found: BTreeMap<Slot, InSlot> = BTreeMap::new();
     for at in pairs {
         let existed = was_there(at);
-        let (first, second) =
-            if existed { slots(&sources[at], target) } else { (slot_of_new(&sources[at], target), None) };
+        let (first, second) = if existed {
+            slots(&sources[at], target, suspended)
+        } else {
+            (slot_of_new(&sources[at], target), None)
+        };
         let slot = found.entry(first).or_default();
         slot.pairs.push(at);
         slot.is_first = true;
+        slot.existed |= existed;
         if let Some(second) = second {
             let slot = found.entry(second).or_default();
             slot.pairs.push(at);

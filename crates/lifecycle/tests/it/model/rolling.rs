@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use windlass_lifecycle::testing::{Ground, Luck, all_pairs, few, has_order, versions};
+use windlass_lifecycle::testing::{Component, Ground, Luck, Spec, Tie, all_pairs, few, has_order, versions};
 use windlass_lifecycle::{BatchSteps, Options, Plan, surge_nodes, surged};
 use windlass_model::assembly::MaxUnavailable;
 use windlass_model::record::PairKey;
@@ -12,7 +12,7 @@ use windlass_model::{ElementName, State, Topology};
 use windlass_plan::StepNumber;
 
 use super::world::World;
-use super::{CASES, brought_up, goes, settles, to_and_fro};
+use super::{CASES, brought_up, goes, joins, plain, settles, to_and_fro};
 use crate::intents::name;
 use crate::support::assembly;
 
@@ -448,6 +448,34 @@ fn a_plan_tells_which_batch_is_in_progress() {
     }
 }
 
+/// A case that random tests found: a relationship of a group with a target that changes in a later batch.
+///
+/// Another relationship, of the target with itself, has new operations. It lets the first one last for no batch.
+#[test]
+fn a_relationship_that_no_batch_can_create_is_suspended() {
+    let version = |reads, kind, turns: Option<Tie>| {
+        let reader = Component { reads, ..plain(0, 1, 0, 0) };
+        let components = vec![reads.map(|_| plain(0, 1, 0, 0)), Some(reader), Some(plain(3, 2, 0, kind))];
+        let held = Some(joins(5, 125, (2, 2), (false, false), 1));
+        Spec { components, ties: vec![turns, held] }.topology()
+    };
+    let old = version(Some(0), 2, None);
+    let new = version(None, 1, Some(joins(0, 0, (2, 2), (true, false), 1)));
+    let mut world = brought_up(&old, 1);
+    let planned = world.plan(Some(&new), &rolling("1")).expect("there is a plan");
+    let notes: Vec<String> = planned.diff.notes().collect();
+    assert_eq!(
+        notes,
+        [
+            "s2 changes in 2 batches of at most 1 node",
+            "r1 is ceased before the first batch and created again after the last one"
+        ]
+    );
+    assert!(world.go(Some(&new), &rolling("1"), Luck::GOOD));
+    settles(&mut world, &new);
+    goes(&mut world);
+}
+
 proptest! {
     #![proptest_config(few(CASES))]
 
@@ -529,6 +557,26 @@ proptest! {
         world.watched = None;
         settles(&mut world, &new);
         goes(&mut world);
+    }
+
+    /// Batches make no upgrade impossible.
+    #[test]
+    fn each_change_that_has_a_plan_has_one_with_batches(
+        (a, b) in versions(),
+        seed in any::<u64>(),
+        fails in prop_oneof![Just(0), 2..8_u64],
+        cut in proptest::option::of(0..60_usize),
+        max in prop_oneof![2 => Just("1"), 1 => Just("2")],
+    ) {
+        let (a, b) = (a.topology(), b.topology());
+        prop_assume!(has_order(&a) && has_order(&b));
+        let mut world = brought_up(&a, seed);
+        for desired in [&b, &a] {
+            prop_assert!(world.plan(Some(desired), &Options::default()).is_ok());
+            let planned = world.plan(Some(desired), &rolling(max));
+            prop_assert!(planned.is_ok(), "{}", planned.err().map(|error| error.to_string()).unwrap_or_default());
+            world.go(Some(desired), &rolling(max), Luck { seed, fails, cut });
+        }
     }
 
     /// All rules of plans hold for random assemblies whose groups roll.
