@@ -29,6 +29,7 @@
 //! | [`record`] | the records of the store: elements, processes, steps, calls, jobs, events |
 //! | [`document`] | documents of other crates, with a revision |
 //! | [`request`] | intents that are queued for another process |
+//! | [`rename`] | records with another name of their assembly |
 //! | [`retention`] | the retention of an assembly's history |
 //!
 //! ```
@@ -56,6 +57,7 @@ pub mod pins;
 pub mod policy;
 pub mod record;
 mod references;
+pub mod rename;
 pub mod request;
 pub mod resolve;
 pub mod retention;

@@ -195,9 +195,16 @@ checked_text! {
 ///
 /// `h_bta` is the assembly, `h_bta__B` a component or the group of a cluster, `h_bta__B__2` its second node.
 /// In a group whose nodes have keys, a node has its key in place of the number: `h_bta__web__rack1`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct ElementName(SmolStr);
+
+/// Serializes the text under the name of the type, so that a serializer can recognize it.
+impl Serialize for ElementName {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_newtype_struct("ElementName", self.as_str())
+    }
+}
 
 impl ElementName {
     /// Returns the name of the component `component` inside this element.
@@ -228,6 +235,12 @@ impl ElementName {
     /// Returns the name without the assembly, as `B__2`. For the assembly itself, returns its own name.
     pub fn local(&self) -> &str {
         self.0.split_once(SEPARATOR).map_or(self.0.as_str(), |(_, rest)| rest)
+    }
+
+    /// Returns the name of the same element in an assembly with another name.
+    #[must_use]
+    pub fn within(&self, assembly: &AssemblyName) -> Self {
+        Self(format_smolstr!("{}{}", assembly.0, &self.0[self.root().len()..]))
     }
 
     fn root(&self) -> &str {

@@ -7,9 +7,16 @@
 macro_rules! checked_text {
     ($($(#[$doc:meta])* $type:ident: $error:ty = $check:expr;)+) => {$(
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-        #[serde(try_from = "String", into = "String")]
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
+        #[serde(try_from = "String")]
         pub struct $type(smol_str::SmolStr);
+
+        /// Serializes the text under the name of its type, so that a serializer can recognize it.
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_newtype_struct(stringify!($type), self.as_str())
+            }
+        }
 
         impl $type {
             /// Returns it as text.

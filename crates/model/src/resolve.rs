@@ -317,7 +317,7 @@ impl<'a> Resolver<'a> {
 
     fn instance(&self, name: &ElementName, field: InstanceField) -> Result<Answer, ResolveError> {
         let value = match field {
-            InstanceField::Name => Value::from(name.as_str()),
+            InstanceField::Name => Value::from(self.topology.instance_name(name).as_str()),
             InstanceField::Index => {
                 let element = &self.topology.elements()[self.place(name)?];
                 match &element.key {

@@ -83,10 +83,10 @@ impl fmt::Display for SecretRef {
     }
 }
 
-/// Serialises the id.
+/// Serialises the id under the name of the type, so that a serializer can recognize it.
 impl Serialize for SecretRef {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
+        serializer.serialize_newtype_struct("SecretRef", self.0.as_str())
     }
 }
 

@@ -223,7 +223,9 @@ impl Resize<'_> {
             let inside = self.topology.policies().iter().filter(|p| self.is_first(&p.owner));
             policies.extend(inside.map(|policy| self.policy(policy, *index)));
         }
-        Topology::new(self.topology.name().clone(), elements, relationships).with_policies(policies)
+        Topology::new(self.topology.name().clone(), elements, relationships)
+            .with_policies(policies)
+            .made_as(self.topology)
     }
 
     /// Returns the numbers of the new nodes.

@@ -37,6 +37,10 @@ struct TopologyData {
     relationships: Vec<Relationship>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     policies: Vec<Policy>,
+    /// The name that the assembly had when this version was made, if it has another one now. It is text,
+    /// because later renames leave it as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    made_as: Option<String>,
 }
 
 /// The positions of elements, by their names.
@@ -130,7 +134,32 @@ impl From<Topology> for TopologyData {
 impl Topology {
     /// Creates a topology. The root is the first element, and parents come before their children.
     pub fn new(name: AssemblyName, elements: Vec<Element>, relationships: Vec<Relationship>) -> Self {
-        Self::of(TopologyData { version: VERSION, name, elements, relationships, policies: Vec::new() })
+        Self::of(TopologyData { version: VERSION, name, elements, relationships, policies: Vec::new(), made_as: None })
+    }
+
+    /// Gives the topology the name under which another version of this assembly was made.
+    #[must_use]
+    pub fn made_as(mut self, other: &Self) -> Self {
+        self.data.made_as.clone_from(&other.data.made_as);
+        self
+    }
+
+    /// Records the name that the assembly had before. The first such name stays, and its return ends it.
+    pub(crate) fn renamed_from(&mut self, name: &AssemblyName) {
+        let made_as = self.data.made_as.get_or_insert_with(|| name.to_string());
+        if *made_as == self.data.name.as_str() {
+            self.data.made_as = None;
+        }
+    }
+
+    /// Returns the value of `${instance.name}` of an element: its name in the assembly as it was named when
+    /// this version was made. So a renamed assembly keeps its values until its next version.
+    pub fn instance_name(&self, element: &ElementName) -> ElementName {
+        let made_as = self.data.made_as.as_ref().and_then(|name| name.parse().ok());
+        match made_as.filter(|_| element.assembly() == self.data.name) {
+            Some(name) => element.within(&name),
+            None => element.clone(),
+        }
     }
 
     /// Adds policies, in the order of declaration.
@@ -286,6 +315,7 @@ mod tests {
     fn a_topology_of_another_version_is_refused() {
         let topology = Topology::new("t".parse().unwrap(), Vec::new(), Vec::new());
         let text = serde_json::to_string(&topology).unwrap();
+        assert!(!text.contains("made_as"), "{text}");
         let newer = text.replace(r#""version":1"#, r#""version":2"#);
         let error = serde_json::from_str::<Topology>(&newer).unwrap_err().to_string();
         assert_eq!(error, "a topology of version 2 can't be read; this program reads version 1");

@@ -1,0 +1,150 @@
+//! Records with another name of their assembly.
+//!
+//! Names of assemblies, elements and secrets serialize under the names of their types. So a [`Renaming`]
+//! finds all of them in any record, and no record type has to list where it has names.
+//!
+//! ```
+//! use windlass_model::record::Intent;
+//! use windlass_model::rename::Renaming;
+//!
+//! let renaming = Renaming { from: "shop".parse()?, to: "store".parse()? };
+//! let heal = Intent::Heal("shop__web__2".parse()?);
+//! assert_eq!(renaming.record(&heal)?, Intent::Heal("store__web__2".parse()?));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod serializer;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use windlass_secret::SecretRef;
+
+use self::serializer::Renamed;
+use crate::document::DocumentScope;
+use crate::name::{AssemblyName, ElementName};
+use crate::record::AssemblyRecord;
+
+/// A change of the name of an assembly.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Renaming {
+    /// The name before.
+    pub from: AssemblyName,
+    /// The name after.
+    pub to: AssemblyName,
+}
+
+impl Renaming {
+    /// Returns the name of an assembly afterwards.
+    pub fn assembly(&self, name: &AssemblyName) -> AssemblyName {
+        if *name == self.from { self.to.clone() } else { name.clone() }
+    }
+
+    /// Returns the name of an element afterwards.
+    pub fn element(&self, name: &ElementName) -> ElementName {
+        if name.assembly() == self.from { name.within(&self.to) } else { name.clone() }
+    }
+
+    /// Returns the owner of a document afterwards.
+    pub fn scope(&self, scope: &DocumentScope) -> DocumentScope {
+        match scope {
+            DocumentScope::Project => DocumentScope::Project,
+            DocumentScope::Assembly(name) => DocumentScope::Assembly(self.assembly(name)),
+        }
+    }
+
+    /// Returns the name of a secret afterwards. The secrets of an assembly begin with its name and a colon.
+    pub fn secret(&self, secret: &SecretRef) -> SecretRef {
+        let renamed = self.secret_id(secret.id()).and_then(|id| id.parse().ok());
+        renamed.unwrap_or_else(|| secret.clone())
+    }
+
+    fn secret_id(&self, id: &str) -> Option<String> {
+        let (assembly, rest) = id.split_once(':')?;
+        (assembly == self.from.as_str()).then(|| format!("{}:{rest}", self.to))
+    }
+
+    /// Returns a record with the name afterwards. Names in text for people stay as they are.
+    ///
+    /// # Errors
+    /// When the record can't be represented as JSON.
+    pub fn record<T: Serialize + DeserializeOwned>(&self, record: &T) -> Result<T, serde_json::Error> {
+        serde_json::from_str(&self.json(record)?)
+    }
+
+    /// Returns a record with the name afterwards, as JSON.
+    ///
+    /// # Errors
+    /// When the record can't be represented as JSON.
+    pub fn json(&self, record: &(impl Serialize + ?Sized)) -> Result<String, serde_json::Error> {
+        serde_json::to_string(&Renamed::new(record, self))
+    }
+
+    /// Returns the record of an assembly, or of one of its versions, with the name afterwards. `${instance.name}`
+    /// keeps its values, because instances exist that were made with them.
+    ///
+    /// # Errors
+    /// When the record can't be represented as JSON.
+    pub fn assembly_record(&self, record: &AssemblyRecord) -> Result<AssemblyRecord, serde_json::Error> {
+        let mut renamed = self.record(record)?;
+        if record.name == self.from {
+            renamed.topology.renamed_from(&self.from);
+        }
+        Ok(renamed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::record::{Given, PairKey, PlanText};
+
+    fn renaming() -> Renaming {
+        Renaming { from: "shop".parse().unwrap(), to: "store".parse().unwrap() }
+    }
+
+    #[test]
+    fn names_are_found_by_their_types() {
+        let key = PairKey {
+            assembly: "shop".parse().unwrap(),
+            relationship: "shop".parse().unwrap(),
+            source: "shop__shop__1".parse().unwrap(),
+            target: "shopping__shop".parse().unwrap(),
+        };
+        let renamed = renaming().json(&key).unwrap();
+        assert_eq!(
+            renamed,
+            r#"{"assembly":"store","relationship":"shop","source":"store__shop__1","target":"shopping__shop"}"#
+        );
+    }
+
+    #[test]
+    fn keys_of_maps_are_renamed() {
+        let sizes: BTreeMap<ElementName, u32> = [("shop__web".parse().unwrap(), 3)].into();
+        assert_eq!(renaming().json(&sizes).unwrap(), r#"{"store__web":3}"#);
+    }
+
+    #[test]
+    fn markers_of_secrets_are_renamed_in_any_data() {
+        let document = json!({
+            "shop": "shop:given/1",
+            "list": [{"$secret": "shop:given/1"}, {"$secret": "other:given/1"}, {"$secret": "shop/1"}],
+        });
+        let renamed: Value = renaming().record(&document).unwrap();
+        assert_eq!(renamed, json!({
+            "shop": "shop:given/1",
+            "list": [{"$secret": "store:given/1"}, {"$secret": "other:given/1"}, {"$secret": "shop/1"}],
+        }));
+        let given = Given::Secret("shop:given/a/1".parse().unwrap());
+        assert_eq!(renaming().record(&given).unwrap(), Given::Secret("store:given/a/1".parse().unwrap()));
+    }
+
+    #[test]
+    fn a_plan_stays_as_its_writer_made_it() {
+        let plan = PlanText::new(&json!({"element": "shop__web"})).unwrap();
+        assert_eq!(renaming().record(&plan).unwrap(), plan);
+    }
+}
