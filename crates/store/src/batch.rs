@@ -12,6 +12,7 @@ use windlass_model::{AssemblyName, ElementName, ProcessId};
 use windlass_secret::{SecretRef, Sensitive};
 
 use crate::lease::Lease;
+use crate::rename::Rename;
 
 /// One change. *Put* inserts a record or replaces the one with the same key; *drop* removes it if it exists.
 #[derive(Debug, Clone)]
@@ -30,6 +31,10 @@ pub enum Change {
     PutElement(Box<ElementRecord>),
     /// Drops an element and its instance.
     DropElement(ElementName),
+    /// Gives an existing assembly the name of the lease, in all of its records, and seals its secrets again. No
+    /// assembly may have that name. Its old name, and the other assemblies, need leases
+    /// [beside](Batch::beside).
+    Rename(Box<Rename>),
     /// Puts the instance of an element of an existing assembly.
     PutInstance(Box<InstanceRecord>),
     /// Puts a relationship between two nodes of an existing assembly.
@@ -120,8 +125,11 @@ impl Batch {
     /// store refuses the batch if one of these leases is lost. If the batch fails, later batches under any of
     /// them are refused too.
     pub fn beside<'l>(mut self, leases: impl IntoIterator<Item = &'l Lease>) -> Self {
+        let renames: Vec<&Rename> = self.changes.iter().filter_map(Change::rename).collect();
+        let is_renamed = |name: &AssemblyName| renames.iter().any(|of| of.scopes().any(|scope| scope == name));
         for lease in leases {
-            if self.changes.iter().any(|change| change.assembly().as_ref() == Some(&lease.scope)) {
+            if is_renamed(&lease.scope)
+                || self.changes.iter().any(|change| change.assembly().as_ref() == Some(&lease.scope)) {
                 self.beside.push(lease.clone());
             }
         }
@@ -176,6 +184,11 @@ impl Batch {
     /// Puts an instance: [`Change::PutInstance`].
     pub fn put_instance(self, record: InstanceRecord) -> Self {
         self.with(Change::PutInstance(Box::new(record)))
+    }
+
+    /// Gives an assembly another name: [`Change::Rename`].
+    pub fn rename(self, rename: Rename) -> Self {
+        self.with(Change::Rename(Box::new(rename)))
     }
 
     /// Puts a relationship between two nodes: [`Change::PutPair`].
@@ -261,6 +274,11 @@ impl Batch {
                 |name: &AssemblyName| change.is_of_parts() && self.beside.iter().any(|l| l.scope == *name);
             change.assembly().is_some_and(|assembly| assembly != *scope && !beside(&assembly))
         };
+        let mut renamed = self.changes.iter().filter_map(Change::rename).flat_map(Rename::scopes);
+        let is_unheld = |name: &&AssemblyName| !self.beside.iter().any(|lease| lease.scope == **name);
+        if let Some(name) = renamed.find(is_unheld) {
+            return Some(format!("`rename` changes the assembly `{name}`, whose lease it does not have"));
+        }
         self.changes.iter().find(strange).map(|change| {
             let assembly = change.assembly().map_or_else(String::new, |name| name.to_string());
             format!("`{}` is of the assembly `{assembly}`", change.word())
@@ -317,6 +335,7 @@ impl Change {
     fn assembly(&self) -> Option<AssemblyName> {
         match self {
             Self::PutAssembly(record) => Some(record.name.clone()),
+            Self::Rename(rename) => Some(rename.renaming.to.clone()),
             Self::DropAssembly(name) => Some(name.clone()),
             Self::PutVersion(record) => Some(record.assembly.name.clone()),
             Self::PutElement(record) => Some(record.name.assembly()),
@@ -340,6 +359,13 @@ impl Change {
         }
     }
 
+    fn rename(&self) -> Option<&Rename> {
+        match self {
+            Self::Rename(rename) => Some(rename),
+            _ => None,
+        }
+    }
+
     /// Tells whether the change concerns an element, an instance or a secret. Such a change is also allowed
     /// under a lease added with `beside`.
     fn is_of_parts(&self) -> bool {
@@ -355,12 +381,19 @@ impl Change {
             Self::DropProcess(process) => {
                 format!("`{}` is of {process}, which is another assembly's, or still needed", self.word())
             }
+            Self::Rename(rename) => {
+                let names: Vec<String> = rename.scopes().map(|name| format!("`{name}`")).collect();
+                format!("an assembly that `rename` changes does not exist: {}", names.join(", "))
+            }
             _ => format!("what `{}` belongs to is not there, or another assembly's", self.word()),
         }
     }
 
     /// Returns the refusal reason for a process or secret whose id another assembly uses.
     pub(crate) fn taken(&self) -> String {
+        if let Self::Rename(rename) = self {
+            return format!("an assembly with the name `{}` exists", rename.renaming.to);
+        }
         format!("`{}` has the id of another assembly's", self.word())
     }
 
@@ -377,6 +410,7 @@ impl Change {
     fn word(&self) -> &'static str {
         match self {
             Self::PutAssembly(_) => "put assembly",
+            Self::Rename(_) => "rename",
             Self::DropAssembly(_) => "drop assembly",
             Self::PutVersion(_) => "put version",
             Self::PutElement(_) => "put element",

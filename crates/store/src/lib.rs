@@ -95,6 +95,7 @@ mod lease;
 mod options;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod queue;
+mod rename;
 mod request;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod seal;
@@ -115,6 +116,7 @@ pub use lease::{EXPIRE_AFTER, Lease, LeaseTerms, RENEW_EVERY};
 pub use options::{Options, POLL_EVERY};
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
+pub use rename::Rename;
 pub use snapshot::{History, Owned, ProcessHistory, Snapshot};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;

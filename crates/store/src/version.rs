@@ -41,6 +41,16 @@ pub(crate) fn kept(
     Ok(VersionRow { process: process.0, base: None, text: whole })
 }
 
+/// Returns the rows of all versions of an assembly, in order.
+pub(crate) fn rows(records: &[VersionRecord]) -> Result<Vec<VersionRow>, String> {
+    let mut rows: Vec<VersionRow> = Vec::with_capacity(records.len());
+    for VersionRecord { process, assembly } in records {
+        let whole = rows.iter().rposition(|row| row.base.is_none()).unwrap_or(0);
+        rows.push(kept(*process, assembly, rows[whole..].to_vec())?);
+    }
+    Ok(rows)
+}
+
 /// Decodes ordered rows, the first a full copy, and returns the versions from process `from` on.
 pub(crate) fn records(rows: Vec<VersionRow>, from: u64) -> Result<Vec<VersionRecord>, String> {
     let read = |(process, document)| {
@@ -102,13 +112,8 @@ mod tests {
     }
 
     fn history() -> Vec<VersionRow> {
-        let mut rows: Vec<VersionRow> = Vec::new();
-        for number in 1..=40 {
-            let whole = rows.iter().rposition(|row| row.base.is_none()).unwrap_or(0);
-            let chain = rows[whole..].to_vec();
-            rows.push(kept(ProcessId(number), &version(number), chain).unwrap());
-        }
-        rows
+        let record = |number| VersionRecord { process: ProcessId(number), assembly: version(number) };
+        rows(&(1..=40).map(record).collect::<Vec<_>>()).unwrap()
     }
 
     #[test]

@@ -280,7 +280,7 @@ fn call(world: &World, record: &CallRecord, family: &str, found: Found) -> Resul
     let foreign = element.referent.as_ref().filter(|_| known.is_none());
     let id = match (known, foreign) {
         (Some(known), _) => known.id.clone(),
-        (None, Some(_)) => InstanceId::of(record.element.as_str()),
+        (None, Some(_)) => InstanceId::of(home.version(side).instance_name(&record.element).as_str()),
         (None, None) => return Err(missing(&record.element)),
     };
     let instance = home.instances.get(&record.element);

@@ -2,7 +2,7 @@
 //! references.
 
 use windlass_model::assembly::{ElementKind, Property};
-use windlass_model::template::Part;
+use windlass_model::template::{InstanceField, Part};
 use windlass_model::{Element, Template, Topology};
 
 /// The maximum number of template parts in the written-out values of one element.
@@ -54,6 +54,10 @@ impl<'a> Writer<'a> {
         let mut written = Vec::with_capacity(parts.len());
         for part in parts {
             self.left = self.left.saturating_sub(1);
+            if let Some(name) = self.former_name(part) {
+                written.push(name);
+                continue;
+            }
             let Some((value, mut tainted)) = self.read(part) else {
                 written.push(part.clone());
                 continue;
@@ -73,6 +77,13 @@ impl<'a> Writer<'a> {
             *sensitive |= tainted;
         }
         Template::Text(written)
+    }
+
+    /// Returns the value of `${instance.name}` if the assembly had another name in this version.
+    fn former_name(&self, part: &Part) -> Option<Part> {
+        let Part::Instance { element, field: InstanceField::Name } = part else { return None };
+        let name = self.version.instance_name(element);
+        (name != *element).then(|| Part::Literal(name.to_string()))
     }
 
     /// Returns the value that a template part reads from an assembly or a reference, and whether it is

@@ -41,7 +41,7 @@ pub fn merged<'a>(
         describe(pair, versions, &mut relationships);
     }
     let relationships = relationships.into_values().collect();
-    Some(Topology::new(newest.name().clone(), elements, relationships))
+    Some(Topology::new(newest.name().clone(), elements, relationships).made_as(newest))
 }
 
 /// Returns each element as in the version that it was installed from, parents before their children.

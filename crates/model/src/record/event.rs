@@ -71,6 +71,11 @@ pub enum Event {
         /// The file, as the user named it.
         file: String,
     },
+    /// The assembly got its name.
+    Renamed {
+        /// The name before. It is text, because later renames leave it as it is.
+        from: String,
+    },
     /// The records of the assembly, or of one of its parts, were removed without calling a driver.
     Forgotten {
         /// The part; none for the whole assembly.

@@ -21,7 +21,7 @@ use super::leases::check_lease;
 use super::packages::{PUT_FILE, PUT_PACKAGE};
 use super::row::to_json;
 use super::statements::Statements;
-use super::{documents, prune, versions};
+use super::{documents, prune, rename, versions};
 use crate::batch::{Batch, Change, Forgotten};
 use crate::error::StoreError;
 use crate::lease::Lease;
@@ -133,6 +133,11 @@ async fn by_reading(
 ) -> Outcome<Option<String>> {
     Ok(match change {
         Change::PutVersion(record) => (!versions::put(db, scope, record).await?).then(|| change.orphan()),
+        Change::Rename(renamed) => match rename::rename(db, seal, renamed).await? {
+            Ok(()) => None,
+            Err(rename::Kept::Missing) => Some(change.orphan()),
+            Err(rename::Kept::Taken) => Some(change.taken()),
+        },
         Change::PutDocument(draft) => {
             documents::put(db, seal, draft).await?.is_none().then(|| change.conflict())
         }
@@ -241,7 +246,7 @@ impl StatementList<'_> {
             Change::PutSecret { secret, assembly, value } => self.put_secret(secret, assembly, value)?,
             Change::DropSecret(secret) => self.drop_secret(secret),
             Change::PutPackage(record) => self.put_package(record)?,
-            Change::PutDocument(_) | Change::DropDocument(..) => self.read_first(),
+            Change::Rename(_) | Change::PutDocument(_) | Change::DropDocument(..) => self.read_first(),
             Change::EndRequest(record) => self.end_request(record)?,
             Change::Event(draft) => self.event(draft)?,
         }

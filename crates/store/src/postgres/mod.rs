@@ -24,6 +24,7 @@ mod packages;
 mod pool;
 mod prune;
 mod read;
+mod rename;
 mod requests;
 mod row;
 mod statements;

@@ -13,7 +13,7 @@ use windlass_secret::{SecretRef, Sensitive};
 use super::fault::{Fault, Outcome};
 use super::leases::check_lease;
 use super::row::{rows, to_json};
-use super::{documents, packages, prune, read, requests, versions};
+use super::{documents, packages, prune, read, rename, requests, versions};
 use crate::batch::{Batch, Change, Forgotten};
 use crate::error::StoreError;
 use crate::lease::Lease;
@@ -75,6 +75,11 @@ impl Applier<'_> {
     fn apply(&self, change: &Change) -> Outcome<Applied> {
         match change {
             Change::PutAssembly(record) => self.put_assembly(record),
+            Change::Rename(change) => Ok(match rename::rename(self.db, self.seal, change)? {
+                Ok(()) => Applied::Yes,
+                Err(rename::Kept::Missing) => Applied::Orphan,
+                Err(rename::Kept::Taken) => Applied::Taken,
+            }),
             Change::DropAssembly(name) => self.drop_assembly(name),
             Change::PutVersion(record) => self.put_version(record),
             Change::PutElement(record) => self.put_part(PUT_ELEMENT, &record.name, to_json(record)?),

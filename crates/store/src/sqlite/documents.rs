@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, Row};
+use windlass_model::AssemblyName;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::document::{
     DocumentDraft, DocumentKey, DocumentKind, DocumentName, DocumentRecord, DocumentScope, Expected, Revision,
@@ -52,6 +53,17 @@ pub(super) fn drop(db: &Connection, key: &DocumentKey, expected: Expected) -> Ou
     db.prepare_cached("DELETE FROM document WHERE scope = ?1 AND kind = ?2 AND name = ?3")?.execute(key)?;
     packages::drop_unpinned(db, &before)?;
     Ok(true)
+}
+
+/// Reads the keys of the documents of an assembly.
+pub(super) fn of(db: &Connection, assembly: &AssemblyName) -> Outcome<Vec<DocumentKey>> {
+    let sql = "SELECT kind, name FROM document WHERE scope = ?1";
+    let damaged = |error| Fault::Damaged(format!("a document has a bad name: {error}"));
+    rows(&mut *db.prepare_cached(sql)?, [assembly.as_str()], |row| {
+        let (kind, name): (String, String) = (row.get(0)?, row.get(1)?);
+        let scope = DocumentScope::Assembly(assembly.clone());
+        Ok(DocumentKey { scope, kind: kind.parse().map_err(damaged)?, name: name.parse().map_err(damaged)? })
+    })
 }
 
 /// Reads a document.

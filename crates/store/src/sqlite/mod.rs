@@ -15,6 +15,7 @@ mod packages;
 mod prune;
 mod read;
 mod readers;
+mod rename;
 mod requests;
 mod row;
 mod schema;

@@ -16,6 +16,7 @@ use windlass_secret::{SecretRef, Sensitive};
 
 use super::table::Table;
 use crate::batch::{Batch, Change, Forgotten};
+use crate::rename::Rename;
 use crate::error::StoreError;
 use crate::request::{self, no_owner};
 use crate::snapshot::{History, Owned, ProcessHistory, Snapshot};
@@ -111,6 +112,7 @@ impl Records {
         }
         match change {
             Change::PutAssembly(record) => self.assemblies.put(record.name.clone(), *record),
+            Change::Rename(rename) => self.rename(&rename),
             Change::DropAssembly(name) => self.drop_assembly(&name),
             Change::PutVersion(record) => self.versions.put(record.process, record.assembly),
             Change::PutElement(record) => self.elements.put(record.name.clone(), *record),
@@ -154,6 +156,7 @@ impl Records {
                         self.packages.has(digest) && self.assemblies.has(&record.assembly.name)
                     })
             }
+            Change::Rename(rename) => !rename.scopes().all(|name| self.assemblies.has(name)),
             Change::PutElement(record) => !self.assemblies.has(&record.name.assembly()),
             Change::PutInstance(record) => !self.assemblies.has(&record.element.assembly()),
             Change::PutPair(record) => !self.assemblies.has(&record.key.assembly.assembly()),
@@ -228,6 +231,7 @@ impl Records {
             Change::PutProcess(record) => {
                 self.processes.get(&record.id).is_some_and(|old| old.assembly != record.assembly)
             }
+            Change::Rename(rename) => self.assemblies.has(&rename.renaming.to),
             Change::PutSecret { secret, assembly, .. } => {
                 self.secrets.get(secret).is_some_and(|old| old.assembly != *assembly)
             }
@@ -382,6 +386,87 @@ impl Records {
         self.claims.undo();
         self.requests.undo();
         self.events.undo();
+    }
+}
+
+/// Another name for an assembly.
+impl Records {
+    fn rename(&mut self, rename: &Rename) {
+        const PLAIN: &str = "a record is plain data";
+        let renaming = &rename.renaming;
+        for scope in rename.scopes() {
+            let of_assembly: HashSet<ProcessId> = self.processes_of(scope).map(|of| of.id).collect();
+            let is_own = |process: &ProcessId| of_assembly.contains(process);
+            self.assemblies.replace(
+                |name, _| name == scope,
+                |record| renaming.assembly_record(record).expect(PLAIN),
+                |record| record.name.clone(),
+            );
+            self.versions.update(
+                |_, of| of.name == *scope,
+                |of| renaming.assembly_record(of).expect(PLAIN),
+            );
+            self.elements.replace(
+                |name, _| name.assembly() == *scope,
+                |record| renaming.record(record).expect(PLAIN),
+                |record| record.name.clone(),
+            );
+            self.instances.replace(
+                |name, _| name.assembly() == *scope,
+                |record| renaming.record(record).expect(PLAIN),
+                |record| record.element.clone(),
+            );
+            self.pairs.replace(
+                |key, _| key.assembly.assembly() == *scope,
+                |record| renaming.record(record).expect(PLAIN),
+                |record| record.key.clone(),
+            );
+            let served: HashSet<CallId> = self
+                .calls
+                .iter()
+                .filter(|(_, call)| is_own(&call.record.record.process))
+                .map(|(id, _)| id.clone())
+                .collect();
+            self.jobs.update(
+                |_, job| job.record.calls.iter().any(|call| served.contains(call)),
+                |job| Placed { place: job.place, record: renaming.record(&job.record).expect(PLAIN) },
+            );
+            self.calls.update(
+                |id, _| served.contains(id),
+                |Placed { place, record: Call { open, record } }| {
+                    let record = renaming.record(record).expect(PLAIN);
+                    Placed { place: *place, record: Call { open: *open, record } }
+                },
+            );
+            self.steps.update(|(of, _), _| is_own(of), |step| renaming.record(step).expect(PLAIN));
+            self.processes.update(|id, _| is_own(id), |of| rename.process(of).expect(PLAIN));
+            self.requests.update(
+                |_, request| request.record.assembly == *scope,
+                |Request { record, asked }| Request {
+                    record: renaming.record(record).expect(PLAIN),
+                    asked: asked.clone(),
+                },
+            );
+            self.events
+                .update(|_, event| event.assembly == *scope, |event| renaming.record(event).expect(PLAIN));
+        }
+        if let Some(natural_id) = self.claims.get(&renaming.from).cloned() {
+            self.claims.drop(&renaming.from);
+            self.claims.put(renaming.to.clone(), natural_id);
+        }
+        let secrets: Vec<(SecretRef, Sensitive<Vec<u8>>)> = self.secrets_of(&renaming.from).into_iter().collect();
+        for (before, value) in secrets {
+            self.secrets.drop(&before);
+            self.secrets.put(renaming.secret(&before), Secret { assembly: renaming.to.clone(), value });
+        }
+        self.documents.replace(
+            |key, _| key.scope.assembly() == Some(&renaming.from),
+            |Document { record, secrets }| {
+                let key = DocumentKey { scope: renaming.scope(&record.key.scope), ..record.key.clone() };
+                Document { record: DocumentRecord { key, ..record.clone() }, secrets: secrets.clone() }
+            },
+            |document| document.record.key.clone(),
+        );
     }
 }
 

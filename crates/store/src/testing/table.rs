@@ -60,6 +60,30 @@ impl<K: Ord + Clone, V> Table<K, V> {
         }
     }
 
+    /// Replaces the rows that match `wanted`, which keep their keys.
+    pub(super) fn update(&mut self, wanted: impl Fn(&K, &V) -> bool, new: impl Fn(&V) -> V) {
+        let rows = self.rows.iter().filter(|(key, value)| wanted(key, value));
+        let rows: Vec<(K, V)> = rows.map(|(key, value)| (key.clone(), new(value))).collect();
+        for (key, value) in rows {
+            self.put(key, value);
+        }
+    }
+
+    /// Replaces the rows that match `wanted`. Their keys follow from them.
+    pub(super) fn replace(
+        &mut self,
+        wanted: impl Fn(&K, &V) -> bool,
+        new: impl Fn(&V) -> V,
+        key: impl Fn(&V) -> K,
+    ) {
+        let rows = self.rows.iter().filter(|(key, value)| wanted(key, value));
+        let rows: Vec<(K, V)> = rows.map(|(key, value)| (key.clone(), new(value))).collect();
+        for (old, value) in rows {
+            self.drop(&old);
+            self.put(key(&value), value);
+        }
+    }
+
     /// Commits all changes.
     pub(super) fn keep(&mut self) {
         self.undo.clear();

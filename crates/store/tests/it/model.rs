@@ -1,7 +1,7 @@
 //! Model test: for any batches, the file and the server behave like the in-memory store, which is small
 //! enough to be reviewed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use proptest::collection::vec;
@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use windlass_model::document::{DocumentDraft, DocumentScope, Expected};
 use windlass_model::record::{CallState, ProcessStatus};
+use windlass_model::rename::Renaming;
 use windlass_model::{AssemblyName, ProcessId, Seq};
 use windlass_store::testing::conformance::Harness;
 use windlass_store::testing::samples::{
@@ -16,7 +17,7 @@ use windlass_store::testing::samples::{
     package, pair, part, process, secret, step, value, version,
 };
 use windlass_store::testing::{CountingEntropy, ManualClock, MemoryStore};
-use windlass_store::{Batch, Lease, Store};
+use windlass_store::{Batch, Lease, Rename, Store};
 
 use crate::place::Place;
 #[cfg(feature = "postgres")]
@@ -32,7 +33,7 @@ struct Stroke {
 }
 
 fn strokes() -> impl Strategy<Value = Vec<Stroke>> {
-    let stroke = (0..20_u8, any::<bool>(), any::<bool>(), 0..4_u8)
+    let stroke = (0..21_u8, any::<bool>(), any::<bool>(), 0..4_u8)
         .prop_map(|(what, which, other, number)| Stroke { what, which, other, number });
     vec(stroke, 0..5)
 }
@@ -40,6 +41,10 @@ fn strokes() -> impl Strategy<Value = Vec<Stroke>> {
 /// Generates batches, each under the lease of the first or the second assembly.
 fn batches() -> impl Strategy<Value = Vec<(bool, Vec<Stroke>)>> {
     vec((any::<bool>(), strokes()), 1..25)
+}
+
+fn other_name(scope: &AssemblyName) -> AssemblyName {
+    name(if *scope == name("first") { "second" } else { "first" })
 }
 
 fn draw(batch: Batch, scope: &AssemblyName, stroke: Stroke) -> Batch {
@@ -77,6 +82,11 @@ fn draw(batch: Batch, scope: &AssemblyName, stroke: Stroke) -> Batch {
             let draft = document(&of, "a", &number.to_string());
             batch.put_document(DocumentDraft { packages, expected, ..draft })
         }
+        20 => batch.rename(Rename {
+            renaming: Renaming { from: other_name(scope), to: scope.clone() },
+            others: BTreeSet::new(),
+            plans: BTreeMap::new(),
+        }),
         19 if other => {
             let of = if which { DocumentScope::Project } else { DocumentScope::Assembly(scope.clone()) };
             batch.drop_document(document_key(&of, "a"), Expected::Any)
@@ -119,13 +129,19 @@ async fn telling(store: &dyn Store) -> String {
     told.join("\n")
 }
 
-/// Commits a batch, and takes a new lease if the batch is refused.
-async fn commit(store: &dyn Store, lease: &mut Lease, strokes: &[Stroke]) -> Result<Seq, String> {
-    let batch = strokes.iter().fold(Batch::new(), |batch, stroke| draw(batch, &lease.scope, *stroke));
-    let outcome = store.commit(lease, batch).await;
+/// Commits a batch, and takes new leases if the batch is refused.
+async fn commit(
+    store: &dyn Store,
+    [own, other]: [&mut Lease; 2],
+    strokes: &[Stroke],
+) -> Result<Seq, String> {
+    let batch = strokes.iter().fold(Batch::new(), |batch, stroke| draw(batch, &own.scope, *stroke));
+    let outcome = store.commit(own, batch.beside([&*other])).await;
     if outcome.is_err() {
-        store.release(lease.clone()).await.unwrap();
-        *lease = store.lease(&lease.scope, &holder(1)).await.unwrap();
+        for lease in [own, other] {
+            store.release(lease.clone()).await.unwrap();
+            *lease = store.lease(&lease.scope, &holder(1)).await.unwrap();
+        }
     }
     outcome.map_err(|error| error.to_string())
 }
@@ -135,7 +151,8 @@ async fn run(store: &dyn Store, batches: &[(bool, Vec<Stroke>)]) -> (Vec<Result<
     let mut second = store.lease(&name("second"), &holder(1)).await.unwrap();
     let mut outcomes = Vec::new();
     for (one, strokes) in batches {
-        outcomes.push(commit(store, if *one { &mut first } else { &mut second }, strokes).await);
+        let leases = if *one { [&mut first, &mut second] } else { [&mut second, &mut first] };
+        outcomes.push(commit(store, leases, strokes).await);
     }
     (outcomes, telling(store).await)
 }

@@ -1,0 +1,191 @@
+//! Another name for an assembly, in all of its rows.
+//!
+//! The row with the new name comes first, then the rows that refer to it, and the row with the old name goes
+//! last.
+
+use tokio_postgres::GenericClient;
+use windlass_model::document::{DocumentKey, DocumentScope};
+use windlass_model::record::AssemblyRecord;
+use windlass_model::{AssemblyName, ProcessId};
+use windlass_secret::SecretRef;
+
+use super::fault::{Fault, Outcome};
+use super::row::{from_json, to_json};
+use super::versions;
+use crate::rename::{ROWS, Rename, Rows};
+use crate::request::document_name;
+use crate::seal::Seal;
+use crate::version;
+
+/// Why an assembly keeps its name.
+pub(super) enum Kept {
+    /// It does not exist.
+    Missing,
+    /// An assembly with the new name exists.
+    Taken,
+}
+
+pub(super) async fn rename(
+    db: &impl GenericClient,
+    seal: &Seal,
+    rename: &Rename,
+) -> Outcome<Result<(), Kept>> {
+    let (from, to) = (&rename.renaming.from, &rename.renaming.to);
+    if assembly(db, to).await?.is_some() {
+        return Ok(Err(Kept::Taken));
+    }
+    for scope in rename.scopes() {
+        let Some(before) = assembly(db, scope).await? else { return Ok(Err(Kept::Missing)) };
+        let record = rename.renaming.assembly_record(&before).map_err(damaged)?;
+        if scope == from {
+            begin(db, &record, from).await?;
+        } else {
+            put(db, scope, &record).await?;
+        }
+        for rows in &ROWS {
+            rewrite(db, rename, rows, scope).await?;
+        }
+        rewrite_versions(db, rename, scope).await?;
+        for sql in FOLLOW {
+            db.execute(sql, &[&scope.as_str(), &record.name.as_str()]).await?;
+        }
+    }
+    secrets(db, seal, rename).await?;
+    documents(db, seal, rename).await?;
+    db.execute("DELETE FROM assembly WHERE name = $1", &[&from.as_str()]).await?;
+    Ok(Ok(()))
+}
+
+async fn assembly(db: &impl GenericClient, name: &AssemblyName) -> Outcome<Option<AssemblyRecord>> {
+    let row = db.query_opt("SELECT record FROM assembly WHERE name = $1", &[&name.as_str()]).await?;
+    row.map(|row| from_json(row.get(0))).transpose()
+}
+
+/// Inserts the row with the new name, with the owner, the natural id, the pins and the references.
+async fn begin(db: &impl GenericClient, record: &AssemblyRecord, from: &AssemblyName) -> Outcome<()> {
+    let (from, to) = (from.as_str(), record.name.as_str());
+    let row = db.query_one("SELECT natural_id FROM assembly WHERE name = $1", &[&from]).await?;
+    let natural: Option<String> = row.get(0);
+    db.execute("UPDATE assembly SET natural_id = NULL WHERE name = $1", &[&from]).await?;
+    let owner = record.owner.as_ref().map(AssemblyName::as_str);
+    let sql = "INSERT INTO assembly (name, owner, natural_id, record) VALUES ($1, $2, $3, $4)";
+    db.execute(sql, &[&to, &owner, &natural, &to_json(record)?]).await?;
+    for table in ["pin", "reference"] {
+        let sql = format!("UPDATE {table} SET assembly = $2 WHERE assembly = $1");
+        db.execute(&sql, &[&from, &to]).await?;
+    }
+    Ok(())
+}
+
+/// Replaces the record of another assembly.
+async fn put(db: &impl GenericClient, scope: &AssemblyName, record: &AssemblyRecord) -> Outcome<()> {
+    let scope = scope.as_str();
+    let owner = record.owner.as_ref().map(AssemblyName::as_str);
+    let sql = "UPDATE assembly SET owner = $2, record = $3 WHERE name = $1";
+    db.execute(sql, &[&scope, &owner, &to_json(record)?]).await?;
+    db.execute("DELETE FROM reference WHERE assembly = $1", &[&scope]).await?;
+    for target in &record.references {
+        let sql = "INSERT INTO reference (assembly, target) VALUES ($1, $2)";
+        db.execute(sql, &[&scope, &target.as_str()]).await?;
+    }
+    Ok(())
+}
+
+/// Replaces the versions. They are deltas to each other, so all are written again.
+async fn rewrite_versions(db: &impl GenericClient, rename: &Rename, scope: &AssemblyName) -> Outcome<()> {
+    let mut records = versions::since(db, scope, ProcessId(0)).await?;
+    for record in &mut records {
+        record.assembly = rename.renaming.assembly_record(&record.assembly).map_err(damaged)?;
+    }
+    let sql = "UPDATE version SET base = $2, record = $3 WHERE process = $1";
+    for row in version::rows(&records).map_err(Fault::Damaged)? {
+        let (process, base) = (row.process.cast_signed(), row.base.map(u64::cast_signed));
+        db.execute(sql, &[&process, &base, &row.text]).await?;
+    }
+    Ok(())
+}
+
+/// Replaces the records of a table, by one statement.
+async fn rewrite(db: &impl GenericClient, rename: &Rename, of: &Rows, scope: &AssemblyName) -> Outcome<()> {
+    let Rows { table, of_assembly, renamed } = of;
+    let select = format!("SELECT ctid::text, record FROM {table} WHERE {of_assembly}");
+    let (mut places, mut texts) = (Vec::new(), Vec::new());
+    for row in db.query(&select, &[&scope.as_str()]).await? {
+        let (place, text): (String, String) = (row.get(0), row.get(1));
+        let new = renamed(rename, &text).map_err(damaged)?;
+        if new != text {
+            places.push(place);
+            texts.push(new);
+        }
+    }
+    let update = format!(
+        "UPDATE {table} SET record = new.record FROM unnest($1::text[], $2::text[]) AS new (place, record)
+        WHERE {table}.ctid = new.place::tid"
+    );
+    if !places.is_empty() {
+        db.execute(&update, &[&places, &texts]).await?;
+    }
+    Ok(())
+}
+
+/// Replaces the keys of the rows by those of their records.
+const FOLLOW: [&str; 8] = [
+    "UPDATE element SET assembly = $2, name = record::json->>'name' WHERE assembly = $1",
+    "UPDATE instance SET assembly = $2, element = record::json->>'element' WHERE assembly = $1",
+    "UPDATE pair SET assembly = $2, element = record::json->'key'->>'assembly',
+        source = record::json->'key'->>'source', target = record::json->'key'->>'target'
+    WHERE assembly = $1",
+    "UPDATE version SET assembly = $2 WHERE assembly = $1",
+    "UPDATE version_pin SET assembly = $2 WHERE assembly = $1",
+    "UPDATE process SET assembly = $2 WHERE assembly = $1",
+    "UPDATE request SET assembly = $2 WHERE assembly = $1",
+    "UPDATE event SET assembly = $2 WHERE assembly = $1",
+];
+
+/// Seals each secret again under its new name, which is authenticated with its value.
+async fn secrets(db: &impl GenericClient, seal: &Seal, rename: &Rename) -> Outcome<()> {
+    let (from, to) = (&rename.renaming.from, &rename.renaming.to);
+    for row in db.query("SELECT id, sealed FROM secret WHERE assembly = $1", &[&from.as_str()]).await? {
+        let before: SecretRef = row
+            .get::<_, &str>(0)
+            .parse()
+            .map_err(|error| Fault::Damaged(format!("a secret has a bad id: {error}")))?;
+        let after = rename.renaming.secret(&before);
+        let sealed = seal.seal(&after, &seal.open(&before, row.get(1))?)?;
+        let sql = "UPDATE secret SET id = $2, assembly = $3, sealed = $4 WHERE id = $1";
+        db.execute(sql, &[&before.id(), &after.id(), &to.as_str(), &sealed]).await?;
+    }
+    Ok(())
+}
+
+/// Moves the documents of the assembly. Their secret parts are sealed again under their new names.
+async fn documents(db: &impl GenericClient, seal: &Seal, rename: &Rename) -> Outcome<()> {
+    let (from, to) = (&rename.renaming.from, &rename.renaming.to);
+    let select = "SELECT kind, name, sealed FROM document WHERE scope = $1";
+    for row in db.query(select, &[&from.as_str()]).await? {
+        let (kind, name): (&str, &str) = (row.get(0), row.get(1));
+        let word = |error| Fault::Damaged(format!("a document has a bad name: {error}"));
+        let before = DocumentKey {
+            scope: DocumentScope::Assembly(from.clone()),
+            kind: kind.parse().map_err(word)?,
+            name: name.parse().map_err(word)?,
+        };
+        let after = DocumentKey { scope: rename.renaming.scope(&before.scope), ..before.clone() };
+        let again = |sealed: Vec<u8>| {
+            let value = seal.open(&document_name(&before), &sealed)?;
+            seal.seal(&document_name(&after), &value)
+        };
+        let sealed = row.get::<_, Option<Vec<u8>>>(2).map(again).transpose()?;
+        let sql = "INSERT INTO document (scope, kind, name, assembly, revision, version, body, sealed)
+            SELECT $4, kind, name, $4, revision, version, body, $5 FROM document
+            WHERE scope = $1 AND kind = $2 AND name = $3";
+        db.execute(sql, &[&from.as_str(), &kind, &name, &to.as_str(), &sealed]).await?;
+    }
+    let sql = "UPDATE document_pin SET scope = $2 WHERE scope = $1";
+    db.execute(sql, &[&from.as_str(), &to.as_str()]).await?;
+    Ok(())
+}
+
+fn damaged(error: serde_json::Error) -> Fault {
+    Fault::Damaged(format!("a record can't be renamed: {error}"))
+}

@@ -1,0 +1,89 @@
+//! Another name for an assembly: the new texts of all its rows, for all stores.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use windlass_model::record::{PlanText, ProcessRecord};
+use windlass_model::rename::Renaming;
+use windlass_model::{AssemblyName, ProcessId};
+
+/// Another name for an assembly, in all of its records.
+///
+/// The records of other assemblies that name it follow, if their leases are beside that of the new name.
+#[derive(Debug, Clone)]
+pub struct Rename {
+    /// The name before and after.
+    pub renaming: Renaming,
+    /// The other assemblies whose records name it.
+    pub others: BTreeSet<AssemblyName>,
+    /// The plans of processes with the new name. A store can't read plans, so it leaves all others as they are.
+    pub plans: BTreeMap<ProcessId, PlanText>,
+}
+
+impl Rename {
+    /// Returns the assemblies whose records change, by their names before.
+    pub(crate) fn scopes(&self) -> impl Iterator<Item = &AssemblyName> {
+        std::iter::once(&self.renaming.from).chain(&self.others)
+    }
+
+    /// Returns a process with the new name.
+    pub(crate) fn process(&self, record: &ProcessRecord) -> Result<ProcessRecord, serde_json::Error> {
+        let mut renamed = self.renaming.record(record)?;
+        if let Some(plan) = self.plans.get(&record.id) {
+            renamed.plan = plan.clone();
+        }
+        Ok(renamed)
+    }
+}
+
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) use self::rows::{ROWS, Rows};
+
+/// The rows that have names only in their records, and in columns that follow from them.
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod rows {
+    use windlass_model::record::{
+        CallRecord, ElementRecord, EventDraft, InstanceRecord, JobRecord, PairRecord, StepRecord,
+    };
+    use windlass_model::request::RequestRecord;
+
+    use super::{DeserializeOwned, ProcessRecord, Rename, Serialize};
+
+    type Text = Result<String, serde_json::Error>;
+
+    /// The rows of a table that belong to an assembly.
+    pub(crate) struct Rows {
+        pub(crate) table: &'static str,
+        /// Selects them. The parameter 1 is the name of the assembly.
+        pub(crate) of_assembly: &'static str,
+        /// Returns the new text of a record.
+        pub(crate) renamed: fn(&Rename, &str) -> Text,
+    }
+
+    fn record<R: Serialize + DeserializeOwned>(rename: &Rename, text: &str) -> Text {
+        rename.renaming.json(&serde_json::from_str::<R>(text)?)
+    }
+
+    fn process(rename: &Rename, text: &str) -> Text {
+        serde_json::to_string(&rename.process(&serde_json::from_str::<ProcessRecord>(text)?)?)
+    }
+
+    const OF_PROCESS: &str = "process IN (SELECT id FROM process WHERE assembly = $1)";
+
+    const OF_CALL: &str = "id IN (SELECT job_call.job FROM job_call JOIN call ON call.id = job_call.call
+        JOIN process ON process.id = call.process WHERE process.assembly = $1)";
+
+    /// All such rows. Rows of the history are found by their process, so they come before the processes.
+    pub(crate) const ROWS: [Rows; 9] = [
+        Rows { table: "element", of_assembly: "assembly = $1", renamed: record::<ElementRecord> },
+        Rows { table: "instance", of_assembly: "assembly = $1", renamed: record::<InstanceRecord> },
+        Rows { table: "pair", of_assembly: "assembly = $1", renamed: record::<PairRecord> },
+        Rows { table: "job", of_assembly: OF_CALL, renamed: record::<JobRecord> },
+        Rows { table: "call", of_assembly: OF_PROCESS, renamed: record::<CallRecord> },
+        Rows { table: "step", of_assembly: OF_PROCESS, renamed: record::<StepRecord> },
+        Rows { table: "process", of_assembly: "assembly = $1", renamed: process },
+        Rows { table: "request", of_assembly: "assembly = $1", renamed: record::<RequestRecord> },
+        Rows { table: "event", of_assembly: "assembly = $1", renamed: record::<EventDraft> },
+    ];
+}
