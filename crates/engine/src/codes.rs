@@ -222,6 +222,15 @@ windlass_source::codes! {
          run without it: it reads its output, or a relationship with it comes first. windlass has started no \
          step.\n\n\
          Name both parts, or neither.";
+    NAME_IN_USE = "WL0548", "new name that is in use",
+        "The new name belongs to an assembly of this store, or an earlier assembly had it and its history is \
+         kept. Two histories under one name could not be told apart. Nothing was changed.\n\n\
+         Choose another name: `windlass rename NAME OTHER`. `windlass status` lists the assemblies.";
+    PENDING = "WL0549", "pending request for an assembly to rename",
+        "A request for the assembly is queued for `windlass run`. It has the old name in its sealed content, so \
+         the assembly can't be renamed before it ends. Nothing was changed.\n\n\
+         Let `windlass run` execute it, or withdraw it with `windlass cancel NAME REQUEST`. Then repeat the \
+         command.";
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use windlass_source::Code;
 use windlass_store::{Holder, StoreError};
 
 use crate::codes;
-use crate::engine::DestructivePlan;
+use crate::engine::{DestructivePlan, NameUse};
 
 /// The reason why an intent was refused or failed. Nothing has changed then, unless a variant says otherwise.
 #[derive(Debug, Error)]
@@ -94,6 +94,24 @@ pub enum EngineError {
     /// An assembly of this name already exists.
     #[error("the assembly `{0}` exists already; remove it with `windlass down {0}`, or export it first")]
     AlreadyHere(AssemblyName),
+    /// The new name of an assembly is in use.
+    #[error("{}", in_use(.name, *.by))]
+    NameInUse {
+        /// The new name.
+        name: AssemblyName,
+        /// Its use.
+        by: NameUse,
+    },
+    /// A request for an assembly that is to be renamed is pending.
+    #[error(
+        "{request} of `{name}` is pending; execute it with `windlass run`, or withdraw it with `windlass cancel {name} {request}`"
+    )]
+    Pending {
+        /// The assembly.
+        name: AssemblyName,
+        /// The request.
+        request: RequestId,
+    },
     /// The plan differs from the saved plan.
     #[error("the steps for `{0}` would differ from the saved plan; save a new plan")]
     MovedOn(AssemblyName),
@@ -266,6 +284,8 @@ impl EngineError {
             Self::Unfinished(_) => codes::UNFINISHED,
             Self::ImportedBefore { .. } => codes::IMPORTED_BEFORE,
             Self::AlreadyHere(_) => codes::ALREADY_HERE,
+            Self::NameInUse { .. } => codes::NAME_IN_USE,
+            Self::Pending { .. } => codes::PENDING,
             Self::MovedOn(_) | Self::FoundOther(..) => codes::MOVED_ON,
             Self::NeedsConsent(_) => codes::NEEDS_CONSENT,
             Self::Protected(_) => codes::PROTECTED,
@@ -299,6 +319,7 @@ impl EngineError {
     pub fn is_input(&self) -> bool {
         match self {
             Self::Unknown { .. } | Self::NameTaken { .. } | Self::Nothing | Self::AlreadyHere(_) => true,
+            Self::NameInUse { .. } => true,
             Self::GoingDown(_) | Self::NoVersion { .. } | Self::MovedOn(_) | Self::ImportedBefore { .. } => {
                 true
             }
@@ -314,7 +335,7 @@ impl EngineError {
             }
             Self::NeedsDecision { .. } | Self::NotUndecided { .. } | Self::DamagedCall { .. } => false,
             Self::PackageGone(_) | Self::PackageUnreadable { .. } => false,
-            Self::RequestEnded { .. } | Self::RequestUnreadable { .. } => false,
+            Self::RequestEnded { .. } | Self::RequestUnreadable { .. } | Self::Pending { .. } => false,
         }
     }
 
@@ -322,6 +343,15 @@ impl EngineError {
     /// unreachable store, and a stop.
     pub fn will_pass(&self) -> bool {
         matches!(self, Self::Store(_) | Self::Stopped | Self::RequestEnded { .. })
+    }
+}
+
+fn in_use(name: &AssemblyName, by: NameUse) -> String {
+    match by {
+        NameUse::Assembly => format!("an assembly `{name}` exists already; choose another name"),
+        NameUse::History => format!(
+            "an earlier assembly had the name `{name}`, and `windlass log {name}` shows its history; choose another name"
+        ),
     }
 }
 

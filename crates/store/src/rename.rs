@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use windlass_model::record::{PlanText, ProcessRecord};
 use windlass_model::rename::Renaming;
 use windlass_model::{AssemblyName, ProcessId};
@@ -43,12 +41,14 @@ pub(crate) use self::rows::{ROWS, Rows};
 /// The rows that have names only in their records, and in columns that follow from them.
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod rows {
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
     use windlass_model::record::{
         CallRecord, ElementRecord, EventDraft, InstanceRecord, JobRecord, PairRecord, StepRecord,
     };
     use windlass_model::request::RequestRecord;
 
-    use super::{DeserializeOwned, ProcessRecord, Rename, Serialize};
+    use super::{ProcessRecord, Rename};
 
     type Text = Result<String, serde_json::Error>;
 

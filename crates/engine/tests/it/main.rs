@@ -15,6 +15,7 @@ mod model;
 mod packages;
 mod pauses;
 mod private;
+mod renaming;
 mod rolling;
 mod schedule;
 mod steps;

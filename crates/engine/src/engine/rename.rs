@@ -1,0 +1,155 @@
+//! Gives an assembly another name, without calling a driver.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use windlass_lifecycle::Plan;
+use windlass_model::document::DocumentDraft;
+use windlass_model::record::{Event, EventDraft, PlanText};
+use windlass_model::rename::Renaming;
+use windlass_model::{AssemblyName, ProcessId, Seq};
+use windlass_store::{Batch, Holder, Lease, Rename, StoreError};
+
+use super::references::{leave, refuse_if_entangled};
+use super::upkeep::{Upkeep, give_back, unknown};
+use crate::error::EngineError;
+use crate::stop::Stop;
+
+/// Number of owned assemblies that are read at once.
+const PAGE: usize = 500;
+
+impl Upkeep<'_> {
+    /// Gives an assembly another name in all of its records, in one batch, and calls no driver. The records of
+    /// assemblies that reference it or belong to it follow. `documents` are those of the project that name it,
+    /// with its new name.
+    ///
+    /// Returns the assemblies whose records followed.
+    ///
+    /// # Errors
+    /// An error if the new name is in use or has a history, if one of the assemblies is leased or was
+    /// interrupted, or if a request for one of them is pending. Nothing has changed then.
+    pub async fn rename(
+        &self,
+        renaming: &Renaming,
+        documents: Vec<DocumentDraft>,
+        holder: &Holder,
+        stop: &Stop,
+    ) -> Result<BTreeSet<AssemblyName>, EngineError> {
+        let lease = self.store.lease(&renaming.from, holder).await?;
+        let mut beside = Vec::new();
+        let renamed = self.rename_under(renaming, documents, &lease, &mut beside, stop).await;
+        leave(&**self.store, beside).await;
+        match renamed {
+            Ok(others) => {
+                self.store.release(lease).await?;
+                Ok(others)
+            }
+            Err(error) => Err(give_back(&**self.store, lease, error).await),
+        }
+    }
+
+    /// Takes the further leases into `beside`: first that of the new name, then those of the assemblies whose
+    /// records follow.
+    async fn rename_under(
+        &self,
+        renaming: &Renaming,
+        documents: Vec<DocumentDraft>,
+        lease: &Lease,
+        beside: &mut Vec<Lease>,
+        stop: &Stop,
+    ) -> Result<BTreeSet<AssemblyName>, EngineError> {
+        let Renaming { from, to } = renaming;
+        self.is_finished(from).await?;
+        refuse_if_entangled(&**self.store, from).await?;
+        if from == to {
+            return Err(EngineError::NameInUse { name: to.clone(), by: NameUse::Assembly });
+        }
+        let new = self.store.lease(to, &lease.holder).await?;
+        beside.push(new.clone());
+        self.is_free(to).await?;
+        let others = self.naming(from).await?;
+        for other in &others {
+            beside.push(self.visitor.patiently(other, lease, stop).await?);
+            self.is_finished(other).await?;
+        }
+        for request in self.store.requests().await? {
+            if request.assembly == *from || request.assembly == *to || others.contains(&request.assembly) {
+                return Err(EngineError::Pending { name: request.assembly, request: request.id });
+            }
+        }
+        let mut plans = BTreeMap::new();
+        for scope in others.iter().chain([from]) {
+            self.rename_plans(scope, renaming, &mut plans).await?;
+        }
+        let body = Event::Renamed { from: from.to_string() };
+        let event = EventDraft { at: self.clock.now(), assembly: to.clone(), process: None, body };
+        let rename = Rename { renaming: renaming.clone(), others: others.clone(), plans };
+        let batch = documents.into_iter().fold(Batch::new(), Batch::put_document).rename(rename).event(event);
+        let leases = beside.iter().filter(|held| held.scope != *to).chain([lease]);
+        self.store.commit(&new, batch.beside(leases)).await?;
+        Ok(others)
+    }
+
+    /// Refuses an assembly that does not exist or was interrupted.
+    async fn is_finished(&self, name: &AssemblyName) -> Result<(), EngineError> {
+        match self.store.load_sealed(name).await? {
+            None => Err(unknown(&**self.store, name).await?),
+            Some(found) if !found.calls.is_empty() || !found.processes.is_empty() => {
+                Err(EngineError::Unfinished(name.clone()))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Refuses a name that an assembly has or had.
+    async fn is_free(&self, name: &AssemblyName) -> Result<(), EngineError> {
+        let in_use = |by| Err(EngineError::NameInUse { name: name.clone(), by });
+        if self.store.assembly(name).await?.is_some() {
+            return in_use(NameUse::Assembly);
+        }
+        let has_processes = !self.store.processes_of(name, None, 1).await?.is_empty();
+        if has_processes || !self.store.events_of(name, Seq::START, 1).await?.is_empty() {
+            return in_use(NameUse::History);
+        }
+        Ok(())
+    }
+
+    /// Returns the other assemblies whose records name an assembly: they reference it, or belong to it.
+    async fn naming(&self, name: &AssemblyName) -> Result<BTreeSet<AssemblyName>, EngineError> {
+        let mut found: BTreeSet<AssemblyName> = self.store.referrers(name).await?.into_iter().collect();
+        let mut after: Option<AssemblyName> = None;
+        loop {
+            let page = self.store.owned(name, after.as_ref(), PAGE).await?;
+            after = page.last().map(|last| last.assembly.clone());
+            let is_last = page.len() < PAGE;
+            found.extend(page.into_iter().map(|owned| owned.assembly));
+            if is_last {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Adds the plans of an assembly's processes, with the new name. A plan of a version that can't be read any
+    /// more stays as it is.
+    async fn rename_plans(
+        &self,
+        name: &AssemblyName,
+        renaming: &Renaming,
+        plans: &mut BTreeMap<ProcessId, PlanText>,
+    ) -> Result<(), StoreError> {
+        for process in self.store.processes_of(name, None, usize::MAX).await? {
+            let plan = serde_json::from_str::<Plan>(process.plan.as_str());
+            let renamed = plan.and_then(|plan| PlanText::new(&renaming.record(&plan)?));
+            plans.extend(renamed.ok().map(|plan| (process.id, plan)));
+        }
+        Ok(())
+    }
+}
+
+/// The use of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameUse {
+    /// An assembly has the name.
+    Assembly,
+    /// An assembly had the name, and its history is kept.
+    History,
+}

@@ -1,0 +1,228 @@
+//! An assembly gets another name, and its next intents find everything as it was.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use windlass_engine::{Desired, EngineError, Request, Stop};
+use windlass_model::assembly::{Cluster, Property};
+use windlass_model::record::{Effect, Intent};
+use windlass_model::rename::Renaming;
+use windlass_model::template::InstanceField;
+use windlass_model::{AssemblyName, Part, Seq, Template};
+use windlass_store::{Holder, Store};
+
+use crate::support::{Rig, Sketch, assembly_name, element};
+
+fn renaming(from: &str, to: &str) -> Renaming {
+    Renaming { from: assembly_name(from), to: assembly_name(to) }
+}
+
+async fn rename(rig: &Rig, from: &str, to: &str) -> Result<BTreeSet<AssemblyName>, EngineError> {
+    let (engine, holder) = rig.engine();
+    engine.upkeep().rename(&renaming(from, to), Vec::new(), &holder, &Stop::default()).await
+}
+
+/// Returns everything that the store has of an assembly, as text, except when it was renamed.
+async fn told(rig: &Rig, name: &str) -> String {
+    let scope = assembly_name(name);
+    let snapshot = rig.store.load(&scope).await.unwrap();
+    let secrets: Vec<_> = snapshot
+        .iter()
+        .flat_map(|of| of.secrets.iter().map(|(name, value)| (name.clone(), value.expose().clone())))
+        .collect();
+    let history = rig.store.history(&scope).await.unwrap();
+    let versions = rig.store.versions(&scope).await.unwrap();
+    let mut events = rig.store.events_of(&scope, Seq::START, usize::MAX).await.unwrap();
+    events.retain(|event| !matches!(event.draft.body, windlass_model::record::Event::Renamed { .. }));
+    format!("{snapshot:#?} {secrets:?} {history:#?} {versions:#?} {events:#?}")
+}
+
+/// Returns a desired assembly under another name, as composed from the same descriptor.
+fn called(desired: Desired, name: &str) -> Desired {
+    let renaming = renaming("t", name);
+    let secrets = desired.secrets.into_iter().map(|(secret, value)| (renaming.secret(&secret), value));
+    Desired {
+        topology: renaming.record(&desired.topology).unwrap(),
+        secrets: secrets.collect(),
+        ..desired
+    }
+}
+
+/// Returns the value `${instance.name}` of a resource.
+fn own_name(resource: &str) -> Property {
+    let part = Part::Instance { element: element(&format!("t__{resource}")), field: InstanceField::Name };
+    Property { value: Some(Template::Text(vec![part])), ..Property::default() }
+}
+
+#[derive(Debug, Clone)]
+struct Case {
+    sketch: Vec<(bool, bool, bool)>,
+    related: Vec<(usize, usize)>,
+    nodes: u32,
+    scaled: bool,
+    killed_at: Option<u64>,
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let resource = (any::<bool>(), any::<bool>(), any::<bool>());
+    let related = prop::collection::vec((0..4_usize, 0..4_usize), 0..4);
+    let sketch = prop::collection::vec(resource, 1..5);
+    (sketch, related, 0..3_u32, any::<bool>(), prop::option::of(0..60_u64)).prop_map(
+        |(sketch, related, nodes, scaled, killed_at)| Case { sketch, related, nodes, scaled, killed_at },
+    )
+}
+
+impl Case {
+    fn sketch(&self) -> Sketch {
+        let names = ["a", "b", "c", "d"];
+        let names = &names[..self.sketch.len()];
+        let mut sketch = Sketch::new(names);
+        for (name, (secret, named, reconfigurable)) in names.iter().zip(&self.sketch) {
+            if *secret {
+                sketch = sketch.secret(name, "password", &format!("secret of {name}"));
+            }
+            if *named {
+                sketch = sketch.property(name, "host", own_name(name));
+            }
+            if *reconfigurable {
+                sketch = sketch.reconfigurable(name);
+            }
+        }
+        let mut known = BTreeSet::new();
+        for (source, target) in &self.related {
+            if source < target && *target < names.len() && known.insert((source, target)) {
+                sketch = sketch.relate(names[*source], names[*target]);
+                if self.sketch[*source].0 {
+                    sketch = sketch.told("password");
+                }
+            }
+        }
+        if self.nodes > 0 {
+            sketch = sketch.group("g", self.nodes, Cluster { minimum: 0, maximum: None, increment: 1 });
+        }
+        sketch
+    }
+
+    async fn is_the_same_twice_renamed(&self) {
+        let rig = Rig::new(Effect::Repeatable);
+        let desired = self.sketch().desired();
+        if let Some(millis) = self.killed_at
+            && rig.up_until_killed(desired.clone(), std::time::Duration::from_millis(millis)).await
+            && rig.store.load(&assembly_name("t")).await.unwrap().is_some()
+        {
+            let refused = rename(&rig, "t", "u").await;
+            let open = !rig.look("t").await.processes.is_empty();
+            assert_eq!(open, matches!(refused, Err(EngineError::Unfinished(_))), "{refused:?}");
+            if !open {
+                rename(&rig, "u", "t").await.unwrap();
+            }
+        }
+        rig.up(desired.clone()).await.unwrap();
+        if self.scaled && self.nodes > 0 {
+            rig.ask("t", Intent::ScaleOut(element("t__g"))).await.unwrap();
+        }
+        let before = told(&rig, "t").await;
+
+        rename(&rig, "t", "u").await.unwrap();
+        let during = told(&rig, "u").await;
+        assert!(!during.contains("\"t__"), "{during}");
+        assert!(!during.contains("\"t:"), "{during}");
+        assert!(rig.store.load(&assembly_name("t")).await.unwrap().is_none());
+        rename(&rig, "u", "t").await.unwrap();
+        assert_eq!(told(&rig, "t").await, before);
+
+        // Under the new name a retry has nothing to do, and `down` removes everything.
+        rename(&rig, "t", "u").await.unwrap();
+        let (_, jobs) = (rig.ask("u", Intent::Retry).await.unwrap(), rig.jobs.submitted());
+        rig.ask("u", Intent::Retry).await.unwrap();
+        assert_eq!(rig.jobs.submitted(), jobs);
+        let named = self.sketch.iter().any(|(_, named, _)| *named);
+        rig.up(called(desired, "u")).await.unwrap();
+        assert!(named || rig.jobs.submitted() == jobs, "an unchanged descriptor changes nothing");
+        rig.down("u").await.unwrap();
+        assert!(rig.store.load(&assembly_name("u")).await.unwrap().is_none());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_rename_there_and_back_changes_nothing(case in cases()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+        runtime.block_on(case.is_the_same_twice_renamed());
+    }
+}
+
+/// Scripts that stop a part get the value that they were given when it was created. The next `up` gives the new one.
+#[tokio::test(start_paused = true)]
+async fn the_names_that_scripts_know_stay_until_the_next_up() {
+    let rig = Rig::new(Effect::Repeatable);
+    let sketch = Sketch::new(&["a"]).property("a", "host", own_name("a")).reconfigurable("a");
+    rig.up(sketch.desired()).await.unwrap();
+    rename(&rig, "t", "u").await.unwrap();
+    let host = async || {
+        let snapshot = rig.look("u").await;
+        snapshot.assembly.topology.instance_name(&element("u__a")).to_string()
+    };
+    assert_eq!(host().await, "t__a");
+    let (engine, holder) = rig.engine();
+    let stop = Stop::default();
+    let request = Request::up(called(sketch.desired(), "u"));
+    let prepared = engine.prepare(&assembly_name("u"), request, &holder, &stop).await.unwrap();
+    let changes: Vec<String> = prepared.diff().elements.iter().map(ToString::to_string).collect();
+    assert_eq!(changes, ["~ a: host t__a → u__a"]);
+    prepared.run(&stop).await.unwrap();
+    assert_eq!(host().await, "u__a");
+}
+
+/// A process that is killed at any batch of a rename leaves one name or the other.
+#[tokio::test(start_paused = true)]
+async fn a_killed_rename_is_done_or_not() {
+    for (batch, keeps_last) in [(1, false), (1, true), (2, false)] {
+        let rig = Rig::new(Effect::Repeatable);
+        rig.up(Sketch::new(&["a", "b"]).relate("a", "b").secret("a", "key", "hidden").desired()).await.unwrap();
+        let before = told(&rig, "t").await;
+        let (engine, holder, life) = rig.mortal(batch, keeps_last);
+        let (renaming, stop) = (renaming("t", "u"), Stop::default());
+        let upkeep = engine.upkeep();
+        let renamed = tokio::select! {
+            renamed = upkeep.rename(&renaming, Vec::new(), &holder, &stop) => renamed.is_ok(),
+            () = life.dead() => false,
+        };
+        life.kill();
+        rig.bury(&holder);
+        let is_there = rig.store.load(&assembly_name("u")).await.unwrap().is_some();
+        assert_eq!(is_there, keeps_last || batch == 2, "batch {batch}: {renamed}");
+        if is_there {
+            rename(&rig, "u", "t").await.unwrap();
+        }
+        assert_eq!(told(&rig, "t").await, before, "batch {batch}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_with_an_assembly_or_a_history_is_refused() {
+    let rig = Rig::new(Effect::Repeatable);
+    let desired = Sketch::new(&["a"]).desired();
+    rig.up(desired.clone()).await.unwrap();
+    rig.up(called(desired.clone(), "here")).await.unwrap();
+    rig.up(called(desired, "gone")).await.unwrap();
+    rig.down("gone").await.unwrap();
+    let before = told(&rig, "t").await;
+    let refused = async |from: &str, to: &str| rename(&rig, from, to).await.unwrap_err().to_string();
+    assert_eq!(refused("t", "here").await, "an assembly `here` exists already; choose another name");
+    assert_eq!(refused("t", "t").await, "an assembly `t` exists already; choose another name");
+    assert_eq!(
+        refused("t", "gone").await,
+        "an earlier assembly had the name `gone`, and `windlass log gone` shows its history; choose another name"
+    );
+    assert_eq!(refused("none", "new").await, "there is no assembly `none`; there are `here`, `t`");
+    let holder = Holder { pid: 99, ..Holder::current("another") };
+    let lease = rig.store.lease(&assembly_name("t"), &holder).await.unwrap();
+    assert!(matches!(rename(&rig, "t", "new").await, Err(EngineError::Store(_))));
+    rig.store.release(lease).await.unwrap();
+    assert_eq!(told(&rig, "t").await, before);
+    // No lease is left behind.
+    rename(&rig, "t", "new").await.unwrap();
+}
