@@ -134,10 +134,13 @@ mod tests {
             "list": [{"$secret": "shop:given/1"}, {"$secret": "other:given/1"}, {"$secret": "shop/1"}],
         });
         let renamed: Value = renaming().record(&document).unwrap();
-        assert_eq!(renamed, json!({
-            "shop": "shop:given/1",
-            "list": [{"$secret": "store:given/1"}, {"$secret": "other:given/1"}, {"$secret": "shop/1"}],
-        }));
+        assert_eq!(
+            renamed,
+            json!({
+                "shop": "shop:given/1",
+                "list": [{"$secret": "store:given/1"}, {"$secret": "other:given/1"}, {"$secret": "shop/1"}],
+            })
+        );
         let given = Given::Secret("shop:given/a/1".parse().unwrap());
         assert_eq!(renaming().record(&given).unwrap(), Given::Secret("store:given/a/1".parse().unwrap()));
     }

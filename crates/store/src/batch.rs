@@ -126,10 +126,12 @@ impl Batch {
     /// them are refused too.
     pub fn beside<'l>(mut self, leases: impl IntoIterator<Item = &'l Lease>) -> Self {
         let renames: Vec<&Rename> = self.changes.iter().filter_map(Change::rename).collect();
-        let is_renamed = |name: &AssemblyName| renames.iter().any(|of| of.scopes().any(|scope| scope == name));
+        let is_renamed =
+            |name: &AssemblyName| renames.iter().any(|of| of.scopes().any(|scope| scope == name));
         for lease in leases {
             if is_renamed(&lease.scope)
-                || self.changes.iter().any(|change| change.assembly().as_ref() == Some(&lease.scope)) {
+                || self.changes.iter().any(|change| change.assembly().as_ref() == Some(&lease.scope))
+            {
                 self.beside.push(lease.clone());
             }
         }

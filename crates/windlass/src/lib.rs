@@ -17,7 +17,7 @@
 //! | [`repair`](mod@repair) | automatic fixes for problems that a check found |
 //! | [`resolve`](mod@resolve) | a descriptor with all known values filled in |
 //! | [`schema`](mod@schema) | JSON Schemas of the documents that users write |
-//! | [`mod@prune`], [`forget`] | removal of old processes and versions, and of the records of assemblies ([`Upkeep`]) |
+//! | [`mod@prune`], [`forget`], [`rename`] | removal of old processes and versions, and of the records of assemblies; another name for an assembly ([`Upkeep`]) |
 //! | [`applications`] | published applications and environments |
 //! | [`graph`] | drawings of assemblies and plans |
 //! | [`view`] | output data: status, log, plan; typed, versioned, ready for JSON ([`Views`]) |
@@ -62,6 +62,7 @@ mod pages;
 mod places;
 pub mod prune;
 mod references;
+pub mod rename;
 pub mod repair;
 pub mod request;
 pub mod resolve;

@@ -469,6 +469,24 @@ pub(crate) struct ImportArgs {
     pub(crate) print: PrintArgs,
 }
 
+/// Give an assembly another name, and call nothing.
+///
+/// Its records and its history have the new name then, and so have assemblies that reference it or belong to it, and
+/// environments. The components keep their ids. `${instance.name}` keeps its values until the next `up`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass rename h_bta shop
+  windlass up fixtures/assemblies/h_bta --name shop")]
+pub(crate) struct RenameArgs {
+    /// The assembly
+    pub(crate) name: AssemblyName,
+    /// Its new name, which no assembly has or had
+    pub(crate) new: AssemblyName,
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
+}
+
 /// Remove the records of an assembly or of a component, and call nothing.
 ///
 /// The components themselves stay as they are, and windlass no longer manages them. Use it for components that were removed by

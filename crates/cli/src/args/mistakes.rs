@@ -15,7 +15,7 @@ use crate::{codes, exit, failure};
 use super::{Cli, Command, TemplateCommand, Templates};
 
 /// Commands, with the names that other tools use for them.
-const COMMANDS: [(&[&str], &str); 21] = [
+const COMMANDS: [(&[&str], &str); 22] = [
     (&["start", "create", "install", "deploy", "launch", "upgrade", "converge"], "up"),
     (&["delete", "destroy", "remove", "rm", "uninstall", "teardown"], "down"),
     (&["list", "ls", "get", "show", "describe", "inspect", "state", "info"], "status"),
@@ -35,6 +35,7 @@ const COMMANDS: [(&[&str], &str); 21] = [
     (&["format", "tidy"], "fmt"),
     (&["resize", "downscale", "upscale", "autoscale"], "scale"),
     (&["unmanage", "untrack"], "forget"),
+    (&["mv", "move"], "rename"),
     (&["setstate", "activate", "deactivate"], "set-state"),
     (&["completion"], "completions"),
 ];

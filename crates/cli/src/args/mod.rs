@@ -21,7 +21,8 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use application::{AppArgs, AppCommand, AppPublishArgs, AppShowArgs};
 pub(crate) use change::{
-    AdoptArgs, ApplyArgs, AskedFor, CancelArgs, ChangeCommand, ExportArgs, ForgetArgs, ImportArgs, UpArgs,
+    AdoptArgs, ApplyArgs, AskedFor, CancelArgs, ChangeCommand, ExportArgs, ForgetArgs, ImportArgs,
+    RenameArgs, UpArgs,
 };
 pub(crate) use cron::{CronArgs, CronCommand, CronExplainArgs, CronNextArgs};
 pub(crate) use describe::{
@@ -111,6 +112,7 @@ pub(crate) enum Command {
     Cancel(CancelArgs),
     Export(ExportArgs),
     Import(ImportArgs),
+    Rename(RenameArgs),
     Forget(ForgetArgs),
     Prune(PruneArgs),
     Ps(PsArgs),

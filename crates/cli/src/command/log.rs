@@ -8,7 +8,7 @@ use windlass::model::record::{FailureKind, Severity};
 use windlass::model::retention::Age;
 use windlass::view::log::{
     ActivityLog, DismissedLog, ForgottenLog, JobLog, LogFilter, LogView, MoveLog, MoveWay, ProcessEntry,
-    ProcessLog, StepLog,
+    ProcessLog, RenamedLog, StepLog,
 };
 
 use super::pairs::between;
@@ -54,6 +54,7 @@ enum Entry<'v> {
     Move(&'v MoveLog),
     Dismissed(&'v DismissedLog),
     Forgotten(&'v ForgottenLog),
+    Renamed(&'v RenamedLog),
     Check(&'v ActivityLog),
 }
 
@@ -62,9 +63,10 @@ fn print(view: &LogView) -> ExitCode {
     let moves = view.moves.iter().map(|way| (way.at, Entry::Move(way)));
     let dismissed = view.dismissed.iter().map(|request| (request.at, Entry::Dismissed(request)));
     let forgotten = view.forgotten.iter().map(|forgotten| (forgotten.at, Entry::Forgotten(forgotten)));
+    let renamed = view.renamed.iter().map(|renamed| (renamed.at, Entry::Renamed(renamed)));
     let checks = view.checks.iter().map(|entry| (entry.at, Entry::Check(entry)));
     let mut entries: Vec<_> =
-        moves.chain(processes).chain(dismissed).chain(forgotten).chain(checks).collect();
+        moves.chain(processes).chain(dismissed).chain(forgotten).chain(renamed).chain(checks).collect();
     entries.sort_by_key(|(at, _)| *at);
     let mut is_among_checks = false;
     for (at, (_, entry)) in entries.iter().enumerate() {
@@ -87,6 +89,10 @@ fn print(view: &LogView) -> ExitCode {
             Entry::Forgotten(forgotten) => {
                 let what = forgotten.part.as_ref().map_or(view.assembly.as_str(), |part| part.local());
                 say!("{} {what} {}", styled(STRONG, "forgot"), styled(DIM, forgotten.at));
+            }
+            Entry::Renamed(renamed) => {
+                let what = format!("{} to {}", renamed.from, view.assembly);
+                say!("{} {what} {}", styled(STRONG, "renamed"), styled(DIM, renamed.at));
             }
             Entry::Check(entry) => print_activity(entry),
             Entry::Move(_) => {}

@@ -25,6 +25,7 @@ mod plan;
 mod process;
 mod prune;
 mod ps;
+mod rename;
 mod resolve;
 mod rolling;
 mod schema;
@@ -69,6 +70,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Change(command) => wait_for(change::run(command)),
         Command::Export(args) => wait_for(transfer::export(args)),
         Command::Import(args) => wait_for(transfer::import(args)),
+        Command::Rename(args) => wait_for(rename::run(args)),
         Command::Forget(args) => wait_for(forget::run(args)),
         Command::Cancel(args) => wait_for(change::cancel(args)),
         Command::Prune(args) => wait_for(prune::run(args)),

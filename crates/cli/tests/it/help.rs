@@ -27,6 +27,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
       cancel       Stop a running process, or withdraw a pending request
       export       Move an assembly out of this store into a file
       import       Import an assembly that `windlass export` wrote
+      rename       Give an assembly another name, and call nothing
       forget       Remove the records of an assembly or of a component, and call nothing
       prune        Remove old processes and versions from the state
       ps           List processes, or show one step by step
@@ -104,6 +105,7 @@ fn each_command_has_examples(
         "cancel",
         "export",
         "import",
+        "rename",
         "forget",
         "prune",
         "ps",
@@ -166,6 +168,7 @@ fn every_command_has_a_help_that_was_tested() {
             "cancel",
             "export",
             "import",
+            "rename",
             "forget",
             "prune",
             "ps",

@@ -387,6 +387,7 @@ const FAILING: &[&str] = &[
     "scale|gone part 3",
     "scale out|gone part",
     "scale in|gone part",
+    "rename|gone|went",
     "forget|gone",
     "fmt|gone.yaml",
     "heal|gone part",

@@ -311,6 +311,31 @@ fn a_factory_stays_as_long_as_its_applications() {
     env.ok(&["app", "destroy", "vm", "factory"]);
 }
 
+/// Its applications, the environment and the secret configuration follow a renamed factory.
+#[test]
+fn a_factory_gets_another_name() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-1"]);
+    assert_snapshot!(env.ok(&["rename", "factory", "machines"]).out(), @"
+    factory is now machines; nothing was called
+      the records of vm have the new name
+      the environment default has the new name
+      change it later with `windlass app reconfigure machines`
+    ");
+    assert_snapshot!(env.ok(&["rename", "vm", "vm-1"]).out(), @"
+    vm is now vm-1; nothing was called
+      change it later with `windlass app reconfigure vm-1`
+    ");
+    assert_eq!(env.json(&["env", "show", "default"])["services"][0]["name"], "machines");
+    assert_eq!(env.json(&["app", "check", "vm-1"])["applications"][0]["status"], "active");
+    let taken = env.run(&["app", "launch", "VM", "--name", "b", "-p", "configuration.id=i-1"]);
+    assert!(taken.out().contains("the natural id `i-1`, which `vm-1` has"), "{taken}");
+    env.ok(&["app", "launch", "VM", "--name", "c"]);
+    env.ok(&["app", "reconfigure", "vm-1", "-p", "configuration.size=large"]);
+    assert_eq!(machines(&env), 2, "it is never launched again");
+    env.ok(&["app", "destroy", "b", "c", "vm-1", "machines"]);
+}
+
 #[test]
 fn wrong_input_changes_nothing() {
     let env = cloud();

@@ -54,6 +54,7 @@ mod protect;
 mod prune;
 mod references;
 mod related;
+mod rename;
 mod requests;
 mod resolve;
 mod rolling;

@@ -165,6 +165,38 @@ fn referenced_assemblies_stay() {
     env.ok(&["down", "s1"]);
 }
 
+/// The referring assembly finds the referenced one under its new name. Published values stay, because the instance
+/// stays.
+#[test]
+fn a_renamed_reference_stays_bound() {
+    let env = shop();
+    env.ok(&["up", "storage", "--name", "s1"]);
+    env.ok(&["up", "app"]);
+    assert_snapshot!(env.ok(&["rename", "s1", "store"]).out(), @"
+    s1 is now store; nothing was called
+      the records of app have the new name
+      change it later with `windlass up FILE --name store`; ${instance.name} keeps its values until then
+    ");
+    assert_snapshot!(env.ok(&["status", "app"]).out(), @"
+    app Active assembly::app::1.0, AGE
+    ├─ storage is the assembly store
+    └─ web Active AGE
+         seen: s1__disk.example.org
+      address: s1__disk.example.org
+    ");
+    let again = env.run(&["up", "app", "--dry-run", "--detailed-exitcode"]);
+    assert_eq!(again.code(), Some(0), "{again}");
+    // Its secret can be opened, and it is still protected.
+    env.ok(&["up", "app", "--replace", "web", "--yes"]);
+    assert!(env.refuses(&["down", "store"]).contains("`store` is referenced by `app`"));
+    // The next version has the new name in its values, which is a change.
+    let plan = env.ok(&["up", "storage", "--name", "store", "--dry-run", "--force"]);
+    assert!(plan.stdout.contains("given: s1__disk.example.org → store__disk.example.org"), "{plan}");
+    env.ok(&["rename", "app", "web"]);
+    env.ok(&["down", "web"]);
+    env.ok(&["down", "store"]);
+}
+
 #[test]
 fn a_forcibly_removed_reference_is_reported() {
     let env = shop();

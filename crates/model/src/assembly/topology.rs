@@ -134,7 +134,14 @@ impl From<Topology> for TopologyData {
 impl Topology {
     /// Creates a topology. The root is the first element, and parents come before their children.
     pub fn new(name: AssemblyName, elements: Vec<Element>, relationships: Vec<Relationship>) -> Self {
-        Self::of(TopologyData { version: VERSION, name, elements, relationships, policies: Vec::new(), made_as: None })
+        Self::of(TopologyData {
+            version: VERSION,
+            name,
+            elements,
+            relationships,
+            policies: Vec::new(),
+            made_as: None,
+        })
     }
 
     /// Gives the topology the name under which another version of this assembly was made.

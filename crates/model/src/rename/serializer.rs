@@ -176,11 +176,7 @@ impl<'r, S: Serializer> Serializer for Renamer<'r, S> {
         Ok(Compound { alone, ..Compound::new(self.inner.serialize_map(length)?, self.renaming) })
     }
 
-    fn serialize_struct(
-        self,
-        name: &'static str,
-        length: usize,
-    ) -> Result<Self::SerializeStruct, S::Error> {
+    fn serialize_struct(self, name: &'static str, length: usize) -> Result<Self::SerializeStruct, S::Error> {
         Ok(Compound::new(self.inner.serialize_struct(name, length)?, self.renaming))
     }
 

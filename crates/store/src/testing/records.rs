@@ -16,8 +16,8 @@ use windlass_secret::{SecretRef, Sensitive};
 
 use super::table::Table;
 use crate::batch::{Batch, Change, Forgotten};
-use crate::rename::Rename;
 use crate::error::StoreError;
+use crate::rename::Rename;
 use crate::request::{self, no_owner};
 use crate::snapshot::{History, Owned, ProcessHistory, Snapshot};
 
@@ -402,10 +402,7 @@ impl Records {
                 |record| renaming.assembly_record(record).expect(PLAIN),
                 |record| record.name.clone(),
             );
-            self.versions.update(
-                |_, of| of.name == *scope,
-                |of| renaming.assembly_record(of).expect(PLAIN),
-            );
+            self.versions.update(|_, of| of.name == *scope, |of| renaming.assembly_record(of).expect(PLAIN));
             self.elements.replace(
                 |name, _| name.assembly() == *scope,
                 |record| renaming.record(record).expect(PLAIN),
@@ -454,7 +451,8 @@ impl Records {
             self.claims.drop(&renaming.from);
             self.claims.put(renaming.to.clone(), natural_id);
         }
-        let secrets: Vec<(SecretRef, Sensitive<Vec<u8>>)> = self.secrets_of(&renaming.from).into_iter().collect();
+        let secrets: Vec<(SecretRef, Sensitive<Vec<u8>>)> =
+            self.secrets_of(&renaming.from).into_iter().collect();
         for (before, value) in secrets {
             self.secrets.drop(&before);
             self.secrets.put(renaming.secret(&before), Secret { assembly: renaming.to.clone(), value });

@@ -130,11 +130,7 @@ async fn telling(store: &dyn Store) -> String {
 }
 
 /// Commits a batch, and takes new leases if the batch is refused.
-async fn commit(
-    store: &dyn Store,
-    [own, other]: [&mut Lease; 2],
-    strokes: &[Stroke],
-) -> Result<Seq, String> {
+async fn commit(store: &dyn Store, [own, other]: [&mut Lease; 2], strokes: &[Stroke]) -> Result<Seq, String> {
     let batch = strokes.iter().fold(Batch::new(), |batch, stroke| draw(batch, &own.scope, *stroke));
     let outcome = store.commit(own, batch.beside([&*other])).await;
     if outcome.is_err() {

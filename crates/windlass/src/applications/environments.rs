@@ -14,6 +14,7 @@ use windlass_manifest::import::{read_environment, read_value};
 use windlass_model::AssemblyName;
 use windlass_model::document::{DocumentDraft, DocumentName, DocumentScope, Expected};
 use windlass_model::pins::Name;
+use windlass_model::rename::Renaming;
 use windlass_secret::Sensitive;
 use windlass_source::Diagnostics;
 use windlass_store::{Store, StoreError};
@@ -398,6 +399,34 @@ impl Environments<'_> {
         Ok((changed.await?, diagnostics))
     }
 
+    /// Returns the environments that name an assembly, with its new name, to store them.
+    pub(crate) async fn renamed(
+        &self,
+        store: &dyn Store,
+        renaming: &Renaming,
+    ) -> Result<Vec<DocumentDraft>, Error> {
+        let mut drafts = Vec::new();
+        let mut after: Option<DocumentName> = None;
+        loop {
+            let page =
+                store.documents(&DocumentScope::Project, &environments(), after.as_ref(), PAGE).await?;
+            for document in &page {
+                let before: Environment = body(document)?;
+                let newer = |_| ApplicationError::Newer(document.key.name.to_string());
+                let environment = renaming.record(&before).map_err(newer)?;
+                if environment != before {
+                    let name = &document.key.name;
+                    let expected = Expected::At(document.revision);
+                    drafts.push(draft(name, &environment, &opened(store, name).await?, expected));
+                }
+            }
+            after = page.last().map(|last| last.key.name.clone());
+            if page.len() < PAGE {
+                return Ok(drafts);
+            }
+        }
+    }
+
     /// Changes an environment in one step. `default` is created by its first change.
     async fn change(
         &self,
@@ -486,15 +515,24 @@ async fn put(
     secrets: &Secrets,
     expected: Expected,
 ) -> Result<(), StoreError> {
+    store.put_document(draft(name, environment, secrets, expected), Vec::new()).await.map(drop)
+}
+
+/// Returns the document of an environment.
+fn draft(
+    name: &DocumentName,
+    environment: &Environment,
+    secrets: &Secrets,
+    expected: Expected,
+) -> DocumentDraft {
     let exposed = || secrets.iter().map(|(name, value)| (name, value.expose())).collect::<BTreeMap<_, _>>();
     let sealed = (!secrets.is_empty()).then(|| Sensitive::new(json!(exposed()).to_string().into_bytes()));
-    let draft = DocumentDraft {
+    DocumentDraft {
         key: key(environments(), name.clone()),
         expected,
         version: VERSION,
         body: json!(environment),
         secrets: sealed,
         packages: BTreeSet::new(),
-    };
-    store.put_document(draft, Vec::new()).await.map(drop)
+    }
 }

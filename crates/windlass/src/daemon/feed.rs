@@ -50,6 +50,10 @@ impl Daemon<'_> {
                 self.elsewhere.remove(name);
                 self.changed.insert(name.clone());
             }
+            Event::Renamed { from } => {
+                self.changed.extend(from.parse::<AssemblyName>().ok());
+                self.changed.insert(name.clone());
+            }
             Event::Exported { .. } | Event::Imported { .. } | Event::Forgotten { .. } => {
                 self.changed.insert(name.clone());
             }

@@ -58,6 +58,9 @@ pub struct LogView {
     /// Removals of records by `forget`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub forgotten: Vec<ForgottenLog>,
+    /// Changes of the assembly's name by `rename`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub renamed: Vec<RenamedLog>,
     /// The results of health checks and discoveries that changed something, or failed in another way than before.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<ActivityLog>,
@@ -71,6 +74,16 @@ pub struct ForgottenLog {
     pub at: Timestamp,
     /// The part; none for the whole assembly.
     pub part: Option<ElementName>,
+}
+
+/// A change of the assembly's name.
+#[derive(Debug, Clone, Serialize)]
+pub struct RenamedLog {
+    /// The time of the change.
+    #[serde(serialize_with = "super::time::one")]
+    pub at: Timestamp,
+    /// The name before.
+    pub from: String,
 }
 
 /// A move of an assembly between stores.
@@ -232,7 +245,7 @@ impl Views<'_> {
     pub async fn log(&self, name: &AssemblyName, filter: &LogFilter) -> Result<LogView, Error> {
         let store = self.windlass.store_of(name).await?;
         let history = store.history(name).await?;
-        let Told { activity, dismissed, moves, forgotten } = told(&*store, name).await?;
+        let Told { activity, dismissed, moves, forgotten, renamed } = told(&*store, name).await?;
         if history.processes.is_empty() && dismissed.is_empty() {
             return Err(self.windlass.unknown(store, name).await);
         }
@@ -255,8 +268,16 @@ impl Views<'_> {
         }
         let checks = activity.into_iter().filter(|(of, entry)| of.is_none() && concerns(&entry.element));
         let checks = checks.map(|(_, entry)| entry).collect();
-        let mut view =
-            LogView { version: 1, assembly: name.clone(), processes, dismissed, moves, forgotten, checks };
+        let mut view = LogView {
+            version: 1,
+            assembly: name.clone(),
+            processes,
+            dismissed,
+            moves,
+            forgotten,
+            renamed,
+            checks,
+        };
         view.keep(filter);
         Ok(view)
     }
@@ -283,6 +304,7 @@ impl LogView {
         });
         self.moves.retain(|way| Severity::Info >= filter.level && filter.is_recent(way.at));
         self.checks.retain(|entry| entry.severity >= filter.level && filter.is_recent(entry.at));
+        self.renamed.retain(|renamed| Severity::Info >= filter.level && filter.is_recent(renamed.at));
         self.forgotten.retain(|forgotten| Severity::Info >= filter.level && filter.is_recent(forgotten.at));
     }
 }
@@ -325,6 +347,7 @@ struct Told {
     dismissed: Vec<DismissedLog>,
     moves: Vec<MoveLog>,
     forgotten: Vec<ForgottenLog>,
+    renamed: Vec<RenamedLog>,
 }
 
 /// Returns the imports and exports of an assembly.
@@ -360,6 +383,7 @@ async fn told(store: &dyn Store, name: &AssemblyName) -> Result<Told, Error> {
                 Event::Imported { file, .. } => {
                     told.moves.push(MoveLog { at, way: MoveWay::Imported, file });
                 }
+                Event::Renamed { from } => told.renamed.push(RenamedLog { at, from }),
                 Event::Forgotten { part } => told.forgotten.push(ForgottenLog { at, part }),
                 _ => {}
             }

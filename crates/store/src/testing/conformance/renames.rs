@@ -17,8 +17,8 @@ use crate::lease::Lease;
 use crate::rename::Rename;
 use crate::store::Store;
 use crate::testing::samples::{
-    assembly, call, call_id, document, document_key, element, event_of, instance, job, name, package, pair, part,
-    process, secret, step, value, version,
+    assembly, call, call_id, document, document_key, element, event_of, instance, job, name, package, pair,
+    part, process, secret, step, value, version,
 };
 
 fn rename(from: &str, to: &str, others: &[&str]) -> Rename {

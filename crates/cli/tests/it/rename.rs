@@ -1,0 +1,64 @@
+//! An assembly gets another name, and nothing is called.
+
+use insta::assert_snapshot;
+
+use crate::env::TestEnv;
+
+#[test]
+fn a_renamed_assembly_goes_on_under_its_new_name() {
+    let env = TestEnv::up();
+    let before = env.json(&["status", "h_bta"]);
+    let renamed = env.ok(&["rename", "h_bta", "shop"]);
+    assert_snapshot!(renamed.out(), @"
+    h_bta is now shop; nothing was called
+      change it later with `windlass up FILE --name shop`; ${instance.name} keeps its values until then
+    ");
+    assert_eq!(env.trace(), [""; 0], "nothing is called");
+    assert!(env.refuses(&["status", "h_bta"]).contains("there is no assembly `h_bta`; there is `shop`"));
+    let after = env.json(&["status", "shop"]);
+    assert_eq!(
+        after.to_string().replace("shop", "h_bta"),
+        before.to_string(),
+        "the status differs in the name only"
+    );
+    let log = env.ok(&["log", "shop"]).stdout;
+    assert!(log.contains("p1 up completed") && log.contains("renamed h_bta to shop"), "{log}");
+    // The intents on the stored assembly find no difference.
+    env.ok(&["retry", "shop"]);
+    assert_eq!(env.trace(), [""; 0], "nothing is called");
+    env.ok(&["scale", "out", "shop", "B"]);
+    env.ok(&["rollback", "shop", "--yes"]);
+    // The descriptor uses `${instance.name}`, so that the next `up` has other values.
+    let refused = env.refuses(&["up", "h_bta", "--name", "shop"]);
+    assert!(refused.contains("`B__1` (replaced: `server_name` changes)"), "{refused}");
+    env.ok(&["up", "h_bta", "--name", "shop", "--yes"]);
+    env.ok(&["down", "shop"]);
+    // The old name is free.
+    env.ok(&["up", "h_bta"]);
+}
+
+#[test]
+fn a_name_in_use_is_refused() {
+    let env = TestEnv::up();
+    env.ok(&["up", "h_bta", "--name", "other"]);
+    env.ok(&["down", "other"]);
+    let refused = env.refuses(&["rename", "h_bta", "h_bta"]);
+    assert_eq!(refused, "error[WL0548]: an assembly `h_bta` exists already; choose another name\n");
+    let refused = env.refuses(&["rename", "h_bta", "other"]);
+    assert!(refused.contains("an earlier assembly had the name `other`"), "{refused}");
+    let refused = env.refuses(&["rename", "h_bta__B", "other"]);
+    assert!(refused.contains("has `__`, which separates the parts"), "{refused}");
+    env.ok(&["status", "h_bta"]);
+}
+
+/// Secrets are sealed under names that begin with the name of their assembly.
+#[test]
+fn secrets_are_opened_under_the_new_name() {
+    let env = TestEnv::small("effect: repeatable", &[]);
+    env.ok(&["up", "small"]);
+    env.ok(&["rename", "small", "tiny"]);
+    let json = env.json(&["rename", "tiny", "small"]);
+    assert_eq!((&json["assembly"], &json["from"]), (&"small".into(), &"tiny".into()));
+    env.ok(&["rename", "small", "tiny"]);
+    env.ok(&["down", "tiny"]);
+}

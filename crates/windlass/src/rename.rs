@@ -1,0 +1,60 @@
+//! Another name for an assembly.
+
+use serde::Serialize;
+use windlass_engine::Stop;
+use windlass_model::AssemblyName;
+use windlass_model::rename::Renaming;
+
+use crate::error::Error;
+use crate::upkeep::Upkeep;
+
+/// A changed name.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct RenameView {
+    /// The version of this format.
+    pub version: u32,
+    /// The new name.
+    pub assembly: AssemblyName,
+    /// The name before.
+    pub from: AssemblyName,
+    /// The title of the application that it was launched from; none for an assembly with a descriptor.
+    pub application: Option<String>,
+    /// The assemblies that reference it or belong to it. Their records have the new name.
+    pub followed: Vec<AssemblyName>,
+    /// The environments that have it as a service. They have the new name.
+    pub environments: Vec<String>,
+}
+
+impl Upkeep<'_> {
+    /// Gives an assembly another name in all of its records, and calls no driver. What exists keeps its ids, and
+    /// `${instance.name}` its values until the next `up`.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such assembly, the new name is in use or has a history, another process holds one of the
+    /// assemblies, or one was interrupted. Nothing has been changed then.
+    pub async fn rename(
+        &self,
+        from: &AssemblyName,
+        to: &AssemblyName,
+        stop: &Stop,
+    ) -> Result<RenameView, Error> {
+        let store = self.windlass.store_of(from).await?;
+        let renaming = Renaming { from: from.clone(), to: to.clone() };
+        let documents = self.windlass.environments().renamed(&*store, &renaming).await?;
+        let environments = documents.iter().map(|draft| draft.key.name.to_string()).collect();
+        let record = store.assembly(from).await?;
+        let application = record.and_then(|record| record.application).map(|launched| launched.title);
+        let engine = self.windlass.engine(store);
+        let followed = engine.upkeep().rename(&renaming, documents, &self.windlass.holder(), stop).await?;
+        Ok(RenameView {
+            version: 1,
+            assembly: to.clone(),
+            from: from.clone(),
+            application,
+            followed: followed.into_iter().collect(),
+            environments,
+        })
+    }
+}
