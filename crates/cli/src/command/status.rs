@@ -107,6 +107,15 @@ fn print_head(now: Timestamp, assembly: &AssemblyView) {
         let rolling: String = batches.chain(pauses).collect();
         say!("  {}", styled(ODD, format!("{} {} {how}{rolling}", process.id, process.intent)));
     }
+    if !assembly.additional.is_empty() {
+        let names = alike::named(assembly.additional.iter());
+        let (is, it) = if assembly.additional.len() == 1 { ("is an additional node", "it") } else { ("are additional nodes", "them") };
+        let why = match &assembly.process {
+            Some(process) if process.runs.is_some() => "while the others change".to_owned(),
+            _ => format!("of a change that has not completed; the next `windlass up` removes {it}"),
+        };
+        say!("  {}", styled(ODD, format!("{names} {is} {why}")));
+    }
     let PartsView { active, all } = assembly.parts;
     if active < all && assembly.goal == State::Active {
         say!("  {}", styled(ODD, format!("{active} of {all} Active")));

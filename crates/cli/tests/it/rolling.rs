@@ -183,6 +183,30 @@ touch "$state/started"
     assert_eq!(again.code(), Some(1), "{again}");
 }
 
+/// A failed change leaves its additional node. `status` tells of it, and the next `up` that completes removes it.
+#[test]
+fn status_tells_of_an_additional_node_that_is_left() {
+    let env = three_nodes();
+    let start = "h_bta/Contains/t_simple/Lifecycle/script/scripts/Start.sh";
+    let works = env.read(start);
+    let once =
+        "started=$WINDLASS_VOLUME_STATE/started\n[ ! -e \"$started\" ] || exit 1\ntouch \"$started\"\n";
+    env.script(start, works.replace("begin Start\n", &format!("begin Start\n{once}")));
+    let replace = [&UP[..], &["--replace", "B", "--max-surge", "1", "--yes"]].concat();
+    let failed = env.run(&replace);
+    assert_eq!(failed.code(), Some(1), "{failed}");
+    let status = env.ok(&["status", "h_bta"]).stdout;
+    let line = "  B__4 is an additional node of a change that has not completed; the next `windlass up` removes it\n";
+    assert!(status.contains(line), "{status}");
+    let json = env.json(&["status", "h_bta"]);
+    assert_eq!(json["assemblies"][0]["additional"], json!(["h_bta__B__4"]), "{json}");
+    env.script(start, works);
+    env.ok(&[&UP[..], &["--yes", "--current-packages"]].concat());
+    let json = env.json(&["status", "h_bta"]);
+    assert!(json["assemblies"][0]["additional"].is_null(), "{json}");
+    assert!(!env.ok(&["status", "h_bta"]).stdout.contains("additional"));
+}
+
 /// The additional node is there while the others change, and goes afterwards without a consent of its own.
 #[test]
 fn an_additional_node_is_planned_created_and_removed() {

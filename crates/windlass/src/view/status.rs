@@ -1,10 +1,11 @@
 //! The status of assemblies.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde::Serialize;
 use serde_json::Value;
 use windlass_engine::monitor::Heals;
+use windlass_lifecycle::surge_nodes;
 use windlass_model::assembly::{Action, ElementKind, Endpoint, Referent};
 use windlass_model::instance::InstanceView;
 use windlass_model::record::{
@@ -62,6 +63,10 @@ pub struct AssemblyView {
     pub parts: PartsView,
     /// Its parts.
     pub components: Vec<ElementView>,
+    /// Additional nodes of groups, which are removed after a rolling change. Without an open process, a change that
+    /// failed or was interrupted has left them.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub additional: BTreeSet<ElementName>,
     /// Parts that are no longer desired and still exist. An upgrade is removing them, or could not.
     pub leaving: Vec<LeavingView>,
 }
@@ -326,6 +331,7 @@ impl AssemblyView {
             parts = found.components;
         }
         self.undecided.retain(|call| is_within(&call.element, part));
+        self.additional.retain(|node| is_within(node, part));
         self.leaving.retain(|leaving| is_within(&leaving.name, part));
     }
 
@@ -342,6 +348,7 @@ impl AssemblyView {
             state: lowest(components.iter().filter(|c| c.kind != ElementKind::Reference).map(|c| c.state)),
             goal: snapshot.assembly.goal,
             protected: topology.root().is_some_and(|root| root.protected),
+            additional: surge_nodes(topology, &snapshot.assembly.surge),
             created: snapshot.assembly.created,
             process: snapshot.processes.last().map(|process| ProcessView::new(process, holder)),
             undecided: undecided
