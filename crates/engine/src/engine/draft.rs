@@ -46,6 +46,8 @@ pub(super) struct PreviousState {
     pub(super) unfinished: Option<Intent>,
     /// The limits of the last intent, which a retry keeps.
     pub(super) limits: Limits,
+    /// The groups in whose pause the last process was interrupted, each with the end of that pause.
+    pub(super) paused: BTreeMap<ElementName, Timestamp>,
 }
 
 /// The limits that an operator gives an intent.
@@ -153,6 +155,9 @@ impl EngineEnv {
         if requested_down {
             target.options = Options { target: selection.target, except: selection.except, ..target.options };
         }
+        // The pause begins anew: with its rest, the plan and its fingerprint would change with the time.
+        let paused = previous.paused.iter().filter(|(_, until)| **until > now);
+        target.options.paused = paused.map(|(group, _)| group.clone()).collect();
         let mut record = target.record.take();
         let surge = before.as_ref().map(|before| before.surge.clone()).unwrap_or_default();
         let surplus = before.as_ref().map(|before| surge_nodes(&before.topology, &surge)).unwrap_or_default();

@@ -4,13 +4,17 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use windlass_driver::{Package, Registry};
+use windlass_lifecycle::Plan;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::pins::{Pin, PinId, Pins};
 use windlass_model::record::{
-    AssemblyRecord, Failure, FailureKind, Intent, ProcessRecord, ProcessStatus, VersionRecord,
+    AssemblyRecord, Failure, FailureKind, Intent, ProcessRecord, ProcessStatus, StepEnd, StepState,
+    VersionRecord,
 };
 use windlass_model::resolve::Resolved;
-use windlass_model::{AssemblyName, DescriptorName, ProcessId, Side};
+use windlass_model::work::Work;
+use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, Side, Timestamp};
+use windlass_plan::StepNumber;
 use windlass_store::{Snapshot, Store};
 
 use super::draft::{self, Limits, PreviousState, is_mixed};
@@ -139,7 +143,30 @@ impl Records<'_> {
             Intent::Retry => self.last_limits(name).await?,
             _ => Limits::default(),
         };
-        Ok(PreviousState { versions, packages, unfinished, limits })
+        let paused = self.paused(name).await?;
+        Ok(PreviousState { versions, packages, unfinished, limits, paused })
+    }
+
+    /// Returns the groups in whose pause the last process was interrupted, each with the time at which the pause
+    /// would have ended.
+    async fn paused(&self, name: &AssemblyName) -> Result<BTreeMap<ElementName, Timestamp>, EngineError> {
+        let last = self.store.processes_of(name, None, 1).await?.pop();
+        let last = last.filter(|process| process.status != ProcessStatus::Completed);
+        // Few plans have pauses, and only those are read as a whole.
+        let Some(process) = last.filter(|process| process.plan.as_str().contains("\"pause\"")) else {
+            return Ok(BTreeMap::new());
+        };
+        let Ok(plan) = serde_json::from_str::<Plan>(process.plan.as_str()) else { return Ok(BTreeMap::new()) };
+        let history = self.store.process_history(process.id).await?;
+        let steps = history.map(|history| history.steps).unwrap_or_default();
+        let interrupted = steps.into_iter().filter_map(|step| {
+            let Work::Pause { before, pause } = plan.step(StepNumber(step.step.0))?.task.work()? else {
+                return None;
+            };
+            let until = step.started?.plus_millis(pause.millis().into());
+            (step.state != StepState::Done(StepEnd::Succeeded)).then(|| (before.group.clone(), until))
+        });
+        Ok(interrupted.collect())
     }
 
     /// Reads the versions back to the one that a rollback restores: the newest one that differs from the recorded

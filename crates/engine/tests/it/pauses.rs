@@ -81,13 +81,15 @@ async fn a_stop_ends_a_pause_at_once() {
     assert_eq!((ended.process.status, ended.tally.cancelled), (ProcessStatus::Cancelled, 1));
     assert!(begun.elapsed() < HALF + Duration::from_secs(1), "{:?}", begun.elapsed());
     assert_eq!(stopped(&rig), ["g__1"]);
+    let begun = Instant::now();
     rig.up(nodes("b")).await.unwrap();
     assert_eq!(stopped(&rig), ["g__1", "g__2", "g__3"]);
+    assert!(begun.elapsed() >= 2 * PAUSE, "the stopped pause begins anew: {:?}", begun.elapsed());
 }
 
-/// The process after a kill begins with the next batch.
+/// The process after a kill begins the pause anew, and continues with the next batch.
 #[tokio::test(start_paused = true)]
-async fn a_killed_pause_resumes_at_the_next_batch() {
+async fn a_killed_pause_begins_anew_before_the_next_batch() {
     let rig = brought_up().await;
     assert!(rig.up_until_killed(nodes("b"), HALF).await);
     let process = rig.look("t").await.processes.last().map(|process| process.id);
@@ -98,9 +100,25 @@ async fn a_killed_pause_resumes_at_the_next_batch() {
         .map(|step| step.title.as_str())
         .collect();
     assert_eq!(running, ["g pause of 1m before batch 2 of 3"]);
+    // It is killed in the same pause again.
+    assert!(rig.up_until_killed(nodes("b"), HALF).await);
+    assert_eq!(stopped(&rig), ["g__1"]);
     let begun = Instant::now();
     let ended = rig.up(nodes("b")).await.unwrap();
     assert_eq!(ended.process.status, ProcessStatus::Completed);
+    assert_eq!(stopped(&rig), ["g__1", "g__2", "g__3"]);
+    let passed = begun.elapsed();
+    assert!(passed >= 2 * PAUSE && passed < 2 * PAUSE + HALF, "{passed:?}");
+}
+
+/// A pause whose time has passed since the kill is not repeated.
+#[tokio::test(start_paused = true)]
+async fn a_killed_pause_that_would_be_over_is_over() {
+    let rig = brought_up().await;
+    assert!(rig.up_until_killed(nodes("b"), HALF).await);
+    tokio::time::sleep(PAUSE).await;
+    let begun = Instant::now();
+    rig.up(nodes("b")).await.unwrap();
     assert_eq!(stopped(&rig), ["g__1", "g__2", "g__3"]);
     let passed = begun.elapsed();
     assert!(passed >= PAUSE && passed < PAUSE + HALF, "{passed:?}");

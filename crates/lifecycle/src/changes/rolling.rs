@@ -53,6 +53,8 @@ pub(crate) struct RollingGroup {
     pub(crate) first_turn: u32,
     /// The time between two batches.
     pub(crate) pause: Option<Pause>,
+    /// Whether a pause comes before the first batch too: the last change was interrupted in a pause.
+    pub(crate) paused: bool,
     /// The places of the parts in its other nodes, which need no change. Pairs of them may be missing.
     pub(crate) others: Vec<usize>,
     /// The additional nodes, which the first batch waits for.
@@ -136,7 +138,8 @@ impl Rolling {
             match nodes.rolled(group, limit) {
                 Rolled::InBatches(found) => {
                     covered.insert(&group.name);
-                    rolling.groups.push(found);
+                    let paused = options.paused.contains(&group.name);
+                    rolling.groups.push(RollingGroup { paused, ..found });
                 }
                 Rolled::Together(found) => rolling.together.push(found),
                 Rolled::AtOnce => {}
@@ -375,6 +378,7 @@ impl Nodes {
             name: group.name.clone(),
             first_turn: 0,
             pause,
+            paused: false,
             others: self.others,
             surge: self.surge,
             batches,

@@ -52,6 +52,8 @@ pub struct Options {
     /// The numbers of additional nodes that groups have already. They stay while a node of their group
     /// is down or lacks a relationship.
     pub open_surge: BTreeMap<ElementName, u32>,
+    /// The groups whose last change was interrupted in a pause. A change of their nodes begins with a pause.
+    pub paused: BTreeSet<ElementName>,
 }
 
 impl Default for Options {
@@ -71,6 +73,7 @@ impl Default for Options {
             max_surge: None,
             surge: BTreeSet::new(),
             open_surge: BTreeMap::new(),
+            paused: BTreeSet::new(),
         }
     }
 }

@@ -48,10 +48,14 @@ pub(crate) fn add(constraints: &mut Constraints<'_>) {
             let begins = number == 1 && (nodes.iter().any(is_down) || !group.surge.is_empty());
             let pause = group.pause.filter(|_| !begins);
             let mut before = waiting.build(graph);
-            if let (Some((gate, why)), Some(pause)) = (&mut before, pause) {
+            let again = number == 1 && group.paused;
+            if let Some(pause) = pause.filter(|_| before.is_some() || again) {
+                let why = before.map_or_else(|| graph.note(interrupted(&group.name)), |(_, why)| why);
                 let pause = graph.step(phase::ROLL, Work::Pause { before: batch, pause });
-                graph.need(pause, *gate, *why);
-                *gate = pause;
+                if let Some((gate, why)) = before {
+                    graph.need(pause, gate, why);
+                }
+                before = Some((pause, why));
             }
             let first = RollingGroup::waiting_parts(nodes).filter_map(|at| first(&parts.list[at]));
             let first = first.chain(begins_of[turn].iter().copied());
@@ -96,6 +100,11 @@ impl Gate {
 /// Returns the condition that holds before the first batch.
 fn ready(group: &ElementName) -> Reason {
     Reason::Phase { label: format!("no other node of {} is down", group.local()) }
+}
+
+/// Returns the condition that holds before the first batch after an interrupted pause.
+fn interrupted(group: &ElementName) -> Reason {
+    Reason::Phase { label: format!("the interrupted pause of {} is over", group.local()) }
 }
 
 /// Returns the first step of a part.
