@@ -207,6 +207,54 @@ fn status_tells_of_an_additional_node_that_is_left() {
     assert!(!env.ok(&["status", "h_bta"]).stdout.contains("additional"));
 }
 
+/// A saved plan has the additional node, and `apply` removes it afterwards.
+#[test]
+fn a_saved_plan_with_an_additional_node_is_carried_out() {
+    let env = three_nodes();
+    let save = ["plan", "h_bta", "-p", "numOfServers=3", "--replace", "B", "--max-surge", "1", "-o", "b.plan"];
+    let saved = env.ok(&save);
+    assert!(saved.stdout.contains("+ B__4 added"), "{saved}");
+    let done = env.ok(&["apply", "b.plan"]);
+    assert!(done.stdout.contains("\nremoving the additional nodes of B\n"), "{done}");
+    let moves = moves(&env);
+    assert_eq!((moves.first(), moves.last()), (Some(&"Start B__4".to_owned()), Some(&"Stop B__4".to_owned())));
+    assert_eq!(moves.len(), 8, "{moves:?}");
+    let again = env.run(&["apply", "b.plan"]);
+    assert_eq!(again.code(), Some(2), "{again}");
+}
+
+/// Policies don't scale a group with an additional node, whatever its load is.
+#[test]
+fn the_daemon_does_not_scale_during_a_surge() {
+    let up = ["up", "h_bta", "-p", "numOfServers=2", "-p", "scale_smoothing=1"];
+    let env = TestEnv::with("h_bta");
+    env.ok(&up);
+    let start = "h_bta/Contains/t_simple/Lifecycle/script/scripts/Start.sh";
+    let works = env.read(start);
+    let once =
+        "started=$WINDLASS_VOLUME_STATE/started\n[ ! -e \"$started\" ] || exit 1\ntouch \"$started\"\n";
+    env.script(start, works.replace("begin Start\n", &format!("begin Start\n{once}")));
+    let failed = env.run(&[&up[..], &["--replace", "B", "--max-surge", "1", "--yes"]].concat());
+    assert_eq!(failed.code(), Some(1), "{failed}");
+    let watching = env.spawn(&["run", "--health", "0"]);
+    until("it watches", || watching.stdout().contains("watching"));
+    for _ in 0..3 {
+        env.ok(&["metric", "push", "h_bta__A.load", "99"]);
+    }
+    env.script(start, works);
+    env.ok(&[&up[..], &["--yes", "--current-packages"]].concat());
+    let nodes = || env.json(&["status", "h_bta"])["assemblies"][0]["parts"]["all"].clone();
+    assert_eq!(nodes(), 3, "`A` and two nodes");
+    assert!(!watching.stdout().contains("scale out"), "{}", watching.stdout());
+    until("it scales afterwards", || {
+        env.run(&["metric", "push", "h_bta__A.load", "99"]);
+        watching.stdout().contains("scale out B")
+    });
+    until("the group has grown", || nodes() != 3);
+    watching.signal(Signal::INT);
+    watching.end();
+}
+
 /// The additional node is there while the others change, and goes afterwards without a consent of its own.
 #[test]
 fn an_additional_node_is_planned_created_and_removed() {

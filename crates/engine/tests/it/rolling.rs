@@ -129,6 +129,35 @@ async fn heals_leave_additional_nodes_and_down_removes_them() {
     assert!(rig.store.load(&assembly_name("t")).await.unwrap().is_none());
 }
 
+/// The additional node of a protected group works and goes, and the other nodes are reconfigured and stay.
+#[tokio::test(start_paused = true)]
+async fn a_protected_group_has_an_additional_node_too() {
+    let rig = Rig::new(Effect::Once);
+    let desired = |value: &str| {
+        let update = Update { max_unavailable: Some(MaxUnavailable::ONE), ..surges() };
+        let cluster = Cluster { minimum: 1, maximum: Some(3), increment: 1 };
+        let group = Sketch::new(&["lb"]).group("g", 2, cluster).updated("g", update).relate("g", "lb");
+        let value = || Property { value: Some(Template::literal(value)), volatile: true, ..Property::default() };
+        let nodes = ["g__1", "g__2"].iter();
+        let group = nodes.fold(group, |group, node| group.property(node, "in", value()).reconfigurable(node));
+        let mut desired = group.desired();
+        desired.topology.protect();
+        desired
+    };
+    whole(&rig, Request::up(desired("a"))).await;
+    let before = rig.strings.calls().len();
+    let last = whole(&rig, Request::up(desired("b")).with_consent(Consent::None)).await;
+    assert_eq!((last.process.status, last.surge.len()), (ProcessStatus::Completed, 0));
+    let calls = rig.strings.calls()[before..].to_vec();
+    let at = |call: &str| calls.iter().position(|found| found == call).unwrap();
+    assert!(at("g__3 Start") < at("g__1 Reconfigure") && at("g__2 Reconfigure") < at("g__3 Stop"), "{calls:?}");
+    assert_eq!(group(&rig).await, "g__1 Active, g__2 Active");
+    assert!(!calls.contains(&"g__1 Stop".to_owned()), "{calls:?}");
+    // The other nodes are still protected.
+    let removed = rig.ask("t", Intent::Down).await;
+    assert!(matches!(removed, Err(EngineError::Protected(_))), "{removed:?}");
+}
+
 /// Whenever the process is killed, the same command goes on, and in the end no additional node is left. The nodes
 /// never exceed the maximum and the additional node.
 #[tokio::test(start_paused = true)]
