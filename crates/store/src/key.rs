@@ -104,6 +104,15 @@ pub enum KeyError {
 }
 
 impl KeyError {
+    /// Tells whether the user has given no key or another one, as opposed to a failure.
+    pub fn is_input(&self) -> bool {
+        match self {
+            Self::Missing { .. } | Self::TooOpen { .. } | Self::Malformed { .. } | Self::Wrong { .. } => true,
+            Self::Needed { problem, .. } => problem.is_input(),
+            Self::Unopened { .. } | Self::Io { .. } => false,
+        }
+    }
+
     /// Returns the code of the error, which `windlass explain` explains.
     pub fn code(&self) -> Code {
         match self {

@@ -286,6 +286,7 @@ impl Error {
             Self::Launch(error) => error.is_input(),
             Self::Engine(error) => error.is_input(),
             Self::NoSuchState(_) => true,
+            Self::Store(StoreError::Key(error)) => error.is_input(),
             Self::Store(error) => matches!(
                 error,
                 StoreError::NoProcess { .. }

@@ -334,7 +334,7 @@ impl<'w> RunningSteps<'w> {
                 Some(RunningStep {
                     id: step.step,
                     title: step.title.clone(),
-                    since: step.started?,
+                    since: step.runs_since()?,
                     ended_calls: u64::try_from(ended).unwrap_or(u64::MAX),
                     last_line: last.get(&step.step).map(|line| (*line).clone()),
                 })

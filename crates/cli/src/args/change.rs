@@ -123,6 +123,10 @@ pub(crate) struct DownArgs {
     #[arg(long, value_name = "PART")]
     pub(crate) except: Vec<String>,
 
+    /// Has no effect: `down` names the assembly and does not ask
+    #[arg(long)]
+    pub(crate) yes: bool,
+
     #[command(flatten)]
     pub(crate) force: ForceArgs,
     #[command(flatten)]

@@ -110,7 +110,7 @@ pub(crate) async fn run(command: ChangeCommand) -> ExitCode {
 }
 
 async fn down(args: DownArgs) -> ExitCode {
-    let DownArgs { name, current_packages, target, except, force, how } = &args;
+    let DownArgs { name, current_packages, target, except, yes: _, force, how } = &args;
     if contradict(target, except) {
         return exit::wrong_input();
     }

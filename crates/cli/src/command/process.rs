@@ -504,6 +504,9 @@ fn hint(ended: &Ended) -> String {
     if ended.tally.undecided > 0 {
         return format!("check it, then run `windlass retry {name} --assume done`, `not-done` or `failed`");
     }
+    if ended.needs_rollback() {
+        return format!("`windlass log {name}` lists the steps that ran; the assembly is rolled back now");
+    }
     let next = match process.intent {
         // An `up` may have begun it, and begins a new attempt then.
         Intent::Rollback(_) => format!("`windlass retry {name}` resumes the rollback"),

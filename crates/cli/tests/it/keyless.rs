@@ -120,7 +120,7 @@ fn a_command_that_needs_a_secret_names_it() {
     lose_the_key(&env);
     let missing = env.run(&["down", "small"]);
     assert_snapshot!(missing, @"
-    exit 1
+    exit 2
     ----- stderr -----
     error[WL0217]: the sealed value `password` of `small` is needed, and the key `PROJECT/.windlass/key` of the store is missing, so the store's secrets can't be opened; restore it from a backup or from a machine that shares the store
     ");
@@ -128,7 +128,7 @@ fn a_command_that_needs_a_secret_names_it() {
     replace_the_key(&env);
     let wrong = env.run(&["down", "small"]);
     assert_snapshot!(wrong, @"
-    exit 1
+    exit 2
     ----- stderr -----
     error[WL0220]: the sealed value `password` of `small` is needed, and the file `PROJECT/.windlass/key` is not the key that the store `PROJECT/.windlass/state.db` was created with; restore that key from a backup, or from a machine that shares the store
     ");
@@ -140,6 +140,21 @@ fn a_command_that_needs_a_secret_names_it() {
       box Active INSTANCE
     small is forgotten; windlass no longer manages 1 part
     ");
+}
+
+#[rstest]
+#[case::up(&["up", "small", "-p", "password=@password"])]
+#[case::scale(&["scale", "out", "small", "box"])]
+#[case::retry(&["retry", "small"])]
+#[case::heal(&["heal", "small", "box"])]
+#[case::rename(&["rename", "small", "tiny"])]
+fn an_intent_names_the_value_that_needs_the_key(#[case] args: &[&str]) {
+    let env = up();
+    lose_the_key(&env);
+    let refused = env.refuses(args);
+    assert!(refused.starts_with("error[WL0217]: the sealed value `password` of `small` is needed"), "{refused}");
+    assert_eq!(env.trace(), [""; 0]);
+    env.ok(&["status", "small"]);
 }
 
 #[test]
@@ -157,7 +172,7 @@ fn nothing_is_created_without_the_key() {
     lose_the_key(&env);
     let up = env.run(&["up", "small", "--name", "third"]);
     assert_snapshot!(up, @"
-    exit 1
+    exit 2
     ----- stderr -----
     error[WL0217]: the key `PROJECT/.windlass/key` of the store is missing, so the store's secrets can't be opened; restore it from a backup or from a machine that shares the store
     ");

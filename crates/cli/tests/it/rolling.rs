@@ -62,6 +62,8 @@ fn a_failed_batch_rolls_back_where_that_is_declared() {
     assert_eq!(failed.code(), Some(1), "{failed}");
     assert!(failed.stdout.contains("\nrolling back: a node of `B` has failed\n"), "{failed}");
     assert!(failed.stdout.ends_with("\nnot done: p3 has failed, and was rolled back\n"), "{failed}");
+    let hint = "`windlass log h_bta` lists the steps that ran; the assembly is rolled back now\n";
+    assert!(failed.stdout.contains(hint) && !failed.stdout.contains("same command"), "{failed}");
     assert!(!moves(&env).contains(&"Stop B__3".to_owned()), "{:?}", moves(&env));
     let status = env.ok(&["status", "h_bta"]).stdout;
     assert!(status.starts_with("h_bta Active"), "{status}");

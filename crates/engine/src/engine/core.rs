@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use windlass_model::record::ElementRecord;
 use windlass_model::{AssemblyName, ElementName};
-use windlass_store::{Batch, Holder, Lease, Store};
+use windlass_store::{Batch, Holder, Lease, Store, StoreError};
 
 use super::env::EngineEnv;
 use super::look::{HealthChecks, Seen};
@@ -75,6 +75,14 @@ impl Engine {
         let released = self.store.release(lease).await;
         noted?;
         Ok(released?)
+    }
+
+    /// Checks the key of the store before an intent. The error names a sealed value of the assembly, if it has one.
+    pub(super) async fn check_key(&self, name: &AssemblyName) -> Result<(), StoreError> {
+        match self.store.check_key() {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.store.load(name).await.err().unwrap_or(error)),
+        }
     }
 
     async fn note_well_under(&self, lease: &Lease, parts: &[ElementName]) -> Result<(), EngineError> {

@@ -58,7 +58,7 @@ impl Engine {
     ) -> Result<(Draft, ProcessRecord), EngineError> {
         // Calls may report new secrets, and their reports could not be recorded without the key.
         if request.intent != Intent::Down {
-            self.store.check_key()?;
+            self.check_key(name).await?;
         }
         let snapshot = Box::pin(self.settled(lease, name, request.answer.clone(), stop)).await?;
         if snapshot.is_none() && request.desired.is_none() {

@@ -185,8 +185,8 @@ impl Ended {
         }
     }
 
-    /// Tells whether a group has failed whose declaration demands a rollback.
-    fn needs_rollback(&self) -> bool {
+    /// Tells whether a group has failed whose declaration demands a rollback, which a further process makes.
+    pub fn needs_rollback(&self) -> bool {
         let has_failed = self.process.status == ProcessStatus::Failed && self.failed_group.is_some();
         has_failed && matches!(self.process.intent, Intent::Up)
     }

@@ -59,6 +59,8 @@ impl Upkeep<'_> {
     ) -> Result<BTreeSet<AssemblyName>, EngineError> {
         let Renaming { from, to } = renaming;
         self.is_finished(from).await?;
+        // Secrets are sealed again, so the key is needed if there are some.
+        self.store.load(from).await?;
         refuse_if_entangled(&**self.store, from).await?;
         if from == to {
             return Err(EngineError::NameInUse { name: to.clone(), by: NameUse::Assembly });

@@ -215,6 +215,8 @@ struct StepRun {
     left: Vec<PairKey>,
     ordinal: u32,
     started: Timestamp,
+    /// The time at which this process took it up, if an earlier one began it.
+    resumed: Option<Timestamp>,
     recorded: bool,
     /// The slot of the location of its call, kept for further calls there.
     slot: Option<JobSlot>,

@@ -34,6 +34,7 @@ impl Machine {
             left,
             ordinal: 0,
             started: self.now,
+            resumed: None,
             recorded: false,
             slot: None,
             left_open: None,
@@ -362,6 +363,7 @@ impl Machine {
             left: Vec::new(),
             ordinal: 0,
             started: record.started,
+            resumed: Some(self.now),
             recorded: true,
             slot: None,
             left_open: Some(record),
@@ -434,6 +436,7 @@ impl Machine {
             title: run.title.clone(),
             state,
             started: Some(run.started),
+            resumed: run.resumed,
             ended,
         };
         self.change(Change::PutStep(Box::new(record)));
@@ -453,7 +456,7 @@ impl Machine {
         if let Some(run) = self.steps.remove(&key)
             && (run.recorded || !well)
         {
-            let millis = self.now.millis_since(run.started);
+            let millis = self.now.millis_since(run.resumed.unwrap_or(run.started));
             let happening = Happening::StepEnded { step: key.1, title: run.title, end, millis };
             self.happened(Some(key.0), happening);
         }
@@ -470,6 +473,7 @@ impl Machine {
             title: title.clone(),
             state: StepState::Done(end.clone()),
             started: None,
+            resumed: None,
             ended: Some(self.now),
         };
         self.change(Change::PutStep(Box::new(record)));

@@ -290,8 +290,19 @@ pub struct StepRecord {
     pub state: StepState,
     /// The time of its start.
     pub started: Option<Timestamp>,
+    /// The time at which a later process took it up; none if its own process ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<Timestamp>,
     /// The time of its end.
     pub ended: Option<Timestamp>,
+}
+
+impl StepRecord {
+    /// Returns the time from which its duration counts. The time between an interruption and the process that
+    /// took it up does not count.
+    pub fn runs_since(&self) -> Option<Timestamp> {
+        self.resumed.or(self.started)
+    }
 }
 
 /// The state of a step. `Done` is final: a retry is a new process.

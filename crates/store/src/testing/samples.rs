@@ -154,6 +154,7 @@ pub fn step(process: u64, step: u32) -> StepRecord {
         title: format!("step {step}"),
         state: StepState::Running,
         started: Some(TIME),
+        resumed: None,
         ended: None,
     }
 }

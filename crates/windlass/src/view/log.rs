@@ -438,7 +438,7 @@ impl StepLog {
             StepState::Done(StepEnd::NeedsDecision { .. }) => ("needs a decision", None),
             _ => ("unknown", None),
         };
-        let millis = step.ended.zip(step.started).map(|(ended, started)| ended.millis_since(started));
+        let millis = step.ended.zip(step.runs_since()).map(|(ended, since)| ended.millis_since(since));
         Self {
             id: step.step,
             title: step.title.clone(),
