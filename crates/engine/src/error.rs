@@ -14,7 +14,7 @@ use windlass_source::Code;
 use windlass_store::{Holder, StoreError};
 
 use crate::codes;
-use crate::engine::{DestructivePlan, NameUse};
+use crate::engine::DestructivePlan;
 
 /// The reason why an intent was refused or failed. Nothing has changed then, unless a variant says otherwise.
 #[derive(Debug, Error)]
@@ -266,6 +266,15 @@ pub enum EngineError {
     /// A stop was requested before anything of the new plan started.
     #[error("stopped on request before any step started")]
     Stopped,
+}
+
+/// The use of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameUse {
+    /// An assembly has the name.
+    Assembly,
+    /// An assembly had the name, and its history is kept.
+    History,
 }
 
 impl EngineError {

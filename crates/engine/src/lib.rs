@@ -178,12 +178,12 @@ mod world;
 
 pub use engine::{
     Answer, Argument, Arguments, Bundle, CheckEnd, Checked, Condition, Consent, Desired, DestructivePlan,
-    DiscoveryQuery, Ended, Engine, EngineEnv, ForgottenPart, ForgottenRecords, HandOver, NameUse, Offer,
-    Options, PlanFingerprint, Prepared, Preview, Pruned, PublishedOutputs, RecordedSecrets, Request, Seen,
-    Selection, UpOptions, Upkeep, adopt, apply_found, check, conditions, fingerprint, inventory, monitor_of,
-    offer, outputs, would_change,
+    DiscoveryQuery, Ended, Engine, EngineEnv, ForgottenPart, ForgottenRecords, HandOver, Offer, Options,
+    PlanFingerprint, Prepared, Preview, Pruned, PublishedOutputs, RecordedSecrets, Request, Seen, Selection,
+    UpOptions, Upkeep, adopt, apply_found, check, conditions, fingerprint, inventory, monitor_of, offer,
+    outputs, would_change,
 };
-pub use error::{EngineError, Lack, ProtectedPart, Unplaced};
+pub use error::{EngineError, Lack, NameUse, ProtectedPart, Unplaced};
 pub use machine::Tally;
 pub use outdated_inputs::OutdatedInputs;
 pub use places::Places;

@@ -13,56 +13,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod renaming;
 mod serializer;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use windlass_secret::SecretRef;
 
+pub use self::renaming::Renaming;
 use self::serializer::Renamed;
-use crate::document::DocumentScope;
-use crate::name::{AssemblyName, ElementName};
 use crate::record::AssemblyRecord;
 
-/// A change of the name of an assembly.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Renaming {
-    /// The name before.
-    pub from: AssemblyName,
-    /// The name after.
-    pub to: AssemblyName,
-}
-
 impl Renaming {
-    /// Returns the name of an assembly afterwards.
-    pub fn assembly(&self, name: &AssemblyName) -> AssemblyName {
-        if *name == self.from { self.to.clone() } else { name.clone() }
-    }
-
-    /// Returns the name of an element afterwards.
-    pub fn element(&self, name: &ElementName) -> ElementName {
-        if name.assembly() == self.from { name.within(&self.to) } else { name.clone() }
-    }
-
-    /// Returns the owner of a document afterwards.
-    pub fn scope(&self, scope: &DocumentScope) -> DocumentScope {
-        match scope {
-            DocumentScope::Project => DocumentScope::Project,
-            DocumentScope::Assembly(name) => DocumentScope::Assembly(self.assembly(name)),
-        }
-    }
-
-    /// Returns the name of a secret afterwards. The secrets of an assembly begin with its name and a colon.
-    pub fn secret(&self, secret: &SecretRef) -> SecretRef {
-        let renamed = self.secret_id(secret.id()).and_then(|id| id.parse().ok());
-        renamed.unwrap_or_else(|| secret.clone())
-    }
-
-    fn secret_id(&self, id: &str) -> Option<String> {
-        let (assembly, rest) = id.split_once(':')?;
-        (assembly == self.from.as_str()).then(|| format!("{}:{rest}", self.to))
-    }
-
     /// Returns a record with the name afterwards. Names in text for people stay as they are.
     ///
     /// # Errors
@@ -100,6 +61,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::name::ElementName;
     use crate::record::{Given, PairKey, PlanText};
 
     fn renaming() -> Renaming {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
+use windlass::model::record::ProcessStatus;
 use windlass::model::{ProcessId, Timestamp};
 use windlass::view::process::{HistoryView, ProcessEndView, VersionView};
 
@@ -34,6 +35,7 @@ fn print(view: &HistoryView) -> ExitCode {
         entries.entry(version.process).or_default().version = Some(version);
     }
     let mut moves = view.moves.iter().peekable();
+    let mut has_failed = false;
     for (at, (id, entry)) in entries.iter().enumerate() {
         while let Some(way) = moves.next_if(|way| entry.at().is_some_and(|at| way.at < at)) {
             super::log::print_move(way);
@@ -41,7 +43,8 @@ fn print(view: &HistoryView) -> ExitCode {
         if at > 0 {
             say!();
         }
-        entry.print(*id);
+        entry.print(*id, has_failed);
+        has_failed = entry.process.is_some_and(|process| process.status == ProcessStatus::Failed);
     }
     moves.for_each(super::log::print_move);
     exit::DONE
@@ -60,7 +63,8 @@ impl Entry<'_> {
         self.version.map(|version| version.at).or(self.process.map(|process| process.started))
     }
 
-    fn print(&self, id: ProcessId) {
+    /// Prints it. `has_failed` tells whether the process before has failed.
+    fn print(&self, id: ProcessId, has_failed: bool) {
         let resumed = |process: &ProcessEndView| {
             process.continues.map(|before| format!(" (resumes {before})")).unwrap_or_default()
         };
@@ -81,8 +85,11 @@ impl Entry<'_> {
             say!("  {name}: {}", super::process::text(value).trim_end().replace('\n', "\n    "));
         }
         if !version.changes.is_empty() {
-            // A process that failed has not made all of them.
-            say!("  changes to the desired assembly:");
+            // A process that failed has not made all of them, so a rollback after it need not undo all.
+            let is_rollback = self.process.is_some_and(|process| process.intent.starts_with("rollback"));
+            let kept =
+                if has_failed && is_rollback { "; parts that had not changed stay as they are" } else { "" };
+            say!("  changes to the desired assembly{kept}:");
             plan::print_all_changes(&version.changes);
         }
     }

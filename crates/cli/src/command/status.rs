@@ -109,7 +109,11 @@ fn print_head(now: Timestamp, assembly: &AssemblyView) {
     }
     if !assembly.additional.is_empty() {
         let names = alike::named(assembly.additional.iter());
-        let (is, it) = if assembly.additional.len() == 1 { ("is an additional node", "it") } else { ("are additional nodes", "them") };
+        let (is, it) = if assembly.additional.len() == 1 {
+            ("is an additional node", "it")
+        } else {
+            ("are additional nodes", "them")
+        };
         let why = match &assembly.process {
             Some(process) if process.runs.is_some() => "while the others change".to_owned(),
             _ => format!("of a change that has not completed; the next `windlass up` removes {it}"),

@@ -10,7 +10,8 @@ fn down_leaves_nothing_but_the_store() {
     let before = env.files();
     env.ok(&["up", "h_bta", "-p", "numOfServers=2"]);
     env.clear_trace();
-    assert_snapshot!(env.ok(&["down", "h_bta", "--parallelism", "1"]), @"
+    // `down` does not ask, so `--yes` changes nothing.
+    assert_snapshot!(env.ok(&["down", "h_bta", "--yes", "--parallelism", "1"]), @"
     exit 0
     ----- stdout -----
       - A removed

@@ -152,7 +152,10 @@ fn an_intent_names_the_value_that_needs_the_key(#[case] args: &[&str]) {
     let env = up();
     lose_the_key(&env);
     let refused = env.refuses(args);
-    assert!(refused.starts_with("error[WL0217]: the sealed value `password` of `small` is needed"), "{refused}");
+    assert!(
+        refused.starts_with("error[WL0217]: the sealed value `password` of `small` is needed"),
+        "{refused}"
+    );
     assert_eq!(env.trace(), [""; 0]);
     env.ok(&["status", "small"]);
 }

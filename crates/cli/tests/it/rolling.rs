@@ -183,6 +183,10 @@ touch "$state/started"
     assert!(failed.stdout.contains(nodes), "{failed}");
     let again = env.run(&[&UP[..], &["--yes", "--format", "json"]].concat());
     assert_eq!(again.code(), Some(1), "{again}");
+    env.ok(&["rollback", "h_bta", "--yes"]);
+    let history = env.ok(&["history", "h_bta"]).stdout;
+    let line = "  changes to the desired assembly; parts that had not changed stay as they are:\n";
+    assert_eq!(history.matches(line).count(), 1, "{history}");
 }
 
 /// A failed change leaves its additional node. `status` tells of it, and the next `up` that completes removes it.
@@ -213,13 +217,17 @@ fn status_tells_of_an_additional_node_that_is_left() {
 #[test]
 fn a_saved_plan_with_an_additional_node_is_carried_out() {
     let env = three_nodes();
-    let save = ["plan", "h_bta", "-p", "numOfServers=3", "--replace", "B", "--max-surge", "1", "-o", "b.plan"];
+    let save =
+        ["plan", "h_bta", "-p", "numOfServers=3", "--replace", "B", "--max-surge", "1", "-o", "b.plan"];
     let saved = env.ok(&save);
     assert!(saved.stdout.contains("+ B__4 added"), "{saved}");
     let done = env.ok(&["apply", "b.plan"]);
     assert!(done.stdout.contains("\nremoving the additional nodes of B\n"), "{done}");
     let moves = moves(&env);
-    assert_eq!((moves.first(), moves.last()), (Some(&"Start B__4".to_owned()), Some(&"Stop B__4".to_owned())));
+    assert_eq!(
+        (moves.first(), moves.last()),
+        (Some(&"Start B__4".to_owned()), Some(&"Stop B__4".to_owned()))
+    );
     assert_eq!(moves.len(), 8, "{moves:?}");
     let again = env.run(&["apply", "b.plan"]);
     assert_eq!(again.code(), Some(2), "{again}");

@@ -45,7 +45,6 @@ pub use preview::Preview;
 pub use prune::Pruned;
 pub use recorded::{RecordedSecrets, monitor_of, outputs};
 pub use references::{Offer, offer};
-pub use rename::NameUse;
 pub use request::{Answer, Argument, Arguments, Desired, PublishedOutputs, Request, Selection, UpOptions};
 pub use transfer::{Bundle, HandOver};
 pub use upkeep::Upkeep;

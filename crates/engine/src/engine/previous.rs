@@ -156,7 +156,9 @@ impl Records<'_> {
         let Some(process) = last.filter(|process| process.plan.as_str().contains("\"pause\"")) else {
             return Ok(BTreeMap::new());
         };
-        let Ok(plan) = serde_json::from_str::<Plan>(process.plan.as_str()) else { return Ok(BTreeMap::new()) };
+        let Ok(plan) = serde_json::from_str::<Plan>(process.plan.as_str()) else {
+            return Ok(BTreeMap::new());
+        };
         let history = self.store.process_history(process.id).await?;
         let steps = history.map(|history| history.steps).unwrap_or_default();
         let interrupted = steps.into_iter().filter_map(|step| {

@@ -11,7 +11,7 @@ use windlass_store::{Batch, Holder, Lease, Rename, StoreError};
 
 use super::references::{leave, refuse_if_entangled};
 use super::upkeep::{Upkeep, give_back, unknown};
-use crate::error::EngineError;
+use crate::error::{EngineError, NameUse};
 use crate::stop::Stop;
 
 /// Number of owned assemblies that are read at once.
@@ -145,13 +145,4 @@ impl Upkeep<'_> {
         }
         Ok(())
     }
-}
-
-/// The use of a name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NameUse {
-    /// An assembly has the name.
-    Assembly,
-    /// An assembly had the name, and its history is kept.
-    History,
 }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use windlass_driver::Observation;
 use windlass_engine::{Argument, Arguments, EngineError, Request, Stop};
-use windlass_model::record::{Effect, Intent, ProcessStatus};
+use windlass_model::record::{Effect, Event, Intent, ProcessStatus};
+use windlass_model::{ProcessId, Seq};
 use windlass_store::Store as _;
 
 use crate::support::puppet::Act;
@@ -50,6 +51,31 @@ async fn killed_at_every_millisecond_each_effect_is_there_once() {
             assert_eq!(rig.jobs.left(), 0, "killed after {after} ms");
         }
         assert!(kills > 50, "{kills} kills");
+    }
+}
+
+/// The time between a kill and the next process does not belong to the step that it takes up.
+#[tokio::test(start_paused = true)]
+async fn a_resumed_step_has_its_own_duration() {
+    let rig = Rig::new(Effect::Once);
+    assert!(rig.up_until_killed(sketch().desired(), Duration::from_millis(15)).await);
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    rig.up(sketch().desired()).await.unwrap();
+    let events = rig.store.events_of(&assembly_name("t"), Seq::START, usize::MAX).await.unwrap();
+    let durations: Vec<u64> = events
+        .iter()
+        .filter_map(|event| match event.draft.body {
+            Event::StepEnded { millis, .. } => Some(millis),
+            _ => None,
+        })
+        .collect();
+    assert!(durations.iter().all(|millis| *millis < 60_000), "{durations:?}");
+    let first = rig.store.process_history(ProcessId(1)).await.unwrap().unwrap();
+    let resumed: Vec<_> = first.steps.iter().filter(|step| step.resumed.is_some()).collect();
+    assert!(!resumed.is_empty(), "{:?}", first.steps);
+    for step in resumed {
+        let (ended, since) = (step.ended.unwrap(), step.runs_since().unwrap());
+        assert!(ended.millis_since(since) < 60_000 && ended.millis_since(step.started.unwrap()) > 60_000);
     }
 }
 

@@ -1,5 +1,7 @@
 //! An assembly gets another name, and its next intents find everything as it was.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;

@@ -137,7 +137,8 @@ async fn a_protected_group_has_an_additional_node_too() {
         let update = Update { max_unavailable: Some(MaxUnavailable::ONE), ..surges() };
         let cluster = Cluster { minimum: 1, maximum: Some(3), increment: 1 };
         let group = Sketch::new(&["lb"]).group("g", 2, cluster).updated("g", update).relate("g", "lb");
-        let value = || Property { value: Some(Template::literal(value)), volatile: true, ..Property::default() };
+        let value =
+            || Property { value: Some(Template::literal(value)), volatile: true, ..Property::default() };
         let nodes = ["g__1", "g__2"].iter();
         let group = nodes.fold(group, |group, node| group.property(node, "in", value()).reconfigurable(node));
         let mut desired = group.desired();
@@ -150,7 +151,10 @@ async fn a_protected_group_has_an_additional_node_too() {
     assert_eq!((last.process.status, last.surge.len()), (ProcessStatus::Completed, 0));
     let calls = rig.strings.calls()[before..].to_vec();
     let at = |call: &str| calls.iter().position(|found| found == call).unwrap();
-    assert!(at("g__3 Start") < at("g__1 Reconfigure") && at("g__2 Reconfigure") < at("g__3 Stop"), "{calls:?}");
+    assert!(
+        at("g__3 Start") < at("g__1 Reconfigure") && at("g__2 Reconfigure") < at("g__3 Stop"),
+        "{calls:?}"
+    );
     assert_eq!(group(&rig).await, "g__1 Active, g__2 Active");
     assert!(!calls.contains(&"g__1 Stop".to_owned()), "{calls:?}");
     // The other nodes are still protected.

@@ -7,7 +7,7 @@ use serde::ser::{
     SerializeTupleStruct, SerializeTupleVariant, Serializer,
 };
 
-use super::Renaming;
+use super::renaming::Renaming;
 
 /// The key of the marker of a secret; see [`SecretRef`](windlass_secret::SecretRef).
 const MARKER: &str = "$secret";

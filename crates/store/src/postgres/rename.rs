@@ -36,7 +36,7 @@ pub(super) async fn rename(
     }
     for scope in rename.scopes() {
         let Some(before) = assembly(db, scope).await? else { return Ok(Err(Kept::Missing)) };
-        let record = rename.renaming.assembly_record(&before).map_err(damaged)?;
+        let record = rename.renaming.assembly_record(&before).map_err(|error| damaged(&error))?;
         if scope == from {
             begin(db, &record, from).await?;
         } else {
@@ -95,7 +95,8 @@ async fn put(db: &impl GenericClient, scope: &AssemblyName, record: &AssemblyRec
 async fn rewrite_versions(db: &impl GenericClient, rename: &Rename, scope: &AssemblyName) -> Outcome<()> {
     let mut records = versions::since(db, scope, ProcessId(0)).await?;
     for record in &mut records {
-        record.assembly = rename.renaming.assembly_record(&record.assembly).map_err(damaged)?;
+        record.assembly =
+            rename.renaming.assembly_record(&record.assembly).map_err(|error| damaged(&error))?;
     }
     let sql = "UPDATE version SET base = $2, record = $3 WHERE process = $1";
     for row in version::rows(&records).map_err(Fault::Damaged)? {
@@ -112,7 +113,7 @@ async fn rewrite(db: &impl GenericClient, rename: &Rename, of: &Rows, scope: &As
     let (mut places, mut texts) = (Vec::new(), Vec::new());
     for row in db.query(&select, &[&scope.as_str()]).await? {
         let (place, text): (String, String) = (row.get(0), row.get(1));
-        let new = renamed(rename, &text).map_err(damaged)?;
+        let new = renamed(rename, &text).map_err(|error| damaged(&error))?;
         if new != text {
             places.push(place);
             texts.push(new);
@@ -186,6 +187,6 @@ async fn documents(db: &impl GenericClient, seal: &Seal, rename: &Rename) -> Out
     Ok(())
 }
 
-fn damaged(error: serde_json::Error) -> Fault {
+fn damaged(error: &serde_json::Error) -> Fault {
     Fault::Damaged(format!("a record can't be renamed: {error}"))
 }

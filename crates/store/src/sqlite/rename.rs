@@ -32,7 +32,7 @@ pub(super) fn rename(db: &Connection, seal: &Seal, rename: &Rename) -> Outcome<R
     }
     for scope in rename.scopes() {
         let Some(before) = read::assembly(db, scope)? else { return Ok(Err(Kept::Missing)) };
-        let record = rename.renaming.assembly_record(&before).map_err(damaged)?;
+        let record = rename.renaming.assembly_record(&before).map_err(|error| damaged(&error))?;
         if scope == from {
             begin(db, &record, from)?;
         } else {
@@ -86,7 +86,8 @@ fn put(db: &Connection, scope: &AssemblyName, record: &AssemblyRecord) -> Outcom
 fn rewrite_versions(db: &Connection, rename: &Rename, scope: &AssemblyName) -> Outcome<()> {
     let mut records = versions::since(db, scope, ProcessId(0))?;
     for record in &mut records {
-        record.assembly = rename.renaming.assembly_record(&record.assembly).map_err(damaged)?;
+        record.assembly =
+            rename.renaming.assembly_record(&record.assembly).map_err(|error| damaged(&error))?;
     }
     for row in version::rows(&records).map_err(Fault::Damaged)? {
         db.prepare_cached("UPDATE version SET base = ?2, record = ?3 WHERE process = ?1")?.execute((
@@ -106,7 +107,7 @@ fn rewrite(db: &Connection, rename: &Rename, of: &Rows, scope: &AssemblyName) ->
         rows(&mut *db.prepare_cached(&select)?, [scope.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut update = db.prepare_cached(&format!("UPDATE {table} SET record = ?2 WHERE rowid = ?1"))?;
     for (row, text) in found {
-        let new = renamed(rename, &text).map_err(damaged)?;
+        let new = renamed(rename, &text).map_err(|error| damaged(&error))?;
         if new != text {
             update.execute((row, new))?;
         }
@@ -175,6 +176,6 @@ fn documents(db: &Connection, seal: &Seal, rename: &Rename) -> Outcome<()> {
     Ok(())
 }
 
-fn damaged(error: serde_json::Error) -> Fault {
+fn damaged(error: &serde_json::Error) -> Fault {
     Fault::Damaged(format!("a record can't be renamed: {error}"))
 }

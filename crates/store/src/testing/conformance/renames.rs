@@ -35,7 +35,7 @@ async fn filled(store: &dyn Store, assembly_name: &str, owner: &str) -> Lease {
     let scope = &lease.scope;
     let (a, one) = (part(scope, "A"), package("one"));
     let marker = secret(&format!("{scope}:given/1"));
-    let owned = AssemblyRecord { owner: Some(name(owner)), ..assembly(scope, &[&one]) };
+    let record = AssemblyRecord { owner: Some(name(owner)), ..assembly(scope, &[&one]) };
     let document_of = DocumentScope::Assembly(scope.clone());
     let note = DocumentDraft {
         secrets: Some(value("hidden")),
@@ -44,7 +44,7 @@ async fn filled(store: &dyn Store, assembly_name: &str, owner: &str) -> Lease {
     };
     let mut batch = Batch::new()
         .put_package(one.clone())
-        .put_assembly(owned.clone())
+        .put_assembly(record)
         .put_element(element(&a, 1))
         .put_instance(InstanceRecord { document: json!({"token": marker.to_value()}), ..instance(&a, 1) })
         .put_pair(pair(scope, "A", "B"))
@@ -142,8 +142,8 @@ pub async fn records_that_name_it_follow(harness: &impl Harness) {
     assert!(found.pairs.contains_key(&key), "{:?}", found.pairs);
     assert_eq!(store.referrers(&after.scope).await.unwrap(), [name("web")]);
     assert_eq!(store.referrers(&before.scope).await.unwrap(), []);
-    let owned = store.owned(&after.scope, None, 9).await.unwrap();
-    assert_eq!(owned.into_iter().map(|of| of.assembly).collect::<Vec<_>>(), [name("web")]);
+    let found = store.owned(&after.scope, None, 9).await.unwrap();
+    assert_eq!(found.into_iter().map(|of| of.assembly).collect::<Vec<_>>(), [name("web")]);
     assert_eq!(store.claimant(&after.scope, "i-web").await.unwrap(), Some(name("web")));
     let versions = store.versions(&other.scope).await.unwrap();
     assert!(versions.iter().all(|version| version.assembly.owner == Some(name("store"))), "{versions:?}");
