@@ -143,7 +143,7 @@ fn a_command_that_needs_a_secret_names_it() {
 }
 
 #[rstest]
-#[case::up(&["up", "small", "-p", "password=@password"])]
+#[case::up(&["up", "small"])]
 #[case::scale(&["scale", "out", "small", "box"])]
 #[case::retry(&["retry", "small"])]
 #[case::heal(&["heal", "small", "box"])]
