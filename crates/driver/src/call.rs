@@ -8,7 +8,7 @@ use serde_json::Value;
 use windlass_model::instance::LogEntry;
 use windlass_model::record::PairKey;
 use windlass_model::resolve::Resolved;
-use windlass_model::{Action, CallId, ElementName, InstanceId, PropertyName};
+use windlass_model::{Action, CallId, CommandId, ElementName, InstanceId, PropertyName};
 
 use crate::location::Location;
 use crate::masking::texts;
@@ -45,6 +45,8 @@ pub struct Call {
     pub arguments: BTreeMap<PropertyName, Input>,
     /// The pair of nodes for which an operation is called.
     pub pair: Option<PairKey>,
+    /// The commands of the instance that have not ended. A health check may report their results.
+    pub open_commands: Vec<OpenCommand>,
     /// Private state of the driver's family for this instance; null before a report has set it.
     pub private: PrivateState,
     /// The package of the resource.
@@ -53,6 +55,21 @@ pub struct Call {
     pub binding: Binding,
     /// The location.
     pub location: Arc<Location>,
+}
+
+/// A command whose final result is awaited.
+#[derive(Clone, PartialEq, Eq)]
+pub struct OpenCommand {
+    /// Its id.
+    pub id: CommandId,
+    /// The texts of its secret arguments, which a result may repeat.
+    pub secrets: Vec<String>,
+}
+
+impl std::fmt::Debug for OpenCommand {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.id.fmt(f)
+    }
 }
 
 /// A value that a driver receives.
@@ -75,13 +92,15 @@ impl std::fmt::Debug for PrivateState {
 
 impl Call {
     /// Returns the texts of all sensitive values of the call, including those of its configuration, of its private
-    /// state and of its location. They must not appear in any log. [`Context::hide`](crate::Context::hide) adds the values that
+    /// state, of its location and of open commands. They must not appear in any log. [`Context::hide`](crate::Context::hide) adds the values that
     /// the call publishes.
     pub fn secrets(&self) -> Vec<String> {
         let values =
             self.properties.values().chain(self.arguments.values()).chain(self.configuration.values());
         let given = values.filter(|input| input.sensitive).flat_map(|input| texts(&input.value));
-        given.chain(self.private.secrets.iter().cloned()).chain(self.location.secrets()).collect()
+        let of_commands = self.open_commands.iter().flat_map(|command| command.secrets.iter().cloned());
+        let known = self.private.secrets.iter().cloned().chain(of_commands);
+        given.chain(known).chain(self.location.secrets()).collect()
     }
 }
 

@@ -161,6 +161,7 @@ impl CaseInput {
             configuration: location.configuration(),
             arguments: plain(&self.arguments),
             pair: None,
+            open_commands: Vec::new(),
             private: PrivateState::default(),
             binding,
             package,

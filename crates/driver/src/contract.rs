@@ -9,7 +9,7 @@ use serde_json::Value;
 use windlass_executor::{Job, Outcome};
 use windlass_model::name::DriverKind;
 use windlass_model::record::{Effect, Failure};
-use windlass_model::{Action, Timestamp};
+use windlass_model::{Action, CommandName, Timestamp};
 use windlass_source::Diagnostic;
 
 use crate::call::{Call, Input, Observed, Report};
@@ -74,6 +74,12 @@ pub trait Driver: Send + Sync {
 
     /// Returns the characteristics of an action; `None` if the action needs no call.
     fn nature(&self, package: &Package, action: &Action) -> Option<Nature>;
+
+    /// Returns the time after the begin of a command in which a health check may report its results; `None` if the
+    /// results end with its call.
+    fn late_results(&self, _package: &Package, _command: &CommandName) -> Option<Duration> {
+        None
+    }
 
     /// Tells whether the driver can manage instances that were created from a package by another package of the
     /// same name, which differs in its files or bindings.

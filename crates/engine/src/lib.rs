@@ -142,7 +142,7 @@
 //! | `sealing` | secrets in values: found, masked, taken out |
 //! | `report` | reports of drivers: applied to a world, with secrets sealed |
 //! | `package_diffs` | files that differ between installed and desired packages |
-//! | `command_arguments` | the sealed arguments of a command |
+//! | `command_arguments`, `commands` | the sealed arguments, records and results of commands |
 //! | `runner` | the steps of a plan that may start |
 //! | `journal` | the records of jobs, before and after they run |
 //! | `machine` | the pure machine that executes a plan |
@@ -155,6 +155,7 @@ mod applied_inputs;
 mod claim;
 pub mod codes;
 mod command_arguments;
+mod commands;
 mod current;
 pub mod engine;
 pub mod error;
@@ -176,6 +177,7 @@ mod stop;
 mod values;
 mod world;
 
+pub use commands::{KEPT_COMMANDS, command};
 pub use engine::{
     Answer, Argument, Arguments, Bundle, CheckEnd, Checked, Condition, Consent, Desired, DestructivePlan,
     DiscoveryQuery, Ended, Engine, EngineEnv, ForgottenPart, ForgottenRecords, HandOver, Offer, Options,

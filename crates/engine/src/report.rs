@@ -8,12 +8,13 @@ use windlass_driver::{Call, Report, texts};
 use windlass_model::instance::{InstanceView, LogEntry, OUTPUTS, take_log};
 use windlass_model::record::{Failure, FailureKind, InstanceRecord, Severity};
 use windlass_model::resolve::{Lookup, MAX_VALUE};
-use windlass_model::{Action, ElementName, InstanceId, PropertyName, Side, Transition};
+use windlass_model::{Action, ElementName, InstanceId, PropertyName, Side, Timestamp, Transition};
 use windlass_secret::SecretRef;
 use windlass_source::suggest;
 use windlass_store::Batch;
 use windlass_update_ops::Update;
 
+use crate::commands;
 use crate::engine::PublishedOutputs;
 use crate::outdated_inputs::{Published, note_readers};
 use crate::sealing::{KnownSecrets, markers};
@@ -28,6 +29,23 @@ pub(crate) struct Answered<'a> {
     pub(crate) family: &'a str,
     /// The secrets that its jobs have published.
     pub(crate) hidden: &'a [String],
+    /// The time of the report.
+    pub(crate) now: Timestamp,
+}
+
+/// The entries for the activity log of an applied report.
+pub(crate) struct Applied {
+    /// The entries of the driver.
+    pub(crate) log: Vec<LogEntry>,
+    /// The results of commands.
+    pub(crate) results: Vec<LogEntry>,
+}
+
+impl Applied {
+    /// Returns all entries.
+    pub(crate) fn all(self) -> Vec<LogEntry> {
+        [self.log, self.results].concat()
+    }
 }
 
 impl World {
@@ -40,13 +58,14 @@ impl World {
         answered: Answered<'_>,
         report: Report,
         batch: &mut Batch,
-    ) -> Result<Vec<LogEntry>, Failure> {
-        let Answered { call, hidden, .. } = answered;
+    ) -> Result<Applied, Failure> {
+        let Answered { call, hidden, now, .. } = answered;
         let parsed = Update::parse(&report.updates, &call.package.shape()).map_err(|errors| {
             let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
             Failure::new(FailureKind::Protocol, format!("its updates are not valid: {}", all.join("; ")))
         })?;
         let (update, mut log) = take_log(parsed.update);
+        let (update, results) = commands::taken_out(self, &call.element, update);
         log.extend(report.log);
         let mut record = self.instances.of(&call.element);
         update.apply(&mut record.document).map_err(|error| {
@@ -76,13 +95,14 @@ impl World {
             entry.data.iter_mut().for_each(|data| secrets.redactor().mask_value(data));
         }
         self.instances.put(record, batch);
+        let results = commands::record(self, results, &secrets, now, batch);
         note_readers(self, &call.action, &before, batch);
         if let Some(private) = report.private {
             self.put_private(answered, private, &secrets, batch);
         }
         match told {
             Some((what, text)) => Err(tells_a_secret(call, what, &text)),
-            None => Ok(log),
+            None => Ok(Applied { log, results }),
         }
     }
 

@@ -49,6 +49,15 @@ checked_text! {
 
     /// The id of a driver call. Repeated attempts of a call keep it.
     CallId: IdError = |text| opaque(text, 48, "a call id: a letter, then letters, digits and `-`, at most 48");
+
+    /// The id of a command that an operator called. It has only letters and digits, because scripts write it into
+    /// dotted paths.
+    CommandId: IdError = |text| {
+        let fits = (1..=48).contains(&text.len())
+            && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+        let expected = "the id of a command: letters and digits, at most 48";
+        if fits { Ok(()) } else { Err(IdError { text: text.to_owned(), expected }) }
+    };
 }
 
 fn random_id(entropy: &dyn Entropy, length: usize) -> String {
@@ -104,6 +113,20 @@ impl CallId {
     /// Derives the id of the call `ordinal` of a step. Every process computes the same id.
     pub fn of(store: &StoreId, process: ProcessId, step: StepId, ordinal: u32) -> Self {
         Self(format!("{store}-p{}-s{}-c{ordinal}", process.0, step.0).into())
+    }
+}
+
+impl CommandId {
+    /// Returns the id of the command that a call executes.
+    pub fn of(call: &CallId) -> Self {
+        Self(call.as_str().chars().filter(char::is_ascii_alphanumeric).collect())
+    }
+
+    /// Returns the process that called the command, if the id is one of this store.
+    pub fn process(&self, store: &StoreId) -> Option<ProcessId> {
+        let store: String = store.as_str().chars().filter(char::is_ascii_alphanumeric).collect();
+        let rest = self.as_str().strip_prefix(&store)?.strip_prefix('p')?;
+        rest.split_once('s')?.0.parse().ok().map(ProcessId)
     }
 }
 
@@ -177,6 +200,18 @@ mod tests {
         assert_eq!(one, InstanceId::of("lab__net"));
         assert_ne!(one, other);
         assert_eq!(one.as_str().parse::<InstanceId>().unwrap(), one);
+    }
+
+    #[test]
+    fn the_id_of_a_command_tells_its_process() {
+        let store: StoreId = "sh-op".parse().unwrap();
+        let id = CommandId::of(&CallId::of(&store, ProcessId(12), StepId(1), 0));
+        assert_eq!(id.as_str(), "shopp12s1c0");
+        assert_eq!(id.process(&store), Some(ProcessId(12)));
+        for other in ["shopx12s1c0", "p12s1c0", "shopp12"] {
+            assert_eq!(other.parse::<CommandId>().unwrap().process(&store), None, "{other}");
+        }
+        assert!("shop-p12".parse::<CommandId>().is_err());
     }
 
     struct Ramp;

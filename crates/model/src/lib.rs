@@ -68,7 +68,7 @@ pub mod work;
 
 pub use assembly::{Action, Element, ElementKind, Origin, Relationship, Side, Topology};
 pub use clock::{Clock, Timestamp};
-pub use id::{CallId, Epoch, InstanceId, ProcessId, RequestId, Seq, StepId, TransferId};
+pub use id::{CallId, CommandId, Epoch, InstanceId, ProcessId, RequestId, Seq, StepId, TransferId};
 pub use name::{
     AssemblyName, CommandName, ComponentName, DescriptorName, ElementName, OperationName, PropertyName,
 };

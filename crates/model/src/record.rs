@@ -5,6 +5,7 @@
 //! job may serve many calls.
 
 mod call;
+mod command;
 mod event;
 mod pair;
 mod process;
@@ -18,12 +19,13 @@ use windlass_secret::SecretRef;
 pub use self::call::{
     Advance, Assumption, CallRecord, CallState, Effect, Failure, FailureKind, JobEnd, JobRecord,
 };
+pub use self::command::{CommandRecord, CommandState};
 pub use self::event::{Event, EventDraft, EventRecord, Severity};
 pub use self::pair::{Begun, Given, PairKey, PairRecord};
 pub use self::process::{Intent, PlanText, ProcessRecord, ProcessStatus, StepEnd, StepRecord, StepState};
 use crate::assembly::{PackageDigest, Topology};
 use crate::clock::Timestamp;
-use crate::id::{InstanceId, ProcessId};
+use crate::id::{CommandId, InstanceId, ProcessId};
 use crate::name::{AssemblyName, DescriptorName, ElementName, PropertyName};
 use crate::state::{State, Transition};
 
@@ -136,6 +138,9 @@ pub struct ElementRecord {
     /// The number of heals by policies since it last recovered, or since a person changed its assembly.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub heals: u32,
+    /// Its commands that have not ended, which are documents of the assembly.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub commands: BTreeSet<CommandId>,
 }
 
 impl ElementRecord {
@@ -154,6 +159,7 @@ impl ElementRecord {
             made: None,
             outdated: BTreeMap::new(),
             heals: 0,
+            commands: BTreeSet::new(),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use windlass_driver::{Call, Report};
 use windlass_model::instance::{InstanceView, LogEntry, OUTPUTS, take_log};
 use windlass_model::record::Severity;
+use windlass_model::{Action, CommandId};
 use windlass_source::{Diagnostic, Place};
 use windlass_update_ops::{Op, Update};
 
@@ -157,14 +158,17 @@ impl Printed<'_> {
         place: &Place,
         notes: &mut Vec<Diagnostic>,
     ) -> Update {
-        let own = matches!(self.role, Role::Command(_)).then(|| input::command_id(self.call));
+        let is_command = matches!(self.call.action, Action::Command(_) | Action::Operation(_));
+        let own = is_command.then(|| input::command_id(self.call));
+        let open = self.call.open_commands.iter().map(|command| &command.id);
+        let known: BTreeSet<&str> = own.iter().chain(open).map(CommandId::as_str).collect();
         let (strange, update) = update.partition(|path| {
             let mut keys = path.keys();
-            keys.next() == Some("commands") && keys.next() != own.as_deref()
+            keys.next() == Some("commands") && keys.next().is_none_or(|id| !known.contains(id))
         });
         notes.extend(strange.paths().map(|path| {
             let message = format!(
-                "instance `{}`: results pushed to `{path}` are ignored: no such command is running",
+                "instance `{}`: results pushed to `{path}` are ignored: no such command awaits them",
                 said.id
             );
             Diagnostic::warning(codes::UNKNOWN_COMMAND, message).at(place.clone())

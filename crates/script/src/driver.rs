@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -12,7 +13,7 @@ use windlass_driver::{
 };
 use windlass_executor::{Job, Outcome};
 use windlass_model::name::DriverKind;
-use windlass_model::{Action, Transition};
+use windlass_model::{Action, CommandName, Transition};
 use windlass_source::Diagnostic;
 
 use crate::answer::{Answer, Printed};
@@ -76,6 +77,15 @@ impl Driver for Script {
         let batch = (observable && !is_plain).then(|| Role::HealthCheck.job_name().to_owned());
         let names = role == Role::Launch;
         Some(Nature { effect: settings.effect, observable, batch, timeout: settings.timeout, names })
+    }
+
+    /// Returns the time of an application whose command has results, and whose health check may report them.
+    fn late_results(&self, package: &Package, command: &CommandName) -> Option<Duration> {
+        let (interface, pin) = command.as_str().split_once('.')?;
+        let pins = package.pins()?.0.iter().find(|(name, _)| name.as_str() == interface)?.1;
+        let (_, pin) = pins.iter().find(|(name, _)| name.as_str() == pin)?;
+        let has_results = !pin.kind.as_command()?.results.0.is_empty();
+        (has_results && scripts::health_check(package).is_some()).then_some(self.timeouts.results)
     }
 
     /// Returns `true`: scripts of any package know an instance by its natural id.

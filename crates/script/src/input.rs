@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use windlass_driver::call::Input;
 use windlass_driver::{Call, Query};
-use windlass_model::PropertyName;
 use windlass_model::pins::Pins;
+use windlass_model::{CommandId, PropertyName};
 use windlass_source::{EmitStyle, emit};
 
 use crate::job::program;
@@ -86,10 +86,10 @@ pub(crate) fn natural(call: &Call) -> &str {
     call.natural.as_deref().unwrap_or(call.instance.as_str())
 }
 
-/// Returns the command id for an operation's call. It contains only letters and digits, because it is part of
-/// the dotted path `commands.<id>`. The same call has the same id.
-pub(crate) fn command_id(call: &Call) -> String {
-    call.id.as_str().chars().filter(char::is_ascii_alphanumeric).collect()
+/// Returns the command id of a call, which is part of the dotted path `commands.<id>`. The same call has the same
+/// id.
+pub(crate) fn command_id(call: &Call) -> CommandId {
+    CommandId::of(&call.id)
 }
 
 /// Returns the configuration of an instance. An application has the values of its configuration pins, by their ids.
@@ -127,7 +127,7 @@ fn command(call: &Call, name: &str) -> Value {
         Some((interface, pin)) => one(interface, one(pin, arguments)),
         None => json!({ "operations": one(name, arguments) }),
     };
-    let commands = one(&command_id(call), called);
+    let commands = one(command_id(call).as_str(), called);
     match known(call) {
         Value::Object(mut entries) => {
             entries.insert("commands".to_owned(), commands);

@@ -115,7 +115,7 @@
 //!     package: Arc::new(package),
 //!     binding: script,
 //!     location: Arc::new(Location::local("here")),
-//! #   sensitive: [].into(), attempt: 1, natural: None, document: json!({}), configuration: [].into(), arguments: [].into(), pair: None, private: Default::default(),
+//! #   sensitive: [].into(), attempt: 1, natural: None, document: json!({}), configuration: [].into(), arguments: [].into(), pair: None, open_commands: [].into(), private: Default::default(),
 //!     // …
 //! };
 //! # let context = Rehearsal;

@@ -64,11 +64,13 @@ pub(crate) struct Timeouts {
     change: Duration,
     /// That of health checks: one minute.
     health_check: Duration,
+    /// The time after the begin of a command in which a health check may report its results: one hour.
+    pub(crate) results: Duration,
 }
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Self { change: minutes(60), health_check: minutes(1) }
+        Self { change: minutes(60), health_check: minutes(1), results: minutes(60) }
     }
 }
 
@@ -86,6 +88,7 @@ pub(crate) const LAUNCH_INSTANCES: &str = "launch-instances";
 
 const TIMEOUT: &str = "timeout";
 const HEALTH_CHECK_TIMEOUT: &str = "health-check-timeout";
+const RESULT_TIMEOUT: &str = "result-timeout";
 
 impl Timeouts {
     /// Returns the settings of the driver with their schemas.
@@ -98,6 +101,10 @@ impl Timeouts {
         vec![
             of(TIMEOUT, "The timeout of scripts that change something, such as `30m`; the default is `1h`."),
             of(HEALTH_CHECK_TIMEOUT, "The timeout of health checks, such as `10s`; the default is `1m`."),
+            of(
+                RESULT_TIMEOUT,
+                "The time after the begin of a command of an application in which health checks may report its results; the default is `1h`.",
+            ),
         ]
     }
 
@@ -110,7 +117,12 @@ impl Timeouts {
         given: &BTreeMap<String, Value>,
     ) -> Result<Self, Vec<windlass_driver::SettingError>> {
         let mut errors = Vec::new();
-        for (key, timeout) in [(TIMEOUT, &mut self.change), (HEALTH_CHECK_TIMEOUT, &mut self.health_check)] {
+        let timeouts = [
+            (TIMEOUT, &mut self.change),
+            (HEALTH_CHECK_TIMEOUT, &mut self.health_check),
+            (RESULT_TIMEOUT, &mut self.results),
+        ];
+        for (key, timeout) in timeouts {
             let Some(value) = given.get(key) else { continue };
             let text = text_of_setting(value);
             match duration(&text) {

@@ -4,8 +4,8 @@ use std::num::NonZeroU16;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use windlass::model::AssemblyName;
 use windlass::model::document::DocumentName;
+use windlass::model::{AssemblyName, CommandId};
 
 use super::flags::{ForceArgs, HowArgs, PrintArgs, RunArgs};
 
@@ -97,18 +97,29 @@ pub(crate) struct ReconfigureArgs {
     pub(crate) run: RunArgs,
 }
 
-/// Call a command of an application.
+/// Call a command of an application, and print its results.
+///
+/// The final result may come from a health check after the script has ended. Then the command is open until that result,
+/// or for one hour. The command waits, and checks the health meanwhile; with --async it does not wait.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   windlass app command vm-1 control.reboot
-  windlass app command vm-1 control.resize -a size=large")]
+  windlass app command vm-1 control.resize -a size=large --async
+  windlass app command --wait shopp7s1c0")]
 pub(crate) struct AppCommandArgs {
     /// The application
-    pub(crate) name: AssemblyName,
+    #[arg(required_unless_present = "wait")]
+    pub(crate) name: Option<AssemblyName>,
     /// The id of the command's pin, such as `control.reboot`
-    #[arg(value_name = "INTERFACE.PIN")]
-    pub(crate) command: String,
+    #[arg(value_name = "INTERFACE.PIN", required_unless_present = "wait")]
+    pub(crate) command: Option<String>,
+    /// Do not wait for results after the script has ended; print the id of the command
+    #[arg(long = "async")]
+    pub(crate) is_async: bool,
+    /// Wait for the results of a command that was called
+    #[arg(long, value_name = "ID", conflicts_with_all = ["name", "command", "is_async", "given", "arguments"])]
+    pub(crate) wait: Option<CommandId>,
     /// Set an argument; =@FILE reads it from a file, =- from standard input, both as a secret
     #[arg(short = 'a', long = "argument", value_name = "KEY=VALUE")]
     pub(crate) given: Vec<String>,

@@ -7,18 +7,20 @@ use serde::Serialize;
 use serde_json::Value;
 use windlass::Windlass;
 use windlass::engine::{CheckEnd, Checked, Consent, Stop};
-use windlass::launching::{CommandView, DiscoveryView, LaunchInput, Launcher, ReconfigureInput};
-use windlass::model::AssemblyName;
-use windlass::model::record::Intent;
+use windlass::launching::{
+    CalledCommandView, CommandView, DiscoveryView, LaunchInput, Launcher, ReconfigureInput,
+};
+use windlass::model::record::{CommandRecord, Intent};
+use windlass::model::{AssemblyName, CommandId};
 
-use super::process::Execution;
+use super::process::{Execution, JsonEnd};
 use super::{collected, fail, grace, open_against, plan, print_json};
 use crate::args::launch::{
     AppCheckArgs, AppCommandArgs, AppForgetArgs, CommandsArgs, DestroyArgs, DiscoverArgs, LaunchArgs,
     LaunchCommand, ReconfigureArgs,
 };
-use crate::args::{Format, HowArgs};
-use crate::output::{BAD, GOOD, STRONG, say, styled};
+use crate::args::{Format, HowArgs, RunArgs};
+use crate::output::{BAD, GOOD, STRONG, say, styled, tell};
 use crate::{diagnostics, exit, signals};
 
 /// Runs a command on applications.
@@ -150,7 +152,13 @@ async fn reconfigure(args: ReconfigureArgs) -> ExitCode {
 }
 
 async fn command_of(args: AppCommandArgs) -> ExitCode {
-    let AppCommandArgs { name, command, given, arguments, run } = &args;
+    let AppCommandArgs { name, command, is_async, wait, given, arguments, run } = &args;
+    let (Some(name), Some(command)) = (name, command) else {
+        return match wait {
+            Some(id) => wait_for(id, run).await,
+            None => exit::wrong_input(),
+        };
+    };
     let given = match collected("-a ", given, arguments, &[]) {
         Ok(given) => given,
         Err(code) => return code,
@@ -169,27 +177,88 @@ async fn command_of(args: AppCommandArgs) -> ExitCode {
     let own = async |_| windlass.change(name, request.clone(), &stop).await;
     let theirs = async |_| windlass.ask(name, request.clone()).await;
     let execution = Execution { queue: false, consent: Consent::Any, format: run.print.format };
-    let code = execution.carry_out(&windlass, own, theirs, &stop).await;
-    if code == exit::DONE && run.print.format == Format::Human {
-        match launcher.last_results(name).await {
-            Ok(results) => results.iter().for_each(print_result),
-            Err(error) => return fail(&error),
+    let code = match execution.carry_out_with(&windlass, own, theirs, &stop, JsonEnd::Silent).await {
+        Ok(code) => code,
+        Err(code) => return code,
+    };
+    let shown = match launcher.last_command(name).await {
+        Ok(Some(view)) if !view.has_ended() && !is_async => awaited(&launcher, &view.id, run, &stop).await,
+        Ok(Some(view)) => {
+            show_called(&view, run.print.format);
+            code
         }
-    }
+        Ok(None) => code,
+        Err(error) => fail(&error),
+    };
     match launcher.finish_destroyed(name, &stop).await {
         Ok(is_gone) => {
             if is_gone && run.print.format == Format::Human {
                 print_gone(name);
             }
-            code
+            shown
         }
         Err(error) => fail(&error),
     }
 }
 
+/// Waits for the results of a command that was called, and prints them.
+async fn wait_for(id: &CommandId, run: &RunArgs) -> ExitCode {
+    let windlass = match open_against(None, Some(run), "app command", false) {
+        Ok(windlass) => windlass,
+        Err(error) => return fail(&error),
+    };
+    let stop = signals::listen(grace(run));
+    let code = awaited(&Launcher::new(&windlass), id, run, &stop).await;
+    match windlass.close().await {
+        Ok(()) => code,
+        Err(error) => fail(&error),
+    }
+}
+
+/// Waits for the results of a command, and prints them.
+async fn awaited(launcher: &Launcher<'_>, id: &CommandId, run: &RunArgs, stop: &Stop) -> ExitCode {
+    match launcher.called_command(id).await {
+        Ok(view) if !view.has_ended() => tell!("waiting for the result of `{}` ({id})", view.command),
+        _ => {}
+    }
+    match launcher.wait(id, stop).await {
+        Ok(view) => {
+            show_called(&view, run.print.format);
+            if view.state == "completed" { exit::DONE } else { exit::FAILED }
+        }
+        Err(error) if error.is_stopped() => {
+            tell!(
+                "stopped waiting; the command goes on: `windlass app command --wait {id}` waits for its result"
+            );
+            exit::interrupted()
+        }
+        Err(error) => fail(&error),
+    }
+}
+
+/// Prints a command that was called, with its results.
+fn show_called(view: &CalledCommandView, format: Format) {
+    if format == Format::Json {
+        print_json(view);
+        return;
+    }
+    view.results.iter().for_each(print_result);
+    let CalledCommandView { id, command, state, .. } = view;
+    match *state {
+        "completed" => {}
+        "expired" => {
+            say!("{} no final result of `{command}` ({id}) arrived in time", styled(BAD, "expired:"))
+        }
+        "failed" => {
+            let why = view.problem.as_deref().unwrap_or("its script has failed");
+            say!("{} `{command}` ({id}): {why}", styled(BAD, "failed:"));
+        }
+        _ => say!("{id}: `{command}` is {state}; `windlass app command --wait {id}` waits for its result"),
+    }
+}
+
 fn print_result(result: &Value) {
-    let entries = result.as_object().into_iter().flatten();
-    for (name, value) in entries.filter(|(name, _)| !name.starts_with('$')) {
+    for (name, value) in CommandRecord::fields(result) {
         match value.as_str() {
             Some(text) => say!("{name}: {text}"),
             None => say!("{name}: {value}"),

@@ -69,26 +69,42 @@ impl Execution {
     /// Executes an intent here by `own`. If a daemon holds the assembly, submits a request to it by `theirs`,
     /// and prints the process as if it ran here. If the plan needs consent, asks for it on a terminal.
     pub(crate) async fn carry_out<'w>(
-        mut self,
+        self,
         windlass: &'w Windlass,
         own: impl AsyncFn(Consent) -> Result<Started, windlass::Error>,
         theirs: impl AsyncFn(Consent) -> Result<Pending<'w>, windlass::Error>,
         stop: &Stop,
     ) -> ExitCode {
+        let end = JsonEnd::Printed;
+        self.carry_out_with(windlass, own, theirs, stop, end).await.unwrap_or_else(|code| code)
+    }
+
+    /// Executes an intent as [`carry_out`](Self::carry_out) does, and states what is printed as JSON at its end.
+    ///
+    /// # Errors
+    /// The exit code, if no process was executed to its end. The reason is printed then.
+    pub(crate) async fn carry_out_with<'w>(
+        mut self,
+        windlass: &'w Windlass,
+        own: impl AsyncFn(Consent) -> Result<Started, windlass::Error>,
+        theirs: impl AsyncFn(Consent) -> Result<Pending<'w>, windlass::Error>,
+        stop: &Stop,
+        end: JsonEnd,
+    ) -> Result<ExitCode, ExitCode> {
         loop {
             let begun = self.begin(&own, &theirs, stop).await;
             match begun {
-                Ok(Begun::Started(started)) => return run(windlass, *started, stop, self.format).await,
+                Ok(Begun::Started(started)) => return run(windlass, *started, stop, self.format, end).await,
                 Ok(Begun::Queued(pending)) => {
-                    return close(windlass, print_queued(&pending, self.format)).await;
+                    return Err(close(windlass, print_queued(&pending, self.format)).await);
                 }
                 Err(windlass::Error::Engine(EngineError::NeedsConsent(plan))) => {
                     match consent::ask(plan, self.format, stop).await {
                         Ok(consent) => self.consent = consent,
-                        Err(code) => return close(windlass, code).await,
+                        Err(code) => return Err(close(windlass, code).await),
                     }
                 }
-                Err(error) => return give_up(windlass, &error).await,
+                Err(error) => return Err(give_up(windlass, &error).await),
             }
         }
     }
@@ -112,6 +128,15 @@ impl Execution {
         };
         Ok(Begun::Started(Box::new(started?)))
     }
+}
+
+/// The output at the end of a process, as JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum JsonEnd {
+    /// The end of the process.
+    Printed,
+    /// Nothing: the caller prints a result.
+    Silent,
 }
 
 /// An intent that has begun.
@@ -160,7 +185,13 @@ enum Halt {
 }
 
 /// Runs an intent, and the processes that continue it.
-async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format) -> ExitCode {
+async fn run(
+    windlass: &Windlass,
+    started: Started,
+    stop: &Stop,
+    format: Format,
+    end: JsonEnd,
+) -> Result<ExitCode, ExitCode> {
     let undone = started.plan_view().undone;
     // The nodes after the last process that failed.
     let rolling = &RefCell::new(Vec::new());
@@ -205,10 +236,11 @@ async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format)
             }
             code(&ended)
         }
+        Ok(ended) if end == JsonEnd::Silent => code(&ended),
         Ok(ended) => print_ended_json(&ended, undone, rolling.take()),
-        Err(error) => fail(&error),
+        Err(error) => return Err(close(windlass, fail(&error)).await),
     };
-    close(windlass, if is_agreed { code } else { exit::FAILED }).await
+    Ok(close(windlass, if is_agreed { code } else { exit::FAILED }).await)
 }
 
 /// Prepares a process that continues another one. Returns `None` if its plan needs a consent that nobody gives.

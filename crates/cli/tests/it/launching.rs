@@ -20,11 +20,14 @@ application:
         factory.destroyScript: /vm/destroy.py
         factory.healthCheckScript: /vm/check.py
         factory.reconfigurationScript: /vm/reconfigure.py
-        factory.commandScripts: {control.resize: /vm/resize.py, control.kill: /vm/destroy.py}
+        factory.commandScripts: {control.resize: /vm/resize.py, control.kill: /vm/destroy.py, control.backup: /vm/backup.py}
       interfaces:
         configuration: {size: configuration(string), id: configuration(string)}
         compute: {ip: publish-signal(string), size: publish-signal(string)}
-        control: {resize: receive-command(string size => string was), kill: receive-command()}
+        control:
+          resize: receive-command(string size => string was)
+          kill: receive-command()
+          backup: receive-command(string key => string file)
 "#;
 
 const FACTORY: &str = r#"
@@ -112,9 +115,26 @@ for id in given["instances"]:
 answer({id: state(None) for id in given["instances"]})
 "#;
 
+/// The result of a backup that has ended is in the file `backup`, and is reported once.
 const CHECK: &str = r#"
 trace("check " + " ".join(sorted(given["instances"])))
-answer({id: state(read(id)) for id in given["instances"]})
+answers = {id: state(read(id)) for id in given["instances"]}
+backup = read("backup")
+if backup and backup["id"] in answers:
+    answers[backup["id"]]["$pushAll"] = {"commands." + backup["command"]: backup["results"]}
+    os.remove(path("backup"))
+answer(answers)
+"#;
+
+/// A backup ends after its script.
+const BACKUP: &str = r#"
+answers = {}
+for id, request in given["instances"].items():
+    for command, call in request["commands"].items():
+        trace("backup " + id + " " + command)
+        started = {"$intermediate": True, "phase": "started"}
+        answers[id] = {"$pushAll": {"commands." + command: [started]}}
+answer(answers)
 "#;
 
 const RECONFIGURE: &str = r#"
@@ -161,6 +181,7 @@ fn cloud_discovered(schedule: &str) -> TestEnv {
         ("check", CHECK),
         ("reconfigure", RECONFIGURE),
         ("resize", RESIZE),
+        ("backup", BACKUP),
         ("discover", DISCOVER),
     ] {
         env.script(&format!("scripts/vm/{name}.py"), format!("#!/usr/bin/env python3\n{CLOUD}\n{script}"));
@@ -205,6 +226,7 @@ fn an_application_is_launched_checked_changed_and_destroyed() {
     assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.ip"], "203.0.113.1");
 
     assert_snapshot!(env.ok(&["app", "commands", "vm"]).out(), @r"
+    control.backup(string key) => string file
     control.kill()
     control.resize(string size) => string was
     ");
@@ -263,6 +285,101 @@ fn a_command_can_destroy() {
     env.ok(&["app", "command", "vm", "control.kill"]);
     assert_eq!(env.run(&["status", "vm"]).code(), Some(2));
     assert_eq!(trace(&env).last().map(|line| line.starts_with("destroy i-")), Some(true));
+}
+
+/// A machine whose backup has begun, with the ids of the machine and of the command.
+fn backup(env: &TestEnv, key: &str) -> (String, String) {
+    env.ok(&["app", "launch", "VM"]);
+    env.write("key", key);
+    let run = env.ok(&["app", "command", "vm", "control.backup", "-a", "key=@key", "--async"]);
+    let begun = trace(env).into_iter().rfind(|line| line.starts_with("backup")).unwrap();
+    let [_, id, command] = begun.split(' ').map(str::to_owned).collect::<Vec<_>>().try_into().unwrap();
+    assert!(run.out().contains(&format!("{command}: `control.backup` is open")), "{run}");
+    (id, command)
+}
+
+/// Ends a backup: the next check reports its results.
+fn end_backup(env: &TestEnv, (id, command): &(String, String), results: &str) {
+    env.write("cloud/backup", format!(r#"{{"id": "{id}", "command": "{command}", "results": {results}}}"#));
+}
+
+/// The final result of a command may come from a health check after its process has ended. It is an event and a record,
+/// and its arguments stay sealed until then.
+#[test]
+fn a_result_may_arrive_after_the_process_has_ended() {
+    let env = cloud();
+    let begun = backup(&env, "hunter22");
+    assert_eq!(env.json(&["history", "vm"])["processes"][0]["status"], "completed", "the process has ended");
+    end_backup(
+        &env,
+        &begun,
+        r#"[{"$intermediate": true, "phase": "copied"}, {"file": "s3://b/hunter22.tar"}]"#,
+    );
+    assert_snapshot!(env.ok(&["app", "check"]).out(), @"vm: changed, active");
+    let log = env.ok(&["log", "vm"]).out();
+    for (text, times) in
+        [("progress: phase: started", 1), ("progress: phase: copied", 1), ("result: file: s3://b/***.tar", 1)]
+    {
+        assert_eq!(log.matches(text).count(), times, "{text}: {log}");
+    }
+    let view = env.json(&["app", "command", "--wait", &begun.1]);
+    assert_eq!(view["state"], "completed", "{view}");
+    assert_eq!(view["results"][2]["file"], "s3://b/***.tar", "{view}");
+    assert!(
+        !env.ok(&["status", "vm", "--format", "json"]).out().contains("phase"),
+        "it is not in the document"
+    );
+
+    end_backup(&env, &begun, r#"[{"file": "another"}]"#);
+    env.ok(&["app", "check"]);
+    let log = env.ok(&["log", "vm"]).out();
+    assert!(log.contains("are ignored: no such command awaits them"), "{log}");
+    assert_eq!(env.json(&["app", "command", "--wait", &begun.1])["results"].as_array().unwrap().len(), 3);
+    env.is_quiet();
+}
+
+/// A command waits for its result, and so does `--wait`. A stop ends only the waiting.
+#[test]
+fn a_command_is_awaited() {
+    let env = cloud();
+    let begun = backup(&env, "k");
+    let waiting = env.spawn(&["app", "command", "--wait", &begun.1]);
+    until("it waits", || waiting.stderr().contains("waiting for the result of `control.backup`"));
+    waiting.signal(rustix::process::Signal::INT);
+    let run = waiting.end();
+    assert_eq!(run.code(), Some(130), "{run}");
+    assert!(run.stderr.contains("stopped waiting; the command goes on"), "{run}");
+
+    end_backup(&env, &begun, r#"[{"file": "f"}]"#);
+    let run = env.ok(&["app", "command", "--wait", &begun.1]);
+    assert_snapshot!(run.out(), @r"
+    phase: started
+    file: f
+    ");
+
+    let second = env.spawn(&["app", "command", "vm", "control.backup", "-a", "key=k", "--format", "json"]);
+    until("it waits", || second.stderr().contains("waiting for the result"));
+    let command = trace(&env).into_iter().rfind(|line| line.starts_with("backup")).unwrap();
+    end_backup(&env, &(begun.0, command.split(' ').next_back().unwrap().to_owned()), r#"[{}]"#);
+    let run = second.end();
+    assert_eq!(run.code(), Some(0), "{run}");
+    let view: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((&view["state"], &view["command"]), (&"completed".into(), &"control.backup".into()), "{view}");
+}
+
+/// A command without a result expires, and one of an unknown id is refused.
+#[test]
+fn a_command_expires() {
+    let env = cloud();
+    env.edit("windlass.yaml", "version: 1\n", "version: 1\ndrivers:\n  script: {result-timeout: 1s}\n");
+    let (_, command) = backup(&env, "k");
+    let run = env.run(&["app", "command", "--wait", &command]);
+    assert_eq!(run.code(), Some(1), "{run}");
+    assert!(run.out().contains("expired: no final result of `control.backup`"), "{run}");
+    env.ok(&["app", "check"]);
+    let log = env.ok(&["log", "vm"]).out();
+    assert_eq!(log.matches("no final result arrived in time").count(), 1, "{log}");
+    assert_snapshot!(env.refuses(&["app", "command", "--wait", "nothing"]), @"error[WL0759]: there is no command `nothing`; the last 20 commands of each application are kept");
 }
 
 /// The configuration of the factory is read at each call.

@@ -39,6 +39,7 @@ fn call(package: Package, action: Action, properties: &[(&str, Resolved)]) -> Ca
         configuration: BTreeMap::new(),
         arguments: BTreeMap::new(),
         pair: None,
+        open_commands: Vec::new(),
         private: PrivateState::default(),
         package: Arc::new(package),
         binding,

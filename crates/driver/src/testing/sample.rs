@@ -30,6 +30,7 @@ pub fn call(package: Package, action: Action, number: u32) -> Call {
         configuration: BTreeMap::new(),
         arguments: BTreeMap::new(),
         pair: None,
+        open_commands: Vec::new(),
         private: PrivateState::default(),
         package: Arc::new(package),
         binding,

@@ -108,9 +108,9 @@ async fn adopt_under(
             Ok(None) => continue,
             Err(failure) => return Ok(Err(failure)),
         };
-        let answered = report::Answered { call: &call, family: driver.family(), hidden: &[] };
+        let answered = report::Answered { call: &call, family: driver.family(), hidden: &[], now };
         let log = match world.apply(answered, found.report.clone(), &mut batch) {
-            Ok(log) => log,
+            Ok(applied) => applied.all(),
             Err(failure) => return Ok(Err(failure)),
         };
         for LogEntry { severity, message, data } in log {
@@ -191,7 +191,7 @@ pub async fn would_change(engine: &Engine, name: &AssemblyName, found: Found) ->
     let unasked = preparer.unasked(&world, engine.store.id(), element.clone(), now);
     let Ok(Some((call, driver))) = unasked else { return Ok(false) };
     let before = world.instances.of(&element).document;
-    let answered = report::Answered { call: &call, family: driver.family(), hidden: &[] };
+    let answered = report::Answered { call: &call, family: driver.family(), hidden: &[], now };
     let report = unnamed(found).report;
     let is_gone = report.settled == Settled::Gone;
     let applied = world.apply(answered, report, &mut Batch::new());

@@ -13,6 +13,7 @@ use windlass_store::{Batch, Change, Holder, Lease, Snapshot};
 
 use super::core::Engine;
 use super::look::Answered;
+use crate::commands;
 use crate::error::EngineError;
 use crate::machine::Preparer;
 use crate::report;
@@ -135,12 +136,15 @@ pub(super) async fn applied(
     let element = call.element.clone();
     let old = world.instances.of(&element);
     let is_gone = observed.observation == Observation::Absent;
-    let answered = report::Answered { call: &call, family: driver.family(), hidden: &[] };
-    let log = match world.apply(answered, observed.report, &mut batch) {
-        Ok(log) => log,
+    let now = engine.env.clock.now();
+    let answered = report::Answered { call: &call, family: driver.family(), hidden: &[], now };
+    let report::Applied { mut log, results } = match world.apply(answered, observed.report, &mut batch) {
+        Ok(applied) => applied,
         Err(failure) => return failed(engine, lease, element, Some(failure)).await,
     };
-    let log: Vec<LogEntry> = log.into_iter().filter(|entry| entry.severity >= Severity::Warning).collect();
+    log.retain(|entry| entry.severity >= Severity::Warning);
+    log.extend(results);
+    log.extend(commands::expire(&mut world, &element, now, &mut batch));
     let new = world.instances.of(&element);
     let failing = world.elements.get_mut(&element).filter(|record| fails_with(record, CHECK_FAILED));
     let works_again = failing.is_some();

@@ -1,5 +1,7 @@
 //! Preparation of an intent: settle open calls, draft, and record the process.
 
+use std::collections::BTreeMap;
+
 use windlass_model::record::{
     ElementRecord, Event as Happening, EventDraft, Intent, PlanText, ProcessRecord, ProcessStatus,
     VersionRecord,
@@ -16,11 +18,11 @@ use super::found::Found;
 use super::prepared::Prepared;
 use super::references::{foreign_assemblies, leave, refuse_if_entangled, refuse_if_referenced};
 use super::request::Request;
-use crate::command_arguments;
 use crate::error::EngineError;
 use crate::keeper::Renewal;
 use crate::stop::Stop;
 use crate::world::World;
+use crate::{command_arguments, commands};
 
 impl Engine {
     /// Takes the lease, settles the open calls of earlier processes, plans the intent, and records the process.
@@ -67,9 +69,14 @@ impl Engine {
         let continues = snapshot.as_ref().and_then(|s| s.processes.last().map(|p| p.id));
         let seen = self.refreshed(&request, snapshot.as_ref(), true, stop).await?;
         let previous = self.records().previous(&request.intent, snapshot.as_ref()).await?;
+        let open = match &snapshot {
+            Some(snapshot) => commands::open(&*self.store, snapshot).await?,
+            None => BTreeMap::new(),
+        };
         // A retry was checked when its intent was first prepared.
         let goes_on = request.intent == Intent::Retry;
         let mut draft = self.env.draft(request, snapshot, previous, seen)?;
+        draft.world.commands = open;
         draft.world.configuration = Box::pin(self.records().configuration(&draft.world.assembly)).await?;
         if !goes_on && !self.options.force {
             refuse_if_referenced(&*self.store, &draft).await?;
@@ -137,6 +144,9 @@ impl Engine {
             reason: None,
         };
         let mut batch = beginning(draft, &process);
+        if matches!(process.intent, Intent::Call { .. }) {
+            commands::drop_oldest(&*self.store, &process.assembly, &mut batch).await?;
+        }
         if let Some(request) = request {
             // The same batch ends the request, so that it is executed only once.
             batch = batch.end_request(RequestRecord { status: RequestStatus::Begun(id), ..request.clone() });
@@ -161,7 +171,7 @@ pub(super) fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
     }
     // An interrupted process whose call has not begun leaves its arguments.
     if let Some(before) = process.continues {
-        command_arguments::forget(world, before, &mut batch);
+        commands::forget_arguments(world, before, &mut batch);
     }
     if let Some(arguments) = draft.arguments.take() {
         command_arguments::put(world, id, &arguments, &mut batch);

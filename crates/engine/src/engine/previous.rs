@@ -19,6 +19,7 @@ use windlass_store::{Snapshot, Store};
 
 use super::draft::{self, Limits, PreviousState, is_mixed};
 use super::env::resources;
+use crate::commands;
 use crate::error::EngineError;
 use crate::values::{self, Unknown};
 use crate::world::{Configuration, Packages, World};
@@ -35,7 +36,9 @@ impl Records<'_> {
     /// Builds the world of a recorded assembly, with each element as it was created.
     pub(super) async fn loaded(&self, snapshot: Snapshot) -> Result<World, EngineError> {
         let previous = self.previous(&Intent::Down, Some(&snapshot)).await?;
+        let commands = commands::open(self.store, &snapshot).await?;
         let mut world = World::load(snapshot);
+        world.commands = commands;
         world.installed = Some(draft::installed(&world.assembly, &previous.versions, &world));
         world.packages = Packages::new(previous.packages);
         // A call that needs a missing package fails.

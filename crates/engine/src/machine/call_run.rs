@@ -1,6 +1,7 @@
 //! A call that is being made.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use windlass_driver::{Call, Driver, Nature};
 use windlass_model::record::{CallRecord, CallState, Failure, FailureKind};
@@ -16,6 +17,8 @@ pub(super) struct CallRun {
     pub(super) call: Call,
     pub(super) driver: Arc<dyn Driver>,
     pub(super) nature: Nature,
+    /// The time in which the results of a command may arrive after its call.
+    pub(super) late_results: Option<Duration>,
     /// Whether an earlier process began the call.
     pub(super) taken_up: bool,
     /// Whether the next observation decides if a lost call happened.

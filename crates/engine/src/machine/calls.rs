@@ -12,7 +12,7 @@ use windlass_store::Change;
 use super::effects::Failed;
 use super::queues::StepKey;
 use super::{Ack, CallRun, Command, Machine};
-use crate::command_arguments;
+use crate::commands;
 use crate::engine::PublishedOutputs;
 use crate::report::Answered;
 use crate::world::without_complaint;
@@ -110,10 +110,11 @@ impl Machine {
         if begins_anew {
             home.instances.forget_complaint(&element);
         }
-        let answered = Answered { call: &run.call, family: run.driver.family(), hidden: &run.hidden };
+        let (family, hidden) = (run.driver.family(), &run.hidden);
+        let answered = Answered { call: &run.call, family, hidden, now: self.now };
         let applied = home.apply(answered, report, &mut self.out.batch);
-        Some(applied.map(|log| {
-            self.log(process, &element, log);
+        Some(applied.map(|applied| {
+            self.log(process, &element, applied.all());
             element
         }))
     }
@@ -480,9 +481,7 @@ impl Machine {
 
     pub(super) fn close(&mut self, mut record: CallRecord, state: CallState) {
         record.ended = (state != CallState::Undecided).then_some(self.now);
-        if matches!(record.action, Action::Command(_)) {
-            command_arguments::forget(&mut self.world, record.process, &mut self.out.batch);
-        }
+        commands::call_ended(&mut self.world, &record, &state, self.now, &mut self.out.batch);
         record.state = state;
         self.change(Change::PutCall(Box::new(record)));
     }

@@ -43,7 +43,7 @@ use self::call_run::CallRun;
 use self::failed::FailedParts;
 pub(crate) use self::prepare::{Look, Preparer, ReadyLook};
 use self::queues::{Queues, StepKey};
-use crate::command_arguments;
+use crate::commands;
 use crate::engine::PublishedOutputs;
 use crate::journal::CallArtifacts;
 use crate::places::Places;
@@ -473,7 +473,7 @@ impl Machine {
         let id = process.id;
         self.change(Change::PutProcess(Box::new(process)));
         self.happened(Some(id), Happening::ProcessEnded { status, reason });
-        command_arguments::forget(&mut self.world, id, &mut self.out.batch);
+        commands::forget_arguments(&mut self.world, id, &mut self.out.batch);
         self.forget_leftovers();
         self.note_reached();
         self.forget_assembly();

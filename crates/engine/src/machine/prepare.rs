@@ -17,13 +17,13 @@ use windlass_model::{
 use super::call_run::CallRun;
 use super::queues::StepKey;
 use crate::applied_inputs::given;
-use crate::command_arguments;
 use crate::engine::ByQueries;
 use crate::panic::panicked;
 use crate::places::Places;
 use crate::sealing::opened;
 use crate::values::{self, Unknown, sensitive};
 use crate::world::{World, without_complaint};
+use crate::{command_arguments, commands};
 
 /// The inputs for preparing a call.
 pub(super) struct CallSeed {
@@ -107,6 +107,10 @@ impl Preparer {
         let (binding, driver) = self.choose(&package, &seed.action, &location)?;
         let nature = catch_unwind(AssertUnwindSafe(|| driver.nature(&package, &seed.action)));
         let Some(nature) = nature.map_err(|panic| panicked(&*panic))? else { return Ok(None) };
+        let late_results = match &seed.action {
+            Action::Command(command) => driver.late_results(&package, command),
+            _ => None,
+        };
         let again = seed.again;
         let record = CallRecord {
             id: seed.id,
@@ -130,6 +134,7 @@ impl Preparer {
             call,
             driver,
             nature,
+            late_results,
             taken_up: false,
             recovering: false,
             repeats: false,
@@ -321,6 +326,7 @@ fn call(world: &World, record: &CallRecord, family: &str, found: Found) -> Resul
         configuration,
         arguments,
         pair: record.pair.clone(),
+        open_commands: commands::awaited(home, &record.element),
         private,
         package: found.package,
         binding: found.binding,

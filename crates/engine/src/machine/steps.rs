@@ -17,6 +17,7 @@ use super::prepare::CallSeed;
 use super::queues::StepKey;
 use super::{Ack, CallRun, Command, Machine, Planned, PlannedAction, StepRun, count};
 use crate::applied_inputs::give;
+use crate::commands;
 use crate::runner::Skipped;
 use crate::slots::LimitedLocation;
 use crate::values::{Unknown, arguments};
@@ -326,6 +327,7 @@ impl Machine {
         let id = call.record.id.clone();
         self.change(Change::PutCall(Box::new(call.record.clone())));
         self.note_given_to(&call);
+        commands::begin(&mut self.world, &call.record, call.late_results, &mut self.out.batch);
         self.queues.enter(&call.record.element);
         self.calls.insert(id.clone(), call);
         self.out.acks.push(Ack::MayPerform(id));

@@ -17,12 +17,14 @@ use serde_json::Value;
 use windlass_driver::Package;
 use windlass_model::assembly::{ElementKind, OperationCall, PackageDigest};
 use windlass_model::id::Entropy;
-use windlass_model::record::{AssemblyRecord, Begun, ElementRecord, Failure, FailureKind, PairKey};
+use windlass_model::record::{
+    AssemblyRecord, Begun, CommandRecord, ElementRecord, Failure, FailureKind, PairKey,
+};
 use windlass_model::resolve::{Lookup, Output, Resolved};
 use windlass_model::template::End;
 use windlass_model::{
-    AssemblyName, Element, ElementName, InstanceId, OperationName, PropertyName, Side, State, Timestamp,
-    Topology,
+    AssemblyName, CommandId, Element, ElementName, InstanceId, OperationName, PropertyName, Side, State,
+    Timestamp, Topology,
 };
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Lease, Snapshot};
@@ -38,6 +40,9 @@ pub(crate) struct ForeignAssembly {
     pub(crate) lease: Lease,
     pub(crate) world: World,
 }
+
+/// The commands of an assembly that have not ended.
+pub(crate) type Commands = BTreeMap<CommandId, CommandRecord>;
 
 /// The configuration of a factory, by pin ids, or the reason why it can't be read.
 pub(crate) type Configuration = Result<BTreeMap<String, Resolved>, Failure>;
@@ -55,6 +60,8 @@ pub(crate) struct World {
     pub(crate) readers: Readers,
     /// The configuration of the factory of an application; `None` for other assemblies.
     pub(crate) configuration: Option<Configuration>,
+    /// The commands that have not ended.
+    pub(crate) commands: Commands,
     /// Whether the plan is limited to some elements.
     pub(crate) limited: bool,
     /// Other assemblies on whose elements operations are called, each under its own lease.
@@ -74,6 +81,7 @@ impl World {
             secrets: Secrets::default(),
             readers: Readers::default(),
             configuration: None,
+            commands: Commands::new(),
             limited: false,
             foreign_assemblies: BTreeMap::new(),
         }

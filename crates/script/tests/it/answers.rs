@@ -131,8 +131,8 @@ async fn results_of_other_commands_are_left_out() {
     let report = printed(call("Start"), stdout).await.unwrap();
     assert_eq!(report.updates, json!({"name": "web"}));
     insta::assert_snapshot!(log(&report), @"
-    WARNING stdout of Start.sh:1:13: instance `i-1`: results pushed to `commands.other` are ignored: no such command is running
-    WARNING stdout of Start.sh:1:13: instance `i-1`: results pushed to `commands.st1p1s3c1` are ignored: no such command is running
+    WARNING stdout of Start.sh:1:13: instance `i-1`: results pushed to `commands.other` are ignored: no such command awaits them
+    WARNING stdout of Start.sh:1:13: instance `i-1`: results pushed to `commands.st1p1s3c1` are ignored: no such command awaits them
     ");
 }
 

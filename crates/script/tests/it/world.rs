@@ -102,6 +102,7 @@ pub(crate) fn call(word: &str, package: Package, properties: BTreeMap<String, Va
         configuration: location.configuration(),
         arguments: BTreeMap::new(),
         pair: None,
+        open_commands: Vec::new(),
         private: PrivateState::default(),
         package: Arc::new(package),
         binding,

@@ -38,4 +38,8 @@ windlass_source::codes! {
         "The discovery script of a factory has failed, or its output can't be used. The message has the reason and the \
          end of its stderr. Nothing was adopted or changed.\n\n\
          Correct the script, publish the factory again, and run `windlass app reconfigure FACTORY --latest`.";
+    UNKNOWN_COMMAND = "WL0759", "unknown id of a command",
+        "No command of an application was called by this id. The last 20 commands of each application are kept, and \
+         they are removed with their application. No script was run.\n\n\
+         `windlass app command --async` prints the id of a command, and `windlass log NAME` shows those of results.";
 }

@@ -1,7 +1,7 @@
 //! Errors of launched applications.
 
 use thiserror::Error;
-use windlass_model::AssemblyName;
+use windlass_model::{AssemblyName, CommandId};
 use windlass_source::{Code, suggest};
 
 use super::codes;
@@ -86,6 +86,9 @@ pub enum LaunchError {
         /// The ids of its commands.
         known: Vec<String>,
     },
+    /// No command was called by this id, or its record is removed.
+    #[error("there is no command `{0}`; the last {kept} commands of each application are kept", kept = windlass_engine::KEPT_COMMANDS)]
+    UnknownCommand(CommandId),
     /// The command takes no such argument.
     #[error("`{command}` takes no argument `{argument}`{}", near(argument, known))]
     NoArgument {
@@ -125,6 +128,7 @@ impl LaunchError {
             Self::NoDiscovery(_) | Self::NotOneEnvironment { .. } => codes::NO_DISCOVERY,
             Self::Discovery { .. } => codes::DISCOVERY,
             Self::NoCommand { .. } => codes::NO_COMMAND,
+            Self::UnknownCommand(_) => codes::UNKNOWN_COMMAND,
             Self::NoArgument { .. } | Self::Misfit { .. } => codes::NOT_AN_ARGUMENT,
         }
     }

@@ -1,17 +1,15 @@
-//! Launch, reconfiguration, destruction and commands of applications.
+//! Launch, reconfiguration, health checks and removal of applications.
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
 use serde_json::Value;
 use windlass_driver::{Package, location};
-use windlass_engine::{Arguments, CheckEnd, Checked, Consent, Request, Stop, check as check_health};
+use windlass_engine::{CheckEnd, Checked, Consent, Request, Stop, check as check_health};
 use windlass_manifest::{Role, check};
 use windlass_model::assembly::ElementKind;
 use windlass_model::document::DocumentName;
-use windlass_model::pins::{Pin, PinId, Pins};
 use windlass_model::record::{Intent, LaunchedFrom};
-use windlass_model::{AssemblyName, CallId, Element, PropertyName, State, StepId};
+use windlass_model::{AssemblyName, Element, PropertyName, State};
 use windlass_secret::SecretRef;
 use windlass_source::Diagnostics;
 use windlass_store::Snapshot;
@@ -46,32 +44,6 @@ pub struct ReconfigureInput {
     pub parameters: BTreeMap<String, Value>,
     /// The parameters whose values were on the command line, where others can see them.
     pub open: Vec<String>,
-}
-
-/// The commands of an application.
-#[derive(Debug, Clone, Serialize)]
-#[non_exhaustive]
-pub struct CommandsView {
-    /// The version of this format.
-    pub version: u32,
-    /// The application.
-    pub name: AssemblyName,
-    /// The commands that have a script.
-    pub commands: Vec<CommandView>,
-}
-
-/// A command of an application.
-#[derive(Debug, Clone, Serialize)]
-#[non_exhaustive]
-pub struct CommandView {
-    /// The id of its pin: `control.reboot`.
-    pub id: String,
-    /// Its label for people.
-    pub label: Option<String>,
-    /// The types of its arguments, by name.
-    pub arguments: BTreeMap<String, String>,
-    /// The types of its results, by name.
-    pub results: BTreeMap<String, String>,
 }
 
 /// The intents on launched applications.
@@ -252,61 +224,6 @@ impl<'w> Launcher<'w> {
         Ok(launched_from(&self.windlass.snapshot(name).await?)?.clone())
     }
 
-    /// Returns the commands of an application.
-    ///
-    /// # Errors
-    /// If there is no such assembly, or it is no application.
-    pub async fn commands(&self, name: &AssemblyName) -> Result<CommandsView, Error> {
-        let snapshot = self.windlass.snapshot(name).await?;
-        launched_from(&snapshot)?;
-        let package = self.package(&snapshot).await?;
-        let commands = package.iter().flat_map(commands).map(|(id, _, pin)| view(&id, pin)).collect();
-        Ok(CommandsView { version: 1, name: name.clone(), commands })
-    }
-
-    /// Returns the request that calls a command of an application. `open` lists the arguments that are no secrets.
-    ///
-    /// # Errors
-    /// If there is no such application, command or argument, or a value has another type.
-    pub async fn command_request(
-        &self,
-        name: &AssemblyName,
-        command: &str,
-        given: BTreeMap<String, Value>,
-        open: &[String],
-    ) -> Result<Request, Error> {
-        let snapshot = self.windlass.snapshot(name).await?;
-        launched_from(&snapshot)?;
-        let package = self.package(&snapshot).await?;
-        let all: Vec<(PinId, PinId, &Pin)> = package.iter().flat_map(commands).collect();
-        let Some((_, inner, pin)) = all.iter().find(|(id, ..)| id.to_string() == command) else {
-            let known = all.iter().map(|(id, ..)| id.to_string()).collect();
-            return Err(
-                LaunchError::NoCommand { name: name.clone(), command: command.to_owned(), known }.into()
-            );
-        };
-        let arguments = arguments(command, pin, given)?;
-        let arguments = Arguments::new(arguments, |argument| !open.iter().any(|open| open == argument))?;
-        let part = component(&snapshot).map(|component| component.name.clone());
-        let part = part.ok_or_else(|| LaunchError::NotAnApplication(name.clone()))?;
-        Ok(Request::call(part, inner.to_string().parse()?, arguments))
-    }
-
-    /// Returns the results of the last command of an application, intermediate ones first.
-    ///
-    /// # Errors
-    /// If there is no such assembly, or the store fails.
-    pub async fn last_results(&self, name: &AssemblyName) -> Result<Vec<Value>, Error> {
-        let snapshot = self.windlass.snapshot(name).await?;
-        let store = self.windlass.store_of(name).await?;
-        let Some(last) = store.processes_of(name, None, 1).await?.pop() else { return Ok(Vec::new()) };
-        let call = CallId::of(store.id(), last.id, StepId(1), 0);
-        let id: String = call.as_str().chars().filter(char::is_ascii_alphanumeric).collect();
-        let documents = snapshot.instances.values().map(|instance| &instance.document);
-        let results = documents.filter_map(|document| document["commands"][&id].as_array());
-        Ok(results.flatten().cloned().collect())
-    }
-
     /// Checks the health of applications, and applies the reports. Applications whose script says that they are
     /// destroyed are removed; their history stays. Without names it checks all applications.
     ///
@@ -365,7 +282,7 @@ impl<'w> Launcher<'w> {
         Ok(is_gone)
     }
 
-    async fn package(&self, snapshot: &Snapshot) -> Result<Option<Package>, Error> {
+    pub(super) async fn package(&self, snapshot: &Snapshot) -> Result<Option<Package>, Error> {
         let store = self.windlass.store_of(&snapshot.assembly.name).await?;
         let digest = component(snapshot).and_then(|found| snapshot.assembly.packages.get(&found.descriptor));
         let Some(digest) = digest else { return Ok(None) };
@@ -373,13 +290,13 @@ impl<'w> Launcher<'w> {
     }
 }
 
-fn launched_from(snapshot: &Snapshot) -> Result<&LaunchedFrom, LaunchError> {
+pub(super) fn launched_from(snapshot: &Snapshot) -> Result<&LaunchedFrom, LaunchError> {
     let not_one = || LaunchError::NotAnApplication(snapshot.assembly.name.clone());
     snapshot.assembly.application.as_ref().ok_or_else(not_one)
 }
 
 /// Returns the scripted component of an application.
-fn component(snapshot: &Snapshot) -> Option<&Element> {
+pub(super) fn component(snapshot: &Snapshot) -> Option<&Element> {
     let elements = snapshot.assembly.topology.elements().iter();
     elements.into_iter().find(|element| element.kind == ElementKind::Resource)
 }
@@ -404,53 +321,4 @@ fn given(snapshot: &Snapshot) -> BTreeMap<String, Value> {
         Some((name.to_string(), value))
     };
     snapshot.assembly.parameters.iter().filter_map(value).collect()
-}
-
-/// Returns the commands with a script: the exposed id, the id of the component, and the pin.
-fn commands(package: &Package) -> Vec<(PinId, PinId, &Pin)> {
-    let pins = package.pins().into_iter().flat_map(Pins::iter);
-    let scripted = pins.filter(|(id, _)| package.bindings().commands.contains_key(&id.to_string()));
-    scripted
-        .flat_map(|(id, pin)| pin.exposed.iter().map(move |exposed| (exposed.clone(), id.clone(), pin)))
-        .collect()
-}
-
-fn view(id: &PinId, pin: &Pin) -> CommandView {
-    let signature = pin.kind.as_command();
-    let types = |record: Option<&windlass_model::pins::Record>| {
-        let fields = record.into_iter().flat_map(|record| record.0.iter());
-        fields.map(|(name, kind)| (name.to_string(), kind.to_string())).collect()
-    };
-    CommandView {
-        id: id.to_string(),
-        label: pin.label.clone(),
-        arguments: types(signature.map(|signature| &signature.arguments)),
-        results: types(signature.map(|signature| &signature.results)),
-    }
-}
-
-/// Returns the arguments of a command with their types, and the defaults of those that are not given.
-fn arguments(
-    command: &str,
-    pin: &Pin,
-    given: BTreeMap<String, Value>,
-) -> Result<BTreeMap<String, Value>, LaunchError> {
-    let Some(signature) = pin.kind.as_command() else { return Ok(given) };
-    let fields = &signature.arguments.0;
-    let defaults = pin.defaults.iter().map(|(name, value)| (name.to_string(), value.clone()));
-    let mut arguments: BTreeMap<String, Value> = defaults.collect();
-    for (argument, value) in given {
-        let Some(kind) = fields.get(argument.as_str()) else {
-            let known = fields.keys().map(ToString::to_string).collect();
-            return Err(LaunchError::NoArgument { command: command.to_owned(), argument, known });
-        };
-        let misfit = |why: windlass_model::pins::Misfit| LaunchError::Misfit {
-            command: command.to_owned(),
-            argument: argument.clone(),
-            why: why.to_string(),
-        };
-        let value = kind.fit(&value).map_err(misfit)?;
-        arguments.insert(argument, value);
-    }
-    Ok(arguments)
 }

@@ -9,15 +9,18 @@
 //! | `title` | names of new assemblies |
 //! | `desired` | the engine's input |
 //! | `discovery` | what the script of a factory finds, and its adoption |
-//! | `launcher` | [`Launcher`]: launch, reconfigure, destroy, commands |
+//! | `launcher` | [`Launcher`]: launch, reconfigure, check |
+//! | `commands` | commands of applications, and their results |
 
 pub mod codes;
+mod commands;
 mod desired;
 mod discovery;
 mod error;
 mod launcher;
 mod title;
 
+pub use commands::{CalledCommandView, CommandView, CommandsView};
 pub use discovery::{DiscoveryView, FoundView};
 pub use error::LaunchError;
-pub use launcher::{CommandView, CommandsView, LaunchInput, Launcher, ReconfigureInput};
+pub use launcher::{LaunchInput, Launcher, ReconfigureInput};

@@ -1,0 +1,269 @@
+//! Commands that an operator called: their records and results.
+//!
+//! A command may outlive its process: the final result may come from a later health check. Its record is a document
+//! of the assembly. While it is open, its element has its id, and its [arguments](crate::command_arguments) stay
+//! sealed, so that they are masked in later results.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use windlass_driver::{OpenCommand, texts};
+use windlass_model::document::{DocumentDraft, DocumentKey, DocumentKind, DocumentScope, Expected};
+use windlass_model::instance::LogEntry;
+use windlass_model::record::{CallRecord, CallState, CommandRecord, CommandState, Severity};
+use windlass_model::{Action, AssemblyName, CommandId, ElementName, ProcessId, Timestamp};
+use windlass_store::{Batch, Change, Snapshot, Store};
+use windlass_update_ops::{Op, Update};
+
+use crate::command_arguments;
+use crate::error::EngineError;
+use crate::sealing::KnownSecrets;
+use crate::world::{Commands, World};
+
+/// Number of ended commands of an assembly that are kept.
+pub const KEPT_COMMANDS: usize = 20;
+
+/// Number of commands that are read at once.
+const PAGE: usize = 1000;
+
+/// The version of the records.
+const VERSION: u32 = 1;
+
+/// Reads a command of an assembly, also one that has ended.
+///
+/// # Errors
+/// An error of the store.
+pub async fn command(
+    store: &dyn Store,
+    assembly: &AssemblyName,
+    id: &CommandId,
+) -> Result<Option<CommandRecord>, EngineError> {
+    let found = store.document(&key(assembly, id)).await?;
+    Ok(found.and_then(|document| serde_json::from_value(document.body).ok()))
+}
+
+/// Reads the commands of a recorded assembly that have not ended.
+pub(crate) async fn open(store: &dyn Store, snapshot: &Snapshot) -> Result<Commands, EngineError> {
+    let mut commands = Commands::new();
+    let ids = snapshot.elements.values().flat_map(|element| &element.commands);
+    for id in ids {
+        if let Some(record) = command(store, &snapshot.assembly.name, id).await? {
+            commands.insert(id.clone(), record);
+        }
+    }
+    Ok(commands)
+}
+
+/// Drops the oldest ended commands of an assembly beyond [`KEPT_COMMANDS`], but for one that is about to begin.
+pub(crate) async fn drop_oldest(
+    store: &dyn Store,
+    assembly: &AssemblyName,
+    batch: &mut Batch,
+) -> Result<(), EngineError> {
+    let documents = store.documents(&scope(assembly), &kind(), None, PAGE).await?;
+    let records = documents.into_iter().filter_map(|document| serde_json::from_value(document.body).ok());
+    let mut ended: Vec<CommandRecord> =
+        records.filter(|record: &CommandRecord| record.state.is_final()).collect();
+    ended.sort_by_key(|record| std::cmp::Reverse((record.started, record.process)));
+    for record in ended.iter().skip(KEPT_COMMANDS - 1) {
+        batch.push(Change::DropDocument(Box::new(key(assembly, &record.id)), Expected::Any));
+    }
+    Ok(())
+}
+
+/// Records the begin of a command.
+pub(crate) fn begin(world: &mut World, call: &CallRecord, late: Option<Duration>, batch: &mut Batch) {
+    let Action::Command(command) = &call.action else { return };
+    let millis = |late: Duration| i64::try_from(late.as_millis()).unwrap_or(i64::MAX);
+    let record = CommandRecord {
+        id: CommandId::of(&call.id),
+        element: call.element.clone(),
+        command: command.clone(),
+        process: call.process,
+        started: call.started,
+        deadline: late.map(|late| call.started.plus_millis(millis(late))),
+        state: CommandState::Running,
+        results: Vec::new(),
+        ended: None,
+    };
+    put(world, record, batch);
+}
+
+/// Records the end of the call of a command. The command stays open if its final result may arrive later.
+pub(crate) fn call_ended(
+    world: &mut World,
+    call: &CallRecord,
+    state: &CallState,
+    now: Timestamp,
+    batch: &mut Batch,
+) {
+    if !matches!(call.action, Action::Command(_)) {
+        return;
+    }
+    let Some(mut record) = world.commands.get(&CommandId::of(&call.id)).cloned() else {
+        return command_arguments::forget(world, call.process, batch);
+    };
+    match state {
+        CallState::Failed(failure) => record.end(CommandState::Failed(failure.message.clone()), now),
+        CallState::Undecided => record.end(CommandState::Failed("its outcome is unknown".to_owned()), now),
+        CallState::Succeeded if record.deadline.is_some_and(|deadline| deadline > now) => {
+            record.state = CommandState::Open;
+        }
+        CallState::Succeeded | CallState::AssumedDone => record.end(CommandState::Completed, now),
+        CallState::AssumedNotDone => record.end(CommandState::Failed("it was not done".to_owned()), now),
+        CallState::Open | CallState::Converging { .. } => return,
+    }
+    put(world, record, batch);
+}
+
+/// Ends the commands of an element whose time for results is over. Returns the entries for the activity log.
+pub(crate) fn expire(
+    world: &mut World,
+    element: &ElementName,
+    now: Timestamp,
+    batch: &mut Batch,
+) -> Vec<LogEntry> {
+    let overdue = |record: &&CommandRecord| record.element == *element && record.is_overdue(now);
+    let overdue: Vec<CommandRecord> = world.commands.values().filter(overdue).cloned().collect();
+    let mut log = Vec::new();
+    for mut record in overdue {
+        let message =
+            format!("command `{}` ({}): no final result arrived in time", record.command, record.id);
+        let mut entry = LogEntry::new(Severity::Warning, message);
+        entry.data = Some(json!({"command": record.id, "pin": record.command, "state": "expired"}));
+        log.push(entry);
+        record.end(CommandState::Expired, now);
+        put(world, record, batch);
+    }
+    log
+}
+
+/// The results of commands in an update.
+pub(crate) type Results = Vec<(CommandId, Vec<Value>)>;
+
+/// Takes the results of open commands of an element out of an update.
+pub(crate) fn taken_out(world: &World, element: &ElementName, update: Update) -> (Update, Results) {
+    let id = |path: &windlass_update_ops::Path| {
+        let mut keys = path.keys();
+        let id: CommandId = (keys.next() == Some("commands")).then(|| keys.next())??.parse().ok()?;
+        world.commands.get(&id).is_some_and(|record| record.element == *element).then_some(id)
+    };
+    let (results, rest) = update.partition(|path| id(path).is_some());
+    let results = results.iter().filter_map(|(path, operation)| match operation {
+        Op::Append(values) => Some((id(path)?, values.clone())),
+        _ => None,
+    });
+    let results = results.collect();
+    (rest, results)
+}
+
+/// Records results of commands. The first one that is not intermediate ends its command. Returns the entries for the
+/// activity log.
+pub(crate) fn record(
+    world: &mut World,
+    results: Results,
+    secrets: &KnownSecrets,
+    now: Timestamp,
+    batch: &mut Batch,
+) -> Vec<LogEntry> {
+    let mut log = Vec::new();
+    for (id, values) in results {
+        let Some(mut record) = world.commands.get(&id).cloned() else { continue };
+        for mut value in values {
+            secrets.redactor().mask_value(&mut value);
+            if record.state.is_final() {
+                let message =
+                    format!("command `{}` ({id}): a result after the final one is ignored", record.command);
+                log.push(LogEntry::new(Severity::Warning, message));
+                continue;
+            }
+            log.push(entry(&record, &value));
+            if !CommandRecord::is_intermediate(&value) {
+                record.end(CommandState::Completed, now);
+            }
+            record.results.push(value);
+        }
+        put(world, record, batch);
+    }
+    log
+}
+
+fn entry(record: &CommandRecord, result: &Value) -> LogEntry {
+    let is_intermediate = CommandRecord::is_intermediate(result);
+    let text = |(name, value): (&String, &Value)| match value.as_str() {
+        Some(text) => format!("{name}: {text}"),
+        None => format!("{name}: {value}"),
+    };
+    let fields: Vec<String> = CommandRecord::fields(result).map(text).collect();
+    let what = match (is_intermediate, fields.is_empty()) {
+        (true, _) => format!("progress: {}", fields.join(", ")),
+        (false, true) => "finished".to_owned(),
+        (false, false) => format!("result: {}", fields.join(", ")),
+    };
+    let mut entry =
+        LogEntry::new(Severity::Info, format!("command `{}` ({}): {what}", record.command, record.id));
+    entry.data = Some(json!({"command": record.id, "pin": record.command, "result": result}));
+    entry
+}
+
+/// Returns the open commands of an element, with the texts of their secret arguments.
+pub(crate) fn awaited(world: &World, element: &ElementName) -> Vec<OpenCommand> {
+    let own = world.commands.values().filter(|record| record.element == *element);
+    let command = |record: &CommandRecord| {
+        let arguments = command_arguments::open(world, record.process).unwrap_or_default();
+        let secret = arguments.values().filter(|input| input.sensitive);
+        OpenCommand { id: record.id.clone(), secrets: secret.flat_map(|input| texts(&input.value)).collect() }
+    };
+    own.map(command).collect()
+}
+
+/// Drops the sealed arguments of a process's command, unless the command awaits results.
+pub(crate) fn forget_arguments(world: &mut World, process: ProcessId, batch: &mut Batch) {
+    if !world.commands.values().any(|record| record.process == process) {
+        command_arguments::forget(world, process, batch);
+    }
+}
+
+/// Puts a record. An ended command leaves its element, and its arguments are dropped.
+fn put(world: &mut World, record: CommandRecord, batch: &mut Batch) {
+    let (id, is_final) = (record.id.clone(), record.state.is_final());
+    let draft = DocumentDraft {
+        key: key(&world.assembly.name, &id),
+        expected: Expected::Any,
+        version: VERSION,
+        body: serde_json::to_value(&record).expect("a record is plain data"),
+        secrets: None,
+        packages: BTreeSet::new(),
+    };
+    batch.push(Change::PutDocument(Box::new(draft)));
+    if is_final {
+        command_arguments::forget(world, record.process, batch);
+    }
+    if let Some(element) = world.elements.get_mut(&record.element) {
+        let changed =
+            if is_final { element.commands.remove(&id) } else { element.commands.insert(id.clone()) };
+        if changed {
+            batch.push(Change::PutElement(Box::new(element.clone())));
+        }
+    }
+    if is_final {
+        world.commands.remove(&id);
+    } else {
+        world.commands.insert(id, record);
+    }
+}
+
+/// Returns the key of the record of a command.
+pub(crate) fn key(assembly: &AssemblyName, id: &CommandId) -> DocumentKey {
+    let name = id.as_str().parse().expect("the id of a command is a name of a document");
+    DocumentKey { scope: scope(assembly), kind: kind(), name }
+}
+
+pub(crate) fn kind() -> DocumentKind {
+    "command".parse().expect("it is a short word")
+}
+
+fn scope(assembly: &AssemblyName) -> DocumentScope {
+    DocumentScope::Assembly(assembly.clone())
+}

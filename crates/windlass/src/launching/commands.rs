@@ -1,0 +1,265 @@
+//! Commands of applications: what there are, their calls, and their results.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+use windlass_driver::Package;
+use windlass_engine::{Arguments, CheckEnd, EngineError, Request, Stop, command as recorded};
+use windlass_model::pins::{Pin, PinId, Pins};
+use windlass_model::record::{CommandRecord, CommandState, Intent};
+use windlass_model::{AssemblyName, CallId, CommandId, ProcessId, StepId, Timestamp};
+
+use super::error::LaunchError;
+use super::launcher::{Launcher, component, launched_from};
+use crate::error::Error;
+
+/// The longest time between two health checks while the result of a command is awaited.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// The time between two looks at the record of a command.
+const TICK: Duration = Duration::from_millis(500);
+
+/// Number of processes of an application among which its last command is searched.
+const RECENT: usize = 20;
+
+/// The commands of an application.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct CommandsView {
+    /// The version of this format.
+    pub version: u32,
+    /// The application.
+    pub name: AssemblyName,
+    /// The commands that have a script.
+    pub commands: Vec<CommandView>,
+}
+
+/// A command of an application.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct CommandView {
+    /// The id of its pin: `control.reboot`.
+    pub id: String,
+    /// Its label for people.
+    pub label: Option<String>,
+    /// The types of its arguments, by name.
+    pub arguments: BTreeMap<String, String>,
+    /// The types of its results, by name.
+    pub results: BTreeMap<String, String>,
+}
+
+/// A command that was called, with its results.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct CalledCommandView {
+    /// The version of this format.
+    pub version: u32,
+    /// The id of the call of the command.
+    pub id: CommandId,
+    /// The application.
+    pub name: AssemblyName,
+    /// The id of its pin: `control.reboot`.
+    pub command: String,
+    /// The process that called it.
+    pub process: ProcessId,
+    /// `running`: its script runs. `open`: its script has ended, and the final result is awaited. `completed`,
+    /// `failed`, `expired`: it has ended.
+    pub state: &'static str,
+    /// The reason why it failed.
+    pub problem: Option<String>,
+    /// The results, intermediate ones first. These have `$intermediate: true`.
+    pub results: Vec<Value>,
+    /// The time of the call.
+    #[serde(serialize_with = "crate::view::time::one")]
+    pub started: Timestamp,
+    /// The time until which results are awaited; none if they end with the script.
+    #[serde(serialize_with = "crate::view::time::maybe")]
+    pub deadline: Option<Timestamp>,
+    /// The time of its end.
+    #[serde(serialize_with = "crate::view::time::maybe")]
+    pub ended: Option<Timestamp>,
+}
+
+impl CalledCommandView {
+    fn new(name: AssemblyName, record: CommandRecord, now: Timestamp) -> Self {
+        let (state, problem) = match &record.state {
+            _ if record.is_overdue(now) => ("expired", None),
+            CommandState::Running => ("running", None),
+            CommandState::Completed => ("completed", None),
+            CommandState::Failed(why) => ("failed", Some(why.clone())),
+            CommandState::Expired => ("expired", None),
+            _ => ("open", None),
+        };
+        Self {
+            version: 1,
+            id: record.id,
+            name,
+            command: record.command.to_string(),
+            process: record.process,
+            state,
+            problem,
+            results: record.results,
+            started: record.started,
+            deadline: record.deadline,
+            ended: record.ended,
+        }
+    }
+
+    /// Tells whether it has ended.
+    pub fn has_ended(&self) -> bool {
+        !matches!(self.state, "running" | "open")
+    }
+}
+
+impl Launcher<'_> {
+    /// Returns the commands of an application.
+    ///
+    /// # Errors
+    /// If there is no such assembly, or it is no application.
+    pub async fn commands(&self, name: &AssemblyName) -> Result<CommandsView, Error> {
+        let snapshot = self.windlass.snapshot(name).await?;
+        launched_from(&snapshot)?;
+        let package = self.package(&snapshot).await?;
+        let commands = package.iter().flat_map(commands).map(|(id, _, pin)| view(&id, pin)).collect();
+        Ok(CommandsView { version: 1, name: name.clone(), commands })
+    }
+
+    /// Returns the request that calls a command of an application. `open` lists the arguments that are no secrets.
+    ///
+    /// # Errors
+    /// If there is no such application, command or argument, or a value has another type.
+    pub async fn command_request(
+        &self,
+        name: &AssemblyName,
+        command: &str,
+        given: BTreeMap<String, Value>,
+        open: &[String],
+    ) -> Result<Request, Error> {
+        let snapshot = self.windlass.snapshot(name).await?;
+        launched_from(&snapshot)?;
+        let package = self.package(&snapshot).await?;
+        let all: Vec<(PinId, PinId, &Pin)> = package.iter().flat_map(commands).collect();
+        let Some((_, inner, pin)) = all.iter().find(|(id, ..)| id.to_string() == command) else {
+            let known = all.iter().map(|(id, ..)| id.to_string()).collect();
+            return Err(
+                LaunchError::NoCommand { name: name.clone(), command: command.to_owned(), known }.into()
+            );
+        };
+        let arguments = arguments(command, pin, given)?;
+        let arguments = Arguments::new(arguments, |argument| !open.iter().any(|open| open == argument))?;
+        let part = component(&snapshot).map(|component| component.name.clone());
+        let part = part.ok_or_else(|| LaunchError::NotAnApplication(name.clone()))?;
+        Ok(Request::call(part, inner.to_string().parse()?, arguments))
+    }
+
+    /// Returns the command of an application that was called last; `None` if there is none.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn last_command(&self, name: &AssemblyName) -> Result<Option<CalledCommandView>, Error> {
+        let store = self.windlass.store_of(name).await?;
+        let recent = store.processes_of(name, None, RECENT).await?;
+        let last = recent.into_iter().find(|process| matches!(process.intent, Intent::Call { .. }));
+        let Some(last) = last else { return Ok(None) };
+        let id = CommandId::of(&CallId::of(store.id(), last.id, StepId(1), 0));
+        let record = recorded(&*store, name, &id).await?;
+        Ok(record.map(|record| CalledCommandView::new(name.clone(), record, self.windlass.now())))
+    }
+
+    /// Returns a command that was called.
+    ///
+    /// # Errors
+    /// If there is no such command, or it was removed with its application; if the store fails.
+    pub async fn called_command(&self, id: &CommandId) -> Result<CalledCommandView, Error> {
+        let unknown = || LaunchError::UnknownCommand(id.clone());
+        let store = self.windlass.store(false).await?.ok_or_else(unknown)?;
+        let process = match id.process(store.id()) {
+            Some(process) => store.process(process).await?,
+            None => None,
+        };
+        let name = process.ok_or_else(unknown)?.assembly;
+        let record = recorded(&*store, &name, id).await?.ok_or_else(unknown)?;
+        Ok(CalledCommandView::new(name, record, self.windlass.now()))
+    }
+
+    /// Waits until a command has ended. Meanwhile it checks the health of the application at growing intervals,
+    /// because a health check may report the result.
+    ///
+    /// # Errors
+    /// As [`called_command`](Self::called_command); if a stop is requested. The command goes on then.
+    pub async fn wait(&self, id: &CommandId, stop: &Stop) -> Result<CalledCommandView, Error> {
+        let (mut pause, mut waited) = (Duration::from_secs(1), Duration::ZERO);
+        loop {
+            let view = self.called_command(id).await?;
+            if view.has_ended() {
+                return Ok(view);
+            }
+            if stop.soon.is_cancelled() {
+                return Err(EngineError::Stopped.into());
+            }
+            if view.state == "open" && waited >= pause {
+                (pause, waited) = ((pause * 2).min(LONGEST_PAUSE), Duration::ZERO);
+                let checked = self.check(std::slice::from_ref(&view.name), stop).await?;
+                if checked.iter().any(|checked| checked.end == CheckEnd::Destroyed) {
+                    let problem = Some("its application is destroyed".to_owned());
+                    return Ok(CalledCommandView { state: "failed", problem, ..view });
+                }
+            }
+            tokio::select! {
+                () = stop.soon.cancelled() => {}
+                () = tokio::time::sleep(TICK) => waited += TICK,
+            }
+        }
+    }
+}
+
+/// Returns the commands with a script: the exposed id, the id of the component, and the pin.
+fn commands(package: &Package) -> Vec<(PinId, PinId, &Pin)> {
+    let pins = package.pins().into_iter().flat_map(Pins::iter);
+    let scripted = pins.filter(|(id, _)| package.bindings().commands.contains_key(&id.to_string()));
+    scripted
+        .flat_map(|(id, pin)| pin.exposed.iter().map(move |exposed| (exposed.clone(), id.clone(), pin)))
+        .collect()
+}
+
+fn view(id: &PinId, pin: &Pin) -> CommandView {
+    let signature = pin.kind.as_command();
+    let types = |record: Option<&windlass_model::pins::Record>| {
+        let fields = record.into_iter().flat_map(|record| record.0.iter());
+        fields.map(|(name, kind)| (name.to_string(), kind.to_string())).collect()
+    };
+    CommandView {
+        id: id.to_string(),
+        label: pin.label.clone(),
+        arguments: types(signature.map(|signature| &signature.arguments)),
+        results: types(signature.map(|signature| &signature.results)),
+    }
+}
+
+/// Returns the arguments of a command with their types, and the defaults of those that are not given.
+fn arguments(
+    command: &str,
+    pin: &Pin,
+    given: BTreeMap<String, Value>,
+) -> Result<BTreeMap<String, Value>, LaunchError> {
+    let Some(signature) = pin.kind.as_command() else { return Ok(given) };
+    let fields = &signature.arguments.0;
+    let defaults = pin.defaults.iter().map(|(name, value)| (name.to_string(), value.clone()));
+    let mut arguments: BTreeMap<String, Value> = defaults.collect();
+    for (argument, value) in given {
+        let Some(kind) = fields.get(argument.as_str()) else {
+            let known = fields.keys().map(ToString::to_string).collect();
+            return Err(LaunchError::NoArgument { command: command.to_owned(), argument, known });
+        };
+        let misfit = |why: windlass_model::pins::Misfit| LaunchError::Misfit {
+            command: command.to_owned(),
+            argument: argument.clone(),
+            why: why.to_string(),
+        };
+        let value = kind.fit(&value).map_err(misfit)?;
+        arguments.insert(argument, value);
+    }
+    Ok(arguments)
+}
