@@ -144,6 +144,7 @@
 //! | `package_diffs` | files that differ between installed and desired packages |
 //! | `command_arguments`, `commands` | the sealed arguments, records and results of commands |
 //! | `runner` | the steps of a plan that may start |
+//! | `check_failure`, `halving` | health checks that fail: their record, and the search for the bad element of a batch |
 //! | `journal` | the records of jobs, before and after they run |
 //! | `machine` | the pure machine that executes a plan |
 //! | [`host`], `keeper`, `stop` | all waiting: commits, drivers, timers, leases and stop requests |
@@ -152,6 +153,7 @@
 //! | [`engine`] | intents: prepare, run, preview, and everything else that a program asks for |
 
 mod applied_inputs;
+mod check_failure;
 mod claim;
 pub mod codes;
 mod command_arguments;
@@ -159,6 +161,7 @@ mod commands;
 mod current;
 pub mod engine;
 pub mod error;
+mod halving;
 pub mod host;
 mod journal;
 mod keeper;

@@ -34,6 +34,8 @@ pub(crate) struct Printed<'a> {
     pub(crate) call: &'a Call,
     /// The natural ids of all instances of the document, except for a launch.
     pub(crate) asked: &'a BTreeSet<&'a str>,
+    /// Whether its notes include those about instances that were not asked for. One call of a batch has them.
+    pub(crate) notes_others: bool,
 }
 
 /// The instance of a call, if the output names it, and all other instances in the output.
@@ -49,7 +51,8 @@ impl Printed<'_> {
             Role::Launch => self.launched(output)?,
             _ => self.named(output),
         };
-        let mut notes: Vec<_> = others.iter().map(|said| not_asked(output, said)).collect();
+        let others = others.iter().filter(|_| self.notes_others);
+        let mut notes: Vec<_> = others.map(|said| not_asked(output, said)).collect();
         let Some(said) = wanted else { return Ok(answer(None, Update::new(), &notes, self.call)) };
         notes.extend(said.notices.iter().cloned());
         let place = output.source.place(said.span);

@@ -358,12 +358,12 @@ impl Run<'_> {
             Err(problems) => return calls.iter().map(|_| Err(failed(&problems))).collect(),
         };
         let asked: BTreeSet<&str> = calls.iter().map(|call| input::natural(call)).collect();
-        let answer = |call: &&Call| {
-            let printed = Printed { role: &self.role, call, asked: &asked };
+        let answer = |(at, call): (usize, &&Call)| {
+            let printed = Printed { role: &self.role, call, asked: &asked, notes_others: at == 0 };
             let answer = printed.read(&output).map_err(|problems| failed(&problems))?;
             Ok(answer.with_left_behind(name, &outcome.left_behind).masked(&self.reporter))
         };
-        calls.iter().map(answer).collect()
+        calls.iter().enumerate().map(answer).collect()
     }
 
     fn job(&self, calls: &[&Call]) -> Result<Job, Failure> {

@@ -13,12 +13,12 @@ use windlass_store::{Batch, Change, Holder, Lease, Snapshot};
 
 use super::core::Engine;
 use super::look::Answered;
-use crate::commands;
 use crate::error::EngineError;
 use crate::machine::Preparer;
 use crate::report;
 use crate::stop::Stop;
 use crate::world::World;
+use crate::{check_failure, commands};
 
 /// The result of the check of an assembly.
 #[derive(Debug, Clone, PartialEq)]
@@ -146,7 +146,7 @@ pub(super) async fn applied(
     log.extend(results);
     log.extend(commands::expire(&mut world, &element, now, &mut batch));
     let new = world.instances.of(&element);
-    let failing = world.elements.get_mut(&element).filter(|record| fails_with(record, CHECK_FAILED));
+    let failing = world.elements.get_mut(&element).filter(|record| check_failure::is_failing(record));
     let works_again = failing.is_some();
     if let Some(record) = failing {
         record.failure = None;
@@ -189,9 +189,6 @@ fn gone(engine: &Engine, world: &mut World, element: &ElementName, batch: &mut B
     })));
 }
 
-/// Begins the failure of an element whose health check has failed.
-const CHECK_FAILED: &str = "the health check failed: ";
-
 /// Records that a check has failed. The same failure again writes nothing.
 async fn failed(
     engine: &Engine,
@@ -200,20 +197,20 @@ async fn failed(
     failure: Option<Failure>,
 ) -> Result<CheckEnd, EngineError> {
     let Some(failure) = failure else { return Ok(CheckEnd::Unchecked) };
-    let message = format!("{CHECK_FAILED}{}", failure.message);
+    let recorded = check_failure::of(&failure);
     let snapshot = engine.store.load(&lease.scope).await?.filter(|snapshot| snapshot.processes.is_empty());
     let record = snapshot.and_then(|snapshot| snapshot.elements.get(&element).cloned());
-    if let Some(mut record) = record.filter(|record| !fails_with(record, &message)) {
-        record.failure = Some(Failure { message: message.clone(), ..failure.clone() });
-        let mut batch = Batch::new().event(logged(engine, &element, LogEntry::new(Severity::Error, message)));
+    let is_known = |record: &ElementRecord| {
+        record.failure.as_ref().is_some_and(|known| known.message == recorded.message)
+    };
+    if let Some(mut record) = record.filter(|record| !is_known(record)) {
+        let entry = LogEntry::new(Severity::Error, recorded.message.clone());
+        record.failure = Some(recorded);
+        let mut batch = Batch::new().event(logged(engine, &element, entry));
         batch.push(Change::PutElement(Box::new(record)));
         engine.store.commit(lease, batch).await?;
     }
     Ok(CheckEnd::Failed(failure))
-}
-
-fn fails_with(record: &ElementRecord, message: &str) -> bool {
-    record.failure.as_ref().is_some_and(|failure| failure.message.starts_with(message))
 }
 
 fn logged(engine: &Engine, element: &ElementName, entry: LogEntry) -> EventDraft {

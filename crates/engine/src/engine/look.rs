@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use windlass_driver::{Call, Driver, Location, Observation, Observed, Report, Unrecorded};
 use windlass_executor::JobId;
@@ -20,6 +21,7 @@ use windlass_update_ops::Update;
 
 use super::env::EngineEnv;
 use crate::error::EngineError;
+use crate::halving::{Group, GroupEnd, Halving};
 use crate::machine::{Look, Preparer, ReadyLook};
 use crate::panic::{as_many, caught};
 use crate::slots::{JobSlot, JobSlots};
@@ -42,7 +44,7 @@ pub struct Seen {
 impl Seen {
     fn new(element: LookElement, answer: Result<Observed, Failure>) -> Self {
         let metrics = answer.as_ref().map(|seen| measured(&seen.report)).unwrap_or_default();
-        let LookElement { name, state } = element;
+        let LookElement { name, state, .. } = element;
         Self { element: name, state, sight: answer.map(|seen| seen.observation), metrics }
     }
 
@@ -85,7 +87,7 @@ impl HealthChecks<'_> {
     ) -> Result<Vec<Seen>, EngineError> {
         let mut preparer = Preparer::new(self.env.drivers.clone(), self.env.places.clone());
         let (batches, mut seen) = batches(preparer.looks(&world, self.store, self.env.clock.now()));
-        let round = CheckRound { stop: stop.soon.child_token(), within, held, full: Mutex::default() };
+        let round = CheckRound::new(stop, within, held, self.parallelism);
         let checks = self.look_round(batches, &round);
         tokio::pin!(checks);
         let checked = match within {
@@ -111,8 +113,7 @@ impl HealthChecks<'_> {
     /// assemblies in those of the elements. A check takes as long as its driver says.
     pub(super) async fn answers(&self, looks: Vec<Look>, stop: &Stop) -> Vec<Answered> {
         let (batches, unseen) = batches(looks);
-        let round =
-            CheckRound { stop: stop.soon.child_token(), within: None, held: None, full: Mutex::default() };
+        let round = CheckRound::new(stop, None, None, self.parallelism);
         let checked = self.look_round(batches, &round).await;
         let failed = unseen.into_iter().map(|(_, seen)| Answered::Failed(seen));
         let answered = checked.into_iter().map(|asked| match asked.answer {
@@ -128,38 +129,74 @@ impl HealthChecks<'_> {
 
     /// Runs the checks of all batches.
     async fn look_round(&self, batches: Vec<LookBatch>, round: &CheckRound) -> Vec<Asked> {
-        let parallelism = self.parallelism;
-        let together = stream::iter(batches).map(|batch| self.look_together(batch, round));
-        let together: Vec<Vec<Asked>> = together.buffer_unordered(parallelism).collect().await;
-        let each = stream::iter(together.into_iter().flatten()).map(|asked| self.look_alone(asked, round));
-        each.buffer_unordered(parallelism).collect().await
+        let checked = stream::iter(batches).map(|batch| self.look_at(batch, round));
+        let checked: Vec<Vec<Asked>> = checked.buffer_unordered(self.parallelism).collect().await;
+        checked.into_iter().flatten().collect()
     }
 
-    /// Observes the elements of a batch by one call of the driver.
-    async fn look_together(&self, batch: LookBatch, round: &CheckRound) -> Vec<Asked> {
+    /// Observes the elements of a batch: together, then those without a clear answer in smaller groups.
+    async fn look_at(&self, batch: LookBatch, round: &CheckRound) -> Vec<Asked> {
         let LookBatch { driver, elements, calls } = batch;
-        let (answers, is_faulty) = match self.ask(&calls, &*driver, round).await {
+        let suspects = elements.iter().map(|(_, element)| element.is_suspect).collect();
+        let mut halving = Halving::new(suspects);
+        let mut answers: Vec<Result<Observed, Failure>> = calls.iter().map(|_| Err(round.ended())).collect();
+        loop {
+            let wave = halving.take_wave();
+            if wave.is_empty() {
+                break;
+            }
+            let asked = stream::iter(wave).map(|group| self.look_together(group, &calls, &*driver, round));
+            let asked: Vec<GroupAnswer> = asked.buffer_unordered(self.parallelism).collect().await;
+            for GroupAnswer { group, answers: answered, is_faulty } in asked {
+                let has_timed_out = |answer: &Result<Observed, Failure>| {
+                    answer.as_ref().is_err_and(|failure| failure.kind == FailureKind::Timeout)
+                };
+                let end =
+                    if answered.iter().any(has_timed_out) { GroupEnd::TimedOut } else { GroupEnd::InTime };
+                let mut unclear = Vec::new();
+                for (element, answer) in group.iter().zip(answered) {
+                    if is_faulty || is_unclear(&answer) {
+                        unclear.push(*element);
+                    }
+                    answers[*element] = answer;
+                }
+                halving.answered(&group, unclear, end);
+            }
+        }
+        for element in halving.unresolved() {
+            let why = match &answers[element] {
+                Err(failure) => failure.message.clone(),
+                Ok(_) => "it gave no clear answer".to_owned(),
+            };
+            let message = format!("too many checks of its batch hang to check it alone: {why}");
+            answers[element] = Err(Failure::new(FailureKind::Infrastructure, message));
+        }
+        let asked = elements.into_iter().zip(calls).zip(answers);
+        asked
+            .map(|((element, call), answer)| Asked { element, call, driver: driver.clone(), answer })
+            .collect()
+    }
+
+    /// Observes a group of a batch by one call of the driver.
+    async fn look_together(
+        &self,
+        group: Group,
+        all: &[Call],
+        driver: &dyn Driver,
+        round: &CheckRound,
+    ) -> GroupAnswer {
+        let part: Vec<Call>;
+        let calls = if group.len() == all.len() {
+            all
+        } else {
+            part = group.iter().map(|element| all[*element].clone()).collect();
+            &part
+        };
+        let (answers, is_faulty) = match self.ask(calls, driver, round).await {
             Ok(answers) => (answers, false),
             Err(fault) => (calls.iter().map(|_| Err(fault.clone())).collect(), true),
         };
-        let is_batch = calls.len() > 1;
-        let asked = elements.into_iter().zip(calls).zip(answers).map(|((element, call), answer)| Asked {
-            again: is_batch && (is_faulty || is_unclear(&answer)),
-            element,
-            call,
-            driver: driver.clone(),
-            answer,
-        });
-        asked.collect()
-    }
-
-    /// Observes an element alone if its batch gave no clear answer, so that an element that fails affects no other.
-    async fn look_alone(&self, mut asked: Asked, round: &CheckRound) -> Asked {
-        if asked.again {
-            let alone = self.ask(std::slice::from_ref(&asked.call), &*asked.driver, round).await;
-            asked.answer = alone.and_then(|mut answers| answers.remove(0));
-        }
-        asked
+        GroupAnswer { group, answers, is_faulty }
     }
 
     /// Asks a driver about calls of one batch. Returns as many answers.
@@ -173,6 +210,8 @@ impl HealthChecks<'_> {
         round: &CheckRound,
     ) -> Result<Vec<Result<Observed, Failure>>, Failure> {
         let Some(first) = calls.first() else { return Ok(Vec::new()) };
+        // Neither batches nor groups of one batch are more than the limit of concurrent checks.
+        let _permit = round.running.acquire().await;
         let not_run = |failure: Failure| Ok(calls.iter().map(|_| Err(failure.clone())).collect());
         let _slot = match round.slot(&self.env.slots, &first.location).await {
             Ok(slot) => slot,
@@ -233,9 +272,16 @@ struct CheckRound {
     held: Option<AssemblyName>,
     /// The locations at which a check has waited for a slot in vain.
     full: Mutex<BTreeSet<String>>,
+    /// The checks that may run at once.
+    running: Semaphore,
 }
 
 impl CheckRound {
+    fn new(stop: &Stop, within: Option<Duration>, held: Option<AssemblyName>, parallelism: usize) -> Self {
+        let running = Semaphore::new(parallelism);
+        Self { stop: stop.soon.child_token(), within, held, full: Mutex::default(), running }
+    }
+
     /// Returns the failure of a check that was ended.
     fn ended(&self) -> Failure {
         let why = match self.within {
@@ -289,8 +335,8 @@ fn batches(looks: Vec<Look>) -> (Vec<LookBatch>, Vec<(usize, Seen)>) {
     let mut batches: Vec<LookBatch> = Vec::new();
     let mut last: HashMap<BatchKey, usize> = HashMap::new();
     let mut unseen = Vec::new();
-    for (position, Look { element, state, ready }) in looks.into_iter().enumerate() {
-        let element = LookElement { name: element, state };
+    for (position, Look { element, state, is_suspect, ready }) in looks.into_iter().enumerate() {
+        let element = LookElement { name: element, state, is_suspect };
         let ReadyLook { call, driver, batch } = match ready {
             Ok(ready) => ready,
             Err(failure) => {
@@ -339,6 +385,8 @@ struct LookBatch {
 struct LookElement {
     name: ElementName,
     state: State,
+    /// Whether it is checked alone.
+    is_suspect: bool,
 }
 
 /// The answer of a driver about an element of a batch.
@@ -347,8 +395,14 @@ struct Asked {
     call: Call,
     driver: Arc<dyn Driver>,
     answer: Result<Observed, Failure>,
-    /// Whether the element must be observed again, alone.
-    again: bool,
+}
+
+/// The answers of a driver about a group of a batch.
+struct GroupAnswer {
+    group: Group,
+    answers: Vec<Result<Observed, Failure>>,
+    /// Whether the driver is faulty.
+    is_faulty: bool,
 }
 
 impl Asked {

@@ -23,7 +23,7 @@ use crate::places::Places;
 use crate::sealing::opened;
 use crate::values::{self, Unknown, sensitive};
 use crate::world::{World, without_complaint};
-use crate::{command_arguments, commands};
+use crate::{check_failure, command_arguments, commands};
 
 /// The inputs for preparing a call.
 pub(super) struct CallSeed {
@@ -62,6 +62,8 @@ impl CallSeed {
 pub(crate) struct Look {
     pub(crate) element: ElementName,
     pub(crate) state: State,
+    /// Whether its last check has failed, so that it is checked alone.
+    pub(crate) is_suspect: bool,
     /// The prepared call, or the reason why the check can't run.
     pub(crate) ready: Result<ReadyLook, Failure>,
 }
@@ -229,7 +231,8 @@ impl Preparer {
             Ok(_) => return None,
             Err(failure) => Err(failure),
         };
-        Some(Look { element, state: State::Active, ready })
+        let is_suspect = world.elements.get(&element).is_some_and(check_failure::is_suspect);
+        Some(Look { element, state: State::Active, is_suspect, ready })
     }
 
     /// Returns a location, which is resolved once for all calls of a run.

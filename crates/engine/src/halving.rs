@@ -1,0 +1,168 @@
+//! Halving: finds the bad elements of a batch whose check fails as a whole.
+//!
+//! A pure machine. A batch that fails is asked again in two halves, until each bad element is alone. The groups of one
+//! wave are asked at the same time. An element that was bad before is a *suspect*, and is asked alone from the
+//! beginning. With `b` bad elements among `n`, the first round makes at most `1 + 2·b·⌈log2 n⌉` checks, and later ones
+//! at most `1 + b` while there are few of them ([`MAX_ALONE`]).
+//!
+//! Checks that hang cost their timeout each, so a round has at most [`MAX_TIMEOUTS`] of them. Elements that were not
+//! found until then are unresolved in that round.
+
+/// Maximum number of checks of a batch that may time out in one round before no group is halved any more.
+pub(crate) const MAX_TIMEOUTS: usize = 32;
+
+/// Maximum number of suspects that are asked alone. More of them are asked together, because the script may be broken
+/// rather than the elements.
+pub(crate) const MAX_ALONE: usize = 16;
+
+/// Maximum number of failures of groups of suspects before these are not halved any more.
+const MAX_SUSPECT_FAILURES: usize = 32;
+
+/// The elements of a check, by their positions in the batch.
+pub(crate) type Group = Vec<usize>;
+
+/// The search for the bad elements of a batch.
+pub(crate) struct Halving {
+    suspects: Vec<bool>,
+    wave: Vec<Group>,
+    timeouts: usize,
+    suspect_failures: usize,
+    unresolved: Vec<usize>,
+}
+
+/// The result of the check of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GroupEnd {
+    /// It has ended in time.
+    InTime,
+    /// It has timed out.
+    TimedOut,
+}
+
+impl Halving {
+    /// Begins a round. `suspects` tells for each element whether its last check has failed.
+    pub(crate) fn new(suspects: Vec<bool>) -> Self {
+        let (bad, good): (Group, Group) = (0..suspects.len()).partition(|element| suspects[*element]);
+        let (alone, together) = bad.split_at(if bad.len() > MAX_ALONE { 0 } else { bad.len() });
+        let mut wave: Vec<Group> = alone.iter().map(|element| vec![*element]).collect();
+        wave.extend([good, together.to_vec()].into_iter().filter(|group| !group.is_empty()));
+        Self { suspects, wave, timeouts: 0, suspect_failures: 0, unresolved: Vec::new() }
+    }
+
+    /// Takes the groups to ask now; none if the round has ended.
+    pub(crate) fn take_wave(&mut self) -> Vec<Group> {
+        std::mem::take(&mut self.wave)
+    }
+
+    /// Notes the result of a group: the elements without a clear answer are asked again in smaller groups.
+    pub(crate) fn answered(&mut self, group: &Group, unclear: Vec<usize>, end: GroupEnd) {
+        self.timeouts += usize::from(end == GroupEnd::TimedOut);
+        if group.len() <= 1 || unclear.is_empty() {
+            return;
+        }
+        let is_of_suspects = group.iter().all(|element| self.suspects[*element]);
+        self.suspect_failures += usize::from(is_of_suspects);
+        let hangs = end == GroupEnd::TimedOut && self.timeouts >= MAX_TIMEOUTS;
+        if hangs || self.suspect_failures > MAX_SUSPECT_FAILURES && is_of_suspects {
+            return self.unresolved.extend(unclear);
+        }
+        let middle = unclear.len().div_ceil(2);
+        let halves = unclear.chunks(middle).map(<[usize]>::to_vec);
+        self.wave.extend(halves);
+    }
+
+    /// Returns the elements for which the round has found no answer, although they are not known to be bad.
+    pub(crate) fn unresolved(&self) -> impl Iterator<Item = usize> {
+        self.unresolved.iter().copied().filter(|element| !self.suspects[*element])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The groups that were asked, and the elements with a clear answer.
+    struct Asked {
+        groups: Vec<Group>,
+        well: BTreeSet<usize>,
+        unresolved: BTreeSet<usize>,
+    }
+
+    /// Runs a round. A group with a bad element fails as a whole.
+    fn round(bad: &BTreeSet<usize>, suspects: Vec<bool>, end: GroupEnd) -> Asked {
+        let mut halving = Halving::new(suspects);
+        let (mut groups, mut well) = (Vec::new(), BTreeSet::new());
+        loop {
+            let wave = halving.take_wave();
+            if wave.is_empty() {
+                let unresolved = halving.unresolved().collect();
+                return Asked { groups, well, unresolved };
+            }
+            for group in wave {
+                let fails = group.iter().any(|element| bad.contains(element));
+                well.extend(group.iter().filter(|_| !fails));
+                let unclear = if fails { group.clone() } else { Vec::new() };
+                halving.answered(&group, unclear, if fails { end } else { GroupEnd::InTime });
+                groups.push(group);
+            }
+        }
+    }
+
+    fn alone(groups: &[Group]) -> BTreeSet<usize> {
+        groups.iter().filter(|group| group.len() == 1).map(|group| group[0]).collect()
+    }
+
+    proptest! {
+        /// Each good element has an answer, each bad one was asked alone, and the number of checks is bounded.
+        #[test]
+        fn the_bad_ones_are_found(n in 1_usize..600, bad in prop::collection::btree_set(0_usize..600, 0..40)) {
+            let bad: BTreeSet<usize> = bad.into_iter().filter(|element| *element < n).collect();
+            let Asked { groups, well, .. } = round(&bad, vec![false; n], GroupEnd::InTime);
+            let good: BTreeSet<usize> = (0..n).filter(|element| !bad.contains(element)).collect();
+            prop_assert_eq!(&well, &good);
+            prop_assert!(bad.is_subset(&alone(&groups)));
+            let depth = usize::BITS - (n - 1).leading_zeros();
+            prop_assert!(groups.len() <= 1 + 2 * bad.len() * depth as usize, "{} checks", groups.len());
+
+            // Bad elements stay alone until they are well.
+            let suspects: Vec<bool> = (0..n).map(|element| bad.contains(&element)).collect();
+            let Asked { groups, well, .. } = round(&bad, suspects.clone(), GroupEnd::InTime);
+            prop_assert_eq!(&well, &good);
+            if bad.len() <= MAX_ALONE {
+                prop_assert!(groups.len() <= 1 + bad.len());
+            }
+            let Asked { well, .. } = round(&BTreeSet::new(), suspects, GroupEnd::InTime);
+            prop_assert_eq!(well.len(), n);
+        }
+
+        /// A round has a bounded number of timeouts, whatever hangs.
+        #[test]
+        fn timeouts_are_bounded(
+            n in 1_usize..600,
+            bad in prop::collection::btree_set(0_usize..600, 0..600),
+            known in prop::collection::btree_set(0_usize..600, 0..600),
+        ) {
+            let suspects: Vec<bool> = (0..n).map(|element| known.contains(&element)).collect();
+            let Asked { groups, well, unresolved } = round(&bad, suspects.clone(), GroupEnd::TimedOut);
+            let hangs = groups.iter().filter(|group| group.iter().any(|element| bad.contains(element))).count();
+            // The halves of a wave that was begun before the limit.
+            prop_assert!(hangs <= 2 * MAX_TIMEOUTS + MAX_ALONE, "{hangs} timeouts");
+            let alone = alone(&groups);
+            for element in (0..n).filter(|element| !suspects[*element]) {
+                let is_judged = well.contains(&element) || alone.contains(&element);
+                prop_assert!(is_judged != unresolved.contains(&element));
+            }
+        }
+    }
+
+    #[test]
+    fn a_broken_script_is_not_asked_for_each_element() {
+        let all: BTreeSet<usize> = (0..500).collect();
+        let Asked { groups, .. } = round(&all, vec![true; 500], GroupEnd::InTime);
+        assert!(groups.len() <= 2 * MAX_SUSPECT_FAILURES + 1, "{} checks", groups.len());
+    }
+}
