@@ -227,6 +227,7 @@ impl Running<'_> {
                 Ok(report) => context.claim(&report).await.map(|()| report),
                 failed => failed,
             };
+            context.keep_last_job(&call, result.as_ref().err()).await;
             let artifacts = context.take_artifacts();
             Ok(Some(Event::Performed { call: call.id, result, artifacts }))
         }));

@@ -10,12 +10,14 @@ use tokio::sync::{mpsc, oneshot};
 use windlass_driver::{Call, Context, JobFailure, Location, Report};
 use windlass_executor::{Captured, End, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError};
 use windlass_model::record::{Failure, FailureKind, JobEnd, JobRecord};
-use windlass_model::{AssemblyName, CallId, Clock, Timestamp};
+use windlass_model::{AssemblyName, CallId, Clock, CommandId, Timestamp};
 use windlass_secret::{Redactor, SecretRef, Sensitive};
 use windlass_store::{Batch, Lease, Store};
 
 use crate::claim;
 use crate::places::Places;
+use crate::recorder::LastJob;
+use crate::recordings::{self, RecordedJob, Transcript};
 use crate::stop::Stop;
 
 /// Maximum bytes of a job's output that are kept for people.
@@ -94,6 +96,9 @@ pub(crate) struct CallContext {
     /// The names of the jobs whose stdout is text for people.
     shown: Mutex<BTreeSet<String>>,
     artifacts: Mutex<CallArtifacts>,
+    /// Whether the input and output of its last job are kept.
+    is_kept: bool,
+    last_job: Mutex<Option<LastJob>>,
     /// Whether the natural id of its report must be claimed.
     claims: bool,
 }
@@ -144,6 +149,8 @@ impl CallContext {
             hidden: Mutex::default(),
             shown: Mutex::default(),
             artifacts: Mutex::default(),
+            is_kept: call.package.pins().is_some(),
+            last_job: Mutex::default(),
             claims: claim::is_needed(call),
         }
     }
@@ -167,7 +174,34 @@ impl CallContext {
         self.once = false;
         self.elsewhere = None;
         self.looks = true;
+        self.is_kept = false;
         self
+    }
+
+    /// Keeps the input and output of the last job of a call of an application.
+    pub(crate) async fn keep_last_job(&self, call: &Call, failure: Option<&Failure>) {
+        let Some((job, input, outcome)) = locked(&self.last_job).take() else { return };
+        let job = RecordedJob {
+            job,
+            call: Some(call.id.clone()),
+            process: CommandId::of(&call.id).process(self.journal.store.id()),
+            action: call.action.clone(),
+            applications: vec![self.assembly.clone()],
+            at: self.journal.clock.now(),
+            failure: failure.map(|failure| failure.message.clone()),
+        };
+        let secrets = [self.given.clone(), locked(&self.hidden).clone()].concat();
+        let transcript = Transcript { input, outcome, secrets };
+        let batch: Batch = [recordings::put(&self.assembly, &job, &transcript)].into_iter().collect();
+        let ticket = self.journal.store.commit(&self.journal.lease, batch);
+        self.enter(ticket, None).await;
+    }
+
+    fn keep(&self, id: &JobId, job: &Job, outcome: &Outcome) {
+        if self.is_kept {
+            let input = String::from_utf8_lossy(job.stdin.expose()).into_owned();
+            *locked(&self.last_job) = Some((id.to_string(), input, outcome.clone()));
+        }
     }
 
     /// Returns the remains of the call. The output is masked by all secrets that it was given or has published.
@@ -478,6 +512,7 @@ impl Context for CallContext {
         let id = self.job_id(name)?;
         if let Some(outcome) = self.recorded(&id).await? {
             self.has_begun.store(true, Ordering::Relaxed);
+            self.keep(&id, &job, &outcome);
             return ended(outcome, &job);
         }
         if let Some(from) = &self.elsewhere {
@@ -509,6 +544,7 @@ impl Context for CallContext {
             // The job of the earlier process never began.
             record.submitted = now;
         }
+        self.keep(&id, &job, &outcome);
         let ticket = self.record_end(record, &outcome, is_known);
         self.enter(ticket, Some((runtime.clone(), id))).await;
         ended(outcome, &job)

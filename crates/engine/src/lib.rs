@@ -145,6 +145,7 @@
 //! | `command_arguments`, `commands` | the sealed arguments, records and results of commands |
 //! | `runner` | the steps of a plan that may start |
 //! | `check_failure`, `halving` | health checks that fail: their record, and the search for the bad element of a batch |
+//! | `recordings`, `recorder` | the kept input and output of jobs of applications |
 //! | `journal` | the records of jobs, before and after they run |
 //! | `machine` | the pure machine that executes a plan |
 //! | [`host`], `keeper`, `stop` | all waiting: commits, drivers, timers, leases and stop requests |
@@ -171,6 +172,8 @@ mod outdated_inputs;
 mod package_diffs;
 mod panic;
 pub mod places;
+mod recorder;
+pub mod recordings;
 mod report;
 mod runner;
 pub mod schedule;
@@ -185,8 +188,8 @@ pub use engine::{
     Answer, Argument, Arguments, Bundle, CheckEnd, Checked, Condition, Consent, Desired, DestructivePlan,
     DiscoveryQuery, Ended, Engine, EngineEnv, ForgottenPart, ForgottenRecords, HandOver, Offer, Options,
     PlanFingerprint, Prepared, Preview, Pruned, PublishedOutputs, RecordedSecrets, Request, Seen, Selection,
-    UpOptions, Upkeep, adopt, apply_found, check, conditions, fingerprint, inventory, monitor_of, offer,
-    outputs, would_change,
+    UpOptions, Upkeep, adopt, apply_found, calls_of, check, conditions, fingerprint, inventory, monitor_of,
+    offer, outputs, would_change,
 };
 pub use error::{EngineError, Lack, NameUse, ProtectedPart, Unplaced};
 pub use machine::Tally;

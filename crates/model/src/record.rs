@@ -22,7 +22,9 @@ pub use self::call::{
 pub use self::command::{CommandRecord, CommandState};
 pub use self::event::{Event, EventDraft, EventRecord, Severity};
 pub use self::pair::{Begun, Given, PairKey, PairRecord};
-pub use self::process::{Intent, PlanText, ProcessRecord, ProcessStatus, StepEnd, StepRecord, StepState};
+pub use self::process::{
+    ApplicationIntent, Intent, PlanText, ProcessRecord, ProcessStatus, StepEnd, StepRecord, StepState,
+};
 use crate::assembly::{PackageDigest, Topology};
 use crate::clock::Timestamp;
 use crate::id::{CommandId, InstanceId, ProcessId};

@@ -11,7 +11,7 @@ use windlass_driver::{
     Call, Context, Driver, Failure, FailureKind, Observation, Observed, Package, Report, Setting,
     SettingError,
 };
-use windlass_executor::{Job, Outcome};
+use windlass_executor::{Job, Limits, Outcome};
 use windlass_model::name::DriverKind;
 use windlass_model::{Action, CommandName, Transition};
 use windlass_source::Diagnostic;
@@ -215,14 +215,29 @@ fn launches(package: &Package) -> bool {
 }
 
 /// A script that is about to run.
-struct Run<'a> {
+pub(crate) struct Run<'a> {
     role: Role,
     script: ScriptFile<'a>,
     settings: Settings,
     reporter: Reporter,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    pub(crate) fn new(role: Role, script: ScriptFile<'a>, settings: Settings, calls: &[&Call]) -> Self {
+        Run { role, script, settings, reporter: Reporter::of(script.name(), calls, &[]) }
+    }
+
+    /// Checks that the job of the script has succeeded.
+    pub(crate) fn check(&self, outcome: &Outcome, limits: &Limits) -> Result<(), Failure> {
+        self.reporter.check(outcome, limits)
+    }
+
+    /// Reads the reports for calls.
+    pub(crate) fn reports(&self, calls: &[&Call], outcome: &Outcome) -> Vec<Result<Report, Failure>> {
+        let answers = self.answers(calls, outcome).into_iter();
+        answers.map(|answer| answer.map(|answer| answer.report)).collect()
+    }
+
     /// Runs the script for a call, and reads its answer.
     async fn answer(&mut self, context: &dyn Context, at: usize, call: &Call) -> Result<Answer, Failure> {
         let document = input::document(&self.role, call);
@@ -395,7 +410,7 @@ fn masked(observation: Observation, reporter: &Reporter) -> Observation {
 }
 
 /// Returns the script of a call. Packages are checked before they are pinned, so a missing script is rare.
-fn script_for(call: &Call) -> Result<(Role, ScriptFile<'_>), Failure> {
+pub(crate) fn script_for(call: &Call) -> Result<(Role, ScriptFile<'_>), Failure> {
     let (package, action) = (call.package.name(), &call.action);
     let refused = |why: String| Failure::new(FailureKind::Refused, why);
     let role = Role::of(&call.package, action)

@@ -358,13 +358,9 @@ impl Windlass {
 /// Returns the error for an assembly that another holder has. It names the holder's process, if that has begun.
 async fn held(store: &dyn Store, assembly: AssemblyName, by: Box<Holder>, since: Timestamp) -> Error {
     match store.processes_of(&assembly, None, 1).await.map(|mut newest| newest.pop()) {
-        Ok(Some(process)) if !process.status.is_final() => Error::Busy {
-            assembly,
-            by,
-            process: process.id,
-            intent: process.intent.to_string(),
-            since: process.created,
-        },
+        Ok(Some(process)) if !process.status.is_final() => {
+            Error::Busy { assembly, by, process: process.id, intent: process.title(), since: process.created }
+        }
         _ => StoreError::Held { scope: assembly, by, since }.into(),
     }
 }

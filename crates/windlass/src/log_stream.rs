@@ -34,7 +34,8 @@ pub struct LogEntry {
     pub assembly: AssemblyName,
     /// The process that it belongs to; none for entries outside of processes.
     pub process: Option<ProcessId>,
-    /// The severity. Output and progress are information, failures are errors.
+    /// The severity. Output and progress are information, unless a line of stderr states another by a prefix such as
+    /// `E! `. Failures are errors.
     pub severity: Severity,
     /// The pairs of nodes that a step of a relationship connects or separates.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -367,6 +368,9 @@ fn output(at: Timestamp, assembly: &AssemblyName, call: &CallRecord, line: Strin
 fn entry(at: Timestamp, assembly: &AssemblyName, content: LogContent) -> LogEntry {
     let severity = match &content {
         LogContent::Event(event) => event.severity(),
+        LogContent::Output { line, stdout: false, .. } => {
+            Severity::of_line(line).map_or(Severity::Info, |(severity, _)| severity)
+        }
         _ => Severity::Info,
     };
     LogEntry {

@@ -1,8 +1,9 @@
-//! Commands that run jobs by hand, and list the available runtimes.
+//! Commands that run jobs by hand, show recorded ones, and list the available runtimes.
 
-use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Args, Subcommand};
 use windlass::RuntimeRegistry;
+use windlass::model::AssemblyName;
 use windlass::project::RuntimeKind;
 
 use super::flags::{ErrorArgs, PrintArgs};
@@ -76,6 +77,59 @@ Examples:
   windlass doctor
   windlass doctor --format json")]
 pub(crate) struct DoctorArgs {
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
+}
+
+/// Show recorded jobs of applications, and read their output again.
+///
+/// The input and output of the last 20 calls of an application are kept sealed, and those of the last failed health check
+/// of a factory. Other assemblies have none.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass job ls vm
+  windlass job show shopp3s1c0
+  windlass job replay vm-factory")]
+pub(crate) struct JobArgs {
+    #[command(subcommand)]
+    pub(crate) command: JobCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum JobCommand {
+    Ls(JobLsArgs),
+    /// Print the input and output of a job; secrets are masked
+    #[command(after_help = "\
+Examples:
+  windlass job show shopp3s1c0
+  windlass job show vm-factory    # its last failed health check")]
+    Show(JobIdArgs),
+    /// Read the output of a job again, and print its updates and changes; nothing runs and nothing is changed
+    #[command(after_help = "\
+Examples:
+  windlass job replay shopp3s1c0
+  windlass job replay vm-factory --format json")]
+    Replay(JobIdArgs),
+}
+
+/// List the recorded jobs of an application or a factory, newest first.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass job ls vm
+  windlass job ls vm-factory --format json")]
+pub(crate) struct JobLsArgs {
+    /// The application or factory
+    pub(crate) name: AssemblyName,
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct JobIdArgs {
+    /// The id of a call or job; the name of a factory for its last failed health check
+    pub(crate) id: String,
     #[command(flatten)]
     pub(crate) print: PrintArgs,
 }

@@ -36,7 +36,7 @@ pub(crate) use environment::{
 pub(crate) use flags::{AssemblyArgs, DryRunArgs, ErrorArgs, Format, HowArgs, PrintArgs, RunArgs};
 pub(crate) use image::{ImageArgs, ImageCommand, ImagePruneArgs};
 pub(crate) use itself::{CompletionsArgs, ManArgs};
-pub(crate) use job::{DoctorArgs, ExecArgs};
+pub(crate) use job::{DoctorArgs, ExecArgs, JobArgs, JobCommand, JobIdArgs, JobLsArgs};
 pub(crate) use script::{ScriptArgs, ScriptCommand, ScriptNewArgs, ScriptRunArgs, ScriptTestArgs};
 pub(crate) use show::{DiffArgs, HistoryArgs, LogArgs, OutputArgs, PruneArgs, PsArgs, PsCommand, StatusArgs};
 pub(crate) use update::{
@@ -134,6 +134,7 @@ pub(crate) enum Command {
     Schema(SchemaArgs),
     Script(ScriptArgs),
     Exec(ExecArgs),
+    Job(JobArgs),
     Doctor(DoctorArgs),
     Explain(ExplainArgs),
     Spiff(SpiffArgs),

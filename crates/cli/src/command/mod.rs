@@ -16,6 +16,7 @@ mod history;
 mod image;
 mod init;
 mod itself;
+mod job;
 mod launch;
 mod log;
 pub(crate) mod names;
@@ -92,6 +93,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Resolve(args) => resolve::run(&args),
         Command::Script(args) => wait_for(script::run(args)),
         Command::Exec(args) => wait_for(exec::run(args)),
+        Command::Job(args) => wait_for(job::run(args)),
         Command::Doctor(args) => wait_for(doctor::run(args)),
         Command::Schema(args) => schema::run(&args),
         Command::Explain(args) => explain::run(&args),

@@ -475,14 +475,14 @@ fn print_plan(started: &Started, plan: &PlanView) {
     let calling: Vec<_> = plan.calling().collect();
     let name = styled(STRONG, &process.assembly);
     if calling.is_empty() {
-        say!("{name}: nothing to call ({} {})", process.id, process.intent);
+        say!("{name}: nothing to call ({} {})", process.id, process.title());
         super::plan::print_first_changes(plan);
         return;
     }
     super::plan::print_first_changes(plan);
     let steps = plural(calling.len(), "step");
     let continues = process.continues.map(|id| format!(", resumes {id}")).unwrap_or_default();
-    say!("{name}: {steps}, up to {} at once ({} {}{continues})", plan.widest, process.id, process.intent);
+    say!("{name}: {steps}, up to {} at once ({} {}{continues})", plan.widest, process.id, process.title());
     let mut listing = Listing::new(&calling, Waits::Untold, false);
     let left_out = if listing.len() > MOST_LISTED { listing.cut(FEW_LISTED) } else { 0 };
     listing.print();

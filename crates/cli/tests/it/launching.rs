@@ -118,11 +118,17 @@ answer({id: state(None) for id in given["instances"]})
 /// The result of a backup that has ended is in the file `backup`, and is reported once.
 const CHECK: &str = r#"
 trace("check " + " ".join(sorted(given["instances"])))
+if os.path.exists(path("hang")):
+    time.sleep(600)
+if os.path.exists(path("warn")):
+    print("W! the quota is low", "I! all is well", "no level", file=sys.stderr, sep="\n")
 answers = {id: state(read(id)) for id in given["instances"]}
 backup = read("backup")
 if backup and backup["id"] in answers:
     answers[backup["id"]]["$pushAll"] = {"commands." + backup["command"]: backup["results"]}
     os.remove(path("backup"))
+if os.path.exists(path("extra")):
+    answers["i-extra"] = state(None)
 answer(answers)
 "#;
 
@@ -212,7 +218,7 @@ fn an_application_is_launched_checked_changed_and_destroyed() {
     assert_snapshot!(env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]).out(), @r"
       + vm added (resource::vm::1)
     1 to add
-    vm: 2 steps, up to 1 at once (p2 up)
+    vm: 2 steps, up to 1 at once (p2 launch)
        s1 vm Install
        s2 vm Integrity
 
@@ -380,6 +386,125 @@ fn a_command_expires() {
     let log = env.ok(&["log", "vm"]).out();
     assert_eq!(log.matches("no final result arrived in time").count(), 1, "{log}");
     assert_snapshot!(env.refuses(&["app", "command", "--wait", "nothing"]), @"error[WL0759]: there is no command `nothing`; the last 20 commands of each application are kept");
+}
+
+/// Returns the sizes of the groups that the next check asks about, largest first.
+fn groups(env: &TestEnv) -> Vec<usize> {
+    let before = trace(env).len();
+    env.run(&["app", "check"]);
+    let checks = trace(env).split_off(before);
+    let mut sizes: Vec<usize> = checks.iter().map(|line| line.split(' ').count() - 1).collect();
+    sizes.sort_unstable_by(|one, other| other.cmp(one));
+    sizes
+}
+
+/// A batch that fails is halved until the bad one is alone. It stays alone until it is well.
+#[test]
+fn a_bad_one_is_checked_alone_until_it_is_well() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "--count", "4"]);
+    let machine = env.files().into_iter().find(|file| file.starts_with("cloud/i-")).unwrap();
+    let before = env.read(&machine);
+    env.write(&machine, "no machine");
+    assert_eq!(groups(&env), [4, 2, 2, 1, 1]);
+    assert_eq!(groups(&env), [3, 1]);
+    env.write(&machine, before);
+    assert_eq!(groups(&env), [3, 1]);
+    assert_eq!(groups(&env), [4]);
+}
+
+/// An answer about an instance that was not asked for counts for nobody, and is one warning.
+#[test]
+fn an_answer_that_was_not_asked_for_is_a_warning() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "--count", "2"]);
+    env.write("cloud/extra", "");
+    let checked = env.json(&["app", "check"]);
+    for application in checked["applications"].as_array().unwrap() {
+        assert_eq!(application["status"], "active", "{checked}");
+    }
+    let logs = env.ok(&["log", "vm"]).out() + &env.ok(&["log", "vm-2"]).out();
+    assert_eq!(logs.matches("the instance `i-extra` was not requested").count(), 1, "{logs}");
+}
+
+/// Warnings and errors on the stderr of a check that went well are in the log of the factory.
+#[test]
+fn stderr_of_checks_is_logged_by_level() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM"]);
+    env.write("cloud/warn", "");
+    env.ok(&["app", "check"]);
+    let log = env.ok(&["log", "factory"]).out();
+    assert!(log.contains("WARNING factory the quota is low"), "{log}");
+    assert!(!log.contains("all is well") && !log.contains("no level"), "{log}");
+}
+
+/// The input and output of calls are kept sealed. A replay reads the output again, and changes nothing.
+#[test]
+fn jobs_are_kept_and_replayed() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
+    env.ok(&["app", "command", "vm", "control.resize", "-a", "size=medium"]);
+    let jobs = env.json(&["job", "ls", "vm"]);
+    let actions: Vec<&str> =
+        jobs["jobs"].as_array().unwrap().iter().map(|job| job["action"].as_str().unwrap()).collect();
+    assert_eq!(actions, ["control.resize", "Integrity", "Install"]);
+    let shown = env.json(&["job", "show", jobs["jobs"][2]["job"].as_str().unwrap()]);
+    assert!(shown["input"].as_str().unwrap().contains("\"configuration.size\":\"small\""), "{shown}");
+    assert!(shown["input"].as_str().unwrap().contains("***"), "{shown}");
+    assert!(shown["stdout"].as_str().unwrap().contains("203.0.113.1"), "{shown}");
+    assert!(!shown.to_string().contains("s3cr3t"), "{shown}");
+
+    let before = env.ok(&["status", "vm", "--format", "json"]).out();
+    let replayed = env.json(&["job", "replay", jobs["jobs"][2]["id"].as_str().unwrap()]);
+    let changes = &replayed["applications"][0]["changes"];
+    assert_eq!(changes["$set"]["interfaces.compute.signals.size"], "small", "{replayed}");
+    assert_eq!(env.ok(&["status", "vm", "--format", "json"]).out(), before);
+
+    let machine = env.files().into_iter().find(|file| file.starts_with("cloud/i-")).unwrap();
+    env.write(&machine, "no machine");
+    env.run(&["app", "check"]);
+    let shown = env.ok(&["job", "show", "factory"]).out();
+    assert!(shown.contains("Integrity of vm: `check.py` exited with code 1"), "{shown}");
+    assert!(shown.contains("JSONDecodeError"), "{shown}");
+    let replayed = env.run(&["job", "replay", "factory"]);
+    assert_eq!(replayed.code(), Some(1), "{replayed}");
+    assert!(env.ok(&["log", "factory"]).out().contains("the health check of `vm` failed"));
+
+    assert_snapshot!(env.refuses(&["job", "show", "nothing"]), @"error[WL0760]: no input and output of `nothing` are kept; `windlass job ls NAME` lists the kept jobs of an application or a factory");
+    env.ok(&["app", "forget", "vm"]);
+    assert_eq!(env.run(&["job", "show", jobs["jobs"][2]["id"].as_str().unwrap()]).code(), Some(2));
+}
+
+/// The processes of an application are named for what they do.
+#[test]
+fn processes_are_launches_and_reconfigurations() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM"]);
+    env.ok(&["app", "reconfigure", "vm", "-p", "configuration.size=large"]);
+    let history = env.json(&["history", "vm"]);
+    let intents: Vec<&str> = history["processes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|process| process["intent"].as_str().unwrap())
+        .collect();
+    assert_eq!(intents, ["reconfigure", "launch"], "{history}");
+}
+
+/// A stop ends a check that hangs, like every other command.
+#[test]
+fn a_stop_ends_a_check() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM"]);
+    env.write("cloud/hang", "");
+    let before = trace(&env).len();
+    let check = env.spawn(&["app", "check"]);
+    until("it runs", || trace(&env).len() > before);
+    check.signal(rustix::process::Signal::INT);
+    let run = check.end();
+    assert_eq!(run.code(), Some(130), "{run}");
+    assert_snapshot!(run.stderr, @"");
 }
 
 /// The configuration of the factory is read at each call.

@@ -160,6 +160,7 @@ fn completed(engine: &Engine, draft: &Draft, id: ProcessId, now: Timestamp) -> P
         id,
         assembly: draft.world.assembly.name.clone(),
         intent: Intent::Adopt,
+        application: None,
         status: ProcessStatus::Completed,
         plan: PlanText::new(&draft.plan).expect("a plan is plain data"),
         continues: None,

@@ -12,9 +12,10 @@ use windlass_model::{AssemblyName, ElementName, State};
 use windlass_store::{Batch, Change, Holder, Lease, Snapshot};
 
 use super::core::Engine;
-use super::look::Answered;
+use super::look::{Answered, Checks, FailedJob, Line};
 use crate::error::EngineError;
 use crate::machine::Preparer;
+use crate::recordings::{self, RecordedJob};
 use crate::report;
 use crate::stop::Stop;
 use crate::world::World;
@@ -63,14 +64,16 @@ pub async fn check(
     let mut preparer = Preparer::new(engine.env.drivers.clone(), engine.env.places.clone());
     let mut ends: BTreeMap<AssemblyName, CheckEnd> = BTreeMap::new();
     let (mut looks, mut revisions) = (Vec::new(), BTreeMap::new());
+    let mut owners: BTreeMap<AssemblyName, AssemblyName> = BTreeMap::new();
     for name in names {
         let Some(snapshot) = engine.store.load(name).await? else { continue };
+        owners.extend(snapshot.assembly.owner.clone().map(|owner| (name.clone(), owner)));
         revisions.insert(name.clone(), Revision::of(&snapshot));
         ends.insert(name.clone(), CheckEnd::Unchecked);
         let world = engine.records().loaded(snapshot).await?;
         looks.extend(preparer.looks(&world, engine.store.id(), engine.env.clock.now()));
     }
-    let answers = engine.checks().answers(looks, stop).await;
+    let Checks { answers, failed, lines } = engine.checks().answers(looks, stop).await;
     if stop.soon.is_cancelled() {
         return Err(EngineError::Stopped);
     }
@@ -91,7 +94,77 @@ pub async fn check(
         };
         ends.insert(name, end);
     }
+    keep_failed(engine, failed, &owners, holder).await?;
+    log_lines(engine, lines, &owners, holder).await?;
     Ok(ends.into_iter().map(|(name, end)| Checked { name, end }).collect())
+}
+
+/// Keeps the last failed check of each factory. The same failure again writes nothing. A factory that another process
+/// holds keeps its earlier one.
+async fn keep_failed(
+    engine: &Engine,
+    mut failed: Vec<FailedJob>,
+    owners: &BTreeMap<AssemblyName, AssemblyName>,
+    holder: &Holder,
+) -> Result<(), EngineError> {
+    // That of the smallest group remains, whatever the order in which they have ended.
+    failed.sort_by_key(|(job, _)| std::cmp::Reverse((job.applications.len(), job.applications.clone())));
+    let owner = |job: &RecordedJob| job.applications.iter().find_map(|name| owners.get(name)).cloned();
+    let by_factory: BTreeMap<AssemblyName, FailedJob> =
+        failed.into_iter().filter_map(|failed| Some((owner(&failed.0)?, failed))).collect();
+    for (factory, (job, transcript)) in by_factory {
+        let known = recordings::recorded_jobs(&*engine.store, &factory).await?;
+        let is_same =
+            |known: &RecordedJob| (&known.failure, &known.applications) == (&job.failure, &job.applications);
+        if known.iter().any(is_same) {
+            continue;
+        }
+        let Ok(lease) = engine.store.lease(&factory, holder).await else { continue };
+        let failure = job.failure.as_deref().unwrap_or_default();
+        let message = match &job.applications[..] {
+            [one] => format!("the health check of `{one}` failed: {failure}"),
+            all => format!("the health check of {} applications failed: {failure}", all.len()),
+        };
+        let snapshot = engine.store.load_sealed(&factory).await?;
+        let element = snapshot.and_then(|snapshot| snapshot.elements.into_keys().next());
+        let mut batch: Batch = [recordings::put(&factory, &job, &transcript)].into_iter().collect();
+        if let Some(element) = &element {
+            batch = batch.event(logged(engine, element, LogEntry::new(Severity::Error, message)));
+        }
+        let kept = engine.store.commit(&lease, batch).await;
+        engine.store.release(lease).await?;
+        kept?;
+    }
+    Ok(())
+}
+
+/// Adds the warnings and errors of checks that went well to the logs of the factories.
+async fn log_lines(
+    engine: &Engine,
+    lines: Vec<Line>,
+    owners: &BTreeMap<AssemblyName, AssemblyName>,
+    holder: &Holder,
+) -> Result<(), EngineError> {
+    let mut by_factory: BTreeMap<&AssemblyName, Vec<LogEntry>> = BTreeMap::new();
+    for (name, entry) in lines {
+        if let Some(owner) = owners.get(&name) {
+            by_factory.entry(owner).or_default().push(entry);
+        }
+    }
+    for (factory, entries) in by_factory {
+        let Ok(lease) = engine.store.lease(factory, holder).await else { continue };
+        let snapshot = engine.store.load_sealed(factory).await?;
+        let mut batch = Batch::new();
+        if let Some(element) = snapshot.and_then(|snapshot| snapshot.elements.into_keys().next()) {
+            for entry in entries {
+                batch = batch.event(logged(engine, &element, entry));
+            }
+        }
+        let written = engine.store.commit(&lease, batch).await;
+        engine.store.release(lease).await?;
+        written?;
+    }
+    Ok(())
 }
 
 /// The part of the records that a check has read.

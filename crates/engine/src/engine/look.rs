@@ -13,10 +13,11 @@ use windlass_driver::{Call, Driver, Location, Observation, Observed, Report, Unr
 use windlass_executor::JobId;
 use windlass_model::assembly::{ElementKind, PackageDigest};
 use windlass_model::id::{Entropy, StoreId};
-use windlass_model::instance::{InstanceView, shape};
+use windlass_model::instance::{InstanceView, LogEntry, shape};
 use windlass_model::name::DriverKind;
-use windlass_model::record::{AssemblyRecord, Failure, FailureKind, Intent};
-use windlass_model::{AssemblyName, ElementName, InstanceId, State, Timestamp};
+use windlass_model::record::{AssemblyRecord, Failure, FailureKind, Intent, Severity};
+use windlass_model::{Action, AssemblyName, ElementName, InstanceId, State, Timestamp, Transition};
+use windlass_secret::Redactor;
 use windlass_update_ops::Update;
 
 use super::env::EngineEnv;
@@ -24,6 +25,8 @@ use crate::error::EngineError;
 use crate::halving::{Group, GroupEnd, Halving};
 use crate::machine::{Look, Preparer, ReadyLook};
 use crate::panic::{as_many, caught};
+use crate::recorder::{LastJob, Recorder};
+use crate::recordings::{RecordedJob, Transcript};
 use crate::slots::{JobSlot, JobSlots};
 use crate::stop::Stop;
 use crate::world::World;
@@ -111,7 +114,7 @@ impl HealthChecks<'_> {
 
     /// Checks elements of several assemblies, and returns the answers in no order. `looks` have the names of their
     /// assemblies in those of the elements. A check takes as long as its driver says.
-    pub(super) async fn answers(&self, looks: Vec<Look>, stop: &Stop) -> Vec<Answered> {
+    pub(super) async fn answers(&self, looks: Vec<Look>, stop: &Stop) -> Checks {
         let (batches, unseen) = batches(looks);
         let round = CheckRound::new(stop, None, None, self.parallelism);
         let checked = self.look_round(batches, &round).await;
@@ -124,7 +127,8 @@ impl HealthChecks<'_> {
             },
             Err(_) => Answered::Failed(asked.seen().1),
         });
-        failed.chain(answered).collect()
+        let seen = round.applications.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Checks { answers: failed.chain(answered).collect(), failed: seen.failed, lines: seen.lines }
     }
 
     /// Runs the checks of all batches.
@@ -227,20 +231,23 @@ impl HealthChecks<'_> {
         };
         let now = self.env.clock.now();
         let longest = round.within.map_or(LONGEST, |within| within.min(LONGEST));
-        let context = Unrecorded {
+        let context = Recorder::new(Unrecorded {
             runtime,
             prefix: self::round(self.store, &*self.env.entropy, now, longest, round.held.as_ref()),
             owner: self.store.as_str().parse().ok(),
             clock: self.env.clock.clone(),
             longest,
             stop: round.stop.clone(),
-        };
+        });
         let answers = tokio::select! {
             biased;
             answers = caught(driver.observe(&context, calls)) => answers,
             () = round.is_overdue() => return not_run(round.ended()),
         };
         let mut answers = answers.and_then(|answers| as_many(answers, calls.len()));
+        if first.package.pins().is_some() && !round.stop.is_cancelled() {
+            round.keep(calls, &answers, context.take_last(), self.env.clock.now());
+        }
         if round.stop.is_cancelled() {
             // The driver reports only that its job was stopped.
             for answer in answers.iter_mut().flatten().filter(|answer| answer.is_err()) {
@@ -262,6 +269,32 @@ pub(super) fn needs_checks(intent: &Intent, assembly: &AssemblyRecord) -> bool {
     assembly.goal != State::Absent && !is_resource
 }
 
+/// A job of a health check that has failed, with its input and output.
+pub(super) type FailedJob = (RecordedJob, Transcript);
+
+/// A warning or an error on the stderr of a check that went well, with one of its applications.
+pub(super) type Line = (AssemblyName, LogEntry);
+
+/// The output of checks of applications.
+#[derive(Default)]
+struct ApplicationJobs {
+    failed: Vec<FailedJob>,
+    lines: Vec<Line>,
+}
+
+/// The results of checks of several assemblies.
+pub(super) struct Checks {
+    /// The answers, in no order.
+    pub(super) answers: Vec<Answered>,
+    /// The jobs of applications that have failed.
+    pub(super) failed: Vec<FailedJob>,
+    /// The warnings and errors of the other jobs of applications.
+    pub(super) lines: Vec<Line>,
+}
+
+/// Maximum number of lines of stderr that a check adds to the log.
+const LINES: usize = 100;
+
 /// One round of checks of an assembly.
 struct CheckRound {
     /// Ends the checks.
@@ -272,6 +305,8 @@ struct CheckRound {
     held: Option<AssemblyName>,
     /// The locations at which a check has waited for a slot in vain.
     full: Mutex<BTreeSet<String>>,
+    /// The output of checks of applications.
+    applications: Mutex<ApplicationJobs>,
     /// The checks that may run at once.
     running: Semaphore,
 }
@@ -279,7 +314,50 @@ struct CheckRound {
 impl CheckRound {
     fn new(stop: &Stop, within: Option<Duration>, held: Option<AssemblyName>, parallelism: usize) -> Self {
         let running = Semaphore::new(parallelism);
-        Self { stop: stop.soon.child_token(), within, held, full: Mutex::default(), running }
+        Self {
+            stop: stop.soon.child_token(),
+            within,
+            held,
+            full: Mutex::default(),
+            applications: Mutex::default(),
+            running,
+        }
+    }
+
+    /// Keeps the job of a check of applications if it has failed, and else the warnings and errors on its stderr.
+    fn keep(
+        &self,
+        calls: &[Call],
+        answers: &Result<Vec<Result<Observed, Failure>>, Failure>,
+        last: Option<LastJob>,
+        now: Timestamp,
+    ) {
+        let Some((job, input, outcome)) = last else { return };
+        let secrets: Vec<String> = calls.iter().flat_map(Call::secrets).collect();
+        let applications: Vec<AssemblyName> = calls.iter().map(|call| call.element.assembly()).collect();
+        let failure = match answers {
+            Ok(answers) => answers.iter().find_map(|answer| answer.as_ref().err()),
+            Err(fault) => Some(fault),
+        };
+        let mut seen = self.applications.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(failure) = failure else {
+            let stderr = outcome.stderr.masked(&Redactor::new(&secrets));
+            let lines = stderr.lines().filter_map(Severity::of_line);
+            let lines = lines.filter(|(severity, _)| *severity >= Severity::Warning).take(LINES);
+            let entries = lines.map(|(severity, message)| LogEntry::new(severity, message));
+            seen.lines.extend(entries.map(|entry| (applications[0].clone(), entry)));
+            return;
+        };
+        let job = RecordedJob {
+            job,
+            call: None,
+            process: None,
+            action: Action::Transition(Transition::Integrity),
+            applications,
+            at: now,
+            failure: Some(failure.message.clone()),
+        };
+        seen.failed.push((job, Transcript { input, outcome, secrets }));
     }
 
     /// Returns the failure of a check that was ended.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use windlass_model::record::{
-    ElementRecord, Event as Happening, EventDraft, Intent, PlanText, ProcessRecord, ProcessStatus,
-    VersionRecord,
+    ApplicationIntent, ElementRecord, Event as Happening, EventDraft, Intent, PlanText, ProcessRecord,
+    ProcessStatus, VersionRecord,
 };
 use windlass_model::request::{RequestRecord, RequestStatus};
 use windlass_model::{AssemblyName, ProcessId, State, Timestamp};
@@ -22,7 +22,7 @@ use crate::error::EngineError;
 use crate::keeper::Renewal;
 use crate::stop::Stop;
 use crate::world::World;
-use crate::{command_arguments, commands};
+use crate::{command_arguments, commands, recordings};
 
 impl Engine {
     /// Takes the lease, settles the open calls of earlier processes, plans the intent, and records the process.
@@ -129,6 +129,7 @@ impl Engine {
             id,
             assembly: draft.world.assembly.name.clone(),
             intent: draft.intent.clone(),
+            application: application_intent(draft),
             status: ProcessStatus::InProgress,
             plan: PlanText::new(&draft.plan).expect("a plan is plain data"),
             continues,
@@ -144,6 +145,10 @@ impl Engine {
             reason: None,
         };
         let mut batch = beginning(draft, &process);
+        if draft.world.assembly.owner.is_some() {
+            let coming = draft.plan.work().count();
+            recordings::drop_oldest(&*self.store, &process.assembly, coming, &mut batch).await?;
+        }
         if matches!(process.intent, Intent::Call { .. }) {
             commands::drop_oldest(&*self.store, &process.assembly, &mut batch).await?;
         }
@@ -154,6 +159,14 @@ impl Engine {
         self.store.commit(lease, batch).await?;
         Ok(process)
     }
+}
+
+/// Returns what a process does with an application.
+fn application_intent(draft: &Draft) -> Option<ApplicationIntent> {
+    let assembly = &draft.world.assembly;
+    let is_up = assembly.application.is_some() && draft.intent == Intent::Up;
+    let was_launched = assembly.reached.is_some();
+    is_up.then_some(if was_launched { ApplicationIntent::Reconfigure } else { ApplicationIntent::Launch })
 }
 
 /// Returns the batch that begins a process.

@@ -10,6 +10,7 @@ use windlass_store::{Batch, Change, Holder, Lease, Snapshot};
 use super::draft::of_version;
 use super::upkeep::Upkeep;
 use crate::error::EngineError;
+use crate::recordings;
 
 /// Number of processes that are read or removed at once.
 const MANY: usize = 200;
@@ -78,7 +79,8 @@ impl Upkeep<'_> {
         let versions: Batch = pruned.versions.iter().map(|process| Change::DropVersion(*process)).collect();
         self.store.commit(lease, versions).await?;
         for processes in pruned.processes.chunks(MANY) {
-            let batch: Batch = processes.iter().map(|process| Change::DropProcess(*process)).collect();
+            let mut batch = recordings::drop_of(&**self.store, &lease.scope, processes).await?;
+            batch.extend(processes.iter().map(|process| Change::DropProcess(*process)));
             self.store.commit(lease, batch).await?;
         }
         Ok(pruned)

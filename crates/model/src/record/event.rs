@@ -180,6 +180,21 @@ impl Severity {
         }
     }
 
+    /// Splits a line of the stderr of a script into its severity and its message. The prefixes `E! `, `W! `, `I! `, `D! `
+    /// and `T! ` state the severity; `None` without one.
+    pub fn of_line(line: &str) -> Option<(Self, &str)> {
+        let (prefix, message) = line.split_once(' ')?;
+        let severity = match prefix {
+            "E!" => Self::Error,
+            "W!" => Self::Warning,
+            "I!" => Self::Info,
+            "D!" => Self::Debug,
+            "T!" => Self::Trace,
+            _ => return None,
+        };
+        Some((severity, message))
+    }
+
     /// Returns the severity of the end of a step.
     pub fn of_end(end: &StepEnd) -> Self {
         match end {
@@ -221,6 +236,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_line_of_stderr_has_a_severity() {
+        assert_eq!(Severity::of_line("E! it is gone"), Some((Severity::Error, "it is gone")));
+        assert_eq!(Severity::of_line("T! a  b"), Some((Severity::Trace, "a  b")));
+        for plain in ["E!", "E: x", "", "note E! x"] {
+            assert_eq!(Severity::of_line(plain), None, "{plain}");
+        }
+    }
 
     #[test]
     fn an_entry_of_an_older_windlass_is_read_and_has_no_data() {

@@ -172,6 +172,9 @@ pub struct ProcessRecord {
     pub assembly: AssemblyName,
     /// The intent.
     pub intent: Intent,
+    /// What it does with an application; none for another assembly, and for other intents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<ApplicationIntent>,
     /// The status of the process.
     pub status: ProcessStatus,
     /// The plan, as data of the crate that created it.
@@ -205,6 +208,27 @@ pub struct ProcessRecord {
     pub ended: Option<Timestamp>,
     /// The reason why it did not complete.
     pub reason: Option<String>,
+}
+
+impl ProcessRecord {
+    /// Returns the intent for people: `up` of an application is `launch` or `reconfigure`.
+    pub fn title(&self) -> String {
+        match self.application {
+            Some(ApplicationIntent::Launch) => "launch".to_owned(),
+            Some(ApplicationIntent::Reconfigure) => "reconfigure".to_owned(),
+            None => self.intent.to_string(),
+        }
+    }
+}
+
+/// The intent `Up` of an application.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ApplicationIntent {
+    /// It is launched, or its launch is resumed.
+    Launch,
+    /// It has been launched before.
+    Reconfigure,
 }
 
 /// A plan as JSON text. Only the crate that created it reads its content. Copies share the text.

@@ -130,6 +130,7 @@ pub fn process(assembly: &AssemblyName, id: u64, status: ProcessStatus) -> Proce
         id: ProcessId(id),
         assembly: assembly.clone(),
         intent: Intent::Up,
+        application: None,
         status,
         plan: PlanText::new(&json!({"version": 1})).expect(VALID),
         continues: None,

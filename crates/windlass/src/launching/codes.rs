@@ -42,4 +42,8 @@ windlass_source::codes! {
         "No command of an application was called by this id. The last 20 commands of each application are kept, and \
          they are removed with their application. No script was run.\n\n\
          `windlass app command --async` prints the id of a command, and `windlass log NAME` shows those of results.";
+    UNKNOWN_JOB = "WL0760", "job without kept input and output",
+        "windlass keeps the input and output of the last 20 calls of each application, and of the last failed health \
+         check of each factory. Jobs of other assemblies are not kept. `prune` and `forget` remove kept jobs.\n\n\
+         `windlass job ls NAME` lists those of an application or a factory.";
 }

@@ -89,6 +89,11 @@ pub enum LaunchError {
     /// No command was called by this id, or its record is removed.
     #[error("there is no command `{0}`; the last {kept} commands of each application are kept", kept = windlass_engine::KEPT_COMMANDS)]
     UnknownCommand(CommandId),
+    /// No input and output of the job are kept.
+    #[error(
+        "no input and output of `{0}` are kept; `windlass job ls NAME` lists the kept jobs of an application or a factory"
+    )]
+    UnknownJob(String),
     /// The command takes no such argument.
     #[error("`{command}` takes no argument `{argument}`{}", near(argument, known))]
     NoArgument {
@@ -128,6 +133,7 @@ impl LaunchError {
             Self::NoDiscovery(_) | Self::NotOneEnvironment { .. } => codes::NO_DISCOVERY,
             Self::Discovery { .. } => codes::DISCOVERY,
             Self::NoCommand { .. } => codes::NO_COMMAND,
+            Self::UnknownJob(_) => codes::UNKNOWN_JOB,
             Self::UnknownCommand(_) => codes::UNKNOWN_COMMAND,
             Self::NoArgument { .. } | Self::Misfit { .. } => codes::NOT_AN_ARGUMENT,
         }

@@ -11,16 +11,19 @@
 //! | `discovery` | what the script of a factory finds, and its adoption |
 //! | `launcher` | [`Launcher`]: launch, reconfigure, check |
 //! | `commands` | commands of applications, and their results |
+//! | `jobs` | recorded jobs, and the replay of their output |
 
 pub mod codes;
 mod commands;
 mod desired;
 mod discovery;
 mod error;
+mod jobs;
 mod launcher;
 mod title;
 
 pub use commands::{CalledCommandView, CommandView, CommandsView};
 pub use discovery::{DiscoveryView, FoundView};
 pub use error::LaunchError;
+pub use jobs::{JobSummary, JobView, JobsView, ReplayView, ReplayedView};
 pub use launcher::{LaunchInput, Launcher, ReconfigureInput};

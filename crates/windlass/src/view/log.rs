@@ -411,7 +411,7 @@ impl ProcessLog {
         });
         Self {
             id: process.id,
-            intent: process.intent.to_string(),
+            intent: process.title(),
             status: process.status.to_string(),
             reason: process.reason.clone(),
             started: process.created,

@@ -327,8 +327,8 @@ impl ProcessSummary {
     fn new(process: ProcessRecord, runs: Option<String>) -> Self {
         Self {
             id: process.id,
+            intent: process.title(),
             assembly: process.assembly,
-            intent: process.intent.to_string(),
             status: process.status,
             runs,
             reason: process.reason,
@@ -356,7 +356,7 @@ impl ProcessEndView {
         let Tally { succeeded, failed, skipped, cancelled, undecided, .. } = tally;
         Self {
             id: process.id,
-            intent: process.intent.to_string(),
+            intent: process.title(),
             status: process.status,
             reason: process.reason,
             continues: process.continues,

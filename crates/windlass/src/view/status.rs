@@ -413,7 +413,7 @@ impl ProcessView {
     fn new(process: &ProcessRecord, holder: Option<&Holder>) -> Self {
         Self {
             id: process.id,
-            intent: process.intent.to_string(),
+            intent: process.title(),
             since: process.created,
             runs: holder.map(Holder::to_string),
             batches: Vec::new(),

@@ -1,0 +1,55 @@
+//! A context that keeps the last job of a health check.
+
+use std::sync::{Mutex, PoisonError};
+
+use async_trait::async_trait;
+use windlass_driver::{Context, Failure, JobFailure, Report, Unrecorded};
+use windlass_executor::{Job, Outcome};
+use windlass_model::Timestamp;
+
+/// The last job of a context, with its name and its input.
+pub(crate) type LastJob = (String, String, Outcome);
+
+/// A context that runs jobs as [`Unrecorded`] does, and keeps the input and output of the last one.
+pub(crate) struct Recorder {
+    inner: Unrecorded,
+    last: Mutex<Option<LastJob>>,
+}
+
+impl Recorder {
+    pub(crate) fn new(inner: Unrecorded) -> Self {
+        Self { inner, last: Mutex::default() }
+    }
+
+    /// Takes the last job that has ended.
+    pub(crate) fn take_last(&self) -> Option<LastJob> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+#[async_trait]
+impl Context for Recorder {
+    async fn job(&self, name: &str, job: Job) -> Result<Outcome, JobFailure> {
+        let input = String::from_utf8_lossy(job.stdin.expose()).into_owned();
+        let outcome = self.inner.job(name, job).await?;
+        let id = format!("{}-{name}", self.inner.prefix);
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((id, input, outcome.clone()));
+        Ok(outcome)
+    }
+
+    async fn checkpoint(&self, call: usize, report: Report) -> Result<(), Failure> {
+        self.inner.checkpoint(call, report).await
+    }
+
+    fn hide(&self, secrets: &[String]) {
+        self.inner.hide(secrets);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.inner.cancelled()
+    }
+
+    fn now(&self) -> Timestamp {
+        self.inner.now()
+    }
+}

@@ -1,0 +1,156 @@
+//! Recordings of jobs of applications: their input and output, sealed, so that an author can look at them later.
+//!
+//! An application has those of its last calls, and a factory that of its last failed health check. They are documents,
+//! which go with their assembly.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use windlass_executor::Outcome;
+use windlass_model::document::{
+    DocumentDraft, DocumentKey, DocumentKind, DocumentName, DocumentScope, Expected,
+};
+use windlass_model::{Action, AssemblyName, CallId, CommandId, ProcessId, Timestamp};
+use windlass_secret::Sensitive;
+use windlass_store::{Batch, Change, Store};
+
+use crate::error::EngineError;
+
+/// Number of calls of an application whose jobs are kept.
+pub const KEPT_JOBS: usize = 20;
+
+/// Number of recordings that are read at once.
+const PAGE: usize = 1000;
+
+/// The version of the records.
+const VERSION: u32 = 1;
+
+/// The name of the recording of a failed health check.
+const CHECK: &str = "check";
+
+/// A recorded job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecordedJob {
+    /// The id of the job.
+    pub job: String,
+    /// The call that it belongs to; none for a health check of several applications.
+    pub call: Option<CallId>,
+    /// The process of the call.
+    pub process: Option<ProcessId>,
+    /// The action.
+    pub action: Action,
+    /// The applications.
+    pub applications: Vec<AssemblyName>,
+    /// The time at which it ended.
+    pub at: Timestamp,
+    /// The reason why the call failed.
+    pub failure: Option<String>,
+}
+
+impl RecordedJob {
+    /// Returns the id by which people name it: that of the call in letters and digits; none for a health check.
+    pub fn id(&self) -> Option<CommandId> {
+        self.call.as_ref().map(CommandId::of)
+    }
+
+    fn name(&self) -> DocumentName {
+        let id = self.id().map_or_else(|| CHECK.to_owned(), String::from);
+        id.parse().expect("the id of a call is a name of a document")
+    }
+}
+
+/// The input and output of a recorded job. The store has it sealed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Transcript {
+    /// The document on stdin.
+    pub input: String,
+    /// The end of the job, with its output.
+    pub outcome: Outcome,
+    /// The texts to mask in both.
+    pub secrets: Vec<String>,
+}
+
+/// Returns the recorded jobs of an assembly, newest first.
+///
+/// # Errors
+/// An error of the store.
+pub async fn recorded_jobs(
+    store: &dyn Store,
+    assembly: &AssemblyName,
+) -> Result<Vec<RecordedJob>, EngineError> {
+    let documents = store.documents(&scope(assembly), &kind(), None, PAGE).await?;
+    let jobs = documents.into_iter().filter_map(|document| serde_json::from_value(document.body).ok());
+    let mut jobs: Vec<RecordedJob> = jobs.collect();
+    jobs.sort_by_key(|job| std::cmp::Reverse((job.at, job.process)));
+    Ok(jobs)
+}
+
+/// Returns a recorded job of an assembly, with its input and output. Without an id it is the failed health check of a
+/// factory.
+///
+/// # Errors
+/// An error of the store, or of its key.
+pub async fn recorded_job(
+    store: &dyn Store,
+    assembly: &AssemblyName,
+    id: Option<&CommandId>,
+) -> Result<Option<(RecordedJob, Transcript)>, EngineError> {
+    let name = id.map_or(CHECK, CommandId::as_str).parse().expect("an id is a name of a document");
+    let key = DocumentKey { scope: scope(assembly), kind: kind(), name };
+    let Some(document) = store.document(&key).await? else { return Ok(None) };
+    let Some(sealed) = store.document_secrets(&key).await? else { return Ok(None) };
+    let job = serde_json::from_value(document.body).ok();
+    Ok(job.zip(serde_json::from_slice(sealed.expose()).ok()))
+}
+
+/// Returns the change that keeps a job.
+pub(crate) fn put(assembly: &AssemblyName, job: &RecordedJob, transcript: &Transcript) -> Change {
+    let sealed = serde_json::to_vec(transcript).expect("a transcript is plain data");
+    Change::PutDocument(Box::new(DocumentDraft {
+        key: DocumentKey { scope: scope(assembly), kind: kind(), name: job.name() },
+        expected: Expected::Any,
+        version: VERSION,
+        body: serde_json::to_value(job).expect("a record is plain data"),
+        secrets: Some(Sensitive::new(sealed)),
+        packages: BTreeSet::new(),
+    }))
+}
+
+/// Drops the oldest recordings of an assembly, so that `coming` calls have room.
+pub(crate) async fn drop_oldest(
+    store: &dyn Store,
+    assembly: &AssemblyName,
+    coming: usize,
+    batch: &mut Batch,
+) -> Result<(), EngineError> {
+    let jobs = recorded_jobs(store, assembly).await?;
+    let calls = jobs.iter().filter(|job| job.call.is_some());
+    for job in calls.skip(KEPT_JOBS.saturating_sub(coming)) {
+        batch.push(dropped(assembly, job));
+    }
+    Ok(())
+}
+
+/// Drops the recordings of some processes.
+pub(crate) async fn drop_of(
+    store: &dyn Store,
+    assembly: &AssemblyName,
+    processes: &[ProcessId],
+) -> Result<Batch, EngineError> {
+    let jobs = recorded_jobs(store, assembly).await?;
+    let gone = jobs.iter().filter(|job| job.process.is_some_and(|process| processes.contains(&process)));
+    Ok(gone.map(|job| dropped(assembly, job)).collect())
+}
+
+fn dropped(assembly: &AssemblyName, job: &RecordedJob) -> Change {
+    let key = DocumentKey { scope: scope(assembly), kind: kind(), name: job.name() };
+    Change::DropDocument(Box::new(key), Expected::Any)
+}
+
+fn kind() -> DocumentKind {
+    "job".parse().expect("it is a short word")
+}
+
+fn scope(assembly: &AssemblyName) -> DocumentScope {
+    DocumentScope::Assembly(assembly.clone())
+}

@@ -1,0 +1,255 @@
+//! Recorded jobs of applications: their input and output, and the replay of an output.
+
+use serde::Serialize;
+use serde_json::Value;
+use windlass_driver::{Call, Failure, Report};
+use windlass_engine::calls_of;
+use windlass_engine::recordings::{RecordedJob, Transcript, recorded_job, recorded_jobs};
+use windlass_model::{AssemblyName, CommandId, Timestamp};
+use windlass_script::replay;
+use windlass_secret::Redactor;
+use windlass_update_ops::Update;
+
+use super::error::LaunchError;
+use super::launcher::Launcher;
+use crate::error::Error;
+
+/// The recorded jobs of an application or a factory.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct JobsView {
+    /// The version of this format.
+    pub version: u32,
+    /// The application or factory.
+    pub name: AssemblyName,
+    /// The jobs, newest first.
+    pub jobs: Vec<JobSummary>,
+}
+
+/// A recorded job, without its input and output.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct JobSummary {
+    /// The id by which it is shown: that of its call, or the name of the factory for a failed health check.
+    pub id: String,
+    /// The id of the job.
+    pub job: String,
+    /// The action: `Install` is a launch, `Uninstall` is destroy, and `Integrity` a health check.
+    pub action: String,
+    /// The applications.
+    pub applications: Vec<AssemblyName>,
+    /// The time of its end.
+    #[serde(serialize_with = "crate::view::time::one")]
+    pub at: Timestamp,
+    /// The reason why its call failed.
+    pub failure: Option<String>,
+}
+
+impl JobSummary {
+    fn new(owner: &AssemblyName, job: &RecordedJob) -> Self {
+        Self {
+            id: job.id().map_or_else(|| owner.to_string(), |id| id.to_string()),
+            job: job.job.clone(),
+            action: job.action.to_string(),
+            applications: job.applications.clone(),
+            at: job.at,
+            failure: job.failure.clone(),
+        }
+    }
+}
+
+/// A recorded job with its input and output. Secrets are masked.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct JobView {
+    /// The version of this format.
+    pub version: u32,
+    /// The job.
+    pub job: JobSummary,
+    /// How it ended: `exited with code 1`.
+    pub end: String,
+    /// Its standard input.
+    pub input: String,
+    /// Its standard output.
+    pub stdout: String,
+    /// Its standard error.
+    pub stderr: String,
+}
+
+/// The output of a recorded job, read again.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct ReplayView {
+    /// The version of this format.
+    pub version: u32,
+    /// The job.
+    pub job: JobSummary,
+    /// The results, by application.
+    pub applications: Vec<ReplayedView>,
+}
+
+/// The output of a recorded job for one application. Secrets are masked.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct ReplayedView {
+    /// The application.
+    pub name: AssemblyName,
+    /// The reason why the output can't be used.
+    pub problem: Option<String>,
+    /// The updates of its instance; null if there are none.
+    pub updates: Value,
+    /// The changes that they would make now, as an update; null if there are none.
+    pub changes: Value,
+    /// The warnings and entries for the activity log.
+    pub log: Vec<String>,
+}
+
+impl Launcher<'_> {
+    /// Returns the recorded jobs of an application or a factory.
+    ///
+    /// # Errors
+    /// If there is no such assembly, or it is no application.
+    pub async fn jobs(&self, name: &AssemblyName) -> Result<JobsView, Error> {
+        self.launched_from(name).await?;
+        let store = self.windlass.store_of(name).await?;
+        let jobs = recorded_jobs(&*store, name).await?;
+        let jobs = jobs.iter().map(|job| JobSummary::new(name, job)).collect();
+        Ok(JobsView { version: 1, name: name.clone(), jobs })
+    }
+
+    /// Returns a recorded job. `id` is that of a call or a job of an application, or the name of a factory for its
+    /// last failed health check.
+    ///
+    /// # Errors
+    /// If nothing is kept of it, or the store fails.
+    pub async fn job(&self, id: &str) -> Result<JobView, Error> {
+        let Kept { owner, job, transcript, redactor } = self.kept(id).await?;
+        let Transcript { input, outcome, .. } = transcript;
+        Ok(JobView {
+            version: 1,
+            job: JobSummary::new(&owner, &job),
+            end: outcome.end.to_string(),
+            input: redactor.mask_str(&input),
+            stdout: outcome.stdout.masked(&redactor),
+            stderr: outcome.stderr.masked(&redactor),
+        })
+    }
+
+    /// Reads the output of a recorded job again, and compares it with the present records. Nothing runs or changes.
+    ///
+    /// # Errors
+    /// If nothing is kept of it, or the store fails.
+    pub async fn replay(&self, id: &str) -> Result<ReplayView, Error> {
+        let Kept { owner, job, transcript, redactor } = self.kept(id).await?;
+        let engine = self.windlass.engine(self.windlass.store_of(&owner).await?);
+        let calls = calls_of(&engine, &job).await?;
+        let asked: Vec<&Call> = calls.iter().map(|(_, call)| &**call).collect();
+        let reports = replay(&asked, &transcript.outcome);
+        let read = calls.iter().zip(reports);
+        let applications =
+            read.map(|((name, call), report)| replayed(name, call, report, &redactor)).collect();
+        Ok(ReplayView { version: 1, job: JobSummary::new(&owner, &job), applications })
+    }
+
+    async fn kept(&self, id: &str) -> Result<Kept, Error> {
+        let unknown = || LaunchError::UnknownJob(id.to_owned());
+        let store = self.windlass.store(false).await?.ok_or_else(unknown)?;
+        let named = match id.parse::<AssemblyName>() {
+            Ok(name) => store.assembly(&name).await?.map(|_| name),
+            Err(_) => None,
+        };
+        let call = call_of(id);
+        let (owner, call) = match (named, call) {
+            (Some(name), _) => (name, None),
+            (None, Some(call)) => {
+                let process = match call.process(store.id()) {
+                    Some(process) => store.process(process).await?,
+                    None => None,
+                };
+                (process.ok_or_else(unknown)?.assembly, Some(call))
+            }
+            (None, None) => return Err(unknown().into()),
+        };
+        let (job, transcript) = recorded_job(&*store, &owner, call.as_ref()).await?.ok_or_else(unknown)?;
+        let mut secrets = transcript.secrets.clone();
+        // A job may have published a secret that only the records know.
+        for name in job.applications.iter().chain([&owner]) {
+            let snapshot = store.load(name).await?;
+            let known = snapshot.iter().flat_map(|snapshot| snapshot.secrets.values());
+            secrets.extend(known.filter_map(|secret| String::from_utf8(secret.expose().clone()).ok()));
+        }
+        Ok(Kept { owner, job, transcript, redactor: Redactor::new(&secrets) })
+    }
+}
+
+/// A recorded job, with the secrets to mask.
+struct Kept {
+    owner: AssemblyName,
+    job: RecordedJob,
+    transcript: Transcript,
+    redactor: Redactor,
+}
+
+/// Returns the id of a call: of the text itself, or of a job such as `shop-p1-s1-c0-a1-launch`.
+fn call_of(id: &str) -> Option<CommandId> {
+    let is_ordinal = |part: &str| {
+        part.strip_prefix('c')
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let parts: Vec<&str> = id.split('-').collect();
+    let last = parts.iter().rposition(|part| is_ordinal(part)).unwrap_or(parts.len() - 1);
+    parts[..=last].concat().parse().ok()
+}
+
+fn replayed(
+    name: &AssemblyName,
+    call: &Call,
+    report: Result<Report, Failure>,
+    redactor: &Redactor,
+) -> ReplayedView {
+    let mut view = ReplayedView {
+        name: name.clone(),
+        problem: None,
+        updates: Value::Null,
+        changes: Value::Null,
+        log: Vec::new(),
+    };
+    let report = match report {
+        Ok(report) => report,
+        Err(failure) => {
+            view.problem = Some(redactor.mask_str(&failure.to_string()));
+            return view;
+        }
+    };
+    let shape = call.package.shape();
+    view.log = report.log.iter().map(|entry| redactor.mask_str(&entry.message)).collect();
+    if let Ok(parsed) = Update::parse(&report.updates, &shape) {
+        // Results of commands are no part of the document.
+        let (_, update) = parsed.update.partition(|path| path.keys().next() == Some("commands"));
+        let mut after = call.document.clone();
+        match update.apply(&mut after) {
+            Ok(()) => {
+                let changes = Update::diff(&call.document, &after, &shape);
+                view.changes = if changes.is_empty() { Value::Null } else { changes.to_value() };
+            }
+            Err(error) => view.problem = Some(error.to_string()),
+        }
+    }
+    view.updates = report.updates;
+    redactor.mask_value(&mut view.updates);
+    redactor.mask_value(&mut view.changes);
+    view
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_named_by_its_id_or_a_job() {
+        for id in ["shop-p1-s2-c0-a1-launch", "shop-p1-s2-c0", "shopp1s2c0"] {
+            assert_eq!(call_of(id).unwrap().as_str(), "shopp1s2c0", "{id}");
+        }
+        assert_eq!(call_of("P1 x"), None);
+    }
+}
