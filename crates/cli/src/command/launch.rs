@@ -342,6 +342,10 @@ async fn check(args: AppCheckArgs) -> ExitCode {
     let checked = Launcher::new(&windlass).check(names, &stop).await;
     let checked = match closed(&windlass, checked).await {
         Ok(checked) => checked,
+        Err(error) if error.is_stopped() && run.print.format == Format::Human => {
+            tell!("stopped on request before the checks ended; nothing is recorded of them");
+            return exit::interrupted();
+        }
         Err(error) => return fail(&error),
     };
     let view = ChecksView { version: 1, applications: checked.iter().map(CheckedView::from).collect() };

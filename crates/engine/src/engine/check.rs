@@ -216,8 +216,10 @@ pub(super) async fn applied(
         Err(failure) => return failed(engine, lease, element, Some(failure)).await,
     };
     log.retain(|entry| entry.severity >= Severity::Warning);
-    log.extend(results);
-    log.extend(commands::expire(&mut world, &element, now, &mut batch));
+    let mut of_commands = results;
+    of_commands.extend(commands::expire(&mut world, &element, now, &mut batch));
+    let has_results = !of_commands.is_empty();
+    log.extend(of_commands);
     let new = world.instances.of(&element);
     let failing = world.elements.get_mut(&element).filter(|record| check_failure::is_failing(record));
     let works_again = failing.is_some();
@@ -225,7 +227,8 @@ pub(super) async fn applied(
         record.failure = None;
         batch.push(Change::PutElement(Box::new(record.clone())));
     }
-    let changed = works_again || (&old.document, &old.natural) != (&new.document, &new.natural);
+    let changed =
+        works_again || has_results || (&old.document, &old.natural) != (&new.document, &new.natural);
     if is_gone {
         gone(engine, &mut world, &element, &mut batch);
     } else if !changed && log.is_empty() {
