@@ -96,9 +96,8 @@ pub(crate) struct CallContext {
     /// The names of the jobs whose stdout is text for people.
     shown: Mutex<BTreeSet<String>>,
     artifacts: Mutex<CallArtifacts>,
-    /// Whether the input and output of its last job are kept.
-    is_kept: bool,
-    last_job: Mutex<Option<LastJob>>,
+    /// The input and output of its last job, if these are kept.
+    last_job: Option<Mutex<Option<LastJob>>>,
     /// Whether the natural id of its report must be claimed.
     claims: bool,
 }
@@ -149,8 +148,7 @@ impl CallContext {
             hidden: Mutex::default(),
             shown: Mutex::default(),
             artifacts: Mutex::default(),
-            is_kept: call.package.pins().is_some(),
-            last_job: Mutex::default(),
+            last_job: call.package.pins().map(|_| Mutex::default()),
             claims: claim::is_needed(call),
         }
     }
@@ -174,13 +172,14 @@ impl CallContext {
         self.once = false;
         self.elsewhere = None;
         self.looks = true;
-        self.is_kept = false;
+        self.last_job = None;
         self
     }
 
     /// Keeps the input and output of the last job of a call of an application.
     pub(crate) async fn keep_last_job(&self, call: &Call, failure: Option<&Failure>) {
-        let Some((job, input, outcome)) = locked(&self.last_job).take() else { return };
+        let last = self.last_job.as_ref().and_then(|last| locked(last).take());
+        let Some((job, input, outcome)) = last else { return };
         let job = RecordedJob {
             job,
             call: Some(call.id.clone()),
@@ -198,9 +197,9 @@ impl CallContext {
     }
 
     fn keep(&self, id: &JobId, job: &Job, outcome: &Outcome) {
-        if self.is_kept {
+        if let Some(last) = &self.last_job {
             let input = String::from_utf8_lossy(job.stdin.expose()).into_owned();
-            *locked(&self.last_job) = Some((id.to_string(), input, outcome.clone()));
+            *locked(last) = Some((id.to_string(), input, outcome.clone()));
         }
     }
 

@@ -54,9 +54,12 @@ impl RecordedJob {
     }
 
     fn name(&self) -> DocumentName {
-        let id = self.id().map_or_else(|| CHECK.to_owned(), String::from);
-        id.parse().expect("the id of a call is a name of a document")
+        name_of(self.id().as_ref())
     }
+}
+
+fn name_of(id: Option<&CommandId>) -> DocumentName {
+    id.map_or(CHECK, CommandId::as_str).parse().expect("the id of a call is a name of a document")
 }
 
 /// The input and output of a recorded job. The store has it sealed.
@@ -95,8 +98,7 @@ pub async fn recorded_job(
     assembly: &AssemblyName,
     id: Option<&CommandId>,
 ) -> Result<Option<(RecordedJob, Transcript)>, EngineError> {
-    let name = id.map_or(CHECK, CommandId::as_str).parse().expect("an id is a name of a document");
-    let key = DocumentKey { scope: scope(assembly), kind: kind(), name };
+    let key = DocumentKey { scope: scope(assembly), kind: kind(), name: name_of(id) };
     let Some(document) = store.document(&key).await? else { return Ok(None) };
     let Some(sealed) = store.document_secrets(&key).await? else { return Ok(None) };
     let job = serde_json::from_value(document.body).ok();

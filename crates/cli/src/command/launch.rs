@@ -247,7 +247,7 @@ fn show_called(view: &CalledCommandView, format: Format) {
     match *state {
         "completed" => {}
         "expired" => {
-            say!("{} no final result of `{command}` ({id}) arrived in time", styled(BAD, "expired:"))
+            say!("{} no final result of `{command}` ({id}) arrived in time", styled(BAD, "expired:"));
         }
         "failed" => {
             let why = view.problem.as_deref().unwrap_or("its script has failed");

@@ -172,7 +172,7 @@ pub struct ProcessRecord {
     pub assembly: AssemblyName,
     /// The intent.
     pub intent: Intent,
-    /// What it does with an application; none for another assembly, and for other intents.
+    /// The meaning of `Up` for an application; none for another assembly, and for other intents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<ApplicationIntent>,
     /// The status of the process.
