@@ -49,6 +49,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
       schema       Print the JSON Schema of a document, for editors and other tools
       script       Run, test and create scripts, without an assembly
       exec         Run one job by hand, as a driver would run a script
+      job          Show recorded jobs of applications, and read their output again
       doctor       List the available runtimes, their isolation, and missing requirements
       explain      Explain the code of an error, warning or note
       spiff        Process spiff templates, the YAML template language of OCM's packages
@@ -126,6 +127,7 @@ fn each_command_has_examples(
         "retry",
         "script",
         "exec",
+        "job",
         "doctor",
         "explain",
         "spiff",
@@ -190,6 +192,7 @@ fn every_command_has_a_help_that_was_tested() {
             "schema",
             "script",
             "exec",
+            "job",
             "doctor",
             "explain",
             "spiff",
