@@ -661,7 +661,7 @@ printf 'instances:\n  "%s":\n    status:\n      flags:\n        active: %s\n    
     env.ok(&["down", "small"]);
 }
 
-/// One health check serves all instances of a type. One that makes it fail is found by a check of each.
+/// One health check serves all instances of a type. One that makes it fail is found by checks of halves.
 #[test]
 fn one_health_check_serves_many_instances() {
     let health = r#"if [ "${input#*"$(cat "$WINDLASS_VOLUME_STATE/bad" 2>/dev/null || echo none)"}" != "$input" ]; then exit 1; fi
@@ -682,7 +682,7 @@ printf '%s\n' "$input" | sed -n 's/^  \([a-z0-9]*\):.*$/  "\1": {$set: {status.f
     let drift = env.json(&["plan", "small"])["drift"].clone();
     let well: Vec<_> = drift.as_array().unwrap().iter().map(|part| part["well"].as_bool()).collect();
     assert_eq!(well, [Some(true), None, Some(true)], "{drift}");
-    assert_eq!(env.trace(), ["Integrity"; 4], "all together, and each alone");
+    assert_eq!(env.trace(), ["Integrity"; 5], "all together, the halves, and those of the half that fails");
 }
 
 /// Repeating a failed scaling resumes it. The cluster does not grow a second time.
