@@ -366,7 +366,7 @@ fn a_command_is_awaited() {
     let second = env.spawn(&["app", "command", "vm", "control.backup", "-a", "key=k", "--format", "json"]);
     until("it waits", || second.stderr().contains("waiting for the result"));
     let command = trace(&env).into_iter().rfind(|line| line.starts_with("backup")).unwrap();
-    end_backup(&env, &(begun.0, command.split(' ').next_back().unwrap().to_owned()), r#"[{}]"#);
+    end_backup(&env, &(begun.0, command.split(' ').next_back().unwrap().to_owned()), "[{}]");
     let run = second.end();
     assert_eq!(run.code(), Some(0), "{run}");
     let view: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
