@@ -10,6 +10,9 @@ pub(crate) const FACTORY: &str = "factory";
 /// The interface with the discovery of a factory.
 pub(crate) const COMPONENT: &str = "component";
 
+/// The signal with the instances of a factory: their natural ids with the names of their applications.
+pub(crate) const INSTANCES: &str = "instances";
+
 /// The pins of discovery: the application, the script and the schedule.
 pub(crate) const DISCOVERY: [&str; 3] = ["application", "discoveryScript", "discoverySchedule"];
 
@@ -26,7 +29,7 @@ pub(crate) fn pins(kind: &ComponentType) -> Vec<(&'static str, &'static str, Pin
         }
         ComponentType::Factory => {
             let instances = PinType::PublishSignal(ValueType::map_of_strings());
-            let instances = (FACTORY, "instances", instances);
+            let instances = (FACTORY, INSTANCES, instances);
             DISCOVERY.into_iter().map(|pin| text(COMPONENT, pin)).chain([instances]).collect()
         }
         ComponentType::Service | ComponentType::Other(_) => Vec::new(),

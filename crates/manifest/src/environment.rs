@@ -14,6 +14,7 @@ use windlass_source::{Code, suggest};
 
 use crate::codes;
 use crate::grammar::{self, GrammarError};
+use crate::name::ComponentPath;
 
 /// The environment that always exists.
 pub const DEFAULT: &str = "default";
@@ -58,7 +59,7 @@ pub struct Choice {
     /// The service whose manifest has the component.
     pub service: AssemblyName,
     /// The component of the type `reference.Service`.
-    pub component: Name,
+    pub component: ComponentPath,
     /// The chosen service.
     pub chosen: AssemblyName,
 }
@@ -121,7 +122,7 @@ pub enum EnvironmentError {
         /// The service that has the component.
         service: AssemblyName,
         /// The component.
-        component: Name,
+        component: ComponentPath,
     },
     /// The environment has no such marker.
     #[error("the environment has no marker `{marker}`{}", near(marker, known))]
@@ -284,7 +285,11 @@ impl Environment {
     ///
     /// # Errors
     /// [`EnvironmentError::NoChoice`].
-    pub fn unbind(&mut self, service: &AssemblyName, component: &Name) -> Result<(), EnvironmentError> {
+    pub fn unbind(
+        &mut self,
+        service: &AssemblyName,
+        component: &ComponentPath,
+    ) -> Result<(), EnvironmentError> {
         let before = self.bindings.len();
         self.bindings.retain(|of| (&of.service, &of.component) != (service, component));
         if self.bindings.len() == before {

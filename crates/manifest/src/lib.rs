@@ -24,6 +24,7 @@
 //! | [`compile`](mod@compile) | one flat topology |
 //! | [`scripts`] | checks of the scripts of a manifest against a folder |
 //! | [`title`], [`environment`] | titles of applications; environments with their services |
+//! | [`services`], [`resolution`] | the services that a manifest needs, and those of an environment that it gets |
 //! | [`schema`] | JSON Schemas of manifests and environment files |
 //! | [`import`] | reading of environments from files |
 //! | [`codes`] | the codes of all messages |
@@ -43,9 +44,11 @@ pub mod pins;
 mod read;
 mod reader;
 mod report;
+pub mod resolution;
 pub mod role;
 pub mod schema;
 pub mod scripts;
+pub mod services;
 mod settings;
 pub mod title;
 pub mod value;
@@ -58,7 +61,9 @@ pub use environment::Environment;
 pub use pair::{Published, check_pairs};
 pub use pins::pins;
 pub use read::{Read, is_manifest, read};
+pub use resolution::{ServiceState, resolve};
 pub use role::Role;
 pub use scripts::check_scripts;
+pub use services::{ServiceReference, Services};
 pub use settings::Settings;
 pub use title::short_name;

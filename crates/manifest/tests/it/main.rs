@@ -15,4 +15,5 @@ mod hostile;
 mod messages;
 mod pages;
 mod pairs;
+mod services;
 mod support;

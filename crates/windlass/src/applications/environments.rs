@@ -304,7 +304,7 @@ impl Environments<'_> {
         &self,
         name: &DocumentName,
         service: &AssemblyName,
-        component: &Name,
+        component: &ComponentPath,
     ) -> Result<EnvironmentView, Error> {
         self.change(name, |environment, _| environment.unbind(service, component)).await
     }

@@ -1,0 +1,127 @@
+//! Resolution of components `reference.Service` among the services of an environment.
+//!
+//! The result depends on the environment as it is, not on the order of its changes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use windlass_model::AssemblyName;
+use windlass_model::pins::{PinId, PinType, ValueType};
+
+use crate::environment::Environment;
+use crate::services::ServiceReference;
+
+/// The existing services of an environment, each with the pins that its application exposes.
+pub type Offers = BTreeMap<AssemblyName, BTreeMap<PinId, PinType>>;
+
+/// The name of the interface whose pins are the properties of an environment.
+const PROPERTIES: &str = "properties";
+
+/// The provider of the pins of a component `reference.Service`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Provider {
+    /// A service.
+    Service(AssemblyName),
+    /// The markers and properties of the environment.
+    Environment,
+}
+
+/// The state of a component `reference.Service`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServiceState {
+    /// One provider has its pins, or was chosen.
+    Resolved(Provider),
+    /// No service has its pins.
+    Missing,
+    /// Several services have its pins, and none was chosen.
+    Ambiguous(BTreeSet<AssemblyName>),
+    /// The chosen service does not have its pins.
+    Unfit(AssemblyName),
+    /// The chosen service no longer exists.
+    Dangling(AssemblyName),
+}
+
+impl ServiceState {
+    /// Returns the word of the state: `resolved`, `pending` or `dangling`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Resolved(_) => "resolved",
+            Self::Missing | Self::Ambiguous(_) | Self::Unfit(_) => "pending",
+            Self::Dangling(_) => "dangling",
+        }
+    }
+
+    /// Returns the service that it is resolved to.
+    pub fn service(&self) -> Option<&AssemblyName> {
+        match self {
+            Self::Resolved(Provider::Service(service)) => Some(service),
+            _ => None,
+        }
+    }
+}
+
+/// Resolves a component of the service or application `of`.
+///
+/// A service fits if its application exposes each pin of the component under the same id with the same type. The
+/// choice for a component counts first. Without one, the markers and properties of the environment may have all its
+/// pins, or exactly one service other than `of`. Services that are not in `offers` no longer exist.
+pub fn resolve(
+    reference: &ServiceReference,
+    of: &AssemblyName,
+    environment: &Environment,
+    offers: &Offers,
+) -> ServiceState {
+    let fits = |exposed: &BTreeMap<PinId, PinType>| {
+        reference.pins.iter().all(|(id, kind)| exposed.get(id) == Some(kind))
+    };
+    let choice = environment
+        .bindings
+        .iter()
+        .find(|choice| choice.service == *of && choice.component == reference.component);
+    if let Some(chosen) = choice.map(|choice| choice.chosen.clone()) {
+        let offer = offers.get(&chosen).filter(|_| environment.services.contains_key(&chosen));
+        return match offer {
+            None => ServiceState::Dangling(chosen),
+            Some(exposed) if fits(exposed) => ServiceState::Resolved(Provider::Service(chosen)),
+            Some(_) => ServiceState::Unfit(chosen),
+        };
+    }
+    if fits(&of_environment(environment)) {
+        return ServiceState::Resolved(Provider::Environment);
+    }
+    let mut fitting = candidates(reference, environment, offers);
+    fitting.remove(of);
+    match (fitting.pop_first(), fitting.is_empty()) {
+        (None, _) => ServiceState::Missing,
+        (Some(only), true) => ServiceState::Resolved(Provider::Service(only)),
+        (Some(first), false) => {
+            fitting.insert(first);
+            ServiceState::Ambiguous(fitting)
+        }
+    }
+}
+
+/// Returns the services that have the pins of a component.
+pub fn candidates(
+    reference: &ServiceReference,
+    environment: &Environment,
+    offers: &Offers,
+) -> BTreeSet<AssemblyName> {
+    let existing = offers.iter().filter(|(name, _)| environment.services.contains_key(*name));
+    let fitting =
+        existing.filter(|(_, exposed)| reference.pins.iter().all(|(id, kind)| exposed.get(id) == Some(kind)));
+    fitting.map(|(name, _)| name.clone()).collect()
+}
+
+/// Returns the markers and properties of an environment as pins. A marker `eu` is `eu.eu`, a property `region` is
+/// `properties.region`.
+fn of_environment(environment: &Environment) -> BTreeMap<PinId, PinType> {
+    let markers = environment.markers.iter().map(|marker| {
+        let id = PinId { interface: marker.clone(), pin: marker.clone() };
+        (id, PinType::PublishSignal(ValueType::Unit))
+    });
+    let properties = environment.properties.iter().map(|(name, property)| {
+        let interface = PROPERTIES.parse().expect("it is a valid name");
+        (PinId { interface, pin: name.clone() }, PinType::PublishSignal(property.kind.clone()))
+    });
+    markers.chain(properties).collect()
+}
