@@ -549,6 +549,12 @@ Remove these first.";
 Pass the type with `--type`; the default is `string`. A value of another type than text is JSON.";
     ENVIRONMENT_EXISTS = "WL0658", "environment that exists",
         r"An environment of this name exists. `windlass env show NAME` shows it. Nothing was changed.";
+    UNFIT_SERVICE = "WL0659", "service that does not fit",
+        r"A component `reference.Service` lists the pins that its service must have. A service fits if its application
+exposes all of them under the same ids and with the same types. The chosen one does not, so nothing was changed. The
+message lists the services that fit.
+
+`windlass app show TITLE` prints the pins of an application, and the ids under which it exposes them.";
 }
 
 #[cfg(test)]

@@ -1,11 +1,15 @@
 //! Removal of records without calling a driver.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use windlass_engine::{ForgottenPart, ForgottenRecords};
 use windlass_model::{AssemblyName, ElementName, State};
+use windlass_store::Store;
 
 use crate::error::Error;
 use crate::upkeep::Upkeep;
+use crate::wiring::Removal;
 
 /// The records that were removed, or that would be.
 #[derive(Debug, Clone, Serialize)]
@@ -58,7 +62,12 @@ impl Upkeep<'_> {
     /// If there is no such assembly, another process holds it, other assemblies reference it, or it was
     /// interrupted. Nothing has been changed then.
     pub async fn forget(&self, name: &AssemblyName, part: Option<&ElementName>) -> Result<ForgetView, Error> {
-        let engine = self.windlass.engine(self.windlass.store_of(name).await?);
+        let store = self.windlass.store_of(name).await?;
+        let removal = self.forgotten(&store, name, part).await?;
+        let engine = self.windlass.engine(store);
+        if let Some(removal) = removal {
+            removal.note().await?;
+        }
         let records = engine.upkeep().forget(name, part, &self.windlass.holder()).await?;
         Ok(ForgetView::new(name.clone(), part.cloned(), records, true))
     }
@@ -73,8 +82,24 @@ impl Upkeep<'_> {
         name: &AssemblyName,
         part: Option<&ElementName>,
     ) -> Result<ForgetView, Error> {
-        let engine = self.windlass.engine(self.windlass.store_of(name).await?);
-        let records = engine.upkeep().forgettable(name, part).await?;
+        let store = self.windlass.store_of(name).await?;
+        self.forgotten(&store, name, part).await?;
+        let records = self.windlass.engine(store).upkeep().forgettable(name, part).await?;
         Ok(ForgetView::new(name.clone(), part.cloned(), records, false))
+    }
+
+    /// Refuses to forget an application that others refer to. Returns the removal of a whole assembly.
+    async fn forgotten(
+        &self,
+        store: &Arc<dyn Store>,
+        name: &AssemblyName,
+        part: Option<&ElementName>,
+    ) -> Result<Option<Removal>, Error> {
+        if part.is_some() {
+            return Ok(None);
+        }
+        let removal = Removal::of(store, name).await?;
+        removal.refuse("its records would be removed", self.windlass.is_forced())?;
+        Ok(Some(removal))
     }
 }

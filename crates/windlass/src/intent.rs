@@ -9,7 +9,7 @@ use windlass_driver::Package;
 use windlass_engine::{Answer, Desired, EngineError, Preview, PublishedOutputs, Request, Stop, UpOptions};
 use windlass_model::assembly::ElementKind;
 use windlass_model::instance::InstanceView;
-use windlass_model::record::{CallRecord, InstanceRecord};
+use windlass_model::record::{CallRecord, InstanceRecord, Intent};
 use windlass_model::{
     Action, AssemblyName, CallId, ElementName, ProcessId, PropertyName, State, Timestamp, Topology,
     Transition,
@@ -23,6 +23,7 @@ use crate::input::AssemblyInput;
 use crate::open::Windlass;
 use crate::started::Started;
 use crate::view::plan::{PlanView, ProtectionChange};
+use crate::wiring::Removal;
 
 impl Windlass {
     /// Prepares to create an assembly, or to change or repair an existing one.
@@ -107,6 +108,7 @@ impl Windlass {
         warnings: Diagnostics,
         stop: &Stop,
     ) -> Result<Started, Error> {
+        self.removed(&store, name, &request, true).await?;
         let from = store.last_event().await?;
         // Boxed: a future of this size would enlarge every future that awaits it.
         let prepared =
@@ -118,6 +120,22 @@ impl Windlass {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Refuses the removal of an application that others refer to. With `notes`, notes the targets of these references.
+    pub(crate) async fn removed(
+        &self,
+        store: &Arc<dyn Store>,
+        name: &AssemblyName,
+        request: &Request,
+        notes: bool,
+    ) -> Result<(), Error> {
+        if *request.intent() != Intent::Down {
+            return Ok(());
+        }
+        let removal = Box::pin(Removal::of(store, name)).await?;
+        removal.refuse("it would be removed", self.is_forced())?;
+        if notes { removal.note().await } else { Ok(()) }
     }
 
     /// Plans what [`up`](Self::up) would do, without changing anything.
@@ -160,6 +178,7 @@ impl Windlass {
     pub async fn preview(&self, name: &AssemblyName, request: impl Into<Request>) -> Result<PlanView, Error> {
         let request = request.into();
         let store = self.store_of(name).await?;
+        self.removed(&store, name, &request, false).await?;
         let preview = Box::pin(self.engine(store).preview(name, request)).await?;
         Ok(PlanView::of(name.clone(), preview))
     }

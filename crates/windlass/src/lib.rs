@@ -19,6 +19,7 @@
 //! | [`schema`](mod@schema) | JSON Schemas of the documents that users write |
 //! | [`mod@prune`], [`forget`], [`rename`] | removal of old processes and versions, and of the records of assemblies; another name for an assembly ([`Upkeep`]) |
 //! | [`applications`] | published applications and environments |
+//! | [`wiring`] | references of applications: services of environments, and instances of factories |
 //! | [`graph`] | drawings of assemblies and plans |
 //! | [`view`] | output data: status, log, plan; typed, versioned, ready for JSON ([`Views`]) |
 //! | [`doctor`] | the runtimes of this machine, their isolation, and missing requirements |
@@ -77,6 +78,7 @@ mod system;
 pub mod transfer;
 mod upkeep;
 pub mod view;
+pub mod wiring;
 
 pub use windlass_descriptor as descriptor;
 pub use windlass_driver as driver;

@@ -291,6 +291,11 @@ impl Windlass {
         Engine { store, env: self.engine_env(), options: self.settings.options }
     }
 
+    /// Tells whether intents are carried out although others refer to what they remove.
+    pub(crate) fn is_forced(&self) -> bool {
+        self.settings.options.force
+    }
+
     /// Returns the engine's dependencies beside the store.
     pub(crate) fn engine_env(&self) -> EngineEnv {
         EngineEnv {

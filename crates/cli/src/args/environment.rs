@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use windlass::manifest::name::ComponentPath;
 use windlass::model::AssemblyName;
 use windlass::model::document::DocumentName;
 use windlass::model::pins::Name;
@@ -194,9 +195,9 @@ pub(crate) struct EnvBindArgs {
     #[arg(value_name = "NAME")]
     pub(crate) name: AssemblyName,
 
-    /// The component
+    /// The component; one inside a composition by its path, such as `main.vm-factory`
     #[arg(value_name = "COMPONENT")]
-    pub(crate) reference: Name,
+    pub(crate) reference: ComponentPath,
 
     /// The chosen service
     #[arg(value_name = "SERVICE", required_unless_present = "remove", conflicts_with = "remove")]

@@ -7,14 +7,15 @@ use windlass::applications::{EnvironmentListView, EnvironmentView, ServiceName};
 use windlass::manifest::environment::Choice;
 use windlass::model::pins::Name;
 use windlass::secret::Sensitive;
+use windlass::wiring::ServiceReferenceView;
 
-use super::{collected, fail, open, plural, print_json};
+use super::{collected, fail, open, plural, print_json, status};
 use crate::args::{
     EnvArgs, EnvBindArgs, EnvCommand, EnvMarkerCommand, EnvPropertyCommand, EnvPropertySetArgs,
     EnvServiceCommand, Format, ServiceArgs,
 };
 use crate::failure::fault;
-use crate::output::{DIM, STRONG, say, styled, tell};
+use crate::output::{BAD, DIM, STRONG, say, styled, tell};
 use crate::{codes, diagnostics, exit};
 
 pub(crate) async fn run(args: EnvArgs) -> ExitCode {
@@ -144,9 +145,23 @@ fn show(view: &EnvironmentView, format: Format) -> ExitCode {
     }
     for of in &view.services {
         let factory = if of.factory { ", a factory" } else { "" };
-        say!("  service {} of {}{factory}", of.name, of.application);
+        let removed = if of.removed {
+            let advice = format!("windlass env service rm {} {}", view.name, of.name);
+            styled(BAD, format!(", which has been removed; `{advice}` drops the service"))
+        } else {
+            String::new()
+        };
+        say!("  service {} of {}{factory}{removed}", of.name, of.application);
     }
-    for choice in &view.bindings {
+    for reference in &view.references {
+        say!("  {}.{} {}", reference.referrer, reference.component, status::service_state(reference));
+    }
+    let is_shown = |choice: &&Choice| {
+        let is_same =
+            |of: &ServiceReferenceView| (&of.referrer, &of.component) == (&choice.service, &choice.component);
+        view.references.iter().any(is_same)
+    };
+    for choice in view.bindings.iter().filter(|choice| !is_shown(choice)) {
         say!("  {}.{} is {}", choice.service, choice.component, choice.chosen);
     }
     for marker in &view.markers {

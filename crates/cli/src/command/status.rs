@@ -1,5 +1,6 @@
 //! `windlass status`.
 
+mod applications;
 mod node;
 mod tree;
 mod watch;
@@ -13,9 +14,10 @@ use windlass::view::status::{
 };
 use windlass::{Error, Windlass};
 
+pub(super) use self::applications::service_state;
 use self::tree::Tree;
 use super::process::text;
-use super::{fail, open, pairs, print_json};
+use super::{fail, open, pairs, plural, print_json};
 use crate::alike;
 use crate::args::{Format, StatusArgs};
 use crate::exit;
@@ -55,19 +57,39 @@ fn show(windlass: &Windlass, args: &StatusArgs, view: &StatusView) -> ExitCode {
     let tree = Tree { now: windlass.now(), whole: args.all || args.component.is_some() };
     match args.print.format {
         Format::Json => print_json(view),
-        Format::Human => print(tree, view, args.component.is_some()),
+        Format::Human if args.name.is_none() => print_all(tree, view),
+        Format::Human => print(tree, &view.assemblies.iter().collect::<Vec<_>>(), args.component.is_some()),
     }
 }
 
-fn print(tree: Tree, view: &StatusView, one_part: bool) -> ExitCode {
+/// Prints all assemblies: first those with a descriptor, then launched applications.
+fn print_all(tree: Tree, view: &StatusView) -> ExitCode {
     if view.assemblies.is_empty() {
         say!("there are no assemblies; `windlass up FILE` creates one");
     }
-    for (at, assembly) in view.assemblies.iter().enumerate() {
+    let (launched, described): (Vec<&AssemblyView>, Vec<_>) =
+        view.assemblies.iter().partition(|assembly| assembly.application.is_some());
+    let code = print(tree, &described, false);
+    if !described.is_empty() && !launched.is_empty() {
+        say!();
+    }
+    let launched: Vec<_> = launched
+        .into_iter()
+        .filter_map(|assembly| Some((assembly.application.as_ref()?, assembly)))
+        .collect();
+    applications::print(tree.now, &launched, tree.whole);
+    code
+}
+
+fn print(tree: Tree, assemblies: &[&AssemblyView], one_part: bool) -> ExitCode {
+    for (at, assembly) in assemblies.iter().enumerate() {
         if at > 0 {
             say!();
         }
         print_head(tree.now, assembly);
+        if let Some(application) = assembly.application.as_ref().filter(|_| !one_part) {
+            applications::print_details(application);
+        }
         print_undecided(&assembly.name, &assembly.undecided, tree.whole);
         if one_part {
             tree.print_alone(&assembly.components);
@@ -96,6 +118,15 @@ fn print_head(now: Timestamp, assembly: &AssemblyView) {
         styled(STRONG, &assembly.name),
         styled(DIM, format!("{}, {}{protected}", assembly.descriptor, age(now, assembly.created)))
     );
+    print_process("  ", assembly);
+    print_additional(assembly);
+    let PartsView { active, all } = assembly.parts;
+    if active < all && assembly.goal == State::Active {
+        say!("  {}", styled(ODD, format!("{active} of {all} Active")));
+    }
+}
+
+fn print_process(lead: &str, assembly: &AssemblyView) {
     if let Some(process) = &assembly.process {
         let how = match &process.runs {
             Some(holder) => format!("is run by {holder}"),
@@ -105,25 +136,26 @@ fn print_head(now: Timestamp, assembly: &AssemblyView) {
         let pauses =
             process.pauses.iter().map(|pause| format!(", {} begins at {}", pause.before, pause.until));
         let rolling: String = batches.chain(pauses).collect();
-        say!("  {}", styled(ODD, format!("{} {} {how}{rolling}", process.id, process.intent)));
+        say!("{lead}{}", styled(ODD, format!("{} {} {how}{rolling}", process.id, process.intent)));
     }
-    if !assembly.additional.is_empty() {
-        let names = alike::named(assembly.additional.iter());
-        let (is, it) = if assembly.additional.len() == 1 {
-            ("is an additional node", "it")
-        } else {
-            ("are additional nodes", "them")
-        };
-        let why = match &assembly.process {
-            Some(process) if process.runs.is_some() => "while the others change".to_owned(),
-            _ => format!("of a change that has not completed; the next `windlass up` removes {it}"),
-        };
-        say!("  {}", styled(ODD, format!("{names} {is} {why}")));
+}
+
+/// Prints the additional nodes of a change in batches.
+fn print_additional(assembly: &AssemblyView) {
+    if assembly.additional.is_empty() {
+        return;
     }
-    let PartsView { active, all } = assembly.parts;
-    if active < all && assembly.goal == State::Active {
-        say!("  {}", styled(ODD, format!("{active} of {all} Active")));
-    }
+    let names = alike::named(assembly.additional.iter());
+    let (is, it) = if assembly.additional.len() == 1 {
+        ("is an additional node", "it")
+    } else {
+        ("are additional nodes", "them")
+    };
+    let why = match &assembly.process {
+        Some(process) if process.runs.is_some() => "while the others change".to_owned(),
+        _ => format!("of a change that has not completed; the next `windlass up` removes {it}"),
+    };
+    say!("  {}", styled(ODD, format!("{names} {is} {why}")));
 }
 
 fn print_undecided(assembly: &AssemblyName, undecided: &[UndecidedView], whole: bool) {
@@ -181,11 +213,18 @@ fn print_foot(assembly: &AssemblyView) {
             }
         }
     }
+    let is_factory = assembly.application.as_ref().is_some_and(|application| application.factory.is_none());
     if !assembly.referenced_by.is_empty() {
         let names: Vec<&str> = assembly.referenced_by.iter().map(AssemblyName::as_str).collect();
-        say!("  referenced by {}", names.join(", "));
+        match names.len().saturating_sub(alike::FEW) {
+            0 => say!("  referenced by {}", names.join(", ")),
+            more => say!("  referenced by {} and {more} more", names[..alike::FEW].join(", ")),
+        }
     }
     for (name, value) in &assembly.outputs {
-        say!("  {name}: {}", text(value));
+        match value.as_object().filter(|of| is_factory && of.len() > alike::FEW) {
+            Some(instances) => say!("  {name}: {}", plural(instances.len(), "instance")),
+            None => say!("  {name}: {}", text(value)),
+        }
     }
 }

@@ -71,3 +71,4 @@ mod up;
 mod update;
 mod variables;
 mod watch;
+mod wiring;

@@ -11,8 +11,10 @@ use windlass_manifest::environment::{
     Choice, DEFAULT, Environment, EnvironmentError, Property, Secrets, Service, property_type,
 };
 use windlass_manifest::import::{read_environment, read_value};
+use windlass_manifest::name::ComponentPath;
+use windlass_manifest::resolution::candidates;
 use windlass_model::AssemblyName;
-use windlass_model::document::{DocumentDraft, DocumentName, DocumentScope, Expected};
+use windlass_model::document::{DocumentDraft, DocumentName, Expected};
 use windlass_model::pins::Name;
 use windlass_model::rename::Renaming;
 use windlass_secret::Sensitive;
@@ -20,10 +22,11 @@ use windlass_source::Diagnostics;
 use windlass_store::{Store, StoreError};
 
 use super::error::ApplicationError;
-use super::publishing::Applications;
-use super::records::{PAGE, RoleKind, VERSION, body, environments, key};
+use super::records::{VERSION, body, environments, key};
+use super::stored::environments_in;
 use crate::error::Error;
 use crate::open::Windlass;
+use crate::wiring::{ServiceReferenceView, Wiring};
 
 /// The environments of a project. `default` always exists.
 #[derive(Debug, Clone, Copy)]
@@ -85,6 +88,8 @@ pub struct EnvironmentView {
     pub services: Vec<ServiceView>,
     /// The chosen services, by the components that they were chosen for.
     pub bindings: Vec<Choice>,
+    /// The components `reference.Service` of its services, with their states.
+    pub references: Vec<ServiceReferenceView>,
     /// Its markers.
     pub markers: Vec<Name>,
     /// Its properties, sorted by name.
@@ -101,6 +106,9 @@ pub struct ServiceView {
     pub application: String,
     /// Whether it is a factory.
     pub factory: bool,
+    /// Whether its assembly has been removed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub removed: bool,
 }
 
 /// A property of an environment.
@@ -125,6 +133,7 @@ impl EnvironmentView {
             name,
             application: of.application,
             factory: of.factory,
+            removed: false,
         };
         let properties = properties.into_iter().map(|(name, of)| PropertyView {
             name,
@@ -138,6 +147,7 @@ impl EnvironmentView {
             scripting,
             services: services.into_iter().map(service).collect(),
             bindings,
+            references: Vec::new(),
             markers: markers.into_iter().collect(),
             properties: properties.collect(),
         }
@@ -187,19 +197,8 @@ impl Environments<'_> {
     pub async fn list(&self) -> Result<EnvironmentListView, Error> {
         let mut found = vec![];
         if let Some(store) = self.windlass.store(false).await? {
-            let mut after: Option<DocumentName> = None;
-            loop {
-                let page =
-                    store.documents(&DocumentScope::Project, &environments(), after.as_ref(), PAGE).await?;
-                for document in &page {
-                    let environment: Environment = body(document)?;
-                    found.push(summary(document.key.name.clone(), &environment));
-                }
-                after = page.last().map(|last| last.key.name.clone());
-                if page.len() < PAGE {
-                    break;
-                }
-            }
+            let all = environments_in(&*store).await?;
+            found = all.into_iter().map(|(name, environment)| summary(name, &environment)).collect();
         }
         if !found.iter().any(|one| one.name.as_str() == DEFAULT) {
             found.push(summary(default_name(), &Environment::default()));
@@ -213,7 +212,24 @@ impl Environments<'_> {
     /// # Errors
     /// [`ApplicationError::UnknownEnvironment`].
     pub async fn show(&self, name: &DocumentName) -> Result<EnvironmentView, Error> {
-        Ok(EnvironmentView::new(name.clone(), self.find(name).await?))
+        self.view(name, self.find(name).await?).await
+    }
+
+    /// Returns the view of an environment with the references of its services.
+    async fn view(&self, name: &DocumentName, environment: Environment) -> Result<EnvironmentView, Error> {
+        let mut view = EnvironmentView::new(name.clone(), environment.clone());
+        let Some(store) = self.windlass.store(false).await? else { return Ok(view) };
+        let mut wiring = Wiring::new(store);
+        for service in &mut view.services {
+            match wiring.assembly(&service.name).await? {
+                Some(record) => {
+                    let references = wiring.service_references_in(&record, name, &environment).await?;
+                    view.references.extend(references);
+                }
+                None => service.removed = true,
+            }
+        }
+        Ok(view)
     }
 
     /// Returns an environment, without its secrets.
@@ -291,9 +307,35 @@ impl Environments<'_> {
     /// Chooses a service for a component `reference.Service` of another service.
     ///
     /// # Errors
-    /// [`EnvironmentError`] if one of them is no service of the environment.
+    /// [`EnvironmentError`] if one of them is no service of the environment. [`ApplicationError::NoComponent`] or
+    /// [`ApplicationError::Unfit`] if the chosen service can't be that of the component.
     pub async fn bind(&self, name: &DocumentName, choice: &Choice) -> Result<EnvironmentView, Error> {
+        self.fits(name, choice).await?;
         self.change(name, |environment, _| environment.bind(choice.clone())).await
+    }
+
+    /// Refuses the choice of a service for a component that the manifest does not have, or that needs other pins.
+    async fn fits(&self, name: &DocumentName, choice: &Choice) -> Result<(), Error> {
+        let environment = self.find(name).await?;
+        let known = environment.service(&choice.service).and(environment.service(&choice.chosen));
+        let Some(store) = self.windlass.store(false).await?.filter(|_| known.is_ok()) else { return Ok(()) };
+        let mut wiring = Wiring::new(store);
+        let Some(record) = wiring.assembly(&choice.service).await? else { return Ok(()) };
+        let Some(services) = wiring.services(&record).await? else { return Ok(()) };
+        let Some(reference) = services.reference(&choice.component) else {
+            let known = services.references.iter().map(|of| of.component.to_string()).collect();
+            let (service, component) = (choice.service.clone(), choice.component.clone());
+            return Err(ApplicationError::NoComponent { service, component, known }.into());
+        };
+        let offers = wiring.offers(name, &environment).await?;
+        let candidates = candidates(reference, &environment, &offers);
+        if candidates.contains(&choice.chosen) {
+            return Ok(());
+        }
+        let pins = reference.pins.keys().map(ToString::to_string).collect();
+        let known = candidates.iter().map(ToString::to_string).collect();
+        let (chosen, component) = (choice.chosen.clone(), choice.component.clone());
+        Err(ApplicationError::Unfit { chosen, component, pins, known }.into())
     }
 
     /// Removes the choice for a component.
@@ -447,7 +489,7 @@ impl Environments<'_> {
         if environment != before || has_secrets {
             put(&*store, name, &environment, &secrets, expected).await?;
         }
-        Ok(EnvironmentView::new(name.clone(), environment))
+        self.view(name, environment).await
     }
 
     async fn existing(&self, name: &DocumentName) -> Result<(Arc<dyn Store>, Environment, Expected), Error> {
@@ -473,17 +515,10 @@ impl Environments<'_> {
         let Some(record) = store.assembly(assembly).await? else {
             return Err(self.windlass.unknown(store, assembly).await);
         };
-        let applications = Applications { windlass: self.windlass };
-        let published = applications.find(record.descriptor.name.as_ref(), None).await;
-        match published {
-            Ok(published) => {
-                Ok(Service { application: published.title, factory: published.role == RoleKind::Factory })
-            }
-            Err(Error::Application(ApplicationError::Unknown { .. })) => {
-                Err(ApplicationError::NotLaunched(assembly.clone()).into())
-            }
-            Err(error) => Err(error),
-        }
+        // An application has a factory as its owner.
+        let factory = record.owner.is_none();
+        let from = record.application.ok_or_else(|| ApplicationError::NotLaunched(assembly.clone()))?;
+        Ok(Service { application: from.title, factory })
     }
 }
 

@@ -3,6 +3,7 @@
 use thiserror::Error;
 use windlass_manifest::codes;
 use windlass_manifest::environment::EnvironmentError;
+use windlass_manifest::name::ComponentPath;
 use windlass_model::AssemblyName;
 use windlass_source::{Code, suggest};
 
@@ -71,6 +72,32 @@ pub enum ApplicationError {
         "`{0}` was not launched from a published application, so it can't be a service; `windlass app ls` lists applications"
     )]
     NotLaunched(AssemblyName),
+    /// The manifest of the service has no such component.
+    #[error("the manifest of `{service}` has no `reference.Service` `{component}`{}", near(&component.to_string(), known, "there are"))]
+    NoComponent {
+        /// The service.
+        service: AssemblyName,
+        /// The requested component.
+        component: ComponentPath,
+        /// Its components `reference.Service`.
+        known: Vec<String>,
+    },
+    /// The chosen service does not have the pins of the component.
+    #[error(
+        "`{chosen}` does not expose {}, which `{component}` needs; {}",
+        listed(pins),
+        if known.is_empty() { "no service of the environment does".to_owned() } else { format!("these services do: {}", listed(known)) }
+    )]
+    Unfit {
+        /// The chosen service.
+        chosen: AssemblyName,
+        /// The component.
+        component: ComponentPath,
+        /// The pins that it needs.
+        pins: Vec<String>,
+        /// The services that have them.
+        known: Vec<String>,
+    },
     /// The project has no such location.
     #[error("`windlass.yaml` has no location `{location}`{}", near(location, known, "there are"))]
     NoLocation {
@@ -101,7 +128,10 @@ impl ApplicationError {
             Self::UnknownEnvironment { .. } => codes::UNKNOWN_ENVIRONMENT,
             Self::EnvironmentExists(_) => codes::ENVIRONMENT_EXISTS,
             Self::HasServices { .. } | Self::Default => codes::SERVICE_IN_USE,
-            Self::NotLaunched(_) | Self::NoLocation { .. } => codes::UNKNOWN_SERVICE,
+            Self::NotLaunched(_) | Self::NoLocation { .. } | Self::NoComponent { .. } => {
+                codes::UNKNOWN_SERVICE
+            }
+            Self::Unfit { .. } => codes::UNFIT_SERVICE,
             Self::Environment { cause, .. } => cause.code(),
             Self::Newer(_) => windlass_store::codes::NEWER,
         }

@@ -7,6 +7,7 @@ mod environments;
 mod error;
 mod publishing;
 mod records;
+mod stored;
 mod view;
 
 pub use self::environments::{
@@ -16,6 +17,7 @@ pub use self::environments::{
 pub use self::error::ApplicationError;
 pub use self::publishing::{Applications, Publication};
 pub use self::records::{PublishedApplication, RoleKind};
+pub(crate) use self::stored::{document_name, environments_in, revision_in};
 pub use self::view::{
     ApplicationListView, ApplicationSummary, ApplicationView, PinView, PublishView, RevisionView, ScriptView,
     UnpublishView,

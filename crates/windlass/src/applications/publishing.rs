@@ -8,24 +8,22 @@ use windlass_driver::{Bindings, Package};
 use windlass_manifest::scripts::ScriptFile;
 use windlass_manifest::{Manifest, check, check_pairs, check_scripts, codes, read, short_name};
 use windlass_model::AssemblyName;
-use windlass_model::document::{DocumentDraft, DocumentName, DocumentRecord, DocumentScope, Expected};
+use windlass_model::document::{DocumentDraft, DocumentRecord, Expected};
 use windlass_model::record::PackageFile;
 use windlass_source::{Diagnostic, Diagnostics, Source};
 use windlass_store::{Store, StoreError};
 
 use super::error::ApplicationError;
 use super::records::{
-    ApplicationRecord, PAGE, PublishedApplication, RevisionRecord, RoleKind, VERSION, applications, body, key,
+    ApplicationRecord, PublishedApplication, RevisionRecord, RoleKind, VERSION, applications, body, key,
 };
+use super::stored::{SCRIPTS, all, document_name, published};
 use super::view::{ApplicationListView, ApplicationSummary, ApplicationView, PublishView, UnpublishView};
 use crate::error::Error;
 use crate::open::Windlass;
 
 /// The path of the manifest in a package.
 const MANIFEST: &str = "manifest.yaml";
-
-/// The folder of the scripts in a package.
-const SCRIPTS: &str = "scripts/";
 
 /// The published applications of a project.
 #[derive(Debug, Clone, Copy)]
@@ -136,8 +134,8 @@ impl Applications<'_> {
     /// # Errors
     /// [`ApplicationError::Unknown`] or [`ApplicationError::NoRevision`], and errors of the store.
     pub async fn show(&self, title: &str, revision: Option<u32>) -> Result<ApplicationView, Error> {
-        let (_, document, record) = self.document(title).await?;
-        let published = self.published(&document, &record, revision).await?;
+        let (store, document, record) = self.document(title).await?;
+        let published = published(&*store, &document, &record, revision).await?;
         Ok(ApplicationView::new(&record, &published))
     }
 
@@ -147,8 +145,8 @@ impl Applications<'_> {
     /// # Errors
     /// [`ApplicationError::Unknown`] or [`ApplicationError::NoRevision`], and errors of the store.
     pub async fn find(&self, title: &str, revision: Option<u32>) -> Result<PublishedApplication, Error> {
-        let (_, document, record) = self.document(title).await?;
-        self.published(&document, &record, revision).await
+        let (store, document, record) = self.document(title).await?;
+        published(&*store, &document, &record, revision).await
     }
 
     /// Removes all revisions of an application. What was launched from it stays, because it keeps its own package.
@@ -184,42 +182,6 @@ impl Applications<'_> {
         Err(ApplicationError::Unknown { title: title.to_owned(), known }.into())
     }
 
-    async fn published(
-        &self,
-        document: &DocumentRecord,
-        record: &ApplicationRecord,
-        revision: Option<u32>,
-    ) -> Result<PublishedApplication, Error> {
-        let latest = record.revisions.last().map_or(0, |latest| latest.revision);
-        let wanted = revision.unwrap_or(latest);
-        let Some(found) = record.revisions.iter().find(|of| of.revision == wanted) else {
-            let title = record.title.clone();
-            return Err(ApplicationError::NoRevision { title, revision: wanted, latest }.into());
-        };
-        let store = self.windlass.store(false).await?.ok_or(StoreError::Closed)?;
-        let lost = || StoreError::NoPackage { key: Box::new(document.key.clone()) };
-        let package = store.package(&found.package).await?.ok_or_else(lost)?;
-        let (mut text, mut scripts) = (None, Vec::new());
-        for file in package.files {
-            match file.path.strip_prefix(SCRIPTS) {
-                Some(path) => scripts.push(PackageFile { path: path.to_owned(), ..file }),
-                None => text = Some(file.content),
-            }
-        }
-        let text = text.and_then(|text| String::from_utf8(text).ok()).ok_or_else(lost)?;
-        let source = Source::with_limit(format!("{} revision {wanted}", record.title), &*text, text.len());
-        let manifest = read(&source);
-        Ok(PublishedApplication {
-            title: record.title.clone(),
-            name: short_name(&record.title).ok_or_else(|| ApplicationError::Title(record.title.clone()))?,
-            revision: wanted,
-            role: found.role,
-            package: found.package.clone(),
-            manifest: manifest.manifest.ok_or(Error::Input(manifest.diagnostics))?,
-            scripts,
-        })
-    }
-
     /// Checks that a manifest pairs up with the published ones. Problems of these are not repeated.
     async fn pairs(&self, title: &str, source: &Arc<Source>) -> Result<Diagnostics, Error> {
         let mut others = Vec::new();
@@ -227,7 +189,7 @@ impl Applications<'_> {
             for document in all(&*store).await? {
                 let record: ApplicationRecord = body(&document)?;
                 if record.title != title {
-                    others.push(self.published(&document, &record, None).await?);
+                    others.push(published(&*store, &document, &record, None).await?);
                 }
             }
         }
@@ -247,20 +209,6 @@ impl Applications<'_> {
         let is_own =
             |said: &&Diagnostic| said.place().is_some_and(|place| place.source().name() == source.name());
         Ok(found.iter().filter(is_own).cloned().collect())
-    }
-}
-
-/// Reads the documents of all applications.
-async fn all(store: &dyn Store) -> Result<Vec<DocumentRecord>, StoreError> {
-    let (mut found, mut after): (Vec<DocumentRecord>, Option<DocumentName>) = (Vec::new(), None);
-    loop {
-        let page = store.documents(&DocumentScope::Project, &applications(), after.as_ref(), PAGE).await?;
-        let is_last = page.len() < PAGE;
-        after = page.last().map(|last| last.key.name.clone());
-        found.extend(page);
-        if is_last {
-            return Ok(found);
-        }
     }
 }
 
@@ -314,8 +262,4 @@ fn package(name: &AssemblyName, source: &Source, scripts: Vec<PackageFile>) -> P
 /// Returns the name of a file without its extension.
 fn stem(file: &Path) -> String {
     file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
-fn document_name(name: &AssemblyName) -> DocumentName {
-    name.as_str().parse().expect("the name of an assembly is one of a document")
 }

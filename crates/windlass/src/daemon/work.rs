@@ -10,13 +10,14 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
-use windlass_engine::{Checked, Ended, Engine, EngineError, Request, Stop, check};
+use windlass_engine::{CheckEnd, Checked, Ended, Engine, EngineError, Request, Stop, check};
 use windlass_model::AssemblyName;
 use windlass_store::Holder;
 
 use super::notice::Notice;
 use super::roster::Reads;
 use super::samples::{Looked, measured};
+use crate::wiring::Removal;
 
 /// Maximum number of unread messages of tasks.
 const QUEUE: usize = 64;
@@ -69,6 +70,14 @@ impl Context {
     ) -> Result<Ended, EngineError> {
         let prepared = Box::pin(self.engine.prepare(assembly, request, &self.holder, &self.stop)).await?;
         prepared.run(&self.stop).await
+    }
+
+    /// Notes the references to an application that is to be removed.
+    async fn note_removal(&self, name: &AssemblyName) {
+        let noted = async { Removal::of(&self.engine.store, name).await?.note().await };
+        if let Err(error) = noted.await {
+            self.tell(Notice::Trouble(error.to_string())).await;
+        }
     }
 
     pub(super) async fn tell(&self, notice: Notice) {
@@ -135,7 +144,11 @@ impl Work {
         self.spawn(async move {
             let checked = async {
                 let _turn = looks.acquire().await;
-                check(&context.engine, &names, &context.holder, &context.stop).await
+                let checked = check(&context.engine, &names, &context.holder, &context.stop).await?;
+                for destroyed in checked.iter().filter(|checked| checked.end == CheckEnd::Destroyed) {
+                    context.note_removal(&destroyed.name).await;
+                }
+                Ok(checked)
             };
             let checked = AssertUnwindSafe(checked).catch_unwind().await.unwrap_or_else(|_| Ok(Vec::new()));
             context.send(Message::Checked { factory, checked }).await;

@@ -46,4 +46,10 @@ windlass_source::codes! {
         "windlass keeps the input and output of the last 20 calls of each application, and of the last failed health \
          check of each factory. Jobs of other assemblies are not kept. `prune` and `forget` remove kept jobs.\n\n\
          `windlass job ls NAME` lists those of an application or a factory.";
+    PENDING_REFERENCE = "WL0770", "required reference that is pending",
+        "The factory of the application has an interface among `required` in its manifest. Each mapping of that \
+         interface must have the instances of another factory, and this one has none. No script was run.\n\n\
+         The message has the reason. `windlass env show ENVIRONMENT` lists the references of the services with their \
+         states. Launch the other factory, and add it by `windlass env service add ENVIRONMENT NAME`; of several that \
+         fit, `windlass env bind` chooses one.";
 }

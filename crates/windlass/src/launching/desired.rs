@@ -7,6 +7,7 @@ use windlass_driver::location::DEPLOYMENT_LOCATION;
 use windlass_driver::{Driver as _, Registry};
 use windlass_engine::{Desired, UpOptions};
 use windlass_manifest::environment::Environment;
+use windlass_manifest::resolution::Offers;
 use windlass_manifest::{Checked, Launch, Role, compile};
 use windlass_model::assembly::{ElementKind, Property};
 use windlass_model::document::DocumentName;
@@ -37,24 +38,32 @@ pub(super) struct Inputs<'a> {
     pub(super) open: &'a [String],
 }
 
-/// Returns the assembly of the factory for an application; `None` for a factory.
+/// Returns the assembly of the factory for an application; `None` for a factory. `existing` are the services whose
+/// assemblies have not been removed.
 pub(super) fn factory(
     role: &Role,
     published: &PublishedApplication,
     name: &DocumentName,
     environment: &Environment,
+    existing: &Offers,
 ) -> Result<Option<AssemblyName>, LaunchError> {
     let Role::Application(application) = role else { return Ok(None) };
     let factory = &application.factory.value;
     let factories = || environment.services.iter().filter(|(_, service)| service.factory);
-    let found = factories().find(|(_, service)| service.application == *factory);
+    let of_title = factories().filter(|(_, service)| service.application == *factory);
+    let (found, removed): (Vec<_>, Vec<_>) = of_title.partition(|(name, _)| existing.contains_key(*name));
     let missing = || LaunchError::NoFactory {
         title: published.title.clone(),
         factory: factory.clone(),
         environment: name.to_string(),
         known: factories().map(|(_, service)| service.application.clone()).collect(),
     };
-    found.map(|(found, _)| Some(found.clone())).ok_or_else(missing)
+    if let ([], [(removed, _), ..]) = (&found[..], &removed[..]) {
+        let (title, factory) = (published.title.clone(), factory.clone());
+        let (environment, removed) = (name.to_string(), (*removed).clone());
+        return Err(LaunchError::RemovedFactory { title, factory, environment, removed });
+    }
+    found.first().map(|(found, _)| Some((*found).clone())).ok_or_else(missing)
 }
 
 /// Returns the engine's input for an application, with warnings.

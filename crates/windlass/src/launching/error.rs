@@ -1,6 +1,7 @@
 //! Errors of launched applications.
 
 use thiserror::Error;
+use windlass_model::pins::PinId;
 use windlass_model::{AssemblyName, CommandId};
 use windlass_source::{Code, suggest};
 
@@ -24,6 +25,32 @@ pub enum LaunchError {
         environment: String,
         /// The titles of the factories that are services.
         known: Vec<String>,
+    },
+    /// The factory of the application was a service, and its assembly has been removed.
+    #[error(
+        "`{title}` needs the factory `{factory}`, and the service `{removed}` of the environment `{environment}` has been removed; launch it again by `windlass app launch '{factory}' --env {environment} --name {removed}`, or drop the service by `windlass env service rm {environment} {removed}`"
+    )]
+    RemovedFactory {
+        /// The title of the application.
+        title: String,
+        /// The title of its factory.
+        factory: String,
+        /// The environment.
+        environment: String,
+        /// The removed assembly.
+        removed: AssemblyName,
+    },
+    /// A required interface of the factory is not connected.
+    #[error("`{title}` needs the interface of `{mapping}`, which its factory `{factory}` requires: {why}")]
+    PendingReference {
+        /// The title of the application.
+        title: String,
+        /// The assembly of its factory.
+        factory: AssemblyName,
+        /// The mapping of the required interface.
+        mapping: PinId,
+        /// The reason why it is not connected, and the way out.
+        why: String,
     },
     /// The environment has no scripting service.
     #[error(
@@ -125,7 +152,8 @@ impl LaunchError {
     /// Returns the code.
     pub fn code(&self) -> Code {
         match self {
-            Self::NoFactory { .. } => codes::NO_FACTORY,
+            Self::NoFactory { .. } | Self::RemovedFactory { .. } => codes::NO_FACTORY,
+            Self::PendingReference { .. } => codes::PENDING_REFERENCE,
             Self::NoScriptingService { .. } => codes::NO_SCRIPTING_SERVICE,
             Self::NameInUse(_) => codes::NAME_IN_USE,
             Self::NotAnApplication(_) => codes::NOT_AN_APPLICATION,

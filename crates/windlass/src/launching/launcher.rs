@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use windlass_driver::{Package, location};
-use windlass_engine::{CheckEnd, Checked, Consent, Request, Stop, check as check_health};
+use windlass_engine::{Arguments, CheckEnd, Checked, Consent, Request, Stop, check as check_health};
+use windlass_manifest::environment::Environment;
+use windlass_manifest::resolution::Offers;
 use windlass_manifest::{Role, check};
 use windlass_model::assembly::ElementKind;
 use windlass_model::document::DocumentName;
@@ -23,6 +25,7 @@ use crate::open::Windlass;
 use crate::request::Pending;
 use crate::started::Started;
 use crate::view::plan::PlanView;
+use crate::wiring::{Mapping, Wiring};
 
 /// The launch of an application or a factory.
 #[derive(Debug, Clone)]
@@ -112,7 +115,7 @@ impl<'w> Launcher<'w> {
             return Err(Error::Input(checked.diagnostics));
         };
         let environment = self.windlass.environments().find(&input.environment).await?;
-        let owner = factory(&role, published, &input.environment, &environment)?;
+        let owner = self.factory(&role, published, &input.environment, &environment).await?;
         let missing = || LaunchError::NoScriptingService { environment: input.environment.to_string() };
         let location = environment.scripting.as_deref().ok_or_else(missing)?;
         let name = self.name(input, published).await?;
@@ -127,6 +130,35 @@ impl<'w> Launcher<'w> {
         };
         let (desired, warnings) = desired(&checked, &role, &inputs, self.windlass.drivers())?;
         Ok((name, Request::up(desired), warnings))
+    }
+
+    /// Returns the factory of an application; `None` for a factory.
+    ///
+    /// # Errors
+    /// If the environment has no such factory, or a reference that the factory requires is pending.
+    async fn factory(
+        &self,
+        role: &Role,
+        published: &PublishedApplication,
+        name: &DocumentName,
+        environment: &Environment,
+    ) -> Result<Option<AssemblyName>, Error> {
+        let Some(store) = self.windlass.store(false).await? else {
+            return Ok(factory(role, published, name, environment, &Offers::new())?);
+        };
+        let mut wiring = Wiring::new(store);
+        let existing = wiring.offers(name, environment).await?;
+        let Some(owner) = factory(role, published, name, environment, &existing)? else { return Ok(None) };
+        let Some(record) = wiring.assembly(&owner).await? else { return Ok(Some(owner)) };
+        let required = wiring.services(&record).await?.map(|services| services.required.clone());
+        for mapping in required.unwrap_or_default() {
+            let state = wiring.mapping(&record, name, &mapping.to_string()).await?;
+            if let Mapping::Open(why) = state {
+                let title = published.title.clone();
+                return Err(LaunchError::PendingReference { title, factory: owner, mapping, why }.into());
+            }
+        }
+        Ok(Some(owner))
     }
 
     /// Returns the name of a new assembly.

@@ -28,6 +28,7 @@ use self::files::{TransferFiles, UnderWay, is_free};
 use crate::blocking::blocking;
 use crate::error::Error;
 use crate::upkeep::Upkeep;
+use crate::wiring::Removal;
 
 pub use error::TransferError;
 
@@ -42,6 +43,7 @@ impl Upkeep<'_> {
     pub async fn export(&self, name: &AssemblyName, file: &Path, key: Option<&Path>) -> Result<(), Error> {
         let store = self.windlass.store_of(name).await?;
         self.is_free(file).await?;
+        self.may_leave(&store, name).await?;
         let hand_over = self.windlass.engine(store).upkeep().hand_over(name, &self.windlass.holder()).await?;
         let (bundle, target, now) = (hand_over.bundle().clone(), file.to_owned(), self.windlass.now());
         let note = match self.on_files(key, move |files| files.write_down(bundle, &target, now)).await {
@@ -64,7 +66,14 @@ impl Upkeep<'_> {
     pub async fn can_export(&self, name: &AssemblyName, file: &Path) -> Result<(), Error> {
         let store = self.windlass.store_of(name).await?;
         self.is_free(file).await?;
+        self.may_leave(&store, name).await?;
         Ok(self.windlass.engine(store).upkeep().can_hand_over(name).await?)
+    }
+
+    /// Refuses the export of an application that others refer to.
+    async fn may_leave(&self, store: &Arc<dyn Store>, name: &AssemblyName) -> Result<(), Error> {
+        let removal = Removal::of(store, name).await?;
+        Ok(removal.refuse("it would leave this store", self.windlass.is_forced())?)
     }
 
     async fn is_free(&self, file: &Path) -> Result<(), TransferError> {

@@ -1,5 +1,6 @@
 //! Output data of commands: typed, versioned, ready for JSON. Secrets are masked.
 
+pub mod application;
 pub mod ask;
 pub mod log;
 pub mod outputs;

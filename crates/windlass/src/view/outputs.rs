@@ -6,8 +6,10 @@ use serde::Serialize;
 use serde_json::Value;
 use windlass_model::{AssemblyName, PropertyName};
 
+use super::application::instances;
 use super::views::Views;
 use crate::error::Error;
+use crate::wiring::Wiring;
 
 /// The outputs of an assembly.
 #[derive(Debug, Clone, Serialize)]
@@ -16,7 +18,7 @@ pub struct OutputsView {
     pub version: u32,
     /// The assembly.
     pub assembly: AssemblyName,
-    /// The known values of its read-only properties. A secret is `***`.
+    /// The known values of its read-only properties, and the instances of a factory. A secret is `***`.
     pub outputs: BTreeMap<PropertyName, Value>,
 }
 
@@ -27,8 +29,11 @@ impl Views<'_> {
     ///
     /// If there is no such assembly, or the store can't be read.
     pub async fn outputs(&self, name: &AssemblyName) -> Result<OutputsView, Error> {
-        let outputs = windlass_engine::outputs(self.windlass.snapshot(name).await?);
-        let outputs = outputs.into_iter().map(|(name, value)| (name, value.shown())).collect();
+        let snapshot = self.windlass.snapshot(name).await?;
+        let mut wiring = Wiring::new(self.windlass.store_of(name).await?);
+        let instances = instances(&mut wiring, &snapshot).await?;
+        let outputs = windlass_engine::outputs(snapshot).into_iter();
+        let outputs = outputs.map(|(name, value)| (name, value.shown())).chain(instances).collect();
         Ok(OutputsView { version: 1, assembly: name.clone(), outputs })
     }
 }

@@ -18,10 +18,11 @@ use windlass_model::{
 };
 use windlass_store::{Holder, Snapshot};
 
+use super::application::{self, ApplicationStatusView};
 use super::rolling::{InProgress, PauseView};
-
 use super::views::Views;
 use crate::error::Error;
+use crate::wiring::{Removal, Wiring};
 
 /// The status of assemblies.
 #[derive(Debug, Clone, Serialize)]
@@ -51,13 +52,16 @@ pub struct AssemblyView {
     pub created: Timestamp,
     /// The open process, if there is one.
     pub process: Option<ProcessView>,
-    /// Its output properties.
+    /// Its output properties. A factory has its instances there: natural ids with the names of applications.
     pub outputs: BTreeMap<PropertyName, Value>,
+    /// The status of a launched application or a factory; absent for an assembly with a descriptor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub application: Option<ApplicationStatusView>,
     /// Calls with an unknown outcome, which the user must decide.
     pub undecided: Vec<UndecidedView>,
     /// The established relationships.
     pub relationships: Vec<RelationshipView>,
-    /// The assemblies that reference it.
+    /// The assemblies that reference it. References between applications are there if one assembly was requested.
     pub referenced_by: Vec<AssemblyName>,
     /// The number of its active parts.
     pub parts: PartsView,
@@ -232,6 +236,7 @@ impl Views<'_> {
     /// If there is no such assembly, or the store can't be read.
     pub async fn status(&self, name: Option<&AssemblyName>) -> Result<StatusView, Error> {
         let mut assemblies = Vec::new();
+        let mut wiring = None;
         let wanted = match name {
             Some(name) => vec![name.clone()],
             None => self.assemblies().await?,
@@ -250,7 +255,12 @@ impl Views<'_> {
                 Some(process) => store.process_history(process).await?,
                 None => None,
             };
+            let wiring = wiring.get_or_insert_with(|| Wiring::new(store.clone()));
+            let application = ApplicationStatusView::of(wiring, &snapshot).await?;
+            let instances = application::instances(wiring, &snapshot).await?;
             let mut view = AssemblyView::new(snapshot, holder.as_ref());
+            view.application = application;
+            view.outputs.extend(instances);
             if let (Some(process), Some(history)) = (&mut view.process, rolling) {
                 let InProgress { batches, pauses } = InProgress::of(&history);
                 process.batches = batches;
@@ -258,6 +268,12 @@ impl Views<'_> {
                 process.pauses = if process.runs.is_some() { pauses } else { Vec::new() };
             }
             view.referenced_by = store.referrers(found).await?;
+            // The search for references reads all applications that may have one.
+            if name.is_some() {
+                view.referenced_by.extend(Removal::of(&store, found).await?.into_referrers());
+                view.referenced_by.sort();
+                view.referenced_by.dedup();
+            }
             assemblies.push(view);
         }
         Ok(StatusView { version: 1, assemblies })
@@ -360,6 +376,7 @@ impl AssemblyView {
                     pair: call.pair.as_ref().map(PairView::new),
                 })
                 .collect(),
+            application: None,
             relationships: relationships(&snapshot),
             referenced_by: Vec::new(),
             parts: PartsView::new(&snapshot),

@@ -1,0 +1,71 @@
+//! The status of a launched application or a factory, beside that of its assembly.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use windlass_model::{AssemblyName, PropertyName};
+use windlass_store::Snapshot;
+
+use crate::error::Error;
+use crate::wiring::{InstanceReferenceView, ServiceReferenceView, Wiring};
+
+/// The status of a launched application or a factory.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct ApplicationStatusView {
+    /// The title that it was launched from.
+    pub title: String,
+    /// The revision of that title.
+    pub revision: u32,
+    /// The environment that it was launched in.
+    pub environment: String,
+    /// Its factory; `None` for a factory.
+    pub factory: Option<AssemblyName>,
+    /// The natural id that its script has chosen.
+    pub natural_id: Option<String>,
+    /// The known values of its configuration pins, by their exposed ids. A secret is `***`.
+    pub configuration: BTreeMap<PropertyName, Value>,
+    /// Its components `reference.Service`, each in the environments of which it is a service.
+    pub services: Vec<ServiceReferenceView>,
+    /// Its references to other applications, as its scripts report them.
+    pub references: Vec<InstanceReferenceView>,
+}
+
+impl ApplicationStatusView {
+    /// Returns the status of an application; `None` for an assembly with a descriptor.
+    pub(super) async fn of(wiring: &mut Wiring, snapshot: &Snapshot) -> Result<Option<Self>, Error> {
+        let record = &snapshot.assembly;
+        let Some(from) = &record.application else { return Ok(None) };
+        let settable = |name: &PropertyName| {
+            let property = record.topology.root().and_then(|root| root.properties.get(name));
+            property.is_some_and(|property| !property.read_only)
+        };
+        let known = windlass_engine::offer(snapshot.clone()).properties.into_iter();
+        let configuration = known.filter(|(name, _)| settable(name)).map(|(name, of)| (name, of.shown()));
+        Ok(Some(Self {
+            title: from.title.clone(),
+            revision: from.revision,
+            environment: from.environment.clone(),
+            factory: record.owner.clone(),
+            natural_id: snapshot.instances.values().find_map(|instance| instance.natural.clone()),
+            configuration: configuration.collect(),
+            services: wiring.service_references(record).await?,
+            references: wiring.instance_references(snapshot).await?,
+        }))
+    }
+}
+
+/// Returns the instances of a factory as its outputs: its natural ids with the names of the applications, by the ids
+/// under which the factory exposes them.
+pub(super) async fn instances(
+    wiring: &mut Wiring,
+    snapshot: &Snapshot,
+) -> Result<BTreeMap<PropertyName, Value>, Error> {
+    if snapshot.assembly.application.is_none() || snapshot.assembly.owner.is_some() {
+        return Ok(BTreeMap::new());
+    }
+    let pins = wiring.instance_pins(&snapshot.assembly).await?;
+    let named = pins.into_iter().filter_map(|(pin, of)| Some((pin.to_string().parse().ok()?, json!(*of))));
+    Ok(named.collect())
+}

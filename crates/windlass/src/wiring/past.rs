@@ -1,0 +1,83 @@
+//! The targets that references had before these were removed. A reference whose target has gone is dangling, and one
+//! whose target was never there is pending; the records of what exists do not tell them apart.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use windlass_model::AssemblyName;
+use windlass_model::document::{DocumentDraft, DocumentKey, DocumentScope, Expected};
+use windlass_store::{Store, StoreError};
+
+use crate::applications::document_name;
+use crate::error::Error;
+
+/// The version of the body.
+const VERSION: u32 = 1;
+
+/// The removed targets of the references of a factory's instances.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct PastTargets {
+    /// The last application of each natural id, by mapping.
+    targets: BTreeMap<String, BTreeMap<String, AssemblyName>>,
+}
+
+impl PastTargets {
+    /// Returns the application that a key of a mapping had.
+    pub(super) fn get(&self, mapping: &str, key: &str) -> Option<&AssemblyName> {
+        self.targets.get(mapping)?.get(key)
+    }
+
+    fn insert(&mut self, mapping: &str, key: &str, application: &AssemblyName) -> bool {
+        let of_mapping = self.targets.entry(mapping.to_owned()).or_default();
+        of_mapping.insert(key.to_owned(), application.clone()).as_ref() != Some(application)
+    }
+}
+
+fn key_of(factory: &AssemblyName) -> DocumentKey {
+    let kind = "past-reference".parse().expect("it is a valid kind");
+    DocumentKey { scope: DocumentScope::Project, kind, name: document_name(factory) }
+}
+
+/// Reads the removed targets of a factory. Those of a newer version count as unknown.
+pub(super) async fn read(store: &dyn Store, factory: &AssemblyName) -> Result<PastTargets, Error> {
+    let found = store.document(&key_of(factory)).await?.filter(|found| found.version <= VERSION);
+    Ok(found.and_then(|found| serde_json::from_value(found.body).ok()).unwrap_or_default())
+}
+
+/// Adds the target of a key before it is removed.
+pub(super) async fn note(
+    store: &dyn Store,
+    factory: &AssemblyName,
+    (mapping, key): (&str, &str),
+    application: &AssemblyName,
+) -> Result<(), Error> {
+    loop {
+        let found = store.document(&key_of(factory)).await?;
+        let expected = found.as_ref().map_or(Expected::Absent, |found| Expected::At(found.revision));
+        let body = found.and_then(|found| serde_json::from_value(found.body).ok());
+        let mut past: PastTargets = body.unwrap_or_default();
+        if !past.insert(mapping, key, application) {
+            return Ok(());
+        }
+        let draft = DocumentDraft {
+            key: key_of(factory),
+            expected,
+            version: VERSION,
+            body: json!(past),
+            secrets: None,
+            packages: [].into(),
+        };
+        match store.put_document(draft, Vec::new()).await {
+            // Another command has written at the same time.
+            Err(StoreError::DocumentChanged { .. }) => {}
+            Err(error) => return Err(error.into()),
+            Ok(_) => return Ok(()),
+        }
+    }
+}
+
+/// Drops the removed targets of a factory.
+pub(super) async fn forget(store: &dyn Store, factory: &AssemblyName) -> Result<(), Error> {
+    Ok(store.drop_document(&key_of(factory), Expected::Any).await?)
+}

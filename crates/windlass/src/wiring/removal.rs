@@ -1,0 +1,174 @@
+//! The references to something that is to be removed.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use windlass_engine::EngineError;
+use windlass_model::document::DocumentName;
+use windlass_model::{AssemblyName, State};
+use windlass_store::Store;
+
+use super::past;
+use super::reader::{Mapping, Wiring, owned, reported};
+use crate::error::Error;
+
+/// The removal of an assembly, with the references to it. Only launched applications and factories have any.
+pub(crate) struct Removal {
+    store: Arc<dyn Store>,
+    name: AssemblyName,
+    is_factory: bool,
+    /// Whether something of it exists.
+    is_there: bool,
+    /// The referring assemblies.
+    by: BTreeSet<AssemblyName>,
+    /// The factories of referring instances, each with the mapping and the key of a reference.
+    keys: BTreeSet<(AssemblyName, String, String)>,
+}
+
+impl Removal {
+    /// Finds the references to an assembly.
+    ///
+    /// # Errors
+    /// An error of the store.
+    pub(crate) async fn of(store: &Arc<dyn Store>, name: &AssemblyName) -> Result<Self, Error> {
+        let mut removal = Self {
+            store: store.clone(),
+            name: name.clone(),
+            is_factory: false,
+            is_there: false,
+            by: BTreeSet::new(),
+            keys: BTreeSet::new(),
+        };
+        let mut wiring = Wiring::new(store.clone());
+        let Some(record) = wiring.assembly(name).await? else { return Ok(removal) };
+        if record.application.is_none() {
+            return Ok(removal);
+        }
+        if let Some(factory) = &record.owner {
+            wiring.to_instance(factory, &mut removal).await?;
+        } else {
+            removal.is_factory = true;
+            wiring.to_factory(&mut removal).await?;
+        }
+        if !removal.by.is_empty()
+            && let Some(snapshot) = store.load_sealed(name).await?
+        {
+            removal.is_there = snapshot.elements.values().any(|record| record.state != State::Absent);
+        }
+        Ok(removal)
+    }
+
+    /// Refuses the removal if others refer to it. What a script has reported as destroyed is removed nevertheless.
+    /// `what` is the consequence.
+    ///
+    /// # Errors
+    /// [`EngineError::Referenced`].
+    pub(crate) fn refuse(&self, what: &str, is_forced: bool) -> Result<(), EngineError> {
+        if self.by.is_empty() || is_forced || !self.is_there {
+            return Ok(());
+        }
+        let by = self.by.iter().cloned().collect();
+        Err(EngineError::Referenced { name: self.name.clone(), by, what: what.to_owned() })
+    }
+
+    /// Returns the referring assemblies.
+    pub(crate) fn into_referrers(self) -> BTreeSet<AssemblyName> {
+        self.by
+    }
+
+    /// Notes the targets before they are removed, so that the references to them are dangling afterwards. A note
+    /// about something that exists has no effect.
+    ///
+    /// # Errors
+    /// An error of the store.
+    pub(crate) async fn note(&self) -> Result<(), Error> {
+        if self.is_factory {
+            past::forget(&*self.store, &self.name).await?;
+        }
+        for (factory, mapping, key) in &self.keys {
+            past::note(&*self.store, factory, (mapping, key), &self.name).await?;
+        }
+        Ok(())
+    }
+}
+
+impl Wiring {
+    /// Finds the services whose components are resolved to a factory.
+    async fn to_factory(&mut self, removal: &mut Removal) -> Result<(), Error> {
+        let name = removal.name.clone();
+        let environments = self.environments().await?;
+        let with_it = environments.values().filter(|of| of.services.contains_key(&name));
+        let others: BTreeSet<AssemblyName> = with_it.flat_map(|of| of.services.keys().cloned()).collect();
+        for other in others.into_iter().filter(|other| *other != name) {
+            let Some(record) = self.assembly(&other).await? else { continue };
+            let references = self.service_references(&record).await?;
+            let mut resolved = references.iter().filter(|reference| reference.state == "resolved");
+            if resolved.any(|reference| reference.service.as_ref() == Some(&name)) {
+                removal.by.insert(other);
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the instances that refer to an instance of a factory.
+    async fn to_instance(&mut self, of: &AssemblyName, removal: &mut Removal) -> Result<(), Error> {
+        let environments = self.environments().await?;
+        for (environment, found) in environments.iter() {
+            for (factory, _) in found.services.iter().filter(|(_, service)| service.factory) {
+                let mappings = self.bound_to(environment, factory, of).await?;
+                if !mappings.is_empty() {
+                    self.instances_with(environment, factory, &mappings, of, removal).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the instances of `factory` in an environment that refer through mappings to an instance of `of`.
+    async fn instances_with(
+        &mut self,
+        environment: &DocumentName,
+        factory: &AssemblyName,
+        mappings: &BTreeSet<String>,
+        of: &AssemblyName,
+        removal: &mut Removal,
+    ) -> Result<(), Error> {
+        let instances = self.instances(of).await?;
+        let own = instances.iter().find(|(_, application)| **application == removal.name);
+        let Some((key, _)) = own else { return Ok(()) };
+        for owned in owned(&*self.store, factory).await? {
+            let Some(snapshot) = self.store.load_sealed(&owned.assembly).await? else { continue };
+            let from = snapshot.assembly.application.as_ref();
+            let is_elsewhere = from.is_none_or(|from| from.environment != environment.as_str());
+            if owned.assembly == removal.name || is_elsewhere {
+                continue;
+            }
+            for reference in reported(&snapshot) {
+                if reference.key == *key && mappings.contains(&reference.mapping) {
+                    removal.by.insert(owned.assembly.clone());
+                    removal.keys.insert((factory.clone(), reference.mapping, reference.key));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the mappings of a factory that have the instances of another one.
+    async fn bound_to(
+        &mut self,
+        environment: &DocumentName,
+        factory: &AssemblyName,
+        other: &AssemblyName,
+    ) -> Result<BTreeSet<String>, Error> {
+        let mut bound = BTreeSet::new();
+        let Some(record) = self.assembly(factory).await? else { return Ok(bound) };
+        let Some(services) = self.services(&record).await? else { return Ok(bound) };
+        for mapping in services.mappings.keys().map(ToString::to_string) {
+            match self.mapping(&record, environment, &mapping).await? {
+                Mapping::Bound(service) if service == *other => drop(bound.insert(mapping)),
+                _ => {}
+            }
+        }
+        Ok(bound)
+    }
+}
