@@ -339,6 +339,7 @@ impl EngineError {
             Self::NotPublished(_) | Self::Unnamed { .. } => true,
             Self::NotCallable { .. } | Self::NotAnArgument { .. } => true,
             Self::Store(StoreError::Key(error)) => error.is_input(),
+            Self::Store(StoreError::Claimed { .. }) => true,
             Self::Store(_) | Self::Unreachable(_) | Self::Stopped => false,
             Self::Entangled { .. } | Self::Interrupted(_) | Self::Unfinished(_) | Self::AtWork { .. } => {
                 false

@@ -63,6 +63,9 @@ async fn candidates(wanted: &Wanted, typed: &str) -> Option<Vec<String>> {
             let all = windlass.applications().list().await.ok()?.applications;
             all.into_iter().map(|application| application.name).collect()
         }
+        Wanted::Launched => launched(&windlass, Some(false)).await?,
+        Wanted::Factory => launched(&windlass, Some(true)).await?,
+        Wanted::LaunchedOrFactory => launched(&windlass, None).await?,
         Wanted::Environment => {
             let all = windlass.environments().list().await.ok()?.environments;
             all.iter().map(|environment| environment.name.to_string()).collect()
@@ -83,6 +86,13 @@ fn parameters(file: &Path) -> Option<Vec<String>> {
 
 async fn assemblies(windlass: &Windlass) -> Option<Vec<String>> {
     Some(windlass.views().assemblies().await.ok()?.iter().map(ToString::to_string).collect())
+}
+
+/// Lists launched applications, factories, or both.
+async fn launched(windlass: &Windlass, is_factory: Option<bool>) -> Option<Vec<String>> {
+    let all = windlass.views().launched().await.ok()?.into_iter();
+    let wanted = all.filter(|(_, factory)| is_factory.is_none_or(|wanted| wanted == *factory));
+    Some(wanted.map(|(name, _)| name.to_string()).collect())
 }
 
 /// Lists the parts of an assembly one level at a time. The nodes of a cluster are listed once its `__` has

@@ -67,6 +67,10 @@ fn a_published_manifest_has_numbered_revisions() {
         gone.contains("error[WL0650]: no application or factory `VM` is published; there are `VM Factory`"),
         "{gone}"
     );
+    assert_eq!(env.json(&["app", "ls"])["applications"].as_array().unwrap().len(), 1);
+    // Records of instances have the numbers, so none is used again.
+    assert_eq!(env.json(&again)["revision"], 4);
+    assert_eq!(env.json(&["app", "show", "VM"])["revisions"].as_array().unwrap().len(), 1);
 }
 
 #[test]

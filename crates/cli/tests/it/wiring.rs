@@ -206,6 +206,15 @@ fn the_status_groups_applications() {
     pets(&env);
     env.ok(&["app", "launch", "VM", "--count", "3"]);
     env.ok(&["app", "launch", "VM", "--name", "big", "-p", "configuration.instance-type=m3.large"]);
+    let vm = natural(&env, "big");
+    let ip = status(&env, "big")["outputs"]["compute.ip"].as_str().unwrap().to_owned();
+    assert_snapshot!(env.ok(&["status", "big"]).out().replace(&vm, "i-VM").replace(&ip, "IP"), @r"
+    big Active assembly::vm::1, AGE
+      VM revision 1, environment default, factory vms, natural id i-VM
+      configuration.instance-type: m3.large
+    └─ vm Active active, AGE
+      compute.ip: IP
+    ");
     env.ok(&["app", "launch", "PetClinic"]);
     let broken = natural(&env, "vm-2");
     env.write(&format!("cloud/vms/{broken}.json"), "no machine");
@@ -221,15 +230,6 @@ fn the_status_groups_applications() {
         vm-2 VM revision 1 Active active, AGE
           the health check failed: `healthCheck.py` exited with code 1
     ");
-    let vm = natural(&env, "big");
-    let ip = status(&env, "big")["outputs"]["compute.ip"].as_str().unwrap().to_owned();
-    assert_snapshot!(env.ok(&["status", "big"]).out().replace(&vm, "i-VM").replace(&ip, "IP"), @r"
-    big Active assembly::vm::1, AGE
-      VM revision 1, environment default, factory vms, natural id i-VM
-      configuration.instance-type: m3.large
-    └─ vm Active active, AGE
-      compute.ip: IP
-    ");
     let factory = env.ok(&["status", "vms"]).out();
     assert_snapshot!(factory.split("vms.vm-by-id").next().unwrap(), @r"
     vms Active assembly::vm-factory::1, AGE
@@ -243,4 +243,59 @@ fn the_status_groups_applications() {
     ");
     let machine = references(&env, "petclinic").remove(0).replace("vm-1 resolved ", "");
     assert_eq!(status(&env, &machine)["referenced_by"], json!(["petclinic"]));
+}
+
+/// An environment in which applications were launched stays.
+#[test]
+fn an_environment_with_applications_stays() {
+    let env = project();
+    env.ok(&["env", "create", "staging"]);
+    env.ok(&["env", "service", "add", "staging", "--location", "here"]);
+    env.ok(&["env", "service", "add", "staging", "vms"]);
+    env.ok(&["app", "launch", "VM", "--env", "staging"]);
+    env.ok(&["env", "service", "rm", "staging", "vms"]);
+    assert_snapshot!(env.refuses(&["env", "rm", "staging"]), @"error[WL0655]: in the environment `staging` were launched `vm`; destroy them with `windlass app destroy NAME`");
+    env.ok(&["app", "destroy", "vm"]);
+    env.ok(&["env", "rm", "staging"]);
+}
+
+/// An export has the natural id and the document of an application. An import gives them back, unless another
+/// application has the natural id meanwhile.
+#[test]
+fn an_application_moves_with_its_natural_id() {
+    let env = project();
+    pets(&env);
+    env.ok(&["app", "launch", "VM"]);
+    env.ok(&["app", "launch", "PetClinic"]);
+    assert_snapshot!(env.refuses(&["export", "vm"]), @"error[WL0504]: `vm` is referenced by `petclinic`, and it would leave this store; take `petclinic` down first, or use `--force`");
+    env.ok(&["app", "destroy", "petclinic"]);
+    let before = status(&env, "vm");
+    let vm = natural(&env, "vm");
+    env.ok(&["export", "vm"]);
+    env.ok(&["app", "discover", "vms"]);
+    let refused = env.refuses(&["import", "vm.export"]).replace(&vm, "i-VM");
+    assert!(refused.contains("the natural id `i-VM` of `vms` belongs to `i-VM`"), "{refused}");
+    env.ok(&["app", "forget", &vm]);
+    env.ok(&["import", "vm.export"]);
+    let after = status(&env, "vm");
+    for key in ["application", "outputs"] {
+        assert_eq!(before[key], after[key]);
+    }
+    assert_eq!(status(&env, "vms")["outputs"], json!({"vms.vm-by-id": {&vm: "vm"}}));
+    assert!(env.ok(&["app", "discover", "vms"]).out().contains("known, application `vm`"));
+    env.ok(&["app", "destroy", "vm"]);
+    assert!(!env.path(&format!("cloud/vms/{vm}.json")).exists());
+    env.is_quiet();
+}
+
+/// The shell completes titles, applications and factories.
+#[test]
+fn names_of_applications_are_completed() {
+    let env = project();
+    env.ok(&["app", "launch", "VM"]);
+    let offers = |words: &[&str]| env.run(&[&["complete-names"], words].concat()).stdout;
+    assert_eq!(offers(&["app", "launch", "pet"]), "petclinic\npetclinic-factory\n");
+    assert_eq!(offers(&["app", "check", ""]), "vm\n");
+    assert_eq!(offers(&["app", "discover", ""]), "vms\n");
+    assert_eq!(offers(&["app", "destroy", "vm", ""]), "vm\nvms\n");
 }

@@ -13,7 +13,7 @@ use windlass_model::record::{
 };
 use windlass_model::{AssemblyName, Clock, ProcessId, Seq, Timestamp, TransferId};
 use windlass_secret::{SecretRef, Sensitive};
-use windlass_store::{Batch, Holder, Lease, Store};
+use windlass_store::{Batch, Holder, Lease, Store, StoreError};
 
 use super::references::{leave, refuse_if_entangled, stays};
 use super::upkeep::{Upkeep, give_back, unknown};
@@ -186,9 +186,15 @@ impl Upkeep<'_> {
         Ok(())
     }
 
-    /// Refuses an export that was imported before, and a name that is taken.
+    /// Refuses an export that was imported before, and a name or a natural id that is taken.
     async fn is_new(&self, name: &AssemblyName, bundle: &Bundle) -> Result<(), EngineError> {
         let here = self.store.assembly(name).await?.is_some();
+        if let Some((owner, natural)) = owned(bundle)
+            && let Some(by) = self.store.claimant(owner, natural).await?.filter(|by| by != name)
+        {
+            let (owner, natural_id) = (owner.clone(), natural.to_owned());
+            return Err(StoreError::Claimed { owner, natural_id, by }.into());
+        }
         if let Some(at) = self.imported(name, bundle.transfer.as_ref()).await? {
             return Err(EngineError::ImportedBefore { name: name.clone(), at, here });
         }
@@ -268,6 +274,7 @@ impl Upkeep<'_> {
 
     async fn put(&self, lease: &Lease, mut bundle: Bundle, file: &str) -> Result<(), EngineError> {
         let known = self.known_processes(&lease.scope, &bundle).await?;
+        let natural = owned(&bundle).map(|(_, natural)| natural.to_owned());
         let mut numbers = known.clone();
         for number in bundle.numbers() {
             if let Entry::Vacant(free) = numbers.entry(number) {
@@ -304,8 +311,17 @@ impl Upkeep<'_> {
             batch = batch.put_version(version);
         }
         self.store.commit(lease, batch.event(said(&name, now, body))).await?;
+        if let Some(natural) = natural {
+            self.store.claim(lease, &natural).await?;
+        }
         Ok(())
     }
+}
+
+/// Returns the owner of an application and its natural id, which no other application of the owner may have.
+fn owned(bundle: &Bundle) -> Option<(&AssemblyName, &str)> {
+    let natural = bundle.instances.iter().find_map(|instance| instance.natural.as_deref());
+    bundle.assembly.owner.as_ref().zip(natural)
 }
 
 /// Refuses packages whose content doesn't match their digest.

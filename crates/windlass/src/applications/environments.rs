@@ -17,12 +17,13 @@ use windlass_model::AssemblyName;
 use windlass_model::document::{DocumentDraft, DocumentName, Expected};
 use windlass_model::pins::Name;
 use windlass_model::rename::Renaming;
+use windlass_model::record::AssemblyRecord;
 use windlass_secret::Sensitive;
 use windlass_source::Diagnostics;
 use windlass_store::{Store, StoreError};
 
 use super::error::ApplicationError;
-use super::records::{VERSION, body, environments, key};
+use super::records::{PAGE, VERSION, body, environments, key};
 use super::stored::environments_in;
 use crate::error::Error;
 use crate::open::Windlass;
@@ -173,10 +174,10 @@ impl Environments<'_> {
         }
     }
 
-    /// Removes an environment without services.
+    /// Removes an environment without services in which no application was launched.
     ///
     /// # Errors
-    /// [`ApplicationError::HasServices`] names its services. [`ApplicationError::Default`] and
+    /// [`ApplicationError::HasServices`] names its services, and [`ApplicationError::HasApplications`] its applications. [`ApplicationError::Default`] and
     /// [`ApplicationError::UnknownEnvironment`].
     pub async fn remove(&self, name: &DocumentName) -> Result<(), Error> {
         if name.as_str() == DEFAULT {
@@ -186,6 +187,10 @@ impl Environments<'_> {
         let services: Vec<String> = environment.services.keys().map(ToString::to_string).collect();
         if !services.is_empty() {
             return Err(ApplicationError::HasServices { name: name.to_string(), services }.into());
+        }
+        let users = launched_in(&*store, name).await?;
+        if !users.is_empty() {
+            return Err(ApplicationError::HasApplications { name: name.to_string(), users }.into());
         }
         Ok(store.drop_document(&key(environments(), name.clone()), expected).await?)
     }
@@ -532,6 +537,23 @@ fn summary(name: DocumentName, environment: &Environment) -> EnvironmentSummary 
 
 fn default_name() -> DocumentName {
     DEFAULT.parse().expect("it is a valid name")
+}
+
+/// Returns the applications that were launched in an environment.
+async fn launched_in(store: &dyn Store, environment: &DocumentName) -> Result<Vec<AssemblyName>, Error> {
+    let (mut found, mut after) = (Vec::new(), None);
+    loop {
+        let page = store.assemblies(after.as_ref(), PAGE).await?;
+        let is_last = page.len() < PAGE;
+        after = page.last().map(|last| last.name.clone());
+        let is_user = |record: &AssemblyRecord| {
+            record.application.as_ref().is_some_and(|from| from.environment == environment.as_str())
+        };
+        found.extend(page.into_iter().filter(is_user).map(|record| record.name));
+        if is_last {
+            return Ok(found);
+        }
+    }
 }
 
 /// Opens the secrets of an environment.

@@ -64,6 +64,17 @@ pub enum ApplicationError {
         /// Its services.
         services: Vec<String>,
     },
+    /// Applications were launched in the environment.
+    #[error(
+        "in the environment `{name}` were launched {}; destroy them with `windlass app destroy NAME`",
+        some(users)
+    )]
+    HasApplications {
+        /// The environment.
+        name: String,
+        /// Its applications.
+        users: Vec<AssemblyName>,
+    },
     /// The default environment can't be removed.
     #[error("the environment `default` always exists and can't be removed")]
     Default,
@@ -127,7 +138,7 @@ impl ApplicationError {
             Self::Title(_) | Self::TitleTaken { .. } => codes::BAD_TITLE,
             Self::UnknownEnvironment { .. } => codes::UNKNOWN_ENVIRONMENT,
             Self::EnvironmentExists(_) => codes::ENVIRONMENT_EXISTS,
-            Self::HasServices { .. } | Self::Default => codes::SERVICE_IN_USE,
+            Self::HasServices { .. } | Self::HasApplications { .. } | Self::Default => codes::SERVICE_IN_USE,
             Self::NotLaunched(_) | Self::NoLocation { .. } | Self::NoComponent { .. } => {
                 codes::UNKNOWN_SERVICE
             }
@@ -143,6 +154,18 @@ fn near(wanted: &str, known: &[String], words: &str) -> String {
         Some(near) => format!("; did you mean `{near}`?"),
         None if known.is_empty() => String::new(),
         None => format!("; {words} {}", listed(known)),
+    }
+}
+
+/// Maximum number of applications in a message.
+const LISTED: usize = 8;
+
+/// Lists the first of some names.
+fn some(names: &[AssemblyName]) -> String {
+    let first: Vec<String> = names.iter().take(LISTED).map(ToString::to_string).collect();
+    match names.len().saturating_sub(LISTED) {
+        0 => listed(&first),
+        more => format!("{} and {more} more", listed(&first)),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Publishing of manifests, and finding what is published.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -89,15 +90,17 @@ impl Applications<'_> {
         let found = store.document(&key(applications(), document_name(&name))).await?;
         let mut record = match &found {
             Some(found) => body::<ApplicationRecord>(found)?,
-            None => ApplicationRecord { title: title.clone(), revisions: Vec::new() },
+            None => ApplicationRecord { title: title.clone(), revisions: Vec::new(), removed: 0 },
         };
-        if record.title != title {
+        if !record.is_published() {
+            record.title.clone_from(&title);
+        } else if record.title != title {
             return Err(ApplicationError::TitleTaken { title, name, by: record.title }.into());
         }
         let latest = record.revisions.last();
         let is_new = latest.is_none_or(|latest| latest.package != *package.digest());
         if is_new {
-            let revision = latest.map_or(0, |latest| latest.revision) + 1;
+            let revision = record.last_number() + 1;
             let published = self.windlass.now();
             let digest = package.digest().clone();
             record.revisions.push(RevisionRecord { revision, published, role, package: digest });
@@ -123,8 +126,8 @@ impl Applications<'_> {
             return Ok(ApplicationListView::new(Vec::new()));
         };
         let mut found = Vec::new();
-        for document in all(&*store).await? {
-            found.push(ApplicationSummary::new(&body(&document)?, document.key.name.as_str()));
+        for (document, record) in all(&*store).await? {
+            found.push(ApplicationSummary::new(&record, document.key.name.as_str()));
         }
         Ok(ApplicationListView::new(found))
     }
@@ -149,13 +152,27 @@ impl Applications<'_> {
         published(&*store, &document, &record, revision).await
     }
 
-    /// Removes all revisions of an application. What was launched from it stays, because it keeps its own package.
+    /// Removes all revisions of an application. What was launched from it stays, because it keeps its own package. The
+    /// next revision of the title continues the numbers.
     ///
     /// # Errors
     /// [`ApplicationError::Unknown`], and [`StoreError::DocumentChanged`] if it is published at the same time.
     pub async fn unpublish(&self, title: &str) -> Result<UnpublishView, Error> {
         let (store, document, record) = self.document(title).await?;
-        store.drop_document(&document.key, Expected::At(document.revision)).await?;
+        let rest = ApplicationRecord {
+            title: record.title.clone(),
+            revisions: Vec::new(),
+            removed: record.last_number(),
+        };
+        let draft = DocumentDraft {
+            key: document.key,
+            expected: Expected::At(document.revision),
+            version: VERSION,
+            body: json!(rest),
+            secrets: None,
+            packages: BTreeSet::new(),
+        };
+        store.put_document(draft, Vec::new()).await?;
         Ok(UnpublishView { version: 1, title: record.title, revisions: record.revisions.len() })
     }
 
@@ -171,13 +188,13 @@ impl Applications<'_> {
             && let Some(found) = store.document(&key(applications(), document_name(&name))).await?
         {
             let record: ApplicationRecord = body(&found)?;
-            if record.title == title || name.as_str() == title {
+            if record.is_published() && (record.title == title || name.as_str() == title) {
                 return Ok((store, found, record));
             }
         }
         let mut known = Vec::new();
-        for document in all(&*store).await? {
-            known.push(body::<ApplicationRecord>(&document)?.title);
+        for (_, record) in all(&*store).await? {
+            known.push(record.title);
         }
         Err(ApplicationError::Unknown { title: title.to_owned(), known }.into())
     }
@@ -186,8 +203,7 @@ impl Applications<'_> {
     async fn pairs(&self, title: &str, source: &Arc<Source>) -> Result<Diagnostics, Error> {
         let mut others = Vec::new();
         if let Some(store) = self.windlass.store(false).await? {
-            for document in all(&*store).await? {
-                let record: ApplicationRecord = body(&document)?;
+            for (document, record) in all(&*store).await? {
                 if record.title != title {
                     others.push(published(&*store, &document, &record, None).await?);
                 }

@@ -21,8 +21,28 @@ pub(super) const PAGE: usize = 500;
 pub(super) struct ApplicationRecord {
     /// Its title.
     pub(super) title: String,
-    /// Its revisions, oldest first; never empty.
+    /// Its revisions, oldest first; empty if it is no longer published.
     pub(super) revisions: Vec<RevisionRecord>,
+    /// The number of the last revision that was removed. Numbers never repeat, because records of instances have them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) removed: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+impl ApplicationRecord {
+    /// Tells whether it has revisions.
+    pub(super) fn is_published(&self) -> bool {
+        !self.revisions.is_empty()
+    }
+
+    /// Returns the number of the last revision, also of one that was removed.
+    pub(super) fn last_number(&self) -> u32 {
+        self.revisions.last().map_or(0, |latest| latest.revision).max(self.removed)
+    }
 }
 
 /// A revision of an application.

@@ -15,14 +15,19 @@ use crate::error::Error;
 /// The folder of the scripts in a package.
 pub(super) const SCRIPTS: &str = "scripts/";
 
-/// Reads the documents of all applications.
-pub(super) async fn all(store: &dyn Store) -> Result<Vec<DocumentRecord>, StoreError> {
-    let (mut found, mut after): (Vec<DocumentRecord>, Option<DocumentName>) = (Vec::new(), None);
+/// Reads all published applications, each with its document.
+pub(super) async fn all(store: &dyn Store) -> Result<Vec<(DocumentRecord, ApplicationRecord)>, Error> {
+    let (mut found, mut after) = (Vec::new(), None::<DocumentName>);
     loop {
         let page = store.documents(&DocumentScope::Project, &applications(), after.as_ref(), PAGE).await?;
         let is_last = page.len() < PAGE;
         after = page.last().map(|last| last.key.name.clone());
-        found.extend(page);
+        for document in page {
+            let record: ApplicationRecord = body(&document)?;
+            if record.is_published() {
+                found.push((document, record));
+            }
+        }
         if is_last {
             return Ok(found);
         }

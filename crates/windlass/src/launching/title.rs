@@ -1,5 +1,6 @@
 //! Names of new assemblies.
 
+use windlass_manifest::short_name;
 use windlass_model::AssemblyName;
 use windlass_model::name::MAX_NAME;
 
@@ -9,9 +10,9 @@ const NUMBER: usize = 10;
 /// Returns the first name of `base`, `base-2`, `base-3` and so on that is not taken.
 pub(super) fn free(base: &AssemblyName, is_taken: impl Fn(&AssemblyName) -> bool) -> AssemblyName {
     let short: String = base.as_str().chars().take(MAX_NAME - NUMBER).collect();
-    let short = short.trim_end_matches(['-', '_']);
-    let numbered =
-        |number: u32| format!("{short}-{number}").parse().expect("a short name with a number is one");
+    let numbered = |number: u32| {
+        short_name(&format!("{short} {number}")).expect("it begins with a letter, as `base` does")
+    };
     let mut names = std::iter::once(base.clone()).chain((2..).map(numbered));
     names.find(|name| !is_taken(name)).expect("a number is free")
 }

@@ -289,6 +289,18 @@ impl Views<'_> {
         Ok(store.assembly_names().await?)
     }
 
+    /// Returns the names of launched applications, sorted; for each, whether it is a factory.
+    ///
+    /// # Errors
+    ///
+    /// If the store can't be read.
+    pub async fn launched(&self) -> Result<Vec<(AssemblyName, bool)>, Error> {
+        let Some(store) = self.windlass.store(false).await? else { return Ok(Vec::new()) };
+        let all = store.assemblies(None, usize::MAX).await?.into_iter();
+        let launched = all.filter(|record| record.application.is_some());
+        Ok(launched.map(|record| (record.name, record.owner.is_none())).collect())
+    }
+
     /// Returns the names of an assembly's parts, in the order of declaration.
     ///
     /// # Errors

@@ -42,6 +42,12 @@ pub(super) enum Wanted {
     Parameter(PathBuf),
     /// The short name of a published application.
     Application,
+    /// A launched application.
+    Launched,
+    /// A launched factory.
+    Factory,
+    /// A launched application or factory.
+    LaunchedOrFactory,
     /// An environment.
     Environment,
 }
@@ -114,7 +120,9 @@ impl<'c> Line<'c> {
     }
 
     fn positional(&self) -> Option<&'c Arg> {
-        self.command.get_positionals().nth(self.position)
+        let last = self.command.get_positionals().last();
+        let repeats = last.filter(|arg| arg.get_num_args().is_some_and(|of| of.max_values() > 1));
+        self.command.get_positionals().nth(self.position).or(repeats)
     }
 
     fn wanted(&self, typed: &str) -> Option<Wanted> {
@@ -130,9 +138,15 @@ impl<'c> Line<'c> {
                     self.command.get_subcommands().map(Command::get_name).filter(|word| *word != "help");
                 Wanted::AssemblyOr(words.map(str::to_owned).collect())
             }
-            (["app", "show" | "unpublish"], "title") => Wanted::Application,
-            (["env", ..], "environment") => Wanted::Environment,
-            (["env", "bind"], "service") => Wanted::Assembly,
+            (["app", "show" | "unpublish" | "launch"], "title") => Wanted::Application,
+            (["env", ..] | ["app", "launch"], "environment") => Wanted::Environment,
+            (["env", ..], "name") | (["env", "bind"], "service") => Wanted::LaunchedOrFactory,
+            (["app", "launch" | "publish"], "name") => return None,
+            (["app", "check"], "names") | (["app", "command" | "commands"], "name") => Wanted::Launched,
+            (["app", "destroy" | "forget"], "names") | (["app", "reconfigure"], "name") => {
+                Wanted::LaunchedOrFactory
+            }
+            (["app", "discover"], "factory") => Wanted::Factory,
             (_, "name") => Wanted::Assembly,
             (["scale", ..], "component") => Wanted::Cluster(of()?),
             (["status" | "log"], "component")
@@ -166,8 +180,16 @@ mod tests {
             ("app show ", Some(Wanted::Application)),
             ("app publish ", None),
             ("env service add ", Some(Wanted::Environment)),
-            ("env service add default ", Some(Wanted::Assembly)),
-            ("env bind default pets vm-factory ", Some(Wanted::Assembly)),
+            ("env service add default ", Some(Wanted::LaunchedOrFactory)),
+            ("env bind default pets vm-factory ", Some(Wanted::LaunchedOrFactory)),
+            ("app launch ", Some(Wanted::Application)),
+            ("app launch VM --name ", None),
+            ("app launch VM --env ", Some(Wanted::Environment)),
+            ("app check ", Some(Wanted::Launched)),
+            ("app check vm-1 ", Some(Wanted::Launched)),
+            ("app destroy ", Some(Wanted::LaunchedOrFactory)),
+            ("app command ", Some(Wanted::Launched)),
+            ("app discover ", Some(Wanted::Factory)),
             ("down ", Some(Wanted::Assembly)),
             ("down sh", Some(Wanted::Assembly)),
             ("down --dry-run --grace 3 ", Some(Wanted::Assembly)),
