@@ -71,7 +71,7 @@ pub(crate) struct AppLsArgs {
     pub(crate) print: PrintArgs,
 }
 
-/// Show a published application: its pins, scripts, schedule and revisions.
+/// Show a published application: its pins, scripts, schedule, services and revisions.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -91,6 +91,8 @@ pub(crate) struct AppShowArgs {
 }
 
 /// Remove all revisions of a published application. Instances that were launched from it stay.
+///
+/// Publishing the title again continues the numbers of its revisions.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -53,7 +53,7 @@ pub(crate) struct EnvNameArgs {
     pub(crate) print: PrintArgs,
 }
 
-/// Remove an environment that has no services.
+/// Remove an environment that has no services and no applications.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -78,7 +78,7 @@ pub(crate) struct EnvLsArgs {
     pub(crate) print: PrintArgs,
 }
 
-/// Show an environment. Values of secret properties are not shown.
+/// Show an environment, with the references of its services. Values of secret properties are not shown.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -181,6 +181,9 @@ pub(crate) struct EnvServiceRmArgs {
 }
 
 /// Choose a service for a component `reference.Service` that several services fit.
+///
+/// `windlass env show` lists the components of the services with their states, and `windlass app show` the pins that a
+/// service must expose.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

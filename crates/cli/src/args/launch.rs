@@ -56,7 +56,7 @@ pub(crate) struct LaunchArgs {
 /// Destroy applications.
 ///
 /// The destroy script runs. An application is gone when a script says so by a status with all flags false; until then
-/// the health check is polled. The history stays.
+/// the health check is polled. The history stays. An application that others refer to is destroyed with --force only.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

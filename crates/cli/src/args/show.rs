@@ -141,6 +141,9 @@ impl std::str::FromStr for VersionName {
 ///
 /// Similar nodes of a cluster with more than ten nodes share a line, and failed nodes come first. Such a line counts outputs
 /// that differ; --all, or the name of a component, lists them.
+///
+/// Launched applications are listed by environment and factory, and similar ones share a line. With the name of one, its
+/// natural id, configuration and references follow.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

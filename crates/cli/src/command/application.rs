@@ -91,6 +91,14 @@ async fn show(args: AppShowArgs) -> Result<ExitCode, Error> {
     for pin in pins {
         say!("  {:<width$}  {}{}", pin.id.to_string(), pin.kind, styled(DIM, notes(pin)));
     }
+    if !view.services.is_empty() {
+        say!("services:");
+    }
+    for service in &view.services {
+        let pins: Vec<&str> = service.pins.keys().map(String::as_str).collect();
+        let required = if service.required { ", required" } else { "" };
+        say!("  {}  {}{}", service.component, pins.join(", "), styled(DIM, required));
+    }
     Ok(exit::DONE)
 }
 

@@ -2,6 +2,7 @@
 
 mod applications;
 mod node;
+mod open;
 mod tree;
 mod watch;
 
@@ -9,12 +10,11 @@ use std::process::ExitCode;
 
 use windlass::engine::EngineError;
 use windlass::model::{AssemblyName, State, Timestamp};
-use windlass::view::status::{
-    AssemblyView, LeavingView, PartsView, RelationshipView, StatusView, UndecidedView,
-};
+use windlass::view::status::{AssemblyView, LeavingView, PartsView, RelationshipView, StatusView};
 use windlass::{Error, Windlass};
 
 pub(super) use self::applications::service_state;
+use self::open::{print_additional, print_process, print_undecided};
 use self::tree::Tree;
 use super::process::text;
 use super::{fail, open, pairs, plural, print_json};
@@ -123,59 +123,6 @@ fn print_head(now: Timestamp, assembly: &AssemblyView) {
     let PartsView { active, all } = assembly.parts;
     if active < all && assembly.goal == State::Active {
         say!("  {}", styled(ODD, format!("{active} of {all} Active")));
-    }
-}
-
-fn print_process(lead: &str, assembly: &AssemblyView) {
-    if let Some(process) = &assembly.process {
-        let how = match &process.runs {
-            Some(holder) => format!("is run by {holder}"),
-            None => format!("was interrupted; `windlass retry {}` resumes it", assembly.name),
-        };
-        let batches = process.batches.iter().map(|batch| format!(", {batch}"));
-        let pauses =
-            process.pauses.iter().map(|pause| format!(", {} begins at {}", pause.before, pause.until));
-        let rolling: String = batches.chain(pauses).collect();
-        say!("{lead}{}", styled(ODD, format!("{} {} {how}{rolling}", process.id, process.intent)));
-    }
-}
-
-/// Prints the additional nodes of a change in batches.
-fn print_additional(assembly: &AssemblyView) {
-    if assembly.additional.is_empty() {
-        return;
-    }
-    let names = alike::named(assembly.additional.iter());
-    let (is, it) = if assembly.additional.len() == 1 {
-        ("is an additional node", "it")
-    } else {
-        ("are additional nodes", "them")
-    };
-    let why = match &assembly.process {
-        Some(process) if process.runs.is_some() => "while the others change".to_owned(),
-        _ => format!("of a change that has not completed; the next `windlass up` removes {it}"),
-    };
-    say!("  {}", styled(ODD, format!("{names} {is} {why}")));
-}
-
-fn print_undecided(assembly: &AssemblyName, undecided: &[UndecidedView], whole: bool) {
-    // The user must know which relationship an operation belongs to.
-    let key = |call: &&UndecidedView| {
-        let alone = call.relationship.is_none();
-        alone.then(|| (alike::pattern(call.element.local()), call.action.clone()))
-    };
-    for calls in alike::put_together_unless(whole, undecided, key) {
-        let (names, action) = (alike::named(calls.iter().map(|call| &call.element)), &calls[0].action);
-        let of = match (&calls[0].relationship, &calls[0].pair) {
-            (Some(relationship), Some(pair)) => format!(" of {relationship}, {}", pairs::between_two(pair)),
-            _ => String::new(),
-        };
-        say!("  {}", styled(BAD, format!("{names} {action}{of}: its outcome is unknown")));
-        // The calls of one part may have ended differently.
-        let shares = |call: &UndecidedView| call.element == calls[0].element && call.call != calls[0].call;
-        let one =
-            if undecided.iter().any(shares) { format!(" --of {}", calls[0].call) } else { String::new() };
-        say!("    check it, then run `windlass retry {assembly}{one} --assume done`, `not-done` or `failed`");
     }
 }
 

@@ -107,6 +107,17 @@ fn show_prints_pins_scripts_and_the_schedule() {
     ");
 }
 
+#[test]
+fn show_prints_the_services_that_a_factory_needs() {
+    let env = project();
+    env.ok(&["app", "publish", "petclinic-factory.yaml", "--name", "PetClinic Factory"]);
+    let shown = env.ok(&["app", "show", "petclinic-factory"]).stdout;
+    assert!(shown.ends_with("services:\n  vm-factory  vms.vm-by-id\n"), "{shown}");
+    let needed = &env.json(&["app", "show", "petclinic-factory"])["services"][0];
+    assert_eq!(needed["pins"]["vms.vm-by-id"], "publish-signal(map<string, string>)");
+    assert_eq!((&needed["component"], &needed["required"]), (&"vm-factory".into(), &false.into()));
+}
+
 /// Nothing is stored of what is refused.
 #[test]
 fn wrong_manifests_are_not_published() {

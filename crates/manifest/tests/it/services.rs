@@ -169,7 +169,7 @@ proptest! {
         let state = resolve(&reference(), &name("pets"), &of, &offers(&existing));
         let has_gone = chosen.is_some_and(|at| !(added.contains(&NAMES[at]) && existing.contains(&NAMES[at])));
         prop_assert_eq!(state.word() == "dangling", has_gone);
-        // What it is resolved to exists.
+        // A resolved service exists.
         if let Some(service) = state.service() {
             prop_assert!(added.contains(&service.as_str()) && existing.contains(&service.as_str()));
         }

@@ -225,13 +225,12 @@ impl Environments<'_> {
         let mut view = EnvironmentView::new(name.clone(), environment.clone());
         let Some(store) = self.windlass.store(false).await? else { return Ok(view) };
         let mut wiring = Wiring::new(store);
+        let existing = wiring.offers(name, &environment).await?;
         for service in &mut view.services {
-            match wiring.assembly(&service.name).await? {
-                Some(record) => {
-                    let references = wiring.service_references_in(&record, name, &environment).await?;
-                    view.references.extend(references);
-                }
-                None => service.removed = true,
+            service.removed = !existing.contains_key(&service.name);
+            if let Some(record) = wiring.assembly(&service.name).await?.filter(|_| !service.removed) {
+                let references = wiring.service_references_in(&record, name, &environment).await?;
+                view.references.extend(references);
             }
         }
         Ok(view)

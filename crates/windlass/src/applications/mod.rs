@@ -19,6 +19,6 @@ pub use self::publishing::{Applications, Publication};
 pub use self::records::{PublishedApplication, RoleKind};
 pub(crate) use self::stored::{document_name, environments_in, revision_in};
 pub use self::view::{
-    ApplicationListView, ApplicationSummary, ApplicationView, PinView, PublishView, RevisionView, ScriptView,
-    UnpublishView,
+    ApplicationListView, ApplicationSummary, ApplicationView, NeededServiceView, PinView, PublishView,
+    RevisionView, ScriptView, UnpublishView,
 };

@@ -1,7 +1,10 @@
 //! Views of published applications.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
-use windlass_manifest::{Role, check, pins};
+use windlass_manifest::name::ComponentPath;
+use windlass_manifest::{Role, ServiceReference, Services, check, pins};
 use windlass_model::assembly::PackageDigest;
 use windlass_model::pins::{PinId, Pins};
 use windlass_model::{AssemblyName, Timestamp};
@@ -126,6 +129,8 @@ pub struct ApplicationView {
     pub scripts: Vec<ScriptView>,
     /// Its pins, sorted by id.
     pub pins: Vec<PinView>,
+    /// The services that it needs: its components `reference.Service`.
+    pub services: Vec<NeededServiceView>,
     /// All revisions, oldest first.
     pub revisions: Vec<RevisionView>,
 }
@@ -158,6 +163,29 @@ pub struct PinView {
     pub sensitive: bool,
     /// The ids under which the application exposes it.
     pub exposed: Vec<PinId>,
+}
+
+/// A component `reference.Service`, which stands for a service of the environment.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct NeededServiceView {
+    /// The component.
+    pub component: ComponentPath,
+    /// The pins that the service must expose, each with its direction and type.
+    pub pins: BTreeMap<String, String>,
+    /// Whether applications of the factory are launched only if the component is resolved.
+    pub required: bool,
+}
+
+impl NeededServiceView {
+    fn new(reference: &ServiceReference, services: &Services) -> Self {
+        let mut required = services.required.iter().filter_map(|id| services.mappings.get(id)?.as_ref());
+        Self {
+            component: reference.component.clone(),
+            pins: reference.pins.iter().map(|(id, kind)| (id.to_string(), kind.to_string())).collect(),
+            required: required.any(|source| source.component == reference.component),
+        }
+    }
 }
 
 /// A revision in a list.
@@ -202,6 +230,7 @@ impl ApplicationView {
             schedule: None,
             scripts: Vec::new(),
             pins: Vec::new(),
+            services: Vec::new(),
             revisions: record.revisions.iter().map(RevisionView::new).collect(),
         };
         match &checked.role {
@@ -228,6 +257,9 @@ impl ApplicationView {
             }
             None => {}
         }
+        let services = Services::of(&checked);
+        let needed = services.references.iter().map(|of| NeededServiceView::new(of, &services));
+        view.services = needed.collect();
         for (id, pin) in pins(&checked).iter().flat_map(Pins::iter) {
             view.pins.push(PinView {
                 id,

@@ -109,8 +109,10 @@ impl Wiring {
             return Ok(read.clone());
         }
         let mut offers = Offers::new();
-        for service in environment.services.keys() {
-            if let Some(record) = self.assembly(service).await? {
+        for (service, of) in &environment.services {
+            let Some(record) = self.assembly(service).await? else { continue };
+            // Another assembly may have got the name of a removed service.
+            if record.application.as_ref().is_some_and(|from| from.title == of.application) {
                 let services = self.services(&record).await?;
                 let exposed = services.map(|services| services.exposed.clone()).unwrap_or_default();
                 offers.insert(service.clone(), exposed);

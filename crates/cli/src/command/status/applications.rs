@@ -11,7 +11,7 @@ use windlass::wiring::{InstanceReferenceView, ServiceReferenceView};
 use super::super::plural;
 use super::super::process::text;
 use super::node::{Alike, likeness};
-use super::{print_process, print_undecided};
+use super::open::{print_process, print_undecided};
 use crate::alike::FEW;
 use crate::output::{BAD, DIM, ODD, STRONG, say, styled};
 
@@ -57,7 +57,7 @@ fn alike(applications: Vec<Launched<'_>>, whole: bool) -> Vec<Vec<Launched<'_>>>
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut groups: Vec<Vec<Launched<'_>>> = Vec::new();
     for (application, assembly) in applications {
-        // What a person has to do about one application names it.
+        // The advice about an open process or an undecided call names its application.
         let is_alone = whole || assembly.process.is_some() || !assembly.undecided.is_empty();
         let parts: Vec<String> = assembly.components.iter().map(likeness).collect();
         let key = format!(
