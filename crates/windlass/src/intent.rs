@@ -108,7 +108,7 @@ impl Windlass {
         warnings: Diagnostics,
         stop: &Stop,
     ) -> Result<Started, Error> {
-        self.removed(&store, name, &request, true).await?;
+        Box::pin(self.removed(&store, name, &request, true)).await?;
         let from = store.last_event().await?;
         // Boxed: a future of this size would enlarge every future that awaits it.
         let prepared =
@@ -133,7 +133,7 @@ impl Windlass {
         if *request.intent() != Intent::Down {
             return Ok(());
         }
-        let removal = Box::pin(Removal::of(store, name)).await?;
+        let removal = Removal::of(store, name).await?;
         removal.refuse("it would be removed", self.is_forced())?;
         if notes { removal.note().await } else { Ok(()) }
     }
@@ -178,7 +178,7 @@ impl Windlass {
     pub async fn preview(&self, name: &AssemblyName, request: impl Into<Request>) -> Result<PlanView, Error> {
         let request = request.into();
         let store = self.store_of(name).await?;
-        self.removed(&store, name, &request, false).await?;
+        Box::pin(self.removed(&store, name, &request, false)).await?;
         let preview = Box::pin(self.engine(store).preview(name, request)).await?;
         Ok(PlanView::of(name.clone(), preview))
     }

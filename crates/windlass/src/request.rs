@@ -66,7 +66,7 @@ impl Windlass {
         request: Request,
         warnings: Diagnostics,
     ) -> Result<Pending<'_>, Error> {
-        self.removed(&store, name, &request, true).await?;
+        Box::pin(self.removed(&store, name, &request, true)).await?;
         let from = store.last_event().await?;
         let request = self.engine(store.clone()).request(name, request, &self.holder()).await?;
         Ok(Pending { windlass: self, store, request, warnings, from })

@@ -45,10 +45,10 @@ impl Removal {
             return Ok(removal);
         }
         if let Some(factory) = &record.owner {
-            wiring.to_instance(factory, &mut removal).await?;
+            wiring.referring_instances(factory, &mut removal).await?;
         } else {
             removal.is_factory = true;
-            wiring.to_factory(&mut removal).await?;
+            wiring.referring_services(&mut removal).await?;
         }
         if !removal.by.is_empty()
             && let Some(snapshot) = store.load_sealed(name).await?
@@ -94,7 +94,7 @@ impl Removal {
 
 impl Wiring {
     /// Finds the services whose components are resolved to a factory.
-    async fn to_factory(&mut self, removal: &mut Removal) -> Result<(), Error> {
+    async fn referring_services(&mut self, removal: &mut Removal) -> Result<(), Error> {
         let name = removal.name.clone();
         let environments = self.environments().await?;
         let with_it = environments.values().filter(|of| of.services.contains_key(&name));
@@ -111,7 +111,7 @@ impl Wiring {
     }
 
     /// Finds the instances that refer to an instance of a factory.
-    async fn to_instance(&mut self, of: &AssemblyName, removal: &mut Removal) -> Result<(), Error> {
+    async fn referring_instances(&mut self, of: &AssemblyName, removal: &mut Removal) -> Result<(), Error> {
         let environments = self.environments().await?;
         for (environment, found) in environments.iter() {
             for (factory, _) in found.services.iter().filter(|(_, service)| service.factory) {

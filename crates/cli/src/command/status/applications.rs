@@ -94,8 +94,9 @@ impl Line<'_> {
         let said = alike.as_ref().map(Alike::said).unwrap_or_default();
         let count = if all.len() > 1 { format!(" × {}", all.len()) } else { String::new() };
         let of = format!("{} revision {}{count}", application.title, application.revision);
-        let notes: String = notes(application).iter().map(|note| format!(", {note}")).collect();
-        say!("{lead}{} {} {said}{}", self.names(), styled(DIM, of), styled(BAD, notes));
+        let notes = notes(application).join(", ");
+        let notes = if notes.is_empty() { notes } else { format!(", {}", styled(BAD, notes)) };
+        say!("{lead}{} {} {said}{notes}", self.names(), styled(DIM, of));
         let below = format!("{lead}  ");
         print_process(&below, assembly);
         print_undecided(&assembly.name, &assembly.undecided, false);
