@@ -142,11 +142,12 @@ fn new_pairs_of<'a>(
 
 /// Returns the awaited steps of a slot, of all awaited steps by turn.
 ///
-/// The producers of a later turn have published before, and an earlier turn has passed.
+/// In a batch, the producers of a later turn have published before, and an earlier turn has passed. Pairs outside of
+/// batches may be created at any time, also while a rolling producer is down.
 fn due(awaited: &BTreeMap<u32, Vec<(Draft, Why)>>, slot: Slot) -> impl Iterator<Item = &(Draft, Why)> {
-    let all = slot.is_none().then(|| awaited.values());
-    let (first, own) = (slot.map(|_| 0), slot.filter(|turn| *turn > 0));
-    let some = first.into_iter().chain(own).filter_map(|turn| awaited.get(&turn));
+    let batch = slot.filter(|turn| *turn > 0);
+    let all = batch.is_none().then(|| awaited.values());
+    let some = batch.into_iter().flat_map(|turn| [0, turn]).filter_map(|turn| awaited.get(&turn));
     all.into_iter().flatten().chain(some).flatten()
 }
 

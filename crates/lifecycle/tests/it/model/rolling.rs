@@ -476,6 +476,26 @@ fn a_relationship_that_no_batch_can_create_is_suspended() {
     goes(&mut world);
 }
 
+/// A case that random tests found: a new pair outside of batches reads the output of a node that is re-created.
+///
+/// It is created early, before its target changes.
+#[test]
+fn a_new_pair_waits_for_a_rolling_producer() {
+    let version = |kind, joined: Option<Tie>| {
+        let reader = joined.as_ref().map(|_| Component { reads: Some(0), ..plain(0, 1, 0, 0) });
+        let components = vec![Some(plain(3, 2, 0, kind)), reader, Some(plain(0, 1, 0, kind))];
+        Spec { components, ties: vec![joined] }.topology()
+    };
+    let joined = Tie { reads: 1, ..joins(1, 1, (2, 2), (true, true), 1) };
+    let (old, new) = (version(0, None), version(1, Some(joined)));
+    for seed in 0..20 {
+        let mut world = brought_up(&old, seed);
+        assert!(world.go(Some(&new), &rolling("1"), Luck { seed, ..Luck::GOOD }));
+        settles(&mut world, &new);
+        goes(&mut world);
+    }
+}
+
 proptest! {
     #![proptest_config(few(CASES))]
 
