@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use windlass_driver::{Package, location};
-use windlass_engine::{Arguments, CheckEnd, Checked, Consent, Request, Stop, check as check_health};
+use windlass_engine::{CheckEnd, Checked, Consent, Request, Stop, check as check_health};
 use windlass_manifest::environment::Environment;
 use windlass_manifest::resolution::Offers;
 use windlass_manifest::{Role, check};
