@@ -74,7 +74,7 @@ impl BringUp<'_> {
         let own = async |consent| windlass.up(input.clone().consent(consent), &stop).await;
         let theirs = async |consent| windlass.ask_up(&input.clone().consent(consent)).await;
         let execution = Execution { queue: *queue, consent, format: run.print.format };
-        execution.carry_out(&windlass, own, theirs, &stop).await
+        Box::pin(execution.carry_out(&windlass, own, theirs, &stop)).await
     }
 }
 
