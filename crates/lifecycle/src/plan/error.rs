@@ -77,7 +77,7 @@ impl OrderError {
             Task::Work(Work::Relate(relate)) => Some(relate),
             _ => None,
         });
-        // What this plan has created, it ceases for a second turn only.
+        // A pair of the desired version is ceased for a second turn only.
         let again =
             again.filter(|relate| relate.direction == Direction::Cease && relate.side == Side::Desired);
         again.map(|relate| (relate.assembly.clone(), relate.relationship.clone()))
