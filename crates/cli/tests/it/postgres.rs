@@ -133,7 +133,7 @@ fn a_machine_without_the_key_reads_the_state() {
         there.ok(args);
     }
     let refused = there.run(&["down", "small"]);
-    assert_eq!(refused.code(), Some(1));
+    assert_eq!(refused.code(), Some(2));
     assert!(refused.stderr.contains("the sealed value `password` of `small` is needed"), "{refused}");
     there.ok(&["down", "open"]);
     here.ok(&["down", "small"]);

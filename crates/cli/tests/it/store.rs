@@ -29,8 +29,17 @@ fn store(env: &TestEnv) -> Connection {
 
 /// Runs a command that must fail before any script runs, and returns its error.
 fn fails(env: &TestEnv, args: &[&str]) -> String {
+    fails_with(1, env, args)
+}
+
+/// Runs a command that must be refused because of the key, and returns its error.
+fn is_refused(env: &TestEnv, args: &[&str]) -> String {
+    fails_with(2, env, args)
+}
+
+fn fails_with(code: i32, env: &TestEnv, args: &[&str]) -> String {
     let run = env.run(args);
-    assert_eq!((run.code(), run.stdout.as_str()), (Some(1), ""), "{run}");
+    assert_eq!((run.code(), run.stdout.as_str()), (Some(code), ""), "{run}");
     assert_eq!(env.trace(), [""; 0]);
     env.normal().text(&run.stderr)
 }
@@ -113,7 +122,7 @@ fn a_key_that_others_can_read() {
     let env = up();
     let key = env.path(".windlass/key");
     fs::set_permissions(&key, Permissions::from_mode(0o644)).unwrap();
-    assert_snapshot!(fails(&env, &["up", "small"]), @"error[WL0218]: the key `PROJECT/.windlass/key` is accessible to others (mode 0644); run `chmod 600 PROJECT/.windlass/key`");
+    assert_snapshot!(is_refused(&env, &["up", "small"]), @"error[WL0218]: the key `PROJECT/.windlass/key` is accessible to others (mode 0644); run `chmod 600 PROJECT/.windlass/key`");
     fs::set_permissions(&key, Permissions::from_mode(0o600)).unwrap();
     env.ok(&["down", "small"]);
 }
@@ -123,11 +132,11 @@ fn a_key_that_is_gone_or_another() {
     let env = up();
     let key = fs::read(env.path(".windlass/key")).unwrap();
     fs::remove_file(env.path(".windlass/key")).unwrap();
-    assert_snapshot!(fails(&env, &["up", "small"]), @"error[WL0217]: the key `PROJECT/.windlass/key` of the store is missing, so the store's secrets can't be opened; restore it from a backup or from a machine that shares the store");
+    assert_snapshot!(is_refused(&env, &["up", "small"]), @"error[WL0217]: the key `PROJECT/.windlass/key` of the store is missing, so the store's secrets can't be opened; restore it from a backup or from a machine that shares the store");
     assert!(!env.path(".windlass/key").exists(), "a new one would not fit");
     let other = up();
     fs::copy(other.path(".windlass/key"), env.path(".windlass/key")).unwrap();
-    assert_snapshot!(fails(&env, &["up", "small"]), @"error[WL0220]: the file `PROJECT/.windlass/key` is not the key that the store `PROJECT/.windlass/state.db` was created with; restore that key from a backup, or from a machine that shares the store");
+    assert_snapshot!(is_refused(&env, &["up", "small"]), @"error[WL0220]: the file `PROJECT/.windlass/key` is not the key that the store `PROJECT/.windlass/state.db` was created with; restore that key from a backup, or from a machine that shares the store");
     fs::write(env.path(".windlass/key"), key).unwrap();
     env.ok(&["up", "small"]);
 }
