@@ -61,21 +61,15 @@ impl<'a> RelationshipPlanner<'_, 'a> {
         let (ends, rank) = side(old, end);
         // A relationship without operations has no pairs that are created again.
         let new = relation.new.filter(|new| !new.is_order_only());
-        let wanted: Option<(u8, HashSet<&ElementName>)> = new.map(|new| {
+        let wanted: HashSet<&ElementName> = new.map_or_else(HashSet::new, |new| {
             let (ends, least) = side(new, end);
-            (
-                least,
-                self.nodes(self.constraints.desired(), ends)
-                    .into_iter()
-                    .map(|(node, _)| &node.name)
-                    .collect(),
-            )
+            let nodes = self.nodes(self.constraints.desired(), ends);
+            nodes.into_iter().filter(|(_, path)| path.end >= least).map(|(node, _)| &node.name).collect()
         });
         let read = end_properties(old, end);
         let node = |(element, path): (&'a Element, NodePath)| {
-            let wanted = wanted
-                .as_ref()
-                .is_some_and(|(least, nodes)| path.end >= *least && nodes.contains(&element.name));
+            // An assembly that loses a part is wanted without it.
+            let wanted = wanted.contains(&element.name);
             let stays = wanted
                 && !relation.changed
                 && path.falls_to >= rank

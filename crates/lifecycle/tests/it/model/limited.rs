@@ -88,7 +88,10 @@ fn follows(topology: &Topology, name: &ElementName, left: &BTreeSet<ElementName>
 impl World {
     /// Asserts that a plan with a target has no step for an unrelated element.
     pub(super) fn check_limited(&self, planned: &Planned, desired: &Topology, target: &ElementName) {
-        let named = leaves(desired, target);
+        // The target is meant with the parts that it loses.
+        let installed = self.installed();
+        let lost = installed.iter().flat_map(|installed| leaves(installed, target));
+        let named: BTreeSet<ElementName> = leaves(desired, target).into_iter().chain(lost).collect();
         let closure = closure(desired, &named);
         let moves: BTreeSet<&ElementName> = planned
             .plan

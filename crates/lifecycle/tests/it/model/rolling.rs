@@ -496,6 +496,28 @@ fn a_new_pair_waits_for_a_rolling_producer() {
     }
 }
 
+/// A case that random tests found: an assembly loses a part, and its pairs are with nodes that change in batches.
+#[test]
+fn pairs_of_an_assembly_that_loses_a_part_are_ceased_once_a_turn() {
+    let version = |nodes, is_old: bool| {
+        let components = vec![
+            Some(plain(4, nodes, 0, 2)),
+            is_old.then(|| plain(4, 2, 0, 0)),
+            (!is_old).then(|| plain(0, 1, 0, 0)),
+            Some(Component { reads: Some(31), ..plain(3, 2, 0, 0) }),
+            Some(plain(0, 1, 0, 0)),
+        ];
+        Spec { components, ties: vec![Some(joins(44, 169, (2, 2), (false, true), 1))] }.topology()
+    };
+    let (old, new) = (version(2, true), version(1, false));
+    for seed in 0..20 {
+        let mut world = brought_up(&old, seed);
+        assert!(world.go(Some(&new), &rolling("1"), Luck { seed, ..Luck::GOOD }));
+        settles(&mut world, &new);
+        goes(&mut world);
+    }
+}
+
 proptest! {
     #![proptest_config(few(CASES))]
 

@@ -106,7 +106,7 @@ impl World {
         self.ground.pairs().chain(half_made).filter_map(change).collect()
     }
 
-    fn installed(&self) -> Option<Topology> {
+    pub(super) fn installed(&self) -> Option<Topology> {
         let versions: Vec<&Topology> = self.versions.iter().collect();
         let version_of = |name: &ElementName| {
             let there = self.ground.state(name) != State::Absent;
