@@ -94,6 +94,10 @@ pub(super) fn create<'a>(
             for (published, why) in due(&awaited_in, slot) {
                 planner.constraints.graph.need(step, *published, *why);
             }
+            let ends = pairs.pairs.iter().map(|at| &making.sources[*at]).chain([target]);
+            for end in ends.filter(|end| !is_done(slot, end)) {
+                after_producers(planner.constraints, new, step, end);
+            }
             for at in &pairs.pairs {
                 if let Some(given) = given_sources.get(at).filter(|_| is_done(slot, &making.sources[*at])) {
                     after_values(planner.constraints, new, step, *given, &making.sources[*at]);
@@ -490,6 +494,27 @@ fn given_anew<'a>(
         planner.changes_one_of(&node.element.name, &read).then_some((at, step))
     };
     if read.is_empty() { HashMap::new() } else { nodes.iter().enumerate().filter_map(given).collect() }
+}
+
+/// Makes the creation of a relationship wait for the outputs that an end reads after a later turn: operations get the
+/// values of the desired version.
+fn after_producers(constraints: &mut Constraints<'_>, new: &Relationship, step: Draft, end: &Node<'_>) {
+    let leaves = constraints.desired().map(|desired| desired.leaves(&end.element.name)).unwrap_or_default();
+    let mut producers: BTreeSet<&ElementName> = BTreeSet::new();
+    for part in leaves.iter().filter_map(|leaf| constraints.parts.get(&leaf.name)) {
+        producers.extend(part.awaited_producers());
+    }
+    let published: Vec<(Draft, String)> = producers
+        .into_iter()
+        .filter_map(|producer| {
+            let rule = format!("{} reads an output of {}", end.element.name.local(), producer.local());
+            Some((constraints.parts.get(producer)?.publishing()?, rule))
+        })
+        .collect();
+    for (published, rule) in published {
+        let why = constraints.graph.because(new, rule);
+        constraints.graph.need(step, published, why);
+    }
 }
 
 /// Makes the creation of a relationship wait until an end has the new values that the relationship reads.

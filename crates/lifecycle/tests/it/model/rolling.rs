@@ -518,6 +518,31 @@ fn pairs_of_an_assembly_that_loses_a_part_are_ceased_once_a_turn() {
     }
 }
 
+/// A case that random tests found: an operation is called on a node of a later batch, which reads a new output.
+#[test]
+fn the_values_of_called_nodes_are_known() {
+    let version = |value, is_old: bool| {
+        let group = Component { reads: Some(0), ..plain(5, 1, 0, 0) };
+        let components = vec![
+            Some(plain(0, 1, value, 0)),
+            Some(if is_old { group } else { plain(0, 1, 0, 0) }),
+            Some(Component { reads: Some(89), ..plain(3, 2, 0, 0) }),
+            is_old.then(|| plain(0, 1, 0, 0)),
+            Some(plain(0, 1, 0, 0)),
+        ];
+        Spec { components, ties: vec![Some(joins(44, 229, (2, 3), (false, false), 1))] }.topology()
+    };
+    let (old, new) = (version(0, true), version(1, false));
+    for seed in 0..20 {
+        let mut world = brought_up(&old, seed);
+        for desired in [&new, &old] {
+            assert!(world.go(Some(desired), &rolling("1"), Luck { seed, ..Luck::GOOD }));
+            settles(&mut world, desired);
+        }
+        goes(&mut world);
+    }
+}
+
 proptest! {
     #![proptest_config(few(CASES))]
 

@@ -279,11 +279,25 @@ impl<'a> Run<'a> {
             && keys.iter().any(|key| has_fallen(&key.source) || has_fallen(&key.target))
     }
 
-    /// Asserts that the ends of a pair have their required states when it is created or ceased.
+    /// Asserts that the ends of a pair have their required states when it is created or ceased, and that the values of
+    /// the elements that are called to create it are known.
     fn check_ends(&self, work: &Work) {
         let (direction, keys) = self.keys(work);
-        for key in keys {
-            holds(self.world.ground.check_tie(&key, direction));
+        for key in &keys {
+            holds(self.world.ground.check_tie(key, direction));
+        }
+        let (Work::Relate(relate), Some(desired)) = (work, &self.desired) else { return };
+        if direction != Direction::Create {
+            return;
+        }
+        for (key, call) in keys.iter().flat_map(|key| relate.operations.iter().map(move |call| (key, call))) {
+            let end = if call.end == End::Source { &key.source } else { &key.target };
+            let called = desired.get(end).and_then(|end| end.operations.get(&call.operation));
+            for element in
+                called.map(|called| &called.element).filter(|element| !self.stuck.contains(*element))
+            {
+                holds(self.world.ground.value(desired, element).map(drop));
+            }
         }
     }
 
