@@ -160,6 +160,7 @@ pub mod codes;
 mod command_arguments;
 mod commands;
 mod current;
+mod document_changes;
 pub mod engine;
 pub mod error;
 mod halving;

@@ -8,7 +8,7 @@ use windlass_model::record::{
     PairRecord, ProcessRecord, StepRecord, VersionRecord,
 };
 use windlass_model::request::RequestRecord;
-use windlass_model::{AssemblyName, ElementName, ProcessId};
+use windlass_model::{AssemblyName, ElementName, ProcessId, Seq};
 use windlass_secret::{SecretRef, Sensitive};
 
 use crate::lease::Lease;
@@ -49,6 +49,8 @@ pub enum Change {
     DropProcess(ProcessId),
     /// Drops a version of the lease's assembly, with its pins and the packages that are no longer pinned.
     DropVersion(ProcessId),
+    /// Drops an event of the lease's assembly, if it exists. The store's last event always stays.
+    DropEvent(Seq),
     /// Puts a step of an existing process.
     PutStep(Box<StepRecord>),
     /// Puts a call of an existing step.
@@ -288,12 +290,13 @@ impl Batch {
     }
 }
 
-/// Processes and versions that a batch drops. A store drops them together, because that costs one pass
+/// Processes, versions and events that a batch drops. A store drops them together, because that costs one pass
 /// through the history instead of one per change.
 #[derive(Debug, Default)]
 pub(crate) struct Forgotten {
     pub(crate) processes: Vec<ProcessId>,
     pub(crate) versions: BTreeSet<u64>,
+    pub(crate) events: Vec<Seq>,
 }
 
 impl Forgotten {
@@ -303,6 +306,7 @@ impl Forgotten {
             match change {
                 Change::DropProcess(process) => forgotten.processes.push(*process),
                 Change::DropVersion(process) => drop(forgotten.versions.insert(process.0)),
+                Change::DropEvent(event) => forgotten.events.push(*event),
                 _ => {}
             }
         }
@@ -357,6 +361,7 @@ impl Change {
             | Self::PutPackage(_)
             | Self::DropProcess(_)
             | Self::DropVersion(_)
+            | Self::DropEvent(_)
             | Self::DropSecret(_) => None,
         }
     }
@@ -423,6 +428,7 @@ impl Change {
             Self::PutProcess(_) => "put process",
             Self::DropProcess(_) => "drop process",
             Self::DropVersion(_) => "drop version",
+            Self::DropEvent(_) => "drop event",
             Self::PutStep(_) => "put step",
             Self::PutCall(_) => "put call",
             Self::PutJob(_) => "put job",

@@ -35,6 +35,8 @@ pub struct PrunedView {
     pub processes: Vec<ProcessId>,
     /// The versions, by the processes that created them.
     pub versions: Vec<ProcessId>,
+    /// The number of entries of health checks and discoveries.
+    pub checks: usize,
 }
 
 /// An assembly that another process holds.
@@ -90,8 +92,9 @@ impl Upkeep<'_> {
                 engine.upkeep().prune(&name, keep, &self.windlass.holder()).await
             };
             match pruned {
-                Ok(Pruned { processes, versions }) if !(processes.is_empty() && versions.is_empty()) => {
-                    view.assemblies.push(PrunedView { name, processes, versions });
+                Ok(pruned) if !pruned.is_empty() => {
+                    let Pruned { processes, versions, checks } = pruned;
+                    view.assemblies.push(PrunedView { name, processes, versions, checks: checks.len() });
                 }
                 Ok(_) => {}
                 Err(windlass_engine::EngineError::Store(StoreError::Held { by, .. })) => {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use windlass::model::retention::Retention;
 use windlass::prune::PruneView;
 
-use super::{fail, open, plural, print_json};
+use super::{fail, open, print_json};
 use crate::args::{Format, PruneArgs};
 use crate::exit;
 use crate::output::{STRONG, say, styled, tell};
@@ -27,15 +27,15 @@ pub(crate) async fn run(args: PruneArgs) -> ExitCode {
 fn print(view: &PruneView) -> ExitCode {
     let verb = if view.dry_run { "would remove" } else { "removed" };
     for pruned in &view.assemblies {
-        let what: Vec<String> = [(pruned.processes.len(), "process"), (pruned.versions.len(), "version")]
-            .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| match (count, what) {
-                (1, what) => format!("1 {what}"),
-                (count, "process") => format!("{count} processes"),
-                (count, what) => plural(count, what),
-            })
-            .collect();
+        let what: Vec<String> = [
+            (pruned.processes.len(), "process", "processes"),
+            (pruned.versions.len(), "version", "versions"),
+            (pruned.checks, "entry of health checks", "entries of health checks"),
+        ]
+        .into_iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, one, many)| format!("{count} {}", if count == 1 { one } else { many }))
+        .collect();
         say!("{}: {verb} {}", styled(STRONG, &pruned.name), what.join(" and "));
     }
     if view.assemblies.is_empty() {

@@ -283,6 +283,31 @@ fn a_check_covers_all_applications_of_a_factory() {
     assert_eq!(env.json(&["app", "check"])["applications"].as_array().unwrap().len(), 2);
 }
 
+/// The changes that a check has found are in the log, and it writes nothing without one.
+#[test]
+fn what_a_check_has_found_is_logged() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-1"]);
+    let found = |change: &str| {
+        env.write("cloud/i-1", change);
+        env.ok(&["app", "check"]);
+        let log = env.json(&["log", "vm"]);
+        let events = log["checks"].as_array().cloned().unwrap_or_default();
+        let texts = events.iter().map(|event| format!("{} {}", event["severity"], event["message"]));
+        texts.map(|text| text.replace('"', "")).collect::<Vec<_>>()
+    };
+    let moved = r#"{"ip": "203.0.113.9", "size": "small"}"#;
+    let expected = ["INFO `compute.ip` is 203.0.113.9, and was 203.0.113.1"];
+    assert_eq!(found(moved), expected);
+    assert_eq!(found(moved), expected, "no change, no entry");
+    // The last event of the store stays.
+    env.ok(&["app", "launch", "VM"]);
+    env.ok(&["prune", "vm"]);
+    assert_eq!(found(moved), expected, "it is young");
+    assert_snapshot!(env.ok(&["prune", "vm", "--older", "0s"]).out(), @"vm: removed 1 entry of health checks");
+    assert_eq!(found(moved), [""; 0]);
+}
+
 /// A command whose script says that the application is destroyed ends it.
 #[test]
 fn a_command_can_destroy() {

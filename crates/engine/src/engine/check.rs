@@ -13,6 +13,7 @@ use windlass_store::{Batch, Change, Holder, Lease, Snapshot};
 
 use super::core::Engine;
 use super::look::{Answered, Checks, FailedJob, Line};
+use crate::document_changes::document_changes;
 use crate::error::EngineError;
 use crate::machine::Preparer;
 use crate::recordings::{self, RecordedJob};
@@ -221,6 +222,7 @@ pub(super) async fn applied(
     let has_results = !of_commands.is_empty();
     log.extend(of_commands);
     let new = world.instances.of(&element);
+    log.extend(document_changes(&old.document, &new.document));
     let failing = world.elements.get_mut(&element).filter(|record| check_failure::is_failing(record));
     let works_again = failing.is_some();
     if let Some(record) = failing {

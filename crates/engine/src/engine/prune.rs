@@ -1,10 +1,10 @@
-//! Removes old processes and versions from the store.
+//! Removes old processes, versions and entries of health checks from the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use windlass_model::record::{ProcessRecord, VersionRecord};
+use windlass_model::record::{Event, EventDraft, ProcessRecord, VersionRecord};
 use windlass_model::retention::Retention;
-use windlass_model::{AssemblyName, ProcessId, Timestamp};
+use windlass_model::{AssemblyName, ProcessId, Seq, Timestamp};
 use windlass_store::{Batch, Change, Holder, Lease, Snapshot};
 
 use super::draft::of_version;
@@ -15,42 +15,44 @@ use crate::recordings;
 /// Number of processes that are read or removed at once.
 const MANY: usize = 200;
 
-/// The removed processes and versions of an assembly, oldest first.
+/// The removed records of an assembly, oldest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pruned {
     /// The processes, with their steps, calls, jobs and events.
     pub processes: Vec<ProcessId>,
     /// The versions. A rollback to them is no longer possible.
     pub versions: Vec<ProcessId>,
+    /// The events that health checks and discoveries have recorded outside of processes.
+    pub checks: Vec<Seq>,
 }
 
 impl Pruned {
     /// Tells whether nothing is removed.
     pub fn is_empty(&self) -> bool {
-        self.processes.is_empty() && self.versions.is_empty()
+        self.processes.is_empty() && self.versions.is_empty() && self.checks.is_empty()
     }
 }
 
 impl Upkeep<'_> {
-    /// Returns the processes and versions that [`prune`](Self::prune) would remove. The assembly itself may
-    /// already be removed.
+    /// Returns the records that [`prune`](Self::prune) would remove. The assembly itself may already be removed.
     ///
     /// # Errors
     /// An error of the store.
     pub async fn prunable(&self, name: &AssemblyName, keep: Retention) -> Result<Pruned, EngineError> {
         let age = i64::try_from(keep.older.0.as_millis()).unwrap_or(i64::MAX);
         let cutoff = Timestamp::from_millis(self.clock.now().as_millis().saturating_sub(age));
+        let checks = self.old_checks(name, cutoff).await?;
         let old = self.old_processes(name, keep.keep, cutoff).await?;
         if old.is_empty() {
-            return Ok(Pruned::default());
+            return Ok(Pruned { checks, ..Pruned::default() });
         }
         let snapshot = self.store.load_sealed(name).await?;
         let versions = self.store.versions(name).await?;
-        Ok(doomed(&old, &versions, snapshot.as_ref(), keep.keep))
+        Ok(Pruned { checks, ..doomed(&old, &versions, snapshot.as_ref(), keep.keep) })
     }
 
-    /// Removes processes and versions that are old and not among the newest, under the lease of the assembly.
-    /// It keeps open processes, undecided calls, and everything that a rollback to a kept version needs.
+    /// Removes processes and versions that are old and not among the newest, and old entries of health checks, under
+    /// the lease of the assembly. It keeps open processes, undecided calls, and everything that a rollback to a kept version needs.
     ///
     /// # Errors
     /// [`EngineError::Store`] if another holder has the lease, or the store fails. Earlier removals remain.
@@ -83,7 +85,27 @@ impl Upkeep<'_> {
             batch.extend(processes.iter().map(|process| Change::DropProcess(*process)));
             self.store.commit(lease, batch).await?;
         }
+        for events in pruned.checks.chunks(MANY) {
+            let batch: Batch = events.iter().map(|event| Change::DropEvent(*event)).collect();
+            self.store.commit(lease, batch).await?;
+        }
         Ok(pruned)
+    }
+
+    /// Reads the events of health checks and discoveries before `cutoff`. The last event of the store stays.
+    async fn old_checks(&self, name: &AssemblyName, cutoff: Timestamp) -> Result<Vec<Seq>, EngineError> {
+        let (mut old, mut after) = (Vec::new(), Seq::START);
+        let last = self.store.last_event().await?;
+        loop {
+            let page = self.store.events_of(name, after, MANY).await?;
+            let before = page.iter().take_while(|event| event.draft.at < cutoff && event.seq < last);
+            let read = before.clone().count();
+            old.extend(before.filter(|event| is_of_check(&event.draft)).map(|event| event.seq));
+            match page.last() {
+                Some(event) if read == MANY => after = event.seq,
+                _ => return Ok(old),
+            }
+        }
     }
 
     /// Reads the ended processes that are not among the newest `keep` and ended before `cutoff`.
@@ -111,6 +133,11 @@ impl Upkeep<'_> {
     }
 }
 
+/// Tells whether a health check or a discovery has recorded an event outside of processes.
+fn is_of_check(event: &EventDraft) -> bool {
+    event.process.is_none() && matches!(event.body, Event::Logged { .. } | Event::StateChanged { .. })
+}
+
 /// Returns the old processes and versions that nothing needs.
 fn doomed(
     old: &BTreeSet<ProcessId>,
@@ -128,7 +155,8 @@ fn doomed(
         versions.iter().map(|version| version.process).filter(|process| !gone.contains(process));
     let mut needed: BTreeSet<ProcessId> = with_version.collect();
     needed.extend(snapshot.iter().flat_map(|snapshot| &snapshot.calls).map(|call| call.process));
-    Pruned { processes: old.difference(&needed).copied().collect(), versions: gone.into_iter().collect() }
+    let processes = old.difference(&needed).copied().collect();
+    Pruned { processes, versions: gone.into_iter().collect(), checks: Vec::new() }
 }
 
 /// Returns the versions that describe existing elements: the desired version, the last reached one, and those

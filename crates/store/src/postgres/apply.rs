@@ -84,7 +84,10 @@ pub(super) async fn batch(
                 return Err(refused(change.orphan()));
             }
         }
-        prune::events(db, &lease.scope, &forgotten.processes).await?;
+        prune::events_of_processes(db, &lease.scope, &forgotten.processes).await?;
+    }
+    if !forgotten.events.is_empty() {
+        prune::events(db, &lease.scope, &forgotten.events).await?;
     }
     Ok(last)
 }
@@ -239,7 +242,7 @@ impl StatementList<'_> {
             Change::DropPair(key) => self.drop_pair(key),
             Change::PutProcess(record) => self.put_process(record)?,
             // Handled separately: see `batch`.
-            Change::DropProcess(_) | Change::DropVersion(_) => {}
+            Change::DropProcess(_) | Change::DropVersion(_) | Change::DropEvent(_) => {}
             Change::PutStep(record) => self.put_step(record)?,
             Change::PutCall(record) => self.put_call(record)?,
             Change::PutJob(record) => self.put_job(record)?,

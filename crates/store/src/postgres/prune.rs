@@ -2,7 +2,7 @@
 
 use tokio_postgres::GenericClient;
 use windlass_model::record::ProcessRecord;
-use windlass_model::{AssemblyName, ProcessId};
+use windlass_model::{AssemblyName, ProcessId, Seq};
 
 use super::fault::Outcome;
 use super::row::from_json;
@@ -41,7 +41,7 @@ pub(super) async fn process(db: &impl GenericClient, scope: &AssemblyName, id: P
 }
 
 /// Drops the events of processes of an assembly, except for the last event of the store.
-pub(super) async fn events(
+pub(super) async fn events_of_processes(
     db: &impl GenericClient,
     scope: &AssemblyName,
     processes: &[ProcessId],
@@ -50,5 +50,13 @@ pub(super) async fn events(
     let sql = "DELETE FROM event WHERE assembly = $1 AND seq < (SELECT last FROM feed)
         AND record::json ->> 'process' = ANY($2)";
     db.execute(sql, &[&scope.as_str(), &ids]).await?;
+    Ok(())
+}
+
+/// Drops events of an assembly, except for the last event of the store.
+pub(super) async fn events(db: &impl GenericClient, scope: &AssemblyName, events: &[Seq]) -> Outcome<()> {
+    let numbers: Vec<i64> = events.iter().map(|event| event.0.cast_signed()).collect();
+    let sql = "DELETE FROM event WHERE assembly = $1 AND seq < (SELECT last FROM feed) AND seq = ANY($2)";
+    db.execute(sql, &[&scope.as_str(), &numbers]).await?;
     Ok(())
 }

@@ -47,7 +47,10 @@ pub(super) fn batch(db: &Connection, seal: &Seal, lease: &Lease, batch: &Batch) 
         }
     }
     if !forgotten.processes.is_empty() {
-        prune::events(db, &lease.scope, &forgotten.processes)?;
+        prune::events_of_processes(db, &lease.scope, &forgotten.processes)?;
+    }
+    if !forgotten.events.is_empty() {
+        prune::events(db, &lease.scope, &forgotten.events)?;
     }
     read::last_event(db)
 }
@@ -92,7 +95,7 @@ impl Applier<'_> {
                 let gone = prune::process(self.db, self.scope, *process)?;
                 Ok(if gone { Applied::Yes } else { Applied::Orphan })
             }
-            Change::DropVersion(_) => Ok(Applied::Yes),
+            Change::DropVersion(_) | Change::DropEvent(_) => Ok(Applied::Yes),
             Change::PutStep(record) => self.put_step(record),
             Change::PutCall(record) => self.put_call(record),
             Change::PutJob(record) => self.put_job(record),

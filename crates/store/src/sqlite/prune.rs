@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension};
 use windlass_model::record::ProcessRecord;
-use windlass_model::{AssemblyName, ProcessId};
+use windlass_model::{AssemblyName, ProcessId, Seq};
 
 use super::fault::Outcome;
 use super::row::{from_json, rows};
@@ -51,10 +51,22 @@ pub(super) fn process(db: &Connection, scope: &AssemblyName, id: ProcessId) -> O
 
 /// Drops the events of processes of an assembly. The last event of the store stays, so that its number is not
 /// given out again.
-pub(super) fn events(db: &Connection, scope: &AssemblyName, processes: &[ProcessId]) -> Outcome<()> {
+pub(super) fn events_of_processes(
+    db: &Connection,
+    scope: &AssemblyName,
+    processes: &[ProcessId],
+) -> Outcome<()> {
     let ids = serde_json::json!(processes).to_string();
     let sql = "DELETE FROM event WHERE assembly = ?1 AND seq < (SELECT max(seq) FROM event)
         AND json_extract(record, '$.process') IN (SELECT value FROM json_each(?2))";
     db.prepare_cached(sql)?.execute((scope.as_str(), ids))?;
+    Ok(())
+}
+
+/// Drops events of an assembly, except for the last event of the store.
+pub(super) fn events(db: &Connection, scope: &AssemblyName, events: &[Seq]) -> Outcome<()> {
+    let sql = "DELETE FROM event WHERE assembly = ?1 AND seq < (SELECT max(seq) FROM event)
+        AND seq IN (SELECT value FROM json_each(?2))";
+    db.prepare_cached(sql)?.execute((scope.as_str(), serde_json::json!(events).to_string()))?;
     Ok(())
 }

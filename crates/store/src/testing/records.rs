@@ -92,7 +92,10 @@ impl Records {
         let is_of_forgotten = |event: &EventDraft| {
             event.process.is_some_and(|of| forgotten.processes.contains(&of)) && event.assembly == *scope
         };
-        self.events.drop_where(|seq, event| *seq < last && is_of_forgotten(event));
+        let is_forgotten = |seq: &Seq, event: &EventDraft| {
+            is_of_forgotten(event) || forgotten.events.contains(seq) && event.assembly == *scope
+        };
+        self.events.drop_where(|seq, event| *seq < last && is_forgotten(seq, event));
         match outcome {
             Ok(()) => self.keep(),
             Err(_) => self.undo(),
@@ -125,8 +128,8 @@ impl Records {
             Change::DropPair(key) => self.pairs.drop(&key),
             Change::PutProcess(record) => self.processes.put(record.id, *record),
             Change::DropProcess(process) => self.drop_process(process),
-            // Versions were dropped before all other changes.
-            Change::DropVersion(_) => {}
+            // Versions are dropped before all other changes, and events after them.
+            Change::DropVersion(_) | Change::DropEvent(_) => {}
             Change::PutStep(record) => self.steps.put((record.process, record.step), *record),
             Change::PutCall(record) => self.put_call(*record),
             Change::PutJob(record) => self.put_job(*record),

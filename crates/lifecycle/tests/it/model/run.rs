@@ -293,10 +293,8 @@ impl<'a> Run<'a> {
         for (key, call) in keys.iter().flat_map(|key| relate.operations.iter().map(move |call| (key, call))) {
             let end = if call.end == End::Source { &key.source } else { &key.target };
             let called = desired.get(end).and_then(|end| end.operations.get(&call.operation));
-            for element in
-                called.map(|called| &called.element).filter(|element| !self.stuck.contains(*element))
-            {
-                holds(self.world.ground.value(desired, element).map(drop));
+            if let Some(called) = called.filter(|called| !self.stuck.contains(&called.element)) {
+                holds(self.world.ground.value(desired, &called.element).map(drop));
             }
         }
     }

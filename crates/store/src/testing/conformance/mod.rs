@@ -88,6 +88,7 @@ macro_rules! conformance_facts {
                 assemblies_are_read_in_pages, referrers_are_told, ids_are_kept, processes_are_read_in_pages,
                 versions_are_read_from_one_on, changed_assemblies_are_listed;
             prune: processes_are_forgotten_with_all_of_them, needed_records_are_not_pruned,
+                events_are_forgotten,
                 versions_are_forgotten_and_the_others_stay, numbers_of_events_are_not_given_out_again;
             feed: events_are_read_by_assembly, numbers_have_no_holes_under_concurrent_committers, events_are_read_in_pages,
                 a_watch_sees_its_own_handle, a_watch_sees_other_handles, a_watch_tells_what_is_there_at_once,

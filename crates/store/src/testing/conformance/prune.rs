@@ -4,7 +4,7 @@ use windlass_model::record::{CallState, ProcessStatus};
 use windlass_model::{ProcessId, Seq};
 
 use super::{Harness, commit, with_assembly};
-use crate::batch::Batch;
+use crate::batch::{Batch, Change};
 use crate::error::StoreError;
 use crate::lease::Lease;
 use crate::store::Store;
@@ -128,4 +128,21 @@ pub async fn numbers_of_events_are_not_given_out_again(harness: &impl Harness) {
     done(&*store, &lease, 3, ProcessStatus::Completed, CallState::Succeeded).await;
     let events = store.events(Seq::START, 10).await.unwrap();
     assert_eq!(events.iter().map(|event| event.seq).collect::<Vec<_>>(), [Seq(2), Seq(3)]);
+}
+
+/// Events of the lease's assembly are dropped, and the store's last event stays.
+pub async fn events_are_forgotten(harness: &impl Harness) {
+    let store = harness.open().await;
+    let (mine, theirs) = (with_assembly(&*store, "mine").await, with_assembly(&*store, "theirs").await);
+    for lease in [&mine, &theirs, &mine, &theirs] {
+        commit(&*store, lease, Batch::new().event(event_of(&lease.scope, 1, lease.scope.to_string()))).await;
+    }
+    let drop_all = || -> Batch { (0..=4).map(|seq| Change::DropEvent(Seq(seq))).collect() };
+    commit(&*store, &mine, drop_all()).await;
+    assert_eq!(told(&*store).await, ["theirs", "theirs"]);
+    commit(&*store, &theirs, drop_all()).await;
+    assert_eq!(told(&*store).await, ["theirs"]);
+    commit(&*store, &mine, Batch::new().event(event_of(&mine.scope, 1, "next"))).await;
+    let events = store.events(Seq::START, usize::MAX).await.unwrap();
+    assert_eq!(events.iter().map(|event| event.seq).collect::<Vec<_>>(), [Seq(4), Seq(5)]);
 }
