@@ -1,129 +1,202 @@
-//! The host: executes the machine's commands. All waiting of the engine happens here.
+//! The host runs machines. A machine decides and never waits; the host waits and never decides.
+//!
+//! A [`Machine`] takes the time and an input, and returns outputs: commands, timers, and its end. The [`Host`] keeps
+//! the timers, observes the [`Stop`], and gives each command to a [`Dispatcher`], which turns it into work. So a test
+//! can try any order of inputs, on virtual time.
+//!
+//! ```
+//! # use std::sync::Arc;
+//! # use std::time::Duration;
+//! # use windlass_engine::Stop;
+//! # use windlass_engine::host::{Dispatcher, Host, Incoming, Input, Machine, Output, Work};
+//! # use windlass_model::Timestamp;
+//! # use windlass_model::clock::SystemClock;
+//! /// Counts down from three.
+//! struct Countdown(u32);
+//!
+//! impl Machine for Countdown {
+//!     type Event = ();
+//!     type Command = String;
+//!     type Timer = ();
+//!
+//!     fn on(&mut self, now: Timestamp, input: Input<Self>) -> Vec<Output<Self>> {
+//!         match input {
+//!             Input::Begin => {}
+//!             Input::Due(()) => self.0 -= 1,
+//!             Input::Event(()) | Input::Cancel => return vec![Output::Finished],
+//!         }
+//!         let said = Output::Command(self.0.to_string());
+//!         let next = match self.0 {
+//!             0 => Output::Finished,
+//!             _ => Output::Wake { timer: (), at: now.plus_millis(10) },
+//!         };
+//!         vec![said, next]
+//!     }
+//! }
+//!
+//! #[derive(Default)]
+//! struct Speaker(Vec<String>);
+//!
+//! impl Dispatcher<Countdown> for Speaker {
+//!     fn dispatch(&mut self, command: String) -> Option<Work<()>> {
+//!         self.0.push(command);
+//!         None
+//!     }
+//!
+//!     async fn incoming(&mut self) -> Incoming<()> {
+//!         std::future::pending().await
+//!     }
+//! }
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+//! let host = Host::new(Arc::new(SystemClock), Stop::default());
+//! let mut speaker = Speaker::default();
+//! host.run(&mut Countdown(3), &mut speaker, std::future::pending()).await?;
+//! assert_eq!(speaker.0, ["3", "2", "1", "0"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod timers;
 
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt as _, StreamExt as _};
-use tokio::sync::mpsc;
-use windlass_driver::{Call, Driver};
-use windlass_model::record::{Effect, Failure, FailureKind};
 use windlass_model::{Clock, Timestamp};
-use windlass_store::{Lease, Store, StoreError};
+use windlass_store::StoreError;
 
-use crate::journal::{CallContext, Checkpoint, Entry, Journal, RemoteCall};
-use crate::keeper;
-use crate::machine::{Command, Event, Machine};
-use crate::panic::{caught, only};
-use crate::places::Places;
-use crate::slots::JobSlots;
+use self::timers::Timers;
 use crate::stop::Stop;
 
-/// The environment in which a machine runs.
-pub(crate) struct Host {
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) lease: Lease,
-    /// The leases of the other assemblies that the process changes.
-    pub(crate) beside: Vec<Lease>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) places: Arc<dyn Places>,
-    pub(crate) slots: JobSlots,
-    pub(crate) stop: Stop,
+/// A pure state machine: it never waits, reads no clock and performs no I/O.
+pub trait Machine {
+    /// An event of its own: the result of a command, or a message from elsewhere.
+    type Event;
+    /// A command, which the [`Dispatcher`] executes.
+    type Command;
+    /// The identity of a timer.
+    type Timer: Clone + Ord;
+
+    /// Handles an input, and returns the outputs that follow, in order.
+    fn on(&mut self, now: Timestamp, input: Input<Self>) -> Vec<Output<Self>>;
 }
 
-type Work = Pin<Box<dyn Future<Output = Result<Option<Event>, StoreError>> + Send>>;
+/// An input of a machine.
+pub enum Input<M: Machine + ?Sized> {
+    /// The machine may begin.
+    Begin,
+    /// An event of its own.
+    Event(M::Event),
+    /// The time of a timer has come. After a stop all timers are due at once.
+    Due(M::Timer),
+    /// A stop is requested. If it is requested before [`Input::Begin`], it comes instead.
+    Cancel,
+}
 
-struct Running<'a> {
-    host: &'a Host,
-    journal: Journal,
-    work: FuturesUnordered<Work>,
-    replies: std::collections::HashMap<u64, tokio::sync::oneshot::Sender<Result<(), Failure>>>,
-    next_reply: u64,
-    finished: bool,
+/// An output of a machine.
+pub enum Output<M: Machine + ?Sized> {
+    /// A command.
+    Command(M::Command),
+    /// Starts a timer, or changes the time of a timer that runs.
+    Wake {
+        /// The timer, which [`Input::Due`] names.
+        timer: M::Timer,
+        /// The time at which it is due.
+        at: Timestamp,
+    },
+    /// Ends the run as soon as the work of all commands has ended.
+    Finished,
+}
+
+/// The work of a command. It ends with an event, or without one.
+pub type Work<E> = Pin<Box<dyn Future<Output = Result<Option<E>, StoreError>> + Send>>;
+
+/// A message from outside of the host.
+pub enum Incoming<E> {
+    /// An event for the machine.
+    Event(E),
+    /// Work that is awaited like that of a command.
+    Work(Work<E>),
+}
+
+/// Executes the commands of a machine.
+pub trait Dispatcher<M: Machine>: Send {
+    /// Begins a command, and returns its work; `None` if the command is already executed.
+    fn dispatch(&mut self, command: M::Command) -> Option<Work<M::Event>>;
+
+    /// Waits for the next message from outside. The returned future is dropped whenever something else happens, so
+    /// a message must not be lost then.
+    fn incoming(&mut self) -> impl Future<Output = Incoming<M::Event>> + Send;
+
+    /// Waits until the effects of a further event can be recorded. By default that is always so.
+    fn ready(&self) -> impl Future<Output = ()> + Send {
+        async {}
+    }
+}
+
+/// Runs machines.
+#[derive(Clone)]
+pub struct Host {
+    clock: Arc<dyn Clock>,
+    stop: Stop,
 }
 
 impl Host {
-    /// Returns the leases of the assembly and of the others that the process changes.
-    pub(crate) fn leases(&self) -> Vec<Lease> {
-        std::iter::once(&self.lease).chain(&self.beside).cloned().collect()
+    /// Creates a host, which tells its machines the time of `clock`, and cancels them at a stop.
+    pub fn new(clock: Arc<dyn Clock>, stop: Stop) -> Self {
+        Self { clock, stop }
     }
 
-    /// Runs a machine to its end, while `lost` waits for the loss of a lease.
+    /// Runs a machine until it has finished and no work is left, while `lost` waits for the loss of a lease.
     ///
     /// # Errors
-    /// An error of the store. Nothing can be made durable then, so nothing new is started. The next process
-    /// finds the running jobs by their ids.
-    pub(crate) async fn run(
+    /// The error of `lost`, or of work. Nothing can be made durable then, so nothing new is started.
+    pub async fn run<M: Machine>(
         &self,
-        machine: &mut Machine,
-        journal: JournalParts,
+        machine: &mut M,
+        dispatcher: &mut impl Dispatcher<M>,
         lost: impl Future<Output = StoreError>,
     ) -> Result<(), StoreError> {
-        let patience = journal.patience;
-        let (checkpoints, mut incoming) = mpsc::channel(QUEUE);
-        let (entries, mut entered) = mpsc::channel::<Entry>(QUEUE);
-        let journal = Journal {
-            store: self.store.clone(),
-            lease: self.lease.clone(),
-            clock: self.clock.clone(),
-            jobs: Arc::new(journal.jobs),
-            elsewhere: Arc::new(journal.elsewhere),
-            grace: journal.grace,
-            reserved: Arc::default(),
-            stop: self.stop.clone(),
-            checkpoints,
-            entries,
-        };
-        let mut running = Running {
-            host: self,
-            journal,
-            work: FuturesUnordered::new(),
-            replies: std::collections::HashMap::new(),
-            next_reply: 0,
-            finished: false,
-        };
-        let process = machine.process().map(|process| process.id);
-        let mut lost = std::pin::pin!(lost);
-        let mut listen =
-            std::pin::pin!(keeper::listen(self.store.clone(), process, self.stop.clone(), patience));
+        let mut running =
+            Running { dispatcher, work: FuturesUnordered::new(), timers: Timers::default(), finished: false };
+        let mut lost = pin!(lost);
         // After a stop nothing begins, not even the first step.
-        let mut told_to_stop = self.stop.soon.is_cancelled();
-        let first = if told_to_stop { Event::Cancel } else { Event::Begin };
-        running.carry_out(machine.on(self.clock.now(), first));
+        let mut is_cancelled = self.stop.soon.is_cancelled();
+        let first = if is_cancelled { Input::Cancel } else { Input::Begin };
+        running.execute(self.clock.now(), machine.on(self.clock.now(), first));
         while !(running.finished && running.work.is_empty()) {
-            let event = tokio::select! {
+            let input = tokio::select! {
                 biased;
-                () = self.stop.soon.cancelled(), if !told_to_stop => {
-                    told_to_stop = true;
-                    Some(Event::Cancel)
+                () = self.stop.soon.cancelled(), if !is_cancelled => {
+                    is_cancelled = true;
+                    running.timers.hurry();
+                    Some(Input::Cancel)
                 }
-                // The next two futures are rarely ready. They come before the work, which may always be ready.
+                // Others are rarely ready. They come before the work, which may always be ready.
                 lost = &mut lost => return Err(lost),
-                () = &mut listen => None,
-                Some(checkpoint) = incoming.recv() => Some(running.checkpoint(checkpoint)),
-                Some(entry) = entered.recv() => {
-                    running.settle(entry);
-                    None
-                }
+                incoming = running.dispatcher.incoming() => running.receive(incoming),
+                timer = running.timers.next() => Some(Input::Due(timer)),
                 Some(done) = running.work.next() => match done {
-                    Ok(event) => event,
+                    Ok(event) => event.map(Input::Event),
                     Err(error) => return Err(running.root_cause(error)),
                 },
             };
-            if let Some(event) = event {
-                // One event creates at most one batch. If the store has no room for it for a whole term, the
-                // leases are lost.
+            if let Some(input) = input {
+                // One input creates at most one batch. If the store has no room for it for a whole term, the leases
+                // are lost.
                 tokio::select! {
-                    () = self.store.room() => {}
+                    () = running.dispatcher.ready() => {}
                     lost = &mut lost => return Err(lost),
                 }
-                running.carry_out(machine.on(self.clock.now(), event));
+                running.execute(self.clock.now(), machine.on(self.clock.now(), input));
             }
         }
-        while let Ok(entry) = entered.try_recv() {
-            running.settle(entry);
+        while let Some(Incoming::Work(work)) = running.dispatcher.incoming().now_or_never() {
+            running.work.push(work);
         }
         while let Some(done) = running.work.next().await {
             done?;
@@ -132,136 +205,35 @@ impl Host {
     }
 }
 
-/// Maximum number of messages from drivers that wait for the host.
-const QUEUE: usize = 64;
-
-/// The initial content of a [`Journal`].
-#[derive(Default)]
-pub(crate) struct JournalParts {
-    pub(crate) jobs: std::collections::BTreeMap<String, windlass_model::record::JobRecord>,
-    pub(crate) elsewhere: std::collections::HashMap<windlass_model::CallId, RemoteCall>,
-    pub(crate) grace: Duration,
-    pub(crate) patience: Duration,
+struct Running<'a, M: Machine, D> {
+    dispatcher: &'a mut D,
+    work: FuturesUnordered<Work<M::Event>>,
+    timers: Timers<M::Timer>,
+    finished: bool,
 }
 
-/// Waits until an entry is durable, and removes the job that is no longer needed then.
-async fn settle(entry: Entry) -> Result<(), StoreError> {
-    entry.ticket.await?;
-    let Some((runtime, job)) = entry.remove else { return Ok(()) };
-    // A job that can't be removed now does no harm. A later process finds it by its owner.
-    if let Err(error) = runtime.remove(&job).await {
-        tracing::warn!(%job, %error, "a job could not be removed");
-    }
-    Ok(())
-}
-
-impl Running<'_> {
-    fn carry_out(&mut self, commands: Vec<Command>) {
-        for command in commands {
-            match command {
-                Command::Commit { batch, acks } => {
-                    let ticket = self.host.store.commit(&self.host.lease, batch);
-                    self.work.push(Box::pin(async move { ticket.await.map(|_| Some(Event::Durable(acks))) }));
-                }
-                Command::Perform { call, driver, failed_endpoint } => {
-                    self.perform(call, driver, failed_endpoint);
-                }
-                Command::Observe { call, driver } => self.observe(call, driver),
-                Command::Wake { call, at } => {
-                    let wait = until(self.host.clock.now(), at);
-                    let soon = self.host.stop.soon.clone();
-                    self.work.push(Box::pin(async move {
-                        tokio::select! {
-                            () = tokio::time::sleep(wait) => {}
-                            () = soon.cancelled() => {}
-                        }
-                        Ok(Some(Event::Due(call)))
-                    }));
-                }
-                Command::Pause { step, until: end } => {
-                    let wait = until(self.host.clock.now(), end);
-                    let soon = self.host.stop.soon.clone();
-                    self.work.push(Box::pin(async move {
-                        tokio::select! {
-                            () = tokio::time::sleep(wait) => Ok(Some(Event::PauseEnded(step))),
-                            () = soon.cancelled() => Ok(None),
-                        }
-                    }));
-                }
-                Command::TakeSlot(location) => {
-                    let (slots, soon) = (self.host.slots.clone(), self.host.stop.soon.clone());
-                    self.work.push(Box::pin(async move {
-                        tokio::select! {
-                            biased;
-                            () = soon.cancelled() => Ok(None),
-                            slot = slots.take(location) => Ok(Some(Event::Slot(slot))),
-                        }
-                    }));
-                }
-                Command::Reply { reply, result } => {
-                    if let Some(sender) = self.replies.remove(&reply) {
-                        // A driver that no longer listens has been dropped with its call.
-                        let _ = sender.send(result);
-                    }
-                }
-                Command::Finished => self.finished = true,
+impl<M: Machine, D: Dispatcher<M>> Running<'_, M, D> {
+    fn execute(&mut self, now: Timestamp, outputs: Vec<Output<M>>) {
+        for output in outputs {
+            match output {
+                Output::Command(command) => self.work.extend(self.dispatcher.dispatch(command)),
+                Output::Wake { timer, at } => self.timers.start(timer, now, at),
+                Output::Finished => self.finished = true,
             }
         }
     }
 
-    fn perform(&mut self, call: Box<Call>, driver: Arc<dyn Driver>, failed_endpoint: Option<Failure>) {
-        let nature = driver.nature(&call.package, &call.action);
-        let once = nature.is_some_and(|nature| nature.effect == Effect::Once);
-        let context = self.context(&call).once(once).begins_unless(failed_endpoint);
-        let (overdue, until_ended) = (self.overdue(), self.overdue());
-        self.work.push(Box::pin(async move {
-            let calls = std::slice::from_ref(&*call);
-            let result = match answered(driver.perform(&context, calls), overdue).await {
-                Ok(answer) => answer,
-                Err(failure) => tokio::select! {
-                    ended = context.end_jobs() => ended.and(Err(failure)),
-                    () = until_ended => Err(not_ended()),
-                },
-            };
-            let result = match result {
-                Ok(report) => context.claim(&report).await.map(|()| report),
-                failed => failed,
-            };
-            context.keep_last_job(&call, result.as_ref().err()).await;
-            let artifacts = context.take_artifacts();
-            Ok(Some(Event::Performed { call: call.id, result, artifacts }))
-        }));
-    }
-
-    fn observe(&mut self, call: Box<Call>, driver: Arc<dyn Driver>) {
-        let context = self.context(&call).looking(self.host.clock.now());
-        let overdue = self.overdue();
-        self.work.push(Box::pin(async move {
-            let calls = std::slice::from_ref(&*call);
-            let result = answered(driver.observe(&context, calls), overdue).await.unwrap_or_else(Err);
-            let artifacts = context.take_artifacts();
-            Ok(Some(Event::Observed { call: call.id, result, artifacts }))
-        }));
-    }
-
-    /// Awaits an entry of the journal in the background. A removal that hangs must not delay a stop.
-    fn settle(&mut self, entry: Entry) {
-        let overdue = self.overdue();
-        self.work.push(Box::pin(async move {
-            tokio::select! {
-                settled = settle(entry) => settled.map(|()| None),
-                () = overdue => Ok(None),
+    fn receive(&mut self, incoming: Incoming<M::Event>) -> Option<Input<M>> {
+        match incoming {
+            Incoming::Event(event) => Some(Input::Event(event)),
+            Incoming::Work(work) => {
+                self.work.push(work);
+                None
             }
-        }));
+        }
     }
 
-    /// Waits until stopped work is no longer awaited.
-    fn overdue(&self) -> impl Future<Output = ()> + Send + use<> {
-        let (stop, grace) = (self.host.stop.clone(), self.journal.grace);
-        async move { stop.is_overdue(grace).await }
-    }
-
-    /// Returns the error that made the store refuse all later batches. Tickets resolve in order, so that error
+    /// Returns the error that made the store refuse all later batches. Batches are answered in order, so that error
     /// is already available.
     fn root_cause(&mut self, error: StoreError) -> StoreError {
         if !matches!(error, StoreError::AfterFailure { .. }) {
@@ -275,38 +247,7 @@ impl Running<'_> {
         }
         error
     }
-
-    fn context(&self, call: &Call) -> CallContext {
-        CallContext::new(self.journal.clone(), self.host.places.clone(), call)
-    }
-
-    fn checkpoint(&mut self, checkpoint: Checkpoint) -> Event {
-        let Checkpoint { call, report, hidden, reply } = checkpoint;
-        self.next_reply += 1;
-        self.replies.insert(self.next_reply, reply);
-        Event::Checkpoint { call, report, hidden, reply: self.next_reply }
-    }
 }
 
-fn until(now: Timestamp, at: Timestamp) -> Duration {
-    Duration::from_millis(at.millis_since(now))
-}
-
-/// Returns a driver's answer to one call. A driver that ignores a stop has lost its call.
-///
-/// # Errors
-/// The driver has a fault: it panicked, or gave another number of answers than one. Jobs of it may still run.
-async fn answered<T>(
-    answers: impl Future<Output = Vec<Result<T, Failure>>>,
-    overdue: impl Future<Output = ()>,
-) -> Result<Result<T, Failure>, Failure> {
-    tokio::select! {
-        biased;
-        answers = caught(answers) => answers.and_then(only),
-        () = overdue => Ok(Err(not_ended())),
-    }
-}
-
-fn not_ended() -> Failure {
-    Failure::new(FailureKind::Lost, "it was stopped on request, and its driver did not end")
-}
+#[cfg(test)]
+mod tests;

@@ -147,10 +147,11 @@
 //! | `check_failure`, `halving` | health checks that fail: their record, and the search for the bad element of a batch |
 //! | `recordings`, `recorder` | the kept input and output of jobs of applications |
 //! | `journal` | the records of jobs, before and after they run |
-//! | `machine` | the pure machine that executes a plan |
-//! | [`host`], `keeper`, `stop` | all waiting: commits, drivers, timers, leases and stop requests |
+//! | [`host`] | runs any pure machine: timers, stops, and the work of its commands |
+//! | `machine`, `dispatch` | the machine that executes a plan, and its commands: commits and calls of drivers |
+//! | `keeper`, `stop` | leases and stop requests |
 //! | [`monitor`] | policies: samples and time in, demands out |
-//! | [`schedule`] | repeated duties: the time in, due duties out |
+//! | [`schedule`], `scheduler` | the machine of repeated duties: the time in, due duties out |
 //! | [`engine`] | intents: prepare, run, preview, and everything else that a program asks for |
 
 mod applied_inputs;
@@ -160,6 +161,7 @@ pub mod codes;
 mod command_arguments;
 mod commands;
 mod current;
+mod dispatch;
 mod document_changes;
 pub mod engine;
 pub mod error;
@@ -178,6 +180,7 @@ pub mod recordings;
 mod report;
 mod runner;
 pub mod schedule;
+mod scheduler;
 mod sealing;
 mod slots;
 mod stop;
@@ -196,5 +199,6 @@ pub use error::{EngineError, Lack, NameUse, ProtectedPart, Unplaced};
 pub use machine::Tally;
 pub use outdated_inputs::OutdatedInputs;
 pub use places::Places;
+pub use scheduler::Scheduler;
 pub use slots::JobSlots;
 pub use stop::Stop;

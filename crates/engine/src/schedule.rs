@@ -1,4 +1,5 @@
-//! The schedule: a pure machine that takes the time, and returns the duties that are due.
+//! The schedule: a pure machine that takes the time, and returns the duties that are due. A
+//! [`Scheduler`](crate::Scheduler) runs it.
 //!
 //! A duty is anything that is done repeatedly, such as the health check of an assembly. It never runs beside
 //! itself. Fire times that pass while it runs, or while nobody asked, count as one: it starts once, as soon
@@ -27,6 +28,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use windlass_cron::{CronExpression, Zone};
 use windlass_model::Timestamp;
+
+use crate::host::{Input, Machine, Output};
 
 /// The fire times of a duty.
 #[derive(Debug, Clone, PartialEq)]
@@ -114,6 +117,39 @@ struct Duty {
 impl<K> Default for Schedule<K> {
     fn default() -> Self {
         Self { duties: BTreeMap::new(), agenda: BTreeSet::new(), now: Timestamp::default() }
+    }
+}
+
+/// A change of a schedule that a [host](crate::host) runs.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Change<K> {
+    /// A duty is added, or its timing changes: [`Schedule::set`].
+    Set(K, Timing),
+    /// A duty is removed: [`Schedule::remove`].
+    Remove(K),
+    /// The run of a duty has ended: [`Schedule::ended`].
+    Ended(K),
+}
+
+/// Its commands are the duties that start.
+impl<K: Ord + Clone + Hash> Machine for Schedule<K> {
+    type Event = Change<K>;
+    type Command = K;
+    type Timer = ();
+
+    fn on(&mut self, now: Timestamp, input: Input<Self>) -> Vec<Output<Self>> {
+        match input {
+            Input::Begin | Input::Due(()) => {}
+            Input::Event(Change::Set(key, timing)) => self.set(now, key, timing),
+            Input::Event(Change::Remove(key)) => self.remove(&key),
+            Input::Event(Change::Ended(key)) => self.ended(now, &key),
+            Input::Cancel => return vec![Output::Finished],
+        }
+        let mut outputs: Vec<_> = self.start(now).into_iter().map(Output::Command).collect();
+        // Each input starts the timer again, because the clock of the system may have been set since.
+        outputs.extend(self.due().map(|at| Output::Wake { timer: (), at }));
+        outputs
     }
 }
 

@@ -12,8 +12,8 @@ use super::look::{HealthChecks, Seen};
 use super::previous::Records;
 use super::references::Visitor;
 use super::upkeep::{Upkeep, unknown};
+use crate::dispatch::ProcessEnv;
 use crate::error::EngineError;
-use crate::host::Host;
 use crate::machine::{Pace, Tools};
 use crate::stop::Stop;
 use crate::world::World;
@@ -160,8 +160,8 @@ impl Engine {
         }
     }
 
-    pub(super) fn host(&self, lease: &Lease, world: &World, stop: &Stop) -> Host {
-        Host {
+    pub(super) fn process_env(&self, lease: &Lease, world: &World, stop: &Stop) -> ProcessEnv {
+        ProcessEnv {
             store: self.store.clone(),
             lease: lease.clone(),
             beside: world.foreign_assemblies.values().map(|foreign| foreign.lease.clone()).collect(),

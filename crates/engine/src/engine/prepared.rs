@@ -15,10 +15,10 @@ use super::draft::Draft;
 use super::look::Seen;
 use super::references::leave;
 use super::request::Request;
+use crate::dispatch::JournalParts;
 use crate::error::EngineError;
-use crate::host::JournalParts;
 use crate::keeper::Renewal;
-use crate::machine::{Machine, Tally};
+use crate::machine::{ProcessMachine, Tally};
 use crate::outdated_inputs::{OutdatedInputs, outdated_inputs};
 use crate::stop::Stop;
 use crate::values;
@@ -117,16 +117,17 @@ impl Prepared {
     /// [`LeaseLost`](windlass_store::StoreError::LeaseLost) if the lease was lost before the process ran.
     pub async fn run(self, stop: &Stop) -> Result<Ended, EngineError> {
         let Self { engine, mut renewal, world, process, plan, diff, undone: _, consent, seen: _ } = self;
-        let host = engine.host(renewal.lease(), &world, stop);
-        let mut machine = Machine::run(engine.tools(), world, plan, process.clone(), engine.env.clock.now());
+        let env = engine.process_env(renewal.lease(), &world, stop);
+        let mut machine =
+            ProcessMachine::run(engine.tools(), world, plan, process.clone(), engine.env.clock.now());
         let Options { grace, patience, .. } = engine.options;
         let parts = JournalParts { grace, patience, ..JournalParts::default() };
         let result = match renewal.failure() {
             // Boxed because of its size.
-            None => Box::pin(host.run(&mut machine, parts, renewal.lost())).await,
+            None => Box::pin(env.run(&mut machine, parts, renewal.lost())).await,
             Some(lost) => Err(lost),
         };
-        leave(&*engine.store, host.beside).await;
+        leave(&*engine.store, env.beside).await;
         let released = renewal.release().await;
         result?;
         released?;
@@ -230,7 +231,7 @@ impl Ended {
 
 /// Returns the first group with changed nodes that demands a rollback, and of which a node or a relationship of a
 /// node has failed. New nodes demand none, unless they replace others, because there is no version to return to.
-fn failed_group(machine: &Machine, diff: &Diff) -> Option<ElementName> {
+fn failed_group(machine: &ProcessMachine, diff: &Diff) -> Option<ElementName> {
     let topology = machine.world.topology();
     let demands =
         |group: &&Element| group.update.is_some_and(|update| update.on_failure == OnFailure::Rollback);

@@ -16,11 +16,12 @@ use super::core::Engine;
 use super::look;
 use super::references::{foreign_assemblies, leave};
 use super::request::Answer;
+use crate::dispatch::JournalParts;
 use crate::error::EngineError;
-use crate::host::JournalParts;
+use crate::host::{Input, Machine as _, Output};
 use crate::journal::{RemoteCall, in_words};
 use crate::keeper::{self, Leases};
-use crate::machine::{Command, Event, Machine, Preparer};
+use crate::machine::{Command, Event, Preparer, ProcessMachine};
 use crate::stop::Stop;
 
 impl Engine {
@@ -117,13 +118,13 @@ impl Engine {
         let foreign_assemblies = foreign_assemblies(&self.records(), called).await?;
         let mut world = self.records().loaded(snapshot).await?;
         world.foreign_assemblies = foreign_assemblies;
-        let host = self.host(lease, &world, stop);
-        let mut machine = Machine::settle(self.tools(), world, calls, self.env.clock.now());
+        let env = self.process_env(lease, &world, stop);
+        let mut machine = ProcessMachine::settle(self.tools(), world, calls, self.env.clock.now());
         let parts =
             JournalParts { jobs, elsewhere, grace: self.options.grace, patience: self.options.patience };
-        let lost = keeper::keep(self.store.clone(), Leases::new(host.leases()));
-        let settled = host.run(&mut machine, parts, lost).await;
-        leave(&*self.store, host.beside).await;
+        let lost = keeper::keep(self.store.clone(), Leases::new(env.leases()));
+        let settled = env.run(&mut machine, parts, lost).await;
+        leave(&*self.store, env.beside).await;
         settled?;
         if stop.soon.is_cancelled() { Err(EngineError::Stopped) } else { Ok(()) }
     }
@@ -155,10 +156,11 @@ impl Engine {
         let world = self.records().loaded(snapshot).await?;
         let mut preparer = Preparer::new(self.env.drivers.clone(), self.env.places.clone());
         let natural = named(&name, answer, &preparer.unnamed(&world, &calls), natural)?;
-        let mut machine = Machine::settle(self.tools(), world, Vec::new(), self.env.clock.now());
-        let commands = machine.on(self.env.clock.now(), Event::Assume { calls, answer, published, natural });
-        let batches = commands.into_iter().filter_map(|command| match command {
-            Command::Commit { batch, .. } => Some(batch),
+        let mut machine = ProcessMachine::settle(self.tools(), world, Vec::new(), self.env.clock.now());
+        let event = Event::Assume { calls, answer, published, natural };
+        let outputs = machine.on(self.env.clock.now(), Input::Event(event));
+        let batches = outputs.into_iter().filter_map(|output| match output {
+            Output::Command(Command::Commit { batch, .. }) => Some(batch),
             _ => None,
         });
         Ok(batches.collect())

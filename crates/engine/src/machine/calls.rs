@@ -11,13 +11,13 @@ use windlass_store::Change;
 
 use super::effects::Failed;
 use super::queues::StepKey;
-use super::{Ack, CallRun, Command, Machine};
+use super::{Ack, CallRun, Command, ProcessMachine, Timer};
 use crate::commands;
 use crate::engine::PublishedOutputs;
 use crate::report::Answered;
 use crate::world::without_complaint;
 
-impl Machine {
+impl ProcessMachine {
     /// Performs a call, unless it creates a relationship with an end that has failed. A job of an earlier process
     /// still answers then, but no new one begins.
     pub(super) fn resume(&mut self, id: &CallId) {
@@ -28,7 +28,7 @@ impl Machine {
     fn perform(&mut self, id: &CallId, failed_endpoint: Option<Failure>) {
         if let Some(run) = self.calls.get(id) {
             let (call, driver) = (Box::new(run.call.clone()), run.driver.clone());
-            self.out.commands.push(Command::Perform { call, driver, failed_endpoint });
+            self.out.command(Command::Perform { call, driver, failed_endpoint });
         }
     }
 
@@ -175,7 +175,7 @@ impl Machine {
             self.change(Change::PutCall(Box::new(record)));
             self.put_step(key, StepState::Converging { deadline }, None);
         }
-        self.out.commands.push(Command::Wake { call: id.clone(), at });
+        self.out.wake(Timer::Call(id.clone()), at);
     }
 
     pub(super) fn due(&mut self, id: &CallId) {
@@ -214,7 +214,7 @@ impl Machine {
                 }
             }
             let command = Command::Observe { call: Box::new(call), driver: run.driver.clone() };
-            self.out.commands.push(command);
+            self.out.command(command);
         }
     }
 
@@ -276,7 +276,7 @@ impl Machine {
         let (process, element) = (run.record.process, run.record.element.clone());
         let message = format!("{failure}; the next attempt is in {} s", wait / 1000);
         self.log(process, &element, vec![LogEntry::new(Severity::Warning, message)]);
-        self.out.commands.push(Command::Wake { call: id.clone(), at: self.now.plus_millis(wait) });
+        self.out.wake(Timer::Call(id.clone()), self.now.plus_millis(wait));
     }
 
     fn repeat(&mut self, id: &CallId) {
@@ -489,10 +489,10 @@ impl Machine {
     pub(super) fn checkpoint(&mut self, id: &CallId, report: Report, reply: u64) {
         match self.apply(id, report) {
             Some(Ok(_)) => self.out.acks.push(Ack::Checkpoint(reply)),
-            Some(Err(failure)) => self.out.commands.push(Command::Reply { reply, result: Err(failure) }),
+            Some(Err(failure)) => self.out.command(Command::Reply { reply, result: Err(failure) }),
             None => {
                 let failure = Failure::new(FailureKind::Protocol, format!("there is no open call {id}"));
-                self.out.commands.push(Command::Reply { reply, result: Err(failure) });
+                self.out.command(Command::Reply { reply, result: Err(failure) });
             }
         }
     }

@@ -8,7 +8,7 @@ use windlass_model::record::{
 use windlass_model::{Action, ElementName, ProcessId, Side, State, Transition};
 use windlass_store::Change;
 
-use super::Machine;
+use super::ProcessMachine;
 use crate::outdated_inputs::record_inputs;
 
 /// A failed call.
@@ -25,7 +25,7 @@ pub(super) struct Failed<'a> {
     pub(super) acted: bool,
 }
 
-impl Machine {
+impl ProcessMachine {
     /// Applies the success of a call.
     pub(super) fn attain(
         &mut self,

@@ -1,7 +1,4 @@
-//! The machine that executes a plan: `on(now, event) → commands`.
-//!
-//! The machine is pure: it never waits, reads no clock and performs no I/O. The [host](crate::host) executes
-//! its commands and returns events. So a test can try every order of events, on virtual time.
+//! The machine that executes a plan: a [`Machine`] of the [host](crate::host).
 //!
 //! A step makes its calls one after the other. For each call the machine
 //!
@@ -45,17 +42,16 @@ pub(crate) use self::prepare::{Look, Preparer, ReadyLook};
 use self::queues::{Queues, StepKey};
 use crate::commands;
 use crate::engine::PublishedOutputs;
+use crate::host::{Input, Machine, Output};
 use crate::journal::CallArtifacts;
 use crate::places::Places;
 use crate::runner::Runner;
 use crate::slots::{JobSlot, LimitedLocation};
 use crate::world::World;
 
-/// An input of the machine.
+/// An event of the machine: the result of a command, or a message of a driver or an operator.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// The machine may begin.
-    Begin,
     /// A batch is durable.
     Durable(Vec<Ack>),
     /// A driver has answered a call.
@@ -71,19 +67,22 @@ pub(crate) enum Event {
         /// The element that gets a natural id from the operator, and that id.
         natural: Option<(ElementName, String)>,
     },
-    /// The time of a [`Command::Wake`] has come.
-    Due(CallId),
     /// A driver waits until an intermediate report is durable.
     Checkpoint { call: CallId, report: Report, hidden: Vec<String>, reply: u64 },
-    /// The time of a [`Command::Pause`] has come.
-    PauseEnded(StepKey),
     /// A slot is free that was requested by [`Command::TakeSlot`].
     Slot(JobSlot),
-    /// A stop is requested.
-    Cancel,
 }
 
-/// An output of the machine, which the host executes.
+/// A timer of the machine.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Timer {
+    /// The next observation, or the next attempt, of a call.
+    Call(CallId),
+    /// The end of a pause between batches.
+    Pause(StepKey),
+}
+
+/// A command of the machine.
 pub(crate) enum Command {
     /// Commits a batch. Its acknowledgements follow when it is durable.
     Commit { batch: Batch, acks: Vec<Ack> },
@@ -91,16 +90,10 @@ pub(crate) enum Command {
     Perform { call: Box<Call>, driver: Arc<dyn Driver>, failed_endpoint: Option<Failure> },
     /// Observes an instance.
     Observe { call: Box<Call>, driver: Arc<dyn Driver> },
-    /// Sends [`Event::Due`] at this time.
-    Wake { call: CallId, at: Timestamp },
-    /// Sends [`Event::PauseEnded`] at this time.
-    Pause { step: StepKey, until: Timestamp },
     /// Requests a slot of a location, which [`Event::Slot`] brings unless a stop is requested before.
     TakeSlot(LimitedLocation),
     /// Answers a checkpoint, so that its driver continues.
     Reply { reply: u64, result: Result<(), Failure> },
-    /// Everything is done and durable.
-    Finished,
 }
 
 /// A consequence of a durable batch.
@@ -169,7 +162,7 @@ pub(crate) struct Tools {
     pub(crate) pace: Pace,
 }
 
-pub(crate) struct Machine {
+pub(crate) struct ProcessMachine {
     store: StoreId,
     /// Delay before the first observation of a converging instance.
     poll: Duration,
@@ -205,7 +198,17 @@ pub(crate) struct Machine {
 struct Outbox {
     batch: Batch,
     acks: Vec<Ack>,
-    commands: Vec<Command>,
+    outputs: Vec<Output<ProcessMachine>>,
+}
+
+impl Outbox {
+    fn command(&mut self, command: Command) {
+        self.outputs.push(Output::Command(command));
+    }
+
+    fn wake(&mut self, timer: Timer, at: Timestamp) {
+        self.outputs.push(Output::Wake { timer, at });
+    }
 }
 
 struct StepRun {
@@ -240,7 +243,26 @@ enum PlannedAction {
     Command(ElementName, CommandName),
 }
 
-impl Machine {
+impl Machine for ProcessMachine {
+    type Event = Event;
+    type Command = Command;
+    type Timer = Timer;
+
+    fn on(&mut self, now: Timestamp, input: Input<Self>) -> Vec<Output<Self>> {
+        self.now = now;
+        match input {
+            Input::Begin => self.take_up(),
+            Input::Event(event) => self.handle(event),
+            Input::Due(Timer::Call(call)) => self.due(&call),
+            Input::Due(Timer::Pause(step)) => self.end_pause(step, StepEnd::Succeeded),
+            Input::Cancel => self.cancel(),
+        }
+        self.advance();
+        self.flush()
+    }
+}
+
+impl ProcessMachine {
     /// Creates the machine of a process.
     pub(crate) fn run(
         tools: Tools,
@@ -287,11 +309,8 @@ impl Machine {
         }
     }
 
-    /// Handles an event, and returns the commands that follow.
-    pub(crate) fn on(&mut self, now: Timestamp, event: Event) -> Vec<Command> {
-        self.now = now;
+    fn handle(&mut self, event: Event) {
         match event {
-            Event::Begin => self.take_up(),
             Event::Durable(acks) => acks.into_iter().for_each(|ack| self.durable(ack)),
             Event::Performed { call, result, artifacts } => {
                 if let Some(run) = self.calls.get_mut(&call) {
@@ -317,17 +336,12 @@ impl Machine {
                     self.world.call_it(&element, natural, &mut self.out.batch);
                 }
             }
-            Event::Due(call) => self.due(&call),
             Event::Checkpoint { call, report, mut hidden, reply } => {
                 self.hide(&call, &mut hidden);
                 self.checkpoint(&call, report, reply);
             }
-            Event::PauseEnded(step) => self.end_pause(step, StepEnd::Succeeded),
             Event::Slot(slot) => self.admit(slot),
-            Event::Cancel => self.cancel(),
         }
-        self.advance();
-        self.flush()
     }
 
     /// Records the jobs of a call, and keeps their sealed outcomes until the call has ended. A lost call is
@@ -366,14 +380,14 @@ impl Machine {
         self.change(Change::Event(Box::new(EventDraft { at: self.now, assembly, process, body })));
     }
 
-    fn flush(&mut self) -> Vec<Command> {
+    fn flush(&mut self) -> Vec<Output<Self>> {
         let mut out = std::mem::take(&mut self.out);
         if !out.batch.is_empty() || !out.acks.is_empty() {
             let batch =
                 out.batch.beside(self.world.foreign_assemblies.values().map(|foreign| &foreign.lease));
-            out.commands.insert(0, Command::Commit { batch, acks: out.acks });
+            out.outputs.insert(0, Output::Command(Command::Commit { batch, acks: out.acks }));
         }
-        out.commands
+        out.outputs
     }
 
     fn durable(&mut self, ack: Ack) {
@@ -385,8 +399,8 @@ impl Machine {
                     self.runner.ended(key.1, well);
                 }
             }
-            Ack::Checkpoint(reply) => self.out.commands.push(Command::Reply { reply, result: Ok(()) }),
-            Ack::ProcessEnded => self.out.commands.push(Command::Finished),
+            Ack::Checkpoint(reply) => self.out.command(Command::Reply { reply, result: Ok(()) }),
+            Ack::ProcessEnded => self.out.outputs.push(Output::Finished),
         }
     }
 
@@ -400,8 +414,9 @@ impl Machine {
                 let Some(step) = self.runner.next() else { break };
                 self.start(step);
             }
-            let requests = self.queues.take_requests();
-            self.out.commands.extend(requests.into_iter().map(Command::TakeSlot));
+            for location in self.queues.take_requests() {
+                self.out.command(Command::TakeSlot(location));
+            }
         }
         for skipped in self.runner.take_skipped() {
             // A skipped step without calls doesn't count.
@@ -555,11 +570,12 @@ mod tests {
         };
         let world = World::new(samples::assembly(&samples::name("t"), &[]));
         let now = Timestamp::from_millis(0);
-        let mut machine = Machine::settle(tools, world, Vec::new(), now);
+        let mut machine = ProcessMachine::settle(tools, world, Vec::new(), now);
         let (call, report) = (samples::call_id(7, 1), Report::settled());
         let event = Event::Checkpoint { call, report, hidden: Vec::new(), reply: 3 };
-        let replies = machine.on(now, event).into_iter().filter_map(|command| match command {
-            Command::Reply { reply, result } => Some((reply, result.unwrap_err().kind)),
+        let outputs = machine.on(now, Input::Event(event));
+        let replies = outputs.into_iter().filter_map(|output| match output {
+            Output::Command(Command::Reply { reply, result }) => Some((reply, result.unwrap_err().kind)),
             _ => None,
         });
         let replies: Vec<_> = replies.collect();

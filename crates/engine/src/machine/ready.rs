@@ -5,9 +5,9 @@ use windlass_model::record::{Failure, FailureKind, PairKey};
 use windlass_model::work::{Direction, Work};
 use windlass_model::{Modifier, Side, State};
 
-use super::{Machine, Planned, PlannedAction};
+use super::{Planned, PlannedAction, ProcessMachine};
 
-impl Machine {
+impl ProcessMachine {
     /// Splits the calls of a step into those to make, and the pairs whose source has not reached its required
     /// state. The relationship is created with all other sources.
     pub(super) fn with_who_is_ready(

@@ -15,14 +15,14 @@ use windlass_store::Change;
 use super::effects::Failed;
 use super::prepare::CallSeed;
 use super::queues::StepKey;
-use super::{Ack, CallRun, Command, Machine, Planned, PlannedAction, StepRun, count};
+use super::{Ack, CallRun, Planned, PlannedAction, ProcessMachine, StepRun, Timer, count};
 use crate::applied_inputs::give;
 use crate::commands;
 use crate::runner::Skipped;
 use crate::slots::LimitedLocation;
 use crate::values::{Unknown, arguments};
 
-impl Machine {
+impl ProcessMachine {
     pub(super) fn start(&mut self, step: StepId) {
         let Some(process) = self.process.as_ref().map(|p| p.id) else { return };
         let work = self.runner.work(step).clone();
@@ -56,7 +56,7 @@ impl Machine {
         self.record_start(step);
         self.pauses.insert(step);
         let until = self.now.plus_millis(pause.millis().into());
-        self.out.commands.push(Command::Pause { step, until });
+        self.out.wake(Timer::Pause(step), until);
     }
 
     /// Ends a pause, unless it has ended already.
@@ -400,7 +400,7 @@ impl Machine {
                 self.queues.enter(&call.record.element);
                 self.calls.insert(id.clone(), call);
                 if converging {
-                    self.out.commands.push(Command::Wake { call: id, at: self.now });
+                    self.out.wake(Timer::Call(id), self.now);
                 } else {
                     // The call may already have happened. The journal then answers from its jobs, and nothing
                     // runs twice.

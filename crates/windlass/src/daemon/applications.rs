@@ -21,9 +21,9 @@ impl Daemon<'_> {
         }
         for (factory, is_checked) in self.applications.note(record) {
             if is_checked {
-                self.duties.check(self.windlass.now(), Duty::CheckApplications(factory));
+                self.duties.check(Duty::CheckApplications(factory)).await;
             } else {
-                self.duties.remove(&Duty::CheckApplications(factory));
+                self.duties.remove(Duty::CheckApplications(factory)).await;
             }
         }
     }
@@ -32,9 +32,9 @@ impl Daemon<'_> {
         let times = Launcher::new(self.windlass).discovery_times(&record.name).await;
         match times {
             Ok(Some(times)) if record.goal == State::Active => {
-                self.duties.discover(self.windlass.now(), record.name.clone(), times);
+                self.duties.discover(record.name.clone(), times).await;
             }
-            Ok(_) => self.duties.remove(&Duty::Discover(record.name.clone())),
+            Ok(_) => self.duties.remove(Duty::Discover(record.name.clone())).await,
             Err(error) => self.note_check(&record.name, DISCOVERY, Some(&error.to_string())),
         }
     }
@@ -52,19 +52,19 @@ impl Daemon<'_> {
     }
 
     /// Removes the duties of an assembly that is gone.
-    pub(super) fn forget_application(&mut self, name: &AssemblyName) {
-        self.duties.remove(&Duty::Discover(name.clone()));
+    pub(super) async fn forget_application(&mut self, name: &AssemblyName) {
+        self.duties.remove(Duty::Discover(name.clone())).await;
         if let Some(factory) = self.applications.remove(name) {
-            self.duties.remove(&Duty::CheckApplications(factory));
+            self.duties.remove(Duty::CheckApplications(factory)).await;
         }
     }
 
     /// Starts the check of the applications of a factory, but for those that an intent changes.
-    pub(super) fn check_applications(&mut self, factory: AssemblyName) {
+    pub(super) async fn check_applications(&mut self, factory: AssemblyName) {
         let idle = self.applications.of(&factory).filter(|name| !self.is_changing(name));
         let names: Vec<AssemblyName> = idle.cloned().collect();
         if names.is_empty() {
-            self.duties.ended(self.windlass.now(), &Duty::CheckApplications(factory));
+            self.duties.ended(Duty::CheckApplications(factory)).await;
         } else {
             self.looked_at.insert(factory.clone());
             self.work.check(factory, names);
@@ -72,9 +72,13 @@ impl Daemon<'_> {
     }
 
     /// Handles the results of a check. Applications that are destroyed are removed; their history stays.
-    pub(super) fn take_checked(&mut self, factory: AssemblyName, checked: Result<Vec<Checked>, EngineError>) {
+    pub(super) async fn take_checked(
+        &mut self,
+        factory: AssemblyName,
+        checked: Result<Vec<Checked>, EngineError>,
+    ) {
         self.looked_at.remove(&factory);
-        self.duties.ended(self.windlass.now(), &Duty::CheckApplications(factory));
+        self.duties.ended(Duty::CheckApplications(factory)).await;
         let checked = match checked {
             Ok(checked) => checked,
             Err(EngineError::Stopped) => return,
@@ -98,8 +102,12 @@ impl Daemon<'_> {
     }
 
     /// Handles the results of a discovery.
-    pub(super) fn note_discovered(&mut self, factory: &AssemblyName, found: Result<DiscoveryView, Error>) {
-        self.duties.ended(self.windlass.now(), &Duty::Discover(factory.clone()));
+    pub(super) async fn note_discovered(
+        &mut self,
+        factory: &AssemblyName,
+        found: Result<DiscoveryView, Error>,
+    ) {
+        self.duties.ended(Duty::Discover(factory.clone())).await;
         let found = match found {
             Ok(found) => found.found,
             Err(Error::Engine(EngineError::Stopped)) => return,

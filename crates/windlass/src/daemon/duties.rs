@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
+use tokio::sync::mpsc;
 use windlass_cron::{CronExpression, Zone};
-use windlass_engine::schedule::{Schedule, Timing};
-use windlass_model::{AssemblyName, Timestamp};
+use windlass_engine::schedule::Timing;
+use windlass_engine::{Scheduler, Stop};
+use windlass_model::AssemblyName;
+
+use crate::open::Windlass;
 
 /// Settings of the daemon.
 #[derive(Debug, Clone)]
@@ -44,63 +48,71 @@ pub(super) enum Duty {
 
 /// The duties and their times.
 pub(super) struct Duties {
-    schedule: Schedule<Duty>,
+    scheduler: Scheduler<Duty>,
     health: Option<Duration>,
 }
 
 impl Duties {
-    pub(super) fn new(now: Timestamp, watching: &Watching) -> Self {
-        let mut schedule = Schedule::default();
-        schedule.set(now, Duty::Refresh, Timing::every(watching.refresh));
-        if watching.prunes {
-            schedule.set(now, Duty::Prune, Timing::every(PRUNE));
+    /// Begins the duties of the daemon itself. The receiver gets the duties that start. Each has to be
+    /// [`ended`](Self::ended).
+    pub(super) async fn begin(
+        windlass: &Windlass,
+        watching: &Watching,
+        stop: Stop,
+    ) -> (Self, mpsc::Receiver<Duty>) {
+        let (scheduler, started) = Scheduler::start(windlass.settings.clock.clone(), stop);
+        for (duty, timing) in own_duties(watching) {
+            scheduler.set(duty, timing).await;
         }
-        Self { schedule, health: watching.health }
+        (Self { scheduler, health: watching.health }, started)
     }
 
     /// Begins checks of health. Those of many assemblies are spread over the interval.
-    pub(super) fn check(&mut self, now: Timestamp, duty: Duty) {
+    pub(super) async fn check(&self, duty: Duty) {
         if let Some(period) = self.health {
-            self.schedule.set(now, duty, Timing::Every { period, jitter: period });
+            self.scheduler.set(duty, Timing::Every { period, jitter: period }).await;
         }
     }
 
     /// Begins to discover the instances of a factory, at the times of an expression in UTC.
-    pub(super) fn discover(&mut self, now: Timestamp, factory: AssemblyName, expression: CronExpression) {
+    pub(super) async fn discover(&self, factory: AssemblyName, expression: CronExpression) {
         let timing = Timing::Cron { expression, zone: Zone::UTC };
-        self.schedule.set(now, Duty::Discover(factory), timing);
+        self.scheduler.set(Duty::Discover(factory), timing).await;
     }
 
     /// Ends a duty for ever.
-    pub(super) fn remove(&mut self, duty: &Duty) {
-        self.schedule.remove(duty);
+    pub(super) async fn remove(&self, duty: Duty) {
+        self.scheduler.remove(duty).await;
     }
 
-    /// Returns the time at which the next duty is due.
-    pub(super) fn due(&self) -> Option<Timestamp> {
-        self.schedule.due()
+    pub(super) async fn ended(&self, duty: Duty) {
+        self.scheduler.ended(duty).await;
     }
+}
 
-    /// Returns the duties that are due. Each has to be [`ended`](Self::ended).
-    pub(super) fn start(&mut self, now: Timestamp) -> Vec<Duty> {
-        self.schedule.start(now)
-    }
-
-    pub(super) fn ended(&mut self, now: Timestamp, duty: &Duty) {
-        self.schedule.ended(now, duty);
-    }
+/// Returns the duties that do not depend on assemblies.
+fn own_duties(watching: &Watching) -> Vec<(Duty, Timing)> {
+    let prune = watching.prunes.then(|| (Duty::Prune, Timing::every(PRUNE)));
+    [(Duty::Refresh, Timing::every(watching.refresh))].into_iter().chain(prune).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use windlass_engine::schedule::Schedule;
+    use windlass_model::Timestamp;
+
     use super::*;
 
     /// Returns the hours of two days in which a duty starts.
-    fn hours(duties: &mut Duties, of: &Duty) -> Vec<i64> {
+    fn hours(watching: &Watching, of: &Duty) -> Vec<i64> {
+        let mut schedule = Schedule::default();
+        for (duty, timing) in own_duties(watching) {
+            schedule.set(Timestamp::default(), duty, timing);
+        }
         let mut hours = Vec::new();
-        while let Some(due) = duties.due().filter(|due| due.as_millis() <= 48 * 3_600_000) {
-            for duty in duties.start(due) {
-                duties.ended(due, &duty);
+        while let Some(due) = schedule.due().filter(|due| due.as_millis() <= 48 * 3_600_000) {
+            for duty in schedule.start(due) {
+                schedule.ended(due, &duty);
                 if duty == *of {
                     hours.push(due.as_millis() / 3_600_000);
                 }
@@ -112,21 +124,7 @@ mod tests {
     #[test]
     fn the_daemon_prunes_at_once_and_then_once_a_day() {
         let watching = Watching { refresh: Duration::from_secs(600), ..Watching::default() };
-        let mut duties = Duties::new(Timestamp::default(), &watching);
-        assert_eq!(hours(&mut duties, &Duty::Prune), [0, 24, 48]);
-        let mut duties = Duties::new(Timestamp::default(), &Watching { prunes: false, ..watching });
-        assert_eq!(hours(&mut duties, &Duty::Prune), [0; 0]);
-    }
-
-    #[test]
-    fn a_removed_assembly_is_not_checked() {
-        let mut duties =
-            Duties::new(Timestamp::default(), &Watching { prunes: false, ..Watching::default() });
-        let shop: AssemblyName = "shop".parse().unwrap();
-        duties.check(Timestamp::default(), Duty::Check(shop.clone()));
-        assert_eq!(duties.start(Timestamp::default()), [Duty::Refresh, Duty::Check(shop.clone())]);
-        duties.remove(&Duty::Check(shop.clone()));
-        duties.ended(Timestamp::default(), &Duty::Check(shop));
-        assert_eq!(duties.start(Timestamp::from_millis(600_000)), []);
+        assert_eq!(hours(&watching, &Duty::Prune), [0, 24, 48]);
+        assert_eq!(hours(&Watching { prunes: false, ..watching }, &Duty::Prune), [0; 0]);
     }
 }

@@ -75,23 +75,22 @@ impl Daemon<'_> {
     /// Starts or stops monitoring an assembly, according to its current state.
     async fn read(&mut self, name: &AssemblyName) -> Result<(), StoreError> {
         let Some(snapshot) = self.store.load(name).await? else {
-            self.forget(name);
+            self.forget(name).await;
             return Ok(());
         };
         self.note_application(&snapshot.assembly).await;
         if snapshot.assembly.goal != State::Active || !snapshot.processes.is_empty() {
             if snapshot.assembly.goal != State::Active {
-                self.duties.remove(&Duty::Check(name.clone()));
+                self.duties.remove(Duty::Check(name.clone())).await;
             }
             self.roster.remove(name);
             return Ok(());
         }
-        let now = self.windlass.now();
-        let watched = self.roster.adopt(snapshot, now);
+        let watched = self.roster.adopt(snapshot, self.windlass.now());
         if watched.is_some_and(|watched| !watched.reads.is_empty()) {
-            self.duties.check(now, Duty::Check(name.clone()));
+            self.duties.check(Duty::Check(name.clone())).await;
         } else {
-            self.duties.remove(&Duty::Check(name.clone()));
+            self.duties.remove(Duty::Check(name.clone())).await;
         }
         let Some(watched) = watched else { return Ok(()) };
         let metrics = watched.metrics();
@@ -103,10 +102,10 @@ impl Daemon<'_> {
     }
 
     /// Removes everything about a deleted assembly.
-    fn forget(&mut self, name: &AssemblyName) {
+    async fn forget(&mut self, name: &AssemblyName) {
         self.roster.remove(name);
-        self.duties.remove(&Duty::Check(name.clone()));
-        self.forget_application(name);
+        self.duties.remove(Duty::Check(name.clone())).await;
+        self.forget_application(name).await;
         self.told.remove(name);
         self.given_up.remove(name);
         self.at_bound.remove(name);

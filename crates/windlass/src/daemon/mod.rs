@@ -103,8 +103,10 @@ enum Wake {
     Sample(Incoming),
     Said(Said),
     Done(Done),
-    /// A duty is due, or a sample is missing.
-    Due,
+    /// A duty starts.
+    Duty(Duty),
+    /// A sample is missing.
+    Missing,
 }
 
 /// Returns the path of the project's metric socket.
@@ -151,6 +153,7 @@ pub async fn watch(
     };
     let mut feed = store.watch(heard);
     let (work, mut said) = Work::new(windlass.engine(store.clone()), windlass.holder(), stop.clone());
+    let (duties, mut started) = Duties::begin(windlass, watching, stop.clone()).await;
     let mut daemon = Daemon {
         windlass,
         store,
@@ -161,7 +164,7 @@ pub async fn watch(
         trouble: None,
         roster: Roster::default(),
         applications: Applications::default(),
-        duties: Duties::new(windlass.now(), watching),
+        duties,
         background: FuturesUnordered::new(),
         told: BTreeMap::new(),
         given_up: BTreeMap::new(),
@@ -177,15 +180,15 @@ pub async fn watch(
         tell,
     };
     loop {
-        let due = daemon.duties.due().into_iter().chain(daemon.roster.due()).min();
-        let wait = due.map(|due| Duration::from_millis(due.millis_since(windlass.now())));
+        let wait = daemon.roster.due().map(|due| Duration::from_millis(due.millis_since(windlass.now())));
         let wake = tokio::select! {
             () = stop.soon.cancelled() => break,
             Ok(_) = feed.next() => Wake::Feed,
             Some(incoming) = samples.recv() => Wake::Sample(incoming),
             Some(said) = said.recv() => Wake::Said(said),
             Some(done) = daemon.background.next() => Wake::Done(done),
-            () = tokio::time::sleep(wait.unwrap_or_default()), if wait.is_some() => Wake::Due,
+            Some(duty) = started.recv() => Wake::Duty(duty),
+            () = tokio::time::sleep(wait.unwrap_or_default()), if wait.is_some() => Wake::Missing,
         };
         // A slow store must not delay stopping.
         tokio::select! {
@@ -211,14 +214,10 @@ impl<'a> Daemon<'a> {
             Wake::Feed => self.hear().await,
             Wake::Sample(incoming) => self.take_in(incoming).await,
             Wake::Said(said) => self.take(said).await,
-            Wake::Done(Done::Pruned(pruned)) => self.note_pruned(pruned),
-            Wake::Done(Done::Discovered(factory, found)) => self.note_discovered(&factory, found),
-            Wake::Due => {
-                for duty in self.duties.start(self.windlass.now()) {
-                    self.begin_duty(duty).await;
-                }
-                self.time().await;
-            }
+            Wake::Done(Done::Pruned(pruned)) => self.note_pruned(pruned).await,
+            Wake::Done(Done::Discovered(factory, found)) => self.note_discovered(&factory, found).await,
+            Wake::Duty(duty) => self.begin_duty(duty).await,
+            Wake::Missing => self.time().await,
         }
     }
 
@@ -226,7 +225,7 @@ impl<'a> Daemon<'a> {
         match duty {
             Duty::Refresh => {
                 self.refresh().await;
-                self.duties.ended(self.windlass.now(), &Duty::Refresh);
+                self.duties.ended(Duty::Refresh).await;
             }
             Duty::Prune => {
                 let windlass: &'a Windlass = self.windlass;
@@ -241,13 +240,13 @@ impl<'a> Daemon<'a> {
                     Done::Discovered(factory, found)
                 }));
             }
-            Duty::Check(assembly) => self.look(assembly),
-            Duty::CheckApplications(factory) => self.check_applications(factory),
+            Duty::Check(assembly) => self.look(assembly).await,
+            Duty::CheckApplications(factory) => self.check_applications(factory).await,
         }
     }
 
-    fn note_pruned(&mut self, pruned: Result<PruneView, Error>) {
-        self.duties.ended(self.windlass.now(), &Duty::Prune);
+    async fn note_pruned(&mut self, pruned: Result<PruneView, Error>) {
+        self.duties.ended(Duty::Prune).await;
         if let Err(error) = pruned {
             (self.tell)(Notice::Trouble(format!("old processes can't be removed: {error}")));
         }
@@ -341,13 +340,13 @@ impl<'a> Daemon<'a> {
     }
 
     /// Starts the health check of an assembly, unless an intent changes it.
-    fn look(&mut self, assembly: AssemblyName) {
+    async fn look(&mut self, assembly: AssemblyName) {
         match self.roster.get(&assembly).filter(|_| !self.is_changing(&assembly)) {
             Some(watched) => {
                 self.work.look(assembly.clone(), watched.watch, watched.reads.clone());
                 self.looked_at.insert(assembly);
             }
-            None => self.duties.ended(self.windlass.now(), &Duty::Check(assembly)),
+            None => self.duties.ended(Duty::Check(assembly)).await,
         }
     }
 
@@ -369,10 +368,10 @@ impl<'a> Daemon<'a> {
                 self.hear().await;
                 self.take_up().await;
             }
-            Said::Checked { factory, checked } => self.take_checked(factory, checked),
+            Said::Checked { factory, checked } => self.take_checked(factory, checked).await,
             Said::Looked { assembly, watch, seen } => {
                 self.looked_at.remove(&assembly);
-                self.duties.ended(self.windlass.now(), &Duty::Check(assembly.clone()));
+                self.duties.ended(Duty::Check(assembly.clone())).await;
                 // Observations from before a change say nothing about the current state.
                 if self.roster.get(&assembly).is_none_or(|watched| watched.watch != watch) {
                     return;

@@ -1,0 +1,255 @@
+//! Executes the commands of the machine that runs a plan: commits, drivers, and slots of locations.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use windlass_driver::{Call, Driver};
+use windlass_model::Clock;
+use windlass_model::record::{Effect, Failure, FailureKind};
+use windlass_store::{Batch, Lease, Store, StoreError};
+
+use crate::host::{Dispatcher, Host, Incoming, Work};
+use crate::journal::{CallContext, Checkpoint, Entry, Journal, RemoteCall};
+use crate::keeper;
+use crate::machine::{Ack, Command, Event, ProcessMachine};
+use crate::panic::{caught, only};
+use crate::places::Places;
+use crate::slots::{JobSlots, LimitedLocation};
+use crate::stop::Stop;
+
+/// The environment in which the machine of a process runs.
+pub(crate) struct ProcessEnv {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) lease: Lease,
+    /// The leases of the other assemblies that the process changes.
+    pub(crate) beside: Vec<Lease>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) places: Arc<dyn Places>,
+    pub(crate) slots: JobSlots,
+    pub(crate) stop: Stop,
+}
+
+impl ProcessEnv {
+    /// Returns the leases of the assembly and of the others that the process changes.
+    pub(crate) fn leases(&self) -> Vec<Lease> {
+        std::iter::once(&self.lease).chain(&self.beside).cloned().collect()
+    }
+
+    /// Runs a machine to its end, while `lost` waits for the loss of a lease.
+    ///
+    /// # Errors
+    /// An error of the store. The next process finds the running jobs by their ids.
+    pub(crate) async fn run(
+        &self,
+        machine: &mut ProcessMachine,
+        journal: JournalParts,
+        lost: impl Future<Output = StoreError>,
+    ) -> Result<(), StoreError> {
+        let process = machine.process().map(|process| process.id);
+        let requests = keeper::listen(self.store.clone(), process, self.stop.clone(), journal.patience);
+        let lost = async {
+            tokio::select! {
+                lost = lost => lost,
+                () = requests => std::future::pending().await,
+            }
+        };
+        let host = Host::new(self.clock.clone(), self.stop.clone());
+        host.run(machine, &mut self.dispatcher(journal), lost).await
+    }
+
+    fn dispatcher(&self, journal: JournalParts) -> CallDispatcher<'_> {
+        let (checkpoints, reported) = mpsc::channel(QUEUE);
+        let (entries, entered) = mpsc::channel(QUEUE);
+        let journal = Journal {
+            store: self.store.clone(),
+            lease: self.lease.clone(),
+            clock: self.clock.clone(),
+            jobs: Arc::new(journal.jobs),
+            elsewhere: Arc::new(journal.elsewhere),
+            grace: journal.grace,
+            reserved: Arc::default(),
+            stop: self.stop.clone(),
+            checkpoints,
+            entries,
+        };
+        CallDispatcher { env: self, journal, reported, entered, replies: HashMap::new(), next_reply: 0 }
+    }
+}
+
+/// Maximum number of messages from drivers that wait for the host.
+const QUEUE: usize = 64;
+
+/// The initial content of a [`Journal`].
+#[derive(Default)]
+pub(crate) struct JournalParts {
+    pub(crate) jobs: std::collections::BTreeMap<String, windlass_model::record::JobRecord>,
+    pub(crate) elsewhere: std::collections::HashMap<windlass_model::CallId, RemoteCall>,
+    pub(crate) grace: Duration,
+    pub(crate) patience: Duration,
+}
+
+/// Waits until an entry is durable, and removes the job that is no longer needed then.
+async fn settle(entry: Entry) -> Result<(), StoreError> {
+    entry.ticket.await?;
+    let Some((runtime, job)) = entry.remove else { return Ok(()) };
+    // A job that can't be removed now does no harm. A later process finds it by its owner.
+    if let Err(error) = runtime.remove(&job).await {
+        tracing::warn!(%job, %error, "a job could not be removed");
+    }
+    Ok(())
+}
+
+/// Executes the commands of one machine.
+struct CallDispatcher<'a> {
+    env: &'a ProcessEnv,
+    journal: Journal,
+    /// Intermediate reports of drivers.
+    reported: mpsc::Receiver<Checkpoint>,
+    /// Records about jobs that are being committed.
+    entered: mpsc::Receiver<Entry>,
+    /// The drivers that wait until an intermediate report is durable.
+    replies: HashMap<u64, oneshot::Sender<Result<(), Failure>>>,
+    next_reply: u64,
+}
+
+impl Dispatcher<ProcessMachine> for CallDispatcher<'_> {
+    fn dispatch(&mut self, command: Command) -> Option<Work<Event>> {
+        match command {
+            Command::Commit { batch, acks } => Some(self.commit(batch, acks)),
+            Command::Perform { call, driver, failed_endpoint } => {
+                Some(self.perform(call, driver, failed_endpoint))
+            }
+            Command::Observe { call, driver } => Some(self.observe(call, driver)),
+            Command::TakeSlot(location) => Some(self.take_slot(location)),
+            Command::Reply { reply, result } => {
+                if let Some(sender) = self.replies.remove(&reply) {
+                    // A driver that no longer listens has been dropped with its call.
+                    let _ = sender.send(result);
+                }
+                None
+            }
+        }
+    }
+
+    async fn incoming(&mut self) -> Incoming<Event> {
+        tokio::select! {
+            biased;
+            Some(checkpoint) = self.reported.recv() => Incoming::Event(self.checkpoint(checkpoint)),
+            Some(entry) = self.entered.recv() => Incoming::Work(self.settle(entry)),
+            // The journal of the dispatcher keeps both channels open.
+            else => std::future::pending().await,
+        }
+    }
+
+    async fn ready(&self) {
+        self.env.store.room().await;
+    }
+}
+
+impl CallDispatcher<'_> {
+    fn commit(&self, batch: Batch, acks: Vec<Ack>) -> Work<Event> {
+        let ticket = self.env.store.commit(&self.env.lease, batch);
+        Box::pin(async move { ticket.await.map(|_| Some(Event::Durable(acks))) })
+    }
+
+    fn take_slot(&self, location: LimitedLocation) -> Work<Event> {
+        let (slots, soon) = (self.env.slots.clone(), self.env.stop.soon.clone());
+        Box::pin(async move {
+            tokio::select! {
+                biased;
+                () = soon.cancelled() => Ok(None),
+                slot = slots.take(location) => Ok(Some(Event::Slot(slot))),
+            }
+        })
+    }
+
+    fn perform(
+        &self,
+        call: Box<Call>,
+        driver: Arc<dyn Driver>,
+        failed_endpoint: Option<Failure>,
+    ) -> Work<Event> {
+        let nature = driver.nature(&call.package, &call.action);
+        let once = nature.is_some_and(|nature| nature.effect == Effect::Once);
+        let context = self.context(&call).once(once).begins_unless(failed_endpoint);
+        let (overdue, until_ended) = (self.overdue(), self.overdue());
+        Box::pin(async move {
+            let calls = std::slice::from_ref(&*call);
+            let result = match answered(driver.perform(&context, calls), overdue).await {
+                Ok(answer) => answer,
+                Err(failure) => tokio::select! {
+                    ended = context.end_jobs() => ended.and(Err(failure)),
+                    () = until_ended => Err(not_ended()),
+                },
+            };
+            let result = match result {
+                Ok(report) => context.claim(&report).await.map(|()| report),
+                failed => failed,
+            };
+            context.keep_last_job(&call, result.as_ref().err()).await;
+            let artifacts = context.take_artifacts();
+            Ok(Some(Event::Performed { call: call.id, result, artifacts }))
+        })
+    }
+
+    fn observe(&self, call: Box<Call>, driver: Arc<dyn Driver>) -> Work<Event> {
+        let context = self.context(&call).looking(self.env.clock.now());
+        let overdue = self.overdue();
+        Box::pin(async move {
+            let calls = std::slice::from_ref(&*call);
+            let result = answered(driver.observe(&context, calls), overdue).await.unwrap_or_else(Err);
+            let artifacts = context.take_artifacts();
+            Ok(Some(Event::Observed { call: call.id, result, artifacts }))
+        })
+    }
+
+    /// Awaits an entry of the journal in the background. A removal that hangs must not delay a stop.
+    fn settle(&self, entry: Entry) -> Work<Event> {
+        let overdue = self.overdue();
+        Box::pin(async move {
+            tokio::select! {
+                settled = settle(entry) => settled.map(|()| None),
+                () = overdue => Ok(None),
+            }
+        })
+    }
+
+    /// Waits until stopped work is no longer awaited.
+    fn overdue(&self) -> impl Future<Output = ()> + Send + use<> {
+        let (stop, grace) = (self.env.stop.clone(), self.journal.grace);
+        async move { stop.is_overdue(grace).await }
+    }
+
+    fn context(&self, call: &Call) -> CallContext {
+        CallContext::new(self.journal.clone(), self.env.places.clone(), call)
+    }
+
+    fn checkpoint(&mut self, checkpoint: Checkpoint) -> Event {
+        let Checkpoint { call, report, hidden, reply } = checkpoint;
+        self.next_reply += 1;
+        self.replies.insert(self.next_reply, reply);
+        Event::Checkpoint { call, report, hidden, reply: self.next_reply }
+    }
+}
+
+/// Returns a driver's answer to one call. A driver that ignores a stop has lost its call.
+///
+/// # Errors
+/// The driver has a fault: it panicked, or gave another number of answers than one. Jobs of it may still run.
+async fn answered<T>(
+    answers: impl Future<Output = Vec<Result<T, Failure>>>,
+    overdue: impl Future<Output = ()>,
+) -> Result<Result<T, Failure>, Failure> {
+    tokio::select! {
+        biased;
+        answers = caught(answers) => answers.and_then(only),
+        () = overdue => Ok(Err(not_ended())),
+    }
+}
+
+fn not_ended() -> Failure {
+    Failure::new(FailureKind::Lost, "it was stopped on request, and its driver did not end")
+}

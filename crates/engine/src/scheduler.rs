@@ -1,0 +1,97 @@
+//! Runs a schedule in a task of its own.
+
+use std::hash::Hash;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use windlass_model::Clock;
+
+use crate::host::{Dispatcher, Host, Incoming, Work};
+use crate::schedule::{Change, Schedule, Timing};
+use crate::stop::Stop;
+
+/// Maximum number of changes, and of started duties, that wait.
+const QUEUE: usize = 64;
+
+/// A [`Schedule`] that a [`Host`] runs until a stop. Dropping it ends the schedule, too.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use std::time::Duration;
+/// # use windlass_engine::schedule::Timing;
+/// # use windlass_engine::{Scheduler, Stop};
+/// # use windlass_model::clock::SystemClock;
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+/// let (scheduler, mut started) = Scheduler::start(Arc::new(SystemClock), Stop::default());
+/// scheduler.set("prune", Timing::every(Duration::from_secs(3600))).await;
+/// assert_eq!(started.recv().await, Some("prune"));
+/// scheduler.ended("prune").await;
+/// # });
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct Scheduler<K> {
+    changes: mpsc::Sender<Change<K>>,
+    /// Dropping it ends the task.
+    _task: JoinSet<()>,
+}
+
+impl<K: Ord + Clone + Hash + Send + 'static> Scheduler<K> {
+    /// Starts an empty schedule. The receiver gets the duties that start; each has to be [`ended`](Self::ended).
+    pub fn start(clock: Arc<dyn Clock>, stop: Stop) -> (Self, mpsc::Receiver<K>) {
+        let (changes, changed) = mpsc::channel(QUEUE);
+        let (started, starts) = mpsc::channel(QUEUE);
+        let mut task = JoinSet::new();
+        task.spawn(async move {
+            let mut starter = Starter { started, changed };
+            let host = Host::new(clock, stop);
+            // The work of a duty cannot fail, and there is no lease.
+            let _ = host.run(&mut Schedule::default(), &mut starter, std::future::pending()).await;
+        });
+        (Self { changes, _task: task }, starts)
+    }
+
+    /// Adds a duty, or changes its timing. Nothing changes if it has this timing already.
+    pub async fn set(&self, duty: K, timing: Timing) {
+        self.change(Change::Set(duty, timing)).await;
+    }
+
+    /// Removes a duty. If it runs and is added again, it starts after its end only.
+    pub async fn remove(&self, duty: K) {
+        self.change(Change::Remove(duty)).await;
+    }
+
+    /// Records the end of a duty. If a fire time has passed meanwhile, it starts at once.
+    pub async fn ended(&self, duty: K) {
+        self.change(Change::Ended(duty)).await;
+    }
+
+    async fn change(&self, change: Change<K>) {
+        // The send fails after a stop.
+        let _ = self.changes.send(change).await;
+    }
+}
+
+/// Sends started duties to their receiver.
+struct Starter<K> {
+    started: mpsc::Sender<K>,
+    changed: mpsc::Receiver<Change<K>>,
+}
+
+impl<K: Ord + Clone + Hash + Send + 'static> Dispatcher<Schedule<K>> for Starter<K> {
+    fn dispatch(&mut self, duty: K) -> Option<Work<Change<K>>> {
+        let started = self.started.clone();
+        Some(Box::pin(async move {
+            // The send fails if nobody receives duties any more.
+            let _ = started.send(duty).await;
+            Ok(None)
+        }))
+    }
+
+    async fn incoming(&mut self) -> Incoming<Change<K>> {
+        match self.changed.recv().await {
+            Some(change) => Incoming::Event(change),
+            None => std::future::pending().await,
+        }
+    }
+}
