@@ -35,6 +35,9 @@ pub enum Change {
     /// assembly may have that name. Its old name, and the other assemblies, need leases
     /// [beside](Batch::beside).
     Rename(Box<Rename>),
+    /// Gives the lease's assembly its natural id, as [`claim`](crate::Store::claim) does. The batch is refused if
+    /// another assembly of its owner has the id, or if the assembly has no owner.
+    Claim(String),
     /// Puts the instance of an element of an existing assembly.
     PutInstance(Box<InstanceRecord>),
     /// Puts a relationship between two nodes of an existing assembly.
@@ -183,6 +186,11 @@ impl Batch {
     /// Drops an element and its instance: [`Change::DropElement`].
     pub fn drop_element(self, name: ElementName) -> Self {
         self.with(Change::DropElement(name))
+    }
+
+    /// Gives the lease's assembly its natural id: [`Change::Claim`].
+    pub fn claim(self, natural_id: String) -> Self {
+        self.with(Change::Claim(natural_id))
     }
 
     /// Puts an instance: [`Change::PutInstance`].
@@ -362,6 +370,7 @@ impl Change {
             | Self::DropProcess(_)
             | Self::DropVersion(_)
             | Self::DropEvent(_)
+            | Self::Claim(_)
             | Self::DropSecret(_) => None,
         }
     }
@@ -401,6 +410,9 @@ impl Change {
         if let Self::Rename(rename) = self {
             return format!("an assembly with the name `{}` exists", rename.renaming.to);
         }
+        if let Self::Claim(natural_id) = self {
+            return format!("another assembly of its owner has the natural id `{natural_id}`");
+        }
         format!("`{}` has the id of another assembly's", self.word())
     }
 
@@ -418,6 +430,7 @@ impl Change {
         match self {
             Self::PutAssembly(_) => "put assembly",
             Self::Rename(_) => "rename",
+            Self::Claim(_) => "claim",
             Self::DropAssembly(_) => "drop assembly",
             Self::PutVersion(_) => "put version",
             Self::PutElement(_) => "put element",

@@ -21,7 +21,7 @@ use super::leases::check_lease;
 use super::packages::{PUT_FILE, PUT_PACKAGE};
 use super::row::to_json;
 use super::statements::Statements;
-use super::{documents, prune, rename, versions};
+use super::{documents, owners, prune, rename, versions};
 use crate::batch::{Batch, Change, Forgotten};
 use crate::error::StoreError;
 use crate::lease::Lease;
@@ -141,6 +141,12 @@ async fn by_reading(
             Err(rename::Kept::Missing) => Some(change.orphan()),
             Err(rename::Kept::Taken) => Some(change.taken()),
         },
+        Change::Claim(natural_id) => match owners::put(db, scope, natural_id).await {
+            Ok(()) => None,
+            Err(Fault::Store(StoreError::Claimed { .. })) => Some(change.taken()),
+            Err(Fault::Store(_)) => Some(change.orphan()),
+            Err(fault) => return Err(fault),
+        },
         Change::PutDocument(draft) => {
             documents::put(db, seal, draft).await?.is_none().then(|| change.conflict())
         }
@@ -249,7 +255,9 @@ impl StatementList<'_> {
             Change::PutSecret { secret, assembly, value } => self.put_secret(secret, assembly, value)?,
             Change::DropSecret(secret) => self.drop_secret(secret),
             Change::PutPackage(record) => self.put_package(record)?,
-            Change::Rename(_) | Change::PutDocument(_) | Change::DropDocument(..) => self.read_first(),
+            Change::Rename(_) | Change::Claim(_) | Change::PutDocument(_) | Change::DropDocument(..) => {
+                self.read_first();
+            }
             Change::EndRequest(record) => self.end_request(record)?,
             Change::Event(draft) => self.event(draft)?,
         }

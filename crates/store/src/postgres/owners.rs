@@ -16,13 +16,18 @@ use crate::snapshot::Owned;
 pub(super) async fn claim(db: &impl GenericClient, lease: &Lease, natural_id: &str) -> Outcome<()> {
     check_lease(db, lease).await?;
     lock_feed(db).await?;
-    let name = lease.scope.as_str();
+    put(db, &lease.scope, natural_id).await
+}
+
+/// Gives an assembly with an owner a natural id. The caller has checked its lease, and locked the feed.
+pub(super) async fn put(db: &impl GenericClient, scope: &AssemblyName, natural_id: &str) -> Outcome<()> {
+    let name = scope.as_str();
     let sql = "SELECT owner FROM assembly WHERE name = $1 AND owner IS NOT NULL";
     let Some(row) = db.query_opt(sql, &[&name]).await? else {
-        return Err(Fault::Store(no_owner(&lease.scope)));
+        return Err(Fault::Store(no_owner(scope)));
     };
     let owner = assembly_name(row.get(0))?;
-    if let Some(by) = claimant(db, &owner, natural_id).await?.filter(|by| *by != lease.scope) {
+    if let Some(by) = claimant(db, &owner, natural_id).await?.filter(|by| by != scope) {
         return Err(Fault::Store(StoreError::Claimed { owner, natural_id: natural_id.to_owned(), by }));
     }
     db.execute("UPDATE assembly SET natural_id = $2 WHERE name = $1", &[&name, &natural_id]).await?;

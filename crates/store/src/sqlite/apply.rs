@@ -13,7 +13,7 @@ use windlass_secret::{SecretRef, Sensitive};
 use super::fault::{Fault, Outcome};
 use super::leases::check_lease;
 use super::row::{rows, to_json};
-use super::{documents, packages, prune, read, rename, requests, versions};
+use super::{documents, owners, packages, prune, read, rename, requests, versions};
 use crate::batch::{Batch, Change, Forgotten};
 use crate::error::StoreError;
 use crate::lease::Lease;
@@ -87,6 +87,12 @@ impl Applier<'_> {
             Change::PutVersion(record) => self.put_version(record),
             Change::PutElement(record) => self.put_part(PUT_ELEMENT, &record.name, to_json(record)?),
             Change::DropElement(name) => self.drop_element(name),
+            Change::Claim(natural_id) => match owners::put(self.db, self.scope, natural_id) {
+                Ok(()) => Ok(Applied::Yes),
+                Err(Fault::Store(StoreError::Claimed { .. })) => Ok(Applied::Taken),
+                Err(Fault::Store(_)) => Ok(Applied::Orphan),
+                Err(fault) => Err(fault),
+            },
             Change::PutInstance(record) => self.put_part(PUT_INSTANCE, &record.element, to_json(record)?),
             Change::PutPair(record) => self.put_pair(record),
             Change::DropPair(key) => self.drop_pair(key),

@@ -14,12 +14,16 @@ use crate::snapshot::Owned;
 /// Gives an assembly with an owner a natural id.
 pub(super) fn claim(db: &Connection, lease: &Lease, natural_id: &str) -> Outcome<()> {
     check_lease(db, lease)?;
-    let name = lease.scope.as_str();
+    put(db, &lease.scope, natural_id)
+}
+
+/// Gives an assembly with an owner a natural id. The caller has checked its lease.
+pub(super) fn put(db: &Connection, scope: &AssemblyName, natural_id: &str) -> Outcome<()> {
+    let name = scope.as_str();
     let sql = "SELECT owner FROM assembly WHERE name = ?1 AND owner IS NOT NULL";
     let owner: Option<String> = db.prepare_cached(sql)?.query_row([name], |row| row.get(0)).optional()?;
-    let owner =
-        owner.map(|owner| assembly_name(&owner)).transpose()?.ok_or_else(|| no_owner(&lease.scope))?;
-    if let Some(by) = claimant(db, &owner, natural_id)?.filter(|by| *by != lease.scope) {
+    let owner = owner.map(|owner| assembly_name(&owner)).transpose()?.ok_or_else(|| no_owner(scope))?;
+    if let Some(by) = claimant(db, &owner, natural_id)?.filter(|by| by != scope) {
         return Err(Fault::Store(StoreError::Claimed { owner, natural_id: natural_id.to_owned(), by }));
     }
     db.prepare_cached("UPDATE assembly SET natural_id = ?2 WHERE name = ?1")?.execute((name, natural_id))?;

@@ -104,7 +104,7 @@ impl Records {
     }
 
     fn change(&mut self, scope: &AssemblyName, change: Change) -> Result<(), String> {
-        if self.is_taken(&change) {
+        if self.is_taken(scope, &change) {
             return Err(change.taken());
         }
         if self.is_conflict(&change) {
@@ -123,6 +123,7 @@ impl Records {
                 self.elements.drop(&name);
                 self.instances.drop(&name);
             }
+            Change::Claim(natural_id) => self.claims.put(scope.clone(), natural_id),
             Change::PutInstance(record) => self.instances.put(record.element.clone(), *record),
             Change::PutPair(record) => self.pairs.put(record.key.clone(), *record),
             Change::DropPair(key) => self.pairs.drop(&key),
@@ -162,6 +163,7 @@ impl Records {
             Change::Rename(rename) => !rename.scopes().all(|name| self.assemblies.has(name)),
             Change::PutElement(record) => !self.assemblies.has(&record.name.assembly()),
             Change::PutInstance(record) => !self.assemblies.has(&record.element.assembly()),
+            Change::Claim(_) => self.assemblies.get(scope).is_none_or(|record| record.owner.is_none()),
             Change::PutPair(record) => !self.assemblies.has(&record.key.assembly.assembly()),
             Change::DropProcess(process) => {
                 self.processes.has(process)
@@ -229,8 +231,12 @@ impl Records {
         self.packages.drop_where(|digest, _| packages.contains(digest) && !pinned.contains(digest));
     }
 
-    fn is_taken(&self, change: &Change) -> bool {
+    fn is_taken(&self, scope: &AssemblyName, change: &Change) -> bool {
         match change {
+            Change::Claim(natural_id) => {
+                let owner = self.assemblies.get(scope).and_then(|record| record.owner.as_ref());
+                owner.and_then(|owner| self.claimant(owner, natural_id)).is_some_and(|by| by != *scope)
+            }
             Change::PutProcess(record) => {
                 self.processes.get(&record.id).is_some_and(|old| old.assembly != record.assembly)
             }

@@ -42,6 +42,27 @@ pub async fn owners_list_their_assemblies(harness: &impl Harness) {
     assert_eq!(store.owned(&name("none"), None, 9).await.unwrap(), []);
 }
 
+/// A batch claims a natural id, too. It is refused as a whole if another assembly of the owner has the id.
+pub async fn a_batch_claims_a_natural_id(harness: &impl Harness) {
+    let store = harness.open().await;
+    let first = with_owner(&*store, "vm-1", "vms").await;
+    commit(&*store, &first, Batch::new().claim("i-1".to_owned())).await;
+    assert_eq!(store.claimant(&name("vms"), "i-1").await.unwrap(), Some(first.scope.clone()));
+
+    let second = leased(&*store, "vm-2").await;
+    let made = Batch::new().put_assembly(owned_by(&second.scope, "vms"));
+    let refused = store.commit(&second, made.clone().claim("i-1".to_owned())).await;
+    assert!(
+        matches!(&refused, Err(StoreError::Refused { reason, .. }) if reason.contains("`i-1`")),
+        "{refused:?}"
+    );
+    assert_eq!(store.assembly(&second.scope).await.unwrap(), None, "nothing of the batch is applied");
+    store.release(second.clone()).await.unwrap();
+    let second = store.lease(&second.scope, &second.holder).await.unwrap();
+    commit(&*store, &second, made.claim("i-2".to_owned())).await;
+    assert_eq!(store.claimant(&name("vms"), "i-2").await.unwrap(), Some(second.scope));
+}
+
 /// One assembly of an owner has a natural id, also after it was stored again. A refused claim changes nothing, and
 /// leaves the lease as it is.
 pub async fn a_natural_id_is_claimed_once(harness: &impl Harness) {
