@@ -121,14 +121,19 @@ async fn adopt_under(
         batch = batch.event(event(&world, Some(id), now, body));
     }
     let ended = Happening::ProcessEnded { status: ProcessStatus::Completed, reason: None };
-    batch = batch.event(event(&world, Some(id), now, ended));
-    engine.store.commit(lease, batch).await?;
-    match engine.store.claim(lease, &found.natural).await {
-        Ok(()) => Ok(Ok(())),
-        Err(StoreError::Claimed { by, .. }) => {
+    batch = batch.event(event(&world, Some(id), now, ended)).claim(found.natural.clone());
+    match engine.store.commit(lease, batch).await {
+        Ok(_) => Ok(Ok(())),
+        Err(error @ StoreError::Refused { .. }) => {
             // Another command has adopted it at the same time.
-            engine.store.commit(lease, Batch::new().drop_assembly(name.clone())).await?;
-            Ok(Err(Failure::new(FailureKind::AlreadyExists, format!("`{by}` has it already"))))
+            let owner = world.assembly.owner.as_ref();
+            let Some(owner) = owner else { return Err(error.into()) };
+            match engine.store.claimant(owner, &found.natural).await? {
+                Some(by) => {
+                    Ok(Err(Failure::new(FailureKind::AlreadyExists, format!("`{by}` has it already"))))
+                }
+                None => Err(error.into()),
+            }
         }
         Err(error) => Err(error.into()),
     }
