@@ -190,10 +190,10 @@ mod world;
 pub use commands::{KEPT_COMMANDS, command};
 pub use engine::{
     Answer, Argument, Arguments, Bundle, CheckEnd, Checked, Condition, Consent, Desired, DestructivePlan,
-    DiscoveryQuery, Ended, Engine, EngineEnv, ForgottenPart, ForgottenRecords, HandOver, Offer, Options,
-    PlanFingerprint, Prepared, Preview, Pruned, PublishedOutputs, RecordedSecrets, Request, Seen, Selection,
-    UpOptions, Upkeep, adopt, apply_found, calls_of, check, conditions, fingerprint, inventory, monitor_of,
-    offer, outputs, would_change,
+    DiscoveryQuery, DutyTurn, Ended, Engine, EngineEnv, FactoryDuty, ForgottenPart, ForgottenRecords,
+    HandOver, Offer, Options, PlanFingerprint, Prepared, Preview, Pruned, PublishedOutputs, RecordedSecrets,
+    Request, Seen, Selection, Turn, TurnTime, UpOptions, Upkeep, adopt, apply_found, calls_of, check,
+    check_under, conditions, fingerprint, inventory, monitor_of, offer, outputs, would_change,
 };
 pub use error::{EngineError, Lack, NameUse, ProtectedPart, Unplaced};
 pub use machine::Tally;

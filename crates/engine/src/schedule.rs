@@ -110,8 +110,8 @@ struct Duty {
     /// The next fire time; `None` if there is none left.
     next: Option<Timestamp>,
     is_running: bool,
-    /// Whether it has been started before.
-    has_begun: bool,
+    /// The fire time of its last start; `None` before the first.
+    fired: Option<Timestamp>,
 }
 
 impl<K> Default for Schedule<K> {
@@ -132,10 +132,19 @@ pub enum Change<K> {
     Ended(K),
 }
 
+/// A duty that starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Started<K> {
+    /// The duty.
+    pub duty: K,
+    /// The fire time for which it starts. It may have passed, if the duty ran then, or nobody asked.
+    pub fired: Timestamp,
+}
+
 /// Its commands are the duties that start.
 impl<K: Ord + Clone + Hash> Machine for Schedule<K> {
     type Event = Change<K>;
-    type Command = K;
+    type Command = Started<K>;
     type Timer = ();
 
     fn on(&mut self, now: Timestamp, input: Input<Self>) -> Vec<Output<Self>> {
@@ -146,7 +155,11 @@ impl<K: Ord + Clone + Hash> Machine for Schedule<K> {
             Input::Event(Change::Ended(key)) => self.ended(now, &key),
             Input::Cancel => return vec![Output::Finished],
         }
-        let mut outputs: Vec<_> = self.start(now).into_iter().map(Output::Command).collect();
+        let mut outputs = Vec::new();
+        for duty in self.start(now) {
+            let fired = self.fired(&duty).unwrap_or(now);
+            outputs.push(Output::Command(Started { duty, fired }));
+        }
         // Each input starts the timer again, because the clock of the system may have been set since.
         outputs.extend(self.due().map(|at| Output::Wake { timer: (), at }));
         outputs
@@ -161,12 +174,14 @@ impl<K: Ord + Clone + Hash> Schedule<K> {
             return;
         }
         self.remove(&key);
-        let is_running = self.duties.contains_key(&key);
+        // Only a running duty is still there.
+        let fired = self.duties.get(&key).and_then(|duty| duty.fired);
+        let is_running = fired.is_some();
         let next = timing.first(now);
         if let Some(next) = next.filter(|_| !is_running) {
             self.agenda.insert((next, key.clone()));
         }
-        self.duties.insert(key, Duty { timing: Some(timing), next, is_running, has_begun: is_running });
+        self.duties.insert(key, Duty { timing: Some(timing), next, is_running, fired });
     }
 
     /// Removes a duty. If it runs and is added again, it starts after its end only.
@@ -185,6 +200,11 @@ impl<K: Ord + Clone + Hash> Schedule<K> {
         self.agenda.first().map(|(next, _)| *next)
     }
 
+    /// Returns the fire time for which a duty was last started; `None` before its first start.
+    pub fn fired(&self, key: &K) -> Option<Timestamp> {
+        self.duties.get(key)?.fired
+    }
+
     /// Returns the duties that are due, in the order of their fire times. They run until they are
     /// [`ended`](Self::ended).
     pub fn start(&mut self, now: Timestamp) -> Vec<K> {
@@ -194,9 +214,9 @@ impl<K: Ord + Clone + Hash> Schedule<K> {
             self.agenda.remove(&(next, key.clone()));
             if let Some(duty) = self.duties.get_mut(&key) {
                 let timing = duty.timing.as_ref();
-                let delay = timing.filter(|_| !duty.has_begun).map_or(0, |timing| timing.delay(&key));
+                let delay = timing.filter(|_| duty.fired.is_none()).map_or(0, |timing| timing.delay(&key));
                 duty.next = timing.and_then(|timing| timing.next(next, now, delay));
-                (duty.is_running, duty.has_begun) = (true, true);
+                (duty.is_running, duty.fired) = (true, Some(next));
                 started.push(key);
             }
         }

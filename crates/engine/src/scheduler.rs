@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use windlass_model::Clock;
 
 use crate::host::{Dispatcher, Host, Incoming, Work};
-use crate::schedule::{Change, Schedule, Timing};
+use crate::schedule::{Change, Schedule, Started, Timing};
 use crate::stop::Stop;
 
 /// Maximum number of changes, and of started duties, that wait.
@@ -25,7 +25,7 @@ const QUEUE: usize = 64;
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
 /// let (scheduler, mut started) = Scheduler::start(Arc::new(SystemClock), Stop::default());
 /// scheduler.set("prune", Timing::every(Duration::from_secs(3600))).await;
-/// assert_eq!(started.recv().await, Some("prune"));
+/// assert_eq!(started.recv().await.map(|started| started.duty), Some("prune"));
 /// scheduler.ended("prune").await;
 /// # });
 /// # Ok::<(), std::io::Error>(())
@@ -38,7 +38,7 @@ pub struct Scheduler<K> {
 
 impl<K: Ord + Clone + Hash + Send + 'static> Scheduler<K> {
     /// Starts an empty schedule. The receiver gets the duties that start; each has to be [`ended`](Self::ended).
-    pub fn start(clock: Arc<dyn Clock>, stop: Stop) -> (Self, mpsc::Receiver<K>) {
+    pub fn start(clock: Arc<dyn Clock>, stop: Stop) -> (Self, mpsc::Receiver<Started<K>>) {
         let (changes, changed) = mpsc::channel(QUEUE);
         let (started, starts) = mpsc::channel(QUEUE);
         let mut task = JoinSet::new();
@@ -74,12 +74,12 @@ impl<K: Ord + Clone + Hash + Send + 'static> Scheduler<K> {
 
 /// Sends started duties to their receiver.
 struct Starter<K> {
-    started: mpsc::Sender<K>,
+    started: mpsc::Sender<Started<K>>,
     changed: mpsc::Receiver<Change<K>>,
 }
 
 impl<K: Ord + Clone + Hash + Send + 'static> Dispatcher<Schedule<K>> for Starter<K> {
-    fn dispatch(&mut self, duty: K) -> Option<Work<Change<K>>> {
+    fn dispatch(&mut self, duty: Started<K>) -> Option<Work<Change<K>>> {
         let started = self.started.clone();
         Some(Box::pin(async move {
             // The send fails if nobody receives duties any more.

@@ -1,15 +1,17 @@
 //! Health checks that count: the reports of checks become part of the records.
 //!
-//! One check covers applications of one factory and script, whatever their assemblies. It needs no lease. Each report
-//! is applied under a short lease of its assembly, unless its records have changed since the check began.
+//! One check covers applications of one factory and script, whatever their assemblies. It needs no lease; a daemon holds
+//! that of the factory, so that no other daemon checks at the same time. Each report is applied under a short lease of
+//! its assembly, unless its records have changed since the check began.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use windlass_driver::Observation;
 use windlass_model::instance::{LogEntry, Status};
 use windlass_model::record::{ElementRecord, Event as Happening, EventDraft, Failure, Severity};
 use windlass_model::{AssemblyName, ElementName, State};
-use windlass_store::{Batch, Change, Holder, Lease, Snapshot};
+use windlass_store::{Batch, Change, Holder, Lease, Snapshot, StoreError};
 
 use super::core::Engine;
 use super::look::{Answered, Checks, FailedJob, Line};
@@ -62,110 +64,155 @@ pub async fn check(
     holder: &Holder,
     stop: &Stop,
 ) -> Result<Vec<Checked>, EngineError> {
-    let mut preparer = Preparer::new(engine.env.drivers.clone(), engine.env.places.clone());
-    let mut ends: BTreeMap<AssemblyName, CheckEnd> = BTreeMap::new();
-    let (mut looks, mut revisions) = (Vec::new(), BTreeMap::new());
-    let mut owners: BTreeMap<AssemblyName, AssemblyName> = BTreeMap::new();
-    for name in names {
-        let Some(snapshot) = engine.store.load(name).await? else { continue };
-        owners.extend(snapshot.assembly.owner.clone().map(|owner| (name.clone(), owner)));
-        revisions.insert(name.clone(), Revision::of(&snapshot));
-        ends.insert(name.clone(), CheckEnd::Unchecked);
-        let world = engine.records().loaded(snapshot).await?;
-        looks.extend(preparer.looks(&world, engine.store.id(), engine.env.clock.now()));
-    }
-    let Checks { answers, failed, lines } = engine.checks().answers(looks, stop).await;
-    if stop.soon.is_cancelled() {
-        return Err(EngineError::Stopped);
-    }
-    for answer in answers {
-        let name = match &answer {
-            Answered::Observed { call, .. } => call.element.assembly(),
-            Answered::Failed(seen) => seen.element.assembly(),
-        };
-        let end = match engine.store.lease(&name, holder).await {
-            Ok(lease) => {
-                let applied = applied(engine, &lease, answer, revisions.get(&name)).await;
-                let released = engine.store.release(lease).await;
-                let applied = applied?;
-                released?;
-                applied
-            }
-            Err(error) => CheckEnd::Dropped(error.to_string()),
-        };
-        ends.insert(name, end);
-    }
-    keep_failed(engine, failed, &owners, holder).await?;
-    log_lines(engine, lines, &owners, holder).await?;
-    Ok(ends.into_iter().map(|(name, end)| Checked { name, end }).collect())
+    Writer { engine, holder, held: None }.check(names, stop).await
 }
 
-/// Keeps the last failed check of each factory. The same failure again writes nothing. A factory that another process
-/// holds keeps its earlier one.
-async fn keep_failed(
+/// Checks applications as [`check`] does, under the lease of their factory.
+///
+/// # Errors
+/// Those of [`check`].
+pub async fn check_under(
     engine: &Engine,
-    mut failed: Vec<FailedJob>,
-    owners: &BTreeMap<AssemblyName, AssemblyName>,
-    holder: &Holder,
-) -> Result<(), EngineError> {
-    // That of the smallest group remains, whatever the order in which they have ended.
-    failed.sort_by_key(|(job, _)| std::cmp::Reverse((job.applications.len(), job.applications.clone())));
-    let owner = |job: &RecordedJob| job.applications.iter().find_map(|name| owners.get(name)).cloned();
-    let by_factory: BTreeMap<AssemblyName, FailedJob> =
-        failed.into_iter().filter_map(|failed| Some((owner(&failed.0)?, failed))).collect();
-    for (factory, (job, transcript)) in by_factory {
-        let known = recordings::recorded_jobs(&*engine.store, &factory).await?;
-        let is_same =
-            |known: &RecordedJob| (&known.failure, &known.applications) == (&job.failure, &job.applications);
-        if known.iter().any(is_same) {
-            continue;
-        }
-        let Ok(lease) = engine.store.lease(&factory, holder).await else { continue };
-        let failure = job.failure.as_deref().unwrap_or_default();
-        let message = match &job.applications[..] {
-            [one] => format!("the health check of `{one}` failed: {failure}"),
-            all => format!("the health check of {} applications failed: {failure}", all.len()),
-        };
-        let snapshot = engine.store.load_sealed(&factory).await?;
-        let element = snapshot.and_then(|snapshot| snapshot.elements.into_keys().next());
-        let mut batch: Batch = [recordings::put(&factory, &job, &transcript)].into_iter().collect();
-        if let Some(element) = &element {
-            batch = batch.event(logged(engine, element, LogEntry::new(Severity::Error, message)));
-        }
-        let kept = engine.store.commit(&lease, batch).await;
-        engine.store.release(lease).await?;
-        kept?;
-    }
-    Ok(())
+    names: &[AssemblyName],
+    factory: &Lease,
+    stop: &Stop,
+) -> Result<Vec<Checked>, EngineError> {
+    Writer { engine, holder: &factory.holder, held: Some(factory) }.check(names, stop).await
 }
 
-/// Adds the warnings and errors of checks that went well to the logs of the factories.
-async fn log_lines(
-    engine: &Engine,
-    lines: Vec<Line>,
-    owners: &BTreeMap<AssemblyName, AssemblyName>,
-    holder: &Holder,
-) -> Result<(), EngineError> {
-    let mut by_factory: BTreeMap<&AssemblyName, Vec<LogEntry>> = BTreeMap::new();
-    for (name, entry) in lines {
-        if let Some(owner) = owners.get(&name) {
-            by_factory.entry(owner).or_default().push(entry);
+/// Writes the results of checks to the records.
+struct Writer<'a> {
+    engine: &'a Engine,
+    holder: &'a Holder,
+    /// The lease of a factory that the caller holds.
+    held: Option<&'a Lease>,
+}
+
+impl<'a> Writer<'a> {
+    async fn check(&self, names: &[AssemblyName], stop: &Stop) -> Result<Vec<Checked>, EngineError> {
+        let engine = self.engine;
+        let mut preparer = Preparer::new(engine.env.drivers.clone(), engine.env.places.clone());
+        let mut ends: BTreeMap<AssemblyName, CheckEnd> = BTreeMap::new();
+        let (mut looks, mut revisions) = (Vec::new(), BTreeMap::new());
+        let mut owners: BTreeMap<AssemblyName, AssemblyName> = BTreeMap::new();
+        for name in names {
+            let Some(snapshot) = engine.store.load(name).await? else { continue };
+            owners.extend(snapshot.assembly.owner.clone().map(|owner| (name.clone(), owner)));
+            revisions.insert(name.clone(), Revision::of(&snapshot));
+            ends.insert(name.clone(), CheckEnd::Unchecked);
+            let world = engine.records().loaded(snapshot).await?;
+            looks.extend(preparer.looks(&world, engine.store.id(), engine.env.clock.now()));
         }
+        let Checks { answers, failed, lines } = engine.checks().answers(looks, stop).await;
+        if stop.soon.is_cancelled() {
+            return Err(EngineError::Stopped);
+        }
+        for answer in answers {
+            let name = match &answer {
+                Answered::Observed { call, .. } => call.element.assembly(),
+                Answered::Failed(seen) => seen.element.assembly(),
+            };
+            let end = match engine.store.lease(&name, self.holder).await {
+                Ok(lease) => {
+                    let applied = applied(engine, &lease, answer, revisions.get(&name)).await;
+                    let released = engine.store.release(lease).await;
+                    let applied = applied?;
+                    released?;
+                    applied
+                }
+                Err(error) => CheckEnd::Dropped(error.to_string()),
+            };
+            ends.insert(name, end);
+        }
+        self.keep_failed(failed, &owners).await?;
+        self.log_lines(lines, &owners).await?;
+        Ok(ends.into_iter().map(|(name, end)| Checked { name, end }).collect())
     }
-    for (factory, entries) in by_factory {
-        let Ok(lease) = engine.store.lease(factory, holder).await else { continue };
-        let snapshot = engine.store.load_sealed(factory).await?;
-        let mut batch = Batch::new();
-        if let Some(element) = snapshot.and_then(|snapshot| snapshot.elements.into_keys().next()) {
-            for entry in entries {
-                batch = batch.event(logged(engine, &element, entry));
+
+    /// Keeps the last failed check of each factory. The same failure again writes nothing. A factory that another process
+    /// holds keeps its earlier one.
+    async fn keep_failed(
+        &self,
+        mut failed: Vec<FailedJob>,
+        owners: &BTreeMap<AssemblyName, AssemblyName>,
+    ) -> Result<(), EngineError> {
+        let engine = self.engine;
+        // That of the smallest group remains, whatever the order in which they have ended.
+        failed.sort_by_key(|(job, _)| std::cmp::Reverse((job.applications.len(), job.applications.clone())));
+        let owner = |job: &RecordedJob| job.applications.iter().find_map(|name| owners.get(name)).cloned();
+        let by_factory: BTreeMap<AssemblyName, FailedJob> =
+            failed.into_iter().filter_map(|failed| Some((owner(&failed.0)?, failed))).collect();
+        for (factory, (job, transcript)) in by_factory {
+            let known = recordings::recorded_jobs(&*engine.store, &factory).await?;
+            let is_same = |known: &RecordedJob| {
+                (&known.failure, &known.applications) == (&job.failure, &job.applications)
+            };
+            if known.iter().any(is_same) {
+                continue;
+            }
+            let Some(lease) = self.lease_of(&factory).await else { continue };
+            let failure = job.failure.as_deref().unwrap_or_default();
+            let message = match &job.applications[..] {
+                [one] => format!("the health check of `{one}` failed: {failure}"),
+                all => format!("the health check of {} applications failed: {failure}", all.len()),
+            };
+            let snapshot = engine.store.load_sealed(&factory).await?;
+            let element = snapshot.and_then(|snapshot| snapshot.elements.into_keys().next());
+            let mut batch: Batch = [recordings::put(&factory, &job, &transcript)].into_iter().collect();
+            if let Some(element) = &element {
+                batch = batch.event(logged(engine, element, LogEntry::new(Severity::Error, message)));
+            }
+            let kept = engine.store.commit(&lease, batch).await;
+            self.release(lease).await?;
+            kept?;
+        }
+        Ok(())
+    }
+
+    /// Adds the warnings and errors of checks that went well to the logs of the factories.
+    async fn log_lines(
+        &self,
+        lines: Vec<Line>,
+        owners: &BTreeMap<AssemblyName, AssemblyName>,
+    ) -> Result<(), EngineError> {
+        let engine = self.engine;
+        let mut by_factory: BTreeMap<&AssemblyName, Vec<LogEntry>> = BTreeMap::new();
+        for (name, entry) in lines {
+            if let Some(owner) = owners.get(&name) {
+                by_factory.entry(owner).or_default().push(entry);
             }
         }
-        let written = engine.store.commit(&lease, batch).await;
-        engine.store.release(lease).await?;
-        written?;
+        for (factory, entries) in by_factory {
+            let Some(lease) = self.lease_of(factory).await else { continue };
+            let snapshot = engine.store.load_sealed(factory).await?;
+            let mut batch = Batch::new();
+            if let Some(element) = snapshot.and_then(|snapshot| snapshot.elements.into_keys().next()) {
+                for entry in entries {
+                    batch = batch.event(logged(engine, &element, entry));
+                }
+            }
+            let written = engine.store.commit(&lease, batch).await;
+            self.release(lease).await?;
+            written?;
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// Takes the lease of a factory, unless the caller holds it. Returns `None` if another process holds it.
+    async fn lease_of(&self, factory: &AssemblyName) -> Option<Cow<'a, Lease>> {
+        if let Some(held) = self.held.filter(|held| held.scope == *factory) {
+            return Some(Cow::Borrowed(held));
+        }
+        self.engine.store.lease(factory, self.holder).await.ok().map(Cow::Owned)
+    }
+
+    /// Releases a lease that was taken here.
+    async fn release(&self, lease: Cow<'_, Lease>) -> Result<(), StoreError> {
+        match lease {
+            Cow::Owned(lease) => self.engine.store.release(lease).await,
+            Cow::Borrowed(_) => Ok(()),
+        }
+    }
 }
 
 /// The part of the records that a check has read.

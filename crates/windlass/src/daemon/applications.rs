@@ -1,12 +1,12 @@
 //! Health checks of applications, and discoveries of their factories. A check covers all applications of a
 //! factory.
 
-use windlass_engine::{CheckEnd, Checked, EngineError};
+use windlass_engine::{CheckEnd, Checked, EngineError, FactoryDuty, TurnTime};
 use windlass_model::record::{AssemblyRecord, Intent};
-use windlass_model::{AssemblyName, State};
+use windlass_model::{AssemblyName, State, Timestamp};
 
 use super::duties::Duty;
-use super::{Daemon, Notice};
+use super::{Daemon, Done, Notice};
 use crate::error::Error;
 use crate::launching::{DiscoveryView, FoundView, Launcher};
 
@@ -67,7 +67,7 @@ impl Daemon<'_> {
             self.duties.ended(Duty::CheckApplications(factory)).await;
         } else {
             self.looked_at.insert(factory.clone());
-            self.work.check(factory, names);
+            self.work.check(factory, names, self.duties.period());
         }
     }
 
@@ -101,15 +101,34 @@ impl Daemon<'_> {
         }
     }
 
+    /// Starts the discovery of a factory for a fire time, in the turn of this daemon.
+    pub(super) fn discover(&mut self, factory: AssemblyName, fired: Timestamp) {
+        let (windlass, context) = (self.windlass, self.work.context.clone());
+        self.discovering.insert(factory.clone());
+        self.background.push(Box::pin(async move {
+            let found = async {
+                let Some(turn) = context.turn(&factory, FactoryDuty::Discovery, TurnTime::At(fired)).await? else {
+                    return Ok(None);
+                };
+                let discovery = Launcher::new(windlass);
+                turn.run(discovery.discover(&factory, false, &context.stop)).await.map(Some)
+            };
+            let found = found.await;
+            Done::Discovered(factory, found)
+        }));
+    }
+
     /// Handles the results of a discovery.
     pub(super) async fn note_discovered(
         &mut self,
         factory: &AssemblyName,
-        found: Result<DiscoveryView, Error>,
+        found: Result<Option<DiscoveryView>, Error>,
     ) {
+        self.discovering.remove(factory);
         self.duties.ended(Duty::Discover(factory.clone())).await;
         let found = match found {
-            Ok(found) => found.found,
+            Ok(Some(found)) => found.found,
+            Ok(None) => return,
             Err(Error::Engine(EngineError::Stopped)) => return,
             Err(error) => return self.note_check(factory, DISCOVERY, Some(&error.to_string())),
         };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use windlass_cron::{CronExpression, Zone};
-use windlass_engine::schedule::Timing;
+use windlass_engine::schedule::{Started, Timing};
 use windlass_engine::{Scheduler, Stop};
 use windlass_model::AssemblyName;
 
@@ -59,7 +59,7 @@ impl Duties {
         windlass: &Windlass,
         watching: &Watching,
         stop: Stop,
-    ) -> (Self, mpsc::Receiver<Duty>) {
+    ) -> (Self, mpsc::Receiver<Started<Duty>>) {
         let (scheduler, started) = Scheduler::start(windlass.settings.clock.clone(), stop);
         for (duty, timing) in own_duties(watching) {
             scheduler.set(duty, timing).await;
@@ -83,6 +83,11 @@ impl Duties {
     /// Ends a duty for ever.
     pub(super) async fn remove(&self, duty: Duty) {
         self.scheduler.remove(duty).await;
+    }
+
+    /// Returns the period of health checks.
+    pub(super) fn period(&self) -> Duration {
+        self.health.unwrap_or_default()
     }
 
     pub(super) async fn ended(&self, duty: Duty) {

@@ -31,6 +31,7 @@ use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use tokio::sync::mpsc;
 use windlass_engine::monitor::{Heard, Sample};
+use windlass_engine::schedule::Started;
 use windlass_engine::{EngineError, Stop};
 use windlass_model::{AssemblyName, ElementName, ProcessId, RequestId, Seq, Timestamp};
 use windlass_project::Project;
@@ -43,7 +44,7 @@ use self::samples::Looked;
 use self::work::{Message as Said, Work};
 use crate::blocking::blocking;
 use crate::error::Error;
-use crate::launching::{DiscoveryView, Launcher};
+use crate::launching::DiscoveryView;
 use crate::open::Windlass;
 use crate::prune::PruneView;
 
@@ -64,6 +65,8 @@ struct Daemon<'a> {
     duties: Duties,
     /// The prune and the discoveries that run.
     background: FuturesUnordered<Background<'a>>,
+    /// The factories whose discovery runs.
+    discovering: BTreeSet<AssemblyName>,
     /// The metrics that were reported for each assembly.
     told: BTreeMap<AssemblyName, Vec<String>>,
     /// The parts that are no longer healed because heals did not help. Each was reported once.
@@ -94,7 +97,8 @@ type Background<'a> = Pin<Box<dyn Future<Output = Done> + Send + 'a>>;
 /// The end of a duty that runs in the background.
 enum Done {
     Pruned(Result<PruneView, Error>),
-    Discovered(AssemblyName, Result<DiscoveryView, Error>),
+    /// The discovery of a factory has ended; `None` if another daemon has had the turn.
+    Discovered(AssemblyName, Result<Option<DiscoveryView>, Error>),
 }
 
 /// The reasons for which the daemon wakes up.
@@ -104,7 +108,7 @@ enum Wake {
     Said(Said),
     Done(Done),
     /// A duty starts.
-    Duty(Duty),
+    Duty(Started<Duty>),
     /// A sample is missing.
     Missing,
 }
@@ -166,6 +170,7 @@ pub async fn watch(
         applications: Applications::default(),
         duties,
         background: FuturesUnordered::new(),
+        discovering: BTreeSet::new(),
         told: BTreeMap::new(),
         given_up: BTreeMap::new(),
         at_bound: BTreeMap::new(),
@@ -201,6 +206,13 @@ pub async fn watch(
     if !daemon.at_work.is_empty() {
         tell(Notice::Stopping { at_work: daemon.at_work.iter().cloned().collect() });
     }
+    // Another machine has the turn of a discovery only after its lease is released.
+    while !daemon.discovering.is_empty() {
+        let Some(done) = daemon.background.next().await else { break };
+        if let Done::Discovered(factory, _) = done {
+            daemon.discovering.remove(&factory);
+        }
+    }
     while !(daemon.at_work.is_empty() && daemon.looked_at.is_empty()) {
         let Some(said) = said.recv().await else { break };
         daemon.last_word(said);
@@ -221,7 +233,7 @@ impl<'a> Daemon<'a> {
         }
     }
 
-    async fn begin_duty(&mut self, duty: Duty) {
+    async fn begin_duty(&mut self, Started { duty, fired }: Started<Duty>) {
         match duty {
             Duty::Refresh => {
                 self.refresh().await;
@@ -233,13 +245,7 @@ impl<'a> Daemon<'a> {
                     Done::Pruned(windlass.upkeep().prune(None, windlass.project.retention(), false).await)
                 }));
             }
-            Duty::Discover(factory) => {
-                let (windlass, stop): (&'a Windlass, Stop) = (self.windlass, self.stop.clone());
-                self.background.push(Box::pin(async move {
-                    let found = Launcher::new(windlass).discover(&factory, false, &stop).await;
-                    Done::Discovered(factory, found)
-                }));
-            }
+            Duty::Discover(factory) => self.discover(factory, fired),
             Duty::Check(assembly) => self.look(assembly).await,
             Duty::CheckApplications(factory) => self.check_applications(factory).await,
         }

@@ -6,11 +6,15 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
-use windlass_engine::{CheckEnd, Checked, Ended, Engine, EngineError, Request, Stop, check};
+use windlass_engine::{
+    CheckEnd, Checked, DutyTurn, Ended, Engine, EngineError, FactoryDuty, Request, Stop, Turn, TurnTime,
+    check_under,
+};
 use windlass_model::AssemblyName;
 use windlass_store::Holder;
 
@@ -21,6 +25,8 @@ use crate::wiring::Removal;
 
 /// Maximum number of unread messages of tasks.
 const QUEUE: usize = 64;
+/// Interval at which a daemon asks again for a turn at a factory that another holder has the lease of.
+const HELD: Duration = Duration::from_secs(1);
 /// Maximum number of concurrent health checks of assemblies.
 const LOOKS: usize = 8;
 
@@ -70,6 +76,26 @@ impl Context {
     ) -> Result<Ended, EngineError> {
         let prepared = Box::pin(self.engine.prepare(assembly, request, &self.holder, &self.stop)).await?;
         prepared.run(&self.stop).await
+    }
+
+    /// Waits for the turn of this daemon at a duty of a factory. Returns `None` if another daemon has had it.
+    pub(super) async fn turn(
+        &self,
+        factory: &AssemblyName,
+        duty: FactoryDuty,
+        time: TurnTime,
+    ) -> Result<Option<DutyTurn>, EngineError> {
+        loop {
+            match self.engine.take_turn(factory, duty, time, &self.holder).await? {
+                Turn::Own(turn) => return Ok(Some(turn)),
+                Turn::Held => {}
+                _ => return Ok(None),
+            }
+            tokio::select! {
+                () = self.stop.soon.cancelled() => return Err(EngineError::Stopped),
+                () = tokio::time::sleep(HELD) => {}
+            }
+        }
     }
 
     /// Notes the references to an application that is to be removed.
@@ -138,13 +164,17 @@ impl Work {
         });
     }
 
-    /// Starts a health check of applications of a factory.
-    pub(super) fn check(&mut self, factory: AssemblyName, names: Vec<AssemblyName>) {
+    /// Starts a health check of applications of a factory, in the turn of this daemon.
+    pub(super) fn check(&mut self, factory: AssemblyName, names: Vec<AssemblyName>, period: Duration) {
         let (context, looks) = (self.context.clone(), self.looks.clone());
         self.spawn(async move {
             let checked = async {
-                let _turn = looks.acquire().await;
-                let checked = check(&context.engine, &names, &context.holder, &context.stop).await?;
+                let Some(turn) = context.turn(&factory, FactoryDuty::Check, TurnTime::Every(period)).await? else {
+                    return Ok(Vec::new());
+                };
+                let _permit = looks.acquire().await;
+                let lease = turn.lease().clone();
+                let checked = turn.run(check_under(&context.engine, &names, &lease, &context.stop)).await?;
                 for destroyed in checked.iter().filter(|checked| checked.end == CheckEnd::Destroyed) {
                     context.note_removal(&destroyed.name).await;
                 }

@@ -1,0 +1,223 @@
+//! Turns of daemons at the duties of a factory. Of several daemons on one store, one does a duty at each of its times.
+//!
+//! A turn holds the lease of the factory, so no duty of a factory runs beside another one. The time of a turn is recorded
+//! under that lease. A daemon that comes later finds it, and skips its own turn.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use windlass_model::document::{DocumentDraft, DocumentKey, DocumentScope, Expected};
+use windlass_model::{AssemblyName, Timestamp};
+use windlass_store::{Batch, Holder, Lease, StoreError};
+
+use super::core::Engine;
+use crate::error::EngineError;
+use crate::keeper::Renewal;
+
+/// A duty of a factory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FactoryDuty {
+    /// The health check of its applications.
+    Check,
+    /// Its discovery.
+    Discovery,
+}
+
+impl FactoryDuty {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Check => "check",
+            Self::Discovery => "discovery",
+        }
+    }
+}
+
+/// The time of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TurnTime {
+    /// The fire time of an expression, which all daemons compute alike.
+    At(Timestamp),
+    /// Once in a period. Each daemon begins its periods at another time.
+    Every(Duration),
+}
+
+/// The answer to a daemon that asks for a turn.
+#[non_exhaustive]
+pub enum Turn {
+    /// The turn of this daemon.
+    Own(DutyTurn),
+    /// Another daemon has had this turn, or the factory no longer exists.
+    Over,
+    /// Another holder has the lease of the factory. The daemon asks again.
+    Held,
+}
+
+/// A turn, which holds the lease of its factory.
+pub struct DutyTurn {
+    renewal: Renewal,
+}
+
+impl DutyTurn {
+    /// Returns the lease of the factory.
+    pub fn lease(&self) -> &Lease {
+        self.renewal.lease()
+    }
+
+    /// Does the work of the duty, and ends the turn.
+    ///
+    /// # Errors
+    /// That of the work, or of the store. A lost lease ends the work.
+    pub async fn run<T, E: From<StoreError>>(
+        mut self,
+        work: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
+        let done = self.renewal.keeping(work).await;
+        let released = self.renewal.release().await;
+        let done = done?;
+        released?;
+        Ok(done)
+    }
+}
+
+/// The last turn at a duty. The times of one kind are compared with each other only.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct LastTurn {
+    /// The daemon that had it.
+    holder: Holder,
+    /// The time at which it began, by the clock of the store.
+    began: Timestamp,
+    /// The fire time for which it began; none if the duty is periodic.
+    fired: Option<Timestamp>,
+}
+
+impl LastTurn {
+    fn new(lease: &Lease, time: TurnTime) -> Self {
+        let fired = match time {
+            TurnTime::At(fired) => Some(fired),
+            TurnTime::Every(_) => None,
+        };
+        Self { holder: lease.holder.clone(), began: lease.since, fired }
+    }
+
+    /// Tells whether a turn that would begin with `lease` is over, because this one was had for its time.
+    ///
+    /// A daemon does not skip a turn because of its own last one: its schedule has them apart.
+    fn is_for(&self, time: TurnTime, lease: &Lease) -> bool {
+        let is_own = self.holder == lease.holder;
+        match time {
+            // The other daemon may have begun late. Then it has counted all fire times until that as one.
+            TurnTime::At(fired) => self.fired >= Some(fired) || !is_own && self.began >= fired,
+            TurnTime::Every(period) => {
+                // A daemon that is a little early takes its turn. Otherwise it would be a whole period late.
+                let next = period.mul_f64(0.9).as_millis();
+                !is_own && u128::from(lease.since.millis_since(self.began)) < next
+            }
+        }
+    }
+}
+
+/// The version of the record.
+const VERSION: u32 = 1;
+
+fn key(factory: &AssemblyName, duty: FactoryDuty) -> DocumentKey {
+    DocumentKey {
+        scope: DocumentScope::Assembly(factory.clone()),
+        kind: "duty".parse().expect("it is a kind of documents"),
+        name: duty.name().parse().expect("it is a name of a document"),
+    }
+}
+
+impl Engine {
+    /// Takes the turn of a daemon at a duty of a factory, unless another daemon has had it.
+    ///
+    /// # Errors
+    /// An error of the store.
+    pub async fn take_turn(
+        &self,
+        factory: &AssemblyName,
+        duty: FactoryDuty,
+        time: TurnTime,
+        holder: &Holder,
+    ) -> Result<Turn, EngineError> {
+        let lease = match self.store.lease(factory, holder).await {
+            Ok(lease) => lease,
+            Err(StoreError::Held { .. }) => return Ok(Turn::Held),
+            Err(error) => return Err(error.into()),
+        };
+        let renewal = Renewal::start(self.store.clone(), lease);
+        match self.record_turn(renewal.lease(), duty, time).await {
+            Ok(true) => Ok(Turn::Own(DutyTurn { renewal })),
+            Ok(false) => {
+                renewal.release().await?;
+                Ok(Turn::Over)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Records a turn. Returns false if another daemon has had it, or there is no such factory.
+    async fn record_turn(
+        &self,
+        lease: &Lease,
+        duty: FactoryDuty,
+        time: TurnTime,
+    ) -> Result<bool, EngineError> {
+        let key = key(&lease.scope, duty);
+        let last = self.store.document(&key).await?;
+        let last = last.and_then(|last| serde_json::from_value::<LastTurn>(last.body).ok());
+        let is_over = last.is_some_and(|last| last.is_for(time, lease));
+        if is_over || self.store.assembly(&lease.scope).await?.is_none() {
+            return Ok(false);
+        }
+        let draft = DocumentDraft {
+            key,
+            expected: Expected::Any,
+            version: VERSION,
+            body: serde_json::to_value(LastTurn::new(lease, time)).expect("a record is plain data"),
+            secrets: None,
+            packages: BTreeSet::new(),
+        };
+        self.store.commit(lease, Batch::new().put_document(draft)).await?;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use windlass_model::Epoch;
+
+    use super::*;
+
+    fn second(second: i64) -> Timestamp {
+        Timestamp::from_millis(second * 1000)
+    }
+
+    fn lease(daemon: &str, since: Timestamp) -> Lease {
+        let holder = Holder::current(daemon);
+        Lease { scope: "vms".parse().unwrap(), epoch: Epoch(std::num::NonZeroU64::MIN), holder, since }
+    }
+
+    const A_MINUTE: TurnTime = TurnTime::Every(Duration::from_secs(60));
+
+    #[rstest]
+    #[case::the_same_fire_time(TurnTime::At(second(60)), "b", 61, true)]
+    #[case::the_next_one(TurnTime::At(second(120)), "b", 120, false)]
+    #[case::one_before_the_late_beginning(TurnTime::At(second(62)), "b", 65, true)]
+    #[case::its_own_next_one(TurnTime::At(second(62)), "a", 65, false)]
+    #[case::another_daemon_within_the_period(A_MINUTE, "b", 100, true)]
+    #[case::a_little_early(A_MINUTE, "b", 120, false)]
+    #[case::its_own_within_the_period(A_MINUTE, "a", 100, false)]
+    fn a_turn_is_had_once(
+        #[case] time: TurnTime,
+        #[case] daemon: &str,
+        #[case] at: i64,
+        #[case] is_over: bool,
+    ) {
+        let last = LastTurn::new(&lease("a", second(63)), TurnTime::At(second(60)));
+        assert_eq!(last.is_for(time, &lease(daemon, second(at))), is_over);
+    }
+}
