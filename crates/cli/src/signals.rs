@@ -52,7 +52,7 @@ fn listen_and(grace: Duration, begin: impl Fn(&Stop) + Send + 'static) -> Stop {
         signals.next().await;
         begin(&told);
         tokio::select! {
-            () = signals.next() => {}
+            () = signals.second() => {}
             () = tokio::time::sleep(grace) => {}
         }
         told.now.cancel();
@@ -75,6 +75,16 @@ impl Signals {
             terminate: signal(SignalKind::terminate())?,
             hang_up: if ignores_hang_up() { None } else { Some(signal(SignalKind::hangup())?) },
         })
+    }
+
+    /// Waits for a second request. A wrapper such as `timeout` signals both the process and its group, so signals that
+    /// follow the first one immediately belong to it.
+    async fn second(&mut self) {
+        const ECHO: Duration = Duration::from_millis(100);
+        let first = tokio::time::Instant::now();
+        while first.elapsed() < ECHO {
+            self.next().await;
+        }
     }
 
     async fn next(&mut self) {

@@ -10,7 +10,8 @@ windlass_source::codes! {
          an assembly from its descriptor.";
     NAME_TAKEN = "WL0501", "name of another assembly",
         "An assembly with this name was created from another descriptor. `up` does not turn one assembly \
-         into another, so it has started no step.\n\n\
+         into another, so it has started no step. A launch of an application changes no assembly that exists, \
+         also if it was queued before that one.\n\n\
          Choose another name with `--name`, or remove the other assembly with `windlass down NAME` first.";
     NOTHING = "WL0502", "no assembly to change",
         "The intent changes an existing assembly, and this project has none. Nothing was changed.\n\n\
@@ -119,11 +120,12 @@ windlass_source::codes! {
          them. windlass uses the descriptor that the part was created with. `windlass up FILE` creates an \
          absent or failed part.";
     UNNAMED = "WL0523", "instance with an unknown id",
-        "The launch script of a part chose the id of its instance, and its output is lost. Without this id \
+        "The launch script of a part may choose the id of its instance, and its output is lost. Without this id \
          nothing can find the instance again. The answer `done` is not recorded, and windlass has started no \
          step.\n\n\
-         Find the id of the instance, and run `windlass retry NAME --assume done --of PART --natural ID`. If \
-         there is no instance, answer `not-done` instead.";
+         Find the id of the instance, and run `windlass retry NAME --assume done --of PART --natural ID`. A \
+         script that chooses none leaves the id that it was given, which the error names. If there is no \
+         instance, answer `not-done` instead.";
     PACKAGE_GONE = "WL0524", "package missing from the store",
         "The assembly was created with a package that the store no longer has. windlass keeps a package as \
          long as an assembly uses it, so the store is damaged. windlass has started no step.\n\n\
@@ -215,7 +217,7 @@ windlass_source::codes! {
          no step.\n\n\
          Only an `up` without the protection lifts it, and this `up` must not remove or replace the part \
          itself: remove `protect: true` from the descriptor, or omit `--protect`, and run `windlass up` with \
-         no other change. Then repeat the command.";
+         `--except PART` for each part that it would remove or replace. Then repeat the command.";
     NEEDS_EXCEPTED = "WL0546", "part that needs a part outside of the plan",
         "`--target` or `--except` limits the plan to some parts. A part that stays depends on one that would be \
          removed (`depends-on`). Or `--except` leaves a part as it is that does not work yet, and a part that the plan would change can't \
@@ -225,7 +227,8 @@ windlass_source::codes! {
     NAME_IN_USE = "WL0548", "new name that is in use",
         "The new name belongs to an assembly of this store, or an earlier assembly had it and its history is \
          kept. Two histories under one name could not be told apart. Nothing was changed.\n\n\
-         Choose another name: `windlass rename NAME OTHER`. `windlass status` lists the assemblies.";
+         Choose another name: `windlass rename NAME OTHER`. `windlass status` lists the assemblies. `windlass prune \
+         NAME --keep 0 --older 0s` removes the history of an earlier assembly.";
     PENDING = "WL0549", "pending request for an assembly to rename",
         "A request for the assembly is queued for `windlass run`. It has the old name in its sealed content, so \
          the assembly can't be renamed before it ends. Nothing was changed.\n\n\

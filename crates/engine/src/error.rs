@@ -8,7 +8,8 @@ use windlass_model::assembly::Origin;
 use windlass_model::name::NameError;
 use windlass_model::record::CallRecord;
 use windlass_model::{
-    AssemblyName, CallId, CommandName, DescriptorName, ElementName, ProcessId, RequestId, Timestamp,
+    AssemblyName, CallId, CommandName, DescriptorName, ElementName, InstanceId, ProcessId, RequestId,
+    Timestamp,
 };
 use windlass_source::Code;
 use windlass_store::{Holder, StoreError};
@@ -34,7 +35,7 @@ pub enum EngineError {
         /// The existing assemblies.
         known: Vec<AssemblyName>,
     },
-    /// The name belongs to an assembly of another descriptor.
+    /// The name belongs to an assembly of another descriptor, or to any assembly if a new one was requested.
     #[error("`{name}` is the name of an assembly of `{other}` already; choose another with `--name`")]
     NameTaken {
         /// The name.
@@ -230,8 +231,8 @@ pub enum EngineError {
     Unnamed {
         /// The assembly.
         name: AssemblyName,
-        /// The launched elements.
-        parts: Vec<ElementName>,
+        /// The launched elements, with the ids that their scripts were given.
+        parts: Vec<(ElementName, InstanceId)>,
     },
     /// A pinned package is missing in the store.
     #[error("the package of `{0}` is missing from the store")]
@@ -361,7 +362,7 @@ fn in_use(name: &AssemblyName, by: NameUse) -> String {
     match by {
         NameUse::Assembly => format!("an assembly `{name}` exists already; choose another name"),
         NameUse::History => format!(
-            "an earlier assembly had the name `{name}`, and `windlass log {name}` shows its history; choose another name"
+            "an earlier assembly had the name `{name}`, and `windlass log {name}` shows its history; choose another name, or remove the history with `windlass prune {name} --keep 0 --older 0s`"
         ),
     }
 }
@@ -428,7 +429,7 @@ impl fmt::Display for ProtectedPart {
         } else {
             format!("remove `protect: true` from `{}`", by.local())
         };
-        write!(f, "; {way}, run `windlass up` with no other change, then repeat the command")
+        write!(f, "; {way}, run `windlass up --except {}`, then repeat the command", part.local())
     }
 }
 
@@ -527,12 +528,14 @@ fn ids(calls: &[CallRecord]) -> String {
     calls.iter().map(|call| call.id.as_str()).collect::<Vec<_>>().join("`, `")
 }
 
-fn unnamed(name: &AssemblyName, parts: &[ElementName]) -> String {
-    let named: Vec<&str> = parts.iter().map(ElementName::local).collect();
+fn unnamed(name: &AssemblyName, parts: &[(ElementName, InstanceId)]) -> String {
+    let named: Vec<&str> = parts.iter().map(|(part, _)| part.local()).collect();
+    let given: Vec<&str> = parts.iter().map(|(_, given)| given.as_str()).collect();
     let of = if parts.len() > 1 { " --of PART" } else { "" };
     format!(
-        "the launch script of `{}` chose an instance id, and its output is lost; find the id of the instance, then run `windlass retry {name} --assume done{of} --natural ID`",
-        named.join("`, `")
+        "the output of the launch script of `{}` is lost, and with it the id of the instance; find that id, then run `windlass retry {name} --assume done{of} --natural ID`; it is `{}` if the script chose none",
+        named.join("`, `"),
+        given.join("`, `")
     )
 }
 

@@ -362,6 +362,7 @@ impl Windlass {
             max_unavailable: input.max_unavailable,
             max_surge: input.max_surge,
             current_packages: input.current_packages,
+            only_new: false,
         };
         Ok((desired, warnings))
     }

@@ -40,6 +40,9 @@ pub(crate) struct LaunchArgs {
     /// Name the assembly; the default is made of the title
     #[arg(long)]
     pub(crate) name: Option<AssemblyName>,
+    /// The factory that launches it, if several services of the environment can
+    #[arg(long, value_name = "NAME")]
+    pub(crate) factory: Option<AssemblyName>,
     /// Set a configuration pin; =@FILE reads it from a file, =- from standard input
     #[arg(short = 'p', long = "param", value_name = "PIN=VALUE")]
     pub(crate) parameters: Vec<String>,

@@ -237,10 +237,17 @@ async fn scale(args: ScaleArgs) -> ExitCode {
             let name = name.expect("the parser requires it without a subcommand");
             let component = component.expect("the parser requires it without a subcommand");
             let Some((cluster, nodes)) = wanted_size(&component, nodes) else {
-                fault!(
-                    codes::COMMAND_LINE,
-                    "`scale` needs one number of nodes: write `windlass scale {name} {component} 6`, `scale out` or `scale in`"
-                );
+                if component.parse::<u32>().is_ok() {
+                    fault!(
+                        codes::COMMAND_LINE,
+                        "`scale` needs the name of the assembly first: write `windlass scale NAME {name} {component}`"
+                    );
+                } else {
+                    fault!(
+                        codes::COMMAND_LINE,
+                        "`scale` needs one number of nodes: write `windlass scale {name} {component} 6`, `scale out` or `scale in`"
+                    );
+                }
                 return exit::wrong_input();
             };
             let command = format!("scale {name} {cluster} {nodes}");

@@ -42,8 +42,13 @@ async fn launch(args: LaunchArgs) -> ExitCode {
         Ok(given) => given,
         Err(code) => return code,
     };
-    let (environment, name) = (args.environment.clone(), args.name.clone());
-    let input = LaunchInput { environment, name, parameters: given.values, open: given.open };
+    let input = LaunchInput {
+        environment: args.environment.clone(),
+        name: args.name.clone(),
+        factory: args.factory.clone(),
+        parameters: given.values,
+        open: given.open,
+    };
     let stop = signals::listen(grace(&args.how.run));
     for _ in 0..args.count.get() {
         let code = launch_one(&args, &input, &stop).await;

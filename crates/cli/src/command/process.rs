@@ -398,7 +398,7 @@ async fn patiently<T>(preparing: impl Future<Output = T>) -> T {
         prepared = &mut preparing => return prepared,
         () = tokio::time::sleep(Duration::from_secs(1)) => {}
     }
-    tell!("waiting for health checks and for jobs of an interrupted run");
+    tell!("checking the health of parts, and looking for jobs of earlier processes");
     preparing.await
 }
 
@@ -539,18 +539,17 @@ fn hint(ended: &Ended) -> String {
     if ended.needs_rollback() {
         return format!("`windlass log {name}` lists the steps that ran; the assembly is rolled back now");
     }
+    let is_app = std::env::args_os().nth(1).is_some_and(|first| first == "app");
     let next = match process.intent {
         // An `up` may have begun it, and begins a new attempt then.
         Intent::Rollback(_) => format!("`windlass retry {name}` resumes the rollback"),
         ref intent if intent.repeats() => "the same command calls it again".to_owned(),
         // Another `app launch` launches another application.
-        _ if std::env::args_os().nth(1).is_some_and(|first| first == "app") => {
-            format!("`windlass retry {name}` resumes the process")
-        }
+        _ if is_app => format!("`windlass retry {name}` resumes the process"),
         _ => "the same command resumes the process".to_owned(),
     };
     let went = format!("`windlass log {name}` lists the steps that ran; {next}");
-    if uses_current_packages(std::env::args_os().skip(1)) {
+    if is_app || uses_current_packages(std::env::args_os().skip(1)) {
         return went;
     }
     if process.intent == Intent::Down && ended.tally.failed > 0 {

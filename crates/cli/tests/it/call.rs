@@ -88,7 +88,7 @@ fn an_impossible_call_is_refused() {
     assert_snapshot!(env.refuses(&["call", "small", "box", "backup"]), @"error[WL0500]: there is no assembly `small`; the store has no assemblies");
     env.ok(&["up", "small"]);
     assert_snapshot!(env.refuses(&["call", "small", "box", "bakcup"]), @"error[WL0522]: command `bakcup` of `box` can't be called: `resource::box::1.0` declares only `backup`, `broken`, `slow`");
-    assert_snapshot!(env.refuses(&["call", "small", "small", "backup"]), @"error[WL0522]: command `backup` of `small` can't be called: it is no resource of the installed assembly");
+    assert_snapshot!(env.refuses(&["call", "small", "small", "backup"]), @"error[WL0522]: command `backup` of `small` can't be called: it consists of parts; name a resource, such as `box`");
     assert_snapshot!(env.refuses(&["call", "small", "bix", "backup"]), @"error[WL0554]: `small` has no part `bix`; did you mean `box`?");
     assert_snapshot!(env.refuses(&["call", "small", "box", "backup", "-a", "key"]), @"error[WL0800]: `-a key` has no `=`: write `-a name=value`, `-a name=@FILE` or `-a name=-`");
     env.ok(&["down", "small"]);

@@ -141,15 +141,37 @@ fn a_job_that_outlasts_the_grace_is_stopped() {
     assert_eq!(env.trace(), ["Install", "Install", "Start"]);
 }
 
+/// A wrapper may signal the process and its group.
+#[test]
+fn signals_at_the_same_time_are_one() {
+    let env = TestEnv::small("effect: once", &[("Install", GATE), ("Start", "")]);
+    let up = begun(&env, &["--grace", "3600"]);
+    for _ in 0..3 {
+        up.signal(Signal::INT);
+    }
+    is_told(&up);
+    env.write(".windlass/volumes/state/go", "");
+    let run = up.end();
+    assert!(run.stdout.contains("ok        box Install"), "{run}");
+    env.ok(&["up", "small"]);
+    assert_eq!(env.trace(), ["Install", "Start"]);
+}
+
 #[test]
 fn a_second_signal_stops_at_once_what_would_not_hear() {
     let deaf =
         r#"answer; trap "" TERM; [ -e "$WINDLASS_VOLUME_STATE/go" ] || while :; do sleep 600 || :; done"#;
     let env = TestEnv::small("effect: repeatable", &[("Install", deaf), ("Start", "")]);
-    let up = begun(&env, &["--grace", "3600"]);
+    let mut up = begun(&env, &["--grace", "3600"]);
     up.signal(Signal::INT);
     is_told(&up);
-    up.signal(Signal::INT);
+    until("it ends", || {
+        let has_ended = up.has_ended();
+        if !has_ended {
+            up.signal(Signal::INT);
+        }
+        has_ended
+    });
     let run = up.end();
     assert_eq!(run.code(), Some(130), "{run}");
     env.is_quiet();

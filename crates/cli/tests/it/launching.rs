@@ -606,6 +606,22 @@ fn a_factory_gets_another_name() {
     env.ok(&["app", "destroy", "b", "c", "vm-1", "machines"]);
 }
 
+/// The second of two queued launches finds an assembly of its name, which it does not change.
+#[test]
+fn a_queued_launch_changes_no_assembly() {
+    let env = cloud();
+    for size in ["small", "large"] {
+        let size = format!("configuration.size={size}");
+        env.ok(&["app", "launch", "VM", "--queue", "--name", "twice", "-p", &size]);
+    }
+    let daemon = env.spawn(&["run", "--health", "0"]);
+    until("the second one is refused", || daemon.stdout().contains("is the name of an assembly"));
+    daemon.signal(Signal::INT);
+    assert_eq!(daemon.end().code(), Some(0));
+    assert_eq!(machines(&env), 1);
+    assert_eq!(env.json(&["history", "twice"])["processes"].as_array().unwrap().len(), 1);
+}
+
 #[test]
 fn wrong_input_changes_nothing() {
     let env = cloud();

@@ -49,6 +49,8 @@ fn a_name_in_use_is_refused() {
     let refused = env.refuses(&["rename", "h_bta__B", "other"]);
     assert!(refused.contains("has `__`, which separates the parts"), "{refused}");
     env.ok(&["status", "h_bta"]);
+    env.ok(&["prune", "other", "--keep", "0", "--older", "0s"]);
+    env.ok(&["rename", "h_bta", "other"]);
 }
 
 /// Secrets are sealed under names that begin with the name of their assembly.

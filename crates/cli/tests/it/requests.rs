@@ -40,6 +40,19 @@ impl TestEnv {
     }
 }
 
+/// The volume of a job that runs is still empty.
+#[test]
+fn other_commands_leave_the_volumes_of_a_running_job() {
+    let env = gated();
+    let up = env.spawn(&["up", "small"]);
+    until("Start waits", || env.trace().last().is_some_and(|line| line == "Start"));
+    env.ok(&["plan", "small", "--name", "other"]);
+    env.ok(&["exec", "--", "true"]);
+    assert!(env.path(".windlass/volumes/state").is_dir());
+    env.open("start");
+    assert_eq!(up.end().code(), Some(0));
+}
+
 /// While the daemon works on an assembly, other commands submit requests to it, and print its process as
 /// their own.
 #[test]

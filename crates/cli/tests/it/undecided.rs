@@ -140,7 +140,7 @@ fn the_id_of_a_lost_launch_is_asked_for() {
     assert_snapshot!(env.run(&["retry", "small", "--assume", "done"]), @"
     exit 2
     ----- stderr -----
-    error[WL0523]: the launch script of `box` chose an instance id, and its output is lost; find the id of the instance, then run `windlass retry small --assume done --natural ID`
+    error[WL0523]: the output of the launch script of `box` is lost, and with it the id of the instance; find that id, then run `windlass retry small --assume done --natural ID`; it is `INSTANCE` if the script chose none
     ");
     assert_eq!(env.trace(), ["Install"]);
     env.ok(&["retry", "small", "--assume", "done", "--natural", "b-1"]);

@@ -137,6 +137,8 @@ fn of_several_candidates_one_is_chosen() {
     machines(&env, "vms-us");
     env.write("cloud/vms/i-1.json", r#"{"ip": "203.0.113.1"}"#);
     env.ok(&["app", "discover", "vms-us"]);
+    assert_snapshot!(env.refuses(&["app", "launch", "VM"]), @"error[WL0761]: `VM` needs the factory `VM Factory`, and `vms` and `vms-us` are services of the environment `default`; choose one with `--factory NAME`");
+    assert_snapshot!(env.refuses(&["app", "launch", "VM", "--factory", "pets"]), @"error[WL0761]: `VM` needs the factory `VM Factory`, and `vms` and `vms-us` are services of the environment `default`; choose one with `--factory NAME`; `pets` is none of them");
     env.ok(&["app", "launch", "PetClinic"]);
     assert_eq!(references(&env, "petclinic"), ["vm-1 pending -"]);
     assert_snapshot!(env.ok(&["env", "show"]).stdout, @r"

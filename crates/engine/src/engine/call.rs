@@ -11,6 +11,9 @@ use windlass_plan::PlanBuilder;
 use crate::error::EngineError;
 use crate::world::World;
 
+/// Maximum number of parts that a message names.
+const SHOWN: usize = 2;
+
 /// Returns the plan that calls a command: one step.
 pub(super) fn planned(
     world: &World,
@@ -21,7 +24,16 @@ pub(super) fn planned(
     let refused =
         |why: String| EngineError::NotCallable { part: part.clone(), command: command.clone(), why };
     let element = topology.get(part).filter(|element| element.kind == ElementKind::Resource);
-    let element = element.ok_or_else(|| refused("it is no resource of the installed assembly".to_owned()))?;
+    let element = element.ok_or_else(|| {
+        let within = topology.elements().iter().filter(|element| element.parent.as_ref() == Some(part));
+        let within = within.map(|element| format!("`{}`", element.name.local()));
+        match within.take(SHOWN).collect::<Vec<_>>() {
+            parts if parts.is_empty() => refused("it is no resource of the installed assembly".to_owned()),
+            parts => {
+                refused(format!("it consists of parts; name a resource, such as {}", parts.join(" or ")))
+            }
+        }
+    })?;
     let state = world.elements.get(part).map(|record| record.state).unwrap_or_default();
     if matches!(state, State::Absent | State::Failed) {
         return Err(refused(format!("it is {state}; bring it up first")));

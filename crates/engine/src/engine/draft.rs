@@ -361,7 +361,8 @@ fn up(
     let packages: Vec<Arc<Package>> = packages.into_iter().map(Arc::new).collect();
     let pins: BTreeMap<_, _> =
         packages.iter().map(|package| (package.name().clone(), package.digest().clone())).collect();
-    if let Some(before) = before.filter(|before| before.descriptor.name != descriptor.name) {
+    let is_refused = |before: &&AssemblyRecord| options.only_new || before.descriptor.name != descriptor.name;
+    if let Some(before) = before.filter(is_refused) {
         let (name, other) = (before.name.clone(), before.descriptor.clone());
         return Err(EngineError::NameTaken { name, other });
     }
@@ -371,8 +372,7 @@ fn up(
     if let Some(before) = before {
         (topology, sizes) = keep_sizes(topology, &before.scaled);
     }
-    let UpOptions { goal, adopt, replace, target, except, max_unavailable, max_surge, current_packages: _ } =
-        options;
+    let UpOptions { goal, adopt, replace, target, except, max_unavailable, max_surge, .. } = options;
     let mut references = topology.referenced();
     references.extend(before.iter().flat_map(|before| before.references.iter().cloned()));
     let owner = before.map_or(owner, |before| before.owner.clone());

@@ -64,7 +64,9 @@ impl Records<'_> {
     /// Reads the configuration of a factory.
     pub(super) async fn configuration_of(&self, owner: &AssemblyName) -> Result<Configuration, EngineError> {
         let Some(snapshot) = self.store.load(owner).await? else {
-            let message = format!("its factory `{owner}` is gone; launch it again");
+            let message = format!(
+                "its factory `{owner}` is gone; launch it again under that name: `windlass app launch TITLE --name {owner}`"
+            );
             return Ok(Err(Failure::new(FailureKind::Refused, message)));
         };
         // Only its own values are read, so its packages are not needed.

@@ -109,7 +109,9 @@ impl Upkeep<'_> {
             return in_use(NameUse::Assembly);
         }
         let has_processes = !self.store.processes_of(name, None, 1).await?.is_empty();
-        if has_processes || !self.store.events_of(name, Seq::START, 1).await?.is_empty() {
+        // The last event of the store outlives its process, so it counts only if it has none.
+        let left = self.store.events_of(name, Seq::START, PAGE).await?;
+        if has_processes || left.iter().any(|event| event.draft.process.is_none()) {
             return in_use(NameUse::History);
         }
         Ok(())

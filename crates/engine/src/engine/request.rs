@@ -290,6 +290,9 @@ pub struct UpOptions {
     /// from.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub current_packages: bool,
+    /// Whether an assembly that exists already is refused instead of changed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_new: bool,
 }
 
 impl Default for UpOptions {
@@ -305,6 +308,7 @@ impl Default for UpOptions {
             max_unavailable: None,
             max_surge: None,
             current_packages: false,
+            only_new: false,
         }
     }
 }

@@ -9,7 +9,7 @@ use windlass_model::record::{
     Assumption, CallRecord, CallState, Event as Happening, EventDraft, ProcessStatus,
 };
 use windlass_model::resolve::MAX_VALUE;
-use windlass_model::{AssemblyName, CallId, ElementName, ProcessId, PropertyName, Topology};
+use windlass_model::{AssemblyName, CallId, ElementName, InstanceId, ProcessId, PropertyName, Topology};
 use windlass_store::{Batch, Change, Lease, Snapshot};
 
 use super::core::Engine;
@@ -311,12 +311,12 @@ fn answered(
 fn named(
     name: &AssemblyName,
     answer: Assumption,
-    unnamed: &[ElementName],
+    unnamed: &[(ElementName, InstanceId)],
     natural: Option<String>,
 ) -> Result<Option<(ElementName, String)>, EngineError> {
     let wrong = |why: &str| Err(EngineError::NotPublished(why.to_owned()));
     match (answer, unnamed, natural) {
-        (Assumption::Done, [part], Some(natural)) if !natural.trim().is_empty() => {
+        (Assumption::Done, [(part, _)], Some(natural)) if !natural.trim().is_empty() => {
             Ok(Some((part.clone(), natural)))
         }
         (_, _, Some(natural)) if natural.trim().is_empty() => {

@@ -1,7 +1,7 @@
 //! Calls of drivers: their answers, observations and losses.
 
 use windlass_driver::{Observation, Observed, Report, Settled};
-use windlass_model::instance::{LogEntry, Status};
+use windlass_model::instance::{InstanceView, LogEntry, Status};
 use windlass_model::record::{
     Advance, Assumption, CallRecord, CallState, Effect, Event as Happening, Failure, FailureKind, Severity,
     StepEnd, StepState,
@@ -192,7 +192,12 @@ impl ProcessMachine {
         }
         let over = matches!(run.record.state, CallState::Converging { deadline } if self.now >= deadline);
         if over {
-            let message = format!("it was still converging after {} s", run.nature.timeout.as_secs());
+            let home = self.world.home(&run.call.element);
+            let instance = home.instances.get(&run.call.element);
+            let status = instance.map(|instance| InstanceView::new(&instance.document).status());
+            let reason = status.and_then(|status| status.message.map(|message| format!(": {message}")));
+            let (after, reason) = (run.nature.timeout.as_secs(), reason.unwrap_or_default());
+            let message = format!("it was still converging after {after} s{reason}");
             return self.failed(id, Failure::new(FailureKind::Timeout, message));
         }
         if !run.nature.observable {

@@ -149,12 +149,15 @@ impl Preparer {
     }
 
     /// Returns the elements of launch calls whose driver chooses the natural id, if that id is unknown.
-    pub(crate) fn unnamed(&mut self, world: &World, calls: &[CallRecord]) -> Vec<ElementName> {
+    pub(crate) fn unnamed(&mut self, world: &World, calls: &[CallRecord]) -> Vec<(ElementName, InstanceId)> {
         let mut unnamed = Vec::new();
         for record in calls {
             let prepared = self.prepare(world, CallSeed::again(record));
-            if matches!(prepared, Ok(Some(run)) if run.nature.names && run.call.natural.is_none()) {
-                unnamed.push(record.element.clone());
+            if let Ok(Some(run)) = prepared
+                && run.nature.names
+                && run.call.natural.is_none()
+            {
+                unnamed.push((record.element.clone(), run.call.instance.clone()));
             }
         }
         unnamed

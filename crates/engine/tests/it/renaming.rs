@@ -232,7 +232,7 @@ async fn a_name_with_an_assembly_or_a_history_is_refused() {
     assert_eq!(refused("t", "t").await, "an assembly `t` exists already; choose another name");
     assert_eq!(
         refused("t", "gone").await,
-        "an earlier assembly had the name `gone`, and `windlass log gone` shows its history; choose another name"
+        "an earlier assembly had the name `gone`, and `windlass log gone` shows its history; choose another name, or remove the history with `windlass prune gone --keep 0 --older 0s`"
     );
     assert_eq!(refused("none", "new").await, "there is no assembly `none`; there are `here`, `t`");
     let holder = Holder { pid: 99, ..Holder::current("another") };

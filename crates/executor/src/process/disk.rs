@@ -207,10 +207,6 @@ impl Disk {
         self.each_control(|_| Ok(()))?;
         groups::sweep(&self.state)
             .map_err(storage("end the control groups noted in", &self.state.control()))?;
-        for name in entries(&self.volumes).map_err(storage("list", &self.volumes))? {
-            let _not_empty = fs::remove_dir(self.volumes.join(name));
-        }
-        let _not_empty = fs::remove_dir(&self.volumes);
         let _not_empty = fs::remove_dir(self.state.control());
         Ok(())
     }

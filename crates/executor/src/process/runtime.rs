@@ -102,7 +102,7 @@ impl ProcessRuntime {
         self.tidy().await
     }
 
-    /// Removes empty volumes, and the leftovers of dead supervisors.
+    /// Removes the leftovers of dead supervisors. Volumes stay, also empty ones: a job may be about to use them.
     ///
     /// # Errors
     /// [`RuntimeError::Storage`] when the folders can't be read.

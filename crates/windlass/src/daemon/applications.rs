@@ -107,7 +107,8 @@ impl Daemon<'_> {
         self.discovering.insert(factory.clone());
         self.background.push(Box::pin(async move {
             let found = async {
-                let Some(turn) = context.turn(&factory, FactoryDuty::Discovery, TurnTime::At(fired)).await? else {
+                let Some(turn) = context.turn(&factory, FactoryDuty::Discovery, TurnTime::At(fired)).await?
+                else {
                     return Ok(None);
                 };
                 let discovery = Launcher::new(windlass);

@@ -169,7 +169,8 @@ impl Work {
         let (context, looks) = (self.context.clone(), self.looks.clone());
         self.spawn(async move {
             let checked = async {
-                let Some(turn) = context.turn(&factory, FactoryDuty::Check, TurnTime::Every(period)).await? else {
+                let Some(turn) = context.turn(&factory, FactoryDuty::Check, TurnTime::Every(period)).await?
+                else {
                     return Ok(Vec::new());
                 };
                 let _permit = looks.acquire().await;

@@ -46,6 +46,10 @@ windlass_source::codes! {
         "windlass keeps the input and output of the last 20 calls of each application, and of the last failed health \
          check of each factory. Jobs of other assemblies are not kept. `prune` and `forget` remove kept jobs.\n\n\
          `windlass job ls NAME` lists those of an application or a factory.";
+    SEVERAL_FACTORIES = "WL0761", "factory that has to be chosen",
+        "Several services of the environment are launched from the title that the manifest names as its factory, and each \
+         could launch the application. No script was run.\n\n\
+         Choose one: `windlass app launch TITLE --factory NAME`. `windlass env show ENVIRONMENT` lists the services.";
     PENDING_REFERENCE = "WL0770", "required reference that is pending",
         "The factory of the application has an interface among `required` in its manifest. Each mapping of that \
          interface must have the instances of another factory, and this one has none. No script was run.\n\n\

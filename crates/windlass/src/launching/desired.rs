@@ -38,32 +38,54 @@ pub(super) struct Inputs<'a> {
     pub(super) open: &'a [String],
 }
 
-/// Returns the assembly of the factory for an application; `None` for a factory. `existing` are the services whose
-/// assemblies have not been removed.
-pub(super) fn factory(
-    role: &Role,
-    published: &PublishedApplication,
-    name: &DocumentName,
-    environment: &Environment,
-    existing: &Offers,
-) -> Result<Option<AssemblyName>, LaunchError> {
-    let Role::Application(application) = role else { return Ok(None) };
-    let factory = &application.factory.value;
-    let factories = || environment.services.iter().filter(|(_, service)| service.factory);
-    let of_title = factories().filter(|(_, service)| service.application == *factory);
-    let (found, removed): (Vec<_>, Vec<_>) = of_title.partition(|(name, _)| existing.contains_key(*name));
-    let missing = || LaunchError::NoFactory {
-        title: published.title.clone(),
-        factory: factory.clone(),
-        environment: name.to_string(),
-        known: factories().map(|(_, service)| service.application.clone()).collect(),
-    };
-    if let ([], [(removed, _), ..]) = (&found[..], &removed[..]) {
-        let (title, factory) = (published.title.clone(), factory.clone());
-        let (environment, removed) = (name.to_string(), (*removed).clone());
-        return Err(LaunchError::RemovedFactory { title, factory, environment, removed });
+/// The services of an environment among which the factory of an application is found.
+pub(super) struct Services<'a> {
+    /// The name of the environment.
+    pub(super) name: &'a DocumentName,
+    pub(super) environment: &'a Environment,
+    /// The services whose assemblies have not been removed.
+    pub(super) existing: &'a Offers,
+}
+
+impl Services<'_> {
+    /// Returns the assembly of the factory for an application; `None` for a factory. `chosen` is needed if several fit.
+    ///
+    /// # Errors
+    /// If there is no such factory, or the choice is missing or wrong.
+    pub(super) fn factory(
+        &self,
+        role: &Role,
+        published: &PublishedApplication,
+        chosen: Option<&AssemblyName>,
+    ) -> Result<Option<AssemblyName>, LaunchError> {
+        let Role::Application(application) = role else { return Ok(None) };
+        let (title, factory) = (published.title.clone(), application.factory.value.clone());
+        let environment = self.name.to_string();
+        let factories = || self.environment.services.iter().filter(|(_, service)| service.factory);
+        let of_title =
+            factories().filter(|(_, service)| service.application == factory).map(|(name, _)| name);
+        let (found, removed): (Vec<&AssemblyName>, Vec<_>) =
+            of_title.partition(|name| self.existing.contains_key(*name));
+        match (&found[..], chosen) {
+            (_, Some(chosen)) if found.contains(&chosen) => Ok(Some(chosen.clone())),
+            ([only], None) => Ok(Some((*only).clone())),
+            ([_, ..], _) => {
+                let known = found.into_iter().cloned().collect();
+                let chosen = chosen.cloned();
+                Err(LaunchError::SeveralFactories { title, factory, environment, known, chosen })
+            }
+            ([], _) => Err(match removed.first() {
+                Some(removed) => {
+                    let removed = (*removed).clone();
+                    LaunchError::RemovedFactory { title, factory, environment, removed }
+                }
+                None => {
+                    let known = factories().map(|(_, service)| service.application.clone()).collect();
+                    LaunchError::NoFactory { title, factory, environment, known }
+                }
+            }),
+        }
     }
-    found.first().map(|(found, _)| Some((*found).clone())).ok_or_else(missing)
 }
 
 /// Returns the engine's input for an application, with warnings.

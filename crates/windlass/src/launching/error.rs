@@ -40,6 +40,24 @@ pub enum LaunchError {
         /// The removed assembly.
         removed: AssemblyName,
     },
+    /// Several services of the environment are the factory of the application, and none of them was chosen.
+    #[error(
+        "`{title}` needs the factory `{factory}`, and {} are services of the environment `{environment}`; choose one with `--factory NAME`{}",
+        names(known),
+        no_choice(chosen.as_ref())
+    )]
+    SeveralFactories {
+        /// The title of the application.
+        title: String,
+        /// The title of its factory.
+        factory: String,
+        /// The environment.
+        environment: String,
+        /// The factories.
+        known: Vec<AssemblyName>,
+        /// The choice, which is none of them.
+        chosen: Option<AssemblyName>,
+    },
     /// A required interface of the factory is not connected.
     #[error("`{title}` needs the interface of `{mapping}`, which its factory `{factory}` requires: {why}")]
     PendingReference {
@@ -153,6 +171,7 @@ impl LaunchError {
     pub fn code(&self) -> Code {
         match self {
             Self::NoFactory { .. } | Self::RemovedFactory { .. } => codes::NO_FACTORY,
+            Self::SeveralFactories { .. } => codes::SEVERAL_FACTORIES,
             Self::PendingReference { .. } => codes::PENDING_REFERENCE,
             Self::NoScriptingService { .. } => codes::NO_SCRIPTING_SERVICE,
             Self::NameInUse(_) => codes::NAME_IN_USE,
@@ -170,6 +189,14 @@ impl LaunchError {
 
 fn listed(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ")
+}
+
+fn names(known: &[AssemblyName]) -> String {
+    listed(&known.iter().map(ToString::to_string).collect::<Vec<_>>())
+}
+
+fn no_choice(chosen: Option<&AssemblyName>) -> String {
+    chosen.map(|chosen| format!("; `{chosen}` is none of them")).unwrap_or_default()
 }
 
 fn there(known: &[String]) -> String {

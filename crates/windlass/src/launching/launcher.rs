@@ -16,7 +16,7 @@ use windlass_secret::SecretRef;
 use windlass_source::Diagnostics;
 use windlass_store::Snapshot;
 
-use super::desired::{Inputs, desired, factory};
+use super::desired::{Inputs, Services, desired};
 use super::error::LaunchError;
 use super::title::free;
 use crate::applications::PublishedApplication;
@@ -34,6 +34,8 @@ pub struct LaunchInput {
     pub environment: DocumentName,
     /// The name of its assembly; `None` for one that is made of the title.
     pub name: Option<AssemblyName>,
+    /// The assembly of its factory; `None` for the only one that fits.
+    pub factory: Option<AssemblyName>,
     /// Values of its configuration pins, by their exposed ids.
     pub parameters: BTreeMap<String, Value>,
     /// The parameters whose values were on the command line, where others can see them.
@@ -115,7 +117,7 @@ impl<'w> Launcher<'w> {
             return Err(Error::Input(checked.diagnostics));
         };
         let environment = self.windlass.environments().find(&input.environment).await?;
-        let owner = self.factory(&role, published, &input.environment, &environment).await?;
+        let owner = self.factory(&role, published, input, &environment).await?;
         let missing = || LaunchError::NoScriptingService { environment: input.environment.to_string() };
         let location = environment.scripting.as_deref().ok_or_else(missing)?;
         let name = self.name(input, published).await?;
@@ -128,7 +130,9 @@ impl<'w> Launcher<'w> {
             parameters: &input.parameters,
             open: &input.open,
         };
-        let (desired, warnings) = desired(&checked, &role, &inputs, self.windlass.drivers())?;
+        let (mut desired, warnings) = desired(&checked, &role, &inputs, self.windlass.drivers())?;
+        // A queued launch is executed later, when another one may have the name.
+        desired.options.only_new = true;
         Ok((name, Request::up(desired), warnings))
     }
 
@@ -140,15 +144,16 @@ impl<'w> Launcher<'w> {
         &self,
         role: &Role,
         published: &PublishedApplication,
-        name: &DocumentName,
+        input: &LaunchInput,
         environment: &Environment,
     ) -> Result<Option<AssemblyName>, Error> {
-        let Some(store) = self.windlass.store(false).await? else {
-            return Ok(factory(role, published, name, environment, &Offers::new())?);
-        };
+        let (name, chosen) = (&input.environment, input.factory.as_ref());
+        let of =
+            |existing: &Offers| Services { name, environment, existing }.factory(role, published, chosen);
+        let Some(store) = self.windlass.store(false).await? else { return Ok(of(&Offers::new())?) };
         let mut wiring = Wiring::new(store);
         let existing = wiring.offers(name, environment).await?;
-        let Some(owner) = factory(role, published, name, environment, &existing)? else { return Ok(None) };
+        let Some(owner) = of(&existing)? else { return Ok(None) };
         let Some(record) = wiring.assembly(&owner).await? else { return Ok(Some(owner)) };
         let required = wiring.services(&record).await?.map(|services| services.required.clone());
         for mapping in required.unwrap_or_default() {
