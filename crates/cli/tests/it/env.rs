@@ -2,6 +2,7 @@
 
 use std::{
     cell::Cell,
+    ffi::OsString,
     fmt::Write as _,
     fs::{self, File, Permissions},
     io::Write as _,
@@ -29,6 +30,8 @@ const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 pub(crate) struct TestEnv {
     root: TempDir,
     runs: Cell<usize>,
+    /// Environment variables of all commands, beside the usual ones.
+    variables: Vec<(&'static str, OsString)>,
 }
 
 impl TestEnv {
@@ -38,7 +41,13 @@ impl TestEnv {
         for folder in ["project", "home", "out"] {
             fs::create_dir(root.path().join(folder)).unwrap();
         }
-        Self { root, runs: Cell::new(0) }
+        Self { root, runs: Cell::new(0), variables: Vec::new() }
+    }
+
+    /// Sets an environment variable of all commands.
+    pub(crate) fn with_variable(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
+        self.variables.push((name, value.into()));
+        self
     }
 
     /// Creates a project with the `windlass.yaml` of the repository, whose location has a trace.
@@ -230,6 +239,7 @@ impl TestEnv {
         command.env_clear().stdin(Stdio::null()).current_dir(self.path(""));
         command.env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
         command.env("HOME", self.root.path().join("home")).env("LANG", "C.UTF-8").env("NO_COLOR", "1");
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
     }
 
     /// Returns the normalization that makes texts of this project independent of machine and time.

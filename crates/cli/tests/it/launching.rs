@@ -166,7 +166,10 @@ const DISCOVER: &str = r#"
 trace("discover")
 if os.path.exists(path("hang")):
     time.sleep(600)
-found = sorted(name for name in os.listdir(cloud) if name.startswith("i-"))
+if os.path.exists(path("slow")):
+    time.sleep(2.5)
+found = sorted(name for name in os.listdir(cloud) if name.startswith("i-") and not name.endswith(".new"))
+trace("discovered")
 answer({id: dict(state(read(id)), name="machine " + id) for id in found})
 "#;
 
@@ -177,7 +180,11 @@ fn cloud() -> TestEnv {
 
 /// Returns such a project whose factory discovers at the times of a Quartz expression.
 fn cloud_discovered(schedule: &str) -> TestEnv {
-    let env = TestEnv::bare();
+    cloud_in(TestEnv::bare(), schedule)
+}
+
+/// Makes a project one with a cloud.
+pub(crate) fn cloud_in(env: TestEnv, schedule: &str) -> TestEnv {
     env.write("windlass.yaml", "version: 1\nlocations:\n  here: {runtime: process, input: json}\n");
     env.write("vm.yaml", VM);
     env.write("factory.yaml", FACTORY.replace("0 0/5 * * * ? *", schedule));
@@ -204,7 +211,7 @@ fn cloud_discovered(schedule: &str) -> TestEnv {
     env
 }
 
-fn trace(env: &TestEnv) -> Vec<String> {
+pub(crate) fn trace(env: &TestEnv) -> Vec<String> {
     env.read("cloud/trace").lines().map(str::to_owned).collect()
 }
 

@@ -17,6 +17,7 @@ mod change;
 mod consent;
 mod containers;
 mod cron;
+mod daemons;
 mod dependencies;
 mod details;
 mod down;
