@@ -306,14 +306,15 @@ impl Error {
 
     /// Returns the daemon that holds the assembly and can execute the intent instead.
     pub fn served_by(&self) -> Option<&Holder> {
+        self.holder().filter(|by| by.serves)
+    }
+
+    /// Returns the process that holds the assembly.
+    pub fn holder(&self) -> Option<&Holder> {
         match self {
             Self::Engine(EngineError::Store(StoreError::Held { by, .. }))
             | Self::Store(StoreError::Held { by, .. })
-            | Self::Busy { by, .. }
-                if by.serves =>
-            {
-                Some(by)
-            }
+            | Self::Busy { by, .. } => Some(by),
             _ => None,
         }
     }

@@ -9,11 +9,12 @@ use std::collections::BTreeMap;
 
 use windlass_driver::Observation;
 use windlass_model::instance::{LogEntry, Status};
-use windlass_model::record::{ElementRecord, Event as Happening, EventDraft, Failure, Severity};
+use windlass_model::record::{ElementRecord, Event as Happening, EventDraft, Failure, Intent, Severity};
 use windlass_model::{AssemblyName, ElementName, State};
 use windlass_store::{Batch, Change, Holder, Lease, Snapshot, StoreError};
 
 use super::core::Engine;
+use super::env::resources;
 use super::look::{Answered, Checks, FailedJob, Line};
 use crate::document_changes::document_changes;
 use crate::error::EngineError;
@@ -44,7 +45,7 @@ pub enum CheckEnd {
         /// Whether the records have changed.
         changed: bool,
     },
-    /// The script reports that the instance no longer exists. The element is recorded as absent.
+    /// The script reports, now or earlier, that the instance no longer exists. The element is recorded as absent.
     Destroyed,
     /// The report does not count, for this reason.
     Dropped(String),
@@ -99,7 +100,8 @@ impl<'a> Writer<'a> {
             let Some(snapshot) = engine.store.load(name).await? else { continue };
             owners.extend(snapshot.assembly.owner.clone().map(|owner| (name.clone(), owner)));
             revisions.insert(name.clone(), Revision::of(&snapshot));
-            ends.insert(name.clone(), CheckEnd::Unchecked);
+            let is_destroyed = is_destroyed(&snapshot);
+            ends.insert(name.clone(), if is_destroyed { CheckEnd::Destroyed } else { CheckEnd::Unchecked });
             let world = engine.records().loaded(snapshot).await?;
             looks.extend(preparer.looks(&world, engine.store.id(), engine.env.clock.now()));
         }
@@ -213,6 +215,19 @@ impl<'a> Writer<'a> {
             Cow::Borrowed(_) => Ok(()),
         }
     }
+}
+
+/// Tells whether an earlier check has found that an application no longer exists, or a removal has come that far. The
+/// process that was to remove its records has been killed.
+pub fn is_destroyed(snapshot: &Snapshot) -> bool {
+    let assembly = &snapshot.assembly;
+    let mut resources = resources(&assembly.topology);
+    let is_absent = |record: &ElementRecord| record.state == State::Absent;
+    // An application that never came up is kept, with the failure of its launch.
+    assembly.application.is_some()
+        && assembly.reached.is_some()
+        && snapshot.processes.iter().all(|process| process.intent == Intent::Down)
+        && resources.all(|element| snapshot.elements.get(&element.name).is_some_and(is_absent))
 }
 
 /// The part of the records that a check has read.

@@ -32,7 +32,7 @@ mod upkeep;
 
 pub use adopt::{adopt, apply_found, inventory, would_change};
 pub(crate) use by_queries::ByQueries;
-pub use check::{CheckEnd, Checked, check, check_under};
+pub use check::{CheckEnd, Checked, check, check_under, is_destroyed};
 pub use condition::Condition;
 pub use consent::{Consent, DestructivePlan};
 pub use core::{Engine, Options};

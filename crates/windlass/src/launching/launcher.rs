@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use windlass_driver::{Package, location};
-use windlass_engine::{CheckEnd, Checked, Consent, Request, Stop, check as check_health};
+use windlass_engine::{CheckEnd, Checked, Consent, Request, Stop, check as check_health, is_destroyed};
 use windlass_manifest::environment::Environment;
 use windlass_manifest::resolution::Offers;
 use windlass_manifest::{Role, check};
 use windlass_model::assembly::ElementKind;
 use windlass_model::document::DocumentName;
 use windlass_model::record::{Intent, LaunchedFrom};
-use windlass_model::{AssemblyName, Element, PropertyName, State};
+use windlass_model::{AssemblyName, Element, PropertyName};
 use windlass_secret::SecretRef;
 use windlass_source::Diagnostics;
 use windlass_store::Snapshot;
@@ -306,17 +306,17 @@ impl<'w> Launcher<'w> {
     pub async fn finish_destroyed(&self, name: &AssemblyName, stop: &Stop) -> Result<bool, Error> {
         let Some(store) = self.windlass.store(false).await? else { return Ok(false) };
         let Some(snapshot) = store.load(name).await? else { return Ok(false) };
-        let state = component(&snapshot).and_then(|component| snapshot.elements.get(&component.name));
-        // An application that never came up is kept, with the failure of its launch.
-        let is_gone = snapshot.assembly.application.is_some()
-            && snapshot.assembly.reached.is_some()
-            && snapshot.processes.is_empty()
-            && state.is_some_and(|record| record.state == State::Absent);
-        if is_gone {
-            // Nothing of it exists, so no script runs.
-            self.windlass.change(name, Intent::Down, stop).await?.run(stop).await?;
+        if !is_destroyed(&snapshot) {
+            return Ok(false);
         }
-        Ok(is_gone)
+        // Nothing of it exists, so no script runs.
+        match self.windlass.change(name, Intent::Down, stop).await {
+            Ok(started) => drop(started.run(stop).await?),
+            // Its holder removes it.
+            Err(error) if error.holder().is_some() => {}
+            Err(error) => return Err(error),
+        }
+        Ok(true)
     }
 
     pub(super) async fn package(&self, snapshot: &Snapshot) -> Result<Option<Package>, Error> {

@@ -1,5 +1,6 @@
 //! The command is killed at random times, and the next one resumes as if nothing had happened.
 
+mod applications;
 pub(crate) mod life;
 
 use std::{collections::BTreeSet, thread};
