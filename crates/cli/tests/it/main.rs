@@ -24,6 +24,7 @@ mod down;
 mod drivers;
 mod embedding;
 mod existing;
+mod factory_secrets;
 mod failing;
 mod fix;
 mod fmt;

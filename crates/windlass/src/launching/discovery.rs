@@ -10,7 +10,8 @@ use windlass_engine::{CheckEnd, Engine, Stop, adopt, apply_found, inventory, wou
 use windlass_manifest::{Role, check, short_name};
 use windlass_model::document::DocumentName;
 use windlass_model::{AssemblyName, ElementName};
-use windlass_store::Store;
+use windlass_secret::Redactor;
+use windlass_store::{Snapshot, Store};
 
 use super::desired::{Inputs, desired};
 use super::error::LaunchError;
@@ -89,6 +90,7 @@ impl Launcher<'_> {
         })?;
         let known = known(&*store, factory).await?;
         let published = self.windlass.applications().find(&discovery.application.value, None).await?;
+        let hidden = Redactor::new(&secrets(&self.windlass.open_snapshot(factory).await?));
         let mut views = Vec::new();
         let mut missing = known.by_natural.clone();
         // Another command may take a name meanwhile; then the adoption is refused, and the next discovery repeats it.
@@ -98,8 +100,8 @@ impl Launcher<'_> {
                 return Err(windlass_engine::EngineError::Stopped.into());
             }
             let mut view = FoundView {
-                natural_id: found.natural.clone(),
-                title: found.name.clone(),
+                natural_id: hidden.mask_str(&found.natural),
+                title: found.name.as_deref().map(|name| hidden.mask_str(name)),
                 name: missing.remove(&found.natural),
                 result: "new",
                 problem: None,
@@ -111,6 +113,14 @@ impl Launcher<'_> {
                 }
                 Some(name) => self.apply(&engine, &name, found, &mut view, stop).await?,
                 None if found.report.settled == Settled::Gone => continue,
+                // The name of its application would show it, too.
+                None if view.natural_id != found.natural || view.title != found.name => {
+                    view.problem = Some(
+                        "its natural id or its name holds a secret of the factory, and both are shown in clear; the \
+                         discovery script must report others"
+                            .to_owned(),
+                    );
+                }
                 None if known.launching.is_some() => {
                     let other = known.launching.as_ref().map(ToString::to_string).unwrap_or_default();
                     view.result = "waits";
@@ -260,6 +270,12 @@ async fn known(store: &dyn Store, factory: &AssemblyName) -> Result<Known, Error
             return Ok(known);
         }
     }
+}
+
+/// Returns the sealed values of an assembly.
+fn secrets(snapshot: &Snapshot) -> Vec<String> {
+    let values = snapshot.secrets.values();
+    values.filter_map(|value| String::from_utf8(value.expose().clone()).ok()).collect()
 }
 
 fn described(failure: &Failure) -> String {
