@@ -23,6 +23,7 @@ mod details;
 mod down;
 mod drivers;
 mod embedding;
+mod examples;
 mod existing;
 mod factory_secrets;
 mod failing;
