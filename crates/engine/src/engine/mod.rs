@@ -50,5 +50,5 @@ pub use references::{Offer, offer};
 pub use replay::calls_of;
 pub use request::{Answer, Argument, Arguments, Desired, PublishedOutputs, Request, Selection, UpOptions};
 pub use transfer::{Bundle, HandOver};
-pub use turn::{DutyTurn, FactoryDuty, Turn, TurnTime};
+pub use turn::{DutyTurn, FactoryDuty, Turn, TurnTime, take_turn};
 pub use upkeep::Upkeep;

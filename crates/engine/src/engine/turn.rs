@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use windlass_model::document::{DocumentDraft, DocumentKey, DocumentScope, Expected};
 use windlass_model::{AssemblyName, Timestamp};
-use windlass_store::{Batch, Holder, Lease, StoreError};
+use windlass_store::{Batch, Holder, Lease, Store, StoreError};
 
 use super::core::Engine;
 use crate::error::EngineError;
@@ -130,64 +130,57 @@ fn key(factory: &AssemblyName, duty: FactoryDuty) -> DocumentKey {
     }
 }
 
-impl Engine {
-    /// Takes the turn of a daemon at a duty of a factory, unless another daemon has had it.
-    ///
-    /// # Errors
-    /// An error of the store.
-    pub async fn take_turn(
-        &self,
-        factory: &AssemblyName,
-        duty: FactoryDuty,
-        time: TurnTime,
-        holder: &Holder,
-    ) -> Result<Turn, EngineError> {
-        let lease = match self.store.lease(factory, holder).await {
-            Ok(lease) => lease,
-            Err(StoreError::Held { .. }) => return Ok(Turn::Held),
-            Err(error) => return Err(error.into()),
-        };
-        let renewal = Renewal::start(self.store.clone(), lease);
-        match self.record_turn(renewal.lease(), duty, time).await {
-            Ok(true) => Ok(Turn::Own(DutyTurn { renewal })),
-            Ok(false) => {
-                renewal.release().await?;
-                Ok(Turn::Over)
-            }
-            Err(error) => Err(error),
-        }
+/// Takes the turn of a daemon at a duty of a factory, unless another daemon has had it.
+///
+/// # Errors
+/// An error of the store.
+pub async fn take_turn(
+    engine: &Engine,
+    (factory, duty): (&AssemblyName, FactoryDuty),
+    time: TurnTime,
+    holder: &Holder,
+) -> Result<Turn, EngineError> {
+    let lease = match engine.store.lease(factory, holder).await {
+        Ok(lease) => lease,
+        Err(StoreError::Held { .. }) => return Ok(Turn::Held),
+        Err(error) => return Err(error.into()),
+    };
+    let renewal = Renewal::start(engine.store.clone(), lease);
+    if record_turn(&*engine.store, renewal.lease(), duty, time).await? {
+        return Ok(Turn::Own(DutyTurn { renewal }));
     }
+    renewal.release().await?;
+    Ok(Turn::Over)
+}
 
-    /// Records a turn. Returns false if another daemon has had it, or there is no such factory.
-    async fn record_turn(
-        &self,
-        lease: &Lease,
-        duty: FactoryDuty,
-        time: TurnTime,
-    ) -> Result<bool, EngineError> {
-        let key = key(&lease.scope, duty);
-        let last = self.store.document(&key).await?;
-        let last = last.and_then(|last| serde_json::from_value::<LastTurn>(last.body).ok());
-        let is_over = last.is_some_and(|last| last.is_for(time, lease));
-        if is_over || self.store.assembly(&lease.scope).await?.is_none() {
-            return Ok(false);
-        }
-        let draft = DocumentDraft {
-            key,
-            expected: Expected::Any,
-            version: VERSION,
-            body: serde_json::to_value(LastTurn::new(lease, time)).expect("a record is plain data"),
-            secrets: None,
-            packages: BTreeSet::new(),
-        };
-        self.store.commit(lease, Batch::new().put_document(draft)).await?;
-        Ok(true)
+/// Records a turn. Returns false if another daemon has had it, or there is no such factory.
+async fn record_turn(
+    store: &dyn Store,
+    lease: &Lease,
+    duty: FactoryDuty,
+    time: TurnTime,
+) -> Result<bool, EngineError> {
+    let key = key(&lease.scope, duty);
+    let last = store.document(&key).await?;
+    let last = last.and_then(|last| serde_json::from_value::<LastTurn>(last.body).ok());
+    let is_over = last.is_some_and(|last| last.is_for(time, lease));
+    if is_over || store.assembly(&lease.scope).await?.is_none() {
+        return Ok(false);
     }
+    let draft = DocumentDraft {
+        key,
+        expected: Expected::Any,
+        version: VERSION,
+        body: serde_json::to_value(LastTurn::new(lease, time)).expect("a record is plain data"),
+        secrets: None,
+        packages: BTreeSet::new(),
+    };
+    store.commit(lease, Batch::new().put_document(draft)).await?;
+    Ok(true)
 }
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use windlass_model::Epoch;
 
     use super::*;
@@ -201,23 +194,23 @@ mod tests {
         Lease { scope: "vms".parse().unwrap(), epoch: Epoch(std::num::NonZeroU64::MIN), holder, since }
     }
 
-    const A_MINUTE: TurnTime = TurnTime::Every(Duration::from_secs(60));
-
-    #[rstest]
-    #[case::the_same_fire_time(TurnTime::At(second(60)), "b", 61, true)]
-    #[case::the_next_one(TurnTime::At(second(120)), "b", 120, false)]
-    #[case::one_before_the_late_beginning(TurnTime::At(second(62)), "b", 65, true)]
-    #[case::its_own_next_one(TurnTime::At(second(62)), "a", 65, false)]
-    #[case::another_daemon_within_the_period(A_MINUTE, "b", 100, true)]
-    #[case::a_little_early(A_MINUTE, "b", 120, false)]
-    #[case::its_own_within_the_period(A_MINUTE, "a", 100, false)]
-    fn a_turn_is_had_once(
-        #[case] time: TurnTime,
-        #[case] daemon: &str,
-        #[case] at: i64,
-        #[case] is_over: bool,
-    ) {
+    /// The daemon `a` had a turn for second 60, and began it at second 63.
+    #[test]
+    fn a_turn_is_had_once() {
         let last = LastTurn::new(&lease("a", second(63)), TurnTime::At(second(60)));
-        assert_eq!(last.is_for(time, &lease(daemon, second(at))), is_over);
+        let fires = |at| TurnTime::At(second(at));
+        let minute = TurnTime::Every(Duration::from_secs(60));
+        for (what, time, daemon, at, is_over) in [
+            ("the same fire time", fires(60), "b", 61, true),
+            ("the same fire time again", fires(60), "a", 64, true),
+            ("the next one", fires(120), "b", 120, false),
+            ("one before the late beginning", fires(62), "b", 65, true),
+            ("its own next one", fires(62), "a", 65, false),
+            ("another daemon within the period", minute, "b", 100, true),
+            ("another daemon, a little early", minute, "b", 120, false),
+            ("its own within the period", minute, "a", 100, false),
+        ] {
+            assert_eq!(last.is_for(time, &lease(daemon, second(at))), is_over, "{what}");
+        }
     }
 }

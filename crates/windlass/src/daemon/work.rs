@@ -13,7 +13,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use windlass_engine::{
     CheckEnd, Checked, DutyTurn, Ended, Engine, EngineError, FactoryDuty, Request, Stop, Turn, TurnTime,
-    check_under,
+    check_under, take_turn,
 };
 use windlass_model::AssemblyName;
 use windlass_store::Holder;
@@ -86,7 +86,7 @@ impl Context {
         time: TurnTime,
     ) -> Result<Option<DutyTurn>, EngineError> {
         loop {
-            match self.engine.take_turn(factory, duty, time, &self.holder).await? {
+            match take_turn(&self.engine, (factory, duty), time, &self.holder).await? {
                 Turn::Own(turn) => return Ok(Some(turn)),
                 Turn::Held => {}
                 _ => return Ok(None),
