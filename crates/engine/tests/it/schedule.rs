@@ -114,6 +114,17 @@ fn a_clock_that_is_set_back_delays_by_one_period_at_most() {
 }
 
 #[test]
+fn a_duty_knows_the_fire_time_of_its_start() {
+    let mut schedule = Schedule::default();
+    schedule.set(second(0), "discover", cron("0 0 1 * * ?", Zone::UTC));
+    assert_eq!(schedule.fired(&"discover"), None);
+    assert_eq!(schedule.start(second(3700)), ["discover"]);
+    assert_eq!(schedule.fired(&"discover"), Some(second(3600)), "not the time at which it started late");
+    schedule.ended(second(3800), &"discover");
+    assert_eq!(schedule.fired(&"discover"), Some(second(3600)));
+}
+
+#[test]
 fn a_changed_timing_waits_for_the_end_of_the_run() {
     let mut schedule = Schedule::default();
     schedule.set(second(0), "check", every(60));

@@ -360,6 +360,24 @@ fn a_killed_check_removes_what_is_destroyed_later() {
     cloud.is_consistent();
 }
 
+/// An adoption stores the application and claims its natural id at once: if it ends before the claim, nothing is stored.
+#[test]
+fn an_adoption_without_its_claim_leaves_nothing() {
+    let mut cloud = Cloud::new(0);
+    cloud.by_hand("outside m-0");
+    let store = rusqlite::Connection::open(cloud.env.path(".windlass/state.db")).unwrap();
+    let refused =
+        "CREATE TRIGGER refused BEFORE UPDATE OF natural_id ON assembly WHEN NEW.natural_id IS NOT NULL
+        BEGIN SELECT RAISE(ABORT, 'no claim'); END";
+    store.execute_batch(refused).unwrap();
+    assert_eq!(cloud.env.run(&["app", "discover", "factory"]).code(), Some(1));
+    assert_eq!(cloud.applications(), []);
+    store.execute_batch("DROP TRIGGER refused").unwrap();
+
+    cloud.undisturbed("discover", &["app", "discover", "factory"]);
+    cloud.is_consistent();
+}
+
 #[test]
 fn killed_at_random_moments_nothing_is_lost_or_done_twice() {
     let (seed, wanted) = (seed(), wanted(30));
