@@ -144,7 +144,7 @@ impl EngineEnv {
         };
         let current_packages = desired.as_ref().is_some_and(|desired| desired.options.current_packages);
         let requested_down = requested == Intent::Down;
-        if let (Intent::Heal(part), Some(snapshot)) = (&requested, &snapshot) {
+        if let (Some(part), Some(snapshot)) = (requested.restarts(), &snapshot) {
             refuse_left(part, snapshot)?;
         }
         let mut target = match (desired, &before) {
@@ -162,8 +162,8 @@ impl EngineEnv {
         let surge = before.as_ref().map(|before| before.surge.clone()).unwrap_or_default();
         let surplus = before.as_ref().map(|before| surge_nodes(&before.topology, &surge)).unwrap_or_default();
         // Limited intents, and those on single parts, leave the additional nodes as they are.
-        let keeps_surge =
-            target.options.is_limited() || called.is_some() || matches!(intent, Intent::Heal(_));
+        let is_single = !intent.concerns_assembly();
+        let keeps_surge = target.options.is_limited() || is_single;
         if let Some(record) = record.as_mut().filter(|_| keeps_surge) {
             record.topology = surged(&record.topology, &surge);
             record.surge = surge;
@@ -195,8 +195,7 @@ impl EngineEnv {
             None => world.assembly.goal = State::Absent,
         }
         world.assembly.updated = now;
-        world.limited = target.options.is_limited() || called.is_some();
-        let is_heal = matches!(intent, Intent::Heal(_));
+        world.limited = target.options.is_limited() || is_single;
         let desired = world.packages.desire(&world.assembly.packages, &target.packages);
         desired.map_err(EngineError::PackageGone)?;
         world.packages.ask_what_is_kept(world.elements.values(), &self.drivers);
@@ -241,10 +240,10 @@ impl EngineEnv {
             diff: planned.diff,
             undone: planned.undone,
             limits: Limits {
-                target: if is_heal { BTreeSet::new() } else { target.options.target },
+                target: if is_single { BTreeSet::new() } else { target.options.target },
                 except: target.options.except,
-                max_unavailable: target.options.max_unavailable.filter(|_| !is_heal),
-                max_surge: target.options.max_surge.filter(|_| !is_heal),
+                max_unavailable: target.options.max_unavailable.filter(|_| !is_single),
+                max_surge: target.options.max_surge.filter(|_| !is_single),
             },
             intent,
             is_new_version,

@@ -258,14 +258,10 @@ impl HealthChecks<'_> {
     }
 }
 
-/// Tells whether the plan of an intent depends on health checks. A heal of one resource restarts it in any case.
+/// Tells whether the plan of an intent depends on health checks. The restart of one resource does not.
 pub(super) fn needs_checks(intent: &Intent, assembly: &AssemblyRecord) -> bool {
-    let is_resource = match intent {
-        Intent::Heal(element) => {
-            assembly.topology.get(element).is_some_and(|element| element.kind == ElementKind::Resource)
-        }
-        _ => false,
-    };
+    let restarted = intent.restarts().and_then(|part| assembly.topology.get(part));
+    let is_resource = restarted.is_some_and(|element| element.kind == ElementKind::Resource);
     assembly.goal != State::Absent && !is_resource
 }
 

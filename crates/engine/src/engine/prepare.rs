@@ -217,13 +217,14 @@ pub(super) fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
     batch
 }
 
-/// Counts a heal that a policy demanded. An operator's intent resets the counts of all elements. Other
+/// Counts a restart that a policy demanded. An operator's intent resets the counts of all elements. Other
 /// processes of the daemon leave them unchanged.
 fn count_heals(world: &mut World, process: &ProcessRecord) -> Vec<Change> {
     let is_asked = !process.unattended || process.request.is_some();
-    let counted = |record: &ElementRecord| match &process.intent {
+    let restarted = process.intent.restarts();
+    let counted = |record: &ElementRecord| match restarted {
         _ if is_asked => 0,
-        Intent::Heal(part) if *part == record.name => record.heals.saturating_add(1),
+        Some(part) if *part == record.name => record.heals.saturating_add(1),
         _ => record.heals,
     };
     let mut changes = Vec::new();

@@ -189,7 +189,7 @@ impl Ended {
     /// Tells whether a group has failed whose declaration demands a rollback, which a further process makes.
     pub fn needs_rollback(&self) -> bool {
         let has_failed = self.process.status == ProcessStatus::Failed && self.failed_group.is_some();
-        has_failed && matches!(self.process.intent, Intent::Up)
+        has_failed && self.process.intent.rolls_back()
     }
 
     /// Tells whether a further process has to remove the additional nodes of groups.
@@ -201,7 +201,7 @@ impl Ended {
     fn needs_retry(&self, left: &OutdatedInputs) -> bool {
         let is_whole = self.process.status == ProcessStatus::Completed && !self.limited;
         let is_left = !self.outdated.is_empty() && self.outdated != *left;
-        is_whole && is_left && self.process.intent.updates_inputs()
+        is_whole && is_left && self.process.intent.updates_all()
     }
 
     /// Builds the result of a process from the present records of its assembly. A removed assembly yields

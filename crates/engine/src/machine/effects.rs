@@ -302,17 +302,14 @@ impl ProcessMachine {
 
     /// Drops the failures of operations, which have succeeded since on elements that made no transition.
     fn forget_failures(&mut self) {
-        let repairs = |process: &ProcessRecord| {
-            matches!(process.intent, Intent::Up | Intent::Retry | Intent::Rollback(_))
-        };
-        if !self.process.as_ref().is_some_and(repairs) {
+        if !self.process.as_ref().is_some_and(|process| process.intent.updates_all()) {
             return;
         }
         let is_well = |state: State| !matches!(state, State::Failed | State::Broken);
-        let told = self.world.elements.values();
-        let told = told.filter(|record| record.failure.is_some() && is_well(record.state));
-        let told: Vec<ElementName> = told.map(|record| record.name.clone()).collect();
-        for element in told {
+        let recovered = self.world.elements.values();
+        let recovered = recovered.filter(|record| record.failure.is_some() && is_well(record.state));
+        let recovered: Vec<ElementName> = recovered.map(|record| record.name.clone()).collect();
+        for element in recovered {
             self.note_failure(&element, None);
         }
     }

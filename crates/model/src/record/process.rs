@@ -79,13 +79,34 @@ impl Intent {
         }
     }
 
-    /// Tells whether the intent is complete only when every part has the current values of its inputs.
-    pub fn updates_inputs(&self) -> bool {
+    /// Tells whether the intent is complete only when every part and every relationship is up, with the current values of
+    /// its inputs.
+    pub fn updates_all(&self) -> bool {
         match self {
             Self::Up | Self::Rollback(_) => true,
             Self::Down | Self::Retry | Self::Adopt | Self::SetState(_) => false,
             Self::ScaleOut(_) | Self::ScaleIn(_) | Self::ScaleTo { .. } => false,
             Self::Heal(_) | Self::Call { .. } => false,
+        }
+    }
+
+    /// Tells whether a failed batch of the intent is rolled back, if the group declares that.
+    pub fn rolls_back(&self) -> bool {
+        match self {
+            Self::Up => true,
+            Self::Down | Self::Retry | Self::Adopt | Self::Rollback(_) | Self::SetState(_) => false,
+            Self::ScaleOut(_) | Self::ScaleIn(_) | Self::ScaleTo { .. } => false,
+            Self::Heal(_) | Self::Call { .. } => false,
+        }
+    }
+
+    /// The part that the intent restarts, whatever its health is. Of a group, the parts that are not up are restarted.
+    pub fn restarts(&self) -> Option<&ElementName> {
+        match self {
+            Self::Heal(part) => Some(part),
+            Self::Up | Self::Down | Self::Retry | Self::Adopt | Self::Rollback(_) => None,
+            Self::SetState(_) | Self::ScaleOut(_) | Self::ScaleIn(_) | Self::ScaleTo { .. } => None,
+            Self::Call { .. } => None,
         }
     }
 
