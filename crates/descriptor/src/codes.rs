@@ -347,7 +347,7 @@ private-properties:
 ```";
     BAD_ENDPOINT = "WL0130", "bad end of a relationship",
         r"`source-capabilities` and `target-requirements` are lists of `component.capability`. The bare name of a reference is a
-source only, since what exists already is not changed by this assembly.
+source only, because this assembly does not change existing instances.
 
 ```yaml
 name: assembly::shop::1.0

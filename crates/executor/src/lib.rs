@@ -31,14 +31,14 @@
 //!     let supervisor = SupervisorCommand::this_program(["--supervise-jobs"]);
 //!     let runtime = ProcessRuntime::open(dir.path().join("jobs"), supervisor)?;
 //!
-//!     // What to run, what it is given, what it may use, what it shall leave behind.
+//!     // The command, its files and input, its outputs and its time limit.
 //!     let job = Job::command("./scripts/Install.sh")
 //!         .script("scripts/Install.sh".parse()?, "#!/bin/sh\nread name; echo \"installing $name\"; echo 42 > port")
 //!         .stdin("demo\n")
 //!         .output("port", "port".parse()?, 100)
 //!         .timeout(Duration::from_secs(60));
 //!
-//!     // The id is ours, and written down before the job is handed over. After a crash it is all we need.
+//!     // The caller chooses the id and records it before it submits the job. After a crash the id is sufficient.
 //!     let id: JobId = "demo-install-1".parse()?;
 //!     assert_eq!(runtime.find(&id).await?, Found::Never);
 //!     runtime.submit(&id, &job).await?;
@@ -49,7 +49,7 @@
 //!     assert_eq!(outcome.stdout.text(), "installing demo\n");
 //!     assert_eq!(outcome.outputs["port"], Output::Content(b"42\n".to_vec()));
 //!
-//!     // Only now that the outcome is where it belongs, the runtime may forget it.
+//!     // A caller removes the job after it has stored the outcome.
 //!     runtime.remove(&id).await?;
 //!     runtime.close().await?;
 //!     Ok(())

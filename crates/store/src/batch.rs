@@ -401,7 +401,7 @@ impl Change {
                 let names: Vec<String> = rename.scopes().map(|name| format!("`{name}`")).collect();
                 format!("an assembly that `rename` changes does not exist: {}", names.join(", "))
             }
-            _ => format!("what `{}` belongs to is not there, or another assembly's", self.word()),
+            _ => format!("`{}` belongs to a record that is missing or of another assembly", self.word()),
         }
     }
 

@@ -239,7 +239,7 @@ mod tests {
         let epoch = Epoch(std::num::NonZeroU64::MIN);
         assert_snapshot!(StoreError::LeaseLost { scope: scope(), epoch }, @"the lease on `h_bta` with epoch 1 is lost; take a new lease and reload the assembly");
         assert_snapshot!(StoreError::AfterFailure { scope: scope() }, @"an earlier change of `h_bta` was not stored, so this change is not stored either; release the lease and reload the assembly");
-        let reason = "what `put step` belongs to is not there, or another assembly's".into();
-        assert_snapshot!(StoreError::Refused { scope: scope(), reason }, @"the change of `h_bta` is refused: what `put step` belongs to is not there, or another assembly's; please report this as a bug");
+        let reason = "`put step` belongs to a record that is missing or of another assembly".into();
+        assert_snapshot!(StoreError::Refused { scope: scope(), reason }, @"the change of `h_bta` is refused: `put step` belongs to a record that is missing or of another assembly; please report this as a bug");
     }
 }

@@ -27,8 +27,8 @@ pub struct RenameView {
 }
 
 impl Upkeep<'_> {
-    /// Gives an assembly another name in all of its records, and calls no driver. What exists keeps its ids, and
-    /// `${instance.name}` its values until the next `up`.
+    /// Gives an assembly another name in all of its records, and calls no driver. Instances keep their ids.
+    /// `${instance.name}` keeps its values until the next `up`.
     ///
     /// # Errors
     ///

@@ -315,7 +315,7 @@ fn references_to_nowhere_and_in_circles() {
     4 |     type: resource::network::1.0
       |           ^^^^^^^^^^^^^^^^^^^^^^
       |
-      = help: what exists at any place fits
+      = help: an instance at any location fits
 
     1 error; nothing was changed
     ");

@@ -267,7 +267,7 @@ fn an_application_is_launched_checked_changed_and_destroyed() {
     env.is_quiet();
 }
 
-/// Applications of one factory are checked by one run. What is gone is removed, and what has not changed is not
+/// Applications of one factory are checked by one run. Missing applications are removed, and unchanged ones are not
 /// written.
 #[test]
 fn a_check_covers_all_applications_of_a_factory() {

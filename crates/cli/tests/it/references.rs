@@ -321,7 +321,7 @@ fn a_driver_finds_what_is_referenced() {
     7 |     type: resource::net::^1.0
       |           ^^^^^^^^^^^^^^^^^^^
       |
-      = help: what exists at any place fits
+      = help: an instance at any location fits
 
     1 error; nothing was changed
     ");
@@ -340,7 +340,7 @@ fn a_driver_finds_what_is_referenced() {
     7 |     type: resource::net::^1.0
       |           ^^^^^^^^^^^^^^^^^^^
       |
-      = help: what exists at any place fits
+      = help: an instance at any location fits
 
     1 error; nothing was changed
     ");
@@ -365,7 +365,7 @@ fn a_search_that_fails_says_why() {
     7 |     type: resource::net::^1.0
       |           ^^^^^^^^^^^^^^^^^^^
       |
-      = help: what exists at any place fits
+      = help: an instance at any location fits
 
     1 error; nothing was changed
     ");

@@ -166,7 +166,7 @@ impl<'a> Check<'a, '_> {
             let message =
                 format!("the reference `{name}` doesn't say where to look: it has no {}", listed(&lacks));
             let diagnostic = self.said.at(Severity::Note, codes::UNPLACED, kind.span, message);
-            self.said.push(diagnostic.help("what exists at any place fits"));
+            self.said.push(diagnostic.help("an instance at any location fits"));
         }
     }
 

@@ -53,7 +53,7 @@ fn endpoint(check: &mut Check<'_, '_>, endpoint: &Spanned<EndpointDecl>, end: En
     } else if is_reference && !is_component && end == End::Target {
         let message = format!("`{component}` is a reference, and a reference can be a source only");
         let diagnostic = check.said.at(Severity::Error, codes::BAD_ENDPOINT, endpoint.span, message);
-        check.said.push(diagnostic.help("what exists already is not changed by this assembly"));
+        check.said.push(diagnostic.help("this assembly does not change existing instances"));
     } else if is_component && capability.is_none() {
         let what = if end == End::Source { "capability" } else { "requirement" };
         let message =

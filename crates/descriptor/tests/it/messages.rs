@@ -224,7 +224,7 @@ policies:
     lifecycle: {Creat: [], Undo: []}
 ")), @"
     a.yaml:6:15: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
-        help: what exists at any place fits
+        help: an instance at any location fits
     a.yaml:8:3: error[WL0131]: the relationship `joined` has no `target-state`
         help: write `Installed`, `Inactive` or `Active`
     a.yaml:12:5: error[WL0103]: a relationship has no `target-stat`
@@ -305,7 +305,7 @@ references: {web: {type: resource::web::1.0}}
         a.yaml:2:15: the component
         help: give one of them another name
     a.yaml:3:26: note[WL0144]: the reference `web` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
-        help: what exists at any place fits
+        help: an instance at any location fits
     ");
 }
 
@@ -362,7 +362,7 @@ references:
     a.yaml:8:18: error[WL0114]: `${source.url}` has a meaning only in the properties of a relationship
     a.yaml:8:32: error[WL0114]: `${target.name}` has a meaning only in the properties of a relationship
     a.yaml:12:15: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
-        help: what exists at any place fits
+        help: an instance at any location fits
     ");
     assert_snapshot!(messages("name: assembly::shop::1.0\nproperties: {a: {value: '${b.c}'}}\n"), @"
     a.yaml:2:26: error[WL0112]: `${b.c}` names no component `b`
@@ -402,17 +402,17 @@ fn ends_of_relationships() {
 "
     )), @"
     a.yaml:6:15: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
-        help: what exists at any place fits
+        help: an instance at any location fits
     a.yaml:9:27: warning[WL0130]: `a` is a component, so its capability should be named: `a.<name>`
     a.yaml:9:30: error[WL0112]: `c.x` is at the source end, and there is no component `c`
         help: there are `a`, `b` and `net`
     a.yaml:9:40: error[WL0130]: the component name `1` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`
     a.yaml:10:27: error[WL0130]: `net` is a reference, and a reference can be a source only
-        help: what exists already is not changed by this assembly
+        help: this assembly does not change existing instances
     ");
     assert_snapshot!(world().messages(&related("    source-state: Active\n    target-state: Active\n")), @"
     a.yaml:6:15: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
-        help: what exists at any place fits
+        help: an instance at any location fits
     a.yaml:8:3: error[WL0130]: the relationship `joined` has no `source-capabilities`
     a.yaml:8:3: error[WL0130]: the relationship `joined` has no `target-requirements`
     ");
@@ -424,7 +424,7 @@ fn ends_of_relationships() {
 "
     )), @"
     a.yaml:6:15: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
-        help: what exists at any place fits
+        help: an instance at any location fits
     a.yaml:10:26: error[WL0104]: an entry of `target-requirements` must be text, and this is a mapping
     ");
 }
@@ -434,7 +434,7 @@ fn states() {
     let ends = "    source-capabilities: [a.x]\n    target-requirements: [b.x]\n";
     assert_snapshot!(world().messages(&related(ends)), @"
     a.yaml:6:15: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
-        help: what exists at any place fits
+        help: an instance at any location fits
     a.yaml:8:3: error[WL0131]: the relationship `joined` has no `source-state`
         help: write `Installed`, `Inactive` or `Active`
     a.yaml:8:3: error[WL0131]: the relationship `joined` has no `target-state`
@@ -444,7 +444,7 @@ fn states() {
         "{ends}    source-state: active\n    target-state: Broken\n    target-state-modifier: before\n"
     ))), @"
     a.yaml:6:15: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
-        help: what exists at any place fits
+        help: an instance at any location fits
     a.yaml:11:19: error[WL0131]: `active` is no state that can be asked for: one of Installed, Inactive, Active
         help: did you mean `Active`?
     a.yaml:12:19: error[WL0131]: `Broken` is no state that can be asked for: one of Installed, Inactive, Active
@@ -463,7 +463,7 @@ fn operations() {
 "
     ))), @"
     a.yaml:6:15: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
-        help: what exists at any place fits
+        help: an instance at any location fits
     a.yaml:14:29: error[WL0132]: the descriptor of `b` declares no operation `Joi`
         a.yaml:4:3: the component
         help: did you mean `Join`?
@@ -487,7 +487,7 @@ fn operations() {
 "
     )), @"
     a.yaml:6:15: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
-        help: what exists at any place fits
+        help: an instance at any location fits
     a.yaml:13:26: error[WL0132]: the reference `net` is `n` of the project, which has no operation `Join`
         help: it has none; call an operation of the target
     a.yaml:13:39: error[WL0132]: the reference `net` is `n` of the project, which has no operation `Join`
@@ -508,7 +508,7 @@ fn properties_of_ends() {
 "
     )), @"
     a.yaml:6:15: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
-        help: what exists at any place fits
+        help: an instance at any location fits
     a.yaml:15:20: error[WL0111]: `a` has no property `ulr`
         a.yaml:3:3: declared here
         help: did you mean `url`?
@@ -572,7 +572,7 @@ fn invalid_endpoints() {
     a.yaml:4:13: warning[WL0140]: the descriptor of `b`, `resource::web::1.0`, is not in the catalog; what depends on it is not checked
         help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
     a.yaml:6:15: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
-        help: what exists at any place fits
+        help: an instance at any location fits
     a.yaml:9:26: error[WL0130]: the relationship `joined` has no entry in `source-capabilities`, so it relates nothing
     ");
     assert_snapshot!(messages(&related(&ends("[a.y]", "[b.x, null]"))), @"
@@ -581,7 +581,7 @@ fn invalid_endpoints() {
     a.yaml:4:13: warning[WL0140]: the descriptor of `b`, `resource::web::1.0`, is not in the catalog; what depends on it is not checked
         help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
     a.yaml:6:15: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
-        help: what exists at any place fits
+        help: an instance at any location fits
     a.yaml:10:32: error[WL0118]: an entry of `target-requirements` is empty
         help: name a component, as `web.url`, or remove the entry
     ");

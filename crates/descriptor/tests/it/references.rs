@@ -55,13 +55,13 @@ fn a_reference_without_a_match() {
     a.yaml:8:11: error[WL0160]: the reference `net` fits nothing: there is no `resource::net::^1.0` with name `VIDOE`
         help: did you mean `VIDEO`? of that name there are: `VIDEO` 1.2 (it is called otherwise); `AUDIO` 1.2 (it is called otherwise); `OLD` 1.0 (it is called otherwise); `VIDEO` 2.0 (its version is not in `^1.0`, it is called otherwise)
     a.yaml:8:11: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
-        help: what exists at any place fits
+        help: an instance at any location fits
     ");
     assert_snapshot!(world().messages(&shop("{name: {value: VIDEO}, deploymentLocation: {value: there}}")), @"
     a.yaml:8:11: error[WL0160]: the reference `net` fits nothing: there is no `resource::net::^1.0` with deploymentLocation `there`, name `VIDEO`
         help: of that name there are: `VIDEO` 1.2 (its `deploymentLocation` is `here`); `AUDIO` 1.2 (its `deploymentLocation` is `here`, it is called otherwise); `OLD` 1.0 (its `deploymentLocation` is `here`, it is called otherwise); `VIDEO` 2.0 (its version is not in `^1.0`)
     a.yaml:8:11: note[WL0144]: the reference `net` doesn't say where to look: it has no `resourceManager`
-        help: what exists at any place fits
+        help: an instance at any location fits
     ");
     let nothing =
         World::of(&["name: resource::web::1.0\nproperties: {url: {}, id: {}}\nlifecycle: [Install]\n"]);
@@ -69,7 +69,7 @@ fn a_reference_without_a_match() {
     a.yaml:8:11: error[WL0160]: the reference `net` fits nothing: there is no `resource::net::^1.0`
         help: declare it under `existing:` in `windlass.yaml`
     a.yaml:8:11: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
-        help: what exists at any place fits
+        help: an instance at any location fits
     ");
 }
 
@@ -79,7 +79,7 @@ fn a_reference_with_several_matches() {
     a.yaml:8:11: error[WL0161]: the reference `net` fits 2 things with deploymentLocation `here`: `VIDEO` and `AUDIO`
         help: give more of its properties, until one is left
     a.yaml:8:11: note[WL0144]: the reference `net` doesn't say where to look: it has no `resourceManager`
-        help: what exists at any place fits
+        help: an instance at any location fits
     ");
 }
 
@@ -89,7 +89,7 @@ fn secrets_are_masked_in_messages() {
     a.yaml:8:11: error[WL0160]: the reference `net` fits nothing: there is no `resource::net::^1.0` with name `***`
         help: of that name there are: `VIDEO` 1.2 (it is called otherwise); `AUDIO` 1.2 (it is called otherwise); `OLD` 1.0 (it is called otherwise); `VIDEO` 2.0 (its version is not in `^1.0`, it is called otherwise)
     a.yaml:8:11: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
-        help: what exists at any place fits
+        help: an instance at any location fits
     ");
 }
 
@@ -97,7 +97,7 @@ fn secrets_are_masked_in_messages() {
 fn criteria_of_references_must_be_known_at_composition() {
     assert_snapshot!(world().messages(&shop("{name: {value: '${output}'}}")), @"
     a.yaml:8:11: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
-        help: what exists at any place fits
+        help: an instance at any location fits
     a.yaml:9:32: error[WL0160]: `name` must be known before anything is made, and its value is not
     ");
 }
@@ -113,7 +113,7 @@ references:
     a.yaml:2:14: error[WL0151]: `network` is required and has no value
         help: give it with `-p network=…`
     a.yaml:4:15: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
-        help: what exists at any place fits
+        help: an instance at any location fits
     ");
 }
 
@@ -129,6 +129,6 @@ references:
     a.yaml:3:14: error[WL0111]: the instance of the reference `net` has no property `idd`
         help: did you mean `id`?
     a.yaml:5:15: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
-        help: what exists at any place fits
+        help: an instance at any location fits
     ");
 }

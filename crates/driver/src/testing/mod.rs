@@ -9,7 +9,7 @@
 //! use windlass_driver::{Binding, Bindings, Driver, Package};
 //! use windlass_model::{Action, Transition};
 //!
-//! /// Runs one case. What comes before and after it, such as opening a runtime, is the driver's own.
+//! /// Runs one case. The driver adds its own steps before and after it, such as opening a runtime.
 //! async fn check(run: impl AsyncFnOnce(&Subject)) {
 //!     let binding = Binding {
 //!         driver: Noop.kind(),

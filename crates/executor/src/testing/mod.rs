@@ -21,7 +21,7 @@
 //! #     async fn list(&self, _: &Owner) -> Result<Vec<JobId>, RuntimeError> { Ok(vec![]) }
 //! # }
 //!
-//! /// Runs one case. What comes before and after it, such as looking for leftovers, is the runtime's own.
+//! /// Runs one case. The runtime adds its own steps before and after it, such as a search for leftovers.
 //! async fn check(case: &str, run: impl AsyncFnOnce(&Subject)) {
 //!     let subject = Subject::new(Arc::new(MyRuntime), case, Job::command("sh"));
 //!     subject.check(run).await;

@@ -152,7 +152,7 @@ impl Applications<'_> {
         published(&*store, &document, &record, revision).await
     }
 
-    /// Removes all revisions of an application. What was launched from it stays, because it keeps its own package. The
+    /// Removes all revisions of an application. Its launched instances stay, because they keep their own packages. The
     /// next revision of the title continues the numbers.
     ///
     /// # Errors

@@ -58,7 +58,7 @@ impl Removal {
         Ok(removal)
     }
 
-    /// Refuses the removal if others refer to it. What a script has reported as destroyed is removed nevertheless.
+    /// Refuses the removal if others refer to it. An application that a script has reported as destroyed is removed nevertheless.
     /// `what` is the consequence.
     ///
     /// # Errors

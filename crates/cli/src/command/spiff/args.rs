@@ -49,7 +49,7 @@ pub(crate) struct AccessArgs {
 
 /// Process a template with stubs and print the result.
 ///
-/// Each stub is processed with those behind it first. What a template asks for is taken from the first stub that has it.
+/// Each stub is first processed with the stubs after it. A value that the template merges comes from the first stub that has it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
