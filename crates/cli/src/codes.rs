@@ -57,6 +57,10 @@ windlass::source::codes! {
          Nothing was changed.\n\n\
          `windlass forget NAME --dry-run` lists the components. To stop and remove them, run `windlass down \
          NAME` instead.";
+    JOB = "WL0812", "job that did not succeed",
+        "The job of `windlass exec` did not start, was stopped, or exited with another code than 0. The message \
+         states how it ended. The output of the job is complete up to then.\n\n\
+         Correct the command, or raise the limit that it exceeded: `--timeout` sets the time of the job.";
 }
 
 /// Returns the codes of all errors of the program, sorted.

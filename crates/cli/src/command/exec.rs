@@ -224,7 +224,7 @@ fn ended(outcome: &Outcome, job: &Job) -> ExitCode {
             exit::interrupted()
         }
         end => {
-            tell!("the job {}", end.under(&job.limits));
+            fault!(codes::JOB, "the job {}", end.under(&job.limits));
             exit::FAILED
         }
     }

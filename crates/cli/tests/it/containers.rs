@@ -303,7 +303,7 @@ fn one_job_by_hand_in_a_container() {
         "in\n",
     );
     assert_eq!((run.code(), run.stdout.as_str()), (Some(1), "in\n1\n/windlass/work\n"), "{run}");
-    assert!(run.stderr.ends_with("err\nthe job exited with code 9\n"), "{run}");
+    assert!(run.stderr.ends_with("err\nerror[WL0812]: the job exited with code 9\n"), "{run}");
     let run = env.run(&["exec", "--image", "registry.invalid/none:1", "--runtime", "docker", "--", "true"]);
     assert_eq!(run.code(), Some(1));
     let said = &run.stderr;
@@ -325,9 +325,13 @@ fn one_job_by_hand() {
     let run = env.run_with(&["exec", "--", "sh", "-c", "cat; echo err >&2"], "in\n");
     assert_eq!((run.code(), run.stdout.as_str(), run.stderr.as_str()), (Some(0), "in\n", "err\n"));
     let run = env.run(&["exec", "--timeout", "200ms", "--", "sleep", "600"]);
-    assert_eq!((run.code(), run.stderr.as_str()), (Some(1), "the job ran out of time (it had 200ms)\n"));
+    let late = "error[WL0812]: the job ran out of time (it had 200ms)\n";
+    assert_eq!((run.code(), run.stderr.as_str()), (Some(1), late));
     let run = env.run(&["exec", "--", "no-such-program"]);
-    assert_eq!(run.stderr, "the job could not be started: there is no program `no-such-program`\n");
+    let missing = "the job could not be started: there is no program `no-such-program`";
+    assert_eq!(run.stderr, format!("error[WL0812]: {missing}\n"));
+    let error = env.run(&["exec", "--format", "json", "--", "no-such-program"]).json();
+    assert_eq!(error["error"], serde_json::json!({"code": "WL0812", "message": missing}));
     let run = env.run(&["exec", "--network", "none", "--", "true"]);
     assert_eq!(run.code(), Some(1));
     assert!(run.stderr.contains("the runtime `process` can't give the job a network"), "{run}");
