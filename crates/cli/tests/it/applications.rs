@@ -221,6 +221,12 @@ fn a_secret_property_is_nowhere_to_be_read() {
 #[test]
 fn wrong_environments_are_refused() {
     let env = project();
+    // A project without a state.
+    let missing = env.refuses(&["env", "rm", "staging"]);
+    assert!(
+        missing.contains("error[WL0652]: there is no environment `staging`; there are `default`"),
+        "{missing}"
+    );
     env.ok(&["env", "create", "staging"]);
     for (line, message) in [
         (&["env", "create", "staging"][..], "error[WL0658]: the environment `staging` exists already"),

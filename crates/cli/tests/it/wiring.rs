@@ -256,7 +256,7 @@ fn an_environment_with_applications_stays() {
     env.ok(&["env", "service", "add", "staging", "vms"]);
     env.ok(&["app", "launch", "VM", "--env", "staging"]);
     env.ok(&["env", "service", "rm", "staging", "vms"]);
-    assert_snapshot!(env.refuses(&["env", "rm", "staging"]), @"error[WL0655]: in the environment `staging` were launched `vm`; destroy them with `windlass app destroy NAME`");
+    assert_snapshot!(env.refuses(&["env", "rm", "staging"]), @"error[WL0655]: the environment `staging` has applications: `vm`; destroy them first with `windlass app destroy NAME`");
     env.ok(&["app", "destroy", "vm"]);
     env.ok(&["env", "rm", "staging"]);
 }

@@ -497,7 +497,7 @@ impl Environments<'_> {
     }
 
     async fn existing(&self, name: &DocumentName) -> Result<(Arc<dyn Store>, Environment, Expected), Error> {
-        let store = self.windlass.store(false).await?.ok_or(StoreError::Closed)?;
+        let Some(store) = self.windlass.store(false).await? else { return Err(self.unknown(name).await) };
         match store.document(&key(environments(), name.clone())).await? {
             Some(found) => Ok((store, body(&found)?, Expected::At(found.revision))),
             None if name.as_str() == DEFAULT => Ok((store, Environment::default(), Expected::Absent)),

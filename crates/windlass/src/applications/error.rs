@@ -66,7 +66,7 @@ pub enum ApplicationError {
     },
     /// Applications were launched in the environment.
     #[error(
-        "in the environment `{name}` were launched {}; destroy them with `windlass app destroy NAME`",
+        "the environment `{name}` has applications: {}; destroy them first with `windlass app destroy NAME`",
         some(users)
     )]
     HasApplications {
