@@ -123,7 +123,7 @@ pub(crate) struct DownArgs {
     #[arg(long, value_name = "PART")]
     pub(crate) except: Vec<String>,
 
-    /// Has no effect: `down` names the assembly and does not ask
+    /// Has no effect, because `down` does not ask
     #[arg(long)]
     pub(crate) yes: bool,
 
@@ -196,8 +196,8 @@ impl From<Assumption> for record::Assumption {
 
 /// Move all components of an assembly to one state.
 ///
-/// Components above the state are stopped, and components below it are configured or started. Installed is reached by
-/// installing again, so it needs --yes outside of a terminal. `up` makes all components Active again.
+/// Components above the state are stopped, and components below it are configured or started. For Installed, components
+/// are installed again, so it needs --yes outside of a terminal. `up` makes all components Active again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -494,7 +494,7 @@ pub(crate) struct RenameArgs {
 /// Remove the records of an assembly or of a component, and call nothing.
 ///
 /// The components themselves stay as they are, and windlass no longer manages them. Use it for components that were removed by
-/// hand, or whose location is gone. `up` creates a forgotten component anew. It asks on a terminal; elsewhere it needs --yes.
+/// hand, or whose location is gone. `up` creates a forgotten component again. It asks on a terminal; elsewhere it needs --yes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -27,8 +27,8 @@ pub(crate) enum CronCommand {
 
 /// List the next fire times of an expression.
 ///
-/// Without --zone the fields are in UTC. A local time that a zone skips is no fire time; of one that occurs twice, the second
-/// one is.
+/// Without --zone the fields are in UTC. A local time that a zone skips is no fire time. If a local time occurs twice, only the
+/// second occurrence is a fire time.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -173,7 +173,7 @@ pub(crate) struct ErrorArgs {
     _format: Format,
 }
 
-/// How a change is made, or only told.
+/// The options of a change: execution, or only its plan.
 #[derive(Debug, Args)]
 pub(crate) struct HowArgs {
     #[command(flatten)]

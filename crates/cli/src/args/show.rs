@@ -142,8 +142,8 @@ impl std::str::FromStr for VersionName {
 /// Similar nodes of a cluster with more than ten nodes share a line, and failed nodes come first. Such a line counts outputs
 /// that differ; --all, or the name of a component, lists them.
 ///
-/// Launched applications are listed by environment and factory, and similar ones share a line. With the name of one, its
-/// natural id, configuration and references follow.
+/// Launched applications are listed by environment and factory, and similar ones share a line. For one
+/// application, its natural id, configuration and references follow.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -219,9 +219,10 @@ impl From<Level> for Severity {
 
 /// Show the steps, jobs and activity log of an assembly.
 ///
-/// Entries are in the order of time. A line with `|` below a job is of its stderr, one with `>` of its stdout. With --follow, events are printed as they
-/// happen, and the stderr of running jobs as they write it, until Ctrl-C. Following begins with the steps that run now, or
-/// with the entries since --since. Jobs may be of any process on this machine; for others it says where they run.
+/// Entries are in the order of time. Lines with `|` below a job are its stderr, and lines with `>` its stdout. With --follow,
+/// events are printed as they happen, and the stderr of running jobs as they write it, until Ctrl-C. Following begins with
+/// the steps that run now, or with the entries since --since. It shows the jobs of all processes on this machine; for other
+/// jobs it names the machine.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

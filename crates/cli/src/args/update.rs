@@ -129,7 +129,7 @@ pub(crate) struct UpdateInvertArgs {
     pub(crate) print: PrintArgs,
 }
 
-/// List the paths at which two updates conflict: those of one that the other touches, too.
+/// List the conflicts of two updates: the paths that both change.
 ///
 /// Updates without conflicts have the same result in both orders.
 #[derive(Debug, Args)]

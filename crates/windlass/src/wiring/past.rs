@@ -1,5 +1,5 @@
-//! The targets that references had before these were removed. A reference whose target has gone is dangling, and one
-//! whose target was never there is pending; the records of what exists do not tell them apart.
+//! The removed targets of references. A reference to a removed target is dangling, and a reference to a target that never
+//! existed is pending. The records of existing instances do not distinguish them.
 
 use std::collections::BTreeMap;
 

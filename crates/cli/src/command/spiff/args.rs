@@ -122,7 +122,7 @@ pub(crate) struct MergeArgs {
     pub(crate) access: AccessArgs,
 }
 
-/// Print what an expression is.
+/// Evaluate an expression, and print its value.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -153,7 +153,7 @@ pub(crate) struct EvalArgs {
     pub(crate) access: AccessArgs,
 }
 
-/// Print the canonical form of an expression, or what is wrong with it.
+/// Print the canonical form of an expression, or its errors.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
