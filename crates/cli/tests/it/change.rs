@@ -687,7 +687,7 @@ printf '%s\n' "$input" | sed -n 's/^  \([a-z0-9]*\):.*$/  "\1": {$set: {status.f
 
 /// Repeating a failed scaling resumes it. The cluster does not grow a second time.
 #[test]
-fn a_scaling_that_failed_is_gone_on_with() {
+fn a_failed_scaling_is_resumed() {
     let env = TestEnv::with("h_bta");
     env.ok(&["up", "h_bta", "-p", "fail=Configure:2"]);
     for _ in 0..2 {

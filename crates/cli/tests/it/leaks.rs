@@ -283,7 +283,7 @@ fn tried(cases: u32, seed: u64) {
 
 /// `WINDLASS_TEST_CASES` and `WINDLASS_TEST_SEED` select more and other cases.
 #[test]
-fn no_secret_is_seen_whatever_its_form_way_and_failure() {
+fn no_secret_is_visible_in_any_form_way_or_failure() {
     let cases = given("WINDLASS_TEST_CASES").and_then(|cases| cases.try_into().ok());
     tried(cases.unwrap_or(16), given("WINDLASS_TEST_SEED").unwrap_or(1));
 }

@@ -112,7 +112,7 @@ fn one_up_updates_all_readers_of_a_value() {
 
 /// Other intents do not change other parts, and report the remaining work.
 #[test]
-fn a_part_that_is_healed_and_publishes_something_else_is_told_of() {
+fn a_healed_part_with_changed_outputs_is_reported() {
     let env = row("volatile: true, ", "", ALL);
     env.ok(&["up", "row"]);
     env.clear_trace();
@@ -185,7 +185,7 @@ fn a_secret_that_is_another_is_given_on_unseen() {
 /// A part that failed to apply a value keeps the old one on record, and gets the new one from the next
 /// command.
 #[test]
-fn a_reader_that_fails_is_gone_on_with() {
+fn a_failed_reader_is_resumed() {
     let env = row("volatile: true, ", "", ALL);
     let script = "row/Contains/part/Lifecycle/script/scripts/Reconfigure.sh";
     let fails = "[ ! -e \"$WINDLASS_VOLUME_STATE/fail\" ] || [ \"$size\" = large ]\n";

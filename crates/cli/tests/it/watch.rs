@@ -180,7 +180,7 @@ fn a_part_that_heals_do_not_help_is_left_alone() {
 
 /// An idle cluster stays at its minimum, which is reported once, until the assembly changes.
 #[test]
-fn a_cluster_at_its_bound_is_told_of_once() {
+fn a_cluster_at_its_bound_is_reported_once() {
     let env = TestEnv::with("h_bta");
     env.ok(&["up", "h_bta", "-p", "scale_smoothing=1"]);
     let watching = env.spawn(&["run", "--health", "0"]);

@@ -73,7 +73,7 @@ async fn a_relationship_is_ceased_with_old_and_created_with_new_values() {
 
 /// After a kill at any moment, the pair is ceased once and created once, each with the right value.
 #[tokio::test(start_paused = true)]
-async fn a_process_that_makes_it_anew_and_is_killed_is_gone_on_with() {
+async fn a_killed_process_that_re_creates_it_is_resumed() {
     let mut killed = 0;
     for after in 0..40 {
         let rig = rig(Effect::Once);
@@ -163,7 +163,7 @@ async fn an_adopted_part_is_replaced_when_its_values_change() {
 
 /// A record of an older windlass contains no values: the pair stays, and is ceased with the current values.
 #[tokio::test(start_paused = true)]
-async fn a_record_without_values_is_gone_on_with() {
+async fn a_record_without_values_is_resumed() {
     let rig = rig(Effect::Once);
     up(&rig, related("1").desired()).await;
     rig.forget_given("t").await;

@@ -161,7 +161,7 @@ async fn a_failed_undo_of_an_operation_is_retried() {
 
 /// A partly ceased pair is ceased completely and then re-created.
 #[tokio::test(start_paused = true)]
-async fn a_half_ended_relationship_is_made_anew() {
+async fn a_half_ceased_relationship_is_re_created() {
     let rig = Rig::new(Effect::Once);
     rig.up(related().desired()).await.unwrap();
     rig.strings.act("a Leave", Act::Fail);

@@ -342,7 +342,7 @@ async fn a_call_answered_as_not_done_is_made() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_relationship_goes_on_with_the_operation_that_is_missing() {
+async fn a_relationship_resumes_with_the_missing_operation() {
     let rig = Rig::new(Effect::Once);
     rig.jobs.lose("a Join");
     rig.up(Sketch::new(&["a", "b"]).relate("a", "b").desired()).await.unwrap();

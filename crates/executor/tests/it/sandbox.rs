@@ -421,7 +421,7 @@ const USER: &str = "windlass-test";
 
 /// Windlass mostly runs as an ordinary user, and sandboxes are set up differently then.
 #[test]
-fn whatever_a_job_tries_it_stays_in_the_sandbox_of_an_ordinary_user() {
+fn no_attack_of_a_job_leaves_the_sandbox_of_an_ordinary_user() {
     if store().is_none() || given().is_some() {
         return;
     }
@@ -449,7 +449,7 @@ fn whatever_a_job_tries_it_stays_in_the_sandbox_of_an_ordinary_user() {
         )
         .arg("WINDLASS_REQUIRE_SANDBOX=1")
         .arg(path("tests"))
-        .args(["--exact", "sandbox::whatever_a_job_tries_it_stays_in_its_sandbox"])
+        .args(["--exact", "sandbox::no_attack_of_a_job_leaves_its_sandbox"])
         .current_dir(folder.path())
         .output()
         .unwrap();
@@ -459,7 +459,7 @@ fn whatever_a_job_tries_it_stays_in_the_sandbox_of_an_ordinary_user() {
 }
 
 #[tokio::test]
-async fn whatever_a_job_tries_it_stays_in_its_sandbox() {
+async fn no_attack_of_a_job_leaves_its_sandbox() {
     let Some(place) = Place::new() else { return };
     let runtime = place.runtime();
     // The result does not depend on the job's user, nor on whether its sandbox was prewarmed.

@@ -73,7 +73,7 @@ async fn a_destroyed_instance_is_gone() {
 /// A health check that reports a metric by a plain field deletes the outputs of the part, and causes a
 /// warning.
 #[tokio::test]
-async fn published_values_that_a_plain_field_replaces_are_told_of() {
+async fn published_values_that_a_plain_field_replaces_are_reported() {
     let known = || Call {
         document: json!({"interfaces": {"properties": {"signals": {"address": "10.0.0.5", "port": 80}}}}),
         ..call("Integrity")

@@ -65,8 +65,8 @@ mod suite {
 }
 
 #[tokio::test]
-async fn whatever_a_job_tries_it_stays_in_its_container() {
-    let Some(engine) = rootless("whatever_a_job_tries_it_stays_in_its_container").await else { return };
+async fn no_attack_of_a_job_leaves_its_container() {
+    let Some(engine) = rootless("no_attack_of_a_job_leaves_its_container").await else { return };
     let _turn = TURNS.acquire().await.unwrap();
     let place = Place::with(engine, options()).await;
     let name = format!("attempts-{}", place.runtime.client()).parse().unwrap();

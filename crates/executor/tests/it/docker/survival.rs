@@ -164,9 +164,9 @@ async fn of_two_clients_with_one_id_one_runs_it() {
 }
 
 #[tokio::test]
-async fn a_job_is_shut_in_unless_it_asks_and_what_it_asks_is_noted() {
+async fn a_job_is_isolated_by_default_and_exceptions_are_recorded() {
     use windlass_executor::{Isolation, Network, Root, User};
-    let Some(place) = Place::new("a_job_is_shut_in_unless_it_asks_and_what_it_asks_is_noted").await else {
+    let Some(place) = Place::new("a_job_is_isolated_by_default_and_exceptions_are_recorded").await else {
         return;
     };
     let _turn = TURNS.acquire().await.unwrap();
@@ -325,8 +325,8 @@ async fn what_a_job_leaves_running_in_its_container_is_named() {
 
 /// `docs/security.md` lists the attempts that profiles of engines allow.
 #[tokio::test]
-async fn whatever_a_job_tries_it_stays_in_its_container() {
-    let Some(place) = Place::new("whatever_a_job_tries_it_stays_in_its_container").await else { return };
+async fn no_attack_of_a_job_leaves_its_container() {
+    let Some(place) = Place::new("no_attack_of_a_job_leaves_its_container").await else { return };
     let _turn = TURNS.acquire().await.unwrap();
     let name = id(&unique(&place, "attempts"));
     are_held(&*place.runtime, &name, &sh("true").image(IMAGE), &OF_ENGINES).await;
