@@ -71,13 +71,13 @@ pub(crate) fn nameless(text: &str, part: &ElementName) -> String {
 
 /// Replaces a name in a text wherever it is a whole word.
 pub(crate) fn replace_name(text: &str, name: &str, by: &str) -> String {
-    let goes_on = |c: char| c.is_alphanumeric() || c == '_';
+    let is_word_char = |c: char| c.is_alphanumeric() || c == '_';
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find(name).filter(|_| !name.is_empty()) {
         let (before, after) = (&rest[..at], &rest[at + name.len()..]);
         out.push_str(before);
-        let is_word = !out.ends_with(goes_on) && !after.starts_with(goes_on);
+        let is_word = !out.ends_with(is_word_char) && !after.starts_with(is_word_char);
         out.push_str(if is_word { by } else { name });
         rest = after;
     }

@@ -47,15 +47,15 @@ pub(crate) async fn reader_is_gone() {
 fn listen_and(grace: Duration, begin: impl Fn(&Stop) + Send + 'static) -> Stop {
     let stop = Stop::default();
     let Ok(mut signals) = Signals::new() else { return stop };
-    let told = stop.clone();
+    let signalled = stop.clone();
     tokio::spawn(async move {
         signals.next().await;
-        begin(&told);
+        begin(&signalled);
         tokio::select! {
             () = signals.second() => {}
             () = tokio::time::sleep(grace) => {}
         }
-        told.now.cancel();
+        signalled.now.cancel();
     });
     stop
 }

@@ -108,8 +108,8 @@ fn component(reader: &mut Reader<'_>, body: &Body<'_>) -> Component {
     }
     let properties = read_properties(reader, field("properties"), Dots::Tolerated);
     let depends_on = field("depends-on").map(|node| dependencies(reader, node)).unwrap_or_default();
-    let told = kind.is_some() || reader.around.has_placeholders();
-    let placeholder = open_placeholder(field("type"), told).map(Box::new);
+    let is_reported = kind.is_some() || reader.around.has_placeholders();
+    let placeholder = open_placeholder(field("type"), is_reported).map(Box::new);
     let component = Component {
         name_span: body.name_span,
         kind,
@@ -336,14 +336,14 @@ fn reference(reader: &mut Reader<'_>, body: &Body<'_>) -> ReferenceDecl {
     let text = field("type").and_then(|node| reader.text(node, "`type`"));
     let kind = text.and_then(|text| reference_type(reader, &text));
     let properties = read_properties(reader, field("properties"), Dots::Tolerated);
-    let told = kind.is_some() || reader.around.has_placeholders();
-    let placeholder = open_placeholder(field("type"), told).map(Box::new);
+    let is_reported = kind.is_some() || reader.around.has_placeholders();
+    let placeholder = open_placeholder(field("type"), is_reported).map(Box::new);
     ReferenceDecl { name_span: body.name_span, kind, placeholder, properties }
 }
 
 /// Returns a `type` that is an unresolved placeholder, unless it was already reported.
-fn open_placeholder(node: Option<&Node>, told: bool) -> Option<Spanned<String>> {
-    let node = node.filter(|_| !told)?;
+fn open_placeholder(node: Option<&Node>, is_reported: bool) -> Option<Spanned<String>> {
+    let node = node.filter(|_| !is_reported)?;
     let text = node.as_str().filter(|text| text.starts_with(PLACEHOLDER))?;
     Some(Spanned { value: text.to_owned(), span: node.span() })
 }

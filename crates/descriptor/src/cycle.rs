@@ -215,7 +215,7 @@ fn find_all<E: Clone>(graph: &Graph<E>, nodes: usize, most: usize) -> Vec<Circle
     let mut seen = vec![Seen::Not; nodes];
     let mut path: Vec<(usize, usize)> = Vec::new();
     // Path indices of nodes in cycles that were already found.
-    let mut told: Vec<usize> = Vec::new();
+    let mut reported: Vec<usize> = Vec::new();
     for start in 0..nodes {
         if seen[start] == Seen::Not {
             seen[start] = Seen::OnPath(0);
@@ -226,16 +226,16 @@ fn find_all<E: Clone>(graph: &Graph<E>, nodes: usize, most: usize) -> Vec<Circle
             let Some((read, _)) = graph.edges(node).get(*next) else {
                 seen[node] = Seen::Done;
                 path.pop();
-                if told.last() == Some(&path.len()) {
-                    told.pop();
+                if reported.last() == Some(&path.len()) {
+                    reported.pop();
                 }
                 continue;
             };
             *next += 1;
             match seen.get(*read) {
-                Some(Seen::OnPath(from)) if told.last().is_none_or(|last| last < from) => {
+                Some(Seen::OnPath(from)) if reported.last().is_none_or(|last| last < from) => {
                     found.push(circle(graph, &path[*from..]));
-                    told.extend(*from..path.len());
+                    reported.extend(*from..path.len());
                     if found.len() == most {
                         return found;
                     }

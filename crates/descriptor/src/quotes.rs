@@ -56,11 +56,11 @@ pub(crate) fn warn(source: &Arc<Source>, root: &Node, diagnostics: &mut Diagnost
             known.help = Some(HELP.to_owned());
         }
     }
-    let told = quoted.into_values().map(|(span, fix)| {
+    let warnings = quoted.into_values().map(|(span, fix)| {
         let message = "this text stands between typographic quotes";
         Diagnostic::warning(codes::TYPOGRAPHIC, message).at(source.place(span)).help(HELP).fix(fix)
     });
-    said.extend(told);
+    said.extend(warnings);
     *diagnostics = Diagnostics::from(said);
 }
 

@@ -127,8 +127,8 @@ mod tests {
             (7, script(), Refusal::Other("arguments and environment are too long for the host".to_owned())),
             (5, script(), Refusal::Other("Input/output error (os error 5)".to_owned())),
         ] {
-            let told = refusal(&io::Error::from_raw_os_error(error), found, |name| name == "/bin/sh");
-            assert_eq!(told, expected, "{error}");
+            let found = refusal(&io::Error::from_raw_os_error(error), found, |name| name == "/bin/sh");
+            assert_eq!(found, expected, "{error}");
         }
     }
 }

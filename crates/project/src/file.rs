@@ -238,7 +238,7 @@ fn location(reader: &mut Reader<'_>, entry: &Entry, kinds: &RuntimeKinds) -> Opt
     }
     location.max_jobs = field(MAX_JOBS).and_then(|node| max_jobs(reader, node));
     for misfit in kinds.fit(&mut location, runtime.as_deref(), values) {
-        let (key, diagnostic) = told(misfit, kinds);
+        let (key, diagnostic) = misfit_diagnostic(misfit, kinds);
         let span = key.as_deref().and_then(field).map_or(entry.key.span(), Node::span);
         reader.diagnostics.push(diagnostic.at(reader.place(span)));
     }
@@ -247,7 +247,7 @@ fn location(reader: &mut Reader<'_>, entry: &Entry, kinds: &RuntimeKinds) -> Opt
 }
 
 /// Returns the diagnostic of a location that does not match its runtime, and the key with the problem.
-fn told(misfit: Misfit, kinds: &RuntimeKinds) -> (Option<String>, Diagnostic) {
+fn misfit_diagnostic(misfit: Misfit, kinds: &RuntimeKinds) -> (Option<String>, Diagnostic) {
     let message = misfit.to_string();
     match misfit {
         Misfit::Unknown(name) => {

@@ -185,9 +185,9 @@ fn note(omitted: SeverityCounts) -> Diagnostic {
         (count > 0).then(|| format!("{count} more {what}{plural}"))
     };
     let counts = [(omitted.errors, "error"), (omitted.warnings, "warning"), (omitted.notes, "note")];
-    let told: Vec<String> = counts.into_iter().filter_map(|(number, what)| count(number, what)).collect();
+    let counted: Vec<String> = counts.into_iter().filter_map(|(number, what)| count(number, what)).collect();
     let are = if omitted.errors + omitted.warnings + omitted.notes == 1 { "is" } else { "are" };
-    let message = format!("{} {are} not shown", told.join(" and "));
+    let message = format!("{} {are} not shown", counted.join(" and "));
     Diagnostic { rest: omitted, ..Diagnostic::note(codes::LIMIT, message) }
 }
 

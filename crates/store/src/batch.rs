@@ -406,7 +406,7 @@ impl Change {
     }
 
     /// Returns the refusal reason for a process or secret whose id another assembly uses.
-    pub(crate) fn taken(&self) -> String {
+    pub(crate) fn id_conflict(&self) -> String {
         if let Self::Rename(rename) = self {
             return format!("an assembly with the name `{}` exists", rename.renaming.to);
         }
@@ -421,7 +421,7 @@ impl Change {
         match self {
             Self::PutDocument(draft) => format!("the {} has another revision", draft.key),
             Self::DropDocument(key, _) => format!("the {key} has another revision"),
-            _ => self.taken(),
+            _ => self.id_conflict(),
         }
     }
 

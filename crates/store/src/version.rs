@@ -28,8 +28,8 @@ pub(crate) fn kept(
     record: &AssemblyRecord,
     chain: Vec<VersionRow>,
 ) -> Result<VersionRow, String> {
-    let told = |error: serde_json::Error| format!("a version can't be written: {error}");
-    let new = serde_json::to_value(record).map_err(told)?;
+    let unwritable = |error: serde_json::Error| format!("a version can't be written: {error}");
+    let new = serde_json::to_value(record).map_err(unwritable)?;
     let whole = new.to_string();
     let length = chain.len();
     if let Some((base, old)) = last(chain)?.filter(|_| length < LONGEST) {
@@ -90,12 +90,12 @@ fn documents(rows: Vec<VersionRow>) -> Result<Vec<(u64, Value)>, String> {
 fn document(row: VersionRow, before: Option<(u64, Value)>) -> Result<(u64, Value), String> {
     let VersionRow { process, base, text } = row;
     let damaged = |why: &str| format!("version {process} can't be read: {why}");
-    let told: Value = serde_json::from_str(&text).map_err(|error| damaged(&error.to_string()))?;
-    let Some(base) = base else { return Ok((process, told)) };
+    let document: Value = serde_json::from_str(&text).map_err(|error| damaged(&error.to_string()))?;
+    let Some(base) = base else { return Ok((process, document)) };
     let (_, old) = before
         .filter(|(known, _)| *known == base)
         .ok_or_else(|| damaged(&format!("version {base} is not there")))?;
-    let new = applied(old, told).ok_or_else(|| damaged("it does not fit the one before"))?;
+    let new = applied(old, document).ok_or_else(|| damaged("it does not fit the one before"))?;
     Ok((process, new))
 }
 

@@ -36,7 +36,7 @@ pub(crate) async fn run(args: &GraphArgs) -> ExitCode {
             Err(error) => Err(error),
         }
     } else {
-        tell_of_other(&args.assembly.file).await;
+        note_assembly_of_name(&args.assembly.file).await;
         let input = match input(&args.assembly) {
             Ok(input) => input,
             Err(code) => return code,
@@ -84,7 +84,7 @@ fn stored(args: &GraphArgs) -> Result<Option<AssemblyName>, ExitCode> {
 }
 
 /// Notes that a file was used although an assembly has the same name, and how to draw that assembly.
-async fn tell_of_other(file: &Path) {
+async fn note_assembly_of_name(file: &Path) {
     let Some(name) = file.to_str().and_then(|file| file.parse::<AssemblyName>().ok()) else { return };
     let Ok(windlass) = open(None, None, "graph") else { return };
     if windlass.views().assemblies().await.is_ok_and(|known| known.contains(&name)) {

@@ -137,13 +137,13 @@ fn fail(error: &Error) -> ExitCode {
         error => complain(error, error.code()),
     }
     if let Error::Engine(EngineError::Unknown { name, .. }) = error {
-        tell_of_process(name);
+        note_process(name);
     }
     if error.is_input() { exit::wrong_input() } else { exit::FAILED }
 }
 
 /// If a process id was given as an assembly name, explains how to show a process.
-fn tell_of_process(name: &AssemblyName) {
+fn note_process(name: &AssemblyName) {
     if let Ok(process) = name.as_str().parse::<ProcessId>() {
         tell!("note: `windlass ps show {process}` shows a process");
     }

@@ -261,8 +261,8 @@ fn why(plan: &PlanView, step: &str, format: Format) -> ExitCode {
         };
         let indent = "  ".repeat(because.depth);
         let origin = because.origin.as_ref().map(|origin| format!(" ({origin})")).unwrap_or_default();
-        let told = if because.told { " (see above)" } else { "" };
-        let reason = styled(DIM, format!("{}{origin}{told}", because.reason));
+        let repeated = if because.told { " (see above)" } else { "" };
+        let reason = styled(DIM, format!("{}{origin}{repeated}", because.reason));
         say!("{indent}{word} {} {}: {reason}", because.on, because.action);
     }
     if why.waits.is_empty() {
@@ -291,7 +291,7 @@ fn print(plan: &PlanView, whole: bool) -> ExitCode {
     }
     print_changes(plan);
     say!("{name}: {}, up to {} at once", plural(calling.len(), "step"), plan.widest);
-    Listing::new(&calling, Waits::Told, whole).print();
+    Listing::new(&calling, Waits::Shown, whole).print();
     let silent = plan.steps.len() - calling.len();
     if silent > 0 {
         let change = if silent == 1 { "changes" } else { "change" };

@@ -205,7 +205,7 @@ async fn run(
                 let groups = alike::names(before.surge.keys().map(ElementName::local));
                 say!("{} the additional nodes of {groups}", styled(STRONG, "removing"));
             }
-            _ => say!("{} {}", styled(STRONG, "resuming:"), reads_anew(&before)),
+            _ => say!("{} {}", styled(STRONG, "resuming:"), outdated_inputs(&before)),
         }
         match resume(windlass, &before, request, stop, format).await {
             Some(Ok(started)) => {
@@ -227,7 +227,11 @@ async fn run(
     let code = match ended {
         Ok(ended) if format == Format::Human => {
             if ended.process.status == ProcessStatus::Completed && !ended.outdated.is_empty() {
-                say!("  {}; `windlass retry {}` updates them", reads_anew(&ended), ended.process.assembly);
+                say!(
+                    "  {}; `windlass retry {}` updates them",
+                    outdated_inputs(&ended),
+                    ended.process.assembly
+                );
             }
             if let Some(failed) =
                 ended.rolled_back.filter(|_| ended.process.status == ProcessStatus::Completed)
@@ -263,7 +267,7 @@ async fn resume(
 }
 
 /// Describes the parts and relationships with outdated inputs.
-fn reads_anew(ended: &Ended) -> String {
+fn outdated_inputs(ended: &Ended) -> String {
     let OutdatedInputs { parts, pairs } = &ended.outdated;
     let relationships: BTreeSet<&str> = pairs.iter().map(|pair| pair.relationship.as_str()).collect();
     let made = (!relationships.is_empty()).then(|| {
@@ -313,13 +317,13 @@ async fn run_one(
         }
     });
     let mut running = Box::pin(started.run(stop));
-    let mut trouble = Trouble { store: windlass.store_kind(), is_told: false };
+    let mut trouble = Trouble { store: windlass.store_kind(), is_reported: false };
     let ended = loop {
         tokio::select! {
             biased;
             events = trouble.next(&mut following), if human => {
-                let told = print_events(&events, &silent, progress.as_ref(), &mut batches);
-                quiet.retain(|step| !told.contains(step));
+                let reported = print_events(&events, &silent, progress.as_ref(), &mut batches);
+                quiet.retain(|step| !reported.contains(step));
             }
             ended = &mut running => break ended,
             never = &mut observed => match never {},
@@ -328,7 +332,7 @@ async fn run_one(
     drop(observed);
     if human {
         match print_new(&mut following, &silent, progress.as_ref(), &mut batches).await {
-            Some(told) => quiet.retain(|step| !told.contains(step)),
+            Some(reported) => quiet.retain(|step| !reported.contains(step)),
             None => quiet.clear(),
         }
     }
@@ -360,7 +364,7 @@ async fn run_one(
 /// process reports that itself.
 struct Trouble {
     store: &'static str,
-    is_told: bool,
+    is_reported: bool,
 }
 
 impl Trouble {
@@ -370,10 +374,10 @@ impl Trouble {
         loop {
             // After a failure, `ready` returns at once, so that recovery is reported without waiting for an
             // event.
-            let heard = if self.is_told { following.ready().await } else { following.next().await };
-            match heard {
+            let events = if self.is_reported { following.ready().await } else { following.next().await };
+            match events {
                 Ok(events) => {
-                    if std::mem::take(&mut self.is_told) {
+                    if std::mem::take(&mut self.is_reported) {
                         tell!("{} is back", self.store);
                     }
                     if !events.is_empty() {
@@ -381,7 +385,7 @@ impl Trouble {
                     }
                 }
                 Err(error) => {
-                    if !std::mem::replace(&mut self.is_told, true) {
+                    if !std::mem::replace(&mut self.is_reported, true) {
                         tell!("{error}; windlass tries again");
                     }
                     tokio::time::sleep(PAUSE).await;
@@ -433,11 +437,11 @@ fn print_events(
     progress: Option<&Progress>,
     batches: &mut Batches<'_>,
 ) -> BTreeSet<StepId> {
-    let told = events.iter().filter_map(|event| match &event.draft.body {
+    let reported = events.iter().filter_map(|event| match &event.draft.body {
         Event::StepEnded { step, .. } => Some(*step),
         _ => None,
     });
-    let told: BTreeSet<StepId> = told.collect();
+    let reported: BTreeSet<StepId> = reported.collect();
     let is_silent = |event: &&EventRecord| matches!(&event.draft.body, Event::StepEnded { step, end: StepEnd::Skipped { .. }, .. } if silent.contains(step));
     let mut print = || {
         for event in events.iter().filter(|event| !is_silent(event)) {
@@ -449,12 +453,12 @@ fn print_events(
     };
     let Some(progress) = progress else {
         print();
-        return told;
+        return reported;
     };
     progress.aside(print);
     let ended = |event: &&EventRecord| matches!(&event.draft.body, Event::StepEnded { step, .. } if !silent.contains(step));
     progress.add(events.iter().filter(ended).count());
-    told
+    reported
 }
 
 /// Prints why nothing was started.
@@ -483,7 +487,7 @@ fn print_plan(started: &Started, plan: &PlanView) {
     let steps = plural(calling.len(), "step");
     let continues = process.continues.map(|id| format!(", resumes {id}")).unwrap_or_default();
     say!("{name}: {steps}, up to {} at once ({} {}{continues})", plan.widest, process.id, process.title());
-    let mut listing = Listing::new(&calling, Waits::Untold, false);
+    let mut listing = Listing::new(&calling, Waits::Hidden, false);
     let left_out = if listing.len() > MOST_LISTED { listing.cut(FEW_LISTED) } else { 0 };
     listing.print();
     if left_out > 0 {
@@ -548,23 +552,23 @@ fn hint(ended: &Ended) -> String {
         _ if is_app => format!("`windlass retry {name}` resumes the process"),
         _ => "the same command resumes the process".to_owned(),
     };
-    let went = format!("`windlass log {name}` lists the steps that ran; {next}");
+    let advice = format!("`windlass log {name}` lists the steps that ran; {next}");
     if is_app || uses_current_packages(std::env::args_os().skip(1)) {
-        return went;
+        return advice;
     }
     if process.intent == Intent::Down && ended.tally.failed > 0 {
         return format!(
-            "{went}, with the pinned scripts\n  `windlass down {name} --current-packages FILE` runs the current \
+            "{advice}, with the pinned scripts\n  `windlass down {name} --current-packages FILE` runs the current \
              scripts of a descriptor instead"
         );
     }
     if process.intent == Intent::Up && ended.tally.failed_with_pinned > 0 {
         return format!(
-            "{went}\n  components are stopped and removed with the scripts that they were created with; after a \
+            "{advice}\n  components are stopped and removed with the scripts that they were created with; after a \
              correction, `windlass up FILE --current-packages` runs the current ones"
         );
     }
-    went
+    advice
 }
 
 /// Tells whether the command runs the current scripts, according to its arguments.

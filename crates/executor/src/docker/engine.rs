@@ -337,12 +337,12 @@ fn capabilities(info: &SystemInfo, rootless: bool, cgroup: &str) -> BTreeSet<Cap
         Capability::OpenFilesLimit,
     ]
     .into();
-    for (limit, told) in [
+    for (limit, reported) in [
         (Capability::MemoryLimit, info.memory_limit),
         (Capability::PidsLimit, info.pids_limit),
         (Capability::CpuLimit, info.cpu_cfs_quota),
     ] {
-        if enforces && told.unwrap_or(true) {
+        if enforces && reported.unwrap_or(true) {
             all.insert(limit);
         }
     }

@@ -79,10 +79,10 @@ impl Engine {
     /// [`EngineError::Refused`] when the engine can't read the archive or has no space.
     pub async fn load_image(&self, archive: Vec<u8>) -> Result<(), EngineError> {
         let options = ImportImageOptionsBuilder::default().quiet(true).build();
-        let mut told = self.client().import_image(options, bollard::body_full(archive.into()), None);
+        let mut lines = self.client().import_image(options, bollard::body_full(archive.into()), None);
         let action = "load an image";
         let load = async {
-            while let Some(line) = told.next().await {
+            while let Some(line) = lines.next().await {
                 line?;
             }
             Ok(())
@@ -105,9 +105,9 @@ impl Engine {
         let credentials =
             credentials::of(name, environment).await.map_err(|error| missing(error.to_string()))?;
         let options = CreateImageOptionsBuilder::default().from_image(&with_tag(name)).build();
-        let mut told = self.client().create_image(Some(options), None, credentials);
+        let mut lines = self.client().create_image(Some(options), None, credentials);
         loop {
-            let next = timeout(SILENCE, told.next()).await;
+            let next = timeout(SILENCE, lines.next()).await;
             let next = next.map_err(|_| missing(format!("the engine said nothing for {SILENCE:?}")))?;
             match next.map(|line| line.map_err(|error| self.error("pull an image", error))) {
                 None => return Ok(()),

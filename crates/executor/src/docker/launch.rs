@@ -115,7 +115,7 @@ async fn attempt(
         let tools = shared.tools.clone();
         tokio::spawn(async move { tools.remove_shell(&scratch).await })
     });
-    match tell(shared, id, job, image, record).await {
+    match start_and_send(shared, id, job, image, record).await {
         Ok(running) => Ok(Launched::Running(Box::new(running))),
         Err(error) => {
             // The container did not receive the whole description, so the job never ran. The volume goes with
@@ -191,7 +191,7 @@ fn note_anchor(error: &EngineError, anchor: String, gone: &mut Option<String>) {
 }
 
 /// Starts a job's container and sends it the job.
-async fn tell(
+async fn start_and_send(
     shared: &Shared,
     id: &JobId,
     job: &Job,

@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn every_end_is_understood() {
-        for (told, end) in [
+        for (word, end) in [
             ("signal 9", End::Signalled(9)),
             ("timeout", End::TimedOut),
             ("cancelled", End::Cancelled),
@@ -351,7 +351,7 @@ mod tests {
             ("notfound", End::NotStarted(StartFailure::NotFound { program: "./run".into() })),
             ("other b29wcw==", End::NotStarted(StartFailure::Other("oops".into()))),
         ] {
-            assert_eq!(collected(9, &format!("A\nX - 2 0 0 {told}\n")).end, end, "{told}");
+            assert_eq!(collected(9, &format!("A\nX - 2 0 0 {word}\n")).end, end, "{word}");
         }
     }
 }

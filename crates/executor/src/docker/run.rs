@@ -239,7 +239,7 @@ impl JobTask {
                 () = until(latest) => return Stop::Late(late),
                 () = sleep_until(probe) => {
                     // A connection whose peer has vanished looks like a job without output.
-                    if self.has_exited_unheard().await {
+                    if self.has_exited_silently().await {
                         return Stop::Broken;
                     }
                     probe = Instant::now() + self.shared.options.call_limit;
@@ -249,7 +249,7 @@ impl JobTask {
     }
 
     /// Asks the engine whether a silent job has ended.
-    async fn has_exited_unheard(&self) -> bool {
+    async fn has_exited_silently(&self) -> bool {
         if let Ok(inspected) = inspect::inspect(&self.shared.engine, &self.id).await {
             self.silent.send_replace(None);
             return inspected.is_none_or(|inspected| inspected.stage == Stage::Exited);

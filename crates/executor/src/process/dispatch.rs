@@ -276,12 +276,12 @@ impl Dispatcher {
             Reply::Ended { id, ending, written } => {
                 if let Some(mut job) = self.jobs.remove(&id) {
                     job.answer(Ok(()));
-                    let told = match &ending.end {
+                    let streams = match &ending.end {
                         // A lost job has removed its own folder.
                         End::Lost(_) => Some(written.unwrap_or_default()),
                         _ => written.filter(|_| job.needs == ResultNeeds::Streams),
                     };
-                    let why = told.map_or(WakeReason::Changed, |written| {
+                    let why = streams.map_or(WakeReason::Changed, |written| {
                         let folder = self.settings.state.job(&id);
                         let mut outcome = inspect::outcome_from_reply(&folder, ending, written);
                         outcome.image_digest = job.image.take();

@@ -112,12 +112,12 @@ fn frames(bytes: &[u8], piece: usize) -> Result<Vec<Vec<u8>>, Malformed> {
 fn what_is_said_is_heard_however_it_is_cut() {
     let (asked, answered) = encoded();
     for piece in [1, 3, 100, 1 << 20] {
-        let heard = frames(&asked, piece).unwrap();
-        let heard: Vec<_> = heard.iter().map(|frame| Request::decode(frame).unwrap()).collect();
-        assert_eq!(heard, requests());
-        let heard = frames(&answered, piece).unwrap();
-        let heard: Vec<_> = heard.iter().map(|frame| Reply::decode(frame).unwrap()).collect();
-        assert_eq!(heard, replies());
+        let decoded = frames(&asked, piece).unwrap();
+        let decoded: Vec<_> = decoded.iter().map(|frame| Request::decode(frame).unwrap()).collect();
+        assert_eq!(decoded, requests());
+        let decoded = frames(&answered, piece).unwrap();
+        let decoded: Vec<_> = decoded.iter().map(|frame| Reply::decode(frame).unwrap()).collect();
+        assert_eq!(decoded, replies());
     }
 }
 

@@ -51,7 +51,7 @@ impl Constraint {
     /// Returns the reasons why a version doesn't match; none if it does.
     pub(super) fn problems(&self, version: &Version) -> Vec<String> {
         let mut problems = Vec::new();
-        let mut told = false;
+        let mut is_reported = false;
         for all in &self.0 {
             let before = problems.len();
             let mut fits = true;
@@ -60,10 +60,10 @@ impl Constraint {
                     Ok(()) => continue,
                     // Reported once for all conditions.
                     Err(problem) if condition.forbids_prerelease(version) => {
-                        if !told {
+                        if !is_reported {
                             problems.push(problem);
                         }
-                        told = true;
+                        is_reported = true;
                     }
                     Err(problem) => problems.push(problem),
                 }

@@ -12,7 +12,7 @@ pub(super) fn label(text: &str) -> Result<(), String> {
              an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '{LABEL}')"
         ));
     }
-    told(&problems)
+    outcome(&problems)
 }
 
 /// Checks a domain: labels separated by dots, at most 253 characters.
@@ -28,7 +28,7 @@ pub(super) fn domain(text: &str) -> Result<(), String> {
              '{LABEL}(\\.{LABEL})*')"
         ));
     }
-    told(&problems)
+    outcome(&problems)
 }
 
 /// Checks a domain after `*.`.
@@ -44,7 +44,7 @@ pub(super) fn wildcard_domain(text: &str) -> Result<(), String> {
              '*.example.com', regex used for validation is '\\*\\.{LABEL}(\\.{LABEL})*')"
         ));
     }
-    told(&problems)
+    outcome(&problems)
 }
 
 const LABEL: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
@@ -54,6 +54,6 @@ fn is_label(text: &str) -> bool {
     !text.is_empty() && text.chars().all(inner) && !text.starts_with('-') && !text.ends_with('-')
 }
 
-fn told(problems: &[String]) -> Result<(), String> {
+fn outcome(problems: &[String]) -> Result<(), String> {
     if problems.is_empty() { Ok(()) } else { Err(format!("[{}]", problems.join(" "))) }
 }

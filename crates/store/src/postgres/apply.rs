@@ -139,11 +139,11 @@ async fn by_reading(
         Change::Rename(renamed) => match rename::rename(db, seal, renamed).await? {
             Ok(()) => None,
             Err(rename::Kept::Missing) => Some(change.orphan()),
-            Err(rename::Kept::Taken) => Some(change.taken()),
+            Err(rename::Kept::Taken) => Some(change.id_conflict()),
         },
         Change::Claim(natural_id) => match owners::put(db, scope, natural_id).await {
             Ok(()) => None,
-            Err(Fault::Store(StoreError::Claimed { .. })) => Some(change.taken()),
+            Err(Fault::Store(StoreError::Claimed { .. })) => Some(change.id_conflict()),
             Err(Fault::Store(_)) => Some(change.orphan()),
             Err(fault) => return Err(fault),
         },
@@ -291,7 +291,7 @@ impl StatementList<'_> {
             change: self.change,
             sql,
             values,
-            no_row: Some(Change::taken),
+            no_row: Some(Change::id_conflict),
             sent: Sent::Together,
         });
     }

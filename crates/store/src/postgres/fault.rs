@@ -30,11 +30,11 @@ fn of_server(error: &tokio_postgres::Error, place: &Path) -> StoreError {
         Some(code) if *code == SqlState::DISK_FULL => StoreError::Full { path },
         Some(code) if is_locked(code) => StoreError::Locked { path },
         Some(code) if is_read_only(code) => StoreError::ReadOnly { path },
-        Some(code) if !is_connection(code) => StoreError::Database { path, detail: told(error) },
+        Some(code) if !is_connection(code) => StoreError::Database { path, detail: message_of(error) },
         _ => StoreError::Io {
             action: "reach the store",
             path,
-            source: Arc::new(io::Error::other(format!("{}{}", told(error), hint(error)))),
+            source: Arc::new(io::Error::other(format!("{}{}", message_of(error), hint(error)))),
         },
     }
 }
@@ -45,11 +45,11 @@ fn hint(error: &tokio_postgres::Error) -> &'static str {
         None if error.to_string().starts_with("error connecting to server") => {
             "; check the address, and that a PostgreSQL server listens there"
         }
-        None if told(error).ends_with("password missing") => {
+        None if message_of(error).ends_with("password missing") => {
             "; add it to the address, `postgres://USER:PASSWORD@HOST/DATABASE`, and pass the address in `WINDLASS_STATE`, which others can't see"
         }
         // Other messages of this class mean that the server rejects this kind of connection.
-        Some("28000") if !told(error).contains("role") => "",
+        Some("28000") if !message_of(error).contains("role") => "",
         Some("3D000") => "; create it with `createdb`, or name another one",
         Some(code) if code.starts_with("28") => "; give the user and the password in the address",
         Some("53300") => "; try again when there are fewer connections",
@@ -72,7 +72,7 @@ fn is_connection(code: &SqlState) -> bool {
 }
 
 /// Returns the server's message; without one, the error of the connection.
-fn told(error: &tokio_postgres::Error) -> String {
+fn message_of(error: &tokio_postgres::Error) -> String {
     if let Some(said) = error.as_db_error() {
         return said.message().to_owned();
     }

@@ -59,7 +59,7 @@ use self::connect::Address;
 use self::leases::Rules;
 use self::pool::Connections;
 use self::statements::Statements;
-use self::writer::{Order, Work, WriterTask, tell};
+use self::writer::{Order, Work, WriterTask, announce};
 use crate::batch::Batch;
 use crate::error::StoreError;
 use crate::fence::Fence;
@@ -142,8 +142,8 @@ impl PostgresStore {
     }
 
     /// Announces a durable event to all watches.
-    fn tell(&self, seq: Seq) {
-        tell(&self.last, seq);
+    fn announce(&self, seq: Seq) {
+        announce(&self.last, seq);
     }
 
     /// Queues an order. The future resolves once the order is durable; the order is written even if the
@@ -242,8 +242,8 @@ impl Store for PostgresStore {
             let (seal, request, asked) = (seal.clone(), request.clone(), asked.clone());
             Box::pin(async move { requests::submit(db, &seal, &request, &asked).await })
         });
-        let told = submit.await?;
-        self.tell(told);
+        let seq = submit.await?;
+        self.announce(seq);
         Ok(())
     }
 
@@ -252,9 +252,9 @@ impl Store for PostgresStore {
         let withdraw = self
             .changers
             .change(move |db| Box::pin(async move { requests::withdraw(db, request, now).await }));
-        let (record, told) = withdraw.await?;
-        if let Some(seq) = told {
-            self.tell(seq);
+        let (record, seq) = withdraw.await?;
+        if let Some(seq) = seq {
+            self.announce(seq);
         }
         Ok(record)
     }

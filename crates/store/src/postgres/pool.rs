@@ -88,12 +88,12 @@ impl Connections {
                 Err(failed) => failed,
             };
             attempts += 1;
-            let goes_on = match remedy(&failed.fault) {
+            let retries = match remedy(&failed.fault) {
                 Remedy::None => false,
                 Remedy::Again => attempts < ATTEMPTS,
                 Remedy::Reconnect => Instant::now() < deadline,
             };
-            if !goes_on {
+            if !retries {
                 return Err(self.at(failed.fault));
             }
             unanswered = failed.unanswered;

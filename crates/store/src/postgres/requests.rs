@@ -47,8 +47,8 @@ pub(super) async fn withdraw(
     let end: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
         [&id.0.cast_signed(), &record.assembly.as_str(), &to_json(&record)?];
     db.execute(END_REQUEST, &end).await?;
-    let told = event(db, &dismissed).await?;
-    Ok((Some(record), Some(told)))
+    let seq = event(db, &dismissed).await?;
+    Ok((Some(record), Some(seq)))
 }
 
 pub(super) async fn find(db: &impl GenericClient, id: RequestId) -> Outcome<Option<RequestRecord>> {

@@ -120,7 +120,7 @@ impl WriterTask {
         let last = group.iter().filter_map(|pending| pending.result.as_ref().ok()).max();
         // Published before the tickets resolve, so that a reader who knows a ticket's number finds the event.
         if let (Ok(()), Some(last)) = (outcome, last) {
-            tell(&self.last, *last);
+            announce(&self.last, *last);
         }
         for Pending { order, result } in group {
             // The send fails if the caller has dropped the ticket.
@@ -139,7 +139,7 @@ impl WriterTask {
             };
             attempts += 1;
             let cure = remedy(&fault);
-            let goes_on = match cure {
+            let retries = match cure {
                 Remedy::None => false,
                 Remedy::Again => attempts < ATTEMPTS,
                 Remedy::Reconnect => {
@@ -147,7 +147,7 @@ impl WriterTask {
                     Instant::now() < *deadline.get_or_insert_with(|| Instant::now() + self.patience)
                 }
             };
-            if !goes_on {
+            if !retries {
                 // A group that may have been committed is not applied again.
                 let is_lost = cure == Remedy::Reconnect || self.unanswered.take().is_some();
                 let error = fault.at(Path::new(&self.address.name));
@@ -273,6 +273,6 @@ async fn within<T>(address: &Address, answer: impl Future<Output = Outcome<T>>) 
 }
 
 /// Announces the last event, unless a later one was announced.
-pub(super) fn tell(last: &watch::Sender<Seq>, seq: Seq) {
+pub(super) fn announce(last: &watch::Sender<Seq>, seq: Seq) {
     last.send_if_modified(|known| *known < seq && std::mem::replace(known, seq) != seq);
 }

@@ -39,7 +39,7 @@ pub(super) fn batch(db: &Connection, seal: &Seal, lease: &Lease, batch: &Batch) 
     for change in batch.changes() {
         match applier.apply(change) {
             Ok(Applied::Yes) => {}
-            Ok(Applied::Taken) => return Err(refused(change.taken())),
+            Ok(Applied::Taken) => return Err(refused(change.id_conflict())),
             Ok(Applied::Orphan) => return Err(refused(change.orphan())),
             Ok(Applied::Conflict) => return Err(refused(change.conflict())),
             Err(fault) if fault.is_orphan() => return Err(refused(change.orphan())),

@@ -205,7 +205,7 @@ impl WriterThread {
                     self.waiting.taken(group.len());
                     to_wipe |= group.iter().any(|task| task.wipes() == Wipes::Later);
                     self.store(group);
-                    self.tell();
+                    self.announce();
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     self.wipe();
@@ -275,7 +275,7 @@ impl WriterThread {
         let _ = self.db.busy_timeout(self.busy);
     }
 
-    fn tell(&self) {
+    fn announce(&self) {
         if let Ok(last) = read::last_event(&self.db) {
             self.last.send_if_modified(|known| std::mem::replace(known, last) != last);
         }

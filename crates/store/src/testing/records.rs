@@ -105,7 +105,7 @@ impl Records {
 
     fn change(&mut self, scope: &AssemblyName, change: Change) -> Result<(), String> {
         if self.is_taken(scope, &change) {
-            return Err(change.taken());
+            return Err(change.id_conflict());
         }
         if self.is_conflict(&change) {
             return Err(change.conflict());

@@ -13,9 +13,9 @@ use crate::output::{DIM, say, styled};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waits {
     /// It does. Steps with different waits are not grouped.
-    Told,
+    Shown,
     /// It does not.
-    Untold,
+    Hidden,
 }
 
 /// Steps as they are printed: in topological order, with similar ones grouped.
@@ -31,8 +31,8 @@ impl<'v> Listing<'v> {
             if !alike::is_numbered(step.element.local()) {
                 return None;
             }
-            let told = waits == Waits::Told;
-            let waits: Vec<String> = step.waits.iter().filter(|_| told).map(text).collect();
+            let shown = waits == Waits::Shown;
+            let waits: Vec<String> = step.waits.iter().filter(|_| shown).map(text).collect();
             let nameless = |text: &str| alike::nameless(text, &step.element);
             Some((alike::pattern(step.element.local()), nameless(&step.action), nameless(&waits.join("\n"))))
         };
@@ -70,7 +70,7 @@ impl<'v> Listing<'v> {
             };
             let ids = styled(DIM, format!("{ids:>id_width$}"));
             say!("{ids} {names:<width$} {}", of_all(&first.action));
-            if self.waits == Waits::Told {
+            if self.waits == Waits::Shown {
                 for wait in &first.waits {
                     say!("{:id_width$} {}", "", styled(DIM, of_all(&text(wait))));
                 }

@@ -31,7 +31,7 @@ struct Line<'v> {
 impl Tree {
     /// Prints the parts of an assembly.
     pub(super) fn print(self, parts: &[ElementView]) {
-        let lines = parts.iter().map(|part| Line { name: last_word(part).to_owned(), nodes: vec![part] });
+        let lines = parts.iter().map(|part| Line { name: last_segment(part).to_owned(), nodes: vec![part] });
         self.print_lines(lines.collect(), "");
     }
 
@@ -60,11 +60,11 @@ impl Tree {
         let Some(first) = nodes.first() else { return Vec::new() };
         let line = |places: &[usize]| {
             let numbers: Option<BTreeSet<u64>> =
-                places.iter().map(|at| last_word(&first.components[*at]).parse().ok()).collect();
+                places.iter().map(|at| last_segment(&first.components[*at]).parse().ok()).collect();
             let name = match (numbers, places) {
                 (Some(numbers), _) => name_of(&numbers, first.components.len()),
-                (None, [at]) => last_word(&first.components[*at]).to_owned(),
-                (None, _) => alike::names(places.iter().map(|at| last_word(&first.components[*at]))),
+                (None, [at]) => last_segment(&first.components[*at]).to_owned(),
+                (None, _) => alike::names(places.iter().map(|at| last_segment(&first.components[*at]))),
             };
             let nodes = nodes.iter().flat_map(|node| places.iter().filter_map(|at| node.components.get(*at)));
             Line { name, nodes: nodes.collect() }
@@ -123,7 +123,7 @@ fn order(state: State) -> i8 {
     }
 }
 
-fn last_word(element: &ElementView) -> &str {
+fn last_segment(element: &ElementView) -> &str {
     element.name.local().rsplit("__").next().unwrap_or_default()
 }
 

@@ -56,7 +56,7 @@ pub(crate) fn kill_all_others() {
 /// Reaps all ended processes, including orphans, which the first process inherits.
 pub(crate) fn reap(events: &Sender<Event>) {
     loop {
-        let told = match sys::wait_for_any() {
+        let sent = match sys::wait_for_any() {
             Ok((pid, status)) => events.send(Event::Reaped { pid, status }),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
             Err(_) => {
@@ -64,7 +64,7 @@ pub(crate) fn reap(events: &Sender<Event>) {
                 return;
             }
         };
-        if told.is_err() {
+        if sent.is_err() {
             return;
         }
     }

@@ -21,12 +21,12 @@ pub(crate) fn block() -> SigSet {
 pub(crate) fn watch(signals: SigSet, events: Sender<Event>) {
     thread::spawn(move || {
         loop {
-            let told = match signals.wait() - FIRST_REALTIME {
+            let sent = match signals.wait() - FIRST_REALTIME {
                 0 => events.send(Event::Cancel(Duration::ZERO)),
                 steps @ 1.. => events.send(Event::Cancel(Duration::from_millis(50 << (steps - 1)))),
                 _ => events.send(Event::Stopped),
             };
-            if told.is_err() {
+            if sent.is_err() {
                 return;
             }
         }

@@ -132,8 +132,8 @@ impl SandboxFactory {
         })?;
         let mut making = PendingSandbox::start(plan, folders, self.holder().map_err(other)?, &self.reaper)
             .map_err(other)?;
-        let told = timeout(PATIENCE, making.told()).await;
-        let entered = match told {
+        let info = timeout(PATIENCE, making.wait_ready()).await;
+        let entered = match info {
             Ok(Ok(Some(info))) => enter(info.child_pid),
             Ok(Ok(None)) => return Err(making.failed().await),
             Ok(Err(error)) => Err(error),
@@ -234,12 +234,12 @@ impl PendingSandbox {
     }
 
     /// Waits for the first process; `None` if creation failed.
-    async fn told(&mut self) -> io::Result<Option<Info>> {
+    async fn wait_ready(&mut self) -> io::Result<Option<Info>> {
         if self.ready.read(&mut [0; 1]).await? == 0 {
             return Ok(None);
         }
-        let told = text(&mut self.info).await?;
-        serde_json::from_str(&told).map(Some).map_err(io::Error::other)
+        let json = text(&mut self.info).await?;
+        serde_json::from_str(&json).map(Some).map_err(io::Error::other)
     }
 
     async fn failed(mut self) -> StartFailure {

@@ -43,7 +43,7 @@ pub(crate) fn serve(folder: &Path, scrub: &[&str]) -> io::Result<()> {
         out: Out::default(),
         frames: Frames::default(),
         lease: None,
-        heard: Instant::now(),
+        last_message: Instant::now(),
         childless: true,
     };
     let served = runner.run(signals.as_raw_fd());
@@ -60,7 +60,7 @@ struct Runner {
     out: Out,
     frames: Frames,
     lease: Option<Duration>,
-    heard: Instant,
+    last_message: Instant,
     childless: bool,
 }
 
@@ -160,7 +160,7 @@ impl Runner {
             match written {
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
                 // An owner that reads is alive, even while the runner doesn't read.
-                Ok(true) => self.heard = Instant::now(),
+                Ok(true) => self.last_message = Instant::now(),
                 Ok(false) => {}
                 Err(error) => return Err(error),
             }
@@ -186,12 +186,12 @@ impl Runner {
             if fds[0].revents != 0 {
                 match sys::read_some(0, &mut buffer) {
                     Ok(0) => return Ok(()),
-                    Ok(length) => self.hear(&buffer[..length])?,
+                    Ok(length) => self.receive(&buffer[..length])?,
                     Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                     Err(error) => return Err(error),
                 }
             }
-            if self.lease.is_some_and(|lease| self.heard.elapsed() > lease) {
+            if self.lease.is_some_and(|lease| self.last_message.elapsed() > lease) {
                 return Err(io::Error::other("the owner did not respond in time"));
             }
         }
@@ -220,7 +220,7 @@ impl Runner {
     }
 
     fn next_look(&self) -> Instant {
-        let lease = self.lease.map(|lease| self.heard + lease + Duration::from_millis(1));
+        let lease = self.lease.map(|lease| self.last_message + lease + Duration::from_millis(1));
         let looks = self.jobs.values().filter_map(|phase| match phase {
             Phase::Running(job) => Some(job.look_at()),
             Phase::Delivering(_) if self.out.len() < ENOUGH => Some(Instant::now()),
@@ -229,8 +229,8 @@ impl Runner {
         looks.chain(lease).min().unwrap_or_else(|| from_now(u64::MAX))
     }
 
-    fn hear(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.heard = Instant::now();
+    fn receive(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.last_message = Instant::now();
         self.frames.push(bytes);
         loop {
             let request = match self.frames.next_frame().map_err(io::Error::other)? {

@@ -24,7 +24,7 @@ async fn done(store: &dyn Store, lease: &Lease, id: u64, status: ProcessStatus, 
     commit(store, lease, batch).await;
 }
 
-async fn told(store: &dyn Store) -> Vec<String> {
+async fn events_of(store: &dyn Store) -> Vec<String> {
     let events = store.events(Seq::START, usize::MAX).await.unwrap();
     events.iter().map(|event| message(&event.draft).to_owned()).collect()
 }
@@ -48,7 +48,7 @@ pub async fn processes_are_forgotten_with_all_of_them(harness: &impl Harness) {
     assert_eq!(left.iter().map(|of| of.process.id).collect::<Vec<_>>(), [ProcessId(4)]);
     assert_eq!((left[0].steps.len(), left[0].calls.len(), left[0].jobs.len()), (1, 1, 1));
     assert_eq!(store.history(&theirs.scope).await.unwrap(), before);
-    assert_eq!(told(&*store).await[1..], ["mine 4", "theirs 3"], "the request was reported first");
+    assert_eq!(events_of(&*store).await[1..], ["mine 4", "theirs 3"], "the request was reported first");
     // Dropping a process that no longer exists is accepted.
     commit(&*store, &mine, Batch::new().drop_process(ProcessId(1))).await;
     assert_eq!(store.remembered().await.unwrap(), [name("mine"), name("theirs")]);
@@ -75,7 +75,7 @@ pub async fn needed_records_are_not_pruned(harness: &impl Harness) {
         assert!(matches!(error, StoreError::Refused { .. }), "{error}");
         store.release(lease).await.unwrap();
     }
-    assert_eq!(told(&*store).await.len(), 4);
+    assert_eq!(events_of(&*store).await.len(), 4);
     assert_eq!(store.versions(&name("theirs")).await.unwrap().len(), 1);
 }
 
@@ -139,9 +139,9 @@ pub async fn events_are_forgotten(harness: &impl Harness) {
     }
     let drop_all = || -> Batch { (0..=4).map(|seq| Change::DropEvent(Seq(seq))).collect() };
     commit(&*store, &mine, drop_all()).await;
-    assert_eq!(told(&*store).await, ["theirs", "theirs"]);
+    assert_eq!(events_of(&*store).await, ["theirs", "theirs"]);
     commit(&*store, &theirs, drop_all()).await;
-    assert_eq!(told(&*store).await, ["theirs"]);
+    assert_eq!(events_of(&*store).await, ["theirs"]);
     commit(&*store, &mine, Batch::new().event(event_of(&mine.scope, 1, "next"))).await;
     let events = store.events(Seq::START, usize::MAX).await.unwrap();
     assert_eq!(events.iter().map(|event| event.seq).collect::<Vec<_>>(), [Seq(4), Seq(5)]);

@@ -70,7 +70,7 @@ async fn filled(store: &dyn Store, assembly_name: &str, owner: &str) -> Lease {
 }
 
 /// Returns everything that a store reports of an assembly, as text.
-async fn told(store: &dyn Store, scope: &AssemblyName) -> String {
+async fn dump(store: &dyn Store, scope: &AssemblyName) -> String {
     let snapshot = store.load(scope).await.unwrap();
     let secrets: Vec<_> = snapshot.iter().flat_map(|of| &of.secrets).collect();
     let secrets: Vec<_> = secrets.into_iter().map(|(name, value)| (name, value.expose())).collect();
@@ -93,12 +93,12 @@ pub async fn all_records_get_the_new_name(harness: &impl Harness) {
     let store = harness.open().await;
     let before = filled(&*store, "shop", "vms").await;
     let after = leased(&*store, "store").await;
-    let expected = told(&*store, &before.scope).await;
+    let expected = dump(&*store, &before.scope).await;
     commit(&*store, &after, Batch::new().rename(rename("shop", "store", &[])).beside([&before])).await;
 
     // Another handle, which has nothing in memory.
     let store = harness.open().await;
-    let found = told(&*store, &after.scope).await.replace("store", "shop");
+    let found = dump(&*store, &after.scope).await.replace("store", "shop");
     assert_eq!(found.replace("made_as: Some( \"shop\", )", "made_as: None"), expected);
     let snapshot = store.load(&after.scope).await.unwrap().unwrap();
     assert_eq!(snapshot.assembly.topology.instance_name(&part(&after.scope, "A")), part(&before.scope, "A"));
@@ -106,7 +106,7 @@ pub async fn all_records_get_the_new_name(harness: &impl Harness) {
     assert_eq!(names, ["other-of-shop", "store:given/1"]);
     assert!(store.secret(&secret("shop:given/1")).await.unwrap().is_none());
     assert_eq!(store.claimant(&name("vms"), "i-shop").await.unwrap(), Some(name("store")));
-    let gone = told(&*store, &before.scope).await;
+    let gone = dump(&*store, &before.scope).await;
     assert!(gone.starts_with("None [] History { processes: [], } [] None None [] []"), "{gone}");
     assert_eq!(store.remembered().await.unwrap(), [name("store")]);
 }
@@ -157,10 +157,10 @@ pub async fn the_old_name_brings_all_back(harness: &impl Harness) {
     let store = harness.open().await;
     let before = filled(&*store, "shop", "vms").await;
     let after = leased(&*store, "store").await;
-    let expected = told(&*store, &before.scope).await;
+    let expected = dump(&*store, &before.scope).await;
     commit(&*store, &after, Batch::new().rename(rename("shop", "store", &[])).beside([&before])).await;
     commit(&*store, &before, Batch::new().rename(rename("store", "shop", &[])).beside([&after])).await;
-    assert_eq!(told(&*store, &before.scope).await, expected);
+    assert_eq!(dump(&*store, &before.scope).await, expected);
 }
 
 /// A name that is in use, a missing assembly and a missing lease refuse the batch, and nothing changes.
@@ -168,7 +168,7 @@ pub async fn renames_need_a_free_name_and_all_leases(harness: &impl Harness) {
     let store = harness.open().await;
     let before = filled(&*store, "shop", "vms").await;
     let other = filled(&*store, "web", "vms").await;
-    let expected = told(&*store, &before.scope).await;
+    let expected = dump(&*store, &before.scope).await;
     let refused = async |lease: &Lease, batch: Batch| match store.commit(lease, batch).await {
         Err(StoreError::Refused { reason, .. }) => reason,
         outcome => panic!("it was not refused: {outcome:?}"),
@@ -186,5 +186,5 @@ pub async fn renames_need_a_free_name_and_all_leases(harness: &impl Harness) {
     let (after, none) = (leased(&*store, "store").await, leased(&*store, "none").await);
     let reason = refused(&after, Batch::new().rename(rename("none", "store", &[])).beside([&none])).await;
     assert_eq!(reason, "an assembly that `rename` changes does not exist: `none`");
-    assert_eq!(told(&*store, &before.scope).await, expected);
+    assert_eq!(dump(&*store, &before.scope).await, expected);
 }
