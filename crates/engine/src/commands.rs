@@ -143,7 +143,7 @@ pub(crate) fn expire(
 pub(crate) type Results = Vec<(CommandId, Vec<Value>)>;
 
 /// Takes the results of open commands of an element out of an update.
-pub(crate) fn taken_out(world: &World, element: &ElementName, update: Update) -> (Update, Results) {
+pub(crate) fn split_results(world: &World, element: &ElementName, update: Update) -> (Update, Results) {
     let id = |path: &windlass_update_ops::Path| {
         let mut keys = path.keys();
         let id: CommandId = (keys.next() == Some("commands")).then(|| keys.next())??.parse().ok()?;

@@ -97,7 +97,7 @@ mod tests {
 
     use super::*;
 
-    fn told(before: &Value, after: &Value) -> Vec<String> {
+    fn lines(before: &Value, after: &Value) -> Vec<String> {
         let entries = document_changes(before, after);
         entries.iter().map(|entry| format!("{} {}", entry.severity, entry.message)).collect()
     }
@@ -111,24 +111,24 @@ mod tests {
         let before = document("compute", &json!({"ip": "203.0.113.1", "disks": [1], "zone": "a"}));
         let after = document("compute", &json!({"ip": "203.0.113.2", "disks": [1], "cores": 4}));
         assert_eq!(
-            told(&before, &after),
+            lines(&before, &after),
             [
                 "INFO `compute.cores` is 4",
                 "INFO `compute.ip` is 203.0.113.2, and was 203.0.113.1",
                 "INFO `compute.zone` was a, and is not reported any more",
             ]
         );
-        assert_eq!(told(&after, &after), [""; 0]);
-        assert_eq!(told(&json!({}), &document(OUTPUTS, &json!({"url": "x"}))), ["INFO `url` is x"]);
+        assert_eq!(lines(&after, &after), [""; 0]);
+        assert_eq!(lines(&json!({}), &document(OUTPUTS, &json!({"url": "x"}))), ["INFO `url` is x"]);
     }
 
     #[test]
     fn readings_are_not_listed_and_secrets_are_not_shown() {
-        assert_eq!(told(&json!({}), &document(METRICS, &json!({"load": 3}))), [""; 0]);
+        assert_eq!(lines(&json!({}), &document(METRICS, &json!({"load": 3}))), [""; 0]);
         let after = document("compute", &json!({"token": {"is": {"$secret": "t/x"}}}));
-        assert_eq!(told(&json!({}), &after), ["INFO `compute.token` is ***"]);
+        assert_eq!(lines(&json!({}), &after), ["INFO `compute.token` is ***"]);
         let long = document("compute", &json!({"text": "ä".repeat(300)}));
-        assert_eq!(told(&json!({}), &long), [format!("INFO `compute.text` is {}…", "ä".repeat(SHOWN))]);
+        assert_eq!(lines(&json!({}), &long), [format!("INFO `compute.text` is {}…", "ä".repeat(SHOWN))]);
     }
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
             "status": {"flags": status(false, true), "message": "no disk"}, "components": vm("i-2"),
         });
         assert_eq!(
-            told(&before, &after),
+            lines(&before, &after),
             [
                 "ERROR its status is `failed`, and was `active`: no disk",
                 "INFO the component `web.vm` refers to `i-2` of `vms.by-id`, and referred to `i-1` of `vms.by-id`",

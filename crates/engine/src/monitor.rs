@@ -129,7 +129,7 @@ struct Rule {
     /// The time at which a sample counts as missing.
     due: Option<Timestamp>,
     /// The last reading of each source since the last count.
-    heard: BTreeMap<String, Reading>,
+    readings: BTreeMap<String, Reading>,
     /// Number of consecutive breaches: `high` of the upper threshold or of integrity, `low` of the lower
     /// threshold.
     high: u32,
@@ -208,12 +208,10 @@ impl Monitor {
 impl Limits {
     /// Tells whether a reading is of the kind that these limits apply to.
     fn read(&self, reading: Reading) -> bool {
-        matches!(
-            (self, reading),
-            (_, Reading::Unseen)
-                | (Self::Heal { .. }, Reading::Integrity(_))
-                | (Self::Scale { .. }, Reading::Load(_))
-        )
+        match self {
+            Self::Heal { .. } => matches!(reading, Reading::Unseen | Reading::Integrity(_)),
+            Self::Scale { .. } => matches!(reading, Reading::Unseen | Reading::Load(_)),
+        }
     }
 
     /// Describes that kind.
@@ -268,7 +266,7 @@ impl Rule {
             target: policy.target.clone(),
             period,
             due: None,
-            heard: BTreeMap::new(),
+            readings: BTreeMap::new(),
             high: 0,
             low: 0,
             missing: 0,
@@ -303,9 +301,9 @@ impl Rule {
             self.wait(now);
             return None;
         }
-        self.heard.insert(sample.id.clone(), sample.reading);
+        self.readings.insert(sample.id.clone(), sample.reading);
         // The nodes of a group report one after the other, and are counted together.
-        if self.heard.len() < self.sources.len() {
+        if self.readings.len() < self.sources.len() {
             return None;
         }
         self.wait(now);
@@ -328,12 +326,12 @@ impl Rule {
 
     /// Counts the readings since the last count.
     fn count(&mut self) -> Option<Demand> {
-        let heard = std::mem::take(&mut self.heard);
+        let readings = std::mem::take(&mut self.readings);
         match self.limits {
             Limits::Heal { smoothing } => {
-                let well =
-                    !heard.is_empty() && heard.values().all(|reading| *reading != Reading::Integrity(false));
-                let missing = u32::from(heard.is_empty());
+                let well = !readings.is_empty()
+                    && readings.values().all(|reading| *reading != Reading::Integrity(false));
+                let missing = u32::from(readings.is_empty());
                 (self.high, self.missing) =
                     if well { (0, 0) } else { (self.high + 1, self.missing + missing) };
                 self.well = Some(if well { self.well.unwrap_or(0).saturating_add(1) } else { 0 });
@@ -350,7 +348,7 @@ impl Rule {
                 Some(Demand { act: Act::Heal(self.target.clone()), because })
             }
             Limits::Scale { above, below, smooth_out, smooth_in } => {
-                let loads: Vec<f64> = heard
+                let loads: Vec<f64> = readings
                     .values()
                     .filter_map(|reading| match reading {
                         Reading::Load(load) => Some(*load),

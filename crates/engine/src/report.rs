@@ -65,7 +65,7 @@ impl World {
             Failure::new(FailureKind::Protocol, format!("its updates are not valid: {}", all.join("; ")))
         })?;
         let (update, mut log) = take_log(parsed.update);
-        let (update, results) = commands::taken_out(self, &call.element, update);
+        let (update, results) = commands::split_results(self, &call.element, update);
         log.extend(report.log);
         let mut record = self.instances.of(&call.element);
         update.apply(&mut record.document).map_err(|error| {
@@ -81,11 +81,11 @@ impl World {
         if !is_application {
             log.extend(self.undeclared(&call.element, &before, &record));
         }
-        let mut told = name.filter(|name| secrets.are_in_text(name)).map(|name| ("name", name));
+        let mut exposed = name.filter(|name| secrets.are_in_text(name)).map(|name| ("name", name));
         if let Some(natural) = report.natural {
             if secrets.are_in_text(&natural) {
                 self.seal_natural(&call.instance, &natural, &mut record, batch);
-                told = Some(("id", natural));
+                exposed = Some(("id", natural));
             } else {
                 (record.natural, record.sealed_natural) = (Some(natural), None);
             }
@@ -100,8 +100,8 @@ impl World {
         if let Some(private) = report.private {
             self.put_private(answered, private, &secrets, batch);
         }
-        match told {
-            Some((what, text)) => Err(tells_a_secret(call, what, &text)),
+        match exposed {
+            Some((what, text)) => Err(secret_in_id(call, what, &text)),
             None => Ok(Applied { log, results }),
         }
     }
@@ -126,16 +126,16 @@ impl World {
             published.keys().filter(is_new).map(|name| (name, near(name))).collect();
         // Likely misspellings come first.
         undeclared.sort_by_key(|(_, near)| near.is_none());
-        let told = undeclared.iter().take(NAMED).map(|(name, near)| {
+        let names = undeclared.iter().take(NAMED).map(|(name, near)| {
             let near = near.map(|near| format!(" (did you mean `{near}`?)"));
             format!("`{name}`{}", near.unwrap_or_default())
         });
-        let told: Vec<String> = told.collect();
+        let names: Vec<String> = names.collect();
         let more = undeclared.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let message = format!(
             "it publishes {}{more}, which its descriptor does not declare; nothing can read that",
-            told.join(", ")
+            names.join(", ")
         );
         (!undeclared.is_empty()).then(|| LogEntry::new(Severity::Warning, message))
     }
@@ -312,7 +312,7 @@ impl Signals {
 
 /// Returns the failure for an instance's id or name that contains a secret. It names the property that was
 /// given to the call with that secret.
-fn tells_a_secret(call: &Call, what: &str, text: &str) -> Failure {
+fn secret_in_id(call: &Call, what: &str, text: &str) -> Failure {
     let given = call.properties.iter().chain(&call.arguments).filter(|(_, input)| input.sensitive);
     let given = given.map(|(name, input)| (name.to_string(), texts(&input.value)));
     let of_place = call.location.properties.iter().filter(|(name, _)| call.location.secret.contains(*name));

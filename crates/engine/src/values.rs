@@ -62,7 +62,7 @@ pub(crate) fn properties(
         match answer {
             Ok(_) if opening.has_failed() => match unknown {
                 Unknown::Refused => return Err(opening.refused(name)),
-                Unknown::LeftOut => resolver = opening.anew(world.version(side)),
+                Unknown::LeftOut => resolver = opening.resolver(world.version(side)),
             },
             Ok(Answer::Known(value)) => {
                 properties.insert(name.clone(), value);
@@ -97,7 +97,7 @@ pub(crate) fn arguments(
         match argument(&mut resolver, topology, pair, template) {
             Ok(_) if opening.has_failed() => match unknown {
                 Unknown::Refused => return Err(opening.refused(name)),
-                Unknown::LeftOut => resolver = opening.anew(topology),
+                Unknown::LeftOut => resolver = opening.resolver(topology),
             },
             Ok(Answer::Known(mut value)) => {
                 value.sensitive |= property.sensitive;
@@ -204,7 +204,7 @@ impl<'w> Opening<'w> {
 
     /// Returns a new resolver for the next value, without recorded secrets. A value that reads the same secret
     /// records it again.
-    fn anew<'a>(&'a self, topology: &'a Topology) -> Resolver<'a> {
+    fn resolver<'a>(&'a self, topology: &'a Topology) -> Resolver<'a> {
         self.missing.borrow_mut().clear();
         Resolver::new(topology, self)
     }

@@ -16,7 +16,7 @@ pub struct Because<'a, W, R> {
     /// The step that it waits for.
     pub on: Step<'a, W, R>,
     /// Whether an earlier entry lists the waits of `on`.
-    pub told: bool,
+    pub is_repeated: bool,
 }
 
 impl<W, R> Plan<W, R> {
@@ -33,7 +33,13 @@ impl<W, R> Plan<W, R> {
         while let Some((level, step, wait)) = open.pop() {
             let Some(on) = self.step(wait.on) else { continue };
             let is_first = explained.insert(on.number);
-            all.push(Because { depth: level, step, wait, on, told: !is_first && on.waits().len() > 0 });
+            all.push(Because {
+                depth: level,
+                step,
+                wait,
+                on,
+                is_repeated: !is_first && on.waits().len() > 0,
+            });
             let next = level + usize::from(!on.task.is_barrier());
             if is_first && next <= depth {
                 open.extend(waits(on, next));

@@ -322,9 +322,9 @@ impl Windlass {
             Some((call.element.clone(), unknown.collect::<Vec<_>>()))
         };
         let calls: Vec<&CallRecord> = snapshot.calls.iter().filter(reports).collect();
-        let is_declared = |told: &PropertyName| {
+        let is_declared = |name: &PropertyName| {
             let mut elements = calls.iter().filter_map(|call| snapshot.assembly.topology.get(&call.element));
-            elements.any(|element| element.properties.get(told).is_some_and(|property| property.read_only))
+            elements.any(|element| element.properties.get(name).is_some_and(|property| property.read_only))
         };
         if !answer.published.0.keys().all(is_declared) {
             return Ok(Vec::new());

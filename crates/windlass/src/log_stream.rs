@@ -90,7 +90,7 @@ pub struct LogStream<'w> {
     /// The processes that run.
     active: BTreeSet<ProcessId>,
     /// The jobs of these processes whose recorded output was returned.
-    told: HashSet<String>,
+    reported: HashSet<String>,
     /// The running jobs that are followed.
     running: HashMap<String, (CallRecord, AssemblyName)>,
     ready: VecDeque<LogEntry>,
@@ -137,7 +137,7 @@ impl<'w> LogStream<'w> {
             name: name.cloned(),
             live: LiveOutput::new(windlass, false),
             active: BTreeSet::new(),
-            told: HashSet::new(),
+            reported: HashSet::new(),
             running: HashMap::new(),
             ready: VecDeque::new(),
             refresh_at: Instant::now(),
@@ -198,7 +198,7 @@ impl<'w> LogStream<'w> {
             self.active.insert(process.id);
             let Some(history) = self.store.process_history(process.id).await? else { continue };
             let ended = history.jobs.iter().filter(|job| job.end.is_some());
-            self.told.extend(ended.map(|job| job.id.clone()));
+            self.reported.extend(ended.map(|job| job.id.clone()));
             let running = history.steps.iter().filter(|step| step.ended.is_none());
             for (step, at) in running.filter_map(|step| Some((step, step.started?))) {
                 let calls = of_step(&history, step.step);
@@ -245,18 +245,18 @@ impl<'w> LogStream<'w> {
         for event in events {
             let history = event.draft.process.and_then(|process| histories.get(&process));
             match (&event.draft.body, history) {
-                (Event::StepEnded { step, .. }, Some(history)) => self.tell_ended(history, Some(*step)),
-                (Event::ProcessEnded { .. }, Some(history)) => self.tell_ended(history, None),
+                (Event::StepEnded { step, .. }, Some(history)) => self.report_ended(history, Some(*step)),
+                (Event::ProcessEnded { .. }, Some(history)) => self.report_ended(history, None),
                 _ => {}
             }
-            self.tell(event, history);
+            self.report(event, history);
         }
         for history in histories.into_values() {
-            self.tell_ended(&history, None);
+            self.report_ended(&history, None);
             if history.process.status.is_final() {
                 self.active.remove(&history.process.id);
                 for job in &history.jobs {
-                    self.told.remove(&job.id);
+                    self.reported.remove(&job.id);
                 }
             } else {
                 self.active.insert(history.process.id);
@@ -301,7 +301,7 @@ impl<'w> LogStream<'w> {
     }
 
     /// Reports the output of jobs that have ended: of one step, or of all.
-    fn tell_ended(&mut self, history: &ProcessHistory, step: Option<StepId>) {
+    fn report_ended(&mut self, history: &ProcessHistory, step: Option<StepId>) {
         let calls: HashMap<_, _> = history.calls.iter().map(|call| (&call.id, call)).collect();
         for job in &history.jobs {
             let (Some(end), Some(call)) =
@@ -311,7 +311,7 @@ impl<'w> LogStream<'w> {
             };
             // The output is recorded when the call has ended.
             let is_meant = step.is_none_or(|step| step == call.step) && call.ended.is_some();
-            if !is_meant || !self.told.insert(job.id.clone()) {
+            if !is_meant || !self.reported.insert(job.id.clone()) {
                 continue;
             }
             self.running.remove(&job.id);
@@ -326,13 +326,13 @@ impl<'w> LogStream<'w> {
     }
 
     /// Reports an event, unless it does not concern the part of the filter.
-    fn tell(&mut self, event: &EventRecord, history: Option<&ProcessHistory>) {
+    fn report(&mut self, event: &EventRecord, history: Option<&ProcessHistory>) {
         let assembly = &event.draft.assembly;
-        let mut told = Vec::new();
+        let mut pairs = Vec::new();
         let admitted = match &event.draft.body {
             Event::StepStarted { step, title } | Event::StepEnded { step, title, .. } => {
                 let calls = history.map(|history| of_step(history, *step)).unwrap_or_default();
-                told = pairs_of(&calls);
+                pairs = pairs_of(&calls);
                 self.admits_step(assembly, title, &calls)
             }
             Event::Logged { element, .. } | Event::StateChanged { element, .. } => {
@@ -342,7 +342,7 @@ impl<'w> LogStream<'w> {
         };
         if admitted {
             let entry = entry(event.draft.at, assembly, LogContent::Event(event.draft.body.clone()));
-            self.ready.push_back(LogEntry { process: event.draft.process, pairs: told, ..entry });
+            self.ready.push_back(LogEntry { process: event.draft.process, pairs, ..entry });
         }
     }
 

@@ -81,7 +81,7 @@ impl Neighbours {
     /// Returns the reason why an assembly may not be referenced, regardless of the requested properties. An
     /// assembly that is already referenced need not be Active.
     fn unfit(&self, references: &References, offer: &Offer, is_bound: bool) -> Option<String> {
-        if offer.goes {
+        if offer.is_going_down {
             return Some("it is being taken down".to_owned());
         }
         if let Some(way) = self.way_back(references, &offer.name) {

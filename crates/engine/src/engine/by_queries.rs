@@ -73,7 +73,7 @@ impl ByQueries {
         };
         let mut found = self.0.discover(context, &query).await?;
         match (found.pop(), found.len()) {
-            (Some(only), 0) => Ok(taken_over(only)),
+            (Some(only), 0) => Ok(adopted(only)),
             (None, _) => Err(Failure::new(
                 FailureKind::NotFound,
                 "`queries` found no matching instance; check that it exists",
@@ -92,7 +92,7 @@ impl ByQueries {
     }
 }
 
-fn taken_over(found: Found) -> Report {
+fn adopted(found: Found) -> Report {
     let published = found.properties.into_iter().map(|(name, value)| {
         let key = name.replace('\\', r"\\").replace('.', r"\.");
         (format!("interfaces.{OUTPUTS}.signals.{key}"), value)

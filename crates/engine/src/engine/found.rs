@@ -59,7 +59,7 @@ pub(super) fn note(world: &mut World, seen: &[Seen], now: Timestamp) -> Found {
     let mut gone: BTreeSet<ElementName> = world
         .elements
         .values()
-        .filter(|record| is_told_gone(record))
+        .filter(|record| is_recorded_gone(record))
         .map(|record| record.name.clone())
         .collect();
     for name in &gone {
@@ -119,7 +119,7 @@ impl Found {
 }
 
 /// Tells whether an earlier process has found no instance of an element that is recorded as existing.
-fn is_told_gone(record: &ElementRecord) -> bool {
+fn is_recorded_gone(record: &ElementRecord) -> bool {
     let is_gone = record.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Gone);
     is_gone && matches!(record.state, State::Installed | State::Inactive | State::Broken)
 }

@@ -74,11 +74,11 @@ impl Engine {
             None => BTreeMap::new(),
         };
         // A retry was checked when its intent was first prepared.
-        let goes_on = request.intent == Intent::Retry;
+        let is_retry = request.intent == Intent::Retry;
         let mut draft = self.env.draft(request, snapshot, previous, seen)?;
         draft.world.commands = open;
         draft.world.configuration = Box::pin(self.records().configuration(&draft.world.assembly)).await?;
-        if !goes_on && !self.options.force {
+        if !is_retry && !self.options.force {
             refuse_if_referenced(&*self.store, &draft).await?;
         }
         if !self.options.force {

@@ -77,9 +77,9 @@ impl Engine {
         }
         let seen = self.refreshed(&request, snapshot.as_ref(), false, &Stop::default()).await?;
         let previous = self.records().previous(&request.intent, snapshot.as_ref()).await?;
-        let goes_on = request.intent == Intent::Retry;
+        let is_retry = request.intent == Intent::Retry;
         let draft = self.env.draft(request, snapshot, previous, seen)?;
-        if !goes_on && !self.options.force {
+        if !is_retry && !self.options.force {
             refuse_if_referenced(&*self.store, &draft).await?;
         }
         Ok(draft)

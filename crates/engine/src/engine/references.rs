@@ -34,7 +34,7 @@ pub struct Offer {
     /// Its promoted operations, each with the resource that has it.
     pub operations: Vec<(OperationName, Operation)>,
     /// Whether it is being removed.
-    pub goes: bool,
+    pub is_going_down: bool,
     /// The lowest state of its resources, unless that is Active.
     pub below: Option<State>,
 }
@@ -48,7 +48,7 @@ pub fn offer(snapshot: Snapshot) -> Offer {
         descriptor: world.assembly.descriptor.clone(),
         properties: offered(&world),
         operations: operations.into_iter().collect(),
-        goes: world.assembly.goal == State::Absent,
+        is_going_down: world.assembly.goal == State::Absent,
         below: world.lowest().filter(|state| *state != State::Active),
     }
 }

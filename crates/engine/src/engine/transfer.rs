@@ -260,12 +260,13 @@ impl Upkeep<'_> {
     ) -> Result<BTreeMap<ProcessId, ProcessId>, EngineError> {
         let newest_first = self.store.processes_of(name, None, usize::MAX).await?;
         let mut here = newest_first.iter().rev();
-        let told: BTreeMap<ProcessId, &ProcessRecord> =
+        let exported: BTreeMap<ProcessId, &ProcessRecord> =
             bundle.processes.iter().map(|process| (process.id, process)).collect();
         let mut known = BTreeMap::new();
         for number in bundle.numbers() {
-            let same =
-                |here: &&ProcessRecord| told.get(&number).is_some_and(|told| is_same(told, here, &known));
+            let same = |here: &&ProcessRecord| {
+                exported.get(&number).is_some_and(|exported| is_same(exported, here, &known))
+            };
             let Some(found) = here.find(same) else { break };
             known.insert(number, found.id);
         }

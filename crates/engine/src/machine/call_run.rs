@@ -38,7 +38,7 @@ pub(super) struct CallRun {
 
 impl CallRun {
     /// Tells whether no report of the call was applied yet. The recorded status is then older than the call.
-    pub(super) fn is_unheard(&self) -> bool {
+    pub(super) fn has_no_report(&self) -> bool {
         self.record.state == CallState::Open
     }
 

@@ -96,7 +96,7 @@ impl ProcessMachine {
     /// keeps the status.
     fn said_before(&self, id: &CallId) -> Status {
         let operation =
-            self.calls.get(id).filter(|run| run.is_unheard() && run.record.action.transition().is_none());
+            self.calls.get(id).filter(|run| run.has_no_report() && run.record.action.transition().is_none());
         let status = |element| self.world.home(element).instances.status(element);
         operation.map(|run| status(&run.call.element)).unwrap_or_default()
     }
@@ -105,7 +105,7 @@ impl ProcessMachine {
     fn apply(&mut self, id: &CallId, report: Report) -> Option<Result<ElementName, Failure>> {
         let run = self.calls.get(id)?;
         let (element, process) = (run.call.element.clone(), run.record.process);
-        let begins_anew = run.is_unheard() && matches!(run.record.action, Action::Transition(_));
+        let begins_anew = run.has_no_report() && matches!(run.record.action, Action::Transition(_));
         let home = self.world.home_mut(&element);
         if begins_anew {
             home.instances.forget_complaint(&element);
@@ -214,7 +214,7 @@ impl ProcessMachine {
             if let Some(instance) = home.instances.get(&call.element) {
                 call.natural = home.secrets.natural(instance);
                 call.document.clone_from(&instance.document);
-                if run.is_unheard() {
+                if run.has_no_report() {
                     without_complaint(&mut call.document);
                 }
             }

@@ -20,9 +20,9 @@ fn a_step_is_explained_as_far_back_as_asked_and_each_step_once() {
     let show = |depth| -> String {
         let all = plan.why(StepNumber(4), depth).expect("the step is there");
         let line = |because: &Because<'_, String, String>| {
-            let Because { depth, step, wait, on, told } = because;
-            let told = if *told { " (see above)" } else { "" };
-            format!("{}{} for {}: {}{told}\n", "  ".repeat(*depth), step.number, on.task, wait.reason)
+            let Because { depth, step, wait, on, is_repeated } = because;
+            let repeated = if *is_repeated { " (see above)" } else { "" };
+            format!("{}{} for {}: {}{repeated}\n", "  ".repeat(*depth), step.number, on.task, wait.reason)
         };
         all.iter().map(line).collect()
     };

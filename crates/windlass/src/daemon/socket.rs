@@ -148,7 +148,7 @@ async fn take(
         answers.push(answered);
     }
     let mut notes: Vec<String> = Vec::new();
-    let told = async {
+    let collect = async {
         for answered in answers {
             match answered.await {
                 Ok(Taken::Counted) | Err(_) => {}
@@ -157,7 +157,7 @@ async fn take(
         }
     };
     // After a timeout the samples are accepted nevertheless.
-    let _ = tokio::time::timeout(ANSWER, told).await;
+    let _ = tokio::time::timeout(ANSWER, collect).await;
     Ok((StatusCode::ACCEPTED, notes.concat()))
 }
 

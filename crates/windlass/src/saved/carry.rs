@@ -245,10 +245,10 @@ impl Windlass {
     async fn processes_since(&self, saved: &SavedPlan) -> Result<Vec<String>, Error> {
         let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
         let since = processes_since(&*store, &saved.assembly, saved.base.last).await?;
-        let told = since.iter().take(NAMED);
-        let told = told.map(|process| format!("{} {} was {}", process.id, process.intent, process.status));
+        let named = since.iter().take(NAMED);
+        let named = named.map(|process| format!("{} {} was {}", process.id, process.intent, process.status));
         let more = since.len().saturating_sub(NAMED);
-        Ok(told.chain((more > 0).then(|| format!("and {more} more processes"))).collect())
+        Ok(named.chain((more > 0).then(|| format!("and {more} more processes"))).collect())
     }
 
     /// Lists the first process since then of each referenced assembly.

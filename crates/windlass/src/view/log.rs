@@ -245,7 +245,7 @@ impl Views<'_> {
     pub async fn log(&self, name: &AssemblyName, filter: &LogFilter) -> Result<LogView, Error> {
         let store = self.windlass.store_of(name).await?;
         let history = store.history(name).await?;
-        let Told { activity, dismissed, moves, forgotten, renamed } = told(&*store, name).await?;
+        let FeedLog { activity, dismissed, moves, forgotten, renamed } = read_feed(&*store, name).await?;
         if history.processes.is_empty() && dismissed.is_empty() {
             return Err(self.windlass.unknown(store, name).await);
         }
@@ -342,7 +342,7 @@ pub(crate) fn concerns(element: &ElementName, component: &str) -> bool {
 
 /// Information from the feed that is not part of the process records.
 #[derive(Default)]
-struct Told {
+struct FeedLog {
     activity: Vec<(Option<ProcessId>, ActivityLog)>,
     dismissed: Vec<DismissedLog>,
     moves: Vec<MoveLog>,
@@ -352,39 +352,39 @@ struct Told {
 
 /// Returns the imports and exports of an assembly.
 pub(crate) async fn moves(store: &dyn Store, name: &AssemblyName) -> Result<Vec<MoveLog>, Error> {
-    Ok(told(store, name).await?.moves)
+    Ok(read_feed(store, name).await?.moves)
 }
 
-async fn told(store: &dyn Store, name: &AssemblyName) -> Result<Told, Error> {
-    let mut told = Told::default();
+async fn read_feed(store: &dyn Store, name: &AssemblyName) -> Result<FeedLog, Error> {
+    let mut feed = FeedLog::default();
     let mut seen = Seq::START;
     loop {
         let events = store.events_of(name, seen, 10_000).await?;
-        let Some(last) = events.last() else { return Ok(told) };
+        let Some(last) = events.last() else { return Ok(feed) };
         seen = last.seq;
         for event in events {
             let (at, process) = (event.draft.at, event.draft.process);
             match event.draft.body {
                 Event::Logged { element, severity, message, data } => {
-                    told.activity.push((process, ActivityLog { at, element, severity, message, data }));
+                    feed.activity.push((process, ActivityLog { at, element, severity, message, data }));
                 }
                 // A process has a step for each change of a state.
                 Event::StateChanged { element, from, to } if process.is_none() => {
                     let message = format!("is {to} now, and was {from}");
                     let entry = ActivityLog { at, element, severity: Severity::Info, message, data: None };
-                    told.activity.push((None, entry));
+                    feed.activity.push((None, entry));
                 }
                 Event::Dismissed { request, intent, why } => {
-                    told.dismissed.push(DismissedLog { at, request, intent: intent.to_string(), why });
+                    feed.dismissed.push(DismissedLog { at, request, intent: intent.to_string(), why });
                 }
                 Event::Exported { file, .. } => {
-                    told.moves.push(MoveLog { at, way: MoveWay::Exported, file });
+                    feed.moves.push(MoveLog { at, way: MoveWay::Exported, file });
                 }
                 Event::Imported { file, .. } => {
-                    told.moves.push(MoveLog { at, way: MoveWay::Imported, file });
+                    feed.moves.push(MoveLog { at, way: MoveWay::Imported, file });
                 }
-                Event::Renamed { from } => told.renamed.push(RenamedLog { at, from }),
-                Event::Forgotten { part } => told.forgotten.push(ForgottenLog { at, part }),
+                Event::Renamed { from } => feed.renamed.push(RenamedLog { at, from }),
+                Event::Forgotten { part } => feed.forgotten.push(ForgottenLog { at, part }),
                 _ => {}
             }
         }

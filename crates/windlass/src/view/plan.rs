@@ -243,7 +243,7 @@ impl PlanView {
             kind: because.wait.kind,
             reason: because.wait.reason.to_string(),
             origin: because.wait.reason.origin().cloned(),
-            told: because.told,
+            told: because.is_repeated,
         });
         Some(WhyView { version: 1, step, action, waits: waits.collect() })
     }
