@@ -54,7 +54,7 @@ windlass_source::codes! {
          file still owns its assembly.\n\n\
          Remove the existing assembly with `windlass down NAME`, or move it to a file with `windlass export \
          NAME`. Then import the file again.";
-    MOVED_ON = "WL0510", "plan that differs from the saved plan",
+    OTHER_PLAN = "WL0510", "plan that differs from the saved plan",
         "The steps or changes that windlass would make now differ from those of the saved plan. windlass \
          executes exactly the saved plan or nothing, so it has started no step.\n\n\
          Save a new plan with `windlass plan FILE -o PLAN`, or with the intent's `--dry-run -o PLAN`. \
@@ -84,7 +84,7 @@ windlass_source::codes! {
         "`--assume` reports the outcome of calls, and all outcomes are known. The answer has no effect, and \
          windlass has started no step.\n\n\
          Run `windlass retry NAME` without `--assume`.";
-    NOT_LOOKED_AT = "WL0516", "answer in a dry run after an interruption",
+    NOT_OBSERVED = "WL0516", "answer in a dry run after an interruption",
         "A process was interrupted, and the outcome of its calls is not determined yet. Determining it may \
          change something, so a dry run does not do that. It therefore can't use the answer of \
          `--assume`.\n\n\
@@ -94,7 +94,7 @@ windlass_source::codes! {
          step.\n\n\
          The message lists the calls that need an answer. Pass the id of one of them to `--of`, or omit \
          `--of` to answer for all.";
-    NOT_IN_DOUBT = "WL0518", "part that needs no answer",
+    NO_UNDECIDED_CALL = "WL0518", "part that needs no answer",
         "`--of` names a part without a call of unknown outcome. No answer is recorded, and windlass has \
          started no step.\n\n\
          The message lists the parts that need an answer. Pass one of them to `--of`, or omit `--of` to \

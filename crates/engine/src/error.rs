@@ -115,10 +115,10 @@ pub enum EngineError {
     },
     /// The plan differs from the saved plan.
     #[error("the steps for `{0}` would differ from the saved plan; save a new plan")]
-    MovedOn(AssemblyName),
+    OtherPlan(AssemblyName),
     /// Health checks find other parts gone or broken than when the plan was saved.
     #[error("the plan for `{}` is out of date: the conditions of {} differ from what its health checks found; save a new plan", .0, named(.1))]
-    FoundOther(AssemblyName, Vec<ElementName>),
+    OtherConditions(AssemblyName, Vec<ElementName>),
     /// The plan removes or replaces parts that are recorded well, and nobody has agreed to it.
     #[error(
         "the plan for `{}` removes or replaces parts that are well ({}): {}; review it with `--dry-run`, and agree to it with `--yes`",
@@ -178,7 +178,7 @@ pub enum EngineError {
     #[error(
         "`{0}` was interrupted, and a dry run does not determine the outcome of its open calls; resume it first: `windlass retry {0}`"
     )]
-    NotLookedAt(AssemblyName),
+    NotObserved(AssemblyName),
     /// The named call is not undecided.
     #[error("`{call}` is not an undecided call; these are: `{}`", ids(.calls))]
     NotUndecided {
@@ -189,7 +189,7 @@ pub enum EngineError {
     },
     /// No call of the named element is undecided.
     #[error("`{}` has no undecided call; these parts have one: `{}`", .part.local(), listed(.calls))]
-    NotInDoubt {
+    NoUndecidedCall {
         /// The named element.
         part: ElementName,
         /// The undecided calls.
@@ -296,7 +296,7 @@ impl EngineError {
             Self::AlreadyHere(_) => codes::ALREADY_HERE,
             Self::NameInUse { .. } => codes::NAME_IN_USE,
             Self::Pending { .. } => codes::PENDING,
-            Self::MovedOn(_) | Self::FoundOther(..) => codes::MOVED_ON,
+            Self::OtherPlan(_) | Self::OtherConditions(..) => codes::OTHER_PLAN,
             Self::NeedsConsent(_) => codes::NEEDS_CONSENT,
             Self::Protected(_) => codes::PROTECTED,
             Self::ReferenceGone { .. } => codes::REFERENCE_GONE,
@@ -308,9 +308,9 @@ impl EngineError {
             Self::Unplaceable(_) => codes::UNPLACEABLE,
             Self::NeedsDecision { .. } => codes::NEEDS_DECISION,
             Self::NothingToDecide(_) => codes::NOTHING_TO_DECIDE,
-            Self::NotLookedAt(_) => codes::NOT_LOOKED_AT,
+            Self::NotObserved(_) => codes::NOT_OBSERVED,
             Self::NotUndecided { .. } => codes::NOT_UNDECIDED,
-            Self::NotInDoubt { .. } => codes::NOT_IN_DOUBT,
+            Self::NoUndecidedCall { .. } => codes::NO_UNDECIDED_CALL,
             Self::DamagedCall { .. } => codes::DAMAGED_CALL,
             Self::NotPublished(_) => codes::NOT_PUBLISHED,
             Self::NotAnArgument { .. } => codes::NOT_AN_ARGUMENT,
@@ -330,13 +330,14 @@ impl EngineError {
         match self {
             Self::Unknown { .. } | Self::NameTaken { .. } | Self::Nothing | Self::AlreadyHere(_) => true,
             Self::NameInUse { .. } => true,
-            Self::GoingDown(_) | Self::NoVersion { .. } | Self::MovedOn(_) | Self::ImportedBefore { .. } => {
-                true
-            }
-            Self::NeedsConsent(_) | Self::Protected(_) | Self::FoundOther(..) => true,
+            Self::GoingDown(_)
+            | Self::NoVersion { .. }
+            | Self::OtherPlan(_)
+            | Self::ImportedBefore { .. } => true,
+            Self::NeedsConsent(_) | Self::Protected(_) | Self::OtherConditions(..) => true,
             Self::Referenced { .. } | Self::ReferenceGone { .. } => true,
             Self::Scale(_) | Self::Heal(_) | Self::Unplaceable(_) | Self::Lifecycle(_) => true,
-            Self::NothingToDecide(_) | Self::NotLookedAt(_) | Self::NotInDoubt { .. } => true,
+            Self::NothingToDecide(_) | Self::NotObserved(_) | Self::NoUndecidedCall { .. } => true,
             Self::NotPublished(_) | Self::Unnamed { .. } => true,
             Self::NotCallable { .. } | Self::NotAnArgument { .. } => true,
             Self::Store(StoreError::Key(error)) => error.is_input(),

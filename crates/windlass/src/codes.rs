@@ -23,7 +23,7 @@ windlass_source::codes! {
         "The assembly has no part with this name or id. windlass has started no step.\n\n\
          `windlass status NAME` lists the parts. A node of a cluster has its number behind its name, as \
          `web__2`. A part of a nested assembly has the name of that assembly before its own, as `data__db`.";
-    NOT_MADE_HERE = "WL0555", "reference instead of a component",
+    IS_REFERENCE = "WL0555", "reference instead of a component",
         "`--target` or `--replace` names a reference. A reference stands for an existing instance that this \
          assembly does not create. windlass has started no step.\n\n\
          Name a component instead; `windlass status NAME` lists them. To re-create the referenced instance, \
@@ -35,7 +35,7 @@ windlass_source::codes! {
         "The process has ended already, so there is nothing to cancel. The message gives its status.\n\n\
          `windlass ps show PROCESS` shows its steps. `windlass rollback NAME` restores the version before \
          the last change.";
-    NOBODY_RUNS = "WL0558", "process that was interrupted",
+    NOT_RUNNING = "WL0558", "process that was interrupted",
         "The process was interrupted, and no orchestrator executes it now. There is nothing to cancel, and \
          nothing was changed. Jobs that had started may still run.\n\n\
          `windlass retry NAME` finds these jobs and resumes the process. `windlass down NAME` removes the \
@@ -56,7 +56,7 @@ windlass_source::codes! {
          has begun and only its steps can't be shown here.\n\n\
          Correct the cause and run the command again. `windlass log NAME` lists refused requests and the \
          results of processes.";
-    DESERTED = "WL0562", "orchestrator that exited",
+    ORCHESTRATOR_EXITED = "WL0562", "orchestrator that exited",
         "This command followed a process that another orchestrator executed, and that orchestrator has \
          exited. Finished steps are recorded. Jobs that had started may still run.\n\n\
          `windlass retry NAME` finds these jobs and resumes the process. A new `windlass run` does so by \
@@ -73,7 +73,7 @@ windlass_source::codes! {
     SOCKET_TAKEN = "WL0565", "second `windlass run`",
         "Another `windlass run` of this project receives metrics at the socket. This one has not started.\n\n\
          Use the running one, or stop it with Ctrl-C or SIGTERM first. Other commands work beside it.";
-    UNHEARD = "WL0566", "metric that was not delivered",
+    NOT_DELIVERED = "WL0566", "metric that was not delivered",
         "No `windlass run` of this project has confirmed the metric. The message gives the reason.\n\n\
          Start `windlass run` in the folder of the project and keep it running. Then send the metric again \
          with `windlass metric push`.";
@@ -112,7 +112,7 @@ windlass_source::codes! {
          has started no step.\n\n\
          Run `windlass apply PLAN` in the folder of that project, with the same `--state`. Or save a new \
          plan here.";
-    PLAN_MOVED_ON = "WL0574", "outdated saved plan",
+    OUTDATED_PLAN = "WL0574", "outdated saved plan",
         "A process has changed the assembly since the plan was saved, or the descriptor, a package or a \
          reference has changed. The message lists the changes. windlass has started no step.\n\n\
          Save a new plan with `windlass plan FILE -o PLAN`, or with the intent's `--dry-run -o PLAN`. \

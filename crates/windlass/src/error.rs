@@ -37,7 +37,7 @@ pub enum Error {
     #[error(
         "`{assembly}` is held by {by}, which executes {process} {intent} since {since}; wait until it ends, or stop it with `windlass cancel {assembly} {process}`; `windlass ps` lists all processes"
     )]
-    Busy {
+    InUse {
         /// The assembly.
         assembly: AssemblyName,
         /// The holder of its lease.
@@ -77,7 +77,7 @@ pub enum Error {
     },
     /// The part is a reference to an existing instance, so the assembly does not create it.
     #[error("`{part}` is a reference, which this assembly does not create; name a component instead")]
-    NotMadeHere {
+    IsReference {
         /// The requested part.
         part: String,
     },
@@ -101,7 +101,7 @@ pub enum Error {
     #[error(
         "{process} was interrupted and is not running; resume it with `windlass retry {assembly}` or the same command"
     )]
-    NobodyRuns {
+    NotRunning {
         /// The assembly.
         assembly: AssemblyName,
         /// The process.
@@ -117,7 +117,7 @@ pub enum Error {
     },
     /// There is no such request.
     #[error("there is no request {request}; `windlass ps` lists those that are pending")]
-    NeverAsked {
+    UnknownRequest {
         /// The requested request.
         request: RequestId,
     },
@@ -141,7 +141,7 @@ pub enum Error {
     #[error(
         "the process that executed {process} exited before it finished; resume it with `windlass retry {assembly}` or `windlass run`"
     )]
-    Deserted {
+    OrchestratorExited {
         /// The assembly.
         assembly: AssemblyName,
         /// The process.
@@ -173,7 +173,7 @@ pub enum Error {
     SocketTaken(PathBuf),
     /// A metric could not be delivered.
     #[error("the metric was not delivered to `{}`: {why}; start `windlass run` in this project's folder and keep it running", path.display())]
-    Unheard {
+    NotDelivered {
         /// The socket.
         path: PathBuf,
         /// The reason.
@@ -234,19 +234,19 @@ impl Error {
             Self::Name(_) => codes::NAME,
             Self::Engine(error) => error.code(),
             Self::Store(error) => error.code(),
-            Self::Busy { .. } => windlass_store::codes::HELD,
+            Self::InUse { .. } => windlass_store::codes::HELD,
             Self::Runtime(_) => codes::RUNTIME,
             Self::NoRuntime(_) => codes::NO_RUNTIME,
             Self::NoComponent { .. } => codes::NO_COMPONENT,
             Self::NoPart { .. } => codes::NO_PART,
-            Self::NotMadeHere { .. } => codes::NOT_MADE_HERE,
+            Self::IsReference { .. } => codes::IS_REFERENCE,
             Self::NoProcess { .. } => codes::NO_PROCESS,
             Self::Ended { .. } => codes::ENDED,
-            Self::NobodyRuns { .. } => codes::NOBODY_RUNS,
-            Self::NoRequest { .. } | Self::NeverAsked { .. } => codes::NO_REQUEST,
+            Self::NotRunning { .. } => codes::NOT_RUNNING,
+            Self::NoRequest { .. } | Self::UnknownRequest { .. } => codes::NO_REQUEST,
             Self::NotPending { .. } => codes::NOT_PENDING,
             Self::Refused { .. } => codes::REFUSED,
-            Self::Deserted { .. } => codes::DESERTED,
+            Self::OrchestratorExited { .. } => codes::ORCHESTRATOR_EXITED,
             Self::Launch(error) => error.code(),
             Self::Transfer(error) => error.code(),
             Self::Saved(error) => error.code(),
@@ -255,7 +255,7 @@ impl Error {
             Self::WorkingFolder(_) => codes::WORKING_FOLDER,
             Self::NoSuchState(_) => codes::NO_SUCH_STATE,
             Self::SocketTaken(_) => codes::SOCKET_TAKEN,
-            Self::Unheard { .. } => codes::UNHEARD,
+            Self::NotDelivered { .. } => codes::NOT_DELIVERED,
             Self::NoMetric(_) => codes::NO_METRIC,
             Self::File { .. } => codes::FILE,
             Self::Write { .. } => codes::WRITE,
@@ -269,15 +269,15 @@ impl Error {
             | Self::Name(_)
             | Self::NoComponent { .. }
             | Self::NoPart { .. }
-            | Self::NotMadeHere { .. }
-            | Self::NobodyRuns { .. }
+            | Self::IsReference { .. }
+            | Self::NotRunning { .. }
             | Self::Ended { .. }
             | Self::Saved(_)
             | Self::Application(_)
             | Self::Transfer(_)
             | Self::NoProcess { .. }
             | Self::NoRequest { .. }
-            | Self::NeverAsked { .. }
+            | Self::UnknownRequest { .. }
             | Self::NotPending { .. }
             | Self::NoMetric(_)
             | Self::File { .. }
@@ -293,14 +293,14 @@ impl Error {
                     | StoreError::Address { .. }
                     | StoreError::DocumentChanged { .. }
             ),
-            Self::Busy { .. }
+            Self::InUse { .. }
             | Self::Runtime(_)
             | Self::NoRuntime(_)
             | Self::IsSupervisor
             | Self::WorkingFolder(_)
             | Self::SocketTaken(_)
-            | Self::Deserted { .. }
-            | Self::Unheard { .. } => false,
+            | Self::OrchestratorExited { .. }
+            | Self::NotDelivered { .. } => false,
         }
     }
 
@@ -314,7 +314,7 @@ impl Error {
         match self {
             Self::Engine(EngineError::Store(StoreError::Held { by, .. }))
             | Self::Store(StoreError::Held { by, .. })
-            | Self::Busy { by, .. } => Some(by),
+            | Self::InUse { by, .. } => Some(by),
             _ => None,
         }
     }

@@ -204,7 +204,7 @@ impl Windlass {
         match found.map(|found| found.status) {
             Some(status) if status.is_final() => Err(Error::Ended { process, status }),
             Some(_) if store.holder(name).await?.is_none() => {
-                Err(Error::NobodyRuns { assembly: name.clone(), process })
+                Err(Error::NotRunning { assembly: name.clone(), process })
             }
             Some(_) => Ok(()),
             None => Err(windlass_store::StoreError::NoProcess { scope: name.clone(), process }.into()),
@@ -378,9 +378,13 @@ impl Windlass {
 /// Returns the error for an assembly that another holder has. It names the holder's process, if that has begun.
 async fn held(store: &dyn Store, assembly: AssemblyName, by: Box<Holder>, since: Timestamp) -> Error {
     match store.processes_of(&assembly, None, 1).await.map(|mut newest| newest.pop()) {
-        Ok(Some(process)) if !process.status.is_final() => {
-            Error::Busy { assembly, by, process: process.id, intent: process.title(), since: process.created }
-        }
+        Ok(Some(process)) if !process.status.is_final() => Error::InUse {
+            assembly,
+            by,
+            process: process.id,
+            intent: process.title(),
+            since: process.created,
+        },
         _ => StoreError::Held { scope: assembly, by, since }.into(),
     }
 }
@@ -404,7 +408,7 @@ fn part_of(topology: &Topology, before: Option<&Snapshot>, part: &str) -> Result
         known: topology.elements().iter().skip(1).map(|e| e.name.local().to_owned()).collect(),
     })?;
     match kind {
-        ElementKind::Reference => Err(Error::NotMadeHere { part: part.to_owned() }),
+        ElementKind::Reference => Err(Error::IsReference { part: part.to_owned() }),
         _ => Ok(name),
     }
 }

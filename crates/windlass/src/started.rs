@@ -214,7 +214,7 @@ impl Theirs {
                 _ = look.tick() => {
                     let holder = self.store.holder(assembly).await?;
                     if absence.is_long(holder.as_ref()) {
-                        return Err(Error::Deserted { assembly: assembly.clone(), process: *id });
+                        return Err(Error::OrchestratorExited { assembly: assembly.clone(), process: *id });
                     }
                 }
             }

@@ -227,11 +227,11 @@ impl EngineEnv {
             let differ =
                 found::differences(&observed, &found::conditions(seen.as_deref().unwrap_or_default()));
             if !differ.is_empty() {
-                return Err(EngineError::FoundOther(world.assembly.name.clone(), differ));
+                return Err(EngineError::OtherConditions(world.assembly.name.clone(), differ));
             }
         }
         if expected.is_some_and(|expected| !expected.is(&planned.plan, &planned.diff)) {
-            return Err(EngineError::MovedOn(world.assembly.name.clone()));
+            return Err(EngineError::OtherPlan(world.assembly.name.clone()));
         }
         refuse_protected(recorded.as_ref(), &world, &planned.diff, &surplus)?;
         note_package_diffs(&world, &self.drivers, &mut planned.diff);

@@ -71,7 +71,7 @@ impl Engine {
     ) -> Result<Snapshot, EngineError> {
         let is_settled = snapshot.calls.iter().all(|call| call.state == CallState::Undecided);
         if assume.is_some() && !is_settled {
-            return Err(EngineError::NotLookedAt(name.clone()));
+            return Err(EngineError::NotObserved(name.clone()));
         }
         if let Some(Answered { answer, calls, open }) = answered(name, &snapshot, assume)? {
             if !open.is_empty() {
@@ -295,7 +295,7 @@ fn answered(
     };
     let is_strange = |of: &&ElementName| !undecided.iter().any(|call| call.element == **of);
     if let Some(part) = answer.of.iter().find(is_strange) {
-        return Err(EngineError::NotInDoubt { part: part.clone(), calls: undecided });
+        return Err(EngineError::NoUndecidedCall { part: part.clone(), calls: undecided });
     }
     let is_unknown = |of: &&CallId| !undecided.iter().any(|call| call.id == **of);
     if let Some(call) = answer.calls.iter().find(is_unknown) {

@@ -131,7 +131,7 @@ async fn other_conditions_than_observed_are_refused() {
     let expected: BTreeMap<_, _> = [(element("t__b"), Condition::Gone)].into();
     let refused = rig.ask("t", refreshed().as_observed(expected.clone())).await.unwrap_err();
     assert!(
-        matches!(&refused, EngineError::FoundOther(_, parts) if *parts == [element("t__b")]),
+        matches!(&refused, EngineError::OtherConditions(_, parts) if *parts == [element("t__b")]),
         "{refused}"
     );
     assert_eq!(since(&rig, before), [""; 0]);

@@ -168,7 +168,7 @@ async fn take(
 ///
 /// If no daemon listens there, or it rejects the message; the error gives the reason.
 pub async fn push(path: &Path, message: &Value) -> Result<Option<String>, Error> {
-    let unheard = |why: String| Error::Unheard { path: path.to_owned(), why };
+    let unheard = |why: String| Error::NotDelivered { path: path.to_owned(), why };
     let stream = connect(path).await.map_err(|error| match error.kind() {
         ErrorKind::NotFound | ErrorKind::ConnectionRefused => unheard("no process listens there".to_owned()),
         _ => unheard(error.to_string()),

@@ -188,7 +188,7 @@ impl Windlass {
         }
         let refuse = |what: Vec<String>| {
             let (assembly, made) = (saved.assembly.clone(), saved.made);
-            if what.is_empty() { Ok(()) } else { Err(SavedPlanError::MovedOn { assembly, made, what }) }
+            if what.is_empty() { Ok(()) } else { Err(SavedPlanError::Outdated { assembly, made, what }) }
         };
         refuse(self.processes_since(saved).await?)?;
         saved.check_secrets(given)?;

@@ -31,7 +31,7 @@ pub enum SavedPlanError {
     },
     /// The inputs or the state have changed.
     #[error("the plan for `{assembly}` was made at {made}, and is out of date: {}; save a new plan", what.join(", "))]
-    MovedOn {
+    Outdated {
         /// The assembly.
         assembly: AssemblyName,
         /// The time at which the plan was made.
@@ -69,7 +69,7 @@ impl SavedPlanError {
         match self {
             Self::File { cause, .. } => cause.code(),
             Self::OtherProject { .. } => codes::OTHER_PROJECT,
-            Self::MovedOn { .. } => codes::PLAN_MOVED_ON,
+            Self::Outdated { .. } => codes::OUTDATED_PLAN,
             Self::OtherSecrets { .. } => codes::OTHER_SECRETS,
             Self::NoPlan => codes::NO_PLAN,
             Self::Secrets { .. } => codes::SECRETS,

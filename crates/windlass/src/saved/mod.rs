@@ -174,7 +174,7 @@ impl SavedPlan {
     /// Replaces the error of a changed plan if the secrets may be the reason, because they were given again.
     fn explain(&self, error: Error) -> Error {
         match (&self.up, error) {
-            (Some(recipe), Error::Engine(EngineError::MovedOn(assembly))) if !recipe.secrets.is_empty() => {
+            (Some(recipe), Error::Engine(EngineError::OtherPlan(assembly))) if !recipe.secrets.is_empty() => {
                 let secrets = recipe.secrets.iter().cloned().collect();
                 SavedPlanError::OtherSecrets { assembly, secrets }.into()
             }

@@ -212,7 +212,7 @@ impl Views<'_> {
             Some(store) => store.request(id).await?,
             None => None,
         };
-        let found = found.ok_or(Error::NeverAsked { request: id })?;
+        let found = found.ok_or(Error::UnknownRequest { request: id })?;
         let (process, why) = match &found.status {
             RequestStatus::Begun(process) => (Some(*process), None),
             RequestStatus::Refused { why, .. } => (None, Some(why.clone())),

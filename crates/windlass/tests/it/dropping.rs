@@ -16,7 +16,7 @@ use crate::shop::{Shop, shop};
 /// Tells whether an error is that of a held assembly, and returns the command of the holder.
 fn holder(error: &Error) -> Option<String> {
     match error {
-        Error::Busy { by, .. } | Error::Engine(EngineError::Store(StoreError::Held { by, .. })) => {
+        Error::InUse { by, .. } | Error::Engine(EngineError::Store(StoreError::Held { by, .. })) => {
             Some(by.command.clone())
         }
         _ => None,
