@@ -1,6 +1,6 @@
 //! Errors of engines.
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
 use bollard::errors::Error;
 
@@ -74,6 +74,14 @@ pub enum EngineError {
         image: String,
         /// The reason, for people.
         problem: String,
+    },
+    /// A saved image can't be written.
+    #[error("can't write the image `{image}`: {source}")]
+    Write {
+        /// The image as it was named.
+        image: String,
+        /// The error of the operating system.
+        source: io::Error,
     },
 }
 

@@ -1,5 +1,7 @@
 //! The images of an engine: inspected, loaded, pulled.
 
+use std::{io::Write, pin::pin};
+
 use bollard::query_parameters::{CreateImageOptionsBuilder, ImportImageOptionsBuilder};
 use futures::StreamExt;
 use tokio::time::{Duration, timeout};
@@ -10,7 +12,7 @@ use crate::{
     image::build::BuiltImage,
 };
 
-/// Maximum time between two progress messages of a pull.
+/// Maximum time between two progress messages of a pull, or two pieces of a saved image.
 const SILENCE: Duration = Duration::from_secs(120);
 
 /// Maximum time to load an archive.
@@ -88,6 +90,27 @@ impl Engine {
             Ok(())
         };
         self.within(LOAD_LIMIT, action, load).await
+    }
+
+    /// Saves an image as a docker archive. No container is created.
+    ///
+    /// # Errors
+    /// [`EngineError::Refused`] when the engine doesn't have the image, and [`EngineError::Write`].
+    pub async fn save_image(&self, name: &str, into: &mut impl Write) -> Result<(), EngineError> {
+        let action = "save an image";
+        let tagged = with_tag(name);
+        let mut pieces = pin!(self.client().export_image(&tagged));
+        loop {
+            let next = timeout(SILENCE, pieces.next()).await.map_err(|_| EngineError::Slow {
+                endpoint: self.endpoint().to_string(),
+                action: action.to_owned(),
+                limit: SILENCE,
+            })?;
+            let Some(piece) = next else { return Ok(()) };
+            let piece = piece.map_err(|error| self.error(action, error))?;
+            let write = |source| EngineError::Write { image: name.to_owned(), source };
+            into.write_all(&piece).map_err(write)?;
+        }
     }
 
     /// Pulls an image from its registry, with the credentials that the Docker client of this environment has

@@ -1,4 +1,4 @@
-//! Unpacks a layer over the lower layers (OCI image spec, layer.md).
+//! Applies layers over the lower ones (OCI image spec, layer.md), to a folder or to a list of files.
 
 use std::{
     collections::HashSet,
@@ -9,7 +9,10 @@ use tar::{Entry, EntryType};
 
 use crate::image::{
     ImageError, ImageLimits,
+    archive::{Archive, Described},
+    error::io_error,
     root::{Place, Root, parts},
+    stream::{Hashing, Plain},
 };
 
 /// Prefix of a whiteout, which deletes a file of a lower layer. The second name is an opaque whiteout, which
@@ -48,22 +51,62 @@ impl Budget {
     }
 }
 
-/// The state of unpacking one layer into a root.
-struct Layer<'a> {
-    root: &'a mut Root,
+/// The files to which layers are applied. Paths are split into their parts, and are never empty.
+pub(crate) trait Target {
+    /// Adds an entry, which replaces the one at its path. Returns `false` for an entry that is skipped.
+    fn add(&mut self, parts: &[&str], entry: &mut Entry<'_, impl Read>) -> io::Result<bool>;
+
+    /// Removes an entry, if it exists; a folder with all its content.
+    fn remove(&mut self, parts: &[&str]) -> io::Result<()>;
+
+    /// Lists the names in a folder; none if it is no folder.
+    fn children(&mut self, parts: &[&str]) -> io::Result<Vec<String>>;
+
+    /// Ends a layer.
+    fn end_layer(&mut self) {}
+}
+
+/// The state of one layer.
+struct Layer<'a, T> {
+    target: &'a mut T,
     /// Paths that this layer has created. Whiteouts of the same layer don't apply to them, in any order of
     /// entries.
     own: HashSet<String>,
 }
 
-/// Unpacks a layer. `name` is for error messages.
-pub(crate) fn apply(
-    root: &mut Root,
+/// Applies all layers of an image, and checks each against its digests.
+pub(crate) fn apply_all(
+    target: &mut impl Target,
+    archive: &Archive,
+    image: &Described,
+    budget: &mut Budget,
+) -> Result<(), ImageError> {
+    for (number, (file, diff_id)) in image.layers.iter().zip(image.config.diff_ids()).enumerate() {
+        let name = format!("layer {} of `{}`", number + 1, archive.path().display());
+        let stored = archive.file(&file.name)?.ok_or_else(|| archive.missing("the manifest", &file.name))?;
+        let read = io_error("read", archive.path());
+        let plain = Plain::new(Hashing::new(stored)).map_err(read)?;
+        let mut layer = Hashing::new(plain);
+        apply(target, &name, &mut layer, budget)?;
+        target.end_layer();
+        let (found, plain) = layer.finish().map_err(io_error("read", archive.path()))?;
+        archive.same(diff_id, &found, &name)?;
+        let (found, _) = plain.into_inner().finish().map_err(io_error("read", archive.path()))?;
+        if let Some(expected) = &file.digest {
+            archive.same(expected, &found, &name)?;
+        }
+    }
+    Ok(())
+}
+
+/// Applies a layer. `name` is for error messages.
+fn apply(
+    target: &mut impl Target,
     name: &str,
     stream: impl Read,
     budget: &mut Budget,
 ) -> Result<(), ImageError> {
-    let mut layer = Layer { root, own: HashSet::new() };
+    let mut layer = Layer { target, own: HashSet::new() };
     let mut archive = tar::Archive::new(stream);
     let unreadable = |error: io::Error| ImageError::Entry {
         layer: name.to_owned(),
@@ -85,42 +128,23 @@ pub(crate) fn apply(
         let parts = parts(&path).map_err(|why| problem(why.to_owned()))?;
         // An entry without parts is the root itself.
         let Some((last, above)) = parts.split_last() else { continue };
-        let unpacked = match last.strip_prefix(WHITEOUT) {
+        let applied = match last.strip_prefix(WHITEOUT) {
             Some(_) if *last == OPAQUE => layer.empty(above),
             Some(hidden) => layer.hide(above, hidden),
             None => layer.put(&parts, entry),
         };
-        unpacked.map_err(|error| problem(error.to_string()))?;
+        applied.map_err(|error| problem(error.to_string()))?;
     }
     Ok(())
 }
 
-impl Layer<'_> {
-    /// Unpacks an entry that is no whiteout.
+impl<T: Target> Layer<'_, T> {
+    /// Adds an entry that is no whiteout.
     fn put(&mut self, parts: &[&str], mut entry: Entry<'_, impl Read>) -> io::Result<()> {
-        let (kind, mode) = (entry.header().entry_type(), entry.header().mode()?);
-        let changed = entry.header().mtime().unwrap_or(0);
-        let target = match kind {
-            EntryType::Symlink | EntryType::Link => link_target(&entry)?,
-            _ => String::new(),
-        };
-        let linked = match kind {
-            EntryType::Link => Some(self.root.target(&self::parts(&target).map_err(io::Error::other)?)?),
-            _ => None,
-        };
-        if kind != EntryType::Directory && self.root.existing(parts)?.is_some_and(|place| place.is_folder()) {
-            // The entry replaces a folder, which may be the cached one.
-            self.root.place(parts)?.clear()?;
-            self.root.forget();
-        }
-        let place = self.root.place(parts)?;
-        match &linked {
-            Some(linked) => place.link_to(linked)?,
-            None if make(&place, &mut entry, mode, &target)? => place.changed_at(changed)?,
-            None => return Ok(()),
-        }
-        for end in 1..=parts.len() {
-            self.own.insert(parts[..end].join("/"));
+        if self.target.add(parts, &mut entry)? {
+            for end in 1..=parts.len() {
+                self.own.insert(parts[..end].join("/"));
+            }
         }
         Ok(())
     }
@@ -134,11 +158,7 @@ impl Layer<'_> {
         if self.own.contains(&path.join("/")) {
             return Ok(());
         }
-        if let Some(place) = self.root.existing(&path)? {
-            place.clear()?;
-        }
-        self.root.forget();
-        Ok(())
+        self.target.remove(&path)
     }
 
     /// Deletes everything that the lower layers have in a folder.
@@ -146,16 +166,58 @@ impl Layer<'_> {
         if folder.is_empty() {
             return Err(io::Error::other("it hides the whole image"));
         }
-        let Some(place) = self.root.existing(folder)? else { return Ok(()) };
-        for child in place.children()? {
+        for child in self.target.children(folder)? {
             self.hide(folder, &child)?;
         }
         Ok(())
     }
 }
 
+impl Target for Root {
+    fn add(&mut self, parts: &[&str], entry: &mut Entry<'_, impl Read>) -> io::Result<bool> {
+        let (kind, mode) = (entry.header().entry_type(), entry.header().mode()?);
+        let changed = entry.header().mtime().unwrap_or(0);
+        let target = match kind {
+            EntryType::Symlink | EntryType::Link => link_target(entry)?,
+            _ => String::new(),
+        };
+        let linked = match kind {
+            EntryType::Link => Some(self.target(&self::parts(&target).map_err(io::Error::other)?)?),
+            _ => None,
+        };
+        if kind != EntryType::Directory && self.existing(parts)?.is_some_and(|place| place.is_folder()) {
+            // The entry replaces a folder, which may be the cached one.
+            self.place(parts)?.clear()?;
+            self.forget();
+        }
+        let place = self.place(parts)?;
+        match &linked {
+            Some(linked) => place.link_to(linked)?,
+            None if make(&place, entry, mode, &target)? => place.changed_at(changed)?,
+            None => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn remove(&mut self, parts: &[&str]) -> io::Result<()> {
+        if let Some(place) = self.existing(parts)? {
+            place.clear()?;
+        }
+        self.forget();
+        Ok(())
+    }
+
+    fn children(&mut self, parts: &[&str]) -> io::Result<Vec<String>> {
+        self.existing(parts)?.map_or_else(|| Ok(Vec::new()), |place| place.children())
+    }
+
+    fn end_layer(&mut self) {
+        self.forget();
+    }
+}
+
 /// Reads the target of a link.
-fn link_target(entry: &Entry<'_, impl Read>) -> io::Result<String> {
+pub(crate) fn link_target(entry: &Entry<'_, impl Read>) -> io::Result<String> {
     let target = entry.link_name_bytes().ok_or_else(|| io::Error::other("it is a link to nothing"))?;
     String::from_utf8(target.into_owned()).map_err(|_| io::Error::other("its target is not UTF-8"))
 }
@@ -173,12 +235,14 @@ fn make(place: &Place<'_>, entry: &mut Entry<'_, impl Read>, mode: u32, target: 
         EntryType::Char | EntryType::Block => return Ok(false),
         // A header of the archive, not of a file.
         EntryType::XGlobalHeader => return Ok(false),
-        other => {
-            let kind = char::from(other.as_byte()).escape_debug().to_string();
-            return Err(io::Error::other(format!("it is of no known kind (`{kind}`)")));
-        }
+        other => return Err(unknown_kind(other)),
     }
     Ok(true)
+}
+
+/// Returns the error for an entry of an unknown kind.
+pub(crate) fn unknown_kind(kind: EntryType) -> io::Error {
+    io::Error::other(format!("it is of no known kind (`{}`)", char::from(kind.as_byte()).escape_debug()))
 }
 
 #[cfg(test)]
@@ -188,6 +252,7 @@ mod tests {
     use tar::{Builder, Header};
 
     use super::*;
+    use crate::image::ImageFiles;
 
     /// Builds a layer from entries `(name, kind, content or target)`.
     fn layer(entries: &[(&str, EntryType, &str)]) -> Vec<u8> {
@@ -210,13 +275,23 @@ mod tests {
         builder.into_inner().unwrap()
     }
 
-    fn unpack(root: &Path, layers: &[&[(&str, EntryType, &str)]]) -> Result<(), String> {
-        let mut root = Root::open(root).unwrap();
+    /// Unpacks layers, and compares the files with those that are listed without unpacking.
+    fn unpack(path: &Path, layers: &[&[(&str, EntryType, &str)]]) -> Result<(), String> {
+        let mut listed = ImageFiles::default();
+        let is_listed = apply_layers(&mut listed, layers).is_ok();
+        let unpacked = apply_layers(&mut Root::open(path).unwrap(), layers);
+        assert_eq!(is_listed, unpacked.is_ok(), "{unpacked:?}");
+        if is_listed {
+            assert_eq!(listed, ImageFiles::of_folder(path).unwrap());
+        }
+        unpacked
+    }
+
+    fn apply_layers(target: &mut impl Target, layers: &[&[(&str, EntryType, &str)]]) -> Result<(), String> {
         let mut budget = Budget::new(ImageLimits::default());
         for entries in layers {
-            apply(&mut root, "a layer", &layer(entries)[..], &mut budget)
-                .map_err(|error| error.to_string())?;
-            root.forget();
+            apply(target, "a layer", &layer(entries)[..], &mut budget).map_err(|error| error.to_string())?;
+            target.end_layer();
         }
         Ok(())
     }
@@ -268,6 +343,28 @@ mod tests {
         let expected = ["etc", "etc/a", "opt", "opt/x", "opt/x/new", "was", "was/now"];
         assert_eq!(listed(dir.path()), expected);
         assert_eq!(fs::read_to_string(dir.path().join("etc/a")).unwrap(), "2");
+    }
+
+    #[test]
+    fn folders_and_links_replace_each_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let link = EntryType::Symlink;
+        unpack(
+            dir.path(),
+            &[
+                &[
+                    ("a/", DIR, ""),
+                    ("a/x", FILE, "1"),
+                    ("b", link, "/a"),
+                    ("c", FILE, ""),
+                    ("d/e/f", FILE, ""),
+                ],
+                &[("b/y", FILE, ""), ("c/", DIR, ""), ("c/z", FILE, ""), ("d", link, "c"), ("d/w", FILE, "")],
+                &[("b/", DIR, ""), ("b/own", EntryType::Link, "a/x"), ("a/.wh.y", FILE, "")],
+            ],
+        )
+        .unwrap();
+        assert_eq!(listed(dir.path()), ["a", "a/x", "b", "b/own", "c", "c/w", "c/z", "d"]);
     }
 
     #[test]

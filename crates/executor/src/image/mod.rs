@@ -27,6 +27,7 @@ pub mod archive;
 pub mod build;
 mod config;
 mod error;
+mod files;
 mod layer;
 mod limits;
 mod reference;
@@ -39,6 +40,7 @@ pub use crate::{Digest, DigestError};
 pub use self::{
     config::ImageConfig,
     error::ImageError,
+    files::{FileSearch, ImageFiles},
     limits::ImageLimits,
     reference::{ImageName, Reference, ReferenceError},
     store::{Image, Listed, Prune, Pruned, Store},

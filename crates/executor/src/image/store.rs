@@ -33,9 +33,9 @@ use crate::{
         archive::{Archive, Described},
         config::ConfigFile,
         error::io_error,
-        layer::{self, Budget},
+        files::ImageFiles,
+        layer::{Budget, apply_all},
         root::{Root, parts},
-        stream::{Hashing, Plain},
     },
     outcome::Version,
 };
@@ -236,6 +236,17 @@ impl Store {
         };
         let unknown = || ImageError::Unknown { reference: reference.to_string() };
         self.image(&id.ok_or_else(unknown)?)?.ok_or_else(unknown)
+    }
+
+    /// Lists the files of an image. The image of a file is not imported.
+    ///
+    /// # Errors
+    /// [`ImageError::Unknown`], and all errors of reading a file.
+    pub fn files(&self, reference: &Reference) -> Result<ImageFiles, ImageError> {
+        match reference {
+            Reference::Path(path) => ImageFiles::of_archive(&self.archive(path)?, self.limits),
+            _ => ImageFiles::of_folder(&self.resolve(reference)?.root()),
+        }
     }
 
     /// Lists the images, sorted by id.
@@ -457,21 +468,7 @@ fn fill(folder: &Path, archive: &Archive, image: &Described, limits: ImageLimits
     DirBuilder::new().mode(0o755).create(&path).map_err(io_error("make", &path))?;
     let mut root = Root::open(&path).map_err(io_error("open", &path))?;
     let mut budget = Budget::new(limits);
-    for (number, (file, diff_id)) in image.layers.iter().zip(image.config.diff_ids()).enumerate() {
-        let name = format!("layer {} of `{}`", number + 1, archive.path().display());
-        let stored = archive.file(&file.name)?.ok_or_else(|| archive.missing("the manifest", &file.name))?;
-        let read = io_error("read", archive.path());
-        let plain = Plain::new(Hashing::new(stored)).map_err(read)?;
-        let mut layer = Hashing::new(plain);
-        layer::apply(&mut root, &name, &mut layer, &mut budget)?;
-        root.forget();
-        let (found, plain) = layer.finish().map_err(io_error("read", archive.path()))?;
-        archive.same(diff_id, &found, &name)?;
-        let (found, _) = plain.into_inner().finish().map_err(io_error("read", archive.path()))?;
-        if let Some(expected) = &file.digest {
-            archive.same(expected, &found, &name)?;
-        }
-    }
+    apply_all(&mut root, archive, image, &mut budget)?;
     for point in MOUNT_POINTS {
         let made = root
             .place(&[point])

@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use windlass_executor::image::{Digest, ImageError, Prune, Reference, Store};
+use windlass_executor::image::{Digest, FileSearch, ImageError, Prune, Reference, Store};
 
 /// A file system of one layer with its config.
 pub(crate) struct Made {
@@ -293,4 +293,36 @@ fn the_busybox_of_this_host_makes_an_image() {
     assert!(listed.bytes > 100_000, "{} bytes", listed.bytes);
     let root = store.resolve(&reference("busybox:test")).unwrap().root();
     assert_eq!(fs::read_link(root.join("bin/sh")).unwrap(), Path::new("/bin/busybox"));
+}
+
+/// The files of an image are listed without importing it, and in the same way once it is imported.
+#[test]
+fn files_are_listed_from_all_formats() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = Made::new(
+        &[
+            ("opt/vm/launch.py", 0o755, b"#!/usr/bin/python3"),
+            ("opt/vm/data.json", 0o644, b"{}"),
+            ("vm", 0o777, b"-> /opt/vm"),
+        ],
+        &json!({}),
+    );
+    let store = Store::open(dir.path().join("store")).unwrap();
+    let plain = dir.path().join("plain.tar");
+    made.docker_archive(&plain, "acme/vm:1");
+    let compressed = dir.path().join("layout.tar.gz");
+    fs::write(&compressed, gzip(&tar_of(&made.layout(&gzip(&made.layer), nested, &json!({}))))).unwrap();
+    let check = |reference: &Reference| {
+        let files = store.files(reference).unwrap();
+        assert_eq!(files.find("/vm/launch.py"), FileSearch::Executable);
+        assert_eq!(files.find("/vm/data.json"), FileSearch::NotExecutable);
+        files
+    };
+    let listed = check(&Reference::Path(plain.clone()));
+    assert_eq!(listed.paths().collect::<Vec<_>>(), ["/opt/vm/data.json", "/opt/vm/launch.py", "/vm"]);
+    assert_eq!(check(&Reference::Path(compressed)), listed);
+    assert_eq!(store.list().unwrap(), []);
+    store.import(&plain, None).unwrap();
+    check(&"acme/vm:1".parse().unwrap());
+    assert!(matches!(store.files(&"acme/none".parse().unwrap()), Err(ImageError::Unknown { .. })));
 }
