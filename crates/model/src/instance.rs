@@ -249,9 +249,123 @@ fn log_entry(entry: &Value) -> LogEntry {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
+
+    /// The flags that an update has: those of `active`, `converging` and `failed`.
+    type Flags = [Option<bool>; 3];
+
+    /// An update of the status.
+    #[derive(Debug, Clone)]
+    enum Write {
+        /// A plain `status`, which replaces it.
+        Plain(Option<Flags>, Option<String>),
+        /// A `$set` of `status.flags`, which replaces all flags.
+        Flags(Flags),
+        /// A `$set` of single flags and, perhaps, of the message.
+        Paths(Flags, Option<String>),
+        /// An `$unset` of the message.
+        NoMessage,
+    }
+
+    fn writes() -> impl Strategy<Value = Vec<Write>> {
+        let flags = || prop::array::uniform3(any::<Option<bool>>());
+        let message = || prop::option::of("[a-z]{0,3}");
+        let write = prop_oneof![
+            (prop::option::of(flags()), message()).prop_map(|(flags, message)| Write::Plain(flags, message)),
+            flags().prop_map(Write::Flags),
+            (flags(), message()).prop_map(|(flags, message)| Write::Paths(flags, message)),
+            Just(Write::NoMessage),
+        ];
+        prop::collection::vec(write, 1..8)
+    }
+
+    fn named(flags: Flags) -> Map<String, Value> {
+        let flags = ["active", "converging", "failed"].into_iter().zip(flags);
+        flags.filter_map(|(name, flag)| Some((name.to_owned(), flag?.into()))).collect()
+    }
+
+    /// Returns the wire form of an update at the status of the instance, or of an interface.
+    fn wire(write: &Write, at: &str) -> Value {
+        let path = |below: &str| format!("{at}.{below}");
+        match write.clone() {
+            Write::Plain(flags, message) => {
+                let mut status = Map::new();
+                status.extend(flags.map(|flags| ("flags".to_owned(), named(flags).into())));
+                status.extend(message.map(|message| ("message".to_owned(), message.into())));
+                json!({"$set": {at: status}})
+            }
+            Write::Flags(flags) => json!({"$set": {path("flags"): named(flags)}}),
+            Write::Paths(flags, message) => {
+                let flags = named(flags).into_iter();
+                let mut paths: Map<_, _> =
+                    flags.map(|(name, flag)| (path(&format!("flags.{name}")), flag)).collect();
+                paths.extend(message.map(|message| (path("message"), message.into())));
+                json!({ "$set": paths })
+            }
+            Write::NoMessage => json!({"$unset": {path("message"): null}}),
+        }
+    }
+
+    /// Changes a status as the protocol defines it.
+    fn apply(status: &mut Status, write: &Write) {
+        let Status { active, converging, failed, message } = status;
+        let mut set = |flags: Flags, others: Option<bool>| {
+            for (flag, written) in [active, converging, failed].into_iter().zip(flags) {
+                *flag = written.or(others).unwrap_or(*flag);
+            }
+        };
+        match write {
+            Write::Plain(flags, said) => {
+                set(flags.unwrap_or_default(), Some(false));
+                message.clone_from(said);
+            }
+            Write::Flags(flags) => set(*flags, Some(false)),
+            Write::Paths(flags, said) => {
+                set(*flags, None);
+                if said.is_some() {
+                    message.clone_from(said);
+                }
+            }
+            Write::NoMessage => *message = None,
+        }
+    }
+
+    proptest! {
+        /// A plain status replaces all, a path changes itself alone, and a flag that nobody wrote is false. The same
+        /// holds for the status of an interface, and neither of the two changes the other.
+        #[test]
+        fn a_status_is_what_updates_have_written(writes in writes(), others in writes()) {
+            let (mut document, mut status) = (json!({}), Status::default());
+            let interface = "interfaces.web.status";
+            for write in &others {
+                parse(&wire(write, interface)).unwrap().apply(&mut document).unwrap();
+            }
+            let before = document["interfaces"].clone();
+            for write in &writes {
+                parse(&wire(write, "status")).unwrap().apply(&mut document).unwrap();
+                apply(&mut status, write);
+                prop_assert_eq!(InstanceView::new(&document).status(), status.clone());
+            }
+            prop_assert_eq!(&document["interfaces"], &before);
+            let mut of_interface = Status::default();
+            others.iter().for_each(|write| apply(&mut of_interface, write));
+            prop_assert_eq!(InstanceView::new(&before["web"]).status(), of_interface);
+        }
+
+        /// The word of a status: converging counts first, then active, then failed.
+        #[test]
+        fn the_word_of_a_status(flags in prop::array::uniform3(any::<bool>()), message: Option<String>) {
+            let [active, converging, failed] = flags;
+            let word = Status { active, converging, failed, message }.word();
+            prop_assert_eq!(word == "-", flags == [false; 3]);
+            prop_assert_eq!(word == "converging", converging);
+            prop_assert_eq!(word == "active" || word == "degraded", active && !converging);
+            prop_assert_eq!(word == "failed" || word == "degraded", failed && !converging);
+        }
+    }
 
     fn parse(wire: &Value) -> Result<Update, Vec<String>> {
         Update::parse(wire, shape())
