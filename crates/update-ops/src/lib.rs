@@ -111,6 +111,7 @@
 //! `path`, `place` and `operator` are the vocabulary. `keys`, `node` and `shape` form the path table. `wire`
 //! parses an update, with `check` for its values and `problem` for its errors. `update` is the normal form,
 //! with `apply`, `compose` and `diff` on top.
+//! `schema` writes the JSON Schema of the wire form.
 //! `json_patch` and `merge_patch` translate from and to other notations, with the errors of `patch`.
 
 mod apply;
@@ -126,6 +127,7 @@ mod patch;
 mod path;
 mod place;
 mod problem;
+mod schema;
 mod shape;
 mod suggest;
 mod update;
@@ -140,6 +142,7 @@ pub use patch::{NoMergePatch, PatchError, PatchProblem};
 pub use path::{Path, PathError};
 pub use place::{Place, Step};
 pub use problem::{Irreversible, NotViable, Notice, Problem, UpdateError, Warning};
+pub use schema::WireSchema;
 pub use shape::Shape;
 pub use update::{Conflict, Iter, Op, Update};
 pub use wire::Parsed;

@@ -29,7 +29,7 @@ pub struct Node {
     pub(crate) rule: Option<Rule>,
     denied: BTreeMap<Operator, Cow<'static, str>>,
     /// Keeps the target of every [`Sort::Again`] below alive.
-    _anchor: Option<Arc<Node>>,
+    anchor: Option<Arc<Node>>,
 }
 
 /// The sort of a node.
@@ -116,7 +116,7 @@ impl Node {
     /// ```
     pub fn recursive(build: impl FnOnce(Node) -> Node) -> Self {
         let anchor = Arc::new_cyclic(|again| build(Self::of(Sort::Again(again.clone()))));
-        Self { _anchor: Some(anchor.clone()), ..Self::clone(&anchor) }
+        Self { anchor: Some(anchor.clone()), ..Self::clone(&anchor) }
     }
 
     pub(crate) fn any() -> Self {
@@ -125,7 +125,7 @@ impl Node {
 
     fn of(sort: Sort) -> Self {
         let denied = BTreeMap::new();
-        Self { sort, denied, required: false, default: None, spellings: vec![], rule: None, _anchor: None }
+        Self { sort, denied, required: false, default: None, spellings: vec![], rule: None, anchor: None }
     }
 }
 
@@ -206,6 +206,14 @@ impl Node {
         match &self.sort {
             Sort::Again(target) => target.upgrade().unwrap_or_else(|| Arc::new(Self::opaque())),
             _ => self.clone(),
+        }
+    }
+
+    /// Returns the node that this one repeats: that of a placeholder, or of a node that contains itself.
+    pub(crate) fn recursion(&self) -> Option<Arc<Self>> {
+        match &self.sort {
+            Sort::Again(target) => target.upgrade(),
+            _ => self.anchor.clone(),
         }
     }
 

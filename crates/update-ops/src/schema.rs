@@ -1,0 +1,249 @@
+//! The JSON Schema of updates in their wire form.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::node::{Node, Sort};
+use crate::operator::Operator;
+use crate::shape::Shape;
+
+/// The form of one key of a path, with escaped dots and backslashes.
+const KEY: &str = r"(?:[^.\\]|\\[.\\])+";
+
+/// The JSON Schema of updates of one shape, in draft 2020-12.
+///
+/// It permits the paths, the operators and the sorts of values that [`Update::parse`](crate::Update::parse)
+/// permits. It knows neither conflicts between two paths nor tests of values, so some updates that it permits are
+/// refused.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct WireSchema {
+    /// The schema of an update.
+    pub update: Value,
+    /// The schemas of nodes that contain themselves, by their names. They belong to `$defs` of the document that
+    /// contains the schema.
+    pub definitions: Map<String, Value>,
+}
+
+impl Shape {
+    /// Returns the JSON Schema of updates.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use windlass_update_ops::{Node, Operator, Shape};
+    ///
+    /// let log = Node::list().deny(Operator::Set, "use `$pushAll`").deny(Operator::Unset, "it only grows");
+    /// let schema = Shape::new([("level", Node::number()), ("log", log)]).wire_schema().update;
+    /// assert_eq!(schema["properties"]["level"], json!({"type": ["number", "null"]}));
+    /// assert_eq!(
+    ///     schema["properties"]["$pushAll"]["patternProperties"],
+    ///     json!({"^log$": {"type": ["array", "object"]}}),
+    /// );
+    /// ```
+    pub fn wire_schema(&self) -> WireSchema {
+        let Sort::Record(fields) = &self.root.sort else {
+            // A document without fields of its own.
+            let update = json!({"type": ["object", "null"]});
+            return WireSchema { update, definitions: Map::new() };
+        };
+        let mut writer = Writer { trusting: self.trusting, names: Vec::new(), definitions: Map::new() };
+        let mut properties = writer.fields(fields);
+        for operator in Operator::ALL {
+            let mut paths = Map::new();
+            writer.paths(operator, &self.root, ("", ""), &mut paths);
+            let operand = json!({
+                "type": ["object", "null"],
+                "patternProperties": paths,
+                "additionalProperties": false,
+            });
+            properties.insert(operator.name().to_owned(), operand);
+        }
+        let update = json!({
+            "type": ["object", "null"],
+            "properties": properties,
+            "additionalProperties": false,
+        });
+        WireSchema { update, definitions: writer.definitions }
+    }
+}
+
+struct Writer {
+    trusting: bool,
+    /// The nodes that contain themselves, with their names.
+    names: Vec<(*const Node, String)>,
+    definitions: Map<String, Value>,
+}
+
+impl Writer {
+    fn permits(&self, operator: Operator, node: &Node) -> bool {
+        self.trusting && operator != Operator::PushAll || node.denial(operator).is_none()
+    }
+
+    /// Returns the schemas of those fields of a record that may be replaced.
+    fn fields(&mut self, fields: &BTreeMap<String, Arc<Node>>) -> Map<String, Value> {
+        let mut schemas = Map::new();
+        for (name, node) in fields {
+            if self.permits(Operator::Set, node) {
+                schemas.insert(name.clone(), self.value(node, name));
+            }
+        }
+        schemas
+    }
+
+    /// Returns the schema of the values of a node below a field. A node that contains itself gets a definition.
+    fn value(&mut self, node: &Arc<Node>, field: &str) -> Value {
+        let Some(target) = node.recursion() else { return self.value_of(node, field) };
+        let known = self.names.iter().find(|(known, _)| *known == Arc::as_ptr(&target));
+        let name = match known {
+            Some((_, name)) => name.clone(),
+            None => {
+                let name = if self.definitions.contains_key(field) {
+                    format!("{field}{}", self.names.len() + 1)
+                } else {
+                    field.to_owned()
+                };
+                // The name is taken before the definition refers to itself.
+                self.names.push((Arc::as_ptr(&target), name.clone()));
+                let schema = self.value_of(&target, field);
+                self.definitions.insert(name.clone(), schema);
+                name
+            }
+        };
+        json!({ "$ref": format!("#/$defs/{name}") })
+    }
+
+    fn value_of(&mut self, node: &Node, field: &str) -> Value {
+        match &node.sort {
+            Sort::Record(fields) => {
+                let required: Vec<&String> =
+                    fields.iter().filter(|(_, node)| node.required).map(|(name, _)| name).collect();
+                let properties = self.fields(fields);
+                let mut schema = json!({
+                    "type": self.sort(node, "object"),
+                    "properties": properties,
+                    "additionalProperties": false,
+                });
+                if !required.is_empty() && !self.trusting {
+                    schema["required"] = json!(required);
+                }
+                schema
+            }
+            Sort::Map(keys, entry) => {
+                let entries = self.value(entry, field);
+                let mut schema = json!({"type": self.sort(node, "object"), "additionalProperties": entries});
+                let names: Vec<&str> = keys.names().collect();
+                if !names.is_empty() {
+                    schema["propertyNames"] = json!({ "enum": names });
+                }
+                schema
+            }
+            Sort::List => json!({"type": self.sort(node, "array")}),
+            Sort::Bool => self.leaf(node, "boolean"),
+            Sort::Text => self.leaf(node, "string"),
+            Sort::Number => self.leaf(node, "number"),
+            Sort::Opaque | Sort::Any | Sort::Again(_) => json!({}),
+        }
+    }
+
+    /// Returns the type of the values of a node. Null is no value, if the node may have none.
+    fn sort(&self, node: &Node, name: &str) -> Value {
+        if self.permits(Operator::Unset, node) { json!([name, "null"]) } else { json!(name) }
+    }
+
+    fn leaf(&self, node: &Node, name: &str) -> Value {
+        let schema = json!({ "type": self.sort(node, name) });
+        if node.spellings.is_empty() || self.trusting {
+            return schema;
+        }
+        let spellings: Vec<&String> = node.spellings.iter().map(|(spelling, _)| spelling).collect();
+        json!({"anyOf": [schema, {"enum": spellings}]})
+    }
+
+    /// Adds the paths at and below a node to which an operator may be applied, as patterns with the schemas of their
+    /// operands. `path` is the pattern of the node, and `field` the field that contains it.
+    fn paths(
+        &mut self,
+        operator: Operator,
+        node: &Arc<Node>,
+        (path, field): (&str, &str),
+        found: &mut Map<String, Value>,
+    ) {
+        let mut path = path.to_owned();
+        if let Some(target) = node.recursion() {
+            let mut again = Vec::new();
+            repeats(node, &target, "", &mut again);
+            path = format!("{path}(?:{})*", again.join("|"));
+        }
+        if !path.is_empty() && self.permits(operator, node) {
+            let operand = match operator {
+                Operator::Set => self.value(node, field),
+                Operator::Unset => json!({}),
+                Operator::PushAll => json!({"type": ["array", "object"]}),
+            };
+            found.insert(format!("^{path}$"), operand);
+        }
+        for Step { pattern, field: own, node } in steps(node) {
+            let dot = if path.is_empty() { "" } else { r"\." };
+            let below = format!("{path}{dot}{pattern}");
+            self.paths(operator, node, (&below, own.unwrap_or(field)), found);
+        }
+    }
+}
+
+/// A step from a node to one below it.
+struct Step<'n> {
+    /// The pattern of its keys.
+    pattern: String,
+    /// The name of its field in a record.
+    field: Option<&'n str>,
+    node: &'n Arc<Node>,
+}
+
+/// Returns the steps from a node. Those that lead back to a node above are left out.
+fn steps(node: &Node) -> Vec<Step<'_>> {
+    let all: Vec<Step<'_>> = all_steps(node);
+    all.into_iter().filter(|step| !matches!(step.node.sort, Sort::Again(_))).collect()
+}
+
+fn all_steps(node: &Node) -> Vec<Step<'_>> {
+    match &node.sort {
+        Sort::Record(fields) => fields
+            .iter()
+            .map(|(name, node)| Step { pattern: literal(name), field: Some(name), node })
+            .collect(),
+        Sort::Map(keys, entry) => {
+            let names: Vec<String> = keys.names().map(literal).collect();
+            let pattern = if names.is_empty() { KEY.to_owned() } else { format!("(?:{})", names.join("|")) };
+            vec![Step { pattern, field: None, node: entry }]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Adds the patterns of all paths below a node that lead back to it.
+fn repeats(node: &Node, target: &Arc<Node>, path: &str, found: &mut Vec<String>) {
+    for Step { pattern, node, .. } in all_steps(node) {
+        let path = format!(r"{path}\.{pattern}");
+        match &node.sort {
+            Sort::Again(again) if again.as_ptr() == Arc::as_ptr(target) => found.push(path),
+            Sort::Again(_) => {}
+            _ => repeats(node, target, &path, found),
+        }
+    }
+}
+
+/// Returns the pattern of one key, as a path has it.
+fn literal(key: &str) -> String {
+    let mut pattern = String::new();
+    for c in key.chars() {
+        match c {
+            '.' => pattern.push_str(r"\\\."),
+            '\\' => pattern.push_str(r"\\\\"),
+            c if "^$*+?()[]{}|/".contains(c) => pattern.extend(['\\', c]),
+            c => pattern.push(c),
+        }
+    }
+    pattern
+}
