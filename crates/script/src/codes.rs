@@ -33,6 +33,8 @@ windlass_source::codes! {
         "The update was accepted. It relies on something that other readers of YAML may see differently: `yes` for `true`, or one entry where a list belongs.";
     UNKNOWN_COMMAND = "WL0428", "results of an unknown command",
         "Results are pushed to `commands.<id>`, where the id is the one below `commands` in the input. Results of other commands are ignored.";
+    BAD_REQUEST = "WL0429", "input document that no script reads",
+        "A script reads one YAML document. It has `configuration`, and the instances below `launch` or `instances`; a discovery names none:\n\n```yaml\nconfiguration: {location.region: eu-1}\ninstances:\n  i-1:\n    configuration: {properties.size: 3}\n    commands:\n      c1: {operations: {grow: {by: 2}}}\n```\n\nAn instance has `configuration` and `commands`, or is null. `windlass schema script-input` prints the JSON Schema of the document, for editors.";
     OUTPUT_FILE = "WL0440", "output file that can't be used",
         "A plain script writes each output property to a file of its name in the folder `$WINDLASS_OUT`:\n\n```sh\nprintf 10.0.0.5 >\"$WINDLASS_OUT/address\"\necho '[80, 443]' >\"$WINDLASS_OUT/ports.json\"\n```\n\nA file contains a text in UTF-8, or one JSON value if its name ends with `.json`. All files may have 4 MiB together. Folders, links and pipes are not read. If one file can't be used, nothing of the script's output is applied.";
     FOUND_LINE = "WL0441", "line of a discovery that can't be used",

@@ -10,9 +10,12 @@ use windlass_model::{CommandId, PropertyName};
 use windlass_source::{EmitStyle, emit};
 
 use crate::job::program;
+use crate::keys::{
+    ARGUMENTS, COMMANDS, CONFIGURATION, INSTANCES, LAUNCH, LAUNCH_INSTANCES, SCRIPT, TRANSITION,
+};
 use crate::role::Role;
 use crate::scripts::ScriptFile;
-use crate::settings::{LAUNCH_INSTANCES, Settings};
+use crate::settings::Settings;
 use crate::style::{Adapter, Notation};
 
 /// Returns the document for a call, as the protocol defines it for the script's role.
@@ -32,17 +35,17 @@ use crate::style::{Adapter, Notation};
 /// `commands: {<command id>: {<interface>: {<pin>: {<argument>: …}}}}`.
 pub(crate) fn document(role: &Role, call: &Call) -> Value {
     let mut document = Map::new();
-    document.insert("configuration".to_owned(), values(&call.configuration, ""));
+    document.insert(CONFIGURATION.to_owned(), values(&call.configuration, ""));
     let (key, id, request) = match role {
-        Role::Launch => ("launch", call.instance.as_str(), configured(call)),
-        Role::Reconfigure | Role::Step(_) => ("instances", natural(call), configured(call)),
-        Role::Command(operation) => ("instances", natural(call), command(call, operation)),
-        Role::Destroy | Role::HealthCheck => ("instances", natural(call), known(call)),
-        Role::Discover => ("instances", natural(call), Value::Null),
+        Role::Launch => (LAUNCH, call.instance.as_str(), configured(call)),
+        Role::Reconfigure | Role::Step(_) => (INSTANCES, natural(call), configured(call)),
+        Role::Command(operation) => (INSTANCES, natural(call), command(call, operation)),
+        Role::Destroy | Role::HealthCheck => (INSTANCES, natural(call), known(call)),
+        Role::Discover => (INSTANCES, natural(call), Value::Null),
     };
     document.insert(key.to_owned(), one(id, request));
     if let Role::Step(transition) = role {
-        document.insert("transition".to_owned(), transition.as_str().into());
+        document.insert(TRANSITION.to_owned(), transition.as_str().into());
     }
     document.into()
 }
@@ -52,24 +55,24 @@ pub(crate) fn health_check(calls: &[&Call]) -> Value {
     let instances: Map<String, Value> =
         calls.iter().map(|call| (natural(call).to_owned(), known(call))).collect();
     let configuration = calls.first().map_or_else(|| json!({}), |call| values(&call.configuration, ""));
-    json!({ "configuration": configuration, "instances": instances })
+    json!({ CONFIGURATION: configuration, INSTANCES: instances })
 }
 
 /// Returns the document for discovery, which names no instance.
 pub(crate) fn discovery(query: &Query) -> Value {
-    json!({ "configuration": values(&query.configuration, "") })
+    json!({ CONFIGURATION: values(&query.configuration, "") })
 }
 
 /// Returns the document that the program of a job reads: that of the script, or the request to an adapter.
 pub(crate) fn adapted(mut document: Value, script: ScriptFile<'_>, settings: Settings) -> Value {
     if settings.both_launch_keys
-        && let Some(requests) = document.get("launch").cloned()
+        && let Some(requests) = document.get(LAUNCH).cloned()
     {
         document[LAUNCH_INSTANCES] = requests;
     }
     match settings.adapter {
         Adapter::Direct => document,
-        Adapter::Invoke => json!({ "script": program(script), "arguments": document }),
+        Adapter::Invoke => json!({ SCRIPT: program(script), ARGUMENTS: document }),
     }
 }
 
@@ -98,7 +101,7 @@ fn configured(call: &Call) -> Value {
         Some(pins) => pinned(pins, &call.properties),
         None => values(&call.properties, "properties."),
     };
-    json!({ "configuration": configuration })
+    json!({ CONFIGURATION: configuration })
 }
 
 /// Returns the values of configuration pins, each with the type of its pin.
@@ -130,10 +133,10 @@ fn command(call: &Call, name: &str) -> Value {
     let commands = one(command_id(call).as_str(), called);
     match known(call) {
         Value::Object(mut entries) => {
-            entries.insert("commands".to_owned(), commands);
+            entries.insert(COMMANDS.to_owned(), commands);
             entries.into()
         }
-        _ => json!({ "commands": commands }),
+        _ => json!({ COMMANDS: commands }),
     }
 }
 

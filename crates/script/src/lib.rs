@@ -137,7 +137,8 @@
 //! | `binding` | the bindings of a package to this driver: [`KIND`] |
 //! | `settings` | the driver properties `effect`, `timeout`, `limits` and `style` |
 //! | `check` | checks of a package |
-//! | `input` | the input document of a script |
+//! | `keys`, `input` | the keys of documents; the input document of a script |
+//! | `request` | the reading of an input document: [`Request`] |
 //! | `job` | the job that runs it |
 //! | `output` | the output document of a script: [`Output`] |
 //! | `published` | the secrets in the output |
@@ -148,6 +149,7 @@
 //! | `driver` | the driver itself: [`Script`] |
 //! | `single` | a package of one script, to run it by hand: [`single_script`] |
 //! | `application` | the package of an application, from its manifest: [`application_package`] |
+//! | [`schema`] | JSON Schemas of the documents |
 //! | [`codes`] | the codes of its diagnostics |
 
 mod answer;
@@ -160,12 +162,15 @@ mod driver;
 mod failure;
 mod input;
 mod job;
+mod keys;
 mod observe;
 mod output;
 mod plain;
 mod published;
 mod replay;
+mod request;
 mod role;
+pub mod schema;
 mod scripts;
 mod settings;
 mod single;
@@ -178,6 +183,7 @@ pub use binding::KIND;
 pub use driver::Script;
 pub use output::{Output, Said};
 pub use replay::replay;
+pub use request::{LaunchKey, Request, Requested, RequestedCommand, RequestedInstance, Values};
 pub use role::Role;
 pub use single::single_script;
 pub use style::Style;

@@ -11,6 +11,7 @@ use windlass_source::{
 use windlass_update_ops::{Notice, Problem, Shape, Update, UpdateError, Warning};
 
 use crate::codes;
+use crate::keys::{INSTANCES, RESULTS};
 use crate::style::Adapter;
 
 /// The output of a script.
@@ -74,7 +75,7 @@ impl Output {
             .into_result()
             .map_err(|problems| not_yaml(problems.into_vec()))?;
         let results = root.as_ref().filter(|_| adapter == Adapter::Invoke).and_then(Node::as_mapping);
-        let document = results.and_then(|output| output.get("results")).or(root.as_ref());
+        let document = results.and_then(|output| output.get(RESULTS)).or(root.as_ref());
         let instances = match document {
             Some(root) if !root.is_null() => read_root(&source, root, shape)?,
             _ => Vec::new(),
@@ -108,13 +109,13 @@ fn read_root(source: &Arc<Source>, root: &Node, shape: &Shape) -> Result<Vec<Sai
     let unknown: Vec<_> = top
         .entries()
         .iter()
-        .filter(|entry| entry.key.text() != "instances")
+        .filter(|entry| entry.key.text() != INSTANCES)
         .map(|entry| stray(source, entry))
         .collect();
     if !unknown.is_empty() {
         return Err(unknown);
     }
-    match top.get("instances") {
+    match top.get(INSTANCES) {
         Some(instances) if !instances.is_null() => {
             let instances = mapping(source, instances, "a mapping of instances")?;
             Ok(instances.entries().iter().map(|entry| said(source, entry, shape)).collect())
@@ -138,7 +139,7 @@ fn stray(source: &Arc<Source>, entry: &Entry) -> Diagnostic {
     let key = entry.key.text();
     let problem = Diagnostic::error(codes::UNKNOWN_KEY, format!("unknown key `{key}` beside `instances`"))
         .at(source.place(entry.key.span()));
-    match suggest(key, ["instances"]) {
+    match suggest(key, [INSTANCES]) {
         Some(_) => problem.help("did you mean `instances`?"),
         None => problem.help("put updates below `instances` and the id of their instance"),
     }

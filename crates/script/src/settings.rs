@@ -11,6 +11,7 @@ use windlass_driver::{
 };
 use windlass_executor::{BoundError, Bounds};
 
+use crate::keys::LAUNCH_INSTANCES;
 use crate::role::Role;
 use crate::style::{Adapter, Notation, Style};
 
@@ -82,9 +83,6 @@ const INPUT: &str = "input";
 
 /// The key of a location for the second key of launch requests.
 const LAUNCH_KEY: &str = "launch-key";
-
-/// The key of launch requests that published scripts read.
-pub(crate) const LAUNCH_INSTANCES: &str = "launch-instances";
 
 const TIMEOUT: &str = "timeout";
 const HEALTH_CHECK_TIMEOUT: &str = "health-check-timeout";

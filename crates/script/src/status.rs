@@ -47,7 +47,10 @@ fn path(text: &str) -> Path {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+    use serde_json::{Map, json};
     use windlass_model::instance::shape;
 
     use super::*;
@@ -69,6 +72,46 @@ mod tests {
                 "status.flags.failed": false}})),
             Some(true)
         );
+    }
+
+    proptest! {
+        /// An instance is gone if and only if an update itself makes all three flags false: as a field that has
+        /// flags, as the record of flags, or flag by flag. The status before has no effect on it.
+        #[test]
+        fn only_an_explicit_status_says_gone(
+            before in prop::array::uniform3(any::<bool>()),
+            written in prop::array::uniform3(any::<Option<bool>>()),
+            form in 0..3,
+        ) {
+            let names = ["active", "converging", "failed"];
+            let document = json!({"status": {"flags": names.into_iter().zip(before).collect::<BTreeMap<_, _>>()}});
+            let flags: Map<String, Value> = names
+                .into_iter()
+                .zip(written)
+                .filter_map(|(name, flag)| Some((name.to_owned(), flag?.into())))
+                .collect();
+            let each = flags.iter().map(|(name, flag)| (format!("status.flags.{name}"), flag.clone()));
+            let wire = match form {
+                0 => json!({"status": {"flags": flags}}),
+                1 => json!({"$set": {"status.flags": flags}}),
+                _ => json!({"$set": each.collect::<Map<_, _>>()}),
+            };
+            let said = said_of(&Update::parse(&wire, shape()).unwrap().update, &document);
+            // Single flags leave the others as they are; the other forms make them false.
+            let is_whole = form < 2;
+            let all_false = written.iter().all(|flag| if is_whole { *flag != Some(true) } else { *flag == Some(false) });
+            let expected = names.into_iter().zip(before).zip(written).map(|((_, before), written)| {
+                written.unwrap_or(!is_whole && before)
+            });
+            match said {
+                Some(said) => {
+                    prop_assert_eq!(said.gone, all_false, "{}", wire);
+                    let Status { active, converging, failed, .. } = said.status;
+                    prop_assert_eq!(vec![active, converging, failed], expected.collect::<Vec<_>>());
+                }
+                None => prop_assert!(!is_whole && flags.is_empty(), "{}", wire),
+            }
+        }
     }
 
     #[test]

@@ -1,9 +1,19 @@
-//! Every recorded stdout of real scripts, parsed by the reader.
+//! Every recorded document of real scripts: inputs are read and written, outputs are judged by the driver.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use windlass_executor::Captured;
-use windlass_script::Output;
+use serde_json::{Value, json};
+use windlass_driver::contract::{Purpose, Query};
+use windlass_driver::{Call, Driver, Failure, Location};
+use windlass_executor::{Captured, End, Outcome, Timestamp};
+use windlass_script::{Request, Requested, Script};
+use windlass_source::{EmitStyle, emit};
+
+use crate::place::Canned;
+use crate::schemas::{input_problems, output_problems, value};
+use crate::world::{With, World};
 
 /// Returns the folder of `WINDLASS_CORPUS`, or the default one beside the workspace.
 #[expect(clippy::disallowed_methods, reason = "tests are told by the environment where the corpus is")]
@@ -12,49 +22,181 @@ fn corpus() -> PathBuf {
     std::env::var_os("WINDLASS_CORPUS").map_or_else(beside, PathBuf::from)
 }
 
-/// Tells whether a file is an output of `invoke.py`, which is an envelope around updates.
-fn is_envelope(name: &str) -> bool {
-    name.contains("-invoke-")
+/// A recorded run of a script.
+struct Recorded {
+    name: String,
+    /// The path of the script.
+    script: String,
+    exit: i32,
+    input: String,
+    stdout: String,
 }
 
-#[test]
-fn corpus_of_recorded_outputs() {
+/// Returns the recorded runs whose files are there, and the number of all other files of the folder.
+fn recorded() -> Option<(Vec<Recorded>, usize)> {
     let folder = corpus().join("tonomi/traffic");
-    let mut names: Vec<_> = std::fs::read_dir(&folder)
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry.unwrap().file_name().into_string().ok())
-        .filter(|name| name.ends_with(".out.yaml"))
-        .collect();
-    names.sort();
-    if names.is_empty() {
+    let files: Vec<_> = std::fs::read_dir(&folder).into_iter().flatten().collect();
+    let Ok(index) = std::fs::read_to_string(folder.join("index.tsv")) else {
         println!("SKIPPED: there is no corpus at {}; set WINDLASS_CORPUS", folder.display());
-        return;
-    }
-    let (mut passed, mut excluded, mut failed) = (0, 0, Vec::new());
-    for name in names {
-        if is_envelope(&name) {
-            excluded += 1;
-            continue;
-        }
-        match problems(&folder.join(&name)) {
-            problems if problems.is_empty() => passed += 1,
-            problems => failed.push(format!("{name}\n{problems}")),
-        }
-    }
-    println!(
-        "corpus_of_recorded_outputs: {passed} passed, {} failed, {excluded} excluded (envelopes of invoke.py)",
-        failed.len()
-    );
+        return None;
+    };
+    let run = |line: &str| {
+        let mut columns = line.split('\t');
+        let name = columns.next()?.to_owned();
+        let (script, exit) = (columns.next()?.to_owned(), columns.next()?.parse().ok()?);
+        let read = |ending: &str| std::fs::read_to_string(folder.join(format!("{name}.{ending}"))).ok();
+        let (input, stdout) = (read("in.yaml")?, read("out.yaml")?);
+        Some(Recorded { name, script, exit, input, stdout })
+    };
+    let runs: Vec<Recorded> = index.lines().skip(1).filter_map(run).collect();
+    assert!(!runs.is_empty(), "the folder is there, and no run was found");
+    let others = files.len() - runs.len();
+    Some((runs, others))
+}
+
+fn report(test: &str, failed: &[String], all: usize, excluded: usize, reason: &str) {
+    let passed = all - failed.len();
+    println!("{test}: {passed} passed, {} failed, {excluded} excluded ({reason})", failed.len());
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// Returns the problems that the reader finds in an output of a real script.
-fn problems(path: &Path) -> String {
-    let stdout = Captured::whole(std::fs::read(path).unwrap());
-    let problems = match Output::read("stdout", &stdout) {
-        Ok(output) => output.instances.into_iter().filter_map(|said| said.update.err()).flatten().collect(),
-        Err(problems) => problems,
+/// An input is read as a request, and written back with the same meaning.
+#[test]
+fn corpus_of_recorded_inputs() {
+    let Some((runs, others)) = recorded() else { return };
+    let problem = |run: &Recorded| -> Option<String> {
+        let request = match Request::read(&run.name, run.input.clone()) {
+            Ok(request) => request,
+            Err(problems) => return Some(format!("{}: {problems:?}", run.name)),
+        };
+        let written = value(&emit(&request.to_value(), EmitStyle::Block));
+        let meant = meaning(value(&run.input));
+        let of_schema = input_problems(&run.input);
+        (written != meant || !of_schema.is_empty())
+            .then(|| format!("{}: {written}\nnot {meant}\n{of_schema:?}", run.name))
     };
-    problems.iter().map(|problem| format!("    {problem}\n")).collect::<Vec<_>>().concat()
+    let failed: Vec<String> = runs.iter().filter_map(problem).collect();
+    let reason = "outputs, messages and the index";
+    report("corpus_of_recorded_inputs", &failed, runs.len(), others, reason);
+}
+
+/// Returns a document in the form in which this driver writes it: an absent or null configuration is an empty one.
+fn meaning(document: Value) -> Value {
+    let mut document = if document.is_null() { json!({}) } else { document };
+    if document.get("script").is_some() {
+        document["arguments"] = meaning(document["arguments"].take());
+        return document;
+    }
+    let whole = |configuration: &mut Value| {
+        if configuration.is_null() {
+            *configuration = json!({});
+        }
+    };
+    whole(&mut document["configuration"]);
+    for key in ["launch", "launch-instances"] {
+        let requests = document.get_mut(key).and_then(Value::as_object_mut);
+        requests.into_iter().flatten().for_each(|(_, request)| whole(&mut request["configuration"]));
+    }
+    document
+}
+
+/// An output is accepted if the script succeeded and answered its requests. Those of `invoke.py` are read as those of
+/// the adapter. An accepted output is valid by its schema.
+#[tokio::test]
+async fn corpus_of_recorded_outputs() {
+    let Some((runs, others)) = recorded() else { return };
+    let mut failed = Vec::new();
+    for run in &runs {
+        // The script reads `launch-instances`, so it has launched nothing.
+        let is_unanswered = run.name.starts_with("02-");
+        let expected = run.exit == 0 && !is_unanswered;
+        let verdict = judged(run).await;
+        if verdict.is_ok() != expected {
+            failed.push(format!("{}: {verdict:?}", run.name));
+        }
+        let problems = output_problems(&run.stdout);
+        if expected && !problems.is_empty() {
+            failed.push(format!("{}: {problems:?}", run.name));
+        }
+    }
+    let reason = "inputs, messages and the index";
+    report("corpus_of_recorded_outputs", &failed, runs.len(), others, reason);
+}
+
+/// Lets the driver read an output as the end of the calls that its input requests.
+async fn judged(run: &Recorded) -> Result<(), Failure> {
+    let request = Request::read(&run.name, run.input.clone()).unwrap();
+    let is_adapted = request.program.is_some();
+    match &request.instances {
+        Requested::Launch(_, instances) => {
+            for id in instances.keys() {
+                launched(run, id).await?;
+            }
+            Ok(())
+        }
+        Requested::Existing(instances) => {
+            for id in instances.keys() {
+                let call = call(action(&run.script), false).natural(id);
+                settled(&call, &run.stdout, run.exit).await?;
+            }
+            Ok(())
+        }
+        _ => found(run, is_adapted).await,
+    }
+}
+
+/// Returns an action whose script has the same document.
+fn action(script: &str) -> &'static str {
+    match script.rsplit('/').next().unwrap_or_default() {
+        "healthCheck.py" => "Integrity",
+        "reconfigure.py" => "Reconfigure",
+        "destroy.py" => "Uninstall",
+        _ => "Join",
+    }
+}
+
+fn call(action: &str, is_adapted: bool) -> Call {
+    let world = World::new().declares(&["Install", "Integrity", "Reconfigure", "Uninstall", "Join"]);
+    let scripts = ["launch", "health-check", "reconfigure", "destroy", "Join", "discover"];
+    let world = scripts.iter().fold(world, |world, name| world.script(&format!("{name}.sh"), ""));
+    let call = world.call(action);
+    let adapter = if is_adapted { vec![("adapter", "invoke")] } else { Vec::new() };
+    let scripting: BTreeMap<_, _> =
+        adapter.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+    Call { location: Arc::new(Location { scripting, ..Location::local("here") }), ..call }
+}
+
+fn ended(stdout: &str, exit: i32) -> Canned {
+    let mut outcome = Outcome::new(End::Exited(exit), Timestamp::from_millis(0));
+    outcome.stdout = Captured::whole(stdout.as_bytes());
+    Canned(outcome)
+}
+
+/// Instance ids of windlass begin with a letter, so the recorded one is replaced.
+async fn launched(run: &Recorded, id: &str) -> Result<(), Failure> {
+    let own = format!("a{}", &id[1..]);
+    let mut call = call("Install", false);
+    call.instance = own.parse().unwrap();
+    settled(&call, &run.stdout.replace(id, &own), run.exit).await
+}
+
+async fn settled(call: &Call, stdout: &str, exit: i32) -> Result<(), Failure> {
+    let context = ended(stdout, exit);
+    if call.action.as_str() == "Integrity" {
+        return Script::default().observe(&context, std::slice::from_ref(call)).await.remove(0).map(drop);
+    }
+    Script::default().perform(&context, std::slice::from_ref(call)).await.remove(0).map(drop)
+}
+
+async fn found(run: &Recorded, is_adapted: bool) -> Result<(), Failure> {
+    let call = call("Install", is_adapted);
+    let query = Query {
+        package: call.package,
+        binding: call.binding,
+        location: call.location,
+        configuration: call.configuration,
+        properties: [].into(),
+        purpose: Purpose::Inventory,
+    };
+    Script::default().discover(&ended(&run.stdout, run.exit), &query).await.map(drop)
 }

@@ -14,4 +14,5 @@ mod observe;
 mod place;
 mod plain;
 mod plain_conformance;
+mod schemas;
 mod world;

@@ -11,7 +11,9 @@ use windlass_executor::process::{ProcessOptions, ProcessRuntime, SupervisorComma
 use windlass_executor::{Job, Outcome, Runtime};
 use windlass_model::Timestamp;
 
-/// A context that records the jobs and checkpoints of a driver.
+use crate::schemas::{check_input, check_output};
+
+/// A context that records the jobs and checkpoints of a driver. It checks all documents of scripts.
 pub(crate) struct Place {
     folder: TempDir,
     runtime: Arc<ProcessRuntime>,
@@ -68,11 +70,14 @@ impl Place {
 impl Context for Place {
     async fn job(&self, name: &str, job: Job) -> Result<Outcome, JobFailure> {
         self.jobs.lock().unwrap().push((name.to_owned(), job.clone()));
+        check_input(std::str::from_utf8(job.stdin.expose()).unwrap());
         let id = format!("job-{}", self.count.fetch_add(1, Ordering::Relaxed)).parse().unwrap();
         let failed = |error: windlass_executor::RuntimeError| {
             JobFailure::NotRun(Failure::new(FailureKind::Infrastructure, error.to_string()))
         };
-        self.runtime.run(&id, &job).await.map_err(failed)
+        let outcome = self.runtime.run(&id, &job).await.map_err(failed)?;
+        check_output(&outcome.stdout);
+        Ok(outcome)
     }
 
     async fn checkpoint(&self, _: usize, report: Report) -> Result<(), Failure> {
@@ -97,6 +102,7 @@ pub(crate) struct Canned(pub(crate) Outcome);
 #[async_trait]
 impl Context for Canned {
     async fn job(&self, _: &str, _: Job) -> Result<Outcome, JobFailure> {
+        check_output(&self.0.stdout);
         Ok(self.0.clone())
     }
 
