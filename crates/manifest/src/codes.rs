@@ -503,15 +503,21 @@ application:
 The message lists those that can be set.";
     NOTHING_TO_LAUNCH = "WL0641", "nothing to launch",
         r"The manifest has no scripted component, or its check has errors. `windlass check` reports them.";
-    SCRIPT_MISSING = "WL0642", "script that is not in the folder",
-        r"`--scripts DIR` has no file at the path of a script. The path `/vm/launch.py` is the file `vm/launch.py` of that
-folder. The script runs only if the image of the scripting service has it.
+    SCRIPT_MISSING = "WL0642", "script that is missing",
+        r"The path of a script names no file of `--scripts DIR` or `--image IMAGE`. The path `/vm/launch.py` is the file
+`vm/launch.py` of a folder, and `/vm/launch.py` of an image. Links are followed within the image. When a manifest is
+published, the image of the scripting service may have the scripts that the folder lacks.
 
-Correct the path, or add the file to the folder.";
+Correct the path, or add the file to the folder or the image.";
     SCRIPT_NOT_EXECUTABLE = "WL0643", "script that may not be executed",
-        r"A script in `--scripts DIR` lacks the permission to be executed, so no call of it could begin.
+        r"A script in `--scripts DIR` or `--image IMAGE` lacks the permission to be executed, so no call of it could begin.
 
-Run `chmod +x FILE`, and publish the manifest again.";
+Run `chmod +x FILE` in the folder, or add `RUN chmod +x FILE` to the Dockerfile of the image. Then repeat the command.";
+    NOTHING_TO_LOOK_UP = "WL0644", "no manifest whose scripts are checked",
+        r"`--scripts DIR` and `--image IMAGE` of `windlass check` have the scripts of application manifests. None of the
+checked files is a manifest: a YAML document with the key `application`.
+
+Name a manifest, or remove the option.";
     UNKNOWN_APPLICATION = "WL0650", "unknown application",
         r"No application or factory is published under this title, or it has no such revision. `windlass app ls` lists
 what is published.

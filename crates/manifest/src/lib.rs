@@ -22,7 +22,7 @@
 //! | [`pair`] | checks of several manifests |
 //! | [`pins`](mod@pins) | the pins of the scripted component |
 //! | [`compile`](mod@compile) | one flat topology |
-//! | [`scripts`] | checks of the scripts of a manifest against a folder |
+//! | [`scripts`] | checks of the scripts of a manifest against a folder or an image |
 //! | [`title`], [`environment`] | titles of applications; environments with their services |
 //! | [`services`], [`resolution`] | the services that a manifest needs, and those of an environment that it gets |
 //! | [`schema`] | JSON Schemas of manifests and environment files |

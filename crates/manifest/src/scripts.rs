@@ -1,11 +1,46 @@
-//! Checks of the scripts that a manifest names against the files of a folder.
+//! Checks of the scripts that a manifest names against the files of a folder or an image.
 
-use windlass_source::{Diagnostics, Severity, Spanned, did_you_mean};
+use windlass_source::{Diagnostic, Diagnostics, Severity, Spanned, did_you_mean};
 
 use crate::check::Checked;
 use crate::codes;
 use crate::report::Report;
 use crate::role::Role;
+
+/// The files among which scripts are searched.
+pub trait ScriptFiles {
+    /// Finds a script by its path in the manifest.
+    fn find(&self, path: &str) -> ScriptSearch;
+
+    /// Returns the paths of all files, in the form of a manifest: `/vm/launch.py`.
+    fn paths(&self) -> Vec<String>;
+}
+
+/// The result of the search for a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ScriptSearch {
+    /// A file with the permission to execute it.
+    Executable,
+    /// A file without that permission.
+    NotExecutable,
+    /// A folder, or something else without content.
+    NotAFile,
+    /// A link leads to this target, which does not exist.
+    Dangling(String),
+    /// Nothing has this path.
+    Missing,
+}
+
+/// The meaning of the files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScriptPlace {
+    /// A folder that accompanies a manifest. The image of the scripting service may have further scripts.
+    Package,
+    /// A folder with all scripts.
+    Folder,
+    /// An image with all scripts.
+    Image,
+}
 
 /// A file of a folder of scripts.
 #[derive(Debug, Clone, Copy)]
@@ -16,34 +51,149 @@ pub struct ScriptFile<'f> {
     pub executable: bool,
 }
 
-/// Checks the paths of scripts against a folder. The path `/vm/launch.py` is the file `vm/launch.py`.
+/// The path `/vm/launch.py` of a manifest is the file `vm/launch.py` of a folder.
+impl ScriptFiles for [ScriptFile<'_>] {
+    fn find(&self, path: &str) -> ScriptSearch {
+        let path = path.trim_start_matches('/');
+        let is_within =
+            |file: &ScriptFile<'_>| file.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
+        match self.iter().find(|file| file.path == path) {
+            Some(file) if file.executable => ScriptSearch::Executable,
+            Some(_) => ScriptSearch::NotExecutable,
+            None if self.iter().any(is_within) => ScriptSearch::NotAFile,
+            None => ScriptSearch::Missing,
+        }
+    }
+
+    fn paths(&self) -> Vec<String> {
+        self.iter().map(|file| format!("/{}", file.path)).collect()
+    }
+}
+
+/// Checks that each script of a manifest is an executable file.
 ///
-/// A script that may not be executed is an error. A missing one is a warning, because the image of the scripting
-/// service may have it.
-pub fn check_scripts(checked: &Checked<'_>, files: &[ScriptFile<'_>]) -> Diagnostics {
+/// A missing file of a [`Package`](ScriptPlace::Package) is a warning, because the image may have it. All other
+/// problems are errors.
+pub fn check_scripts(
+    checked: &Checked<'_>,
+    files: &(impl ScriptFiles + ?Sized),
+    place: ScriptPlace,
+) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
-    let mut report = Report { source: &checked.manifest.source, diagnostics: &mut diagnostics };
+    let report = Report { source: &checked.manifest.source, diagnostics: &mut diagnostics };
+    let mut checker = Checker { report, files, place };
     for script in scripts(checked) {
-        let path = script.value.trim_start_matches('/');
-        match files.iter().find(|file| file.path == path) {
-            Some(file) if file.executable => {}
-            Some(_) => {
-                let message = format!("the script `{path}` may not be executed");
-                report.say(Severity::Error, codes::SCRIPT_NOT_EXECUTABLE, script.span, message, |said| {
-                    said.help(format!("make it executable: `chmod +x {path}` in the folder of scripts"))
-                });
+        if place == ScriptPlace::Image && !script.value.starts_with('/') {
+            checker.relative(script);
+            continue;
+        }
+        match files.find(&script.value) {
+            ScriptSearch::Executable => {}
+            ScriptSearch::NotExecutable => checker.not_executable(script),
+            ScriptSearch::Missing => checker.missing(script),
+            ScriptSearch::NotAFile => {
+                checker.unusable(script, "is no file, so it can't be a script", "name an executable file");
             }
-            None => {
-                let message =
-                    format!("the folder has no `{path}`, so the image of the scripting service must have it");
-                report.say(Severity::Warning, codes::SCRIPT_MISSING, script.span, message, |said| {
-                    did_you_mean(said, path, files.iter().map(|file| file.path))
-                });
+            ScriptSearch::Dangling(target) => {
+                let message = format!("leads to `{target}`, which does not exist");
+                checker.unusable(script, &message, &format!("add `{target}`, or correct the link"));
             }
         }
     }
     diagnostics.sort();
     diagnostics
+}
+
+struct Checker<'c, F: ?Sized> {
+    report: Report<'c>,
+    files: &'c F,
+    place: ScriptPlace,
+}
+
+impl<F: ScriptFiles + ?Sized> Checker<'_, F> {
+    /// Returns the path of a script as it is shown: a file of a folder has no leading `/`.
+    fn shown<'s>(&self, script: &'s Spanned<String>) -> &'s str {
+        if self.place == ScriptPlace::Image { &script.value } else { script.value.trim_start_matches('/') }
+    }
+
+    fn owner(&self) -> &'static str {
+        if self.place == ScriptPlace::Image { "image" } else { "folder" }
+    }
+
+    /// Reports a path of an image that depends on the working folder of a job.
+    fn relative(&mut self, script: &Spanned<String>) {
+        let path = &script.value;
+        let message =
+            format!("the path of the script `{path}` is relative, and an image needs an absolute one");
+        self.report.say(Severity::Error, codes::SCRIPT_MISSING, script.span, message, |said| {
+            said.help(format!("write its path from the root of the image: `/{path}`"))
+        });
+    }
+
+    fn not_executable(&mut self, script: &Spanned<String>) {
+        let path = self.shown(script);
+        let (message, help) = match self.place {
+            ScriptPlace::Image => (
+                format!("the script `{path}` of the image may not be executed"),
+                format!("add `RUN chmod +x {path}` to the Dockerfile of the image"),
+            ),
+            ScriptPlace::Package | ScriptPlace::Folder => (
+                format!("the script `{path}` may not be executed"),
+                format!("make it executable: `chmod +x {path}` in the folder of scripts"),
+            ),
+        };
+        let code = codes::SCRIPT_NOT_EXECUTABLE;
+        self.report.say(Severity::Error, code, script.span, message, |said| said.help(help));
+    }
+
+    fn missing(&mut self, script: &Spanned<String>) {
+        let (path, owner, files) = (self.shown(script), self.owner(), self.files);
+        let (severity, message, help) = match self.place {
+            ScriptPlace::Package => (
+                Severity::Warning,
+                format!("the folder has no `{path}`, so the image of the scripting service must have it"),
+                None,
+            ),
+            ScriptPlace::Folder | ScriptPlace::Image => (
+                Severity::Error,
+                format!("the {owner} has no `{path}`"),
+                Some(format!("add the file to the {owner}, or correct the path")),
+            ),
+        };
+        self.report.say(severity, codes::SCRIPT_MISSING, script.span, message, |said| {
+            let said = near(said, &script.value, files);
+            match help.filter(|_| said.help.is_none()) {
+                Some(help) => said.help(help),
+                None => said,
+            }
+        });
+    }
+
+    /// Reports a path that leads to something other than a file.
+    fn unusable(&mut self, script: &Spanned<String>, what: &str, help: &str) {
+        let message = format!("`{}` of the {} {what}", self.shown(script), self.owner());
+        let code = codes::SCRIPT_MISSING;
+        self.report.say(Severity::Error, code, script.span, message, |said| said.help(help));
+    }
+}
+
+/// Suggests a file whose path is near. If the folder of the script does not exist, it suggests the only file of the
+/// same name in another one.
+fn near(said: Diagnostic, path: &str, files: &(impl ScriptFiles + ?Sized)) -> Diagnostic {
+    let paths = files.paths();
+    let said = did_you_mean(said, path, paths.iter().map(String::as_str));
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let is_there = |other: &String| {
+        other.trim_start_matches('/').starts_with(&format!("{}/", folder.trim_start_matches('/')))
+    };
+    if said.help.is_some() || paths.iter().any(is_there) {
+        return said;
+    }
+    let mut same = paths.iter().filter(|other| other.rsplit('/').next() == Some(name));
+    match (same.next(), same.next()) {
+        (Some(other), None) => said.help(format!("did you mean `{other}`?")),
+        _ => said,
+    }
 }
 
 /// Lists the scripts of a manifest.

@@ -17,9 +17,11 @@ use windlass_source::{Code, Diagnostics, Place, Severity, Source};
 
 use crate::desired::{empty, open, packages};
 use crate::error::Error;
+use crate::manifests::Manifests;
 use crate::nesting;
 use crate::open::drivers;
 use crate::runtimes::RuntimeRegistry;
+use crate::script_files::ScriptFiles;
 
 /// The result of a check.
 #[derive(Debug, Clone, Serialize)]
@@ -94,7 +96,8 @@ fn line_and_column<S: Serializer>(place: &Place, serializer: S) -> Result<S::Ok,
 /// Only if the working folder can't be determined. All other problems are part of the result.
 pub fn check_paths(paths: &[PathBuf], folders: &[PathBuf]) -> Result<CheckView, Error> {
     let (overlay, runtimes, drivers) = (Overlay::default(), RuntimeRegistry::default(), drivers());
-    check_over(CheckInput { paths, folders, overlay: &overlay, runtimes: &runtimes, drivers: &drivers })
+    let (overlay, runtimes, drivers) = (&overlay, &runtimes, &drivers);
+    check_over(CheckInput { paths, folders, overlay, runtimes, drivers, scripts: None })
 }
 
 /// The input of a check.
@@ -110,6 +113,8 @@ pub struct CheckInput<'a> {
     pub runtimes: &'a RuntimeRegistry,
     /// The drivers that check packages, and that may have settings.
     pub drivers: &'a Registry,
+    /// The scripts of the manifests, which are not checked without them.
+    pub scripts: Option<&'a ScriptFiles>,
 }
 
 /// Checks as [`check_paths`] does, with texts that replace those of files, and with other kinds of runtimes and
@@ -119,32 +124,44 @@ pub struct CheckInput<'a> {
 ///
 /// Those of [`check_paths`].
 pub fn check_over(input: CheckInput<'_>) -> Result<CheckView, Error> {
-    let CheckInput { paths, folders, overlay, runtimes, drivers } = input;
+    let CheckInput { paths, folders, overlay, runtimes, drivers, scripts } = input;
     let kinds = runtimes.kinds();
     let here = std::env::current_dir().map_err(Error::WorkingFolder)?;
     let mut diagnostics = Diagnostics::default();
+    let mut manifests = Manifests::new(scripts);
     for path in paths {
         match Project::open_with(path, &here, overlay.clone(), &kinds, drivers) {
             Ok(project) => {
                 diagnostics.extend(project.warnings().clone());
-                check_path(&project, path, folders, &mut diagnostics);
+                match manifest_of(&project, path) {
+                    Some(manifest) => manifests.add(&manifest),
+                    None => check_path(&project, path, folders, &mut diagnostics),
+                }
             }
             Err(problems) => diagnostics.extend(problems),
         }
     }
+    diagnostics.extend(manifests.finish());
     Ok(CheckView::new(diagnostics))
 }
 
-/// Checks a text that is not in a file, with the descriptors below the given folders. Files may be as large
-/// as the text.
-pub fn check_text(name: &str, text: Vec<u8>, folders: &[PathBuf]) -> CheckView {
+/// Checks a text that is not in a file, with the descriptors below the given folders, or with the scripts of a
+/// manifest. Files may be as large as the text.
+pub fn check_text(
+    name: &str,
+    text: Vec<u8>,
+    folders: &[PathBuf],
+    scripts: Option<&ScriptFiles>,
+) -> CheckView {
     let limit = text.len().max(MAX_SIZE);
     let source = match Source::from_bytes_with_limit(name, text, limit) {
         Ok(source) => source,
         Err(diagnostic) => return CheckView::new(vec![*diagnostic].into()),
     };
+    let mut manifests = Manifests::new(scripts);
     if is_manifest(source.text()) {
-        return CheckView::new(check_manifest(&source));
+        manifests.add(&source);
+        return CheckView::new(manifests.finish());
     }
     let (catalog, mut diagnostics) = DiskCatalog::scan_with(folders, &Overlay::default().with_limit(limit));
     let read = read(&source);
@@ -155,18 +172,13 @@ pub fn check_text(name: &str, text: Vec<u8>, folders: &[PathBuf]) -> CheckView {
     if let Some(descriptor) = read.descriptor {
         diagnostics.extend(checked(&descriptor, &catalog));
     }
+    diagnostics.extend(manifests.finish());
     CheckView::new(diagnostics)
 }
 
 fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: &mut Diagnostics) {
     if path.is_dir() && find_descriptor(path).is_err() {
         return check_folder(project, path, diagnostics);
-    }
-    if path.is_file()
-        && let Ok(source) = project.overlay().source(path)
-        && is_manifest(source.text())
-    {
-        return diagnostics.extend(check_manifest(&source));
     }
     match open(project, path, folders) {
         Ok(opened) => {
@@ -201,13 +213,10 @@ fn checked(descriptor: &Descriptor, catalog: &dyn Catalog) -> Diagnostics {
     found
 }
 
-/// Reads and checks an application manifest.
-fn check_manifest(source: &Arc<Source>) -> Diagnostics {
-    let windlass_manifest::Read { manifest, mut diagnostics } = windlass_manifest::read(source);
-    if let Some(manifest) = &manifest {
-        diagnostics.extend(windlass_manifest::check(manifest).diagnostics);
-    }
-    diagnostics
+/// Reads a file if it is an application manifest.
+fn manifest_of(project: &Project, path: &Path) -> Option<Arc<Source>> {
+    let source = path.is_file().then(|| project.overlay().source(path).ok())??;
+    is_manifest(source.text()).then_some(source)
 }
 
 /// Reads a file as a resource, if it is one. A document of a kind that this program does not use is not an

@@ -15,12 +15,13 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use windlass_executor::image::{
-    self, ImageError, ImageName, Listed, ReferenceError, Store,
+    self, ImageError, ImageFiles, ImageName, Listed, Reference, ReferenceError, Store,
     build::{BuildError, ImageBuilder},
 };
 use windlass_source::Code;
 
 use crate::codes;
+use crate::runtimes::{Variables, save_from_engine};
 
 /// Usual paths of a static busybox.
 const BUSYBOXES: [&str; 2] = ["/bin/busybox", "/usr/bin/busybox"];
@@ -56,6 +57,18 @@ pub enum ImagesError {
     /// A name is invalid.
     #[error(transparent)]
     Name(#[from] ReferenceError),
+    /// Neither the store nor an engine has an image.
+    #[error(
+        "there is no image `{image}`: the store doesn't have it, and {}; import it with `windlass image import FILE`, or \
+         name a file as `./FILE`",
+        reasons.join(", and ")
+    )]
+    Nowhere {
+        /// The image as it was named.
+        image: String,
+        /// The reason of each engine.
+        reasons: Vec<String>,
+    },
     /// No static busybox was found on this host.
     #[error("there is no busybox on this host: install the package `busybox-static`")]
     NoBusybox,
@@ -87,6 +100,7 @@ impl ImagesError {
             },
             Self::Build(_) => codes::IMAGE_BUILD,
             Self::Name(_) => codes::IMAGE_NAME,
+            Self::Nowhere { .. } => codes::NO_IMAGE,
             Self::NoBusybox => codes::NO_BUSYBOX,
             Self::Write { .. } => codes::WRITE,
         }
@@ -180,6 +194,31 @@ impl Images {
     pub fn import(&self, path: &Path, name: Option<&str>) -> Result<ImagesView, ImagesError> {
         let name: Option<ImageName> = name.map(str::parse).transpose()?;
         Ok(ImagesView::of(self.store.import(path, name.as_ref())?))
+    }
+
+    /// Lists the files of an image: of a file or folder, of a stored image, or else of an image of an engine of this
+    /// machine. It is not run, and not imported.
+    ///
+    /// # Errors
+    /// [`ImagesError::Nowhere`], and all errors of reading an image.
+    pub async fn files(&self, image: &str, variables: &Variables) -> Result<ImageFiles, ImagesError> {
+        match self.store.files(&image.parse()?) {
+            Err(ImageError::Unknown { .. }) => self.files_of_engine(image, variables).await,
+            files => Ok(files?),
+        }
+    }
+
+    /// Lists the files of an image of an engine, which saves it to a file for this.
+    async fn files_of_engine(&self, image: &str, variables: &Variables) -> Result<ImageFiles, ImagesError> {
+        let path = self.store.path().join(format!("saved-{}.tar", std::process::id()));
+        let failed = |source| ImagesError::Write { path: path.clone(), source };
+        let mut file = std::fs::File::create(&path).map_err(failed)?;
+        let files = match save_from_engine(image, &mut file, variables).await {
+            Ok(()) => self.store.files(&Reference::Path(path.clone())).map_err(ImagesError::from),
+            Err(reasons) => Err(ImagesError::Nowhere { image: image.to_owned(), reasons }),
+        };
+        let _removed = std::fs::remove_file(path);
+        files
     }
 
     /// Lists the images.

@@ -245,7 +245,8 @@ Examples:
   windlass check fixtures/assemblies/h_bta
   windlass check . --deny warnings --format github
   windlass check shop.yaml --fix --dry-run
-  windlass check fixtures/applications/vm.yaml
+  windlass check fixtures/applications/vm.yaml --scripts fixtures/applications/scripts
+  windlass check vm.yaml vm-factory.yaml --image acme/vm-scripts:3
   windlass check --explain WL0112")]
 pub(crate) struct CheckArgs {
     /// Descriptors, or folders with descriptors; `-` is standard input
@@ -255,6 +256,15 @@ pub(crate) struct CheckArgs {
     /// Search this folder for descriptors too
     #[arg(long, value_name = "DIR")]
     pub(crate) catalog: Vec<PathBuf>,
+
+    /// Check that the scripts of manifests are executable files of this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "image")]
+    pub(crate) scripts: Option<PathBuf>,
+
+    /// Check that the scripts of manifests are executable files of this image, which is not run: a file such as
+    /// ./image.tar, an image of `windlass image ls`, or one of Docker or Podman
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) image: Option<String>,
 
     /// Print in this format
     #[arg(long, value_enum, default_value_t = CheckFormat::Human)]

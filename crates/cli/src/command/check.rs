@@ -2,16 +2,20 @@
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use similar::{ChangeTag, TextDiff};
 use windlass::check::RepairedFile;
 use windlass::check::{CheckInput, CheckView, check_over, check_text};
+use windlass::images::Images;
 use windlass::repair::{Repair, repair_paths};
+use windlass::runtimes::Variables;
+use windlass::script_files::ScriptFiles;
 use windlass::source::{Source, files};
 use windlass::view::sarif::sarif;
 use windlass::{RuntimeRegistry, drivers};
 
-use super::{disk, explain, fail, plural, print_json};
+use super::{disk, environment, explain, fail, image, images, plural, print_json};
 use crate::args::{CheckArgs, CheckFormat, Deny, ExplainArgs, Format, PrintArgs};
 use crate::conceal::Seen;
 use crate::failure::fault;
@@ -24,8 +28,30 @@ pub(crate) fn run(args: &CheckArgs) -> ExitCode {
         let format = if args.format == CheckFormat::Json { Format::Json } else { Format::Human };
         return explain::run(&ExplainArgs { code: code.clone(), print: PrintArgs { format } });
     }
+    match args.scripts.as_deref().map(ScriptFiles::of_folder).transpose() {
+        Ok(scripts) => check(args, scripts.as_ref()),
+        Err(error) => fail(&error),
+    }
+}
+
+/// Checks manifests with the scripts of an image.
+pub(crate) async fn with_image(args: CheckArgs) -> ExitCode {
+    let Some(folder) = images() else {
+        fault!(codes::NO_IMAGE_FOLDER, "there is no place for images: set HOME or XDG_CACHE_HOME");
+        return exit::wrong_input();
+    };
+    let variables: Variables = Arc::new(|name: &str| environment(name)?.into_string().ok());
+    let found =
+        async { Images::open(&folder)?.files(args.image.as_deref().unwrap_or_default(), &variables).await };
+    match found.await {
+        Ok(files) => check(&args, Some(&ScriptFiles::of_image(files))),
+        Err(error) => image::refuse(&error),
+    }
+}
+
+fn check(args: &CheckArgs, scripts: Option<&ScriptFiles>) -> ExitCode {
     if args.paths.iter().any(|path| path.as_os_str() == "-") {
-        return from_stdin(args);
+        return from_stdin(args, scripts);
     }
     let input = CheckInput {
         paths: &args.paths,
@@ -33,6 +59,7 @@ pub(crate) fn run(args: &CheckArgs) -> ExitCode {
         overlay: &disk(),
         runtimes: &RuntimeRegistry::default(),
         drivers: &drivers(),
+        scripts,
     };
     let checked = match (args.fix, args.dry_run) {
         (true, true) => repair_paths(input, Repair::DryRun),
@@ -47,7 +74,7 @@ pub(crate) fn run(args: &CheckArgs) -> ExitCode {
 }
 
 /// Checks standard input, which can't be repaired because it is not a file.
-fn from_stdin(args: &CheckArgs) -> ExitCode {
+fn from_stdin(args: &CheckArgs, scripts: Option<&ScriptFiles>) -> ExitCode {
     if args.paths.len() > 1 || args.fix {
         fault!(
             codes::COMMAND_LINE,
@@ -62,7 +89,7 @@ fn from_stdin(args: &CheckArgs) -> ExitCode {
             return exit::wrong_input();
         }
     };
-    report(args, &check_text("<stdin>", text, &args.catalog))
+    report(args, &check_text("<stdin>", text, &args.catalog, scripts))
 }
 
 fn report(args: &CheckArgs, view: &CheckView) -> ExitCode {

@@ -88,7 +88,8 @@ fn size(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / MIB)
 }
 
-fn refuse(error: &ImagesError) -> ExitCode {
+/// Prints an error of images, and returns its exit code.
+pub(super) fn refuse(error: &ImagesError) -> ExitCode {
     super::complain(error, Some(error.code()));
     match error {
         // The host is the problem, not the input.

@@ -87,6 +87,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::App(args) => wait_for(application::run(args)),
         Command::Env(args) => wait_for(environment::run(args)),
         Command::Init(args) => init::run(&args),
+        Command::Check(args) if args.image.is_some() => wait_for(check::with_image(args)),
         Command::Check(args) => check::run(&args),
         Command::Fmt(args) => fmt::run(&args),
         Command::Graph(args) => wait_for(graph::run(&args)),

@@ -416,3 +416,29 @@ fn doctor_says_what_is_here() {
         assert!(runtimes[2]["hardening"].as_array().unwrap().iter().any(|it| it == "read-only root"));
     }
 }
+
+/// An image of an engine is looked into, and no container is made of it.
+#[test]
+fn scripts_of_a_manifest_are_files_of_an_image_of_an_engine() {
+    if !engine("scripts_of_a_manifest_are_files_of_an_image_of_an_engine") {
+        return;
+    }
+    let env = TestEnv::bare();
+    let manifest = "\
+application:
+  components:
+    vm:
+      type: scripted.Component
+      configuration:
+        factory.name: VM Factory
+        factory.launchScript: /bin/busybox
+        factory.destroyScript: /bin/destroy.py
+";
+    env.write("vm.yaml", manifest);
+    let refused = env.refuses(&["check", "vm.yaml", "--image", IMAGE]);
+    assert!(refused.contains("error[WL0642]: the image has no `/bin/destroy.py`"), "{refused}");
+    assert!(!refused.contains("launch"), "{refused}");
+    assert_eq!(env.ok(&["image", "ls"]).stdout, "", "the image was imported");
+    env.write("vm.yaml", manifest.replace("destroy.py", "busybox"));
+    env.ok(&["check", "vm.yaml", "--image", IMAGE]);
+}

@@ -142,7 +142,9 @@ fn project(mark: &str) -> TestEnv {
 /// Returns the problems of a check.
 fn check(env: &TestEnv, runtimes: &RuntimeRegistry) -> Vec<String> {
     let (paths, overlay) = ([env.path("small")], Overlay::default());
-    let input = CheckInput { paths: &paths, folders: &[], overlay: &overlay, runtimes, drivers: &drivers() };
+    let drivers = drivers();
+    let (folders, overlay, drivers) = (&[][..], &overlay, &drivers);
+    let input = CheckInput { paths: &paths, folders, overlay, runtimes, drivers, scripts: None };
     let problems = check_over(input).unwrap().diagnostics;
     problems.iter().map(|problem| format!("{} {}", problem.code, problem.message)).collect()
 }

@@ -15,5 +15,6 @@ mod hostile;
 mod messages;
 mod pages;
 mod pairs;
+mod scripts;
 mod services;
 mod support;

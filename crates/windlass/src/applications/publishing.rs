@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use windlass_driver::{Bindings, Package};
-use windlass_manifest::scripts::ScriptFile;
+use windlass_manifest::scripts::ScriptPlace;
 use windlass_manifest::{Manifest, check, check_pairs, check_scripts, codes, read, short_name};
 use windlass_model::AssemblyName;
 use windlass_model::document::{DocumentDraft, DocumentRecord, Expected};
@@ -22,6 +22,7 @@ use super::stored::{SCRIPTS, all, document_name, published};
 use super::view::{ApplicationListView, ApplicationSummary, ApplicationView, PublishView, UnpublishView};
 use crate::error::Error;
 use crate::open::Windlass;
+use crate::script_files::listed;
 
 /// The path of the manifest in a package.
 const MANIFEST: &str = "manifest.yaml";
@@ -236,11 +237,7 @@ fn checked(source: &Arc<Source>, scripts: Option<&[PackageFile]>) -> Result<(Rol
         let checked = check(manifest);
         role = checked.role.as_ref().map(RoleKind::of);
         if let Some(scripts) = scripts {
-            let files: Vec<ScriptFile<'_>> = scripts
-                .iter()
-                .map(|file| ScriptFile { path: &file.path, executable: file.executable })
-                .collect();
-            diagnostics.extend(check_scripts(&checked, &files));
+            diagnostics.extend(check_scripts(&checked, &listed(scripts)[..], ScriptPlace::Package));
         }
         diagnostics.extend(checked.diagnostics);
         if role.is_none() && !diagnostics.has_errors() {

@@ -32,6 +32,21 @@ use self::fixed::Fixed;
 use self::process::Process;
 use self::sandbox::Sandbox;
 
+/// Saves an image of the first common engine that has it. Returns the reason of each engine that has not.
+#[cfg(feature = "docker")]
+pub(crate) use docker::save as save_from_engine;
+
+/// Without engines, no image is found.
+#[cfg(not(feature = "docker"))]
+#[expect(clippy::unused_async, reason = "as with engines")]
+pub(crate) async fn save_from_engine(
+    _: &str,
+    _: &mut std::fs::File,
+    _: &Variables,
+) -> Result<(), Vec<String>> {
+    Err(vec!["this build of windlass uses no engine".to_owned()])
+}
+
 /// The registered kinds of runtimes, in the order in which a location without `runtime` chooses among them.
 #[derive(Clone)]
 pub struct RuntimeRegistry(Vec<Arc<dyn RuntimeFactory>>);

@@ -25,8 +25,9 @@ pub(super) fn engines(locations: &[Location]) -> Vec<String> {
 pub(super) async fn inspect(context: &RuntimeContext, name: &str) -> RuntimeView {
     let found = async {
         let choice: EngineChoice = name.parse().map_err(|error| chain(&error))?;
-        let engine =
-            Engine::connect(&choice, &environment(context)).await.map_err(|error| error.to_string())?;
+        let engine = Engine::connect(&choice, &environment(&context.variables))
+            .await
+            .map_err(|error| error.to_string())?;
         engine.describe().await.map_err(|error| error.to_string())
     };
     match found.await {

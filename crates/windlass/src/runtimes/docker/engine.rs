@@ -14,7 +14,7 @@ use windlass_executor::{Owner, Runtime, RuntimeError};
 use super::notes::Note;
 use crate::blocking::blocking;
 use crate::error::chain;
-use crate::runtimes::factory::RuntimeContext;
+use crate::runtimes::factory::{RuntimeContext, Variables};
 
 /// An engine with its runtimes: one for fresh containers, and a pool for each pool size that a location
 /// requests.
@@ -30,13 +30,13 @@ pub(super) struct OpenEngine {
 type Pool = Arc<OnceCell<Arc<PoolRuntime>>>;
 
 /// Returns the variables that locate engines.
-pub(super) fn environment(context: &RuntimeContext) -> Environment {
-    Environment::READ.into_iter().filter_map(|name| Some((name, (context.variables)(name)?))).collect()
+pub(super) fn environment(variables: &Variables) -> Environment {
+    Environment::READ.into_iter().filter_map(|name| Some((name, variables(name)?))).collect()
 }
 
 /// Connects to an engine.
 pub(super) async fn connect(name: &str, context: &RuntimeContext) -> Result<(Engine, DockerRuntime), String> {
-    let environment = environment(context);
+    let environment = environment(&context.variables);
     let choice: EngineChoice = name.parse().map_err(|error| chain(&error))?;
     let engine = Engine::connect(&choice, &environment).await.map_err(|error| chain(&error))?;
     let options = DockerOptions::new().environment(environment);

@@ -3,6 +3,7 @@
 mod doctor;
 mod engine;
 mod notes;
+mod save;
 mod settings;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +18,7 @@ use windlass_project::{ImageUse, RuntimeKind, Setting, SettingProblem};
 
 use self::engine::OpenEngine;
 use self::notes::{Noted, Notes};
+pub(crate) use self::save::save;
 use super::factory::{ProjectRuntimes, RuntimeContext, RuntimeFactory, RuntimeView};
 use crate::blocking::blocking;
 use crate::error::chain;

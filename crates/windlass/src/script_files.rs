@@ -1,0 +1,69 @@
+//! The files among which a check finds the scripts of manifests: those of a folder, or of an image.
+//!
+//! Nothing is run: an image is listed from its layers or its unpacked files.
+
+use std::path::Path;
+
+use windlass_executor::image::{FileSearch, ImageFiles};
+use windlass_manifest::scripts::{ScriptFile, ScriptFiles as Files, ScriptPlace, ScriptSearch};
+use windlass_manifest::{Checked, check_scripts};
+use windlass_model::record::PackageFile;
+use windlass_source::Diagnostics;
+
+use crate::error::Error;
+
+/// All scripts of some manifests.
+#[derive(Debug, Clone)]
+pub struct ScriptFiles(Kind);
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Folder(Vec<PackageFile>),
+    Image(ImageFiles),
+}
+
+impl ScriptFiles {
+    /// Lists a folder.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if it can't be read.
+    pub fn of_folder(folder: &Path) -> Result<Self, Error> {
+        Ok(Self(Kind::Folder(windlass_project::files_in(folder).map_err(Error::Input)?)))
+    }
+
+    /// Uses the files of an image.
+    pub fn of_image(files: ImageFiles) -> Self {
+        Self(Kind::Image(files))
+    }
+
+    /// Checks that each script of a manifest is an executable file.
+    pub(crate) fn check(&self, checked: &Checked<'_>) -> Diagnostics {
+        match &self.0 {
+            Kind::Folder(files) => check_scripts(checked, &listed(files)[..], ScriptPlace::Folder),
+            Kind::Image(files) => check_scripts(checked, &InImage(files), ScriptPlace::Image),
+        }
+    }
+}
+
+/// Returns the files of a folder as a check reads them.
+pub(crate) fn listed(files: &[PackageFile]) -> Vec<ScriptFile<'_>> {
+    files.iter().map(|file| ScriptFile { path: &file.path, executable: file.executable }).collect()
+}
+
+struct InImage<'f>(&'f ImageFiles);
+
+impl Files for InImage<'_> {
+    fn find(&self, path: &str) -> ScriptSearch {
+        match self.0.find(path) {
+            FileSearch::Executable => ScriptSearch::Executable,
+            FileSearch::NotExecutable => ScriptSearch::NotExecutable,
+            FileSearch::Dangling(target) => ScriptSearch::Dangling(target),
+            FileSearch::Missing => ScriptSearch::Missing,
+            _ => ScriptSearch::NotAFile,
+        }
+    }
+
+    fn paths(&self) -> Vec<String> {
+        self.0.paths().collect()
+    }
+}
