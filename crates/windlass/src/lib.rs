@@ -35,6 +35,7 @@
 
 pub mod applications;
 mod blocking;
+mod case_input;
 pub mod changes;
 pub mod check;
 pub mod codes;

@@ -1,4 +1,4 @@
-//! JSON Schemas of the documents that users write.
+//! JSON Schemas of the documents that users write, and of those that scripts read and print.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,12 +26,23 @@ pub enum Document {
     Manifest,
     /// A file with the markers and properties of an environment.
     Environment,
+    /// The document that a script reads.
+    ScriptInput,
+    /// The document that a script prints.
+    ScriptOutput,
 }
 
 impl Document {
     /// All kinds.
-    pub const ALL: [Self; 5] =
-        [Self::Assembly, Self::Resource, Self::Project, Self::Manifest, Self::Environment];
+    pub const ALL: [Self; 7] = [
+        Self::Assembly,
+        Self::Resource,
+        Self::Project,
+        Self::Manifest,
+        Self::Environment,
+        Self::ScriptInput,
+        Self::ScriptOutput,
+    ];
 
     /// Returns the file name of its published schema, in the folder `schemas`.
     pub fn file(self) -> &'static str {
@@ -41,6 +52,8 @@ impl Document {
             Self::Project => "windlass.schema.json",
             Self::Manifest => "manifest.schema.json",
             Self::Environment => "environment.schema.json",
+            Self::ScriptInput => "script-input.schema.json",
+            Self::ScriptOutput => "script-output.schema.json",
         }
     }
 }
@@ -65,6 +78,8 @@ pub fn schema(document: Document, runtimes: &RuntimeRegistry, drivers: &Registry
         Document::Project => windlass_project::schema::project(&runtimes.kinds(), drivers),
         Document::Manifest => windlass_manifest::schema::manifest(),
         Document::Environment => windlass_manifest::schema::environment(),
+        Document::ScriptInput => windlass_script::schema::input(),
+        Document::ScriptOutput => windlass_script::schema::output(),
     }
 }
 

@@ -18,12 +18,13 @@ use windlass_model::record::PackageFile;
 use windlass_model::{Action, InstanceId, Timestamp, Transition};
 use windlass_project::disk;
 use windlass_project::package::{TESTS, package_in};
-use windlass_script::{KIND, Style, single_script};
+use windlass_script::{KIND, Request, Style, single_script};
 use windlass_secret::Redactor;
 use windlass_source::{
     Diagnostic, EmitStyle, LoadOptions, Mapping, Node, Reading, Source, Span, emit, files, load_one, suggest,
 };
 
+use crate::case_input::of_request;
 use crate::codes;
 use crate::error::Error;
 use crate::open::Windlass;
@@ -103,7 +104,8 @@ struct CaseFile {
 }
 
 /// Reads the input of a script from a YAML file: `id`, `properties`, `secrets`, `arguments`, `location` and
-/// `document`, all of them optional.
+/// `document`, all of them optional. The file may have the document that the script reads instead, such as
+/// `instances: {i-1: {configuration: {properties.size: 3}}}`, for one instance.
 ///
 /// # Errors
 ///
@@ -111,6 +113,10 @@ struct CaseFile {
 pub fn read_input(file: &Path) -> Result<CaseInput, Error> {
     let source = disk::source(file).map_err(|found| problem(*found))?;
     match read_root(&source)? {
+        Some(root) if Request::is_request(&root) => {
+            let request = Request::of_root(&source, Some(&root)).map_err(Error::Input)?;
+            of_request(&request).map_err(Error::Input)
+        }
         Some(root) => root.parse(&source, Reading::Script).map_err(|found| problem(*found)),
         None => Ok(CaseInput::default()),
     }

@@ -207,6 +207,7 @@ Examples:
   windlass schema assembly > assembly.schema.json
   windlass schema project
   windlass schema manifest > manifest.schema.json
+  windlass schema script-output > script-output.schema.json
   windlass schema parameters shop > shop/params.schema.json")]
 pub(crate) struct SchemaArgs {
     /// The kind of document
@@ -236,6 +237,10 @@ pub(crate) enum SchemaOf {
     Manifest,
     /// A file with markers and properties of an environment.
     Environment,
+    /// The document that a script reads.
+    ScriptInput,
+    /// The document that a script prints.
+    ScriptOutput,
 }
 
 /// Check descriptors, packages and project files, and report all problems at once.

@@ -43,6 +43,7 @@ The input is a YAML file with any of these entries:
   arguments: {target: /srv}      # of an operation or command
   location: {region: eu-1}       # properties of the location
   document: {}                   # the instance document before the call
+It may be the document that the script reads instead, as of `windlass schema script-input`, with one instance.
 
 Examples:
   windlass script run launch Install.sh --style plain

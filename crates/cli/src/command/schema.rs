@@ -33,6 +33,8 @@ pub(crate) fn run(args: &SchemaArgs) -> ExitCode {
         (SchemaOf::Project, None) => Document::Project,
         (SchemaOf::Manifest, None) => Document::Manifest,
         (SchemaOf::Environment, None) => Document::Environment,
+        (SchemaOf::ScriptInput, None) => Document::ScriptInput,
+        (SchemaOf::ScriptOutput, None) => Document::ScriptOutput,
     };
     print_json(&schema(document, &RuntimeRegistry::default(), &drivers()))
 }

@@ -287,3 +287,57 @@ fn wrong_arguments_for_scripts() {
         assert!(refused.contains(message), "{args:?}: {refused}");
     }
 }
+
+/// The input may be the document that the script reads. A mistake in it has its place.
+#[test]
+fn a_script_is_run_with_the_document_that_it_reads() {
+    let env = TestEnv::bare();
+    env.script(
+        "check.sh",
+        "#!/bin/sh\ncat >input\ncat input >&2\nprintf 'instances: {vm-17: {$set: {status.flags.active: true}}}\\n'\n",
+    );
+    let document = "\
+configuration:
+  location.region: eu-1
+instances:
+  vm-17:
+    configuration:
+      properties.size: 3
+";
+    env.write("input.yaml", document);
+    let run = |kind: &str| env.run(&["script", "run", kind, "check.sh", "-i", "input.yaml"]);
+    let checked = run("health-check");
+    assert_eq!(checked.code(), Some(0), "{checked}");
+    for line in ["  location.region: \"eu-1\"", "  vm-17:", "      properties.size: 3"] {
+        assert!(checked.stderr.contains(line), "{line}: {checked}");
+    }
+    env.write("input.yaml", "instances: {vm-17: {commands: {c1: {operations: {check: {target: /srv}}}}}}\n");
+    let called = run("command");
+    assert!(called.stderr.contains("          target: \"/srv\"\n"), "{called}");
+    env.write("input.yaml", document.replace("configuration:\n      ", "config:\n      "));
+    assert_snapshot!(run("health-check").stderr, @"
+    error[WL0429]: instance `vm-17` has no key `config`
+     --> input.yaml:5:5
+      |
+    5 |     config:
+      |     ^^^^^^
+      |
+      = help: it has `configuration` and `commands`
+
+    1 error; nothing was changed
+    ");
+    env.write("input.yaml", format!("{document}  vm-18: {{configuration: {{configuration.login: root}}}}\n"));
+    let refused = run("health-check");
+    assert_eq!(refused.code(), Some(2), "{refused}");
+    assert_snapshot!(refused.stderr, @"
+    error[WL0592]: a script that is run by hand has one instance, and this is the second of 2
+     --> input.yaml:7:3
+      |
+    7 |   vm-18: {configuration: {configuration.login: root}}
+      |   ^^^^^
+      |
+      = help: write a document for each instance
+
+    1 error; nothing was changed
+    ");
+}

@@ -26,6 +26,8 @@ const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 #[case("project", Document::Project)]
 #[case("manifest", Document::Manifest)]
 #[case("environment", Document::Environment)]
+#[case("script-input", Document::ScriptInput)]
+#[case("script-output", Document::ScriptOutput)]
 fn the_published_schemas_are_those_of_the_program(#[case] name: &str, #[case] document: Document) {
     let printed = TestEnv::bare().ok(&["schema", name]).stdout;
     let published = Path::new(REPOSITORY).join("schemas").join(document.file());

@@ -1,0 +1,108 @@
+//! The input of a script that is run by hand, given as the document that the script would read.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use windlass_driver::case::CaseInput;
+use windlass_script::{Request, Requested, RequestedInstance, Values};
+use windlass_source::{Diagnostic, Diagnostics, Span};
+
+use crate::codes;
+
+/// The prefix of the properties of a location in the configuration.
+const LOCATION: &str = "location.";
+
+/// The prefix of the properties of a component in the configuration of an instance.
+const PROPERTIES: &str = "properties.";
+
+/// Returns the input of the only call of a document.
+///
+/// # Errors
+/// If the document has several instances or commands, or values that no resource has.
+pub(crate) fn of_request(request: &Request) -> Result<CaseInput, Diagnostics> {
+    let mut reader = Reader { request, problems: Diagnostics::new() };
+    let location = reader.stripped(&request.configuration, LOCATION);
+    let mut input = CaseInput { location, ..CaseInput::default() };
+    match &request.instances {
+        Requested::Launch(_, instances) => drop(reader.only(instances, &mut input)),
+        Requested::Existing(instances) => input.id = reader.only(instances, &mut input),
+        _ => {}
+    }
+    if reader.problems.has_errors() { Err(reader.problems) } else { Ok(input) }
+}
+
+struct Reader<'r> {
+    request: &'r Request,
+    problems: Diagnostics,
+}
+
+impl Reader<'_> {
+    fn refuse(&mut self, span: Span, message: String, help: &str) {
+        let place = self.request.source.place(span);
+        self.problems.push(Diagnostic::error(codes::SCRIPT, message).at(place).help(help));
+    }
+
+    /// Reads the only instance, and returns its id.
+    fn only(
+        &mut self,
+        instances: &BTreeMap<String, RequestedInstance>,
+        input: &mut CaseInput,
+    ) -> Option<String> {
+        let mut all = instances.iter();
+        let (id, instance) = all.next()?;
+        if let Some((_, other)) = all.next() {
+            let message = format!(
+                "a script that is run by hand has one instance, and this is the second of {}",
+                instances.len()
+            );
+            self.refuse(other.span, message, "write a document for each instance");
+        }
+        let none = Values::new();
+        let properties = self.stripped(instance.configuration.as_ref().unwrap_or(&none), PROPERTIES);
+        input.properties = self.named(properties, instance.span);
+        if let Some((_, command)) = instance.commands.first_key_value() {
+            if instance.commands.len() > 1 {
+                let message = format!(
+                    "a script that is run by hand has one command, and `{id}` has {}",
+                    instance.commands.len()
+                );
+                self.refuse(instance.span, message, "write a document for each command");
+            }
+            let arguments = command.arguments.iter();
+            let arguments = arguments.map(|(name, value)| (name.clone(), value.value.clone())).collect();
+            input.arguments = self.named(arguments, instance.span);
+        }
+        Some(id.clone())
+    }
+
+    /// Removes the prefix that the driver adds to names.
+    fn stripped(&mut self, values: &Values, prefix: &str) -> BTreeMap<String, Value> {
+        let mut stripped = BTreeMap::new();
+        for (name, value) in values {
+            if let Some(name) = name.strip_prefix(prefix) {
+                stripped.insert(name.to_owned(), value.value.clone());
+            } else {
+                let message = format!("a resource has `{prefix}<name>` here, and this is `{name}`");
+                let help = "pins of an application can't be given to a script that is run by hand";
+                self.refuse(value.span, message, help);
+            }
+        }
+        stripped
+    }
+
+    /// Parses the names of properties.
+    fn named<N: std::str::FromStr<Err: std::fmt::Display> + Ord>(
+        &mut self,
+        values: BTreeMap<String, Value>,
+        span: Span,
+    ) -> BTreeMap<N, Value> {
+        let mut named = BTreeMap::new();
+        for (name, value) in values {
+            match name.parse() {
+                Ok(name) => drop(named.insert(name, value)),
+                Err(error) => self.refuse(span, format!("{error}"), "correct the name of the property"),
+            }
+        }
+        named
+    }
+}
