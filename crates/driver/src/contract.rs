@@ -165,6 +165,15 @@ impl Found {
         let report = Report { natural: Some(natural.clone()), ..Report::settled() };
         Self { natural, name: None, properties, report }
     }
+
+    /// Removes the name from the updates, because that of a known instance does not change.
+    #[must_use]
+    pub fn without_name(mut self) -> Self {
+        if let Some(updates) = self.report.updates.as_object_mut() {
+            updates.remove("name");
+        }
+        self
+    }
 }
 
 /// The access of a driver to the outside world. The engine implements it, and journals all jobs and

@@ -7,14 +7,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use windlass_driver::{OpenCommand, texts};
 use windlass_model::document::{DocumentDraft, DocumentKey, DocumentKind, DocumentScope, Expected};
 use windlass_model::instance::LogEntry;
-use windlass_model::record::{CallRecord, CallState, CommandRecord, CommandState, Severity};
+use windlass_model::record::{CallRecord, CallState, CommandRecord, CommandState};
 use windlass_model::{Action, AssemblyName, CommandId, ElementName, ProcessId, Timestamp};
 use windlass_store::{Batch, Change, Snapshot, Store};
-use windlass_update_ops::{Op, Update};
 
 use crate::command_arguments;
 use crate::error::EngineError;
@@ -107,10 +106,8 @@ pub(crate) fn call_ended(
     match state {
         CallState::Failed(failure) => record.end(CommandState::Failed(failure.message.clone()), now),
         CallState::Undecided => record.end(CommandState::Failed("its outcome is unknown".to_owned()), now),
-        CallState::Succeeded if record.deadline.is_some_and(|deadline| deadline > now) => {
-            record.state = CommandState::Open;
-        }
-        CallState::Succeeded | CallState::AssumedDone => record.end(CommandState::Completed, now),
+        CallState::Succeeded => record.call_succeeded(now),
+        CallState::AssumedDone => record.end(CommandState::Completed, now),
         CallState::AssumedNotDone => record.end(CommandState::Failed("it was not done".to_owned()), now),
         CallState::Open | CallState::Converging { .. } => return,
     }
@@ -128,12 +125,7 @@ pub(crate) fn expire(
     let overdue: Vec<CommandRecord> = world.commands.values().filter(overdue).cloned().collect();
     let mut log = Vec::new();
     for mut record in overdue {
-        let message =
-            format!("command `{}` ({}): no final result arrived in time", record.command, record.id);
-        let mut entry = LogEntry::new(Severity::Warning, message);
-        entry.data = Some(json!({"command": record.id, "pin": record.command, "state": "expired"}));
-        log.push(entry);
-        record.end(CommandState::Expired, now);
+        log.push(record.expire(now));
         put(world, record, batch);
     }
     log
@@ -142,20 +134,9 @@ pub(crate) fn expire(
 /// The results of commands in an update.
 pub(crate) type Results = Vec<(CommandId, Vec<Value>)>;
 
-/// Takes the results of open commands of an element out of an update.
-pub(crate) fn split_results(world: &World, element: &ElementName, update: Update) -> (Update, Results) {
-    let id = |path: &windlass_update_ops::Path| {
-        let mut keys = path.keys();
-        let id: CommandId = (keys.next() == Some("commands")).then(|| keys.next())??.parse().ok()?;
-        world.commands.get(&id).is_some_and(|record| record.element == *element).then_some(id)
-    };
-    let (results, rest) = update.partition(|path| id(path).is_some());
-    let results = results.iter().filter_map(|(path, operation)| match operation {
-        Op::Append(values) => Some((id(path)?, values.clone())),
-        _ => None,
-    });
-    let results = results.collect();
-    (rest, results)
+/// Tells whether an element has an open command of an id.
+pub(crate) fn is_open(world: &World, element: &ElementName, id: &CommandId) -> bool {
+    world.commands.get(id).is_some_and(|record| record.element == *element)
 }
 
 /// Records results of commands. The first one that is not intermediate ends its command. Returns the entries for the
@@ -170,41 +151,14 @@ pub(crate) fn record(
     let mut log = Vec::new();
     for (id, values) in results {
         let Some(mut record) = world.commands.get(&id).cloned() else { continue };
-        for mut value in values {
+        let mask = |mut value: Value| {
             secrets.redactor().mask_value(&mut value);
-            if record.state.is_final() {
-                let message =
-                    format!("command `{}` ({id}): a result after the final one is ignored", record.command);
-                log.push(LogEntry::new(Severity::Warning, message));
-                continue;
-            }
-            log.push(entry(&record, &value));
-            if !CommandRecord::is_intermediate(&value) {
-                record.end(CommandState::Completed, now);
-            }
-            record.results.push(value);
-        }
+            value
+        };
+        log.extend(record.take_results(values.into_iter().map(mask), now));
         put(world, record, batch);
     }
     log
-}
-
-fn entry(record: &CommandRecord, result: &Value) -> LogEntry {
-    let is_intermediate = CommandRecord::is_intermediate(result);
-    let text = |(name, value): (&String, &Value)| match value.as_str() {
-        Some(text) => format!("{name}: {text}"),
-        None => format!("{name}: {value}"),
-    };
-    let fields: Vec<String> = CommandRecord::fields(result).map(text).collect();
-    let what = match (is_intermediate, fields.is_empty()) {
-        (true, _) => format!("progress: {}", fields.join(", ")),
-        (false, true) => "finished".to_owned(),
-        (false, false) => format!("result: {}", fields.join(", ")),
-    };
-    let mut entry =
-        LogEntry::new(Severity::Info, format!("command `{}` ({}): {what}", record.command, record.id));
-    entry.data = Some(json!({"command": record.id, "pin": record.command, "result": result}));
-    entry
 }
 
 /// Returns the open commands of an element, with the texts of their secret arguments.

@@ -8,21 +8,48 @@
 //! Checks that hang cost their timeout each, so a round has at most [`MAX_TIMEOUTS`] of them. Elements that were not
 //! found until then are unresolved in that round.
 
+use windlass_driver::{Observation, Observed};
+use windlass_model::record::{Failure, FailureKind};
+
 /// Maximum number of checks of a batch that may time out in one round before no group is halved any more.
-pub(crate) const MAX_TIMEOUTS: usize = 32;
+pub const MAX_TIMEOUTS: usize = 32;
 
 /// Maximum number of suspects that are asked alone. More of them are asked together, because the script may be broken
 /// rather than the elements.
-pub(crate) const MAX_ALONE: usize = 16;
+pub const MAX_ALONE: usize = 16;
 
 /// Maximum number of failures of groups of suspects before these are not halved any more.
 const MAX_SUSPECT_FAILURES: usize = 32;
 
+/// Maximum number of elements in a batch. The answer of a script about so many is far below its limit of 4 MiB,
+/// and several batches run at once.
+pub const LARGEST_BATCH: usize = 1000;
+
+/// Tells whether an observation of a batch leaves open how an element is, while one of the element alone may tell.
+pub fn is_unclear(answer: &Result<Observed, Failure>) -> bool {
+    use FailureKind::{Capacity, Infrastructure, Lost, Refused};
+    match answer {
+        Ok(seen) => matches!(seen.observation, Observation::CannotTell(_)),
+        Err(failure) => !matches!(failure.kind, Capacity | Infrastructure | Lost | Refused),
+    }
+}
+
+/// Returns the failure of an element for which a round has found no answer, because too many checks hang.
+pub fn too_many_hang(answer: &Result<Observed, Failure>) -> Failure {
+    let why = match answer {
+        Err(failure) => failure.message.as_str(),
+        Ok(_) => "it gave no clear answer",
+    };
+    let message = format!("too many checks of its batch hang to check it alone: {why}");
+    Failure::new(FailureKind::Infrastructure, message)
+}
+
 /// The elements of a check, by their positions in the batch.
-pub(crate) type Group = Vec<usize>;
+pub type Group = Vec<usize>;
 
 /// The search for the bad elements of a batch.
-pub(crate) struct Halving {
+#[derive(Debug)]
+pub struct Halving {
     suspects: Vec<bool>,
     wave: Vec<Group>,
     timeouts: usize,
@@ -32,16 +59,26 @@ pub(crate) struct Halving {
 
 /// The result of the check of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum GroupEnd {
+pub enum GroupEnd {
     /// It has ended in time.
     InTime,
     /// It has timed out.
     TimedOut,
 }
 
+impl GroupEnd {
+    /// Returns the result of a group with these answers.
+    pub fn of(answers: &[Result<Observed, Failure>]) -> Self {
+        let has_timed_out = |answer: &Result<Observed, Failure>| {
+            answer.as_ref().is_err_and(|failure| failure.kind == FailureKind::Timeout)
+        };
+        if answers.iter().any(has_timed_out) { Self::TimedOut } else { Self::InTime }
+    }
+}
+
 impl Halving {
     /// Begins a round. `suspects` tells for each element whether its last check has failed.
-    pub(crate) fn new(suspects: Vec<bool>) -> Self {
+    pub fn new(suspects: Vec<bool>) -> Self {
         let (bad, good): (Group, Group) = (0..suspects.len()).partition(|element| suspects[*element]);
         let (alone, together) = bad.split_at(if bad.len() > MAX_ALONE { 0 } else { bad.len() });
         let mut wave: Vec<Group> = alone.iter().map(|element| vec![*element]).collect();
@@ -50,12 +87,13 @@ impl Halving {
     }
 
     /// Takes the groups to ask now; none if the round has ended.
-    pub(crate) fn take_wave(&mut self) -> Vec<Group> {
+    #[must_use]
+    pub fn take_wave(&mut self) -> Vec<Group> {
         std::mem::take(&mut self.wave)
     }
 
     /// Notes the result of a group: the elements without a clear answer are asked again in smaller groups.
-    pub(crate) fn answered(&mut self, group: &Group, unclear: Vec<usize>, end: GroupEnd) {
+    pub fn answered(&mut self, group: &Group, unclear: Vec<usize>, end: GroupEnd) {
         self.timeouts += usize::from(end == GroupEnd::TimedOut);
         if group.len() <= 1 || unclear.is_empty() {
             return;
@@ -72,7 +110,7 @@ impl Halving {
     }
 
     /// Returns the elements for which the round has found no answer, although they are not known to be bad.
-    pub(crate) fn unresolved(&self) -> impl Iterator<Item = usize> {
+    pub fn unresolved(&self) -> impl Iterator<Item = usize> {
         self.unresolved.iter().copied().filter(|element| !self.suspects[*element])
     }
 }

@@ -144,7 +144,8 @@
 //! | `package_diffs` | files that differ between installed and desired packages |
 //! | `command_arguments`, `commands` | the sealed arguments, records and results of commands |
 //! | `runner` | the steps of a plan that may start |
-//! | `check_failure`, `halving` | health checks that fail: their record, and the search for the bad element of a batch |
+//! | [`call_outcome`] | the outcome of a call, from its report |
+//! | [`check_failure`], [`halving`] | health checks that fail: their record, and the search for the bad element of a batch |
 //! | `recordings`, `recorder` | the kept input and output of jobs of applications |
 //! | `journal` | the records of jobs, before and after they run |
 //! | [`host`] | runs any pure machine: timers, stops, and the work of its commands |
@@ -155,17 +156,17 @@
 //! | [`engine`] | intents: prepare, run, preview, and everything else that a program asks for |
 
 mod applied_inputs;
-mod check_failure;
+pub mod call_outcome;
+pub mod check_failure;
 mod claim;
 pub mod codes;
 mod command_arguments;
 mod commands;
 mod current;
 mod dispatch;
-mod document_changes;
 pub mod engine;
 pub mod error;
-mod halving;
+pub mod halving;
 pub mod host;
 mod journal;
 mod keeper;

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use windlass_driver::{Call, Report, texts};
-use windlass_model::instance::{InstanceView, LogEntry, OUTPUTS, take_log};
+use windlass_model::instance::{Accepted, InstanceView, LogEntry, OUTPUTS, accept};
 use windlass_model::record::{Failure, FailureKind, InstanceRecord, Severity};
-use windlass_model::resolve::{Lookup, MAX_VALUE};
-use windlass_model::{Action, ElementName, InstanceId, PropertyName, Side, Timestamp, Transition};
+use windlass_model::resolve::Lookup;
+use windlass_model::{Action, CommandId, ElementName, InstanceId, PropertyName, Side, Timestamp, Transition};
 use windlass_secret::SecretRef;
 use windlass_source::suggest;
 use windlass_store::Batch;
@@ -64,14 +64,10 @@ impl World {
             let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
             Failure::new(FailureKind::Protocol, format!("its updates are not valid: {}", all.join("; ")))
         })?;
-        let (update, mut log) = take_log(parsed.update);
-        let (update, results) = commands::split_results(self, &call.element, update);
-        log.extend(report.log);
         let mut record = self.instances.of(&call.element);
-        update.apply(&mut record.document).map_err(|error| {
-            Failure::new(FailureKind::Protocol, format!("its updates can't be applied: {error}"))
-        })?;
-        too_much(&record.document)?;
+        let is_open = |id: &CommandId| commands::is_open(self, &call.element, id);
+        let Accepted { mut log, results } = accept(&mut record.document, parsed.update, is_open)?;
+        log.extend(report.log);
         let before = Published::of(self, &call.element);
         let name = record.document["name"].as_str().map(str::to_owned);
         let given = [call.secrets(), hidden.to_vec()].concat();
@@ -326,21 +322,4 @@ fn secret_in_id(call: &Call, what: &str, text: &str) -> Failure {
          the script must choose another, because it is shown in clear"
     );
     Failure::new(FailureKind::Protocol, message)
-}
-
-/// Refuses outputs that exceed the maximum size of a value.
-fn too_much(document: &Value) -> Result<(), Failure> {
-    for (interface, pin, value) in InstanceView::new(document).signals() {
-        let large = match value {
-            Value::String(text) => text.len() > MAX_VALUE,
-            Value::Array(_) | Value::Object(_) => value.to_string().len() > MAX_VALUE,
-            _ => false,
-        };
-        if large {
-            let name = if interface == OUTPUTS { pin.to_owned() } else { format!("{interface}.{pin}") };
-            let message = format!("it publishes more than {} MiB as `{name}`", MAX_VALUE >> 20);
-            return Err(Failure::new(FailureKind::Protocol, message));
-        }
-    }
-    Ok(())
 }

@@ -32,15 +32,21 @@
 //! assert_eq!(view.output("publicIp"), Some(&json!("203.0.113.1")));
 //! ```
 
+mod accept;
+mod changes;
+
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use windlass_update_ops::{Keys, Node, Operator, Shape, Update};
+use windlass_update_ops::{Keys, Node, Op, Operator, Shape, Update};
 
 use crate::pins::{Name, Pin, PinType, Pins};
 use crate::record::Severity;
+
+pub use self::accept::{Accepted, accept};
+pub use self::changes::document_changes;
 
 /// The interface whose signals are the output properties.
 pub const OUTPUTS: &str = "properties";
@@ -230,7 +236,7 @@ pub fn take_log(update: Update) -> (Update, Vec<LogEntry>) {
     let Ok(path) = "activityLog".parse() else { return (update, Vec::new()) };
     let (log, rest) = update.partition(|at| *at == path);
     let entries = match log.get(&path) {
-        Some(windlass_update_ops::Op::Append(entries)) => entries.iter().map(log_entry).collect(),
+        Some(Op::Append(entries)) => entries.iter().map(log_entry).collect(),
         _ => Vec::new(),
     };
     (rest, entries)
@@ -244,6 +250,18 @@ fn log_entry(entry: &Value) -> LogEntry {
             data: entry.get("data").filter(|data| !data.is_null()).cloned(),
         },
         None => LogEntry::new(Severity::Error, "a log entry without a text `message` is ignored"),
+    }
+}
+
+/// Clears the flags `failed` and `converging` in a document, with their message. A call begins with such a document.
+pub fn clear_complaint(document: &mut Value) {
+    let Some(status) = document.get_mut("status").and_then(Value::as_object_mut) else { return };
+    let flags = status.get_mut("flags").and_then(Value::as_object_mut);
+    let taken = flags.into_iter().flatten().filter(|(name, value)| {
+        matches!(name.as_str(), "failed" | "converging") && **value == Value::Bool(true)
+    });
+    if taken.map(|(_, value)| *value = Value::Bool(false)).count() > 0 {
+        status.remove("message");
     }
 }
 

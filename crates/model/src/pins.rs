@@ -25,6 +25,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::name::PropertyName;
+use crate::resolve::Resolved;
+
 pub use name::{Name, NameError, PinId, is_name_char};
 pub use pin_type::{PinType, Record, Signature, ValueType};
 pub use value::Misfit;
@@ -80,6 +83,18 @@ impl Pins {
         self.0.iter().flat_map(|(interface, pins)| {
             pins.iter().map(|(pin, of)| (PinId { interface: interface.clone(), pin: pin.clone() }, of))
         })
+    }
+
+    /// Returns the values of configuration pins by their ids, each with the type of its pin. `values` are the properties
+    /// of the component, which have the texts of numbers and flags. Null is no value.
+    pub fn configuration(&self, values: &BTreeMap<PropertyName, Resolved>) -> BTreeMap<String, Resolved> {
+        let value = |(id, pin): (PinId, &Pin)| {
+            let (kind, name) = (pin.kind.as_configuration()?, id.to_string());
+            let given = values.get(name.as_str()).filter(|given| !given.value.is_null())?;
+            let value = kind.fit(&given.value).unwrap_or_else(|_| given.value.clone());
+            Some((name, Resolved { value, sensitive: given.sensitive || pin.sensitive }))
+        };
+        self.iter().filter_map(value).collect()
     }
 
     /// Adds a pin, or replaces the one with the same id.

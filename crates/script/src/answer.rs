@@ -71,10 +71,10 @@ impl Printed<'_> {
 
     /// Finds the instance of any script other than a launch: the one with the natural id of the call.
     fn named<'o>(&self, output: &'o Output) -> Sorted<'o> {
-        let natural = input::natural(self.call);
-        let wanted = output.instances.iter().find(|said| said.id == natural);
-        let others = output.instances.iter().filter(|said| !self.asked.contains(said.id.as_str()));
-        (wanted, others.collect())
+        let wanted = output.find(input::natural(self.call));
+        // Only one call of a batch looks at all instances.
+        let all = output.instances.iter().filter(|_| self.notes_others);
+        (wanted, all.filter(|said| !self.asked.contains(said.id.as_str())).collect())
     }
 
     /// Finds the instance of a launch: the one whose `instanceId` is that of the request.

@@ -292,13 +292,7 @@ impl<'a> Run<'a> {
             Ok(outcome) => self.answers(calls, &outcome),
             Err(failure) => calls.iter().map(|_| Err(failure.clone())).collect(),
         };
-        let observed = |(call, answer): (&&Call, Result<Answer, Failure>)| {
-            let answer = answer?;
-            let asked = Role::of(&call.package, &call.action);
-            let observation = observe::observation(asked.as_ref(), call, &answer);
-            Ok(Observed { observation, report: answer.report })
-        };
-        calls.iter().zip(answers).map(observed).collect()
+        calls.iter().zip(answers).map(|(call, answer)| Ok(observe::observed(call, answer?))).collect()
     }
 
     /// Runs a plain health check for a call.

@@ -1,6 +1,6 @@
 //! Interpretation of a health check's answer for an action.
 
-use windlass_driver::{Call, Observation};
+use windlass_driver::{Call, Observation, Observed};
 use windlass_model::instance::InstanceView;
 use windlass_model::{Action, Transition};
 
@@ -46,6 +46,13 @@ pub(crate) fn observation(role: Option<&Role>, call: &Call, answer: &Answer) -> 
             Observation::CannotTell(format!("a health check doesn't show whether {action} was done"))
         }
     }
+}
+
+/// Returns the observation for the action of a call, with the report of the health check.
+pub(crate) fn observed(call: &Call, answer: Answer) -> Observed {
+    let asked = Role::of(&call.package, &call.action);
+    let observation = observation(asked.as_ref(), call, &answer);
+    Observed { observation, report: answer.report }
 }
 
 /// Returns the observation for an instance without a status: it is still converging if it was, until its

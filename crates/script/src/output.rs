@@ -1,5 +1,6 @@
 //! Parsing of a script's output: one YAML document, converted into checked updates.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use windlass_executor::Captured;
@@ -21,6 +22,8 @@ pub struct Output {
     pub source: Arc<Source>,
     /// The instances, in the order of the text.
     pub instances: Vec<Said>,
+    /// The positions of the instances, by their ids.
+    places: HashMap<String, usize>,
 }
 
 /// The output of a script for one instance.
@@ -80,7 +83,23 @@ impl Output {
             Some(root) if !root.is_null() => read_root(&source, root, shape)?,
             _ => Vec::new(),
         };
-        Ok(Self { source, instances })
+        Ok(Self::new(source, instances))
+    }
+
+    /// Creates the output that consists of one update.
+    pub(crate) fn of_update(name: &str, id: &str, update: Update) -> Self {
+        let said = Said { id: id.to_owned(), span: Span::empty(0), update: Ok(update), notices: Vec::new() };
+        Self::new(Source::new(name, ""), vec![said])
+    }
+
+    fn new(source: Arc<Source>, instances: Vec<Said>) -> Self {
+        let places = instances.iter().enumerate().map(|(at, said)| (said.id.clone(), at)).collect();
+        Self { source, instances, places }
+    }
+
+    /// Finds an instance by its natural id.
+    pub fn find(&self, id: &str) -> Option<&Said> {
+        self.places.get(id).and_then(|at| self.instances.get(*at))
     }
 }
 

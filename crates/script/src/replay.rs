@@ -1,13 +1,19 @@
-//! Reads the kept output of a script again.
+//! Reads outputs without their jobs: the kept output of a script, and the update that a health check would print.
 
-use windlass_driver::{Call, Failure, FailureKind, Report};
-use windlass_executor::{Limits, Outcome};
+use std::collections::BTreeSet;
+
+use windlass_driver::{Call, Failure, FailureKind, Observed, Report};
+use windlass_executor::{Captured, Limits, Outcome};
 use windlass_model::{Action, Transition};
+use windlass_update_ops::Update;
 
+use crate::answer::Printed;
 use crate::driver::{Run, script_for};
+use crate::failure::Reporter;
+use crate::output::Output;
 use crate::role::Role;
-use crate::scripts;
 use crate::settings::{Settings, Timeouts};
+use crate::{input, observe, scripts};
 
 /// Reads the output of a script for calls again, as after its job, and returns the report for each. Nothing runs.
 ///
@@ -35,4 +41,19 @@ pub fn replay(calls: &[&Call], outcome: &Outcome) -> Vec<Result<Report, Failure>
         Ok(()) => run.reports(calls, outcome),
         Err(failure) => each(failure),
     }
+}
+
+/// Reads the update that a health check would print for the instance of a call. No text is read, and nothing runs.
+///
+/// # Errors
+/// The failure that such an output means.
+pub fn observed(call: &Call, update: Update) -> Result<Observed, Failure> {
+    let natural = input::natural(call);
+    let output = Output::of_update("the answer", natural, update);
+    let asked = BTreeSet::from([natural]);
+    let printed = Printed { role: &Role::HealthCheck, call, asked: &asked, notes_others: false };
+    let reporter = Reporter::of("health check", &[call], &[]);
+    let answer =
+        printed.read(&output).map_err(|problems| reporter.protocol(&problems, &Captured::default()))?;
+    Ok(observe::observed(call, answer.masked(&reporter)))
 }

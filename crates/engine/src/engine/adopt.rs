@@ -198,18 +198,10 @@ pub async fn would_change(engine: &Engine, name: &AssemblyName, found: Found) ->
     let Ok(Some((call, driver))) = unasked else { return Ok(false) };
     let before = world.instances.of(&element).document;
     let answered = report::Answered { call: &call, family: driver.family(), hidden: &[], now };
-    let report = unnamed(found).report;
+    let report = found.without_name().report;
     let is_gone = report.settled == Settled::Gone;
     let applied = world.apply(answered, report, &mut Batch::new());
     Ok(is_gone || applied.is_err() || world.instances.of(&element).document != before)
-}
-
-/// Removes the name from the updates of a known instance, because it does not change.
-fn unnamed(mut found: Found) -> Found {
-    if let Some(updates) = found.report.updates.as_object_mut() {
-        updates.remove("name");
-    }
-    found
 }
 
 /// Applies what a search has found about a known application. Its name does not change.
@@ -236,7 +228,7 @@ pub async fn apply_found(
         Err(failure) => return Ok(CheckEnd::Failed(failure)),
     };
     let (owner, natural) = (world.assembly.owner.clone(), found.natural.clone());
-    let found = unnamed(found);
+    let found = found.without_name();
     let is_gone = found.report.settled == Settled::Gone;
     let observation = if is_gone { Observation::Absent } else { Observation::Reached };
     let observed = Box::new(Observed { observation, report: found.report });

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use windlass_driver::Observation;
-use windlass_model::instance::{LogEntry, Status};
+use windlass_model::instance::{LogEntry, Status, document_changes};
 use windlass_model::record::{ElementRecord, Event as Happening, EventDraft, Failure, Intent, Severity};
 use windlass_model::{AssemblyName, ElementName, State};
 use windlass_store::{Batch, Change, Holder, Lease, Snapshot, StoreError};
@@ -16,7 +16,6 @@ use windlass_store::{Batch, Change, Holder, Lease, Snapshot, StoreError};
 use super::core::Engine;
 use super::env::resources;
 use super::look::{Answered, Checks, FailedJob, Line};
-use crate::document_changes::document_changes;
 use crate::error::EngineError;
 use crate::machine::Preparer;
 use crate::recordings::{self, RecordedJob};
@@ -285,7 +284,8 @@ pub(super) async fn applied(
     log.extend(of_commands);
     let new = world.instances.of(&element);
     log.extend(document_changes(&old.document, &new.document));
-    let failing = world.elements.get_mut(&element).filter(|record| check_failure::is_failing(record));
+    let failing = world.elements.get_mut(&element);
+    let failing = failing.filter(|record| record.failure.as_ref().is_some_and(check_failure::is_failing));
     let works_again = failing.is_some();
     if let Some(record) = failing {
         record.failure = None;

@@ -22,7 +22,7 @@ use windlass_update_ops::Update;
 
 use super::env::EngineEnv;
 use crate::error::EngineError;
-use crate::halving::{Group, GroupEnd, Halving};
+use crate::halving::{Group, GroupEnd, Halving, LARGEST_BATCH, is_unclear, too_many_hang};
 use crate::machine::{Look, Preparer, ReadyLook};
 use crate::panic::{as_many, caught};
 use crate::recorder::{LastJob, Recorder};
@@ -152,11 +152,7 @@ impl HealthChecks<'_> {
             let asked = stream::iter(wave).map(|group| self.look_together(group, &calls, &*driver, round));
             let asked: Vec<GroupAnswer> = asked.buffer_unordered(self.parallelism).collect().await;
             for GroupAnswer { group, answers: answered, is_faulty } in asked {
-                let has_timed_out = |answer: &Result<Observed, Failure>| {
-                    answer.as_ref().is_err_and(|failure| failure.kind == FailureKind::Timeout)
-                };
-                let end =
-                    if answered.iter().any(has_timed_out) { GroupEnd::TimedOut } else { GroupEnd::InTime };
+                let end = GroupEnd::of(&answered);
                 let mut unclear = Vec::new();
                 for (element, answer) in group.iter().zip(answered) {
                     if is_faulty || is_unclear(&answer) {
@@ -168,12 +164,7 @@ impl HealthChecks<'_> {
             }
         }
         for element in halving.unresolved() {
-            let why = match &answers[element] {
-                Err(failure) => failure.message.clone(),
-                Ok(_) => "it gave no clear answer".to_owned(),
-            };
-            let message = format!("too many checks of its batch hang to check it alone: {why}");
-            answers[element] = Err(Failure::new(FailureKind::Infrastructure, message));
+            answers[element] = Err(too_many_hang(&answers[element]));
         }
         let asked = elements.into_iter().zip(calls).zip(answers);
         asked
@@ -395,15 +386,6 @@ const SLOT_PATIENCE: Duration = Duration::from_secs(20);
 /// Time that a driver has to answer after its check was ended.
 const LAST_ANSWER: Duration = Duration::from_secs(6);
 
-/// Tells whether an observation of a batch leaves open how an element is, while one of the element alone may tell.
-fn is_unclear(answer: &Result<Observed, Failure>) -> bool {
-    use FailureKind::{Capacity, Infrastructure, Lost, Refused};
-    match answer {
-        Ok(seen) => matches!(seen.observation, Observation::CannotTell(_)),
-        Err(failure) => !matches!(failure.kind, Capacity | Infrastructure | Lost | Refused),
-    }
-}
-
 /// Groups checks into batches, and returns the results of those that can't run, with their positions.
 fn batches(looks: Vec<Look>) -> (Vec<LookBatch>, Vec<(usize, Seen)>) {
     let mut batches: Vec<LookBatch> = Vec::new();
@@ -442,10 +424,6 @@ fn batches(looks: Vec<Look>) -> (Vec<LookBatch>, Vec<(usize, Seen)>) {
 
 /// The key of a batch: that of the driver, the driver, and the shared package, action and location.
 type BatchKey = (String, DriverKind, PackageDigest, String, String);
-
-/// Maximum number of elements in a batch. The answer of a script about so many is far below its limit of 4 MiB,
-/// and several batches run at once.
-const LARGEST_BATCH: usize = 1000;
 
 /// Checks that one call of a driver makes.
 struct LookBatch {

@@ -6,12 +6,10 @@ use std::sync::Arc;
 use windlass_driver::{Package, Registry};
 use windlass_lifecycle::Plan;
 use windlass_model::assembly::PackageDigest;
-use windlass_model::pins::{Pin, PinId, Pins};
 use windlass_model::record::{
     AssemblyRecord, Failure, FailureKind, Intent, ProcessRecord, ProcessStatus, StepEnd, StepState,
     VersionRecord,
 };
-use windlass_model::resolve::Resolved;
 use windlass_model::work::Work;
 use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, Side, Timestamp};
 use windlass_plan::StepNumber;
@@ -84,14 +82,8 @@ impl Records<'_> {
                 return Ok(Err(Failure { message, ..failure }));
             }
         };
-        let pins = package.as_ref().and_then(Package::pins).into_iter().flat_map(Pins::iter);
-        let value = |(id, pin): (PinId, &Pin)| {
-            let (kind, name) = (pin.kind.as_configuration()?, id.to_string());
-            let given = values.get(name.as_str()).filter(|given| !given.value.is_null())?;
-            let value = kind.fit(&given.value).unwrap_or_else(|_| given.value.clone());
-            Some((name, Resolved { value, sensitive: given.sensitive || pin.sensitive }))
-        };
-        Ok(Ok(pins.filter_map(value).collect()))
+        let pins = package.as_ref().and_then(Package::pins);
+        Ok(Ok(pins.map(|pins| pins.configuration(&values)).unwrap_or_default()))
     }
 
     /// Reads a package from the store. A package that is pinned by a descriptor's name must exist.

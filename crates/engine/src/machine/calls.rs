@@ -1,7 +1,7 @@
 //! Calls of drivers: their answers, observations and losses.
 
 use windlass_driver::{Observation, Observed, Report, Settled};
-use windlass_model::instance::{InstanceView, LogEntry, Status};
+use windlass_model::instance::{InstanceView, LogEntry, Status, clear_complaint};
 use windlass_model::record::{
     Advance, Assumption, CallRecord, CallState, Effect, Event as Happening, Failure, FailureKind, Severity,
     StepEnd, StepState,
@@ -12,10 +12,10 @@ use windlass_store::Change;
 use super::effects::Failed;
 use super::queues::StepKey;
 use super::{Ack, CallRun, Command, ProcessMachine, Timer};
+use crate::call_outcome::{CallFacts, CallOutcome, pause_before, still_converging};
 use crate::commands;
 use crate::engine::PublishedOutputs;
 use crate::report::Answered;
-use crate::world::without_complaint;
 
 impl ProcessMachine {
     /// Performs a call, unless it creates a relationship with an end that has failed. A job of an earlier process
@@ -68,24 +68,13 @@ impl ProcessMachine {
         };
         let status = self.world.home(&element).instances.status(&element);
         let leaves = self.leaves(id);
-        let converging = (status.converging && !before.converging)
-            || settled == Settled::Converging
-            || seen == Some(&Observation::Converging);
-        let gone = settled == Settled::Gone || seen == Some(&Observation::Absent);
-        if gone && !leaves && self.may_destroy(id) {
-            self.succeeded(id);
-        } else if gone && !leaves {
-            self.failed(
-                id,
-                Failure::new(FailureKind::Gone, "its script reports that the instance no longer exists"),
-            );
-        } else if status.failed && !before.failed && !gone {
-            let message = status.message.unwrap_or_else(|| "its script reports a failure".to_owned());
-            self.failed(id, Failure::new(FailureKind::Failed, message));
-        } else if converging && !gone {
-            self.converge(id);
-        } else {
-            self.succeeded(id);
+        let facts = CallFacts { before: &before, after: &status, settled, seen, removes: leaves };
+        match CallOutcome::of(facts) {
+            CallOutcome::Succeeded => self.succeeded(id),
+            CallOutcome::Converging => self.converge(id),
+            CallOutcome::Gone if self.may_destroy(id) => self.succeeded(id),
+            CallOutcome::Gone => self.failed(id, CallOutcome::gone()),
+            CallOutcome::Failed(failure) => self.failed(id, failure),
         }
     }
 
@@ -166,8 +155,7 @@ impl ProcessMachine {
         let first = !matches!(run.record.state, CallState::Converging { .. });
         run.record.state = CallState::Converging { deadline };
         run.polls += 1;
-        // The delay grows with each observation, up to fifteen times the first delay.
-        let wait = self.poll.saturating_mul(run.polls.min(15));
+        let wait = pause_before(self.poll, run.polls);
         let at = self.now.plus_millis(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX)).min(deadline);
         let record = run.record.clone();
         if first {
@@ -195,10 +183,9 @@ impl ProcessMachine {
             let home = self.world.home(&run.call.element);
             let instance = home.instances.get(&run.call.element);
             let status = instance.map(|instance| InstanceView::new(&instance.document).status());
-            let reason = status.and_then(|status| status.message.map(|message| format!(": {message}")));
-            let (after, reason) = (run.nature.timeout.as_secs(), reason.unwrap_or_default());
-            let message = format!("it was still converging after {after} s{reason}");
-            return self.failed(id, Failure::new(FailureKind::Timeout, message));
+            let message = status.and_then(|status| status.message);
+            let failure = still_converging(run.nature.timeout, message.as_deref());
+            return self.failed(id, failure);
         }
         if !run.nature.observable {
             // Without observations, only the deadline decides.
@@ -215,7 +202,7 @@ impl ProcessMachine {
                 call.natural = home.secrets.natural(instance);
                 call.document.clone_from(&instance.document);
                 if run.has_no_report() {
-                    without_complaint(&mut call.document);
+                    clear_complaint(&mut call.document);
                 }
             }
             let command = Command::Observe { call: Box::new(call), driver: run.driver.clone() };

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use windlass_driver::{Binding, Call, Driver, Input, Location, Package, Placement, Registry};
 use windlass_model::assembly::Referent;
 use windlass_model::id::StoreId;
+use windlass_model::instance::clear_complaint;
 use windlass_model::record::{Advance, CallRecord, CallState, Failure, FailureKind, PairKey, PairRecord};
 use windlass_model::resolve::text_of;
 use windlass_model::{
@@ -22,7 +23,7 @@ use crate::panic::panicked;
 use crate::places::Places;
 use crate::sealing::opened;
 use crate::values::{self, Unknown, sensitive};
-use crate::world::{World, without_complaint};
+use crate::world::World;
 use crate::{check_failure, command_arguments, commands};
 
 /// The inputs for preparing a call.
@@ -234,7 +235,8 @@ impl Preparer {
             Ok(_) => return None,
             Err(failure) => Err(failure),
         };
-        let is_suspect = world.elements.get(&element).is_some_and(check_failure::is_suspect);
+        let failure = world.elements.get(&element).and_then(|record| record.failure.as_ref());
+        let is_suspect = failure.is_some_and(check_failure::is_suspect);
         Some(Look { element, state: State::Active, is_suspect, ready })
     }
 
@@ -308,7 +310,7 @@ fn call(world: &World, record: &CallRecord, family: &str, found: Found) -> Resul
     }
     let mut document = instance.map(|instance| instance.document.clone()).unwrap_or_default();
     if record.state == CallState::Open {
-        without_complaint(&mut document);
+        clear_complaint(&mut document);
     }
     let arguments = match (&record.action, &record.pair) {
         (_, Some(pair)) => arguments(world, pair, record.side, found.again)?,

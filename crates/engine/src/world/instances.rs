@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use windlass_model::instance::{InstanceView, METRICS, OUTPUTS, Status};
+use windlass_model::instance::{InstanceView, METRICS, OUTPUTS, Status, clear_complaint};
 use windlass_model::record::InstanceRecord;
 use windlass_model::{ElementName, PropertyName};
 use windlass_store::{Batch, Change};
@@ -79,19 +79,7 @@ impl Instances {
     /// its own result.
     pub(crate) fn forget_complaint(&mut self, element: &ElementName) {
         if let Some(record) = self.0.get_mut(element) {
-            without_complaint(&mut record.document);
+            clear_complaint(&mut record.document);
         }
-    }
-}
-
-/// Clears the flags `failed` and `converging` in a document, with their message.
-pub(crate) fn without_complaint(document: &mut Value) {
-    let Some(status) = document.get_mut("status").and_then(Value::as_object_mut) else { return };
-    let flags = status.get_mut("flags").and_then(Value::as_object_mut);
-    let taken = flags.into_iter().flatten().filter(|(name, value)| {
-        matches!(name.as_str(), "failed" | "converging") && **value == Value::Bool(true)
-    });
-    if taken.map(|(_, value)| *value = Value::Bool(false)).count() > 0 {
-        status.remove("message");
     }
 }

@@ -29,7 +29,7 @@ use windlass_model::{
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Lease, Snapshot};
 
-pub(crate) use self::instances::{Instances, without_complaint};
+pub(crate) use self::instances::Instances;
 pub(crate) use self::packages::Packages;
 pub(crate) use self::pairs::Pairs;
 pub(crate) use self::readers::{Reader, Readers};

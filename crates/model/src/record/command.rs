@@ -1,10 +1,12 @@
 //! Commands that an operator called by hand, and their results.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::Severity;
 use crate::clock::Timestamp;
 use crate::id::{CommandId, ProcessId};
+use crate::instance::LogEntry;
 use crate::name::{CommandName, ElementName};
 
 /// The key of a result that is not the last one.
@@ -45,6 +47,68 @@ impl CommandRecord {
     /// Tells whether its time for results is over.
     pub fn is_overdue(&self, now: Timestamp) -> bool {
         self.state == CommandState::Open && self.deadline.is_none_or(|deadline| deadline < now)
+    }
+
+    /// Notes that its call has succeeded. The command stays open if its final result may arrive later.
+    pub fn call_succeeded(&mut self, now: Timestamp) {
+        if self.deadline.is_some_and(|deadline| deadline > now) {
+            self.state = CommandState::Open;
+        } else {
+            self.end(CommandState::Completed, now);
+        }
+    }
+
+    /// Ends the command because its time for results is over. Returns the entry for the activity log.
+    pub fn expire(&mut self, now: Timestamp) -> LogEntry {
+        let message = format!("command `{}` ({}): no final result arrived in time", self.command, self.id);
+        let mut entry = LogEntry::new(Severity::Warning, message);
+        entry.data = Some(json!({"command": self.id, "pin": self.command, "state": "expired"}));
+        self.end(CommandState::Expired, now);
+        entry
+    }
+
+    /// Adds results, in which secrets are masked. The first one that is not intermediate ends the command. Returns the
+    /// entries for the activity log.
+    pub fn take_results(
+        &mut self,
+        results: impl IntoIterator<Item = Value>,
+        now: Timestamp,
+    ) -> Vec<LogEntry> {
+        let mut log = Vec::new();
+        for result in results {
+            if self.state.is_final() {
+                let message = format!(
+                    "command `{}` ({}): a result after the final one is ignored",
+                    self.command, self.id
+                );
+                log.push(LogEntry::new(Severity::Warning, message));
+                continue;
+            }
+            log.push(self.entry(&result));
+            if !Self::is_intermediate(&result) {
+                self.end(CommandState::Completed, now);
+            }
+            self.results.push(result);
+        }
+        log
+    }
+
+    /// Returns the entry of the activity log for a result.
+    fn entry(&self, result: &Value) -> LogEntry {
+        let text = |(name, value): (&String, &Value)| match value.as_str() {
+            Some(text) => format!("{name}: {text}"),
+            None => format!("{name}: {value}"),
+        };
+        let fields: Vec<String> = Self::fields(result).map(text).collect();
+        let what = match (Self::is_intermediate(result), fields.is_empty()) {
+            (true, _) => format!("progress: {}", fields.join(", ")),
+            (false, true) => "finished".to_owned(),
+            (false, false) => format!("result: {}", fields.join(", ")),
+        };
+        let message = format!("command `{}` ({}): {what}", self.command, self.id);
+        let mut entry = LogEntry::new(Severity::Info, message);
+        entry.data = Some(json!({"command": self.id, "pin": self.command, "result": result}));
+        entry
     }
 
     /// Tells whether a result is not the last one of its command.

@@ -3,16 +3,25 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use windlass_model::instance::{InstanceView, LogEntry, METRICS, OUTPUTS, Status};
-use windlass_model::record::Severity;
+use windlass_secret::SecretRef;
 
-use crate::sealing::markers;
+use super::{InstanceView, LogEntry, METRICS, OUTPUTS, Status};
+use crate::record::Severity;
 
 /// Longer values are shown without their ends.
 const SHOWN: usize = 200;
 
 /// Returns an entry for each change of the status, of a signal and of a reference. Readings of metrics are not listed.
-pub(crate) fn document_changes(before: &Value, after: &Value) -> Vec<LogEntry> {
+///
+/// ```
+/// use serde_json::json;
+/// use windlass_model::instance::document_changes;
+///
+/// let document = |ip: &str| json!({"interfaces": {"compute": {"signals": {"ip": ip}}}});
+/// let changes = document_changes(&document("203.0.113.1"), &document("203.0.113.2"));
+/// assert_eq!(changes[0].message, "`compute.ip` is 203.0.113.2, and was 203.0.113.1");
+/// ```
+pub fn document_changes(before: &Value, after: &Value) -> Vec<LogEntry> {
     let mut entries: Vec<LogEntry> = status_change(before, after).into_iter().collect();
     entries.extend(changes(&signals(before), &signals(after), |name| format!("`{name}`"), "is", "was"));
     let (before, after) = (references(before), references(after));
@@ -80,8 +89,18 @@ fn changes(
     new.chain(gone).map(|message| LogEntry::new(Severity::Info, message)).collect()
 }
 
+/// Tells whether a value has the marker of a secret.
+fn has_secret(value: &Value) -> bool {
+    SecretRef::from_value(value).is_some()
+        || match value {
+            Value::Array(items) => items.iter().any(has_secret),
+            Value::Object(entries) => entries.values().any(has_secret),
+            _ => false,
+        }
+}
+
 fn shown(value: &Value) -> String {
-    if !markers(value).is_empty() {
+    if has_secret(value) {
         return "***".to_owned();
     }
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);

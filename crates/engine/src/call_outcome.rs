@@ -1,0 +1,109 @@
+//! The outcome of a call, from the report of its driver and the status of the instance.
+
+use std::time::Duration;
+
+use windlass_driver::{Observation, Settled};
+use windlass_model::instance::Status;
+use windlass_model::record::{Failure, FailureKind};
+
+/// The outcome of a call whose report has been applied.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallOutcome {
+    /// The instance has reached the requested state.
+    Succeeded,
+    /// The instance is still changing, and is observed again.
+    Converging,
+    /// The instance no longer exists.
+    Gone,
+    /// The script reports a failure.
+    Failed(Failure),
+}
+
+/// The facts that decide about a call.
+#[derive(Debug, Clone, Copy)]
+pub struct CallFacts<'a> {
+    /// The status before the report, as far as it is a result of the call.
+    pub before: &'a Status,
+    /// The status after the report.
+    pub after: &'a Status,
+    /// Whether the report says that the instance has settled.
+    pub settled: Settled,
+    /// The observation, if the report is that of one.
+    pub seen: Option<&'a Observation>,
+    /// Whether the call removes the instance.
+    pub removes: bool,
+}
+
+impl CallOutcome {
+    /// Decides about a call.
+    pub fn of(facts: CallFacts<'_>) -> Self {
+        let CallFacts { before, after, settled, seen, removes } = facts;
+        let converging = (after.converging && !before.converging)
+            || settled == Settled::Converging
+            || seen == Some(&Observation::Converging);
+        let gone = settled == Settled::Gone || seen == Some(&Observation::Absent);
+        match (gone, removes) {
+            (true, true) => Self::Succeeded,
+            (true, false) => Self::Gone,
+            (false, _) if after.failed && !before.failed => {
+                let message = after.message.clone();
+                let message = message.unwrap_or_else(|| "its script reports a failure".to_owned());
+                Self::Failed(Failure::new(FailureKind::Failed, message))
+            }
+            (false, _) if converging => Self::Converging,
+            (false, _) => Self::Succeeded,
+        }
+    }
+
+    /// Returns the failure of a call after which the instance is gone, though the call does not remove it.
+    pub fn gone() -> Failure {
+        Failure::new(FailureKind::Gone, "its script reports that the instance no longer exists")
+    }
+}
+
+/// Returns the time until the next observation of a converging instance: `first`, and up to fifteen times as much later.
+/// `polls` is the number of that observation, from 1 on.
+pub fn pause_before(first: Duration, polls: u32) -> Duration {
+    first.saturating_mul(polls.min(15))
+}
+
+/// Returns the failure of a call whose instance was converging until its timeout. `message` is that of its status.
+pub fn still_converging(timeout: Duration, message: Option<&str>) -> Failure {
+    let reason = message.map(|message| format!(": {message}")).unwrap_or_default();
+    let after = timeout.as_secs();
+    Failure::new(FailureKind::Timeout, format!("it was still converging after {after} s{reason}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(converging: bool, failed: bool) -> Status {
+        Status { active: true, converging, failed, message: None }
+    }
+
+    fn outcome(after: &Status, settled: Settled, seen: Option<&Observation>, removes: bool) -> CallOutcome {
+        CallOutcome::of(CallFacts { before: &Status::default(), after, settled, seen, removes })
+    }
+
+    #[test]
+    fn an_instance_that_is_gone_ends_its_removal_only() {
+        let well = status(false, false);
+        assert_eq!(outcome(&well, Settled::Gone, None, true), CallOutcome::Succeeded);
+        assert_eq!(outcome(&well, Settled::Yes, Some(&Observation::Absent), true), CallOutcome::Succeeded);
+        assert_eq!(outcome(&well, Settled::Gone, None, false), CallOutcome::Gone);
+        assert_eq!(outcome(&status(true, true), Settled::Gone, None, true), CallOutcome::Succeeded);
+    }
+
+    #[test]
+    fn a_failure_counts_before_converging_and_what_was_before_does_not_count() {
+        let bad = status(true, true);
+        assert!(matches!(outcome(&bad, Settled::Converging, None, false), CallOutcome::Failed(_)));
+        let facts =
+            CallFacts { before: &bad, after: &bad, settled: Settled::Yes, seen: None, removes: false };
+        assert_eq!(CallOutcome::of(facts), CallOutcome::Succeeded);
+        assert_eq!(outcome(&status(true, false), Settled::Yes, None, false), CallOutcome::Converging);
+        let seen = Some(&Observation::Converging);
+        assert_eq!(outcome(&status(false, false), Settled::Yes, seen, false), CallOutcome::Converging);
+    }
+}

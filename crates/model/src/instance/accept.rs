@@ -1,0 +1,92 @@
+//! Applies updates of reports to instance documents.
+
+use serde_json::Value;
+use windlass_update_ops::{Op, Path, Update};
+
+use super::{InstanceView, LogEntry, OUTPUTS, take_log};
+use crate::id::CommandId;
+use crate::record::{Failure, FailureKind};
+use crate::resolve::MAX_VALUE;
+
+/// The parts of an applied update that are not in the instance document.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Accepted {
+    /// The entries for the activity log.
+    pub log: Vec<LogEntry>,
+    /// The results of open commands.
+    pub results: Vec<(CommandId, Vec<Value>)>,
+}
+
+/// Applies the update of a report to an instance document. This is the only way in which a script changes a document.
+///
+/// `is_open` tells whether a command awaits results.
+///
+/// # Errors
+/// A failure if the update does not fit the document, or publishes too much. The document may be half changed then.
+///
+/// ```
+/// use serde_json::json;
+/// use windlass_model::instance::{accept, shape};
+/// use windlass_update_ops::Update;
+///
+/// let wire = json!({
+///     "$set": {"status.flags.active": true},
+///     "$pushAll": {"activityLog": [{"message": "it runs"}], "commands.c1": [{"size": 3}]},
+/// });
+/// let update = Update::parse(&wire, shape()).expect("it fits the shape").update;
+/// let mut document = json!({});
+/// let accepted = accept(&mut document, update, |id| id.as_str() == "c1")?;
+/// assert_eq!(document, json!({"status": {"flags": {"active": true}}}));
+/// assert_eq!(accepted.log[0].message, "it runs");
+/// assert_eq!(accepted.results[0].1, [json!({"size": 3})]);
+/// # Ok::<(), windlass_model::record::Failure>(())
+/// ```
+pub fn accept(
+    document: &mut Value,
+    update: Update,
+    is_open: impl Fn(&CommandId) -> bool,
+) -> Result<Accepted, Failure> {
+    let (update, log) = take_log(update);
+    let (update, results) = take_results(update, is_open);
+    update.apply(document).map_err(|error| {
+        Failure::new(FailureKind::Protocol, format!("its updates can't be applied: {error}"))
+    })?;
+    refuse_too_much(document)?;
+    Ok(Accepted { log, results })
+}
+
+/// Removes the results of open commands from an update.
+fn take_results(
+    update: Update,
+    is_open: impl Fn(&CommandId) -> bool,
+) -> (Update, Vec<(CommandId, Vec<Value>)>) {
+    let id = |path: &Path| {
+        let mut keys = path.keys();
+        let id: CommandId = (keys.next() == Some("commands")).then(|| keys.next())??.parse().ok()?;
+        is_open(&id).then_some(id)
+    };
+    let (results, rest) = update.partition(|path| id(path).is_some());
+    let results = results.iter().filter_map(|(path, operation)| match operation {
+        Op::Append(values) => Some((id(path)?, values.clone())),
+        _ => None,
+    });
+    let results = results.collect();
+    (rest, results)
+}
+
+/// Refuses signals that exceed the maximum size of a value.
+fn refuse_too_much(document: &Value) -> Result<(), Failure> {
+    for (interface, pin, value) in InstanceView::new(document).signals() {
+        let large = match value {
+            Value::String(text) => text.len() > MAX_VALUE,
+            Value::Array(_) | Value::Object(_) => value.to_string().len() > MAX_VALUE,
+            _ => false,
+        };
+        if large {
+            let name = if interface == OUTPUTS { pin.to_owned() } else { format!("{interface}.{pin}") };
+            let message = format!("it publishes more than {} MiB as `{name}`", MAX_VALUE >> 20);
+            return Err(Failure::new(FailureKind::Protocol, message));
+        }
+    }
+    Ok(())
+}
