@@ -81,22 +81,22 @@ pub fn check_scripts(
 ) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     let report = Report { source: &checked.manifest.source, diagnostics: &mut diagnostics };
-    let mut checker = Checker { report, files, place };
+    let mut lookup = Lookup { report, files, place };
     for script in scripts(checked) {
         if place == ScriptPlace::Image && !script.value.starts_with('/') {
-            checker.relative(script);
+            lookup.relative(script);
             continue;
         }
         match files.find(&script.value) {
             ScriptSearch::Executable => {}
-            ScriptSearch::NotExecutable => checker.not_executable(script),
-            ScriptSearch::Missing => checker.missing(script),
+            ScriptSearch::NotExecutable => lookup.not_executable(script),
+            ScriptSearch::Missing => lookup.missing(script),
             ScriptSearch::NotAFile => {
-                checker.unusable(script, "is no file, so it can't be a script", "name an executable file");
+                lookup.unusable(script, "is no file, so it can't be a script", "name an executable file");
             }
             ScriptSearch::Dangling(target) => {
                 let message = format!("leads to `{target}`, which does not exist");
-                checker.unusable(script, &message, &format!("add `{target}`, or correct the link"));
+                lookup.unusable(script, &message, &format!("add `{target}`, or correct the link"));
             }
         }
     }
@@ -104,13 +104,13 @@ pub fn check_scripts(
     diagnostics
 }
 
-struct Checker<'c, F: ?Sized> {
+struct Lookup<'c, F: ?Sized> {
     report: Report<'c>,
     files: &'c F,
     place: ScriptPlace,
 }
 
-impl<F: ScriptFiles + ?Sized> Checker<'_, F> {
+impl<F: ScriptFiles + ?Sized> Lookup<'_, F> {
     /// Returns the path of a script as it is shown: a file of a folder has no leading `/`.
     fn shown<'s>(&self, script: &'s Spanned<String>) -> &'s str {
         if self.place == ScriptPlace::Image { &script.value } else { script.value.trim_start_matches('/') }

@@ -330,7 +330,7 @@ mod tests {
     /// Changes a status as the protocol defines it.
     fn apply(status: &mut Status, write: &Write) {
         let Status { active, converging, failed, message } = status;
-        let mut set = |flags: Flags, others: Option<bool>| {
+        let set = |flags: Flags, others: Option<bool>| {
             for (flag, written) in [active, converging, failed].into_iter().zip(flags) {
                 *flag = written.or(others).unwrap_or(*flag);
             }
@@ -369,7 +369,9 @@ mod tests {
             }
             prop_assert_eq!(&document["interfaces"], &before);
             let mut of_interface = Status::default();
-            others.iter().for_each(|write| apply(&mut of_interface, write));
+            for write in &others {
+                apply(&mut of_interface, write);
+            }
             prop_assert_eq!(InstanceView::new(&before["web"]).status(), of_interface);
         }
 

@@ -96,22 +96,20 @@ impl Writer {
     fn value(&mut self, node: &Arc<Node>, field: &str) -> Value {
         let Some(target) = node.recursion() else { return self.value_of(node, field) };
         let known = self.names.iter().find(|(known, _)| *known == Arc::as_ptr(&target));
-        let name = match known {
-            Some((_, name)) => name.clone(),
-            None => {
-                let name = if self.definitions.contains_key(field) {
-                    format!("{field}{}", self.names.len() + 1)
-                } else {
-                    field.to_owned()
-                };
-                // The name is taken before the definition refers to itself.
-                self.names.push((Arc::as_ptr(&target), name.clone()));
-                let schema = self.value_of(&target, field);
-                self.definitions.insert(name.clone(), schema);
-                name
-            }
-        };
+        let known = known.map(|(_, name)| name.clone());
+        let name = known.unwrap_or_else(|| self.define(&target, field));
         json!({ "$ref": format!("#/$defs/{name}") })
+    }
+
+    /// Adds the definition of a node that contains itself, and returns its name: that of its field, if it is free.
+    fn define(&mut self, node: &Arc<Node>, field: &str) -> String {
+        let is_taken = self.definitions.contains_key(field);
+        let name = if is_taken { format!("{field}{}", self.names.len() + 1) } else { field.to_owned() };
+        // The name is known before the definition refers to itself.
+        self.names.push((Arc::as_ptr(node), name.clone()));
+        let schema = self.value_of(node, field);
+        self.definitions.insert(name.clone(), schema);
+        name
     }
 
     fn value_of(&mut self, node: &Node, field: &str) -> Value {

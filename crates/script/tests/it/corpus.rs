@@ -32,14 +32,14 @@ struct Recorded {
     stdout: String,
 }
 
-/// Returns the recorded runs whose files are there, and the number of all other files of the folder.
-fn recorded() -> Option<(Vec<Recorded>, usize)> {
+/// Returns the recorded runs whose files are there, and the number of all other files of the folder. Without a corpus,
+/// the reason why the test is skipped.
+fn recorded() -> Result<(Vec<Recorded>, usize), String> {
     let folder = corpus().join("tonomi/traffic");
     let files: Vec<_> = std::fs::read_dir(&folder).into_iter().flatten().collect();
-    let Ok(index) = std::fs::read_to_string(folder.join("index.tsv")) else {
-        println!("SKIPPED: there is no corpus at {}; set WINDLASS_CORPUS", folder.display());
-        return None;
-    };
+    let index = std::fs::read_to_string(folder.join("index.tsv"));
+    let index = index
+        .map_err(|_| format!("SKIPPED: there is no corpus at {}; set WINDLASS_CORPUS", folder.display()))?;
     let run = |line: &str| {
         let mut columns = line.split('\t');
         let name = columns.next()?.to_owned();
@@ -51,19 +51,22 @@ fn recorded() -> Option<(Vec<Recorded>, usize)> {
     let runs: Vec<Recorded> = index.lines().skip(1).filter_map(run).collect();
     assert!(!runs.is_empty(), "the folder is there, and no run was found");
     let others = files.len() - runs.len();
-    Some((runs, others))
+    Ok((runs, others))
 }
 
-fn report(test: &str, failed: &[String], all: usize, excluded: usize, reason: &str) {
-    let passed = all - failed.len();
-    println!("{test}: {passed} passed, {} failed, {excluded} excluded ({reason})", failed.len());
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
+/// Returns the counts of a test. The other files of the folder are excluded.
+fn counts(failed: &[String], runs: &[Recorded], others: usize) -> String {
+    let passed = runs.len() - failed.len();
+    format!("{passed} passed, {} failed, {others} excluded (no documents of this kind)", failed.len())
 }
 
 /// An input is read as a request, and written back with the same meaning.
 #[test]
 fn corpus_of_recorded_inputs() {
-    let Some((runs, others)) = recorded() else { return };
+    let (runs, others) = match recorded() {
+        Ok(recorded) => recorded,
+        Err(skipped) => return println!("{skipped}"),
+    };
     let problem = |run: &Recorded| -> Option<String> {
         let request = match Request::read(&run.name, run.input.clone()) {
             Ok(request) => request,
@@ -76,8 +79,8 @@ fn corpus_of_recorded_inputs() {
             .then(|| format!("{}: {written}\nnot {meant}\n{of_schema:?}", run.name))
     };
     let failed: Vec<String> = runs.iter().filter_map(problem).collect();
-    let reason = "outputs, messages and the index";
-    report("corpus_of_recorded_inputs", &failed, runs.len(), others, reason);
+    println!("corpus_of_recorded_inputs: {}", counts(&failed, &runs, others));
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
 /// Returns a document in the form in which this driver writes it: an absent or null configuration is an empty one.
@@ -104,23 +107,23 @@ fn meaning(document: Value) -> Value {
 /// the adapter. An accepted output is valid by its schema.
 #[tokio::test]
 async fn corpus_of_recorded_outputs() {
-    let Some((runs, others)) = recorded() else { return };
+    let (runs, others) = match recorded() {
+        Ok(recorded) => recorded,
+        Err(skipped) => return println!("{skipped}"),
+    };
     let mut failed = Vec::new();
     for run in &runs {
         // The script reads `launch-instances`, so it has launched nothing.
         let is_unanswered = run.name.starts_with("02-");
         let expected = run.exit == 0 && !is_unanswered;
         let verdict = judged(run).await;
-        if verdict.is_ok() != expected {
-            failed.push(format!("{}: {verdict:?}", run.name));
-        }
-        let problems = output_problems(&run.stdout);
-        if expected && !problems.is_empty() {
-            failed.push(format!("{}: {problems:?}", run.name));
+        let problems = if expected { output_problems(&run.stdout) } else { Vec::new() };
+        if verdict.is_ok() != expected || !problems.is_empty() {
+            failed.push(format!("{}: {verdict:?} {problems:?}", run.name));
         }
     }
-    let reason = "inputs, messages and the index";
-    report("corpus_of_recorded_outputs", &failed, runs.len(), others, reason);
+    println!("corpus_of_recorded_outputs: {}", counts(&failed, &runs, others));
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
 /// Lets the driver read an output as the end of the calls that its input requests.
