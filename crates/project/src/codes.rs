@@ -110,7 +110,7 @@ limits:
     BAD_ENGINE = "WL0322", "bad engine",
         "`engine` selects the container engine of a location: `docker` (the engine that the Docker client would use: `DOCKER_HOST`, its current context, the usual socket), `podman`, `context:NAME`, or an address.\n\n```yaml\nruntime: docker\nengine: ssh://build@machine\n```";
     BAD_POOL = "WL0323", "bad pool",
-        "`pool` is the number of warm containers for short repeatable jobs, from 1 to 256. A job with a secret gets its own container (`pool-secrets: fresh`, the default), unless the jobs of the location trust each other (`pool-secrets: shared`). Jobs with `volumes` never run in warm containers, so `pool` has no effect beside `volumes`.\n\n```yaml\nruntime: docker\npool: 4\npool-secrets: shared\n```";
+        "`pool` is the number of warm containers for short repeatable jobs, from 1 to 256. A job with a secret gets its own container (`pool-secrets: fresh`, the default), unless the jobs of the location trust each other (`pool-secrets: shared`). Warm containers have the `volumes` of the location.\n\n```yaml\nruntime: docker\npool: 4\npool-secrets: shared\n```";
     OTHER_RUNTIME = "WL0324", "key of another runtime",
         "The key applies to other runtimes only and would have no effect: `engine` and `pool` are for `runtime: docker`, `image` and a `network` other than the host's for `sandbox` and `docker`.";
     BAD_NETWORK = "WL0325", "bad network",

@@ -33,9 +33,10 @@ impl Cloud {
                 let cloud = env.path("cloud").display().to_string();
                 json!({"runtime": "process", "input": "json", "environment": {"CLOUD": cloud}})
             }
-            Self::Volume => {
-                json!({"runtime": "docker", "image": IMAGE, "input": "json", "volumes": {"cloud": "/cloud"}})
-            }
+            Self::Volume => json!({
+                "runtime": "docker", "image": IMAGE, "input": "json", "volumes": {"cloud": "/cloud"},
+                "pool": 2, "pool-secrets": "shared",
+            }),
         }
     }
 
@@ -98,7 +99,7 @@ fn image(test: &str) -> bool {
     };
     LOADED.call_once(|| {
         let programs =
-            ["env", "dash", "cat", "ls", "mkdir", "mv", "rm"].map(|name| format!("/usr/bin/{name}"));
+            ["env", "dash", "cat", "ls", "mkdir", "mv", "rm", "sed"].map(|name| format!("/usr/bin/{name}"));
         let files = programs.iter().map(PathBuf::from).chain([python.clone()]).chain(modules(&library));
         let image = ImageBuilder::new(IMAGE)
             .link("bin", "usr/bin")
@@ -255,4 +256,38 @@ fn the_examples_run_in_containers() {
     assert!(!env.path(".windlass/jobs").exists(), "nothing ran on the host");
     until("its containers are gone", || containers(&env).is_empty());
     docker(&["volume", "rm", &volume(&env)]).unwrap();
+}
+
+/// Health checks run in a warm container that has the volume. It ends with the daemon.
+#[test]
+fn checks_run_in_warm_containers_with_volumes() {
+    if !image("checks_run_in_warm_containers_with_volumes") {
+        return;
+    }
+    let cloud = Cloud::Volume;
+    let env = project(cloud);
+    env.ok(&["app", "launch", "VM", "--name", "vm"]);
+    let (vm, volume) = (natural(&env, "vm"), volume(&env));
+    let warm = || {
+        let volume = format!("volume={volume}");
+        let listed =
+            ["ps", "--filter", "label=io.windlass.pool", "--filter", &volume, "--format", "{{.Names}}"];
+        docker(&listed).unwrap().lines().count()
+    };
+    let daemon = env.spawn(&["run", "--health", "1"]);
+    until("a warm container has the volume", || warm() > 0);
+    cloud.sh(
+        &env,
+        &format!(
+            "sed 's/\"ip\": \"[0-9.]*\"/\"ip\": \"203.0.113.9\"/' vms/{vm}.json >new; mv new vms/{vm}.json"
+        ),
+    );
+    until("the check reads it", || status(&env, "vm")["outputs"]["compute.ip"] == "203.0.113.9");
+    daemon.signal(rustix::process::Signal::TERM);
+    let run = daemon.end();
+    assert_eq!(run.code(), Some(0), "{run}");
+    until("it ends with the daemon", || warm() == 0);
+    env.ok(&["app", "destroy", "vm", "pets", "vms"]);
+    until("its containers are gone", || containers(&env).is_empty());
+    docker(&["volume", "rm", &volume]).unwrap();
 }

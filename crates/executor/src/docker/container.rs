@@ -55,6 +55,13 @@ pub(crate) fn check(job: &Job, options: &DockerOptions) -> Result<(), JobError> 
     if job.image.is_none() && options.image.is_none() {
         problems.push(JobProblem::NoImage);
     }
+    problems.extend(volume_problems(job));
+    if problems.is_empty() { Ok(()) } else { Err(JobError { problems }) }
+}
+
+/// Returns the problems of the mount points of a job's volumes.
+pub(crate) fn volume_problems(job: &Job) -> Vec<JobProblem> {
+    let mut problems = Vec::new();
     for volume in &job.volumes {
         let path = volume.path.trim_end_matches('/');
         let parts = || path.split('/').skip(1);
@@ -64,7 +71,7 @@ pub(crate) fn check(job: &Job, options: &DockerOptions) -> Result<(), JobError> 
             problems.push(JobProblem::VolumePath { name: volume.name.clone(), path: volume.path.clone() });
         }
     }
-    if problems.is_empty() { Ok(()) } else { Err(JobError { problems }) }
+    problems
 }
 
 /// The parameters of a job's container besides the job.
@@ -174,10 +181,15 @@ fn network(network: &Network, anchor: &str) -> String {
 }
 
 fn mount(owner: &Owner, volume: &Volume) -> Mount {
+    mount_of(volume_name(owner, volume), volume.path.clone())
+}
+
+/// Returns the mount of a volume of the engine.
+pub(crate) fn mount_of(name: String, path: String) -> Mount {
     Mount {
         typ: Some(MountType::VOLUME),
-        source: Some(volume_name(owner, volume)),
-        target: Some(volume.path.clone()),
+        source: Some(name),
+        target: Some(path),
         volume_options: Some(MountVolumeOptions { no_copy: Some(true), ..MountVolumeOptions::default() }),
         ..Mount::default()
     }

@@ -30,7 +30,11 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::{
     Job, Limits, Network, RuntimeError,
-    docker::{Engine, EngineError, error::unavailable},
+    docker::{
+        Engine, EngineError,
+        container::{mount_of, volume_name, volume_problems},
+        error::unavailable,
+    },
     pool::{Carrier, EndContainer, Shape, StartError, WarmContainer},
     runner,
 };
@@ -98,6 +102,22 @@ impl WarmContainers {
         there
     }
 
+    /// Returns the volumes of a job with their mount points. Returns `None` if one does not exist: a new volume belongs
+    /// to root until a fresh container has given it to its job's user.
+    async fn volumes(&self, job: &Job) -> Option<Vec<(String, String)>> {
+        if !volume_problems(job).is_empty() {
+            return None;
+        }
+        let docker = self.engine.client();
+        let mut volumes = Vec::new();
+        for volume in &job.volumes {
+            let name = volume_name(&job.owner, volume);
+            self.engine.call("look for a volume", docker.inspect_volume(&name)).await.ok()?;
+            volumes.push((name, volume.path.clone()));
+        }
+        Some(volumes)
+    }
+
     async fn create(&self, shape: &Shape, image: &str) -> Result<String, EngineError> {
         let docker = self.engine.client();
         let body = body(shape, image, &self.client);
@@ -139,11 +159,11 @@ type Input = Pin<Box<dyn tokio::io::AsyncWrite + Send>>;
 impl Carrier for WarmContainers {
     async fn shape(&self, job: &Job) -> Option<Shape> {
         runner::program()?;
-        // A new volume belongs to root until a fresh container has given it to its job's user. And the runner
-        // enforces no limit on open files.
-        if !job.volumes.is_empty() || job.limits.open_files.is_some() {
+        // The runner enforces no limit on open files.
+        if job.limits.open_files.is_some() {
             return None;
         }
+        let volumes = self.volumes(job).await?;
         let image = job.image.clone()?;
         if !self.has_image(&image).await {
             return None;
@@ -159,7 +179,7 @@ impl Carrier for WarmContainers {
             None => USER.to_owned(),
         };
         let Limits { memory_bytes, pids, cpu_millis, .. } = job.limits;
-        Some(Shape { image: Some(image), network, user, memory_bytes, pids, cpu_millis, volumes: Vec::new() })
+        Some(Shape { image: Some(image), network, user, memory_bytes, pids, cpu_millis, volumes })
     }
 
     fn tmp(&self) -> Option<&str> {
@@ -212,7 +232,8 @@ impl Carrier for WarmContainers {
 /// Returns the definition of a warm container.
 fn body(shape: &Shape, image: &str, client: &Client) -> ContainerCreateBody {
     let memory = i64::try_from(shape.memory_bytes.unwrap_or(MEMORY)).unwrap_or(i64::MAX);
-    let mount = Mount { target: Some(PLACE.to_owned()), typ: Some(MountType::VOLUME), ..Mount::default() };
+    let own = Mount { target: Some(PLACE.to_owned()), typ: Some(MountType::VOLUME), ..Mount::default() };
+    let volumes = shape.volumes.iter().map(|(name, path)| mount_of(name.clone(), path.clone()));
     let tmp = format!("rw,exec,nosuid,nodev,mode=1777,size={TMP_BYTES}");
     let host = HostConfig {
         auto_remove: Some(true),
@@ -226,7 +247,7 @@ fn body(shape: &Shape, image: &str, client: &Client) -> ContainerCreateBody {
         memory_swap: Some(memory),
         nano_cpus: shape.cpu_millis.map(|millis| i64::from(millis) * 1_000_000),
         tmpfs: Some(HashMap::from([("/tmp".to_owned(), tmp)])),
-        mounts: Some(vec![mount]),
+        mounts: Some([own].into_iter().chain(volumes).collect()),
         shm_size: Some(16 << 20),
         log_config: Some(HostConfigLogConfig { typ: Some("none".to_owned()), config: None }),
         ..HostConfig::default()

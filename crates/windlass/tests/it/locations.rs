@@ -124,16 +124,12 @@ locations:
 }
 
 #[test]
-fn a_pool_is_not_for_jobs_with_volumes() {
+fn a_pool_may_have_volumes() {
     let text = "version: 1
 locations:
   a: {image: 'demo:1', pool: 2, volumes: {state: /var/state}}
 ";
-    let shown = messages(text);
-    assert!(
-        shown.contains("warning[WL0323]: `pool` keeps warm containers for jobs without volumes"),
-        "{shown}"
-    );
+    assert_eq!(messages(text), "");
 }
 
 #[test]

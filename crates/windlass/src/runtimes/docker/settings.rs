@@ -62,13 +62,6 @@ pub(super) fn check(location: &mut Location) -> Vec<SettingProblem> {
         let message = format!("`pool` is a number from 1 to {POOL_LIMIT}, and this is `{text}`");
         problems.push(error(POOL, BAD_POOL, message));
     }
-    if location.settings.contains_key(POOL) && !location.volumes.is_empty() {
-        let message =
-            "`pool` keeps warm containers for jobs without volumes, so nothing would run in one here";
-        let diagnostic = Diagnostic::warning(BAD_POOL, message)
-            .help("remove `pool`, or declare the parts that need `volumes` in a location of their own");
-        problems.push(SettingProblem { key: Some(POOL), diagnostic });
-    }
     let Some(secrets) = location.settings.get(POOL_SECRETS) else { return problems };
     if !location.settings.contains_key(POOL) {
         let mut problem = error(POOL_SECRETS, OTHER_RUNTIME, "`pool-secrets` has no meaning without `pool`");
