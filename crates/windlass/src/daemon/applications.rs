@@ -112,7 +112,7 @@ impl Daemon<'_> {
                     return Ok(None);
                 };
                 let discovery = Launcher::new(windlass);
-                turn.run(discovery.discover(&factory, false, &context.stop)).await.map(Some)
+                Box::pin(turn.run(discovery.discover(&factory, false, &context.stop))).await.map(Some)
             };
             let found = found.await;
             Done::Discovered(factory, found)

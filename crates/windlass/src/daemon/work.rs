@@ -175,7 +175,8 @@ impl Work {
                 };
                 let _permit = looks.acquire().await;
                 let lease = turn.lease().clone();
-                let checked = turn.run(check_under(&context.engine, &names, &lease, &context.stop)).await?;
+                let work = check_under(&context.engine, &names, &lease, &context.stop);
+                let checked = Box::pin(turn.run(work)).await?;
                 for destroyed in checked.iter().filter(|checked| checked.end == CheckEnd::Destroyed) {
                     context.note_removal(&destroyed.name).await;
                 }

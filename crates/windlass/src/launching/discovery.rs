@@ -90,7 +90,7 @@ impl Launcher<'_> {
         })?;
         let known = known(&*store, factory).await?;
         let published = self.windlass.applications().find(&discovery.application.value, None).await?;
-        let hidden = Redactor::new(&secrets(&self.windlass.open_snapshot(factory).await?));
+        let hidden = Redactor::new(secrets(&self.windlass.open_snapshot(factory).await?));
         let mut views = Vec::new();
         let mut missing = known.by_natural.clone();
         // Another command may take a name meanwhile; then the adoption is refused, and the next discovery repeats it.
