@@ -2,6 +2,7 @@
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
+use rstest::rstest;
 use serde_json::{Map, Number, Value, json};
 use windlass_source::{Content, EmitStyle, LoadOptions, Reading, Source, Tree, emit, load_one};
 
@@ -117,6 +118,19 @@ fn layout() {
 #[test]
 fn keys_longer_than_yaml_s_limit_are_written_out() {
     let data = json!({"a": [{"k".repeat(2000): {"b": 1}}]});
+    assert_eq!(read_back(&emit(&data, EmitStyle::Block)), data);
+}
+
+/// A reason why `emit` is not `serde_yaml`: docs/design/source.md, Rejected alternatives.
+#[rstest]
+#[case::number(json!(1e16))]
+#[case::merge_key(json!({"<<": {"a": 1}}))]
+#[case::invisible_character(json!("a\u{200b}"))]
+#[case::line_separator(json!("a\u{2028}b"))]
+fn serde_yaml_writes_data_that_reads_back_as_other_data(#[case] data: Value) {
+    let theirs = Source::new("theirs", serde_yaml::to_string(&data).expect("it is data"));
+    let read = load_one(&theirs, &LoadOptions::default()).root.expect("a document");
+    assert_ne!(read.to_value(Reading::Script), data);
     assert_eq!(read_back(&emit(&data, EmitStyle::Block)), data);
 }
 
