@@ -234,7 +234,7 @@ impl ElementName {
 
     /// Returns the name without the assembly, as `B__2`. For the assembly itself, returns its own name.
     pub fn local(&self) -> &str {
-        self.0.split_once(SEPARATOR).map_or(self.0.as_str(), |(_, rest)| rest)
+        self.separator().map_or(self.0.as_str(), |at| &self.0[at + SEPARATOR.len()..])
     }
 
     /// Returns the name of the same element in an assembly with another name.
@@ -244,7 +244,15 @@ impl ElementName {
     }
 
     fn root(&self) -> &str {
-        self.0.split_once(SEPARATOR).map_or(self.0.as_str(), |(root, _)| root)
+        self.separator().map_or(self.0.as_str(), |at| &self.0[..at])
+    }
+
+    /// Returns the position of the first separator.
+    ///
+    /// Names are short: a search for text prepares for longer than this takes.
+    fn separator(&self) -> Option<usize> {
+        let separator = SEPARATOR.as_bytes();
+        self.0.as_bytes().windows(separator.len()).position(|bytes| bytes == separator)
     }
 }
 

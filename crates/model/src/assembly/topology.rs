@@ -300,8 +300,12 @@ impl Topology {
 
     /// Returns the resources at or below `name`. The state of `name` follows from their states.
     pub fn leaves<'a>(&'a self, name: &ElementName) -> Vec<&'a Element> {
-        let mut leaves = Vec::new();
-        let mut open: Vec<u32> = self.places.get(&self.data.elements, name).into_iter().collect();
+        let Some(place) = self.places.get(&self.data.elements, name) else { return Vec::new() };
+        let element = &self.data.elements[place as usize];
+        if element.kind == ElementKind::Resource {
+            return vec![element];
+        }
+        let (mut leaves, mut open) = (Vec::new(), vec![place]);
         while let Some(at) = open.pop() {
             let element = &self.data.elements[at as usize];
             match element.kind {
