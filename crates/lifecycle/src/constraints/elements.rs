@@ -24,7 +24,8 @@ pub(crate) struct Constraints<'a> {
     pub(crate) rolling: Rolling,
     /// The steps by which the pairs of rolling nodes are ceased, by turn.
     pub(crate) begins: Vec<(u32, Draft)>,
-    /// The steps by which pairs of rolling nodes are created, by group and turn.
+    /// The steps by which pairs of rolling nodes are created, by group and turn. A step with several of them
+    /// may occur several times.
     pub(crate) completes: Vec<(u32, u32, Draft)>,
     /// For a group or assembly, the barrier behind its parts that reach a rank. The key is its position in
     /// the desired topology and the rank.
@@ -38,6 +39,8 @@ pub(crate) struct Constraints<'a> {
     lacks_up: bool,
     /// The same for the steps down.
     lacks_down: bool,
+    /// Whether a part reads an output that another part publishes again.
+    pub(crate) awaits_outputs: bool,
     /// The steps that create pairs, with the ends whose states they require.
     pub(crate) arrivals: Vec<Arrival>,
     /// The results of [`passed`](Self::passed), by the element's position and the rank.
@@ -74,8 +77,10 @@ impl<'a> Constraints<'a> {
         let falls = |part: &Part<'_>| part.steps.lowest().is_some();
         let lacks_up = list().any(rises) && list().any(|part| part.low > rank::ABSENT || !rises(part));
         let lacks_down = list().any(falls) && list().any(|part| part.low > rank::ABSENT || !falls(part));
+        let awaits_outputs = list().any(|part| part.awaited_producers().next().is_some());
         Self {
             situation: *situation,
+            awaits_outputs,
             lacks_up,
             lacks_down,
             arrivals: Vec::new(),

@@ -1,6 +1,6 @@
 //! The steps that cease a relationship's pairs: for which pairs, in which phase, and what waits for them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use windlass_model::assembly::OperationCall;
 use windlass_model::template::End;
@@ -10,15 +10,15 @@ use windlass_plan::{Draft, WaitKind};
 
 use super::diff::Skipped;
 use super::relation::{Node, Relation, RelationshipPlanner, is_outdated, listed};
-use super::slots::{STATIC, Slot, moves_in, slots};
+use super::slots::{Concerned, STATIC, Slot, moves_in, slots};
 use crate::changes::{Disposition, Reach};
 use crate::constraints::phase::{self, Phase};
 use crate::constraints::{Constraints, Priority};
 use crate::rank;
 use crate::situation::Current;
 
-/// The steps that cease a relationship, by target and slot.
-pub(super) type Ceased<'a> = BTreeMap<&'a ElementName, BTreeMap<Slot, Vec<Draft>>>;
+/// The steps that cease a relationship's pairs at each target, in the order of their slots.
+pub(super) type Ceased<'a> = BTreeMap<&'a ElementName, Vec<(Slot, Draft)>>;
 
 /// Adds the steps that cease pairs. Returns them by target.
 pub(super) fn cease<'a>(
@@ -31,8 +31,7 @@ pub(super) fn cease<'a>(
     let (sources, targets) =
         (planner.old_nodes(relation, End::Source), planner.old_nodes(relation, End::Target));
     let leaving: Vec<&Node<'a>> = sources.iter().filter(|node| !node.stays).collect();
-    // The sources of each slot whose steps wait for it, and its steps.
-    let mut concerned: BTreeMap<Slot, (BTreeSet<usize>, Vec<Draft>)> = BTreeMap::new();
+    let mut concerned = Concerned::default();
     for target in &targets {
         let outdated = planner.outdated_at(relation, &target.element.name);
         if target.stays && leaving.is_empty() && outdated.is_none() || target.path.absent {
@@ -70,37 +69,45 @@ pub(super) fn cease<'a>(
         }
         // A partly created pair is ceased by the inverses of the called operations.
         let calls = |at: usize| half(&sources[at].element.name).map_or(&old.cease, |half| &half.undo);
-        for (slot, ended) in by_first_slot(planner, old, ended, (&sources, target)) {
-            let (moving, steps) = concerned.entry(slot).or_default();
-            moving.extend(ended.iter().filter(|at| moves_in(slot, &sources[**at])));
+        let ceased = ceased.entry(&target.element.name).or_default();
+        let ended = by_first_slot(planner, old, ended, (&sources, target));
+        for of_slot in ended.chunk_by(|one, next| one.0 == next.0) {
+            let slot = of_slot[0].0;
+            let ended: Vec<usize> = of_slot.iter().map(|(_, at)| *at).collect();
+            let moving = ended.iter().filter(|at| moves_in(slot, &sources[**at]));
+            concerned.sources.extend(moving.map(|at| (slot, *at)));
             for (operations, which) in alike(&ended, calls) {
                 let step = cease_at(planner.constraints, old, target, &sources, (&which, slot), operations);
-                ceased.entry(&target.element.name).or_default().entry(slot).or_default().push(step);
-                steps.push(step);
+                ceased.push((slot, step));
+                concerned.steps.push((slot, step));
             }
         }
     }
-    for (slot, (moving, steps)) in concerned {
-        hold_sources_leaving(planner.constraints, old, &sources, (&moving, slot), steps);
+    concerned.each_slot(|moving, steps| {
+        let moving = moving.iter().map(|(_, at)| &sources[*at]);
+        hold_sources_leaving(planner.constraints, old, moving, steps);
+    });
+    // A target of several endpoints was visited several times.
+    for steps in ceased.values_mut() {
+        steps.sort_by_key(|(slot, _)| *slot);
     }
     ceased
 }
 
-/// Groups the ended pairs of a target by the slot in which they are ceased.
+/// Returns the ended pairs of a target, each with the slot in which it is ceased, in the order of the slots.
 fn by_first_slot(
     planner: &RelationshipPlanner<'_, '_>,
     old: &Relationship,
     ended: Vec<usize>,
     (sources, target): (&[Node<'_>], &Node<'_>),
-) -> BTreeMap<Slot, Vec<usize>> {
+) -> Vec<(Slot, usize)> {
     if planner.constraints.rolling.groups.is_empty() {
-        return BTreeMap::from([(STATIC, ended)]);
+        return ended.into_iter().map(|at| (STATIC, at)).collect();
     }
     let suspended = planner.constraints.rolling.suspends(old);
-    let mut found: BTreeMap<Slot, Vec<usize>> = BTreeMap::new();
-    for at in ended {
-        found.entry(slots(&sources[at], target, suspended).0).or_default().push(at);
-    }
+    let slot = |at: &usize| slots(&sources[*at], target, suspended).0;
+    let mut found: Vec<(Slot, usize)> = ended.into_iter().map(|at| (slot(&at), at)).collect();
+    found.sort_by_key(|(slot, _)| *slot);
     found
 }
 
@@ -173,26 +180,24 @@ fn after_target_rests(
 }
 
 /// Makes the sources of ceased pairs wait, before they leave their state, for all targets.
-fn hold_sources_leaving<'a>(
+fn hold_sources_leaving<'n, 'a: 'n>(
     constraints: &mut Constraints<'a>,
     old: &'a Relationship,
-    sources: &[Node<'a>],
-    (moving, slot): (&BTreeSet<usize>, Slot),
-    ceased: Vec<Draft>,
+    moving: impl Iterator<Item = &'n Node<'a>>,
+    ceased: &[(Slot, Draft)],
 ) {
-    let leaving: Vec<&Node<'a>> =
-        moving.iter().map(|at| &sources[*at]).filter(|node| node.path.falls()).collect();
-    if leaving.is_empty() {
+    let mut leaving = moving.filter(|node| node.path.falls()).peekable();
+    if leaving.peek().is_none() {
         return;
     }
-    let all = if let (Some(1..), [only]) = (slot, ceased.as_slice()) {
+    let all = if let [(Some(1..), only)] = ceased {
         *only
     } else {
         // Targets are stopped before sources, so the barrier exists even for a single step.
         let all = constraints.graph.barrier(format!("{} is ceased everywhere", old.name));
         let why = constraints.graph.because(old, "it is ceased at each target".to_owned());
-        for step in ceased {
-            constraints.graph.need(all, step, why);
+        for (_, step) in ceased {
+            constraints.graph.need(all, *step, why);
         }
         all
     };

@@ -11,8 +11,9 @@ use windlass_plan::{Draft, WaitKind, Why};
 
 use super::cease::{Ceased, alike};
 use super::diff::Skipped;
+use super::order::rolls_at_an_end;
 use super::relation::{Node, Relation, RelationshipPlanner, is_outdated, listed};
-use super::slots::{InSlot, STATIC, Slot, by_slot, moves_in};
+use super::slots::{Concerned, InSlot, STATIC, Slot, by_slot, in_slot, moves_in};
 use crate::changes::{Disposition, NodePath, Reach};
 use crate::constraints::phase::{self, Phase};
 use crate::constraints::{Arrival, Constraints, Priority};
@@ -35,6 +36,19 @@ struct Making<'a> {
     sources_settled: bool,
     /// Its pairs that were created with outdated values.
     outdated: Option<&'a OutdatedTargets>,
+    /// Whether parts between its ends and others may pass waits on; see [`order()`](super::order()).
+    passes_on: bool,
+}
+
+impl Making<'_> {
+    /// Returns the names of the sources at some positions; if all sources are meant, those of the endpoints.
+    fn listed(&self, which: &[usize]) -> Vec<ElementName> {
+        if self.all_sources {
+            listed(&self.new.sources, &self.sources, which)
+        } else {
+            which.iter().map(|at| self.sources[*at].element.name.clone()).collect()
+        }
+    }
 }
 
 /// A step that creates pairs of ends that had no pair at its target before.
@@ -63,22 +77,23 @@ pub(super) fn create<'a>(
     let given_sources = given_anew(planner, new, End::Source, &making.sources);
     let given_targets = given_anew(planner, new, End::Target, &making.targets);
     let holds = modifiers(planner, new).0 == Modifier::Pre;
-    // The sources of each slot whose steps wait for it, and its steps.
-    let mut concerned: BTreeMap<Slot, (BTreeSet<usize>, Vec<Draft>)> = BTreeMap::new();
+    let mut concerned = Concerned::default();
     for (place, target) in making.targets.iter().enumerate() {
         let mut open = open_sources(planner, &making, target);
         open.retain(|at| may_make(planner, &making, *at, target, skipped));
         if open.is_empty() {
             continue;
         }
-        let ceased = ceased.get(&target.element.name);
+        let ceased = ceased.get(&target.element.name).map(Vec::as_slice).unwrap_or_default();
         // The steps that have created pairs which a later slot re-creates, by source.
         let mut earlier: HashMap<usize, Draft> = HashMap::new();
-        for (slot, pairs) in open_by_slot(planner, &making, target, open) {
+        let slots = open_by_slot(planner, &making, target, open);
+        let creates_twice = slots.values().any(|pairs| !pairs.again.is_empty());
+        for (slot, pairs) in slots {
             if slot.is_none() && pairs.existed {
                 planner.constraints.rolling.suspend(new);
             }
-            let mut before = ceased.and_then(|ceased| ceased.get(&slot)).cloned().unwrap_or_default();
+            let mut before: Vec<Draft> = in_slot(ceased, slot).iter().map(|(_, step)| *step).collect();
             if !pairs.again.is_empty() {
                 planner.constraints.rolling.create_twice(new);
                 before.push(cease_again(planner, &making, target, (&pairs.again, slot), &earlier));
@@ -87,7 +102,7 @@ pub(super) fn create<'a>(
             if planner.removes_parts {
                 new_pairs.extend(new_pairs_of(planner, &making, target, &pairs, step));
             }
-            if slot.is_some() {
+            if slot.is_some() && creates_twice {
                 earlier.extend(pairs.pairs.iter().map(|at| (*at, step)));
             }
             undo_first(planner, &making, target, &pairs.pairs, step);
@@ -113,14 +128,14 @@ pub(super) fn create<'a>(
                 let source = &making.sources[**at];
                 moves_in(slot, source) || pairs.is_first && is_done(slot, source)
             };
-            let (waiting, steps) = concerned.entry(slot).or_default();
-            waiting.extend(pairs.pairs.iter().filter(waits));
-            steps.push(step);
+            concerned.sources.extend(pairs.pairs.iter().filter(waits).map(|at| (slot, *at)));
+            concerned.steps.push((slot, step));
         }
     }
-    for (waiting, steps) in concerned.into_values() {
-        hold_sources(planner.constraints, new, &making.sources, &waiting, steps);
-    }
+    concerned.each_slot(|waiting, steps| {
+        let waiting = waiting.iter().map(|(_, at)| &making.sources[*at]);
+        hold_sources(planner.constraints, new, waiting, steps);
+    });
     new_pairs
 }
 
@@ -243,6 +258,7 @@ fn making<'a>(
         sources,
         targets,
         outdated: planner.constraints.situation.current.outdated_of(new),
+        passes_on: planner.constraints.passes_on() && !rolls_at_an_end(planner.constraints, new),
     }
 }
 
@@ -344,11 +360,6 @@ fn create_at<'a>(
     let open = &pairs.pairs;
     let Making { new, sources, .. } = making;
     let with = || open.iter().map(|at| &sources[*at]);
-    let listed = if making.all_sources {
-        listed(&new.sources, sources, open)
-    } else {
-        with().map(|source| source.element.name.clone()).collect()
-    };
     let step = planner.constraints.graph.step(
         if matches!(slot, Some(1..)) { phase::ROLL } else { create_phase(new, target, with()) },
         Work::Relate(Box::new(Relate {
@@ -356,38 +367,24 @@ fn create_at<'a>(
             assembly: new.assembly.clone(),
             relationship: new.name.clone(),
             target: target.element.name.clone(),
-            sources: listed.clone(),
+            sources: making.listed(open),
             pairs: u64::try_from(open.len()).unwrap_or(u64::MAX),
             operations: if planner.options.adopt { Vec::new() } else { new.create.clone() },
             side: Side::Desired,
         })),
     );
+    after_sources(planner, making, step, (pairs, slot));
     let (source_modifier, target_modifier) = modifiers(planner, new);
-    let least_source = rank::least(new.source_state, source_modifier);
-    let each_by_itself = !planner.options.adopt && are_apart(with());
-    // A node of a later turn is far enough, and a pair with a node of an earlier turn exists already.
-    let is_due = |source: &&Node<'_>| {
-        let turn = source.path.rolls.turn;
-        turn == 0 || moves_in(slot, source) || pairs.is_first && is_done(slot, source)
-    };
-    let awaited = if with().all(|source| source.path.rolls.turn == 0 || slot.is_none()) {
-        listed
-    } else {
-        with().filter(is_due).map(|source| source.element.name.clone()).collect()
-    };
-    for source in &awaited {
-        if each_by_itself {
-            after_each(planner.constraints, new, step, source, least_source);
-        } else {
-            after_end(planner.constraints, new, step, source, "source", least_source);
-        }
-    }
     let least_target = rank::least(new.target_state, target_modifier);
     if is_done(slot, target) {
-        after_end(planner.constraints, new, step, &target.element.name, "target", least_target);
+        after_end(planner.constraints, making, step, (End::Target, &target.element.name), least_target);
     }
     note_created(planner.constraints, (step, slot), with().chain([target]));
-    if target_modifier == Modifier::Pre && (moves_in(slot, target) || pairs.is_first && is_done(slot, target))
+    // A target that stays has no step to hold, and batches are not passed on.
+    let holds_target = target.path.climbs || !planner.constraints.graph.rolls(step);
+    if target_modifier == Modifier::Pre
+        && holds_target
+        && (moves_in(slot, target) || pairs.is_first && is_done(slot, target))
     {
         let state = new.target_state;
         let rule = format!("it is created before target {} becomes {state}", target.element.name.local());
@@ -398,10 +395,40 @@ fn create_at<'a>(
         let why = planner.constraints.graph.because(new, before_it(making, target, open));
         planner.constraints.graph.need(step, ceased, why);
         if !target.path.falls() {
-            cease_late(planner.constraints, new, ceased, with(), least_source);
+            let least = rank::least(new.source_state, source_modifier);
+            cease_late(planner.constraints, new, ceased, with(), least);
         }
     }
     step
+}
+
+/// Makes the creation of pairs wait for the states of their sources.
+fn after_sources<'a>(
+    planner: &mut RelationshipPlanner<'_, 'a>,
+    making: &Making<'a>,
+    step: Draft,
+    (pairs, slot): (&InSlot, Slot),
+) {
+    let with = || pairs.pairs.iter().map(|at| &making.sources[*at]);
+    let least = rank::least(making.new.source_state, modifiers(planner, making.new).0);
+    let each_by_itself = !planner.options.adopt && are_apart(with());
+    let mut after = |source: &ElementName| {
+        if each_by_itself {
+            after_each(planner.constraints, making, step, source, least);
+        } else {
+            after_end(planner.constraints, making, step, (End::Source, source), least);
+        }
+    };
+    if slot.is_none() || with().all(|source| source.path.rolls.turn == 0) {
+        making.listed(&pairs.pairs).iter().for_each(after);
+        return;
+    }
+    // A node of a later turn is far enough, and a pair with a node of an earlier turn exists already.
+    let is_due = |source: &&Node<'_>| {
+        let turn = source.path.rolls.turn;
+        turn == 0 || moves_in(slot, source) || pairs.is_first && is_done(slot, source)
+    };
+    with().filter(is_due).for_each(|source| after(&source.element.name));
 }
 
 /// Records the creation of pairs with nodes of rolling groups, which the next batch waits for.
@@ -411,9 +438,8 @@ fn note_created<'n, 'a: 'n>(
     ends: impl Iterator<Item = &'n Node<'a>>,
 ) {
     let Some(turn) = slot.filter(|_| !constraints.rolling.groups.is_empty()) else { return };
-    let groups = ends.map(|end| end.path.rolls).filter(|rolls| rolls.group > 0 && rolls.turn == turn);
-    let groups: BTreeSet<u32> = groups.map(|rolls| rolls.group).collect();
-    constraints.completes.extend(groups.into_iter().map(|group| (group, turn, step)));
+    let rolls = ends.map(|end| end.path.rolls).filter(|rolls| rolls.group > 0 && rolls.turn == turn);
+    constraints.completes.extend(rolls.map(|rolls| (rolls.group, turn, step)));
 }
 
 /// Adds the steps that undo the operations in doubt of a target's pairs, before `step` creates the rest.
@@ -499,6 +525,9 @@ fn given_anew<'a>(
 /// Makes the creation of a relationship wait for the outputs that an end reads after a later turn: operations get the
 /// values of the desired version.
 fn after_producers(constraints: &mut Constraints<'_>, new: &Relationship, step: Draft, end: &Node<'_>) {
+    if !constraints.awaits_outputs {
+        return;
+    }
     let leaves = constraints.desired().map(|desired| desired.leaves(&end.element.name)).unwrap_or_default();
     let mut producers: BTreeSet<&ElementName> = BTreeSet::new();
     for part in leaves.iter().filter_map(|leaf| constraints.parts.get(&leaf.name)) {
@@ -533,22 +562,27 @@ fn after_values(
 /// Makes the creation of a relationship wait until an end has the rank `least`.
 fn after_end(
     constraints: &mut Constraints<'_>,
-    new: &Relationship,
+    making: &Making<'_>,
     step: Draft,
-    end: &ElementName,
-    word: &str,
+    (side, end): (End, &ElementName),
     least: u8,
 ) {
     let reached = constraints.reached(end, least);
-    if reached.is_none() && !constraints.passes_on() {
+    if reached.is_none() && !making.passes_on {
         return;
     }
-    let rule = format!("{word} {} must be {}", end.local(), rank::state(least));
-    let why = constraints.graph.because(new, rule);
+    let (name, state) = (end.local(), rank::state(least));
+    let rule = match side {
+        End::Source => format!("source {name} must be {state}"),
+        End::Target => format!("target {name} must be {state}"),
+    };
+    let why = constraints.graph.because(making.new, rule);
     if let Some(reached) = reached {
         constraints.graph.need(step, reached, why);
     }
-    constraints.arrivals.push(Arrival { step, end: end.clone(), rank: least, why });
+    if making.passes_on {
+        constraints.arrivals.push(Arrival { step, end: end.clone(), rank: least, why });
+    }
 }
 
 /// Makes the creation wait until each node of a source has the rank `least` or has failed.
@@ -556,41 +590,39 @@ fn after_end(
 /// A failed source does not prevent the creation with the others.
 fn after_each(
     constraints: &mut Constraints<'_>,
-    new: &Relationship,
+    making: &Making<'_>,
     step: Draft,
     source: &ElementName,
     least: u8,
 ) {
     let reached = constraints.reached(source, least);
-    if reached.is_none() && !constraints.passes_on() {
+    if reached.is_none() && !making.passes_on {
         return;
     }
     let rule = format!("it is created with each source {} that is {}", source.local(), rank::state(least));
-    let why = constraints.graph.because(new, rule);
+    let why = constraints.graph.because(making.new, rule);
     if let Some(reached) = reached {
         constraints.graph.wait(step, reached, WaitKind::After, why);
     }
-    constraints.arrivals.push(Arrival { step, end: source.clone(), rank: least, why });
+    if making.passes_on {
+        constraints.arrivals.push(Arrival { step, end: source.clone(), rank: least, why });
+    }
 }
 
 /// Makes the sources wait until the relationship is created at all targets.
-fn hold_sources<'a>(
+fn hold_sources<'n, 'a: 'n>(
     constraints: &mut Constraints<'a>,
     new: &'a Relationship,
-    sources: &[Node<'a>],
-    waiting: &BTreeSet<usize>,
-    created: Vec<Draft>,
+    waiting: impl Iterator<Item = &'n Node<'a>>,
+    created: &[(Slot, Draft)],
 ) {
-    if created.is_empty() {
-        return;
-    }
     let all = constraints.graph.barrier(format!("{} is created everywhere", new.name));
     let why = constraints.graph.because(new, "it is created at each target".to_owned());
-    for step in created {
-        constraints.graph.need(all, step, why);
+    for (_, step) in created {
+        constraints.graph.need(all, *step, why);
     }
     let rank = rank::of(new.source_state);
-    for source in waiting.iter().map(|at| &sources[*at]) {
+    for source in waiting {
         let name = &source.element.name;
         let rule = format!("it is created before source {} becomes {}", name.local(), new.source_state);
         let why = constraints.graph.because(new, rule);

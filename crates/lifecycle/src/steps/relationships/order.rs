@@ -23,6 +23,13 @@ pub(super) fn order(
     relations: &[Relation<'_>],
     arrivals: &[Range<usize>],
 ) {
+    let has_order = |relation: &Relation<'_>| {
+        let mut versions = relation.new.into_iter().chain(relation.old);
+        versions.any(Relationship::is_order_only)
+    };
+    if constraints.arrivals.is_empty() && !relations.iter().any(has_order) {
+        return;
+    }
     let order = in_order(constraints, relations);
     for place in &order {
         if let Some(new) = relations[*place].new.filter(|new| new.is_order_only()) {
@@ -30,11 +37,7 @@ pub(super) fn order(
                 order_up(constraints, new, first, then);
             }
         }
-        let arrivals = arrivals[*place].clone();
-        if arrivals.is_empty() || rolls_at_an_end(constraints, relations[*place].new) {
-            continue;
-        }
-        for at in arrivals {
+        for at in arrivals[*place].clone() {
             let Arrival { step, ref end, rank, why } = constraints.arrivals[at];
             let end = end.clone();
             for passed in constraints.passed(&end, rank) {
@@ -140,10 +143,10 @@ fn rolls(constraints: &Constraints<'_>, topology: Option<&Topology>, end: &Endpo
     parts.into_iter().any(|part| part.rolls.moves_in_turn())
 }
 
-/// Tells whether nodes of a relationship change in batches.
-fn rolls_at_an_end(constraints: &Constraints<'_>, of: Option<&Relationship>) -> bool {
-    let ends = of.into_iter().flat_map(|of| of.sources.iter().chain(&of.targets));
-    ends.into_iter().any(|end| rolls(constraints, constraints.desired(), end))
+/// Tells whether nodes of a relationship change in batches. Nothing is passed on to its creation then.
+pub(super) fn rolls_at_an_end(constraints: &Constraints<'_>, of: &Relationship) -> bool {
+    let mut ends = of.sources.iter().chain(&of.targets);
+    ends.any(|end| rolls(constraints, constraints.desired(), end))
 }
 
 /// Returns a barrier behind several steps, or the only step.

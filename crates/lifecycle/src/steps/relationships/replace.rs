@@ -60,8 +60,8 @@ pub(super) fn replace<'a>(
         for end in removed {
             constraints.hold_leaving(&end.name, rank::ACTIVE, until, Priority::Weak, why);
             // The relationship of a removed source is ceased before the new one is created at the target.
-            let slots = ceased.get(&end.name).filter(|_| kin_of.0);
-            for step in slots.into_iter().flat_map(BTreeMap::values).flatten() {
+            let of_target = ceased.get(&end.name).filter(|_| kin_of.0);
+            for (_, step) in of_target.into_iter().flatten() {
                 constraints.graph.constrain(*step, until, WaitKind::Needs, Priority::Weak, why);
             }
         }

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use windlass_plan::Draft;
+
 use super::relation::Node;
 
 /// A turn of a pair. `None` is that of a pair with a tied end, of a suspended relationship, or that is not desired:
@@ -25,6 +27,33 @@ pub(super) struct InSlot {
     pub(super) is_first: bool,
     /// Whether some of them exist before.
     pub(super) existed: bool,
+}
+
+/// The steps of all slots, and the sources that wait for all steps of their slot.
+#[derive(Default)]
+pub(super) struct Concerned {
+    /// The positions of the sources. One that is concerned at several targets may occur several times.
+    pub(super) sources: Vec<(Slot, usize)>,
+    pub(super) steps: Vec<(Slot, Draft)>,
+}
+
+impl Concerned {
+    /// Calls `hold` for each slot, with the positions of its sources and with its steps.
+    pub(super) fn each_slot(mut self, mut hold: impl FnMut(&[(Slot, usize)], &[(Slot, Draft)])) {
+        self.sources.sort_unstable();
+        self.sources.dedup();
+        self.steps.sort_by_key(|(slot, _)| *slot);
+        for steps in self.steps.chunk_by(|one, next| one.0 == next.0) {
+            hold(in_slot(&self.sources, steps[0].0), steps);
+        }
+    }
+}
+
+/// Returns the items of a slot, of items in the order of their slots.
+pub(super) fn in_slot<T>(items: &[(Slot, T)], slot: Slot) -> &[(Slot, T)] {
+    let start = items.partition_point(|(other, _)| *other < slot);
+    let count = items[start..].iter().take_while(|(other, _)| *other == slot).count();
+    &items[start..start + count]
 }
 
 /// Tells whether an end moves in a slot, so that its steps wait for those of its pairs.
