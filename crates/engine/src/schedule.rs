@@ -125,7 +125,7 @@ impl<K> Default for Schedule<K> {
 #[non_exhaustive]
 pub enum Change<K> {
     /// A duty is added, or its timing changes: [`Schedule::set`].
-    Set(K, Timing),
+    Set(K, Box<Timing>),
     /// A duty is removed: [`Schedule::remove`].
     Remove(K),
     /// The run of a duty has ended: [`Schedule::ended`].
@@ -150,7 +150,7 @@ impl<K: Ord + Clone + Hash> Machine for Schedule<K> {
     fn on(&mut self, now: Timestamp, input: Input<Self>) -> Vec<Output<Self>> {
         match input {
             Input::Begin | Input::Due(()) => {}
-            Input::Event(Change::Set(key, timing)) => self.set(now, key, timing),
+            Input::Event(Change::Set(key, timing)) => self.set(now, key, *timing),
             Input::Event(Change::Remove(key)) => self.remove(&key),
             Input::Event(Change::Ended(key)) => self.ended(now, &key),
             Input::Cancel => return vec![Output::Finished],

@@ -39,21 +39,21 @@ pub struct Scheduler<K> {
 impl<K: Ord + Clone + Hash + Send + 'static> Scheduler<K> {
     /// Starts an empty schedule. The receiver gets the duties that start; each has to be [`ended`](Self::ended).
     pub fn start(clock: Arc<dyn Clock>, stop: Stop) -> (Self, mpsc::Receiver<Started<K>>) {
-        let (changes, changed) = mpsc::channel(QUEUE);
-        let (started, starts) = mpsc::channel(QUEUE);
+        let (sender, changes) = mpsc::channel(QUEUE);
+        let (started, receiver) = mpsc::channel(QUEUE);
         let mut task = JoinSet::new();
         task.spawn(async move {
-            let mut starter = Starter { started, changed };
+            let mut dispatcher = Starter { started, changes };
             let host = Host::new(clock, stop);
             // The work of a duty cannot fail, and there is no lease.
-            let _ = host.run(&mut Schedule::default(), &mut starter, std::future::pending()).await;
+            let _ = host.run(&mut Schedule::default(), &mut dispatcher, std::future::pending()).await;
         });
-        (Self { changes, _task: task }, starts)
+        (Self { changes: sender, _task: task }, receiver)
     }
 
     /// Adds a duty, or changes its timing. Nothing changes if it has this timing already.
     pub async fn set(&self, duty: K, timing: Timing) {
-        self.change(Change::Set(duty, timing)).await;
+        self.change(Change::Set(duty, Box::new(timing))).await;
     }
 
     /// Removes a duty. If it runs and is added again, it starts after its end only.
@@ -75,7 +75,7 @@ impl<K: Ord + Clone + Hash + Send + 'static> Scheduler<K> {
 /// Sends started duties to their receiver.
 struct Starter<K> {
     started: mpsc::Sender<Started<K>>,
-    changed: mpsc::Receiver<Change<K>>,
+    changes: mpsc::Receiver<Change<K>>,
 }
 
 impl<K: Ord + Clone + Hash + Send + 'static> Dispatcher<Schedule<K>> for Starter<K> {
@@ -89,7 +89,7 @@ impl<K: Ord + Clone + Hash + Send + 'static> Dispatcher<Schedule<K>> for Starter
     }
 
     async fn incoming(&mut self) -> Incoming<Change<K>> {
-        match self.changed.recv().await {
+        match self.changes.recv().await {
             Some(change) => Incoming::Event(change),
             None => std::future::pending().await,
         }

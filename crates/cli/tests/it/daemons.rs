@@ -13,8 +13,8 @@ fn count(trace: &[String], word: &str) -> usize {
     trace.iter().filter(|line| line.split(' ').next() == Some(word)).count()
 }
 
-/// Of two daemons, one discovers at each time of a factory, and one checks its applications in each period. What is found
-/// is adopted once. If one daemon is killed, the other does its work.
+/// Of two daemons, one discovers at each time of a factory, and one checks its applications in each period. They adopt
+/// each found machine once. If one daemon is killed, the other does its work.
 #[test]
 fn two_daemons_share_the_duties_of_a_factory() {
     let Some(server) = Server::own() else {
