@@ -1,0 +1,32 @@
+//! Links the unwinder statically where the C compiler has it, so that a start loads one shared library less.
+//!
+//! A short command is mostly the work of the dynamic loader; `docs/design/cli.md` has the reasons and numbers.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    if let Some(folder) = static_unwinder().as_ref().and_then(|file| file.parent()) {
+        println!("cargo::rustc-link-search=native={}", folder.display());
+        println!("cargo::rustc-link-lib=static=gcc_eh");
+    }
+}
+
+/// Returns the static library of the unwinder. In builds for another system, the shared library is used.
+fn static_unwinder() -> Option<PathBuf> {
+    let is_for_this_system = variable("TARGET") == variable("HOST");
+    if !is_for_this_system || variable("CARGO_CFG_TARGET_ENV")? != "gnu" {
+        return None;
+    }
+    // The answer is the bare name if there is no such file.
+    let answer = Command::new("cc").arg("-print-file-name=libgcc_eh.a").output().ok()?;
+    let file = PathBuf::from(String::from_utf8(answer.stdout).ok()?.trim());
+    (file.is_absolute() && file.is_file()).then_some(file)
+}
+
+#[expect(clippy::disallowed_methods, reason = "cargo tells build scripts by variables")]
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
