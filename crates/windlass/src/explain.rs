@@ -4,7 +4,7 @@ use windlass_source::CodeInfo;
 
 /// Returns all codes, sorted.
 pub fn codes() -> Vec<&'static CodeInfo> {
-    let tables: [&'static [CodeInfo]; 10] = [
+    let tables: [&'static [CodeInfo]; 11] = [
         windlass_source::codes::CODES,
         windlass_descriptor::codes::CODES,
         windlass_manifest::codes::CODES,
@@ -15,6 +15,7 @@ pub fn codes() -> Vec<&'static CodeInfo> {
         windlass_engine::codes::CODES,
         crate::codes::CODES,
         crate::launching::codes::CODES,
+        crate::simulating::codes::CODES,
     ];
     let mut all: Vec<&CodeInfo> = tables.into_iter().flatten().collect();
     all.sort_by_key(|info| info.code.as_str());

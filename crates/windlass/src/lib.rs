@@ -25,6 +25,7 @@
 //! | [`doctor`] | the runtimes of this machine, their isolation, and missing requirements |
 //! | [`init`](mod@init) | a new assembly of one component, as a start for the user's own |
 //! | [`script`](mod@script) | scripts run by hand, and test cases of packages |
+//! | [`simulating`] | a day of applications on a virtual clock ([`simulating::Simulator`]) |
 //! | [`runtimes`] | the kinds of runtimes, and their registry |
 //! | [`images`](mod@images) | images for sandboxes, built and stored without an engine |
 //! | [`explain`](mod@explain) | the codes of all crates: those of diagnostics and of errors |
@@ -44,6 +45,7 @@ pub mod daemon;
 mod desired;
 pub mod doctor;
 pub mod document;
+mod duty_timing;
 pub mod error;
 pub mod explain;
 pub mod forget;
@@ -74,6 +76,7 @@ pub mod saved;
 pub mod schema;
 pub mod script;
 pub mod script_files;
+pub mod simulating;
 pub mod started;
 mod stores;
 mod supervise;

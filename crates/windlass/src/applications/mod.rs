@@ -16,6 +16,7 @@ pub use self::environments::{
 };
 pub use self::error::ApplicationError;
 pub use self::publishing::{Applications, Publication};
+pub(crate) use self::publishing::{files_of, stem, unpublished};
 pub use self::records::{PublishedApplication, RoleKind};
 pub(crate) use self::stored::{document_name, environments_in, revision_in};
 pub use self::view::{

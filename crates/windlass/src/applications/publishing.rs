@@ -229,6 +229,28 @@ impl Applications<'_> {
     }
 }
 
+/// Reads a manifest with its scripts as a revision that is not stored. Returns the warnings, too.
+///
+/// # Errors
+/// [`Error::Input`] if the manifest has errors, or is neither an application nor a factory. [`ApplicationError`] for a
+/// title that can't be used.
+pub(crate) fn unpublished(
+    source: &Arc<Source>,
+    title: String,
+    scripts: Option<&[PackageFile]>,
+) -> Result<(PublishedApplication, Diagnostics), Error> {
+    let (role, warnings) = checked(source, scripts)?;
+    let name = short_name(&title).ok_or_else(|| ApplicationError::Title(title.clone()))?;
+    let scripts = scripts.unwrap_or_default().to_vec();
+    let digest = package(&name, source, scripts.clone()).digest().clone();
+    let manifest = read(source);
+    let manifest = manifest.manifest.ok_or(Error::Input(manifest.diagnostics))?;
+    Ok((
+        PublishedApplication { title, name, revision: 1, role, package: digest, manifest, scripts },
+        warnings,
+    ))
+}
+
 /// Checks a manifest with its scripts. Returns its role and the warnings.
 fn checked(source: &Arc<Source>, scripts: Option<&[PackageFile]>) -> Result<(RoleKind, Diagnostics), Error> {
     let windlass_manifest::Read { manifest, mut diagnostics } = read(source);
@@ -254,7 +276,7 @@ fn checked(source: &Arc<Source>, scripts: Option<&[PackageFile]>) -> Result<(Rol
 }
 
 /// Reads the files of a folder of scripts.
-fn files_of(folder: &Path) -> Result<Vec<PackageFile>, Error> {
+pub(crate) fn files_of(folder: &Path) -> Result<Vec<PackageFile>, Error> {
     windlass_project::files_in(folder).map_err(Error::Input)
 }
 
@@ -273,6 +295,6 @@ fn package(name: &AssemblyName, source: &Source, scripts: Vec<PackageFile>) -> P
 }
 
 /// Returns the name of a file without its extension.
-fn stem(file: &Path) -> String {
+pub(crate) fn stem(file: &Path) -> String {
     file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }

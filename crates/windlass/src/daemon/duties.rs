@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use windlass_cron::{CronExpression, Zone};
+use windlass_cron::CronExpression;
 use windlass_engine::schedule::{Started, Timing};
 use windlass_engine::{Scheduler, Stop};
 use windlass_model::AssemblyName;
 
+use crate::duty_timing;
 use crate::open::Windlass;
 
 /// Settings of the daemon.
@@ -70,14 +71,13 @@ impl Duties {
     /// Begins checks of health. Those of many assemblies are spread over the interval.
     pub(super) async fn check(&self, duty: Duty) {
         if let Some(period) = self.health {
-            self.scheduler.set(duty, Timing::Every { period, jitter: period }).await;
+            self.scheduler.set(duty, duty_timing::of_checks(period)).await;
         }
     }
 
     /// Begins to discover the instances of a factory, at the times of an expression in UTC.
     pub(super) async fn discover(&self, factory: AssemblyName, expression: CronExpression) {
-        let timing = Timing::Cron { expression, zone: Zone::UTC };
-        self.scheduler.set(Duty::Discover(factory), timing).await;
+        self.scheduler.set(Duty::Discover(factory), duty_timing::of_discovery(expression)).await;
     }
 
     /// Ends a duty for ever.

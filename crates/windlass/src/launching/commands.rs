@@ -141,13 +141,7 @@ impl Launcher<'_> {
         launched_from(&snapshot)?;
         let package = self.package(&snapshot).await?;
         let all: Vec<(PinId, PinId, &Pin)> = package.iter().flat_map(commands).collect();
-        let Some((_, inner, pin)) = all.iter().find(|(id, ..)| id.to_string() == command) else {
-            let known = all.iter().map(|(id, ..)| id.to_string()).collect();
-            return Err(
-                LaunchError::NoCommand { name: name.clone(), command: command.to_owned(), known }.into()
-            );
-        };
-        let arguments = arguments(command, pin, given)?;
+        let (inner, arguments) = called(&all, name, command, given)?;
         let arguments = Arguments::new(arguments, |argument| !open.iter().any(|open| open == argument))?;
         let part = component(&snapshot).map(|component| component.name.clone());
         let part = part.ok_or_else(|| LaunchError::NotAnApplication(name.clone()))?;
@@ -215,8 +209,25 @@ impl Launcher<'_> {
     }
 }
 
+/// Returns the pin of the component for a command of an application, and the arguments of the call.
+///
+/// # Errors
+/// If there is no such command or argument, or a value has another type.
+pub(crate) fn called(
+    all: &[(PinId, PinId, &Pin)],
+    name: &AssemblyName,
+    command: &str,
+    given: BTreeMap<String, Value>,
+) -> Result<(PinId, BTreeMap<String, Value>), LaunchError> {
+    let Some((_, inner, pin)) = all.iter().find(|(id, ..)| id.to_string() == command) else {
+        let known = all.iter().map(|(id, ..)| id.to_string()).collect();
+        return Err(LaunchError::NoCommand { name: name.clone(), command: command.to_owned(), known });
+    };
+    Ok((inner.clone(), arguments(command, pin, given)?))
+}
+
 /// Returns the commands with a script: the exposed id, the id of the component, and the pin.
-fn commands(package: &Package) -> Vec<(PinId, PinId, &Pin)> {
+pub(crate) fn commands(package: &Package) -> Vec<(PinId, PinId, &Pin)> {
     let pins = package.pins().into_iter().flat_map(Pins::iter);
     let scripted = pins.filter(|(id, _)| package.bindings().commands.contains_key(&id.to_string()));
     scripted

@@ -24,18 +24,18 @@ use crate::desired::{open_secrets, recorded};
 use crate::error::Error;
 
 /// The inputs of an application.
-pub(super) struct Inputs<'a> {
+pub(crate) struct Inputs<'a> {
     /// The name of its assembly.
-    pub(super) name: &'a AssemblyName,
-    pub(super) published: &'a PublishedApplication,
-    pub(super) environment: &'a str,
+    pub(crate) name: &'a AssemblyName,
+    pub(crate) published: &'a PublishedApplication,
+    pub(crate) environment: &'a str,
     /// The location where its scripts run.
-    pub(super) location: &'a str,
+    pub(crate) location: &'a str,
     /// The factory of an application.
-    pub(super) owner: Option<AssemblyName>,
-    pub(super) parameters: &'a BTreeMap<String, Value>,
+    pub(crate) owner: Option<AssemblyName>,
+    pub(crate) parameters: &'a BTreeMap<String, Value>,
     /// The parameters whose values were on the command line.
-    pub(super) open: &'a [String],
+    pub(crate) open: &'a [String],
 }
 
 /// The services of an environment among which the factory of an application is found.
@@ -89,7 +89,7 @@ impl Services<'_> {
 }
 
 /// Returns the engine's input for an application, with warnings.
-pub(super) fn desired(
+pub(crate) fn desired(
     checked: &Checked<'_>,
     role: &Role,
     inputs: &Inputs<'_>,

@@ -54,10 +54,43 @@ pub struct FoundView {
 }
 
 /// The applications of a factory, by natural id, and whether one of them is being launched.
-struct Known {
-    by_natural: BTreeMap<String, AssemblyName>,
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) by_natural: BTreeMap<String, AssemblyName>,
     /// An application whose launch is open or has failed, and may have made an instance.
-    launching: Option<AssemblyName>,
+    pub(crate) launching: Option<AssemblyName>,
+}
+
+/// The decision about an instance that the script of a factory has found.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// It is this application.
+    Known(AssemblyName),
+    /// It is unknown, and no longer exists.
+    Ignored,
+    /// It is unknown, and this launch may have made it.
+    Waits(AssemblyName),
+    /// It becomes an application.
+    New,
+}
+
+impl Known {
+    /// Decides about a found instance, and takes it out. The rest was not found.
+    pub(crate) fn decide(&mut self, found: &Found) -> Decision {
+        match (self.by_natural.remove(&found.natural), &self.launching) {
+            (Some(name), _) => Decision::Known(name),
+            (None, _) if found.report.settled == Settled::Gone => Decision::Ignored,
+            (None, Some(launching)) => Decision::Waits(launching.clone()),
+            (None, None) => Decision::New,
+        }
+    }
+}
+
+/// Returns the name from which that of an adopted application is made.
+pub(crate) fn name_base(found: &Found, application: &AssemblyName) -> AssemblyName {
+    let title = found.name.as_deref().unwrap_or(&found.natural);
+    let name = short_name(title).or_else(|| short_name(&found.natural));
+    name.unwrap_or_else(|| application.clone())
 }
 
 impl Launcher<'_> {
@@ -88,49 +121,53 @@ impl Launcher<'_> {
             factory: factory.clone(),
             why: described(&failure),
         })?;
-        let known = known(&*store, factory).await?;
+        let mut known = known(&*store, factory).await?;
         let published = self.windlass.applications().find(&discovery.application.value, None).await?;
         let hidden = Redactor::new(secrets(&self.windlass.open_snapshot(factory).await?));
         let mut views = Vec::new();
-        let mut missing = known.by_natural.clone();
         // Another command may take a name meanwhile; then the adoption is refused, and the next discovery repeats it.
         let mut taken: BTreeSet<AssemblyName> = store.assembly_names().await?.into_iter().collect();
         for found in found {
             if stop.soon.is_cancelled() {
                 return Err(windlass_engine::EngineError::Stopped.into());
             }
+            let decision = known.decide(&found);
             let mut view = FoundView {
                 natural_id: hidden.mask_str(&found.natural),
                 title: found.name.as_deref().map(|name| hidden.mask_str(name)),
-                name: missing.remove(&found.natural),
+                name: None,
                 result: "new",
                 problem: None,
             };
-            match view.name.clone() {
-                Some(name) if dry_run => {
+            if let Decision::Known(name) = &decision {
+                view.name = Some(name.clone());
+            }
+            match decision {
+                Decision::Known(name) if dry_run => {
                     let differs = would_change(&engine, &name, found).await?;
                     view.result = if differs { "changed" } else { "known" };
                 }
-                Some(name) => self.apply(&engine, &name, found, &mut view, stop).await?,
-                None if found.report.settled == Settled::Gone => continue,
+                Decision::Known(name) => self.apply(&engine, &name, found, &mut view, stop).await?,
+                Decision::Ignored => continue,
                 // The name of its application would show it, too.
-                None if view.natural_id != found.natural || view.title != found.name => {
+                Decision::Waits(_) | Decision::New
+                    if view.natural_id != found.natural || view.title != found.name =>
+                {
                     view.problem = Some(
                         "its natural id or its name holds a secret of the factory, and both are shown in clear; the \
                          discovery script must report others"
                             .to_owned(),
                     );
                 }
-                None if known.launching.is_some() => {
-                    let other = known.launching.as_ref().map(ToString::to_string).unwrap_or_default();
+                Decision::Waits(other) => {
                     view.result = "waits";
                     view.problem = Some(format!(
                         "the launch of `{other}` may have made it; finish it with `windlass retry {other}`, or end it with \
                          `windlass app destroy {other}`"
                     ));
                 }
-                None if dry_run => {}
-                None => {
+                Decision::New if dry_run => {}
+                Decision::New => {
                     self.adopt(&engine, (factory, &environment), &published, found, &mut view, &taken)
                         .await?;
                     taken.extend(view.name.clone());
@@ -138,7 +175,7 @@ impl Launcher<'_> {
             }
             views.push(view);
         }
-        let gone = missing.into_iter().map(|(natural_id, name)| FoundView {
+        let gone = known.by_natural.into_iter().map(|(natural_id, name)| FoundView {
             natural_id,
             title: None,
             name: Some(name),
@@ -218,11 +255,7 @@ impl Launcher<'_> {
     ) -> Result<(), Error> {
         let checked = check(&published.manifest);
         let Some(role) = checked.role.clone() else { return Err(Error::Input(checked.diagnostics)) };
-        let title = found.name.as_deref().unwrap_or(&found.natural);
-        let base = short_name(title)
-            .or_else(|| short_name(&found.natural))
-            .unwrap_or_else(|| published.name.clone());
-        let name = free(&base, |name| taken.contains(name));
+        let name = free(&name_base(&found, &published.name), |name| taken.contains(name));
         let snapshot = self.windlass.snapshot(factory).await?;
         let parameters = BTreeMap::new();
         let inputs = Inputs {
@@ -278,7 +311,8 @@ fn secrets(snapshot: &Snapshot) -> Vec<String> {
     values.filter_map(|value| String::from_utf8(value.expose().clone()).ok()).collect()
 }
 
-fn described(failure: &Failure) -> String {
+/// Describes a failure with its detail.
+pub(crate) fn described(failure: &Failure) -> String {
     match failure.detail.as_deref().map(str::trim).filter(|detail| !detail.is_empty()) {
         Some(detail) => format!("{}: {detail}", failure.message),
         None => failure.message.clone(),

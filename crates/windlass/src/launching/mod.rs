@@ -23,7 +23,11 @@ mod launcher;
 mod title;
 
 pub use commands::{CalledCommandView, CommandView, CommandsView};
+pub(crate) use commands::{called, commands};
+pub(crate) use desired::{Inputs, desired};
+pub(crate) use discovery::{Decision, Known, described, name_base};
 pub use discovery::{DiscoveryView, FoundView};
 pub use error::LaunchError;
 pub use jobs::{JobSummary, JobView, JobsView, ReplayView, ReplayedView};
 pub use launcher::{LaunchInput, Launcher, ReconfigureInput};
+pub(crate) use title::free_from;

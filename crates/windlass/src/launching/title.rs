@@ -9,12 +9,22 @@ const NUMBER: usize = 10;
 
 /// Returns the first name of `base`, `base-2`, `base-3` and so on that is not taken.
 pub(super) fn free(base: &AssemblyName, is_taken: impl Fn(&AssemblyName) -> bool) -> AssemblyName {
+    free_from(base, 1, is_taken).0
+}
+
+/// Returns the first name as [`free`] does, if those with numbers below `first` are taken. Returns its number, too.
+pub(crate) fn free_from(
+    base: &AssemblyName,
+    first: u32,
+    is_taken: impl Fn(&AssemblyName) -> bool,
+) -> (AssemblyName, u32) {
     let short: String = base.as_str().chars().take(MAX_NAME - NUMBER).collect();
     let numbered = |number: u32| {
         short_name(&format!("{short} {number}")).expect("it begins with a letter, as `base` does")
     };
-    let mut names = std::iter::once(base.clone()).chain((2..).map(numbered));
-    names.find(|name| !is_taken(name)).expect("a number is free")
+    let named = |number: u32| if number == 1 { base.clone() } else { numbered(number) };
+    let mut names = (first..).map(|number| (named(number), number));
+    names.find(|(name, _)| !is_taken(name)).expect("a number is free")
 }
 
 #[cfg(test)]

@@ -1,0 +1,16 @@
+//! The times of the repeated duties of applications, for the daemon and for simulations.
+
+use std::time::Duration;
+
+use windlass_cron::{CronExpression, Zone};
+use windlass_engine::schedule::Timing;
+
+/// Returns the times of health checks. Those of many assemblies are spread over the interval.
+pub(crate) fn of_checks(period: Duration) -> Timing {
+    Timing::Every { period, jitter: period }
+}
+
+/// Returns the times of a discovery, which are in UTC.
+pub(crate) fn of_discovery(expression: CronExpression) -> Timing {
+    Timing::Cron { expression, zone: Zone::UTC }
+}

@@ -1,0 +1,152 @@
+//! Jobs that a file of answers stands in for. The driver reads their output as that of a script.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+use windlass_driver::{Call, Context, Failure, JobFailure, Report};
+use windlass_executor::{Captured, End, Job, Outcome};
+use windlass_model::Timestamp;
+
+use super::rules::{Instance, Rule, Says, Script, command_of, of_call, success, text_of_call};
+
+/// The output of a script that does not run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Printout {
+    stdout: String,
+    /// The message of a script that fails.
+    failure: Option<String>,
+    takes: Duration,
+}
+
+impl Printout {
+    /// Returns the output of a script for a call. Without an answer it succeeds.
+    pub(super) fn of_call(rule: Option<&Rule>, script: &Script, call: &Call, name: &str) -> Self {
+        Self::of_calls(&[(rule, call, name)], script)
+    }
+
+    /// Returns the output of a script for several calls. The first failure or text is that of the whole script.
+    pub(super) fn of_calls(calls: &[(Option<&Rule>, &Call, &str)], script: &Script) -> Self {
+        let takes =
+            calls.iter().filter_map(|(rule, ..)| Some(rule.as_ref()?.takes)).max().unwrap_or_default();
+        let mut instances = Map::new();
+        for (rule, call, name) in calls {
+            let standard = Instance::default();
+            match rule.map(|rule| &rule.says) {
+                Some(Says::Fail(why)) => {
+                    return Self { failure: Some(why.clone()), takes, ..Self::default() };
+                }
+                Some(Says::Stdout(text)) => {
+                    return Self { stdout: text_of_call(text, call, name), takes, failure: None };
+                }
+                Some(Says::Instance(instance)) => instances.extend([entry(instance, script, call, name)]),
+                _ => instances.extend([entry(&standard, script, call, name)]),
+            }
+        }
+        Self { stdout: json!({"instances": instances}).to_string(), failure: None, takes }
+    }
+
+    /// Returns the output of a discovery. Without an answer it finds nothing.
+    pub(super) fn of_discovery(rule: Option<&Rule>) -> Self {
+        let takes = rule.map(|rule| rule.takes).unwrap_or_default();
+        match rule.map(|rule| &rule.says) {
+            Some(Says::Fail(why)) => Self { failure: Some(why.clone()), takes, ..Self::default() },
+            Some(Says::Stdout(text)) => Self { stdout: text.clone(), takes, failure: None },
+            Some(Says::Instances(instances)) => {
+                Self { stdout: json!({"instances": instances}).to_string(), takes, failure: None }
+            }
+            _ => Self { takes, ..Self::default() },
+        }
+    }
+}
+
+/// Returns the entry of an instance in an output.
+fn entry(instance: &Instance, script: &Script, call: &Call, name: &str) -> (String, Value) {
+    let mut update = match &instance.update {
+        Some(update) => of_call(update, call, name),
+        None => success(script),
+    };
+    let id = match (script, &instance.id) {
+        (Script::Launch, Some(id)) => text_of_call(id, call, name),
+        (Script::Launch, None) => name.to_owned(),
+        // The id by which the driver asks about it.
+        _ => call.natural.clone().unwrap_or_else(|| call.instance.to_string()),
+    };
+    if *script == Script::Launch && update.get("instanceId").is_none() {
+        update["instanceId"] = call.instance.as_str().into();
+    }
+    let is_plain_command = matches!(script, Script::Command(_)) && instance.update.is_none();
+    let results = instance.results.clone().or_else(|| is_plain_command.then(|| vec![json!({})]));
+    if let Some(results) = results.filter(|results| !results.is_empty()) {
+        update["$pushAll"][format!("commands.{}", command_of(call))] = results.into();
+    }
+    (id, update)
+}
+
+/// Returns the update of a health check about an instance.
+pub(super) fn check_update(instance: &Instance, call: &Call, name: &str) -> Value {
+    entry(instance, &Script::HealthCheck, call, name).1
+}
+
+/// A context whose jobs have a printout instead of a run.
+pub(super) struct Answered {
+    printout: Printout,
+    now: Timestamp,
+    kept: Mutex<Kept>,
+}
+
+/// The data that a context keeps of a call.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    /// The time of its jobs.
+    pub(super) took: Duration,
+    /// The last intermediate report.
+    pub(super) checkpoint: Option<Report>,
+    /// The lines on stderr.
+    pub(super) stderr: String,
+}
+
+impl Answered {
+    pub(super) fn new(printout: Printout, now: Timestamp) -> Self {
+        Self { printout, now, kept: Mutex::default() }
+    }
+
+    pub(super) fn into_kept(self) -> Kept {
+        self.kept.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Context for Answered {
+    async fn job(&self, _: &str, job: Job) -> Result<Outcome, JobFailure> {
+        let Printout { stdout, failure, takes } = &self.printout;
+        let is_late = *takes >= job.limits.timeout;
+        let end = match failure {
+            _ if is_late => End::TimedOut,
+            Some(_) => End::Exited(1),
+            None => End::Exited(0),
+        };
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).took += job.limits.timeout.min(*takes);
+        let now = u64::try_from(self.now.as_millis()).unwrap_or(0);
+        let mut outcome = Outcome::new(end, windlass_executor::Timestamp::from_millis(now));
+        outcome.stdout = Captured::whole(stdout.as_bytes());
+        outcome.stderr = Captured::whole(failure.clone().unwrap_or_default());
+        Ok(outcome)
+    }
+
+    async fn checkpoint(&self, _: usize, report: Report) -> Result<(), Failure> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).checkpoint = Some(report);
+        Ok(())
+    }
+
+    fn hide(&self, _: &[String]) {}
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+
+    fn now(&self) -> Timestamp {
+        self.now
+    }
+}

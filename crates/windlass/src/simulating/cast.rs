@@ -1,0 +1,352 @@
+//! The manifests of a simulation: compiled, and each application with its factory.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde_json::Value;
+use windlass_cron::CronExpression;
+use windlass_driver::{Input, Location, Package, Registry};
+use windlass_manifest::{Checked, Published, Role, check, check_pairs, codes as manifest_codes, short_name};
+use windlass_model::assembly::ElementKind;
+use windlass_model::resolve::{Answer, Lookup, Output, Resolver};
+use windlass_model::{AssemblyName, Element, ElementName, InstanceId, PropertyName, Transition};
+use windlass_secret::{SecretRef, Sensitive};
+use windlass_source::{Diagnostic, Diagnostics, Severity, did_you_mean};
+use windlass_update_ops::Shape;
+
+use super::codes;
+use crate::applications::{PublishedApplication, RoleKind, files_of, stem, unpublished};
+use crate::error::Error;
+use crate::launching::{Inputs, desired};
+use crate::open::Windlass;
+
+/// A manifest of a simulation: a file, perhaps with the title by which other manifests name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ManifestFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Its title. Without one, it is the title among those of the other manifests whose short name is the name of the
+    /// file, or else that name.
+    pub title: Option<String>,
+}
+
+impl FromStr for ManifestFile {
+    type Err = Infallible;
+
+    /// Reads `FILE` or `TITLE=FILE`.
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        let titled = text.split_once('=').filter(|(title, _)| !title.is_empty() && !Path::new(text).exists());
+        Ok(match titled {
+            Some((title, path)) => Self { path: path.into(), title: Some(title.to_owned()) },
+            None => Self { path: text.into(), title: None },
+        })
+    }
+}
+
+/// The applications and factories of a simulation.
+pub(super) struct Cast {
+    pub(super) titles: Vec<Title>,
+    pub(super) factories: Vec<Factory>,
+    pub(super) location: Arc<Location>,
+    /// Whether there is a folder with scripts.
+    pub(super) has_scripts: bool,
+}
+
+/// An application whose instances are launched or adopted.
+pub(super) struct Title {
+    pub(super) published: PublishedApplication,
+    /// The position of its factory.
+    pub(super) factory: usize,
+    pub(super) parameters: BTreeMap<String, Value>,
+    pub(super) compiled: Compiled,
+}
+
+/// The compiled manifest of an application or a factory.
+pub(super) struct Compiled {
+    pub(super) package: Arc<Package>,
+    /// The shape of the documents of its instances.
+    pub(super) shape: Shape,
+    /// The scripted component. Its name is below that of the assembly.
+    pub(super) component: Element,
+    pub(super) properties: BTreeMap<PropertyName, Input>,
+}
+
+impl Compiled {
+    /// Returns the names of the component's sensitive properties.
+    pub(super) fn sensitive(&self) -> BTreeSet<PropertyName> {
+        let properties = self.component.properties.iter().filter(|(_, property)| property.sensitive);
+        properties.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Returns the name of the component in an assembly.
+    pub(super) fn element(&self, assembly: &AssemblyName) -> ElementName {
+        let root = ElementName::from(assembly);
+        self.component.component.as_ref().map_or_else(|| root.clone(), |part| root.child(part))
+    }
+
+    /// Tells whether a health check script observes the instances.
+    pub(super) fn is_checked(&self) -> bool {
+        self.package.bindings().transitions.contains_key(&Transition::Integrity)
+    }
+}
+
+/// A factory. One is launched for each manifest.
+pub(super) struct Factory {
+    pub(super) name: AssemblyName,
+    pub(super) compiled: Compiled,
+    pub(super) configuration: BTreeMap<String, Input>,
+    /// The position of the application that its discovery adopts, and the times.
+    pub(super) discovery: Option<(usize, CronExpression)>,
+}
+
+/// The files and values of a cast.
+pub(super) struct CastInput<'i> {
+    pub(super) manifests: &'i [ManifestFile],
+    pub(super) scripts: Option<&'i Path>,
+    pub(super) parameters: &'i BTreeMap<String, Value>,
+    pub(super) location: Location,
+}
+
+impl Cast {
+    /// Reads and compiles manifests. Returns the warnings, too.
+    ///
+    /// # Errors
+    /// All problems of the manifests and of the parameters.
+    pub(super) fn read(windlass: &Windlass, input: CastInput<'_>) -> Result<(Self, Diagnostics), Error> {
+        let scripts = input.scripts.map(files_of).transpose()?;
+        let mut warnings = Diagnostics::new();
+        let mut read = Vec::new();
+        for file in input.manifests {
+            let overlay = windlass.project().overlay();
+            let source = overlay.source(&file.path).map_err(|one| Error::Input(vec![*one].into()))?;
+            let title = file.title.clone().unwrap_or_else(|| stem(&file.path));
+            let (published, said) = unpublished(&source, title, scripts.as_deref())?;
+            warnings.extend(said);
+            read.push((published, file.title.is_some()));
+        }
+        let all = titled(read);
+        let checked: Vec<Checked<'_>> = all.iter().map(|one| check(&one.manifest)).collect();
+        let roles: Vec<Role> = checked.iter().filter_map(|checked| checked.role.clone()).collect();
+        refuse_strangers(&all, &roles)?;
+        let mut cast = Self {
+            titles: Vec::new(),
+            factories: Vec::new(),
+            location: Arc::new(input.location),
+            has_scripts: scripts.is_some(),
+        };
+        let parameters = distributed(input.parameters, &checked)?;
+        let parts = all.iter().zip(&checked).zip(&roles).zip(parameters);
+        let mut compiled = Vec::new();
+        for (((published, checked), role), parameters) in parts {
+            let one =
+                compile(windlass.drivers(), published, (checked, role), &cast.location.name, &parameters)?;
+            warnings.extend(one.1);
+            compiled.push((published.clone(), role.clone(), parameters, one.0));
+        }
+        cast.fill(compiled);
+        if !cast.has_scripts {
+            // Scripts that do not run need no files.
+            warnings = Diagnostics::new();
+        }
+        Ok((cast, warnings))
+    }
+
+    /// Adds factories, then their applications.
+    fn fill(&mut self, compiled: Vec<(PublishedApplication, Role, BTreeMap<String, Value>, Compiled)>) {
+        let (applications, factories): (Vec<_>, Vec<_>) =
+            compiled.into_iter().partition(|(published, ..)| published.role == RoleKind::Application);
+        let mut discovered = Vec::new();
+        let mut by_title = BTreeMap::new();
+        for (published, role, _, compiled) in factories {
+            by_title.insert(published.title, self.factories.len());
+            let pins = compiled.package.pins();
+            let configuration = pins.map(|pins| pins.configuration(&compiled.properties)).unwrap_or_default();
+            if let Role::Factory(role) = role {
+                discovered.push(role.discovery);
+            }
+            self.factories.push(Factory { name: published.name, compiled, configuration, discovery: None });
+        }
+        for (published, role, parameters, compiled) in applications {
+            let Role::Application(role) = role else { continue };
+            let Some(factory) = by_title.get(&role.factory.value).copied() else { continue };
+            self.titles.push(Title { published, factory, parameters, compiled });
+        }
+        for (factory, discovery) in self.factories.iter_mut().zip(discovered) {
+            let Some(discovery) = discovery else { continue };
+            let title = self.titles.iter().position(|one| one.published.title == discovery.application.value);
+            // A check of the manifest refuses other schedules.
+            factory.discovery = title.zip(discovery.schedule.value.parse().ok());
+        }
+    }
+
+    /// Finds an application by its title or its short name.
+    pub(super) fn title(&self, text: &str) -> Option<usize> {
+        let is_it = |one: &Title| one.published.title == text || one.published.name.as_str() == text;
+        self.titles.iter().position(is_it)
+    }
+}
+
+impl Title {
+    /// Compiles the manifest with further values of configuration pins. Returns all values, too.
+    pub(super) fn with(
+        &self,
+        drivers: &Registry,
+        location: &str,
+        values: &BTreeMap<String, Value>,
+    ) -> Result<(BTreeMap<PropertyName, Input>, BTreeMap<String, Value>), Error> {
+        let mut parameters = self.parameters.clone();
+        parameters.extend(values.clone());
+        let checked = check(&self.published.manifest);
+        let Some(role) = checked.role.clone() else { return Err(Error::Input(checked.diagnostics)) };
+        let (compiled, _) = compile(drivers, &self.published, (&checked, &role), location, &parameters)?;
+        Ok((compiled.properties, parameters))
+    }
+}
+
+/// Gives each file without a title of its own the title by which another manifest names it.
+fn titled(read: Vec<(PublishedApplication, bool)>) -> Vec<PublishedApplication> {
+    let named = |one: &PublishedApplication| match check(&one.manifest).role {
+        Some(Role::Application(role)) => Some(role.factory.value),
+        Some(Role::Factory(role)) => role.discovery.map(|discovery| discovery.application.value),
+        None => None,
+    };
+    let by_name: BTreeMap<AssemblyName, String> = read
+        .iter()
+        .filter_map(|(one, _)| named(one))
+        .filter_map(|title| Some((short_name(&title)?, title)))
+        .collect();
+    let given = |(one, is_given): (PublishedApplication, bool)| match by_name.get(&one.name) {
+        Some(title) if !is_given => PublishedApplication { title: title.clone(), ..one },
+        _ => one,
+    };
+    read.into_iter().map(given).collect()
+}
+
+/// Refuses manifests without their counterparts, and titles that are given twice.
+fn refuse_strangers(all: &[PublishedApplication], roles: &[Role]) -> Result<(), Error> {
+    let published: Vec<Published<'_>> = all
+        .iter()
+        .zip(roles)
+        .map(|(one, role)| Published { title: &one.title, manifest: &one.manifest, role })
+        .collect();
+    let mut problems = Diagnostics::new();
+    for said in check_pairs(&published).iter() {
+        if said.code == manifest_codes::NO_COUNTERPART {
+            let mut problem =
+                Diagnostic::error(codes::BAD_CAST, said.message.replace("is published", "is given"))
+                    .help("add its manifest to the command; `TITLE=FILE` gives a file another title");
+            if let Some(place) = said.place() {
+                problem = problem.at(place.clone());
+            }
+            problems.push(problem);
+        } else {
+            problems.push(said.clone());
+        }
+    }
+    let mut seen = BTreeMap::new();
+    for one in all {
+        if seen.insert(&one.name, one).is_some() {
+            let message = format!("there are two manifests with the title `{}`", one.title);
+            let place = one.manifest.source.place(one.manifest.span);
+            problems.push(
+                Diagnostic::error(codes::BAD_CAST, message)
+                    .at(place)
+                    .help("give one of them another title: `TITLE=FILE`"),
+            );
+        }
+    }
+    if !roles.iter().any(|role| matches!(role, Role::Application(_))) {
+        let message = "there is no manifest of an application, so there is nothing to launch";
+        problems.push(Diagnostic::error(codes::BAD_CAST, message).help("add the manifest of an application"));
+    }
+    if problems.count(Severity::Error) > 0 { Err(Error::Input(problems)) } else { Ok(()) }
+}
+
+/// Gives each manifest the parameters whose pins it exposes.
+fn distributed(
+    parameters: &BTreeMap<String, Value>,
+    checked: &[Checked<'_>],
+) -> Result<Vec<BTreeMap<String, Value>>, Error> {
+    let pins = |checked: &Checked<'_>| -> BTreeSet<String> {
+        let settable = checked.visible.pins();
+        let settable = settable
+            .filter(|(_, pin)| pin.kind.as_ref().is_some_and(|kind| kind.as_configuration().is_some()));
+        settable.map(|(id, _)| id.to_string()).collect()
+    };
+    let pins: Vec<BTreeSet<String>> = checked.iter().map(pins).collect();
+    let all: BTreeSet<&str> = pins.iter().flatten().map(String::as_str).collect();
+    let unknown = parameters.keys().filter(|name| !all.contains(name.as_str()));
+    let unknown: Vec<Diagnostic> = unknown
+        .map(|name| {
+            let message = format!("no manifest has the parameter `{name}`");
+            did_you_mean(
+                Diagnostic::error(manifest_codes::UNKNOWN_PARAMETER, message),
+                name,
+                all.iter().copied(),
+            )
+        })
+        .collect();
+    if !unknown.is_empty() {
+        return Err(Error::Input(unknown.into()));
+    }
+    let own = |pins: &BTreeSet<String>| {
+        let own = parameters.iter().filter(|(name, _)| pins.contains(*name));
+        own.map(|(name, value)| (name.clone(), value.clone())).collect()
+    };
+    Ok(pins.iter().map(own).collect())
+}
+
+/// Compiles a manifest as its launch does.
+fn compile(
+    drivers: &Registry,
+    published: &PublishedApplication,
+    (checked, role): (&Checked<'_>, &Role),
+    location: &str,
+    parameters: &BTreeMap<String, Value>,
+) -> Result<(Compiled, Diagnostics), Error> {
+    let inputs = Inputs {
+        name: &published.name,
+        published,
+        environment: "",
+        location,
+        owner: None,
+        parameters,
+        open: &[],
+    };
+    let (desired, warnings) = desired(checked, role, &inputs, drivers)?;
+    let secrets = Given(desired.secrets);
+    let mut elements = desired.topology.elements().iter();
+    let component = elements.find(|element| element.kind == ElementKind::Resource);
+    let (Some(component), Some(package)) = (component.cloned(), desired.packages.into_iter().next()) else {
+        return Err(Error::Input(checked.diagnostics.clone()));
+    };
+    let mut resolver = Resolver::new(&desired.topology, &secrets);
+    let mut properties = BTreeMap::new();
+    for name in component.properties.keys() {
+        if let Ok(Answer::Known(value)) = resolver.property(&component.name, name) {
+            properties.insert(name.clone(), value);
+        }
+    }
+    let shape = package.shape().into_owned();
+    Ok((Compiled { package: Arc::new(package), shape, component, properties }, warnings))
+}
+
+/// The secrets of a launch. Nothing is published yet.
+struct Given(BTreeMap<SecretRef, Sensitive<String>>);
+
+impl Lookup for Given {
+    fn output(&self, _: &ElementName, _: &PropertyName) -> Output {
+        Output::NotYet
+    }
+
+    fn instance_id(&self, _: &ElementName) -> Option<InstanceId> {
+        None
+    }
+
+    fn secret(&self, secret: &SecretRef) -> Option<Sensitive<String>> {
+        self.0.get(secret).cloned()
+    }
+}

@@ -1,0 +1,177 @@
+//! Health checks of many applications: by data alone, or by the driver in groups.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use windlass_driver::{Call, Failure, FailureKind, Observed};
+use windlass_engine::check_failure;
+use windlass_engine::halving::{Group, GroupEnd, Halving, LARGEST_BATCH, is_unclear, too_many_hang};
+use windlass_model::Timestamp;
+use windlass_model::instance::LogEntry;
+use windlass_model::record::Severity;
+use windlass_script::observed;
+use windlass_secret::Redactor;
+use windlass_update_ops::Update;
+
+use super::answered::{Kept, check_update};
+use super::application::Application;
+use super::events::Runs;
+use super::host::{Asked, Element, Host, no_answer};
+use super::machine::{CheckAnswer, Key, Machine};
+use super::rules::{Rule, Says, Script, Subject};
+
+/// Maximum number of lines of stderr that a check adds to the timeline.
+const LINES: usize = 100;
+
+/// The number of the answer that each health check gives which has no other.
+const STANDARD: usize = usize::MAX;
+
+impl Host<'_> {
+    /// Checks applications of a factory: those of a title together.
+    pub(super) async fn check(&self, machine: &Machine<'_>, now: Timestamp, keys: &[Key]) -> Asked {
+        let mut by_title: BTreeMap<usize, Vec<(Key, &Application)>> = BTreeMap::new();
+        for key in keys {
+            if let Some(application) = machine.application(*key) {
+                by_title.entry(application.title).or_default().push((*key, application));
+            }
+        }
+        let mut asked = Asked::default();
+        for (title, applications) in by_title {
+            let active = self.parts.rules.active(&Script::HealthCheck, Some(title), self.since(now));
+            let rule = |application: &Application| {
+                self.parts.rules.first(&active, Subject::of(&application.check, application.name.as_str()))
+            };
+            let all =
+                applications.into_iter().map(|(key, application)| (key, application, rule(application)));
+            let runs = |rule: &Option<usize>| self.parts.runtime.is_some() && rule.is_none();
+            let (scripted, answered): (Vec<Element<'_>>, Vec<Element<'_>>) =
+                all.partition(|(.., rule)| runs(rule));
+            for batch in answered.chunks(LARGEST_BATCH).chain(scripted.chunks(LARGEST_BATCH)) {
+                let one = match self.known(title, batch) {
+                    Some(known) => known,
+                    None => self.halve(now, batch).await,
+                };
+                asked.answers.extend(one.answers);
+                asked.lines.extend(one.lines);
+                asked.took = asked.took.max(one.took);
+                asked.runs.add(one.runs);
+            }
+        }
+        asked
+    }
+
+    /// Returns the answers of a batch without a text; `None` if a script or its text is needed.
+    fn known(&self, title: usize, batch: &[Element<'_>]) -> Option<Asked> {
+        let rule = |number: Option<usize>| number.map_or(&self.standard, |at| self.parts.rules.get(at));
+        let is_data = |(.., number): &Element<'_>| {
+            (self.parts.runtime.is_none() || number.is_some())
+                && matches!(rule(*number).says, Says::Instance(_))
+        };
+        let took = batch.iter().map(|(.., number)| rule(*number).takes).max().unwrap_or_default();
+        if took >= self.timeouts[title] || !batch.iter().all(is_data) {
+            return None;
+        }
+        let answer = |(key, application, number): &Element<'_>| {
+            let rule = rule(*number);
+            let number = Some(number.unwrap_or(STANDARD)).filter(|_| !rule.parsed.is_empty());
+            let is_same = number.is_some() && application.unchanged_by == number;
+            let answer = (!is_same).then(|| self.data(title, application, rule));
+            CheckAnswer { key: *key, revision: application.revision, answer, number }
+        };
+        let answers: Vec<CheckAnswer> = batch.iter().map(answer).collect();
+        let mut runs = Runs::default();
+        runs.note(answers.iter().any(|answer| matches!(answer.answer, Some(Err(_)))));
+        Some(Asked { answers, lines: Vec::new(), took, runs })
+    }
+
+    /// Returns the answer about an application that a rule has as data.
+    fn data(&self, title: usize, application: &Application, rule: &Rule) -> Result<Observed, Failure> {
+        if let Some(Some(update)) = rule.parsed.get(title) {
+            return observed(&application.check, update.clone());
+        }
+        let Says::Instance(instance) = &rule.says else { return Err(no_answer()) };
+        let update = check_update(instance, &application.check, application.name.as_str());
+        let parsed = Update::parse(&update, &self.parts.cast.titles[title].compiled.shape);
+        match parsed {
+            Ok(parsed) => observed(&application.check, parsed.update),
+            Err(errors) => {
+                let first = errors.first().map(ToString::to_string).unwrap_or_default();
+                Err(Failure::new(FailureKind::Protocol, first))
+            }
+        }
+    }
+
+    /// Asks about a batch: together, then those without a clear answer in smaller groups.
+    async fn halve(&self, now: Timestamp, batch: &[Element<'_>]) -> Asked {
+        let suspect =
+            |application: &Application| application.failure.as_ref().is_some_and(check_failure::is_suspect);
+        let suspects = batch.iter().map(|(_, application, _)| suspect(application)).collect();
+        let mut halving = Halving::new(suspects);
+        let mut answers: Vec<Result<Observed, Failure>> = batch.iter().map(|_| Err(no_answer())).collect();
+        let mut asked = Asked::default();
+        loop {
+            let wave = halving.take_wave();
+            if wave.is_empty() {
+                break;
+            }
+            let mut longest = Duration::ZERO;
+            for group in wave {
+                let (answered, kept) = self.ask_group(now, batch, &group).await;
+                // The groups of a wave run at the same time.
+                longest = longest.max(kept.took);
+                let end = GroupEnd::of(&answered);
+                asked.runs.note(answered.iter().any(Result::is_err));
+                asked.lines.extend(self.lines(batch, &answered, &kept.stderr));
+                let mut unclear = Vec::new();
+                for (element, answer) in group.iter().zip(answered) {
+                    if is_unclear(&answer) {
+                        unclear.push(*element);
+                    }
+                    answers[*element] = answer;
+                }
+                halving.answered(&group, unclear, end);
+            }
+            asked.took += longest;
+        }
+        for element in halving.unresolved() {
+            answers[element] = Err(too_many_hang(&answers[element]));
+        }
+        let answer = |((key, application, _), answer): (&Element<'_>, _)| CheckAnswer {
+            key: *key,
+            revision: application.revision,
+            answer: Some(answer),
+            number: None,
+        };
+        asked.answers = batch.iter().zip(answers).map(answer).collect();
+        asked
+    }
+
+    async fn ask_group(
+        &self,
+        now: Timestamp,
+        batch: &[Element<'_>],
+        group: &Group,
+    ) -> (Vec<Result<Observed, Failure>>, Kept) {
+        let part: Vec<Element<'_>> = group.iter().map(|element| batch[*element]).collect();
+        let calls: Vec<Call> = part.iter().map(|(_, application, _)| application.check.clone()).collect();
+        self.ask(now, &calls, &part).await
+    }
+
+    /// Returns the warnings on the stderr of a check that went well.
+    fn lines(
+        &self,
+        batch: &[Element<'_>],
+        answers: &[Result<Observed, Failure>],
+        stderr: &str,
+    ) -> Vec<LogEntry> {
+        if stderr.is_empty() || answers.iter().any(Result::is_err) {
+            return Vec::new();
+        }
+        let secrets =
+            batch.first().map(|(_, application, _)| application.check.secrets()).unwrap_or_default();
+        let text = Redactor::new(&secrets).mask_str(stderr);
+        let lines = text.lines().filter_map(Severity::of_line);
+        let lines = lines.filter(|(severity, _)| *severity >= Severity::Warning).take(LINES);
+        lines.map(|(severity, message)| LogEntry::new(severity, message)).collect()
+    }
+}

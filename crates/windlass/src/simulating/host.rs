@@ -1,0 +1,232 @@
+//! The loop that moves the clock, and runs the tasks of the machine.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use windlass_driver::contract::{Found, Query};
+use windlass_driver::{Call, Driver, Failure, FailureKind, Observed, Report, Unrecorded};
+use windlass_engine::{EngineError, Stop};
+use windlass_executor::Runtime;
+use windlass_model::instance::LogEntry;
+use windlass_model::{Action, InstanceId, Timestamp, Transition};
+
+use super::answered::{Answered, Kept, Printout};
+use super::application::Application;
+use super::cast::Cast;
+use super::events::{Runs, SimulationEvent};
+use super::machine::{CheckAnswer, Key, Machine, Task, TaskEnd};
+use super::rules::{Rule, Rules, Script, Subject};
+use super::scripted::Scripted;
+use crate::open::Windlass;
+
+/// Maximum duration of a script.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// An application that is asked about, with the number of the answer that fits it.
+pub(super) type Element<'m> = (Key, &'m Application, Option<usize>);
+
+/// The answers of a batch.
+#[derive(Default)]
+pub(super) struct Asked {
+    pub(super) answers: Vec<CheckAnswer>,
+    pub(super) lines: Vec<LogEntry>,
+    pub(super) took: Duration,
+    pub(super) runs: Runs,
+}
+
+/// The project, the cast and its answers.
+pub(super) struct HostParts<'h> {
+    pub(super) windlass: &'h Windlass,
+    pub(super) stop: &'h Stop,
+    pub(super) cast: &'h Cast,
+    pub(super) rules: &'h Rules,
+    pub(super) from: Timestamp,
+    pub(super) driver: Arc<dyn Driver>,
+    /// The runtime of scripts; `None` if there are only answers.
+    pub(super) runtime: Option<Arc<dyn Runtime>>,
+}
+
+/// Runs tasks: by the driver, whose jobs run or have answers.
+pub(super) struct Host<'h> {
+    pub(super) parts: HostParts<'h>,
+    /// The answer of a health check without another.
+    pub(super) standard: Rule,
+    /// The maximum time of a health check, by title.
+    pub(super) timeouts: Vec<Duration>,
+}
+
+impl<'h> Host<'h> {
+    pub(super) fn new(parts: HostParts<'h>) -> Self {
+        let HostParts { cast, driver, .. } = &parts;
+        let integrity = Action::Transition(Transition::Integrity);
+        let timeout = |package| driver.nature(package, &integrity).map_or(LONGEST, |nature| nature.timeout);
+        let timeouts = cast.titles.iter().map(|title| timeout(&title.compiled.package)).collect();
+        let standard = Rule::standard(cast);
+        Self { parts, standard, timeouts }
+    }
+
+    /// Moves the clock from event to event.
+    ///
+    /// # Errors
+    /// [`EngineError::Stopped`] after a stop.
+    pub(super) async fn run_until(
+        &self,
+        machine: &mut Machine<'_>,
+        until: Timestamp,
+        tell: &mut dyn FnMut(SimulationEvent),
+    ) -> Result<(), EngineError> {
+        while let Some(now) = machine.due().filter(|due| *due <= until) {
+            for task in machine.advance(now) {
+                let (end, took) = self.run(machine, now, task).await;
+                if self.parts.stop.soon.is_cancelled() {
+                    return Err(EngineError::Stopped);
+                }
+                machine.ends(now.plus_millis(i64::try_from(took.as_millis()).unwrap_or(i64::MAX)), end);
+            }
+            machine.take_events().into_iter().for_each(&mut *tell);
+        }
+        Ok(())
+    }
+
+    /// Runs a task, and returns its end with the time that it takes.
+    async fn run(&self, machine: &Machine<'_>, now: Timestamp, task: Task) -> (TaskEnd, Duration) {
+        match task {
+            Task::Perform { key, script, call } => {
+                let (checkpoint, result, took) = self.perform(machine, now, (key, &script), &call).await;
+                (TaskEnd::Performed { key, script, checkpoint, result }, took)
+            }
+            Task::Observe { key, call } => {
+                let (mut answers, kept) = self.observe(machine, now, key, call).await;
+                (TaskEnd::Observed { key, result: answers.remove(0) }, kept.took)
+            }
+            Task::Check { factory, keys } => {
+                let Asked { answers, lines, took, runs } = self.check(machine, now, &keys).await;
+                (TaskEnd::Checked { factory, answers, lines, runs }, took)
+            }
+            Task::Discover { factory, query } => {
+                let (found, took) = self.discover(now, factory, &query).await;
+                (TaskEnd::Discovered { factory, found }, took)
+            }
+        }
+    }
+
+    /// Returns the first answer that fits a call.
+    fn rule(&self, now: Timestamp, script: &Script, application: &Application, call: &Call) -> Option<usize> {
+        let active = self.parts.rules.active(script, Some(application.title), self.since(now));
+        self.parts.rules.first(&active, Subject::of(call, application.name.as_str()))
+    }
+
+    pub(super) fn since(&self, now: Timestamp) -> Duration {
+        Duration::from_millis(now.millis_since(self.parts.from))
+    }
+
+    async fn perform(
+        &self,
+        machine: &Machine<'_>,
+        now: Timestamp,
+        (key, script): (Key, &Script),
+        call: &Call,
+    ) -> (Option<Report>, Result<Report, Failure>, Duration) {
+        let Some(application) = machine.application(key) else {
+            return (None, Err(no_answer()), Duration::ZERO);
+        };
+        let rule = self.rule(now, script, application, call).map(|at| self.parts.rules.get(at));
+        let calls = std::slice::from_ref(call);
+        let (mut results, kept) = match self.parts.runtime.as_ref().filter(|_| rule.is_none()) {
+            Some(runtime) => {
+                let context = self.scripted(runtime, now);
+                (self.parts.driver.perform(&context, calls).await, context.into_kept())
+            }
+            None => {
+                let printout = Printout::of_call(rule, script, call, application.name.as_str());
+                let context = Answered::new(printout, now);
+                (self.parts.driver.perform(&context, calls).await, context.into_kept())
+            }
+        };
+        let result = results.pop().unwrap_or_else(|| Err(no_answer()));
+        (kept.checkpoint, result, kept.took)
+    }
+
+    /// Observes an instance that converges.
+    async fn observe(
+        &self,
+        machine: &Machine<'_>,
+        now: Timestamp,
+        key: Key,
+        call: Box<Call>,
+    ) -> (Vec<Result<Observed, Failure>>, Kept) {
+        let Some(application) = machine.application(key) else {
+            return (vec![Err(no_answer())], Kept::default());
+        };
+        let rule = self.rule(now, &Script::HealthCheck, application, &call);
+        let batch = [(key, application, rule)];
+        self.ask(now, &[*call], &batch).await
+    }
+
+    async fn discover(
+        &self,
+        now: Timestamp,
+        factory: usize,
+        query: &Query,
+    ) -> (Result<Vec<Found>, Failure>, Duration) {
+        let title = self.parts.cast.factories[factory].discovery.as_ref().map(|(title, _)| *title);
+        let active = self.parts.rules.active(&Script::Discover, title, self.since(now));
+        let rule = active.first().map(|at| self.parts.rules.get(*at));
+        match self.parts.runtime.as_ref().filter(|_| rule.is_none()) {
+            Some(runtime) => {
+                let context = self.scripted(runtime, now);
+                (self.parts.driver.discover(&context, query).await, context.into_kept().took)
+            }
+            None => {
+                let context = Answered::new(Printout::of_discovery(rule), now);
+                (self.parts.driver.discover(&context, query).await, context.into_kept().took)
+            }
+        }
+    }
+
+    /// Asks the driver about calls, whose script runs if no answer fits.
+    pub(super) async fn ask(
+        &self,
+        now: Timestamp,
+        calls: &[Call],
+        batch: &[Element<'_>],
+    ) -> (Vec<Result<Observed, Failure>>, Kept) {
+        let has_answer = batch.iter().any(|(.., rule)| rule.is_some());
+        let (answers, kept) = match self.parts.runtime.as_ref().filter(|_| !has_answer) {
+            Some(runtime) => {
+                let context = self.scripted(runtime, now);
+                (self.parts.driver.observe(&context, calls).await, context.into_kept())
+            }
+            None => {
+                let rule = |rule: &Option<usize>| rule.map(|at| self.parts.rules.get(at));
+                let asked: Vec<_> = batch
+                    .iter()
+                    .zip(calls)
+                    .map(|((_, application, number), call)| (rule(number), call, application.name.as_str()))
+                    .collect();
+                let context = Answered::new(Printout::of_calls(&asked, &Script::HealthCheck), now);
+                (self.parts.driver.observe(&context, calls).await, context.into_kept())
+            }
+        };
+        let missing = calls.len().saturating_sub(answers.len());
+        (answers.into_iter().chain((0..missing).map(|_| Err(no_answer()))).collect(), kept)
+    }
+
+    fn scripted(&self, runtime: &Arc<dyn Runtime>, now: Timestamp) -> Scripted {
+        let settings = &self.parts.windlass.settings;
+        let inner = Unrecorded {
+            runtime: runtime.clone(),
+            prefix: format!("simulate-{}", InstanceId::random(&*settings.entropy)),
+            owner: None,
+            clock: settings.clock.clone(),
+            longest: LONGEST,
+            stop: self.parts.stop.soon.clone(),
+        };
+        Scripted::new(inner, now)
+    }
+}
+
+/// Returns the failure of a call without an answer, which a driver does not give.
+pub(super) fn no_answer() -> Failure {
+    Failure::new(FailureKind::Protocol, "the driver gave no answer")
+}

@@ -1,0 +1,109 @@
+//! Discoveries: the search of a factory, and the adoption of what it finds.
+
+use std::collections::BTreeMap;
+
+use windlass_driver::contract::{Found, Purpose, Query};
+use windlass_driver::{Failure, Observation, Observed, Settled};
+use windlass_model::Timestamp;
+use windlass_model::record::Severity;
+
+use super::super::application::{Application, Stage};
+use super::{Duty, Machine, Task};
+use crate::launching::{Decision, Known, described, name_base};
+
+impl Machine<'_> {
+    /// Starts the search of a factory.
+    pub(super) fn begin_discovery(&mut self, factory: usize) {
+        let of = &self.cast.factories[factory];
+        let (package, location) = (of.compiled.package.clone(), self.cast.location.clone());
+        let Some(binding) = package.bindings().query(&location.infrastructure).cloned() else { return };
+        let (configuration, purpose) = (of.configuration.clone(), Purpose::Inventory);
+        let query = Query { package, binding, location, configuration, properties: BTreeMap::new(), purpose };
+        self.tasks.push(Task::Discover { factory, query: Box::new(query) });
+    }
+
+    /// Adopts the instances that a search has found, and applies the reports about known ones.
+    pub(super) fn discovered(&mut self, now: Timestamp, factory: usize, found: Result<Vec<Found>, Failure>) {
+        self.duty_ended(now, Duty::Discover(factory));
+        let found = match found {
+            Ok(found) => found,
+            Err(failure) => return self.discovery_failed(factory, &failure),
+        };
+        if self.factories[factory].failing.take().is_some() {
+            let name = &self.cast.factories[factory].name;
+            self.timeline.add(name, "works", Severity::Info, "the discovery works again");
+        }
+        if found.is_empty() {
+            return;
+        }
+        let mut known = self.known(factory);
+        for found in found {
+            match known.decide(&found) {
+                Decision::Known(name) => {
+                    let Some(key) = self.names.get(&name).copied() else { continue };
+                    let is_up = |application: &Application| matches!(application.stage, Stage::Up);
+                    if self.applications.get(&key).is_some_and(is_up) {
+                        let is_gone = found.report.settled == Settled::Gone;
+                        let observation = if is_gone { Observation::Absent } else { Observation::Reached };
+                        let report = found.without_name().report;
+                        self.take_answer(now, key, Ok(Observed { observation, report }), None);
+                    }
+                }
+                // A launch that may have made it ends first.
+                Decision::Ignored | Decision::Waits(_) => {}
+                Decision::New => self.adopt(now, factory, found),
+            }
+        }
+    }
+
+    fn adopt(&mut self, now: Timestamp, factory: usize, found: Found) {
+        let Some((title, _)) = self.cast.factories[factory].discovery else { return };
+        let of_title = &self.cast.titles[title];
+        let name = self.free_name(&name_base(&found, &of_title.published.name));
+        let key = self.add(name, title);
+        let Some(application) = self.applications.get_mut(&key) else { return };
+        let natural = found.natural.clone();
+        match application.apply(of_title, found.report, now) {
+            Ok(applied) => {
+                self.note_natural(key);
+                self.timeline.view.adopted += 1;
+                self.timeline.view.changes += applied.changes.len() as u64;
+                let finder = &self.cast.factories[factory].name;
+                let text = format!("is adopted: {finder} has found {natural}");
+                self.tell(key, "adopted", Severity::Info, text);
+                self.log(key, "log", applied.log);
+                self.log(key, "changed", applied.changes);
+                self.is_up(now, key);
+            }
+            Err(failure) => {
+                self.remove(key);
+                let text = format!("discovery of `{natural}`: {}", described(&failure));
+                let finder = &self.cast.factories[factory].name;
+                self.timeline.add(finder, "refused", Severity::Error, text);
+            }
+        }
+    }
+
+    /// Reports that a search fails, once for each reason.
+    fn discovery_failed(&mut self, factory: usize, failure: &Failure) {
+        let text = format!("the discovery failed: {}", described(failure));
+        if self.factories[factory].failing.as_ref() != Some(&text) {
+            let name = &self.cast.factories[factory].name;
+            self.timeline.add(name, "fails", Severity::Error, text.clone());
+            self.factories[factory].failing = Some(text);
+        }
+    }
+
+    /// Returns the applications of a factory by natural id.
+    fn known(&self, factory: usize) -> Known {
+        let mut known = Known { by_natural: BTreeMap::new(), launching: None };
+        let members = self.factories[factory].members.iter();
+        for application in members.filter_map(|key| self.applications.get(key)) {
+            match &application.check.natural {
+                Some(natural) => drop(known.by_natural.insert(natural.clone(), application.name.clone())),
+                None => known.launching = Some(application.name.clone()),
+            }
+        }
+        known
+    }
+}

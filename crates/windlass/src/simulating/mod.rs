@@ -1,0 +1,44 @@
+//! Simulation: a day of applications on a virtual clock, without a store.
+//!
+//! An author of manifests and scripts sees in seconds how launches, health checks, discoveries and commands follow each
+//! other. The scripts run for real, or a file says what they answer. The rules are those of the daemon: its schedule,
+//! the documents and checks of the driver, and the functions that apply a report to an instance.
+//!
+//! ```text
+//! manifests ──▶ Cast ──▶ Machine ──tasks──▶ Host ──▶ scripts, or answers
+//!                          ▲                  │
+//!                          └── time, reports ─┘       Machine ──▶ events, SimulationView
+//! ```
+//!
+//! | module | content |
+//! |---|---|
+//! | `codes` | the codes of its errors |
+//! | `entropy` | the ids of instances |
+//! | `cast` | the manifests, compiled and paired |
+//! | `answers`, `rules` | the file of answers, and the answer that fits a script |
+//! | `events` | the timeline and the summary |
+//! | `application` | an application in memory, and the report that changes it |
+//! | `machine` | the pure machine: time and reports in, tasks and events out |
+//! | `host`, `checking` | the loop that moves the clock, and runs the tasks |
+//! | `answered`, `scripted` | contexts of the driver: jobs that a file answers, and jobs that run |
+//! | `simulator` | the input of a simulation, and its run: [`Simulator`] |
+
+mod answered;
+mod answers;
+mod application;
+mod cast;
+mod checking;
+pub mod codes;
+mod entropy;
+mod events;
+mod host;
+mod machine;
+mod rules;
+mod scripted;
+mod simulator;
+#[cfg(test)]
+mod tests;
+
+pub use cast::ManifestFile;
+pub use events::{Runs, SimulationEvent, SimulationView};
+pub use simulator::{SimulationInput, Simulator};

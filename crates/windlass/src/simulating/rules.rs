@@ -1,0 +1,285 @@
+//! The answers of scripts, and the one that fits a run.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use windlass_driver::Call;
+use windlass_model::{Action, CommandId, Transition};
+use windlass_update_ops::Update;
+
+use super::cast::Cast;
+
+/// A kind of script.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Script {
+    Launch,
+    Destroy,
+    HealthCheck,
+    Reconfigure,
+    Discover,
+    /// A command, by the id of its pin in the component.
+    Command(String),
+}
+
+impl Script {
+    /// Returns the word of the kind, for the summary.
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Self::Launch => "launch",
+            Self::Destroy => "destroy",
+            Self::HealthCheck => "health-check",
+            Self::Reconfigure => "reconfigure",
+            Self::Discover => "discover",
+            Self::Command(_) => "command",
+        }
+    }
+}
+
+impl fmt::Display for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command(pin) => f.write_str(pin),
+            other => f.write_str(other.word()),
+        }
+    }
+}
+
+/// The times at which an answer fits, since the beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Window {
+    pub(super) from: Duration,
+    pub(super) until: Option<Duration>,
+    /// Within the window, the answer fits in the first part of each period: the period, and that part.
+    pub(super) cycle: Option<(Duration, Duration)>,
+}
+
+impl Window {
+    fn has(self, time: Duration) -> bool {
+        let Some(since) = time.checked_sub(self.from) else { return false };
+        let is_before_end = self.until.is_none_or(|until| time < until);
+        let is_in_cycle =
+            |(period, part): (Duration, Duration)| since.as_millis() % period.as_millis() < part.as_millis();
+        is_before_end && self.cycle.is_none_or(is_in_cycle)
+    }
+}
+
+/// An answer about one instance.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Instance {
+    /// The natural id, of a launch; without one, the name of the application.
+    pub(super) id: Option<String>,
+    /// The update; without one, that of a success.
+    pub(super) update: Option<Value>,
+    /// The results of a command. Those of a health check belong to the oldest open command.
+    pub(super) results: Option<Vec<Value>>,
+}
+
+/// The form of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Says {
+    Instance(Instance),
+    /// All instances that a discovery finds.
+    Instances(Map<String, Value>),
+    /// The whole output of the script.
+    Stdout(String),
+    /// The script fails, with this message on stderr.
+    Fail(String),
+}
+
+/// An answer, and the runs that it fits.
+#[derive(Debug, Clone)]
+pub(super) struct Rule {
+    pub(super) script: Script,
+    /// The position of the application in the cast.
+    pub(super) title: Option<usize>,
+    /// The names or natural ids of the instances; all if there are none.
+    pub(super) applications: Option<BTreeSet<String>>,
+    pub(super) window: Window,
+    /// The time that the script takes.
+    pub(super) takes: Duration,
+    pub(super) says: Says,
+    /// The parsed update of a health check for each application of the cast, unless it depends on the call.
+    pub(super) parsed: Vec<Option<Update>>,
+}
+
+/// The words that stand for values of the call in an answer.
+const NAME: &str = "<name>";
+const ID: &str = "<id>";
+const INSTANCE_ID: &str = "<instance id>";
+const COMMAND_ID: &str = "<command id>";
+
+impl Rule {
+    /// Parses the update of a health check once, if it is the same for all calls.
+    pub(super) fn new(cast: &Cast, rule: Self) -> Self {
+        let Says::Instance(instance) = &rule.says else { return rule };
+        if rule.script != Script::HealthCheck || instance.results.is_some() {
+            return rule;
+        }
+        let update = instance.update.clone().unwrap_or_else(|| success(&Script::HealthCheck));
+        if depends_on_call(&update) {
+            return rule;
+        }
+        let parse = |title: &super::cast::Title| {
+            Update::parse(&update, &title.compiled.shape).ok().map(|parsed| parsed.update)
+        };
+        let parsed = cast.titles.iter().map(parse).collect();
+        Self { parsed, ..rule }
+    }
+
+    /// Returns the answer of a health check without another: each instance is active.
+    pub(super) fn standard(cast: &Cast) -> Self {
+        let (script, says) = (Script::HealthCheck, Says::Instance(Instance::default()));
+        let (window, takes, parsed) = (Window::default(), Duration::ZERO, Vec::new());
+        Self::new(cast, Self { script, title: None, applications: None, window, takes, says, parsed })
+    }
+
+    /// Returns an update with samples in place of the words that stand for values of a call.
+    pub(super) fn sample(update: &Value) -> Value {
+        replaced(update, &|text| {
+            let text = text.replace(COMMAND_ID, "c1").replace(INSTANCE_ID, "i1");
+            text.replace(NAME, "name").replace(ID, "id")
+        })
+    }
+
+    /// Tells whether it answers for an instance. An answer about a command fits only while the command is open.
+    fn fits(&self, subject: Subject<'_>) -> bool {
+        let is_named = |names: &BTreeSet<String>| {
+            names.contains(subject.name) || subject.natural.is_some_and(|natural| names.contains(natural))
+        };
+        let needs_command = self.script == Script::HealthCheck
+            && match &self.says {
+                Says::Instance(Instance { results: Some(_), .. }) => true,
+                Says::Instance(Instance { update: Some(update), .. }) => has_word(update, COMMAND_ID),
+                Says::Stdout(text) => text.contains(COMMAND_ID),
+                _ => false,
+            };
+        self.applications.as_ref().is_none_or(is_named) && (!needs_command || subject.has_open_command)
+    }
+}
+
+/// The instance of a run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Subject<'a> {
+    pub(super) name: &'a str,
+    pub(super) natural: Option<&'a str>,
+    pub(super) has_open_command: bool,
+}
+
+impl<'a> Subject<'a> {
+    /// Returns the instance of a call.
+    pub(super) fn of(call: &'a Call, name: &'a str) -> Self {
+        Self { name, natural: call.natural.as_deref(), has_open_command: !call.open_commands.is_empty() }
+    }
+}
+
+/// The answers, of which the first that fits counts.
+#[derive(Debug, Default)]
+pub(super) struct Rules(Vec<Rule>);
+
+impl Rules {
+    /// Returns the positions of the answers of a script at a time. `title` is the application.
+    pub(super) fn active(&self, script: &Script, title: Option<usize>, time: Duration) -> Vec<usize> {
+        let is_active = |rule: &Rule| {
+            rule.script == *script
+                && rule.title.is_none_or(|of| title.is_none_or(|title| of == title))
+                && rule.window.has(time)
+        };
+        (0..self.0.len()).filter(|at| is_active(&self.0[*at])).collect()
+    }
+
+    /// Returns the first of some answers that fits an instance.
+    pub(super) fn first(&self, active: &[usize], subject: Subject<'_>) -> Option<usize> {
+        active.iter().copied().find(|at| self.0[*at].fits(subject))
+    }
+
+    pub(super) fn get(&self, at: usize) -> &Rule {
+        &self.0[at]
+    }
+}
+
+impl Extend<Rule> for Rules {
+    fn extend<I: IntoIterator<Item = Rule>>(&mut self, rules: I) {
+        self.0.extend(rules);
+    }
+}
+
+/// Returns the update by which a script reports success.
+pub(super) fn success(script: &Script) -> Value {
+    let flags =
+        |active: bool| json!({"status": {"flags": {"active": active, "converging": false, "failed": false}}});
+    match script {
+        Script::Launch | Script::HealthCheck => flags(true),
+        Script::Destroy => flags(false),
+        _ => json!({}),
+    }
+}
+
+/// Returns an update with the values of a call in place of the words that stand for them.
+pub(super) fn of_call(update: &Value, call: &Call, name: &str) -> Value {
+    replaced(update, &|text| text_of_call(text, call, name))
+}
+
+/// Returns a text with the values of a call in place of the words that stand for them.
+pub(super) fn text_of_call(text: &str, call: &Call, name: &str) -> String {
+    let is_launch = call.action == Action::Transition(Transition::Install);
+    let id = call.natural.as_deref().unwrap_or(if is_launch { name } else { call.instance.as_str() });
+    let text = text.replace(NAME, name).replace(ID, id).replace(INSTANCE_ID, call.instance.as_str());
+    text.replace(COMMAND_ID, command_of(call).as_str())
+}
+
+/// Returns the command of a call; of a health check, the oldest open one.
+pub(super) fn command_of(call: &Call) -> CommandId {
+    let open = call.open_commands.first().filter(|_| !matches!(call.action, Action::Command(_)));
+    open.map_or_else(|| CommandId::of(&call.id), |command| command.id.clone())
+}
+
+fn depends_on_call(update: &Value) -> bool {
+    [NAME, ID, INSTANCE_ID, COMMAND_ID].iter().any(|word| has_word(update, word))
+}
+
+fn has_word(value: &Value, word: &str) -> bool {
+    match value {
+        Value::String(text) => text.contains(word),
+        Value::Array(items) => items.iter().any(|item| has_word(item, word)),
+        Value::Object(entries) => {
+            entries.iter().any(|(key, value)| key.contains(word) || has_word(value, word))
+        }
+        _ => false,
+    }
+}
+
+fn replaced(value: &Value, replace: &impl Fn(&str) -> String) -> Value {
+    match value {
+        Value::String(text) => replace(text).into(),
+        Value::Array(items) => items.iter().map(|item| replaced(item, replace)).collect(),
+        Value::Object(entries) => {
+            entries.iter().map(|(key, value)| (replace(key), replaced(value, replace))).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn a_window_has_a_begin_an_end_and_periods() {
+        let window = Window { from: MINUTE, until: Some(10 * MINUTE), cycle: Some((3 * MINUTE, MINUTE)) };
+        let fits: Vec<u32> = (0..12).filter(|minute| window.has(*minute * MINUTE)).collect();
+        assert_eq!(fits, [1, 4, 7]);
+        assert!(Window::default().has(Duration::ZERO));
+    }
+
+    #[test]
+    fn words_of_a_call_are_found_in_keys_and_values() {
+        assert!(depends_on_call(&json!({"$pushAll": {"commands.<command id>": []}})));
+        assert!(depends_on_call(&json!({"name": ["<id>"]})));
+        assert!(!depends_on_call(&json!({"name": "id"})));
+        assert_eq!(Rule::sample(&json!({"<name>": "<instance id>"})), json!({"name": "i1"}));
+    }
+}

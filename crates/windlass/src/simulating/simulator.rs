@@ -1,0 +1,153 @@
+//! The input of a simulation, and its run.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+use windlass_driver::{Location, Placement};
+use windlass_engine::{Options, Places as _, Stop};
+use windlass_model::Timestamp;
+use windlass_script::KIND;
+use windlass_source::{Diagnostic, Diagnostics};
+
+use super::answers::Answers;
+use super::cast::{Cast, CastInput, ManifestFile};
+use super::codes;
+use super::entropy::Seeded;
+use super::events::{SimulationEvent, SimulationView};
+use super::host::{Host, HostParts};
+use super::machine::{Machine, MachineSettings};
+use super::rules::Rules;
+use crate::error::Error;
+use crate::open::Windlass;
+
+/// The input of a simulation.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct SimulationInput {
+    /// The manifests of applications and of their factories.
+    pub manifests: Vec<ManifestFile>,
+    /// The folder of the scripts, which run for real; without one, all scripts have answers.
+    pub scripts: Option<PathBuf>,
+    /// The file of answers. They count before the scripts.
+    pub answers: Option<PathBuf>,
+    /// Values of configuration pins, for each manifest that exposes such a pin.
+    pub parameters: BTreeMap<String, Value>,
+    /// The location of `windlass.yaml` at which scripts run; without one, its only location, or this host.
+    pub location: Option<String>,
+    /// The time to simulate.
+    pub duration: Duration,
+    /// The virtual time of the beginning.
+    pub from: Timestamp,
+    /// The interval of health checks; `None` disables them.
+    pub health: Option<Duration>,
+    /// Number of applications of each title that are launched at the beginning.
+    pub count: u32,
+    /// The seed of the ids of instances.
+    pub seed: u64,
+}
+
+impl SimulationInput {
+    /// Creates an input with one application of each title, a day from 2026-01-05 (a Monday) on, and a health check each
+    /// minute.
+    pub fn new(manifests: Vec<ManifestFile>) -> Self {
+        Self {
+            manifests,
+            scripts: None,
+            answers: None,
+            parameters: BTreeMap::new(),
+            location: None,
+            duration: Duration::from_secs(24 * 60 * 60),
+            from: Timestamp::from_millis(1_767_571_200_000),
+            health: Some(Duration::from_secs(60)),
+            count: 1,
+            seed: 1,
+        }
+    }
+}
+
+/// Simulates applications. Nothing is recorded.
+#[derive(Clone, Copy)]
+pub struct Simulator<'w> {
+    windlass: &'w Windlass,
+    stop: &'w Stop,
+}
+
+impl<'w> Simulator<'w> {
+    /// Creates a simulator with the drivers, locations and runtimes of a project. A stop ends the simulation.
+    pub fn new(windlass: &'w Windlass, stop: &'w Stop) -> Self {
+        Self { windlass, stop }
+    }
+
+    /// Runs a simulation, and hands over its events as they happen. Returns the warnings of the manifests, too.
+    ///
+    /// # Errors
+    /// [`Error::Input`] with all problems of the manifests and answers. [`Error::NoRuntime`] if the location has no
+    /// runtime. [`EngineError::Stopped`] after a stop.
+    pub async fn run(
+        &self,
+        input: &SimulationInput,
+        tell: &mut dyn FnMut(SimulationEvent),
+    ) -> Result<(SimulationView, Diagnostics), Error> {
+        let location = self.location(input)?;
+        let cast_input = CastInput {
+            manifests: &input.manifests,
+            scripts: input.scripts.as_deref(),
+            parameters: &input.parameters,
+            location,
+        };
+        let (cast, warnings) = Cast::read(self.windlass, cast_input)?;
+        let Answers { actions, rules } = match &input.answers {
+            Some(file) => Answers::read(file, &cast)?,
+            None => Answers::default(),
+        };
+        let until = input.from.plus_millis(i64::try_from(input.duration.as_millis()).unwrap_or(i64::MAX));
+        let settings = MachineSettings {
+            from: input.from,
+            until,
+            health: input.health,
+            count: input.count,
+            poll: Options::default().poll,
+            actions,
+        };
+        let host = self.host(&cast, &rules, input.from).await?;
+        let entropy = Box::new(Seeded::new(input.seed));
+        let drivers = self.windlass.drivers();
+        let mut machine = Machine::new(&cast, drivers, host.parts.driver.clone(), entropy, settings);
+        host.run_until(&mut machine, until, tell).await?;
+        Ok((machine.summary(), warnings))
+    }
+
+    /// Returns the location of the scripts. Scripts that do not run need none.
+    fn location(&self, input: &SimulationInput) -> Result<Location, Error> {
+        if input.scripts.is_none() && input.location.is_none() {
+            return Ok(Location::local("simulation"));
+        }
+        let placement = Placement { location: input.location.clone(), manager: None };
+        let refused = |why: String| {
+            let problem = Diagnostic::error(codes::BAD_LOCATION, why);
+            Error::Input(vec![problem.help("`--location` names a location of windlass.yaml")].into())
+        };
+        self.windlass.places.location(&placement).map_err(refused)
+    }
+
+    async fn host<'h>(&self, cast: &'h Cast, rules: &'h Rules, from: Timestamp) -> Result<Host<'h>, Error>
+    where
+        'w: 'h,
+    {
+        let driver = self.windlass.drivers().get(&KIND.parse()?).cloned();
+        let driver = driver.ok_or_else(|| Error::NoRuntime(format!("there is no driver `{KIND}`")))?;
+        let runtime =
+            if cast.has_scripts { Some(self.windlass.runtime(&cast.location).await?) } else { None };
+        Ok(Host::new(HostParts {
+            windlass: self.windlass,
+            stop: self.stop,
+            cast,
+            rules,
+            from,
+            driver,
+            runtime,
+        }))
+    }
+}
