@@ -81,7 +81,7 @@ impl Forms for Descriptors<'_> {
             }),
             Form::Pause => json!({
                 "type": ["string", "null"],
-                "pattern": r"^\s*([0-9]+\s*(ms|s|m|min|h)\s*)+$",
+                "pattern": r"^\s*([0-9]+\s*(ms|s|m|min|h|d)\s*)+$",
             }),
             Form::OnFailure => json!({"enum": ["stop", "rollback", null]}),
             Form::Operations => json!({"type": ["array", "null"], "items": text(definitions)}),

@@ -105,7 +105,7 @@ pub fn duration_schema(description: &str) -> Value {
     json!({
         "description": description,
         "type": "string",
-        "pattern": r"^\s*([0-9]+\s*(ms|s|m|min|h)\s*)+$",
+        "pattern": r"^\s*([0-9]+\s*(ms|s|m|min|h|d)\s*)+$",
     })
 }
 

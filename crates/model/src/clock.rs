@@ -58,7 +58,7 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// Parses a duration such as `30s`, `10m`, `1h30m` or `500ms`. The sum must be positive.
+/// Parses a duration such as `30s`, `10m`, `1h30m`, `1d` or `500ms`. The sum must be positive.
 pub fn duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     let mut total = Duration::ZERO;
@@ -79,6 +79,7 @@ fn of_unit(number: u64, unit: &str) -> Option<Duration> {
         "s" => Some(Duration::from_secs(number)),
         "m" | "min" => Some(Duration::from_secs(number.checked_mul(60)?)),
         "h" => Some(Duration::from_secs(number.checked_mul(3600)?)),
+        "d" => Some(Duration::from_secs(number.checked_mul(24 * 3600)?)),
         _ => None,
     }
 }
@@ -107,10 +108,12 @@ mod tests {
 
     #[test]
     fn durations_have_units() {
-        for (text, seconds) in [("30s", 30), ("10m", 600), ("1h30m", 5400), (" 2 h 1 s ", 7201)] {
+        for (text, seconds) in
+            [("30s", 30), ("10m", 600), ("1h30m", 5400), ("1d", 86400), (" 2 h 1 s ", 7201)]
+        {
             assert_eq!(duration(text), Some(Duration::from_secs(seconds)), "{text}");
         }
-        for text in ["", "10", "m", "-1s", "1.5h", "0s", "1d", "99999999999999999999h", "5124095576030432h"] {
+        for text in ["", "10", "m", "-1s", "1.5h", "0s", "1w", "99999999999999999999h", "5124095576030432h"] {
             assert_eq!(duration(text), None, "{text}");
         }
     }
