@@ -1,6 +1,7 @@
 //! Natural ids of applications, which are unique below their factory.
 
 use windlass_driver::{Call, Report};
+use windlass_model::AssemblyName;
 use windlass_model::record::{Failure, FailureKind};
 use windlass_store::{Lease, Store, StoreError};
 
@@ -8,6 +9,15 @@ use windlass_store::{Lease, Store, StoreError};
 /// application.
 pub(crate) fn is_needed(call: &Call) -> bool {
     call.package.pins().is_some() && call.natural.is_none()
+}
+
+/// Returns the failure of a launch that reports the natural id of another application.
+pub fn claimed(natural: &str, by: &AssemblyName) -> Failure {
+    let message = format!(
+        "its script reports the natural id `{natural}`, which `{by}` has; if the script made something new, nothing \
+         manages it"
+    );
+    Failure::new(FailureKind::AlreadyExists, message)
 }
 
 /// Claims the natural id of a report. `secrets` are those of the call: an id that holds one is refused later, and not
@@ -27,13 +37,7 @@ pub(crate) async fn claim(
     }
     match store.claim(lease, natural).await {
         Ok(()) => Ok(()),
-        Err(StoreError::Claimed { natural_id, by, .. }) => {
-            let message = format!(
-                "its script reports the natural id `{natural_id}`, which `{by}` has; if the script made something new, \
-                 nothing manages it"
-            );
-            Err(Failure::new(FailureKind::AlreadyExists, message))
-        }
+        Err(StoreError::Claimed { natural_id, by, .. }) => Err(claimed(&natural_id, &by)),
         Err(error) => {
             let message = format!("its natural id can't be recorded: {error}");
             Err(Failure::new(FailureKind::Lost, message))

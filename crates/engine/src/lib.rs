@@ -188,6 +188,7 @@ mod stop;
 mod values;
 mod world;
 
+pub use claim::claimed;
 pub use commands::{KEPT_COMMANDS, command};
 pub use engine::{
     Answer, Argument, Arguments, Bundle, CheckEnd, Checked, Condition, Consent, Desired, DestructivePlan,

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use windlass_driver::{Call, Report, texts};
-use windlass_model::instance::{Accepted, InstanceView, LogEntry, OUTPUTS, accept};
+use windlass_model::instance::{InstanceView, LogEntry, OUTPUTS};
+use windlass_model::instance_report::{Accepted, accept};
 use windlass_model::record::{Failure, FailureKind, InstanceRecord, Severity};
 use windlass_model::resolve::Lookup;
 use windlass_model::{Action, CommandId, ElementName, InstanceId, PropertyName, Side, Timestamp, Transition};
 use windlass_secret::SecretRef;
 use windlass_source::suggest;
 use windlass_store::Batch;
-use windlass_update_ops::Update;
 
 use crate::commands;
 use crate::engine::PublishedOutputs;
@@ -60,13 +60,10 @@ impl World {
         batch: &mut Batch,
     ) -> Result<Applied, Failure> {
         let Answered { call, hidden, now, .. } = answered;
-        let parsed = Update::parse(&report.updates, &call.package.shape()).map_err(|errors| {
-            let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            Failure::new(FailureKind::Protocol, format!("its updates are not valid: {}", all.join("; ")))
-        })?;
         let mut record = self.instances.of(&call.element);
         let is_open = |id: &CommandId| commands::is_open(self, &call.element, id);
-        let Accepted { mut log, results } = accept(&mut record.document, parsed.update, is_open)?;
+        let Accepted { mut log, results } =
+            accept(&mut record.document, &report.updates, &call.package.shape(), is_open)?;
         log.extend(report.log);
         let before = Published::of(self, &call.element);
         let name = record.document["name"].as_str().map(str::to_owned);

@@ -32,9 +32,6 @@
 //! assert_eq!(view.output("publicIp"), Some(&json!("203.0.113.1")));
 //! ```
 
-mod accept;
-mod changes;
-
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -44,9 +41,6 @@ use windlass_update_ops::{Keys, Node, Op, Operator, Shape, Update};
 
 use crate::pins::{Name, Pin, PinType, Pins};
 use crate::record::Severity;
-
-pub use self::accept::{Accepted, accept};
-pub use self::changes::document_changes;
 
 /// The interface whose signals are the output properties.
 pub const OUTPUTS: &str = "properties";

@@ -24,6 +24,7 @@
 //! | [`policy`] | metrics of elements, and the policies that read them |
 //! | [`resolve`] | the values of properties, or the outputs that they await |
 //! | [`instance`] | the document that drivers change |
+//! | [`instance_report`], [`instance_changes`] | the update that changes such a document, and the differences of two |
 //! | [`pins`] | the pins of applications, and their types |
 //! | [`links`] | adjacency lists of graphs and trees |
 //! | [`record`] | the records of the store: elements, processes, steps, calls, jobs, events |
@@ -50,6 +51,8 @@ pub mod clock;
 pub mod document;
 pub mod id;
 pub mod instance;
+pub mod instance_changes;
+pub mod instance_report;
 pub mod links;
 pub mod name;
 mod newtype;

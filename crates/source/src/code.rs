@@ -14,6 +14,7 @@
 //! | `WL0600`–`WL0699` | `manifest`: application manifests |
 //! | `WL0700`–`WL0749` | `spiff`: templates and expressions |
 //! | `WL0750`–`WL0779` | `windlass`: launched applications |
+//! | `WL0780`–`WL0799` | `windlass`: simulations |
 //! | `WL0800`–`WL0849` | `cli`: the command line, its input and its output |
 //!
 //! A code never gets a second meaning and is never renumbered. A retired code keeps its page.

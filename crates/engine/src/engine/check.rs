@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use windlass_driver::Observation;
-use windlass_model::instance::{LogEntry, Status, document_changes};
+use windlass_model::instance::{LogEntry, Status};
+use windlass_model::instance_changes::document_changes;
 use windlass_model::record::{ElementRecord, Event as Happening, EventDraft, Failure, Intent, Severity};
 use windlass_model::{AssemblyName, ElementName, State};
 use windlass_store::{Batch, Change, Holder, Lease, Snapshot, StoreError};

@@ -1,10 +1,10 @@
 //! Applies updates of reports to instance documents.
 
 use serde_json::Value;
-use windlass_update_ops::{Op, Path, Update};
+use windlass_update_ops::{Op, Path, Shape, Update};
 
-use super::{InstanceView, LogEntry, OUTPUTS, take_log};
 use crate::id::CommandId;
+use crate::instance::{InstanceView, LogEntry, OUTPUTS, take_log};
 use crate::record::{Failure, FailureKind};
 use crate::resolve::MAX_VALUE;
 
@@ -17,7 +17,8 @@ pub struct Accepted {
     pub results: Vec<(CommandId, Vec<Value>)>,
 }
 
-/// Applies the update of a report to an instance document. This is the only way in which a script changes a document.
+/// Applies the updates of a report, in wire form, to an instance document of a shape. This is the only way in which a
+/// script changes a document.
 ///
 /// `is_open` tells whether a command awaits results.
 ///
@@ -26,16 +27,15 @@ pub struct Accepted {
 ///
 /// ```
 /// use serde_json::json;
-/// use windlass_model::instance::{accept, shape};
-/// use windlass_update_ops::Update;
+/// use windlass_model::instance::shape;
+/// use windlass_model::instance_report::accept;
 ///
 /// let wire = json!({
 ///     "$set": {"status.flags.active": true},
 ///     "$pushAll": {"activityLog": [{"message": "it runs"}], "commands.c1": [{"size": 3}]},
 /// });
-/// let update = Update::parse(&wire, shape()).expect("it fits the shape").update;
 /// let mut document = json!({});
-/// let accepted = accept(&mut document, update, |id| id.as_str() == "c1")?;
+/// let accepted = accept(&mut document, &wire, shape(), |id| id.as_str() == "c1")?;
 /// assert_eq!(document, json!({"status": {"flags": {"active": true}}}));
 /// assert_eq!(accepted.log[0].message, "it runs");
 /// assert_eq!(accepted.results[0].1, [json!({"size": 3})]);
@@ -43,10 +43,15 @@ pub struct Accepted {
 /// ```
 pub fn accept(
     document: &mut Value,
-    update: Update,
+    updates: &Value,
+    shape: &Shape,
     is_open: impl Fn(&CommandId) -> bool,
 ) -> Result<Accepted, Failure> {
-    let (update, log) = take_log(update);
+    let parsed = Update::parse(updates, shape).map_err(|errors| {
+        let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        Failure::new(FailureKind::Protocol, format!("its updates are not valid: {}", all.join("; ")))
+    })?;
+    let (update, log) = take_log(parsed.update);
     let (update, results) = take_results(update, is_open);
     update.apply(document).map_err(|error| {
         Failure::new(FailureKind::Protocol, format!("its updates can't be applied: {error}"))

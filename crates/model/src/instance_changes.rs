@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use windlass_secret::SecretRef;
 
-use super::{InstanceView, LogEntry, METRICS, OUTPUTS, Status};
+use crate::instance::{InstanceView, LogEntry, METRICS, OUTPUTS, Status};
 use crate::record::Severity;
 
 /// Longer values are shown without their ends.
@@ -15,7 +15,7 @@ const SHOWN: usize = 200;
 ///
 /// ```
 /// use serde_json::json;
-/// use windlass_model::instance::document_changes;
+/// use windlass_model::instance_changes::document_changes;
 ///
 /// let document = |ip: &str| json!({"interfaces": {"compute": {"signals": {"ip": ip}}}});
 /// let changes = document_changes(&document("203.0.113.1"), &document("203.0.113.2"));
