@@ -14,6 +14,7 @@ pub(crate) mod mistakes;
 mod numbers;
 mod script;
 mod show;
+mod simulate;
 mod update;
 mod watch;
 
@@ -39,6 +40,7 @@ pub(crate) use itself::{CompletionsArgs, ManArgs};
 pub(crate) use job::{DoctorArgs, ExecArgs, JobArgs, JobCommand, JobIdArgs, JobLsArgs};
 pub(crate) use script::{ScriptArgs, ScriptCommand, ScriptNewArgs, ScriptRunArgs, ScriptTestArgs};
 pub(crate) use show::{DiffArgs, HistoryArgs, LogArgs, OutputArgs, PruneArgs, PsArgs, PsCommand, StatusArgs};
+pub(crate) use simulate::SimulateArgs;
 pub(crate) use update::{
     RulesArgs, UpdateApplyArgs, UpdateArgs, UpdateCommand, UpdateComposeArgs, UpdateConflictsArgs,
     UpdateDiffArgs, UpdateInvertArgs,
@@ -126,6 +128,7 @@ pub(crate) enum Command {
     Plan(PlanArgs),
     App(AppArgs),
     Env(EnvArgs),
+    Simulate(SimulateArgs),
     Init(InitArgs),
     Check(CheckArgs),
     Fmt(FmtArgs),

@@ -26,6 +26,12 @@ pub(crate) fn size(text: &str) -> Result<usize, String> {
     }
 }
 
+/// Parses a duration that may have several units, also days: `90m`, `1h30m`, `7d`.
+pub(crate) fn span(text: &str) -> Result<Duration, String> {
+    windlass::model::clock::duration(text)
+        .ok_or_else(|| "expected a time such as 30s, 90m, 1h30m or 1d".to_owned())
+}
+
 /// Parses a duration: a number with a unit.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

@@ -31,6 +31,7 @@ mod resolve;
 mod rolling;
 mod schema;
 mod script;
+mod simulate;
 pub(crate) mod spiff;
 mod status;
 mod transfer;
@@ -86,6 +87,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Plan(args) => wait_for(plan::run(args)),
         Command::App(args) => wait_for(application::run(args)),
         Command::Env(args) => wait_for(environment::run(args)),
+        Command::Simulate(args) => wait_for(simulate::run(args)),
         Command::Init(args) => init::run(&args),
         Command::Check(args) if args.image.is_some() => wait_for(check::with_image(args)),
         Command::Check(args) => check::run(&args),

@@ -41,6 +41,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
       plan         Show the plan of `up`: its steps, and why each step waits
       app          Publish applications and factories, which are described by manifests, and launch them
       env          Manage environments: the services, markers and properties that applications find
+      simulate     Simulate a day of applications: launches, health checks, discoveries and commands
       init         Create an assembly of one component, as a start for your own
       check        Check descriptors, packages and project files, and report all problems at once
       fmt          Format the layout of descriptors and other YAML files
@@ -118,6 +119,7 @@ fn each_command_has_examples(
         "plan",
         "app",
         "env",
+        "simulate",
         "init",
         "check",
         "fmt",
@@ -184,6 +186,7 @@ fn every_command_has_a_help_that_was_tested() {
             "plan",
             "app",
             "env",
+            "simulate",
             "init",
             "check",
             "fmt",

@@ -439,6 +439,7 @@ const FAILING: &[&str] = &[
     "retry|gone",
     "schema|assembly gone.yaml",
     "schema|parameters gone.yaml",
+    "simulate|gone.yaml",
     "exec|--setting wrong -- true",
     "job ls|gone",
     "job show|gone",

@@ -66,6 +66,7 @@ mod scenario;
 mod schema;
 mod scripts;
 mod secrets;
+mod simulate;
 mod spiff;
 mod store;
 mod transfer;
